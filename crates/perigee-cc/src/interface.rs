@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What a congestion control is told, and what it decides.
+//!
+//! Host contract, in the order of one ACK: per-packet deliveries → rate sample → losses ([`on_loss`] each, only with
+//! [`Caps::per_loss`]) → transitions (with [`ssthresh`] before [`Transition::EnterRecovery`] and
+//! [`Transition::EnterRto`]) → [`on_ack`] once → the host reads the [`Window`].
+//!
+//! Sizes are bytes. A host that counts packets, as Linux does, reports packets × MSS, so that a short segment counts as
+//! a full one; schemes that must match Linux convert with [`Cx::packets`] and work in packets inside.
+//!
+//! [`on_loss`]: CongestionControl::on_loss
+//! [`ssthresh`]: CongestionControl::ssthresh
+//! [`on_ack`]: CongestionControl::on_ack
+
+pub use perigee_units::{BitRate, Nanos};
+
+/// "No threshold yet": the initial ssthresh, in bytes.
+pub const INFINITE_SSTHRESH: u64 = u64::MAX / 4;
+
+/// Linux's congestion avoidance states (`tcp_ca_state`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[repr(u8)]
+pub enum CaState {
+    /// Nothing unusual.
+    #[default]
+    Open = 0,
+    /// SACKs or duplicate ACKs arrived, nothing is marked lost.
+    Disorder = 1,
+    /// The window is being reduced because of ECN or a loss that a tail loss probe repaired.
+    Cwr = 2,
+    /// Fast recovery.
+    Recovery = 3,
+    /// After a retransmission timeout.
+    Loss = 4,
+}
+
+/// What the host knows at the time of a callback. Read-only; every callback gets it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cx {
+    /// Now.
+    pub now: Nanos,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// Bytes in flight now (`packets_out - sacked - lost + retransmitted`).
+    pub in_flight: u64,
+    /// Bytes between snd_una and snd_nxt.
+    pub outstanding: u64,
+    /// Bytes delivered (cumulatively or selectively acknowledged) since the connection began.
+    pub delivered: u64,
+    /// When `delivered` last changed.
+    pub delivered_time: Nanos,
+    /// Bytes marked lost since the connection began; a segment lost twice counts twice.
+    pub lost: u64,
+    /// Smoothed RTT; zero before the first sample.
+    pub srtt: Nanos,
+    /// Windowed minimum RTT of the transport (300 s in Linux); [`Nanos::MAX`] before the first sample.
+    pub min_rtt: Nanos,
+    /// First unacknowledged byte of the stream.
+    pub snd_una: u64,
+    /// Next new byte to be sent.
+    pub snd_nxt: u64,
+    /// Earliest departure time of the next packet; `now` or earlier where the host does not pace.
+    pub edt: Nanos,
+    /// State after the transitions of this ACK.
+    pub ca: CaState,
+    /// The connection is application-limited at the moment.
+    pub app_limited: bool,
+    /// The window limited sending in the current round (Linux: `tcp_is_cwnd_limited`); growth is allowed only then.
+    pub cwnd_limited: bool,
+    /// The host paces this connection.
+    pub paced: bool,
+}
+
+impl Cx {
+    /// Bytes as whole segments, as Linux counts windows.
+    #[inline]
+    pub fn packets(&self, bytes: u64) -> u64 {
+        bytes / self.mss as u64
+    }
+    /// Whole segments as bytes.
+    #[inline]
+    pub fn bytes(&self, packets: u64) -> u64 {
+        packets.saturating_mul(self.mss as u64)
+    }
+}
+
+/// What the controller decides: the **only** copy. The host's recovery (PRR), undo, idle decay and timeout edit the
+/// same one and the controller reads it back.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Congestion window in bytes.
+    pub cwnd: u64,
+    /// Slow start threshold in bytes; [`INFINITE_SSTHRESH`] at first.
+    pub ssthresh: u64,
+    /// Pacing rate; `None` lets the host choose (Linux: 2 or 1.2 × cwnd/SRTT where it paces at all).
+    pub pacing: Option<BitRate>,
+    /// Segments that the host should send as one burst; 0 lets the host size bursts by its own rule.
+    pub quantum: u32,
+    /// When the host should call [`CongestionControl::on_timer`].
+    pub next_timer: Option<Nanos>,
+    /// The host should mark the connection application-limited (BBR in PROBE_RTT); the host clears it.
+    pub mark_app_limited: bool,
+}
+
+/// Facts known when a connection starts.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnInit {
+    /// Now.
+    pub now: Nanos,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// Initial window in bytes.
+    pub init_cwnd: u64,
+    /// RTT of the handshake, where there was one.
+    pub srtt: Option<Nanos>,
+    /// Seed for the controller's private random numbers.
+    pub seed: u64,
+    /// Timer ticks per second of the kernel that is imitated (Linux CONFIG_HZ); jiffy clocks use it.
+    pub hz: u32,
+}
+
+impl ConnInit {
+    /// The window that the host starts with.
+    pub fn window(&self) -> Window {
+        Window {
+            cwnd: self.init_cwnd,
+            ssthresh: INFINITE_SSTHRESH,
+            pacing: None,
+            quantum: 0,
+            next_timer: None,
+            mark_app_limited: false,
+        }
+    }
+}
+
+/// Copied into the transport's record of each packet at transmission.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TxSnapshot {
+    /// When the packet was sent (its scheduled departure).
+    pub sent: Nanos,
+    /// Send time of the first packet of the sampling window.
+    pub first_sent: Nanos,
+    /// When `delivered` last changed before the packet was sent.
+    pub delivered_time: Nanos,
+    /// Bytes delivered when the packet was sent.
+    pub delivered: u64,
+    /// Bytes lost when the packet was sent.
+    pub lost: u64,
+    /// Bytes in flight including this packet.
+    pub in_flight: u64,
+    /// The connection was application-limited when the packet was sent.
+    pub app_limited: bool,
+}
+
+/// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation; Linux `struct rate_sample`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RateSample {
+    /// `delivered` and `interval` are usable.
+    pub valid: bool,
+    /// Bytes delivered over `interval`.
+    pub delivered: u64,
+    /// `max(send_elapsed, ack_elapsed)`.
+    pub interval: Nanos,
+    /// `delivered` of the connection when the newest delivered packet was sent: the round clock. Set whenever a packet
+    /// was delivered, also when the sample is not valid.
+    pub prior_delivered: u64,
+    /// A packet was delivered by this ACK (so `prior_delivered` is set).
+    pub has_prior: bool,
+    /// Time over which the packets of the sample were sent.
+    pub send_elapsed: Nanos,
+    /// Time over which they were acknowledged.
+    pub ack_elapsed: Nanos,
+    /// Bytes lost since the newest delivered packet was sent.
+    pub lost_since_tx: u64,
+    /// Bytes in flight when the newest delivered packet was sent, itself included.
+    pub tx_in_flight: u64,
+    /// The sample was taken while application-limited.
+    pub is_app_limited: bool,
+    /// The newest delivered packet was a retransmission.
+    pub is_retrans: bool,
+}
+
+/// One ACK.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckEvent<'a> {
+    /// Bytes newly delivered by this ACK, cumulatively or selectively (Linux `acked_sacked`).
+    pub newly_acked: u64,
+    /// Bytes by which snd_una advanced.
+    pub newly_cum_acked: u64,
+    /// Bytes newly marked lost while this ACK was processed.
+    pub newly_lost: u64,
+    /// RTT of the newest packet that this ACK delivered, if it was never retransmitted (Linux `ca_rtt_us`).
+    pub rtt: Option<Nanos>,
+    /// RTT sample as the smoothed estimator takes it (oldest packet newly covered).
+    pub seq_rtt: Option<Nanos>,
+    /// Bytes in flight before this ACK.
+    pub prior_in_flight: u64,
+    /// Delivery-rate sample.
+    pub rs: RateSample,
+    /// Nothing was newly delivered.
+    pub is_dup: bool,
+    /// The receiver may have delayed this ACK (it covers a single short packet).
+    pub ack_delayed: bool,
+    /// The ACK covers a tail loss probe that was a retransmission.
+    pub acks_tlp: bool,
+    /// Growth may happen on this ACK by Linux's rules (forward progress, not in a window reduction).
+    pub may_grow: bool,
+    /// Bytes newly marked with congestion experienced.
+    pub ece: u64,
+    /// Packets newly acknowledged, with what [`CongestionControl::on_sent`] returned for them; empty unless
+    /// [`Caps::per_packet`].
+    pub acked: &'a [AckedPkt],
+    /// In-network telemetry echoed by this ACK.
+    pub telemetry: Option<Telemetry<'a>>,
+}
+
+/// A packet about to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct SentPkt {
+    /// First byte of the stream that it carries.
+    pub seq: u64,
+    /// Payload bytes.
+    pub bytes: u32,
+    /// It was sent before.
+    pub retrans: bool,
+}
+
+/// A packet newly acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckedPkt {
+    /// What [`CongestionControl::on_sent`] returned for it.
+    pub tag: u32,
+    /// When it was sent.
+    pub sent: Nanos,
+    /// Payload bytes.
+    pub bytes: u32,
+    /// Its RTT, unless it was retransmitted.
+    pub rtt: Option<Nanos>,
+}
+
+/// How a loss was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossKind {
+    /// RACK (RFC 8985).
+    Rack,
+    /// Retransmission timeout.
+    Rto,
+}
+
+/// A packet newly marked lost.
+#[derive(Clone, Copy, Debug)]
+pub struct LossEvent {
+    /// Payload bytes.
+    pub bytes: u64,
+    /// Its snapshot at transmission.
+    pub tx: TxSnapshot,
+    /// What [`CongestionControl::on_sent`] returned for it.
+    pub tag: u32,
+    /// Bytes lost by the connection, this packet included.
+    pub lost_total: u64,
+    /// How it was found.
+    pub kind: LossKind,
+}
+
+/// Why a reduction is taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UndoKind {
+    /// Every retransmission was reported as duplicate (DSACK).
+    Dsack,
+    /// A timestamp proves that the original arrived (Eifel).
+    Timestamp,
+    /// The timeout was spurious (F-RTO).
+    Frto,
+}
+
+/// Changes of the transport's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transition {
+    /// Fast recovery begins; `ssthresh()` was asked just before.
+    EnterRecovery,
+    /// Fast recovery is complete; window schemes are at `ssthresh` now.
+    ExitRecovery,
+    /// Retransmission timeout; `ssthresh()` was asked just before if this is the window's first reduction.
+    EnterRto,
+    /// Everything outstanding at the timeout is repaired.
+    ExitRto,
+    /// ECN or TLP reduction begins; `ssthresh()` was asked just before.
+    EnterCwr,
+    /// That reduction is complete.
+    ExitCwr,
+    /// The reduction turned out to be spurious.
+    Undo(UndoKind),
+    /// A tail loss probe repaired a loss; the snapshot of the probe's flight was application-limited or not.
+    TlpRepaired {
+        /// Taken from the probe.
+        app_limited: bool,
+    },
+}
+
+/// Knowledge from outside the transport.
+#[derive(Clone, Copy, Debug)]
+pub enum Signal<'a> {
+    /// A handover is about to begin or has begun.
+    HandoverBegin {
+        /// When it should be over, if known.
+        expected_end: Option<Nanos>,
+    },
+    /// The handover is over.
+    HandoverEnd,
+    /// The path changed.
+    PathChange {
+        /// Identifier of the new path.
+        id: u64,
+    },
+    /// RTT measured by an out-of-band probe.
+    ProbeRtt {
+        /// The measured RTT.
+        rtt: Nanos,
+    },
+    /// The segment size changed.
+    MssChanged(u32),
+    /// Anything a plug-in and its host agree on.
+    Custom(&'a [u8]),
+}
+
+/// Telemetry of one hop (orbcc.md section 3.2), decoded. The identity of a hop is (path id, index).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Hop {
+    /// Time of dequeue by the hop's clock, modulo 2^24 µs.
+    pub ts: Nanos,
+    /// Nominal rate of the outgoing link.
+    pub bw: BitRate,
+    /// Bytes queued after this packet was removed.
+    pub q_out: u64,
+    /// Bytes queued before this packet was inserted.
+    pub q_in: u64,
+    /// Bytes transmitted by the port, this packet included, modulo 2^31 (8-byte units on the wire).
+    pub tx_bytes: u64,
+    /// Mean base RTT of the flows that use the port; zero = not yet measured.
+    pub avg_rtt: Nanos,
+    /// Flows that use the port.
+    pub flows: u32,
+}
+
+/// What an ACK echoes of the path's telemetry.
+#[derive(Clone, Copy, Debug)]
+pub enum Telemetry<'a> {
+    /// The whole stack of the data packet that triggered the ACK.
+    Stack {
+        /// XOR of the switch ids on the path.
+        path_id: u64,
+        /// In path order.
+        hops: &'a [Hop],
+        /// Packets covered by the ACK (1 unless the receiver aggregates).
+        covered: u32,
+        /// Instrumented hops are fewer than the hops of the path.
+        partial: bool,
+    },
+    /// Only the bottleneck, differenced by the receiver (orbcc.md section 3.2).
+    Bottleneck {
+        /// XOR of the switch ids on the path.
+        path_id: u64,
+        /// Index of the hop; 255 with u = 0 marks a baseline.
+        hop: u8,
+        /// Utilisation of that hop.
+        u: f64,
+        /// Time between the two samples.
+        tau: Nanos,
+        /// Nominal rate of the hop's outgoing link.
+        bw: BitRate,
+        /// Mean base RTT of the flows that use the port.
+        avg_rtt: Nanos,
+        /// Flows that use the port.
+        flows: u32,
+        /// Sum of rxQlen/bw over all hops.
+        queue_delay: Nanos,
+        /// Packets covered by the ACK.
+        covered: u32,
+        /// Instrumented hops are fewer than the hops of the path.
+        partial: bool,
+    },
+}
+
+/// What the sender writes into the telemetry header of each data packet; zero = unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeaderStamp {
+    /// The flow's queue-free RTT.
+    pub base_rtt: Nanos,
+    /// The flow's congestion window in bytes.
+    pub cwnd: u64,
+}
+
+/// Who reduces the window after a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// The transport, by proportional rate reduction towards `ssthresh` (RFC 9937).
+    Prr,
+    /// The controller itself; the transport only selects what is sent.
+    Own,
+}
+
+/// What happens to the window at a retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnRto {
+    /// The transport sets it to bytes in flight + 1 segment (Linux).
+    InFlightPlusOne,
+    /// It stays (OrbCC).
+    Keep,
+}
+
+/// Whether the host must pace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// The host's setting decides (Linux without the fq qdisc: no).
+    HostDefault,
+    /// Always paced.
+    Required,
+}
+
+/// How much telemetry the scheme needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TelemetryNeed {
+    /// None.
+    None,
+    /// The whole stack echoed.
+    Stack,
+    /// The receiver's bottleneck record.
+    Bottleneck,
+}
+
+/// What a controller needs from its host.
+#[derive(Clone, Copy, Debug)]
+pub struct Caps {
+    /// Who reduces the window after a loss.
+    pub recovery: Recovery,
+    /// Whether the host must pace.
+    pub pacing: Pacing,
+    /// How much telemetry it needs.
+    pub telemetry: TelemetryNeed,
+    /// Telemetry bytes are on the wire (only with telemetry).
+    pub telemetry_on_wire: bool,
+    /// Unit of the meter's txBytes (only with telemetry).
+    pub tx_bytes_unit: TxBytesUnit,
+    /// Undo restores the host's saved window; otherwise the controller handles [`Transition::Undo`] itself.
+    pub host_restores_cwnd: bool,
+    /// What a timeout does to the window.
+    pub on_rto: OnRto,
+    /// The host decays the window after idle or application-limited spells.
+    pub idle_decay: bool,
+    /// [`CongestionControl::on_sent`] and [`AckEvent::acked`] are wanted.
+    pub per_packet: bool,
+    /// [`CongestionControl::on_loss`] is wanted.
+    pub per_loss: bool,
+    /// The receiver acknowledges every n-th full packet; `None` = the transport's profile decides.
+    pub ack_every: Option<u32>,
+    /// Floor of the window in segments.
+    pub min_cwnd: u32,
+    /// The first n packets are not paced even if the rest is.
+    pub unpaced_start: u32,
+}
+
+/// What a telemetry port counts as transmitted (orbcc.md sections 0.5 and 11.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TxBytesUnit {
+    /// TCP payload only.
+    Payload,
+    /// The IP packet.
+    Ip,
+    /// Everything on the wire, framing included.
+    Wire,
+}
+
+impl Caps {
+    /// A window-based scheme on Linux's transport.
+    pub const WINDOW: Caps = Caps {
+        recovery: Recovery::Prr,
+        pacing: Pacing::HostDefault,
+        telemetry: TelemetryNeed::None,
+        telemetry_on_wire: false,
+        tx_bytes_unit: TxBytesUnit::Wire,
+        host_restores_cwnd: true,
+        on_rto: OnRto::InFlightPlusOne,
+        idle_decay: true,
+        per_packet: false,
+        per_loss: false,
+        ack_every: None,
+        min_cwnd: 1,
+        unpaced_start: 0,
+    };
+    /// A rate-based scheme that controls everything itself (Linux: `cong_control`).
+    pub const MODEL: Caps = Caps {
+        recovery: Recovery::Own,
+        pacing: Pacing::Required,
+        host_restores_cwnd: false,
+        idle_decay: false,
+        min_cwnd: 4,
+        unpaced_start: 10,
+        ..Caps::WINDOW
+    };
+}
+
+/// A congestion control: a pure state machine. See the module text for the order of calls.
+pub trait CongestionControl: Send {
+    /// What it needs from the host. Asked once, when the connection starts.
+    fn caps(&self) -> Caps;
+
+    /// The connection is established. May set the initial window and pacing rate.
+    fn on_start(&mut self, _cx: &Cx, _w: &mut Window) {}
+
+    /// A packet is about to be sent (only with [`Caps::per_packet`]); the result comes back with its ACK or loss.
+    fn on_sent(&mut self, _cx: &Cx, _w: &mut Window, _p: &SentPkt) -> u32 {
+        0
+    }
+
+    /// An ACK was processed. Called once per ACK, after losses and transitions.
+    fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>);
+
+    /// The new threshold in bytes: asked once per reduction, before the transport reduces. Controllers with
+    /// [`Recovery::Own`] may use the call to save state and return `w.ssthresh`.
+    fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64;
+
+    /// A packet was marked lost (only with [`Caps::per_loss`]).
+    fn on_loss(&mut self, _cx: &Cx, _w: &mut Window, _ev: &LossEvent) {}
+
+    /// The transport changed state.
+    fn on_transition(&mut self, _cx: &Cx, _w: &mut Window, _t: Transition) {}
+
+    /// A packet is about to be sent and nothing is in flight.
+    fn on_tx_start(&mut self, _cx: &Cx, _w: &mut Window) {}
+
+    /// `w.next_timer` is due; the host has cleared it.
+    fn on_timer(&mut self, _cx: &Cx, _w: &mut Window) {}
+
+    /// Knowledge from outside the transport.
+    fn on_signal(&mut self, _cx: &Cx, _w: &mut Window, _s: &Signal<'_>) {}
+
+    /// What the sender writes into the telemetry header of the next data packet.
+    fn stamp(&self) -> HeaderStamp {
+        HeaderStamp::default()
+    }
+
+    /// Name of the state the scheme is in, for the record ("slow start", "probe_bw", …).
+    fn mode(&self, _w: &Window) -> &'static str {
+        ""
+    }
+
+    /// Named internal values for the record, in SI base units. Must be cheap and always name the same values.
+    fn probe(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Every congestion control of the laboratory, one file each.
+//!
+//! The crate is pure: no clock (time is passed in), no I/O, no threads, no global randomness (the host seeds each
+//! controller) and no allocation while ACKs are processed. The same object runs in the simulator, under a C or
+//! Python caller and over real sockets.
+//!
+//! Floors of the building:
+//! * [`interface`]: what a controller is told and what it decides; the trait [`CongestionControl`].
+//! * [`params`]: the parameter table beside each scheme, from which validation, schema and documentation are made.
+//! * [`schemes`]: the one list of schemes. A new scheme is a file here and a line there.
+//! * [`window`]: growth rules that several window-based schemes share.
+//!
+//! What is not here: loss detection, loss recovery (PRR), RTT estimation, delivery-rate sampling and pacing belong to
+//! the transport (`perigee-tcp`), so that every scheme is fed identical samples.
+
+pub mod interface;
+pub mod params;
+pub mod rng;
+pub mod schemes;
+pub mod window;
+
+pub mod newreno;
+
+pub use interface::*;
+pub use params::{Domain, ParamError, ParamSpec, Params, Value};
+pub use schemes::{info, Controller, SchemeInfo, SCHEMES};

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Parameters: one table beside each scheme, and the values that a scenario chose.
+
+use perigee_units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A parameter's value. In scenario files: a boolean, a number, or a text (choices, and times such as `"200 ms"`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// On or off.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A real number.
+    Float(f64),
+    /// One of the allowed words, or a time with its unit.
+    Text(String),
+}
+
+/// What values a parameter may take, with its default.
+#[derive(Clone, Copy, Debug)]
+pub enum Domain {
+    /// On or off.
+    Bool(bool),
+    /// A whole number within `min..=max`.
+    Int {
+        /// Default.
+        default: i64,
+        /// Smallest allowed.
+        min: i64,
+        /// Largest allowed.
+        max: i64,
+    },
+    /// A finite number within `min..=max`.
+    Float {
+        /// Default.
+        default: f64,
+        /// Smallest allowed.
+        min: f64,
+        /// Largest allowed.
+        max: f64,
+    },
+    /// A time within `min..=max`.
+    Time {
+        /// Default.
+        default: Nanos,
+        /// Smallest allowed.
+        min: Nanos,
+        /// Largest allowed.
+        max: Nanos,
+    },
+    /// One of these words; the first is the default.
+    Choice(&'static [&'static str]),
+}
+
+/// One row of a scheme's parameter table.
+#[derive(Clone, Copy, Debug)]
+pub struct ParamSpec {
+    /// Name in scenario files.
+    pub name: &'static str,
+    /// Allowed values and default.
+    pub domain: Domain,
+    /// Unit in words ("", "fraction", "segments", …).
+    pub unit: &'static str,
+    /// Where the default comes from.
+    pub source: &'static str,
+    /// What it does, one line.
+    pub help: &'static str,
+}
+
+impl Domain {
+    /// The default as a value.
+    pub fn default_value(&self) -> Value {
+        match *self {
+            Domain::Bool(b) => Value::Bool(b),
+            Domain::Int { default, .. } => Value::Int(default),
+            Domain::Float { default, .. } => Value::Float(default),
+            Domain::Time { default, .. } => Value::Text(default.to_string()),
+            Domain::Choice(words) => Value::Text(words[0].to_string()),
+        }
+    }
+
+    /// Allowed values in words.
+    pub fn allowed(&self) -> String {
+        match *self {
+            Domain::Bool(_) => "true or false".into(),
+            Domain::Int { min, max, .. } => format!("a whole number from {min} to {max}"),
+            Domain::Float { min, max, .. } => format!("a number from {min} to {max}"),
+            Domain::Time { min, max, .. } => format!("a time from {min} to {max}, written like \"50 ms\""),
+            Domain::Choice(words) => format!("one of {}", words.join(", ")),
+        }
+    }
+
+    fn admits(&self, v: &Value) -> bool {
+        match (*self, v) {
+            (Domain::Bool(_), Value::Bool(_)) => true,
+            (Domain::Int { min, max, .. }, Value::Int(i)) => (min..=max).contains(i),
+            (Domain::Float { min, max, .. }, Value::Float(f)) => f.is_finite() && (min..=max).contains(f),
+            (Domain::Float { min, max, .. }, Value::Int(i)) => (min..=max).contains(&(*i as f64)),
+            (Domain::Time { min, max, .. }, Value::Text(t)) => {
+                perigee_units::parse_time(t).is_ok_and(|t| (min..=max).contains(&t))
+            }
+            (Domain::Choice(words), Value::Text(t)) => words.contains(&t.as_str()),
+            _ => false,
+        }
+    }
+}
+
+/// Why parameters were refused.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamError {
+    /// No parameter of that name; the known names follow.
+    Unknown {
+        /// What was given.
+        name: String,
+        /// What exists.
+        known: Vec<&'static str>,
+    },
+    /// The value is outside the domain.
+    Value {
+        /// Parameter.
+        name: String,
+        /// What was given.
+        found: Value,
+        /// What is allowed.
+        allowed: String,
+    },
+}
+
+impl std::fmt::Display for ParamError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ParamError::Unknown { name, known } if known.is_empty() => {
+                write!(f, "unknown parameter {name:?}: the scheme has none")
+            }
+            ParamError::Unknown { name, known } => {
+                write!(f, "unknown parameter {name:?}; known: {}", known.join(", "))
+            }
+            ParamError::Value { name, found, allowed } => {
+                write!(f, "{name} = {found:?} is not allowed: expected {allowed}")
+            }
+        }
+    }
+}
+impl std::error::Error for ParamError {}
+
+/// A scheme's parameters, checked against its table; anything not given has its default.
+#[derive(Clone, Debug)]
+pub struct Params {
+    table: &'static [ParamSpec],
+    given: BTreeMap<String, Value>,
+}
+
+impl Params {
+    /// Checks `given` against `table`.
+    ///
+    /// # Errors
+    /// An unknown name, or a value of the wrong type or outside its range.
+    pub fn new(table: &'static [ParamSpec], given: BTreeMap<String, Value>) -> Result<Self, ParamError> {
+        for (name, value) in &given {
+            let Some(spec) = table.iter().find(|s| s.name == name) else {
+                return Err(ParamError::Unknown {
+                    name: name.clone(),
+                    known: table.iter().map(|s| s.name).collect(),
+                });
+            };
+            if !spec.domain.admits(value) {
+                return Err(ParamError::Value {
+                    name: name.clone(),
+                    found: value.clone(),
+                    allowed: spec.domain.allowed(),
+                });
+            }
+        }
+        Ok(Params { table, given })
+    }
+
+    /// Every parameter at its default.
+    pub fn defaults(table: &'static [ParamSpec]) -> Self {
+        Params { table, given: BTreeMap::new() }
+    }
+
+    /// Was `name` given explicitly?
+    pub fn is_given(&self, name: &str) -> bool {
+        self.given.contains_key(name)
+    }
+
+    /// Replaces defaults by those of a named profile; values that were given explicitly stay.
+    pub fn with_profile(mut self, profile: &[(&'static str, Value)]) -> Self {
+        for (name, value) in profile {
+            debug_assert!(self.table.iter().any(|s| s.name == *name && s.domain.admits(value)), "{name}");
+            self.given.entry((*name).to_string()).or_insert_with(|| value.clone());
+        }
+        self
+    }
+
+    /// Every parameter with its resolved value, in table order (for manifests).
+    pub fn resolved(&self) -> Vec<(&'static str, Value)> {
+        self.table.iter().map(|s| (s.name, self.get(s.name))).collect()
+    }
+
+    fn get(&self, name: &str) -> Value {
+        let spec = self.table.iter().find(|s| s.name == name);
+        let spec = spec.unwrap_or_else(|| panic!("parameter {name} is not in the scheme's own table"));
+        self.given.get(name).cloned().unwrap_or_else(|| spec.domain.default_value())
+    }
+
+    /// A boolean parameter of the scheme's own table.
+    pub fn bool(&self, name: &str) -> bool {
+        matches!(self.get(name), Value::Bool(true))
+    }
+    /// A whole number of the scheme's own table.
+    pub fn int(&self, name: &str) -> i64 {
+        match self.get(name) {
+            Value::Int(i) => i,
+            v => panic!("{name} = {v:?} is not a whole number"),
+        }
+    }
+    /// A number of the scheme's own table.
+    pub fn float(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Value::Float(f) => f,
+            Value::Int(i) => i as f64,
+            v => panic!("{name} = {v:?} is not a number"),
+        }
+    }
+    /// A time of the scheme's own table.
+    pub fn time(&self, name: &str) -> Nanos {
+        match self.get(name) {
+            Value::Text(t) => perigee_units::parse_time(&t).expect("checked when the parameters were made"),
+            v => panic!("{name} = {v:?} is not a time"),
+        }
+    }
+    /// A word of the scheme's own table.
+    pub fn choice(&self, name: &str) -> String {
+        match self.get(name) {
+            Value::Text(t) => t,
+            v => panic!("{name} = {v:?} is not a word"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &[ParamSpec] = &[
+        ParamSpec {
+            name: "beta",
+            domain: Domain::Float { default: 0.7, min: 0.1, max: 0.99 },
+            unit: "fraction",
+            source: "RFC 9438",
+            help: "decrease factor",
+        },
+        ParamSpec {
+            name: "probe",
+            domain: Domain::Time {
+                default: Nanos::from_millis(200),
+                min: Nanos(1),
+                max: Nanos::from_secs(9),
+            },
+            unit: "time",
+            source: "test",
+            help: "",
+        },
+    ];
+
+    fn given(name: &str, v: Value) -> BTreeMap<String, Value> {
+        BTreeMap::from([(name.to_string(), v)])
+    }
+
+    #[test]
+    fn defaults_come_from_the_table_and_given_values_win() {
+        let p = Params::new(TABLE, given("beta", Value::Float(0.5))).unwrap();
+        assert_eq!(p.float("beta"), 0.5);
+        assert_eq!(p.time("probe"), Nanos::from_millis(200));
+    }
+
+    #[test]
+    fn bad_parameters_are_refused_with_what_is_allowed() {
+        assert!(matches!(Params::new(TABLE, given("bata", Value::Int(1))), Err(ParamError::Unknown { .. })));
+        for bad in [Value::Float(1.5), Value::Float(f64::NAN), Value::Bool(true), Value::Text("x".into())] {
+            let e = Params::new(TABLE, given("beta", bad)).unwrap_err();
+            assert!(e.to_string().contains("0.1 to 0.99"), "{e}");
+        }
+    }
+
+    #[test]
+    fn a_profile_changes_defaults_only() {
+        let p = Params::new(TABLE, given("beta", Value::Float(0.5))).unwrap();
+        let p = p.with_profile(&[("beta", Value::Float(0.8)), ("probe", Value::Text("1 s".into()))]);
+        assert_eq!((p.float("beta"), p.time("probe")), (0.5, Nanos::from_secs(1)));
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The one list of schemes. A scheme that is in it exists in scenarios, on the command line, in Python, in the
+//! documentation, and in the tests that every scheme must pass.
+
+use crate::*;
+use std::collections::BTreeMap;
+
+/// What the laboratory knows of a scheme without running it.
+#[derive(Clone, Copy, Debug)]
+pub struct SchemeInfo {
+    /// Identifier: file name, scenario value, column value.
+    pub id: &'static str,
+    /// Display label.
+    pub label: &'static str,
+    /// One line for `perigee schemes`.
+    pub summary: &'static str,
+    /// Parameter table.
+    pub params: &'static [ParamSpec],
+    /// Named option set that this identifier stands for (`leotcp` is `orbcc` with other options).
+    pub profile: fn() -> Vec<(&'static str, Value)>,
+}
+
+fn no_profile() -> Vec<(&'static str, Value)> {
+    Vec::new()
+}
+
+macro_rules! schemes {
+    ($($id:literal, $label:literal, $variant:ident($ty:ty), $params:expr, $profile:expr, $summary:literal;)*) => {
+        /// Every scheme, in the order in which tables print them.
+        pub const SCHEMES: &[SchemeInfo] = &[
+            $(SchemeInfo { id: $id, label: $label, summary: $summary, params: $params, profile: $profile },)*
+        ];
+
+        fn build(id: &str, params: &Params, init: &ConnInit) -> Option<Controller> {
+            match id {
+                $($id => Some(Controller::$variant(<$ty>::new(params, init))),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+macro_rules! controllers {
+    ($($variant:ident($ty:ty),)*) => {
+        /// A controller of any scheme: static dispatch for those of the list, a box for plug-ins.
+        #[allow(clippy::large_enum_variant)]
+        pub enum Controller {
+            $(#[allow(missing_docs)] $variant($ty),)*
+            /// Somebody else's.
+            Custom(Box<dyn CongestionControl>),
+        }
+
+        macro_rules! dispatch {
+            ($self:ident, $c:ident => $body:expr) => {
+                match $self {
+                    $(Controller::$variant($c) => $body,)*
+                    Controller::Custom($c) => $body,
+                }
+            };
+        }
+
+        impl CongestionControl for Controller {
+            fn caps(&self) -> Caps { dispatch!(self, c => c.caps()) }
+            fn on_start(&mut self, cx: &Cx, w: &mut Window) { dispatch!(self, c => c.on_start(cx, w)) }
+            fn on_sent(&mut self, cx: &Cx, w: &mut Window, p: &SentPkt) -> u32 { dispatch!(self, c => c.on_sent(cx, w, p)) }
+            #[inline]
+            fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) { dispatch!(self, c => c.on_ack(cx, w, ev)) }
+            fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 { dispatch!(self, c => c.ssthresh(cx, w)) }
+            fn on_loss(&mut self, cx: &Cx, w: &mut Window, ev: &LossEvent) { dispatch!(self, c => c.on_loss(cx, w, ev)) }
+            fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) { dispatch!(self, c => c.on_transition(cx, w, t)) }
+            fn on_tx_start(&mut self, cx: &Cx, w: &mut Window) { dispatch!(self, c => c.on_tx_start(cx, w)) }
+            fn on_timer(&mut self, cx: &Cx, w: &mut Window) { dispatch!(self, c => c.on_timer(cx, w)) }
+            fn on_signal(&mut self, cx: &Cx, w: &mut Window, s: &Signal<'_>) { dispatch!(self, c => c.on_signal(cx, w, s)) }
+            #[inline]
+            fn stamp(&self) -> HeaderStamp { dispatch!(self, c => c.stamp()) }
+            fn mode(&self, w: &Window) -> &'static str { dispatch!(self, c => c.mode(w)) }
+            fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) { dispatch!(self, c => c.probe(out)) }
+        }
+    };
+}
+
+controllers! {
+    NewReno(newreno::NewReno),
+}
+
+schemes! {
+    "newreno", "NewReno", NewReno(newreno::NewReno), newreno::PARAMS, no_profile,
+        "halves on loss, one packet more per round (RFC 5681 as Linux runs it)";
+}
+
+/// What is known of scheme `id`.
+pub fn info(id: &str) -> Option<&'static SchemeInfo> {
+    SCHEMES.iter().find(|s| s.id == id)
+}
+
+impl SchemeInfo {
+    /// Checks parameters against the scheme's table and profile.
+    ///
+    /// # Errors
+    /// See [`Params::new`].
+    pub fn params(&self, given: BTreeMap<String, Value>) -> Result<Params, ParamError> {
+        Ok(Params::new(self.params, given)?.with_profile(&(self.profile)()))
+    }
+
+    /// Builds the controller of one connection.
+    pub fn build(&self, params: &Params, init: &ConnInit) -> Controller {
+        build(self.id, params, init).expect("every scheme of the list can be built")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scheme_of_the_list_can_be_built_with_its_defaults() {
+        let init = ConnInit { now: Nanos::ZERO, mss: 1448, init_cwnd: 14480, srtt: None, seed: 1, hz: 1000 };
+        for s in SCHEMES {
+            let params = s.params(BTreeMap::new()).unwrap();
+            let c = s.build(&params, &init);
+            assert!(c.caps().min_cwnd >= 1, "{}", s.id);
+        }
+    }
+
+    #[test]
+    fn identifiers_are_unique() {
+        for (i, a) in SCHEMES.iter().enumerate() {
+            assert!(SCHEMES[..i].iter().all(|b| a.id != b.id && a.label != b.label), "{}", a.id);
+        }
+    }
+}
