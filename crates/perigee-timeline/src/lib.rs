@@ -1,2 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! placeholder
+//! The network over time, and the traffic put on it: the first waist of the laboratory.
+//!
+//! A [`Timeline`] is plain data: nodes, ports, directed links, and everything that changes, in time order. It can be
+//! saved, loaded, diffed, plotted and replayed. It knows nothing of satellites and nothing of TCP; sources
+//! (constellations, recorded paths, schedules) make it, backends (the simulator) consume it.
+//!
+//! Floors:
+//! * [`model`]: the types.
+//! * [`workload`]: the flows.
+//! * [`store`]: save, load, check.
+//!
+//! A timeline is carried in [`Chunk`]s so that long ones stream: the [`Header`] is the state at time zero, each chunk
+//! adds nodes, ports and links that appear and lists the changes of its time span.
+
+pub mod model;
+pub mod store;
+pub mod workload;
+
+pub use model::*;
+pub use workload::*;

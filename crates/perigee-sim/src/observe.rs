@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What the simulator tells while it runs, and what it leaves behind.
+
+use perigee_cc::CaState;
+use perigee_timeline::Note;
+use perigee_units::{BitRate, Nanos};
+
+/// Why a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum DropCause {
+    /// The queue was full.
+    Queue = 0,
+    /// Random loss of the link.
+    Random = 1,
+    /// The link was down.
+    Outage = 2,
+    /// There was no route.
+    NoRoute = 3,
+}
+
+/// Number of causes.
+pub const CAUSES: usize = 4;
+
+/// Names of the causes, in order, as in column names.
+pub const CAUSE_NAMES: [&str; CAUSES] = ["queue", "random", "outage", "no_route"];
+
+/// A flow at a sampling instant. Counters are totals since the start of the run.
+#[derive(Clone, Debug)]
+pub struct FlowSample<'a> {
+    /// When.
+    pub at: Nanos,
+    /// Index of the flow.
+    pub flow: u32,
+    /// Payload bytes handed in order to the receiving application.
+    pub delivered_bytes: u64,
+    /// Data packets sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Data packets sent again.
+    pub retrans_packets: u64,
+    /// Packets that the sender marked lost.
+    pub lost_packets: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Congestion window in bytes.
+    pub cwnd: u64,
+    /// Slow start threshold in bytes; `None` = infinite.
+    pub ssthresh: Option<u64>,
+    /// Pacing rate, where the flow is paced.
+    pub pacing: Option<BitRate>,
+    /// Bytes in flight.
+    pub in_flight: u64,
+    /// Smoothed RTT; `None` before the first sample.
+    pub srtt: Option<Nanos>,
+    /// Mean of the RTT samples since the previous sampling instant.
+    pub rtt_mean: Option<Nanos>,
+    /// RTT of the present route without queues; `None` = no route.
+    pub base_rtt: Option<Nanos>,
+    /// Rate of the slowest port on the present route; `None` = no route.
+    pub path_rate: Option<BitRate>,
+    /// Latest delivery-rate sample.
+    pub delivery_rate: BitRate,
+    /// Congestion avoidance state.
+    pub ca: CaState,
+    /// Name of the controller's state.
+    pub mode: &'static str,
+    /// Named internals of the controller.
+    pub internals: &'a [(&'static str, f64)],
+}
+
+/// A link that carried or held packets since the previous sampling instant. Counters are totals.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkSample {
+    /// When.
+    pub at: Nanos,
+    /// Index of the link.
+    pub link: u32,
+    /// Index of its port.
+    pub port: u32,
+    /// Bytes waiting at the port, framing included, the packet in service not.
+    pub queue_bytes: u64,
+    /// Packets waiting at the port.
+    pub queue_packets: u64,
+    /// Packets that left the port on this link.
+    pub tx_packets: u64,
+    /// Their bytes, framing included.
+    pub tx_bytes: u64,
+    /// Packets lost at this link, by cause.
+    pub drops: [u64; CAUSES],
+    /// Rate of the port.
+    pub rate: BitRate,
+    /// Propagation delay now.
+    pub delay: Nanos,
+    /// It carries packets.
+    pub up: bool,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum SimEvent<'a> {
+    /// An annotation of the timeline.
+    Note(&'a Note),
+    /// A flow started.
+    FlowStart(u32),
+    /// All bytes of a limited flow are delivered.
+    FlowComplete(u32),
+    /// The controller changed its named state.
+    Mode {
+        /// Flow.
+        flow: u32,
+        /// New state.
+        mode: &'static str,
+    },
+    /// The transport entered a congestion avoidance state other than Open/Disorder, or left it.
+    CaState {
+        /// Flow.
+        flow: u32,
+        /// New state.
+        state: CaState,
+    },
+    /// A retransmission timeout fired.
+    Timeout {
+        /// Flow.
+        flow: u32,
+    },
+    /// A reduction was taken back as spurious.
+    Undo {
+        /// Flow.
+        flow: u32,
+    },
+    /// Packets were lost at a link since the previous sampling instant.
+    LossBurst {
+        /// Link.
+        link: u32,
+        /// How many.
+        packets: u64,
+        /// Why.
+        cause: DropCause,
+    },
+}
+
+/// What a packet is, for captures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketKind {
+    /// TCP with payload.
+    Data,
+    /// TCP without payload.
+    Ack,
+    /// UDP probe.
+    Ping,
+    /// Its echo.
+    Pong,
+}
+
+/// A packet as one end host sees it, for captures and packet lists.
+#[derive(Clone, Debug)]
+pub struct PacketView<'a> {
+    /// When.
+    pub at: Nanos,
+    /// Flow.
+    pub flow: u32,
+    /// What it is.
+    pub kind: PacketKind,
+    /// It is leaving its source (else: arriving at its destination).
+    pub leaving: bool,
+    /// First byte of the payload in the stream, from 0 (Data); number (Ping, Pong).
+    pub seq: u64,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Next byte expected from the peer, from 0 (Ack).
+    pub ack: u64,
+    /// SACK blocks, byte ranges of the stream, newest first; a DSACK stands first.
+    pub sack: &'a [(u64, u64)],
+    /// Timestamp value, in milliseconds.
+    pub ts_val: u32,
+    /// Timestamp echo, in milliseconds.
+    pub ts_ecr: u32,
+    /// Size of the IP packet, telemetry included where it is on the wire.
+    pub ip_bytes: u32,
+    /// It was sent before.
+    pub retrans: bool,
+    /// Telemetry in its wire form, where it is on the wire (the block of orbcc.md section 3.2).
+    pub telemetry: &'a [u8],
+}
+
+/// Receives what a simulation tells. Every method has an empty default: an observer that wants nothing costs nothing.
+pub trait Observer {
+    /// The observer wants [`Observer::packet`].
+    const PACKETS: bool = false;
+
+    /// A flow at a sampling instant (only while it is active).
+    fn flow(&mut self, _s: &FlowSample<'_>) {}
+    /// A link at a sampling instant.
+    fn link(&mut self, _s: &LinkSample) {}
+    /// Something happened.
+    fn event(&mut self, _at: Nanos, _e: &SimEvent<'_>) {}
+    /// An RTT sample of the transport (or a ping): the packet left at `sent`, when the route's RTT was `base`.
+    fn rtt(&mut self, _flow: u32, _sent: Nanos, _rtt: Nanos, _base: Option<Nanos>) {}
+    /// A packet left its source or reached its destination.
+    fn packet(&mut self, _p: &PacketView<'_>) {}
+}
+
+/// Wants nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+impl Observer for Silent {}
+
+/// Totals of a flow at the end. Packets are conserved: `sent = delivered + Σ dropped + under_way`, for each direction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowTotals {
+    /// Packets put into the network (data and ACKs; pings and echoes).
+    pub sent: u64,
+    /// Packets that reached their destination.
+    pub delivered: u64,
+    /// Packets lost, by cause.
+    pub dropped: [u64; CAUSES],
+    /// Packets in the network at the end.
+    pub under_way: u64,
+    /// Data packets sent, retransmissions included.
+    pub data_sent: u64,
+    /// Data packets sent again.
+    pub retrans: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Reductions taken back as spurious.
+    pub undos: u64,
+    /// Times that fast recovery was entered.
+    pub recoveries: u64,
+    /// Payload bytes handed in order to the receiving application.
+    pub goodput_bytes: u64,
+    /// When the flow really started.
+    pub started: Option<Nanos>,
+    /// When a limited transfer was complete.
+    pub completed: Option<Nanos>,
+    /// Time within the flow's life during which a route existed.
+    pub routed: Nanos,
+    /// Integral of the slowest port's rate over that time, in bits: divided by `routed` it is the capacity.
+    pub capacity_bits: f64,
+    /// Payload bytes of a full packet over its bytes on the slowest port (framing and telemetry included).
+    pub payload_share: f64,
+    /// Route changes during the flow's life (forward direction).
+    pub path_changes: u64,
+    /// Times that the route was lost.
+    pub unreachable: u64,
+    /// ACKs that carried telemetry.
+    pub telemetry_acks: u64,
+}
+
+/// Totals of a link at the end. Packets are conserved: `entered = crossed + Σ dropped + under_way`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkTotals {
+    /// Packets given to the link's port for this link.
+    pub entered: u64,
+    /// Packets that reached the far end.
+    pub crossed: u64,
+    /// Packets lost, by cause.
+    pub dropped: [u64; CAUSES],
+    /// Packets waiting, in service or in flight at the end.
+    pub under_way: u64,
+    /// Bytes that left the port on this link, framing included.
+    pub tx_bytes: u64,
+    /// Sum over packets of the time spent waiting (own transmission not included), in nanoseconds.
+    pub wait_ns: u128,
+    /// Packets in that sum.
+    pub waited: u64,
+}
+
+/// What a run leaves behind, apart from what its observer kept.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Simulated time reached.
+    pub end: Nanos,
+    /// The caller asked it to stop before the end.
+    pub stopped: bool,
+    /// Events processed.
+    pub events: u64,
+    /// Link crossings of all packets: the sum of [`LinkTotals::crossed`].
+    pub packet_hops: u64,
+    /// Per flow.
+    pub flows: Vec<FlowTotals>,
+    /// Per link.
+    pub links: Vec<LinkTotals>,
+    /// Everything sent was delivered, dropped for a reason, or is under way: per link and per flow.
+    pub conserved: bool,
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What a simulation is made of.
+
+use perigee_cc::{CongestionControl, ConnInit, Controller, Params, SchemeInfo};
+use perigee_timeline::{App, PairId};
+use perigee_units::Nanos;
+use std::sync::Arc;
+
+/// Makes the controller of a plug-in scheme.
+pub type CustomScheme = Arc<dyn Fn(&ConnInit) -> Box<dyn CongestionControl> + Send + Sync>;
+
+/// Which congestion control a flow runs.
+#[derive(Clone)]
+pub enum Scheme {
+    /// One of the list, with checked parameters.
+    Builtin(&'static SchemeInfo, Params),
+    /// A plug-in.
+    Custom(CustomScheme),
+}
+
+impl Scheme {
+    /// The controller of a new connection.
+    pub fn build(&self, init: &ConnInit) -> Controller {
+        match self {
+            Scheme::Builtin(info, params) => info.build(params, init),
+            Scheme::Custom(make) => Controller::Custom(make(init)),
+        }
+    }
+}
+
+/// One flow, resolved.
+#[derive(Clone)]
+pub struct FlowSetup {
+    /// Unique name: draws of random numbers depend on it, so that adding a flow changes no other flow's losses.
+    pub name: String,
+    /// Way of the data.
+    pub forward: PairId,
+    /// Way of the ACKs.
+    pub reverse: PairId,
+    /// When it starts.
+    pub start: Nanos,
+    /// When it stops sending new data.
+    pub stop: Nanos,
+    /// What it sends.
+    pub app: App,
+    /// Its congestion control (unused by pings).
+    pub scheme: Scheme,
+    /// Its transport options (unused by pings).
+    pub tcp: perigee_tcp::Config,
+}
+
+/// How a run is made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Seed of all random draws.
+    pub seed: u64,
+    /// Time between samples; zero = none are taken.
+    pub sample: Nanos,
+    /// Each flow's start is delayed by a seeded draw from 0 to this (breaks drop-tail phase effects).
+    pub start_jitter: Nanos,
+    /// Most hops of one telemetry stack; further hops write nothing and the stack is marked partial.
+    pub max_hops: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { seed: 1, sample: Nanos::from_millis(100), start_jitter: Nanos::ZERO, max_hops: 14 }
+    }
+}
+
+/// Why a simulation cannot be made or cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// The setup contradicts itself.
+    #[error("{0}")]
+    Setup(String),
+    /// The source of the timeline failed.
+    #[error("timeline at {at}: {reason}")]
+    Source {
+        /// Simulated time.
+        at: Nanos,
+        /// In words.
+        reason: String,
+    },
+}

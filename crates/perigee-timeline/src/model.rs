@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Nodes, ports, links, routes, and how they change.
+
+use perigee_units::{BitRate, Nanos, NS_PER_S};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub u32);
+        impl $name {
+            /// As an index into the list it numbers.
+            #[inline]
+            pub fn ix(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+id!(/// Index of a node.
+    NodeId);
+id!(/// Index of a port (an egress queue with its transmitter).
+    PortId);
+id!(/// Index of a directed link.
+    LinkId);
+id!(/// Index of a traffic pair (a source and a destination; the way back is a pair of its own).
+    PairId);
+
+/// What a node is, for maps and labels; backends ignore it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeClass {
+    /// An end host.
+    Host,
+    /// A router on the ground.
+    Router,
+    /// A satellite.
+    Satellite,
+    /// A ground station (gateway) with several dishes.
+    Station,
+    /// A user terminal with one dish.
+    Terminal,
+}
+
+/// A place on or above the Earth: geodetic WGS84 latitude and longitude in degrees, height in metres.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct GeoPoint {
+    /// Degrees north.
+    pub lat_deg: f64,
+    /// Degrees east.
+    pub lon_deg: f64,
+    /// Metres above the ellipsoid.
+    pub height_m: f64,
+}
+
+/// A host, router or satellite.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Node {
+    /// Unique name.
+    pub name: String,
+    /// What it is.
+    pub class: NodeClass,
+    /// Where it stands, if it does not move.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<GeoPoint>,
+}
+
+/// How much may wait at a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueLimit {
+    /// Waiting packets.
+    Packets(u64),
+    /// Waiting bytes, framing included.
+    Bytes(u64),
+}
+
+/// Which packet is dropped, and when. Drop-tail for now; random early drop, CoDel, fair queues and PIE join here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Discipline {
+    /// A packet that does not fit is dropped on arrival.
+    #[default]
+    DropTail,
+}
+
+/// The queue of a port. The packet in transmission does not count unless `count_in_service`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Queue {
+    /// How much may wait.
+    pub limit: QueueLimit,
+    /// What is dropped.
+    #[serde(default)]
+    pub discipline: Discipline,
+    /// The packet in transmission counts against the limit.
+    #[serde(default)]
+    pub count_in_service: bool,
+    /// Probe packets (pings) wait in a side queue of the same limit that is served first.
+    #[serde(default)]
+    pub probe_priority: bool,
+}
+
+/// An egress queue and its transmitter. A laser port has one link; a radio port may have several.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Port {
+    /// Name for tables and plots, unique.
+    pub name: String,
+    /// Where it sits.
+    pub node: NodeId,
+    /// Rate of the transmitter; zero = blocked.
+    pub rate: BitRate,
+    /// What waits.
+    pub queue: Queue,
+    /// Bytes added to each IP packet for transmission time and byte limits (0, 7 PPP, 14 Ethernet).
+    #[serde(default)]
+    pub framing: u32,
+    /// The port runs OrbCC's egress meter and writes telemetry.
+    #[serde(default)]
+    pub metered: bool,
+}
+
+/// A delay that is constant or changes linearly from the instant it was set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Delay {
+    /// At the instant it was set.
+    pub base: Nanos,
+    /// Change in nanoseconds per second since then.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub slope: i64,
+}
+
+fn is_zero(v: &i64) -> bool {
+    *v == 0
+}
+
+impl Delay {
+    /// A delay that does not change.
+    pub const fn constant(base: Nanos) -> Self {
+        Delay { base, slope: 0 }
+    }
+    /// The delay `since` after it was set; never negative. Slopes above 1 s per second would let time run back and
+    /// are refused by [`crate::store::check`].
+    #[inline]
+    pub fn at(&self, since: Nanos) -> Nanos {
+        if self.slope == 0 {
+            return self.base;
+        }
+        let change = (since.0 as i128 * self.slope as i128) / NS_PER_S as i128;
+        Nanos((self.base.0 as i128 + change).max(0) as u64)
+    }
+}
+
+/// What packets do when the delay of their link shrinks while they are under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DelayDrop {
+    /// Later packets never overtake earlier ones (physical).
+    #[default]
+    Fifo,
+    /// Later packets may overtake earlier ones (as netem does).
+    Reorder,
+}
+
+/// What an outage does to packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutageMode {
+    /// Waiting, in service, under way and arriving packets are all lost: an interface going down.
+    #[default]
+    Flush,
+    /// All are kept; the packet in service resumes when the link returns.
+    Hold,
+    /// The queue keeps being served; what leaves it during the outage is lost; what is under way arrives.
+    Blackhole,
+}
+
+/// A directed link: a port, the node at the far end, and what happens on the way.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Link {
+    /// The transmitter that feeds it.
+    pub port: PortId,
+    /// The far end.
+    pub to: NodeId,
+    /// Propagation delay.
+    pub delay: Delay,
+    /// Probability that a packet is lost, independently of others.
+    #[serde(default)]
+    pub loss: f64,
+    /// It carries packets.
+    #[serde(default = "yes")]
+    pub up: bool,
+    /// What a shrinking delay does.
+    #[serde(default)]
+    pub delay_drop: DelayDrop,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A source and a destination of traffic.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Pair {
+    /// Where packets start.
+    pub from: NodeId,
+    /// Where they go.
+    pub to: NodeId,
+}
+
+/// How packets find their way, and so what a route change does to packets under way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Routing {
+    /// Each pair has a path; packets under way finish the one they started on.
+    #[default]
+    PerPath,
+    /// Each node has a next-hop table; packets under way follow the new tables.
+    PerHop,
+}
+
+/// Something that changes.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// A port's rate; zero blocks it.
+    Rate(PortId, BitRate),
+    /// A link's delay, counted from now.
+    Delay(LinkId, Delay),
+    /// A link's random loss.
+    Loss(LinkId, f64),
+    /// A link goes down.
+    Down(LinkId, OutageMode),
+    /// A link comes back, or comes up for the first time.
+    Up(LinkId),
+    /// The path of a pair (`Routing::PerPath`); `None` = unreachable.
+    Path(PairId, Option<Arc<[LinkId]>>),
+    /// The next hop from a node towards a destination (`Routing::PerHop`); `None` = unreachable.
+    NextHop {
+        /// Where the packet is.
+        at: NodeId,
+        /// Where it goes.
+        to: NodeId,
+        /// The link to take.
+        link: Option<LinkId>,
+    },
+    /// Something worth knowing that changes nothing by itself: goes to the events table and the plots.
+    Note(Note),
+}
+
+/// Kinds of [`Note`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoteKind {
+    /// A terminal or station changes its satellite. `value` = outage in seconds (0 for soft).
+    Handover,
+    /// A pair has another path. `value` = base RTT in seconds without serialisation, where known.
+    PathChange,
+    /// A pair has no path from now on.
+    Unreachable,
+    /// A pair has a path again.
+    Reachable,
+    /// A scheduled or handover outage begins. `value` = its length in seconds.
+    OutageBegin,
+    /// It ends.
+    OutageEnd,
+    /// A scheduled rate, delay or loss takes effect.
+    Reconfiguration,
+}
+
+impl NoteKind {
+    /// Name as in saved timelines and the events table.
+    pub fn name(self) -> &'static str {
+        match self {
+            NoteKind::Handover => "handover",
+            NoteKind::PathChange => "path-change",
+            NoteKind::Unreachable => "unreachable",
+            NoteKind::Reachable => "reachable",
+            NoteKind::OutageBegin => "outage-begin",
+            NoteKind::OutageEnd => "outage-end",
+            NoteKind::Reconfiguration => "reconfiguration",
+        }
+    }
+}
+
+/// An annotation of the timeline.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Note {
+    /// What happens.
+    pub kind: NoteKind,
+    /// The node it happens to, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeId>,
+    /// The pair it happens to, where there is one (for both directions: the forward one).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pair: Option<PairId>,
+    /// A number whose meaning the kind gives.
+    #[serde(default)]
+    pub value: f64,
+    /// In words, for a person.
+    #[serde(default)]
+    pub text: String,
+}
+
+/// A change with its time.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Timed {
+    /// When.
+    pub at: Nanos,
+    /// What.
+    pub change: Change,
+}
+
+/// Where a moving node was: for maps only.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TrackPoint {
+    /// When.
+    pub at: Nanos,
+    /// Which node.
+    pub node: NodeId,
+    /// Where.
+    pub place: GeoPoint,
+}
+
+/// The network at time zero, and what holds for the whole timeline.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Header {
+    /// What this is, for a person.
+    pub title: String,
+    /// Length.
+    pub duration: Nanos,
+    /// How packets find their way.
+    pub routing: Routing,
+    /// Nodes known from the start.
+    pub nodes: Vec<Node>,
+    /// Ports known from the start.
+    pub ports: Vec<Port>,
+    /// Links known from the start.
+    pub links: Vec<Link>,
+    /// All traffic pairs.
+    pub pairs: Vec<Pair>,
+}
+
+/// What happens in `start..end`. Ids of new nodes, ports and links continue those of the header and earlier chunks.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Chunk {
+    /// First instant.
+    pub start: Nanos,
+    /// First instant after it.
+    pub end: Nanos,
+    /// Nodes that appear.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<Node>,
+    /// Ports that appear.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<Port>,
+    /// Links that appear. A change of this chunk may refer to them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
+    /// Changes in time order; those of one instant apply in list order, before any packet moves.
+    pub changes: Vec<Timed>,
+    /// Positions of moving nodes, for maps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tracks: Vec<TrackPoint>,
+}
+
+/// A whole timeline in memory. Chunks are shared: several runs read the same ones.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Timeline {
+    /// The network at time zero.
+    pub header: Header,
+    /// What happens, in order, without gaps.
+    pub chunks: Vec<Arc<Chunk>>,
+}
+
+/// Where a backend gets its chunks from: a timeline in memory, or a generator that is ahead of it.
+pub trait ChunkSource: Send {
+    /// The next chunk, or `None` after the last.
+    ///
+    /// # Errors
+    /// In words for a person, when the source cannot go on.
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, String>;
+}
+
+/// Reads a [`Timeline`] in memory.
+#[derive(Clone, Debug)]
+pub struct ChunkReader {
+    chunks: std::vec::IntoIter<Arc<Chunk>>,
+}
+
+impl ChunkSource for ChunkReader {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, String> {
+        Ok(self.chunks.next())
+    }
+}
+
+impl Timeline {
+    /// A timeline with a single chunk; sorts the changes by time (stable).
+    pub fn single(header: Header, mut changes: Vec<Timed>) -> Self {
+        changes.sort_by_key(|c| c.at);
+        let chunk = Chunk { start: Nanos::ZERO, end: header.duration, changes, ..Chunk::default() };
+        Timeline { header, chunks: vec![Arc::new(chunk)] }
+    }
+
+    /// A reader from the beginning.
+    pub fn reader(&self) -> ChunkReader {
+        ChunkReader { chunks: self.chunks.clone().into_iter() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_linear_delay_moves_with_its_slope_and_stops_at_zero() {
+        let d = Delay { base: Nanos::from_millis(10), slope: -25_000 };
+        assert_eq!(d.at(Nanos::from_millis(100)), Nanos(9_997_500));
+        assert_eq!(Delay { base: Nanos(5), slope: -1_000 }.at(Nanos::from_secs(1)), Nanos::ZERO);
+        assert_eq!(Delay::constant(Nanos(7)).at(Nanos::from_secs(9)), Nanos(7));
+    }
+}

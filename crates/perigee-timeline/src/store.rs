@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Save, load and check timelines. The form is JSON, one line for the header and one per chunk: it streams, and
+//! `diff` understands it.
+
+use crate::model::*;
+use perigee_units::{Nanos, NS_PER_S};
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+
+/// Why a timeline could not be saved, loaded or accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum TimelineError {
+    /// Reading or writing failed.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// A line is not what it should be.
+    #[error("line {line}: {reason}")]
+    Syntax {
+        /// From 1.
+        line: usize,
+        /// In words.
+        reason: String,
+    },
+    /// The timeline contradicts itself.
+    #[error("timeline: {0}")]
+    Invalid(String),
+}
+
+/// Writes a timeline.
+///
+/// # Errors
+/// When writing fails.
+pub fn save(timeline: &Timeline, mut out: impl Write) -> Result<(), TimelineError> {
+    let line = |out: &mut dyn Write, json: serde_json::Result<String>| -> Result<(), TimelineError> {
+        let json = json.map_err(|e| TimelineError::Invalid(e.to_string()))?;
+        Ok(writeln!(out, "{json}")?)
+    };
+    line(&mut out, serde_json::to_string(&timeline.header))?;
+    for chunk in &timeline.chunks {
+        line(&mut out, serde_json::to_string(chunk.as_ref()))?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Reads a timeline and checks it.
+///
+/// # Errors
+/// When reading fails, a line cannot be parsed, or the timeline contradicts itself.
+pub fn load(input: impl BufRead) -> Result<Timeline, TimelineError> {
+    let mut lines = input.lines().enumerate();
+    let syntax =
+        |line: usize, e: serde_json::Error| TimelineError::Syntax { line: line + 1, reason: e.to_string() };
+    let Some((_, first)) = lines.next() else {
+        return Err(TimelineError::Invalid("the file is empty".into()));
+    };
+    let header: Header = serde_json::from_str(&first?).map_err(|e| syntax(0, e))?;
+    let mut chunks = Vec::new();
+    for (n, line) in lines {
+        chunks.push(Arc::new(serde_json::from_str::<Chunk>(&line?).map_err(|e| syntax(n, e))?));
+    }
+    let timeline = Timeline { header, chunks };
+    check(&timeline)?;
+    Ok(timeline)
+}
+
+/// Checks that ids exist, times do not run back, paths are connected, and values are in range.
+///
+/// # Errors
+/// The first contradiction, in words.
+pub fn check(timeline: &Timeline) -> Result<(), TimelineError> {
+    let h = &timeline.header;
+    let mut seen = Seen::default();
+    seen.add(&h.nodes, &h.ports, &h.links)?;
+    for (i, p) in h.pairs.iter().enumerate() {
+        if p.from.ix() >= seen.nodes || p.to.ix() >= seen.nodes {
+            return invalid(format!("pair {i} names a node that does not exist at the start"));
+        }
+    }
+    let mut now = Nanos::ZERO;
+    let mut end = Nanos::ZERO;
+    for chunk in &timeline.chunks {
+        if chunk.start != end || chunk.end < chunk.start {
+            return invalid(format!("chunk {} - {} does not follow {end}", chunk.start, chunk.end));
+        }
+        end = chunk.end;
+        seen.add(&chunk.nodes, &chunk.ports, &chunk.links)?;
+        for c in &chunk.changes {
+            if c.at < now || c.at < chunk.start || c.at > chunk.end {
+                return invalid(format!(
+                    "a change at {} comes after {now} in a chunk {} - {}",
+                    c.at, chunk.start, chunk.end
+                ));
+            }
+            now = c.at;
+            seen.change(c, h)?;
+        }
+    }
+    Ok(())
+}
+
+fn invalid<T>(reason: String) -> Result<T, TimelineError> {
+    Err(TimelineError::Invalid(reason))
+}
+
+/// What exists so far; remembers the two ends of each link for the path check.
+#[derive(Default)]
+struct Seen {
+    nodes: usize,
+    port_node: Vec<NodeId>,
+    link_ends: Vec<(NodeId, NodeId)>,
+}
+
+impl Seen {
+    fn add(&mut self, nodes: &[Node], ports: &[Port], links: &[Link]) -> Result<(), TimelineError> {
+        self.nodes += nodes.len();
+        for p in ports {
+            if p.node.ix() >= self.nodes {
+                return invalid(format!("port {:?} sits on a node that does not exist", p.name));
+            }
+            match p.queue.limit {
+                QueueLimit::Packets(0) | QueueLimit::Bytes(0) => {
+                    return invalid(format!("the queue of port {:?} holds nothing", p.name))
+                }
+                _ => {}
+            }
+            self.port_node.push(p.node);
+        }
+        for l in links {
+            let Some(&from) = self.port_node.get(l.port.ix()) else {
+                return invalid(format!("link {} leaves a port that does not exist", self.link_ends.len()));
+            };
+            if l.to.ix() >= self.nodes {
+                return invalid(format!("link {} ends at a node that does not exist", self.link_ends.len()));
+            }
+            self.values(l.delay, l.loss)?;
+            self.link_ends.push((from, l.to));
+        }
+        Ok(())
+    }
+
+    fn values(&self, delay: Delay, loss: f64) -> Result<(), TimelineError> {
+        if delay.slope.unsigned_abs() >= NS_PER_S {
+            return invalid(format!("a delay changes by {} ns per second: faster than time", delay.slope));
+        }
+        if !(0.0..=1.0).contains(&loss) {
+            return invalid(format!("a loss of {loss} is not a probability"));
+        }
+        Ok(())
+    }
+
+    fn link(&self, id: LinkId) -> Result<(NodeId, NodeId), TimelineError> {
+        self.link_ends
+            .get(id.ix())
+            .copied()
+            .ok_or_else(|| TimelineError::Invalid(format!("link {} does not exist", id.0)))
+    }
+
+    fn change(&self, c: &Timed, h: &Header) -> Result<(), TimelineError> {
+        match &c.change {
+            Change::Rate(p, _) if p.ix() >= self.port_node.len() => {
+                invalid(format!("port {} does not exist", p.0))
+            }
+            Change::Delay(l, d) => self.link(*l).and_then(|_| self.values(*d, 0.0)),
+            Change::Loss(l, p) => self.link(*l).and_then(|_| self.values(Delay::default(), *p)),
+            Change::Down(l, _) | Change::Up(l) => self.link(*l).map(|_| ()),
+            Change::NextHop { at, link: Some(l), .. } => {
+                if self.link(*l)?.0 != *at {
+                    return invalid(format!("at {}: the next hop of node {} does not leave it", c.at, at.0));
+                }
+                Ok(())
+            }
+            Change::Path(pair, links) => {
+                let Some(p) = h.pairs.get(pair.ix()) else {
+                    return invalid(format!("pair {} does not exist", pair.0));
+                };
+                links.as_deref().map_or(Ok(()), |links| self.path(*p, links, c.at))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn path(&self, pair: Pair, links: &[LinkId], at: Nanos) -> Result<(), TimelineError> {
+        let mut here = pair.from;
+        for &l in links {
+            let (from, to) = self.link(l)?;
+            if from != here {
+                return invalid(format!(
+                    "at {at}: link {} of a path leaves node {}, not node {}",
+                    l.0, from.0, here.0
+                ));
+            }
+            here = to;
+        }
+        if here != pair.to {
+            return invalid(format!("at {at}: a path ends at node {}, not at node {}", here.0, pair.to.0));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perigee_units::BitRate;
+
+    fn two_nodes() -> Timeline {
+        let node = |name: &str| Node { name: name.into(), class: NodeClass::Host, place: None };
+        let queue = Queue {
+            limit: QueueLimit::Packets(10),
+            discipline: Discipline::DropTail,
+            count_in_service: false,
+            probe_priority: false,
+        };
+        let port = Port {
+            name: "a->b".into(),
+            node: NodeId(0),
+            rate: BitRate::from_mbit(10),
+            queue,
+            framing: 0,
+            metered: false,
+        };
+        let link = Link {
+            port: PortId(0),
+            to: NodeId(1),
+            delay: Delay::constant(Nanos::from_millis(5)),
+            loss: 0.0,
+            up: true,
+            delay_drop: DelayDrop::Fifo,
+        };
+        let header = Header {
+            title: "two nodes".into(),
+            duration: Nanos::from_secs(1),
+            routing: Routing::PerPath,
+            nodes: vec![node("a"), node("b")],
+            ports: vec![port],
+            links: vec![link],
+            pairs: vec![Pair { from: NodeId(0), to: NodeId(1) }],
+        };
+        let path = Change::Path(PairId(0), Some(Arc::from([LinkId(0)])));
+        Timeline::single(header, vec![Timed { at: Nanos::ZERO, change: path }])
+    }
+
+    #[test]
+    fn what_is_saved_is_what_is_loaded() {
+        let t = two_nodes();
+        let mut file = Vec::new();
+        save(&t, &mut file).unwrap();
+        assert_eq!(load(file.as_slice()).unwrap(), t);
+    }
+
+    #[test]
+    fn a_damaged_file_is_refused_with_its_line() {
+        let mut file = Vec::new();
+        save(&two_nodes(), &mut file).unwrap();
+        file.truncate(file.len() - 5);
+        assert!(load(file.as_slice()).unwrap_err().to_string().starts_with("line 2"));
+    }
+
+    #[test]
+    fn a_path_that_does_not_connect_its_pair_is_refused() {
+        let mut t = two_nodes();
+        t.header.pairs[0].to = NodeId(0);
+        assert!(check(&t).unwrap_err().to_string().contains("ends at node 1"));
+    }
+
+    #[test]
+    fn times_that_run_back_are_refused() {
+        let mut t = two_nodes();
+        let mut chunk = Chunk::clone(&t.chunks[0]);
+        let late = Timed { at: Nanos::from_millis(3), change: Change::Loss(LinkId(0), 0.1) };
+        chunk.changes.insert(0, late);
+        t.chunks[0] = Arc::new(chunk);
+        assert!(check(&t).is_err());
+    }
+}
