@@ -9,12 +9,14 @@
 //! * [`model`]: the types.
 //! * [`workload`]: the flows.
 //! * [`store`]: save, load, check.
+//! * [`topology`]: chain, dumbbell, parking lot.
 //!
 //! A timeline is carried in [`Chunk`]s so that long ones stream: the [`Header`] is the state at time zero, each chunk
 //! adds nodes, ports and links that appear and lists the changes of its time span.
 
 pub mod model;
 pub mod store;
+pub mod topology;
 pub mod workload;
 
 pub use model::*;

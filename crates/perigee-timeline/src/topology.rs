@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The small networks of the micro-benchmarks: chain, dumbbell, parking lot.
+//!
+//! A builder takes a plain specification and returns [`Built`]: the header, the paths at time zero, and the handles
+//! that schedules and flows need (the bottlenecks, the pairs of each flow). Where a flow's round-trip time sits
+//! matters to what a change of it does, so it is a choice ([`Placement`]), and the same code that placed it at the
+//! start places it again when a schedule changes it ([`Built::set_rtts`]).
+
+use crate::model::*;
+use perigee_units::{BitRate, Nanos};
+use std::sync::Arc;
+
+/// Why a topology cannot be built, in words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TopologyError(pub String);
+
+/// The transmitter of a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PortSpec {
+    /// Rate; zero = blocked.
+    pub rate: BitRate,
+    /// Queue.
+    pub queue: Queue,
+    /// Bytes added to each IP packet.
+    pub framing: u32,
+    /// Runs OrbCC's egress meter.
+    pub metered: bool,
+}
+
+impl PortSpec {
+    /// A drop-tail queue of `packets`.
+    pub fn packets(rate: BitRate, packets: u64) -> Self {
+        PortSpec { rate, queue: Queue::drop_tail(QueueLimit::Packets(packets)), framing: 0, metered: false }
+    }
+    /// A port that never limits anything: 1 Tbit/s and a million packets.
+    pub fn unlimited() -> Self {
+        PortSpec::packets(BitRate(1_000_000_000_000), 1_000_000)
+    }
+}
+
+impl Default for PortSpec {
+    /// 100 Mbit/s and 417 packets: the bandwidth-delay product at 50 ms.
+    fn default() -> Self {
+        PortSpec::packets(BitRate::from_mbit(100), 417)
+    }
+}
+
+impl Queue {
+    /// A drop-tail queue that does not count the packet in transmission.
+    pub const fn drop_tail(limit: QueueLimit) -> Self {
+        Queue { limit, discipline: Discipline::DropTail, count_in_service: false, probe_priority: false }
+    }
+}
+
+/// Where the round-trip time of a flow sits. "Access" are the four links between its hosts and the routers
+/// (two outward, two on the way back).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Placement {
+    /// A quarter of it on each access link, after the fixed delay of the bottlenecks is taken off
+    /// (OrbCC study, E3 to E8).
+    #[default]
+    Access,
+    /// A sixth of it on each link of the three-link path, both ways (OrbCC study, E1). Dumbbell with equal RTTs.
+    Even,
+    /// Half of the smallest RTT on the bottleneck, each way; what a flow has above it on its access links
+    /// (OrbCC study, E2).
+    Bottleneck,
+    /// Half of the smallest RTT on the forward bottleneck, the rest of each flow's RTT on the last link of its own
+    /// ACK path (the Linux reference curves).
+    AckPath,
+    /// All of it on the first link of the data path (the Mininet testbed of seed 000).
+    Forward,
+}
+
+/// A row of routers between two hosts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChainSpec {
+    /// Links from host to host: one more than routers.
+    pub links: usize,
+    /// Independent chains side by side, each with its own pair of hosts.
+    pub copies: usize,
+    /// Round-trip time, spread evenly over all links and both directions.
+    pub rtt: Nanos,
+    /// Every port of the data direction.
+    pub port: PortSpec,
+    /// Every port of the ACK direction; `None` = as `port`.
+    pub reverse: Option<PortSpec>,
+    /// Random loss of each link of the data direction.
+    pub loss: f64,
+    /// What a shrinking delay does to packets under way.
+    pub delay_drop: DelayDrop,
+}
+
+impl Default for ChainSpec {
+    fn default() -> Self {
+        ChainSpec {
+            links: 1,
+            copies: 1,
+            rtt: Nanos::from_millis(50),
+            port: PortSpec::default(),
+            reverse: None,
+            loss: 0.0,
+            delay_drop: DelayDrop::Fifo,
+        }
+    }
+}
+
+/// Senders `s1..`, routers `r1`, `r2`, receivers `d1..`: flow `i` goes from `si` to `di`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DumbbellSpec {
+    /// Round-trip time of each flow; their number is the number of flows.
+    pub rtts: Vec<Nanos>,
+    /// Where the RTTs sit.
+    pub placement: Placement,
+    /// `r1 -> r2`.
+    pub bottleneck: PortSpec,
+    /// `r2 -> r1`; `None` = as `bottleneck`.
+    pub reverse: Option<PortSpec>,
+    /// Every port of and towards the hosts.
+    pub access: PortSpec,
+    /// Fixed one-way delay of the bottleneck under [`Placement::Access`]; other placements ignore it.
+    pub bottleneck_delay: Nanos,
+    /// Random loss on `r1 -> r2`.
+    pub loss: f64,
+    /// What a shrinking delay does to packets under way.
+    pub delay_drop: DelayDrop,
+}
+
+impl Default for DumbbellSpec {
+    fn default() -> Self {
+        DumbbellSpec {
+            rtts: vec![Nanos::from_millis(50)],
+            placement: Placement::Access,
+            bottleneck: PortSpec::default(),
+            reverse: None,
+            access: PortSpec::packets(BitRate::from_mbit(10_000), 100_000),
+            bottleneck_delay: Nanos::ZERO,
+            loss: 0.0,
+            delay_drop: DelayDrop::Fifo,
+        }
+    }
+}
+
+impl DumbbellSpec {
+    /// The path of the Linux reference curves: one rate, at the bottleneck; ACKs are never queued.
+    pub fn linux_reference(bottleneck: PortSpec, rtts: Vec<Nanos>) -> Self {
+        DumbbellSpec {
+            rtts,
+            placement: Placement::AckPath,
+            bottleneck,
+            reverse: Some(PortSpec::unlimited()),
+            access: PortSpec::unlimited(),
+            delay_drop: DelayDrop::Reorder,
+            ..DumbbellSpec::default()
+        }
+    }
+}
+
+/// Routers in a row. Flow 0 (the spine) crosses all bottlenecks, flow `i` (a rib) only the `i`-th.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParkingLotSpec {
+    /// Links between the routers.
+    pub bottlenecks: usize,
+    /// Round-trip time of the spine, then of each rib; a single value holds for all.
+    pub rtts: Vec<Nanos>,
+    /// Where the RTTs sit: [`Placement::Access`] or [`Placement::Forward`].
+    pub placement: Placement,
+    /// Every bottleneck, data direction.
+    pub bottleneck: PortSpec,
+    /// Every bottleneck, ACK direction; `None` = as `bottleneck`.
+    pub reverse: Option<PortSpec>,
+    /// Every port of and towards the hosts.
+    pub access: PortSpec,
+    /// Fixed one-way delay of each bottleneck under [`Placement::Access`].
+    pub bottleneck_delay: Nanos,
+    /// What a shrinking delay does to packets under way.
+    pub delay_drop: DelayDrop,
+}
+
+impl Default for ParkingLotSpec {
+    fn default() -> Self {
+        let d = DumbbellSpec::default();
+        ParkingLotSpec {
+            bottlenecks: 3,
+            rtts: d.rtts,
+            placement: d.placement,
+            bottleneck: d.bottleneck,
+            reverse: d.reverse,
+            access: d.access,
+            bottleneck_delay: d.bottleneck_delay,
+            delay_drop: d.delay_drop,
+        }
+    }
+}
+
+/// A directed link and the port that feeds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The transmitter.
+    pub port: PortId,
+    /// The link.
+    pub link: LinkId,
+}
+
+/// Both directions between two neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Duplex {
+    /// Direction of the data.
+    pub forward: Hop,
+    /// Direction of the ACKs.
+    pub reverse: Hop,
+}
+
+/// Where a flow runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowPath {
+    /// Way of the data.
+    pub forward: PairId,
+    /// Way of the ACKs.
+    pub reverse: PairId,
+    /// Hops of the data, then of the ACKs.
+    pub hops: [Vec<Hop>; 2],
+}
+
+/// A network at time zero, with the handles that schedules and flows need.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Built {
+    /// Nodes, ports, links, pairs. The duration is zero until [`Built::timeline`] sets it.
+    pub header: Header,
+    /// The path of each pair, at time zero.
+    pub paths: Vec<Timed>,
+    /// The links that limit, in the order in which the first flow crosses them.
+    pub bottlenecks: Vec<Duplex>,
+    /// The flows' places.
+    pub flows: Vec<FlowPath>,
+    plan: DelayPlan,
+}
+
+impl Built {
+    /// The timeline with `changes` added (any order).
+    pub fn timeline(mut self, duration: Nanos, changes: Vec<Timed>) -> Timeline {
+        self.header.duration = duration;
+        self.paths.extend(changes);
+        Timeline::single(self.header, self.paths)
+    }
+
+    /// The changes that give the flows other round-trip times at `at`, placed as at the start. One value holds for
+    /// all flows.
+    ///
+    /// # Errors
+    /// When the number of values is wrong or one is too small for the fixed delays.
+    pub fn set_rtts(&self, at: Nanos, rtts: &[Nanos]) -> Result<Vec<Timed>, TopologyError> {
+        let delays = self.plan.delays(&self.flows, self.header.links.len(), rtts)?;
+        let change = |(i, d): (usize, Nanos)| Timed {
+            at,
+            change: Change::Delay(LinkId(i as u32), Delay::constant(d)),
+        };
+        Ok(delays.into_iter().enumerate().map(change).collect())
+    }
+}
+
+/// How round-trip times become link delays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct DelayPlan {
+    placement: Placement,
+    bottleneck_delay: Nanos,
+}
+
+impl DelayPlan {
+    fn delays(&self, flows: &[FlowPath], links: usize, rtts: &[Nanos]) -> Result<Vec<Nanos>, TopologyError> {
+        let rtts = match rtts {
+            [one] => vec![*one; flows.len()],
+            many if many.len() == flows.len() => many.to_vec(),
+            many => {
+                let text = format!(
+                    "{} round-trip times for {} flows: give one, or one each",
+                    many.len(),
+                    flows.len()
+                );
+                return Err(TopologyError(text));
+            }
+        };
+        let smallest = rtts.iter().copied().min().unwrap_or(Nanos::ZERO);
+        let mut delays = vec![Nanos::ZERO; links];
+        for (flow, &rtt) in flows.iter().zip(&rtts) {
+            self.place(&mut delays, flow, rtt, smallest)?;
+        }
+        Ok(delays)
+    }
+
+    fn place(
+        &self,
+        delays: &mut [Nanos],
+        flow: &FlowPath,
+        rtt: Nanos,
+        smallest: Nanos,
+    ) -> Result<(), TopologyError> {
+        let [data, acks] = &flow.hops;
+        let inner = |way: &[Hop]| way[1..way.len() - 1].to_vec();
+        let ends = [data, acks].map(|way| vec![way[0], way[way.len() - 1]]);
+        match self.placement {
+            Placement::Even => spread(delays, &flow.hops, rtt),
+            Placement::Forward => delays[data[0].link.ix()] = rtt,
+            Placement::AckPath => {
+                delays[data[1].link.ix()] = smallest / 2;
+                delays[acks[acks.len() - 1].link.ix()] = rtt - smallest / 2;
+            }
+            Placement::Bottleneck => {
+                spread(delays, &[inner(data), inner(acks)], smallest);
+                spread(delays, &ends, rtt - smallest);
+            }
+            Placement::Access => {
+                let shared: Vec<Hop> = [inner(data), inner(acks)].concat();
+                let fixed = self.bottleneck_delay * shared.len() as u64;
+                if fixed > rtt {
+                    return Err(TopologyError(format!(
+                        "a round-trip time of {rtt} is shorter than the {fixed} of its bottlenecks"
+                    )));
+                }
+                for hop in shared {
+                    delays[hop.link.ix()] = self.bottleneck_delay;
+                }
+                spread(delays, &ends, rtt - fixed);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Half of `rtt` over the hops of each direction; what does not divide goes to the first hops, so that it adds up.
+fn spread(delays: &mut [Nanos], hops: &[Vec<Hop>; 2], rtt: Nanos) {
+    for (way, half) in [rtt / 2, rtt - rtt / 2].into_iter().enumerate() {
+        let n = hops[way].len() as u64;
+        for (i, hop) in hops[way].iter().enumerate() {
+            delays[hop.link.ix()] = Nanos(half.0 / n + u64::from((i as u64) < half.0 % n));
+        }
+    }
+}
+
+/// Collects nodes, ports and links under dense ids.
+#[derive(Default)]
+struct Drawing {
+    header: Header,
+    paths: Vec<Timed>,
+    flows: Vec<FlowPath>,
+    bottlenecks: Vec<Duplex>,
+}
+
+impl Drawing {
+    fn node(&mut self, name: String, class: NodeClass) -> NodeId {
+        self.header.nodes.push(Node { name, class, place: None });
+        NodeId(self.header.nodes.len() as u32 - 1)
+    }
+
+    fn hop(&mut self, from: NodeId, to: NodeId, spec: PortSpec, loss: f64, delay_drop: DelayDrop) -> Hop {
+        let h = &mut self.header;
+        let name = format!("{}->{}", h.nodes[from.ix()].name, h.nodes[to.ix()].name);
+        let PortSpec { rate, queue, framing, metered } = spec;
+        h.ports.push(Port { name, node: from, rate, queue, framing, metered });
+        let port = PortId(h.ports.len() as u32 - 1);
+        // The delay is written when all flows are known.
+        h.links.push(Link { port, to, delay: Delay::default(), loss, up: true, delay_drop });
+        Hop { port, link: LinkId(h.links.len() as u32 - 1) }
+    }
+
+    /// The way back never loses at random: the studies put random loss on the data direction only.
+    fn duplex(
+        &mut self,
+        (a, b): (NodeId, NodeId),
+        forward: PortSpec,
+        reverse: PortSpec,
+        loss: f64,
+        drop: DelayDrop,
+    ) -> Duplex {
+        Duplex { forward: self.hop(a, b, forward, loss, drop), reverse: self.hop(b, a, reverse, 0.0, drop) }
+    }
+
+    fn flow(&mut self, from: NodeId, to: NodeId, along: &[Duplex]) {
+        let data: Vec<Hop> = along.iter().map(|d| d.forward).collect();
+        let acks: Vec<Hop> = along.iter().rev().map(|d| d.reverse).collect();
+        let forward = self.pair(from, to, &data);
+        let reverse = self.pair(to, from, &acks);
+        self.flows.push(FlowPath { forward, reverse, hops: [data, acks] });
+    }
+
+    fn pair(&mut self, from: NodeId, to: NodeId, hops: &[Hop]) -> PairId {
+        let pair = PairId(self.header.pairs.len() as u32);
+        self.header.pairs.push(Pair { from, to });
+        let links: Arc<[LinkId]> = hops.iter().map(|h| h.link).collect();
+        self.paths.push(Timed { at: Nanos::ZERO, change: Change::Path(pair, Some(links)) });
+        pair
+    }
+
+    fn finish(mut self, title: String, plan: DelayPlan, rtts: &[Nanos]) -> Result<Built, TopologyError> {
+        let delays = plan.delays(&self.flows, self.header.links.len(), rtts)?;
+        for (link, delay) in self.header.links.iter_mut().zip(delays) {
+            link.delay = Delay::constant(delay);
+        }
+        self.header.title = title;
+        let Drawing { header, paths, flows, bottlenecks } = self;
+        Ok(Built { header, paths, bottlenecks, flows, plan })
+    }
+}
+
+fn some(what: &str, n: usize) -> Result<(), TopologyError> {
+    if n == 0 {
+        return Err(TopologyError(format!("a topology needs at least one {what}")));
+    }
+    Ok(())
+}
+
+/// Builds a chain. Every link is a bottleneck; flow `i` runs along copy `i`.
+///
+/// # Errors
+/// Without links or copies.
+pub fn chain(spec: &ChainSpec) -> Result<Built, TopologyError> {
+    some("link", spec.links)?;
+    some("copy", spec.copies)?;
+    let mut d = Drawing::default();
+    for copy in 1..=spec.copies {
+        let suffix = if spec.copies == 1 { String::new() } else { format!(".{copy}") };
+        let mut nodes = vec![d.node(format!("s{suffix}"), NodeClass::Host)];
+        for r in 1..spec.links {
+            nodes.push(d.node(format!("r{r}{suffix}"), NodeClass::Router));
+        }
+        nodes.push(d.node(format!("d{suffix}"), NodeClass::Host));
+        let reverse = spec.reverse.unwrap_or(spec.port);
+        let along: Vec<Duplex> = nodes
+            .windows(2)
+            .map(|w| d.duplex((w[0], w[1]), spec.port, reverse, spec.loss, spec.delay_drop))
+            .collect();
+        d.flow(nodes[0], nodes[spec.links], &along);
+        d.bottlenecks.extend(along);
+    }
+    let plan = DelayPlan { placement: Placement::Even, bottleneck_delay: Nanos::ZERO };
+    d.finish(format!("chain of {} links", spec.links), plan, &[spec.rtt])
+}
+
+/// Builds a dumbbell.
+///
+/// # Errors
+/// Without flows, when an RTT is shorter than the fixed delays, or for unequal RTTs under [`Placement::Even`].
+pub fn dumbbell(spec: &DumbbellSpec) -> Result<Built, TopologyError> {
+    some("flow", spec.rtts.len())?;
+    if spec.placement == Placement::Even && spec.rtts.iter().any(|&r| r != spec.rtts[0]) {
+        return Err(TopologyError(
+            "flows that share a bottleneck evenly must have the same round-trip time".into(),
+        ));
+    }
+    let mut d = Drawing::default();
+    let r1 = d.node("r1".into(), NodeClass::Router);
+    let r2 = d.node("r2".into(), NodeClass::Router);
+    let drop = spec.delay_drop;
+    let middle =
+        d.duplex((r1, r2), spec.bottleneck, spec.reverse.unwrap_or(spec.bottleneck), spec.loss, drop);
+    d.bottlenecks.push(middle);
+    for i in 1..=spec.rtts.len() {
+        let s = d.node(format!("s{i}"), NodeClass::Host);
+        let t = d.node(format!("d{i}"), NodeClass::Host);
+        let first = d.duplex((s, r1), spec.access, spec.access, 0.0, drop);
+        let last = d.duplex((r2, t), spec.access, spec.access, 0.0, drop);
+        d.flow(s, t, &[first, middle, last]);
+    }
+    let plan = DelayPlan { placement: spec.placement, bottleneck_delay: spec.bottleneck_delay };
+    d.finish(format!("dumbbell of {} flows", spec.rtts.len()), plan, &spec.rtts)
+}
+
+/// Builds a parking lot. Flow 0 is the spine, flow `i` the rib over bottleneck `i - 1`.
+///
+/// # Errors
+/// Without bottlenecks, with a placement that shares delays, or when an RTT is shorter than the fixed delays.
+pub fn parking_lot(spec: &ParkingLotSpec) -> Result<Built, TopologyError> {
+    some("bottleneck", spec.bottlenecks)?;
+    if !matches!(spec.placement, Placement::Access | Placement::Forward) {
+        return Err(TopologyError(
+            "the round-trip times of a parking lot sit on access links or on the first link".into(),
+        ));
+    }
+    let mut d = Drawing::default();
+    let routers: Vec<NodeId> =
+        (0..=spec.bottlenecks).map(|r| d.node(format!("r{r}"), NodeClass::Router)).collect();
+    let reverse = spec.reverse.unwrap_or(spec.bottleneck);
+    let row: Vec<Duplex> = routers
+        .windows(2)
+        .map(|w| d.duplex((w[0], w[1]), spec.bottleneck, reverse, 0.0, spec.delay_drop))
+        .collect();
+    d.bottlenecks.clone_from(&row);
+    for flow in 0..=spec.bottlenecks {
+        let (enters, leaves) = if flow == 0 { (0, spec.bottlenecks) } else { (flow - 1, flow) };
+        let s = d.node(format!("s{flow}"), NodeClass::Host);
+        let t = d.node(format!("d{flow}"), NodeClass::Host);
+        let mut along = vec![d.duplex((s, routers[enters]), spec.access, spec.access, 0.0, spec.delay_drop)];
+        along.extend(&row[enters..leaves]);
+        along.push(d.duplex((routers[leaves], t), spec.access, spec.access, 0.0, spec.delay_drop));
+        d.flow(s, t, &along);
+    }
+    let plan = DelayPlan { placement: spec.placement, bottleneck_delay: spec.bottleneck_delay };
+    d.finish(format!("parking lot of {} bottlenecks", spec.bottlenecks), plan, &spec.rtts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::check;
+
+    fn ms(v: u64) -> Nanos {
+        Nanos::from_millis(v)
+    }
+
+    fn rtt_of(b: &Built, flow: usize) -> Nanos {
+        let hops = b.flows[flow].hops.iter().flatten();
+        hops.fold(Nanos::ZERO, |sum, h| sum + b.header.links[h.link.ix()].delay.base)
+    }
+
+    fn is_sound(b: Built) {
+        check(&b.timeline(ms(1000), vec![])).unwrap();
+    }
+
+    #[test]
+    fn a_chain_spreads_its_rtt_to_the_nanosecond() {
+        let b = chain(&ChainSpec { links: 7, copies: 2, rtt: ms(20), ..ChainSpec::default() }).unwrap();
+        assert_eq!(rtt_of(&b, 1), ms(20));
+        assert_eq!((b.header.links.len(), b.header.nodes.len(), b.bottlenecks.len()), (28, 16, 14));
+        is_sound(b);
+    }
+
+    #[test]
+    fn every_placement_gives_each_flow_its_rtt() {
+        use Placement::*;
+        for placement in [Access, Bottleneck, AckPath, Forward] {
+            let rtts = vec![ms(20), ms(101)];
+            let spec = DumbbellSpec { rtts, placement, bottleneck_delay: ms(1), ..DumbbellSpec::default() };
+            let b = dumbbell(&spec).unwrap();
+            assert_eq!([rtt_of(&b, 0), rtt_of(&b, 1)], [ms(20), ms(101)], "{placement:?}");
+            is_sound(b);
+        }
+    }
+
+    #[test]
+    fn the_linux_reference_delays_data_by_half_the_smallest_rtt() {
+        let b = dumbbell(&DumbbellSpec::linux_reference(PortSpec::default(), vec![ms(30), ms(80)])).unwrap();
+        let delay = |h: &Hop| b.header.links[h.link.ix()].delay.base;
+        let [data, acks] = &b.flows[1].hops;
+        assert_eq!(data.iter().map(delay).collect::<Vec<_>>(), [Nanos::ZERO, ms(15), Nanos::ZERO]);
+        assert_eq!(acks.iter().map(delay).collect::<Vec<_>>(), [Nanos::ZERO, Nanos::ZERO, ms(65)]);
+    }
+
+    #[test]
+    fn rtts_can_be_changed_later() {
+        let b = dumbbell(&DumbbellSpec { placement: Placement::Even, ..DumbbellSpec::default() }).unwrap();
+        let changes = b.set_rtts(ms(5), &[ms(90)]).unwrap();
+        let sum = changes.iter().fold(Nanos::ZERO, |s, c| match c.change {
+            Change::Delay(_, d) => s + d.base,
+            _ => s,
+        });
+        assert_eq!(sum, ms(90));
+        check(&b.timeline(ms(10), changes)).unwrap();
+    }
+
+    #[test]
+    fn the_spine_crosses_every_bottleneck_and_a_rib_one() {
+        let spec = ParkingLotSpec { bottlenecks: 6, bottleneck_delay: ms(1), ..ParkingLotSpec::default() };
+        let b = parking_lot(&spec).unwrap();
+        assert_eq!(b.flows.iter().map(|f| f.hops[0].len()).collect::<Vec<_>>(), [8, 3, 3, 3, 3, 3, 3]);
+        assert_eq!((rtt_of(&b, 0), rtt_of(&b, 3)), (ms(50), ms(50)));
+        assert_eq!(b.flows[2].hops[0][1], b.bottlenecks[1].forward);
+        is_sound(b);
+    }
+
+    #[test]
+    fn impossible_specifications_are_refused_in_words() {
+        let none = DumbbellSpec { rtts: vec![], ..DumbbellSpec::default() };
+        assert!(dumbbell(&none).unwrap_err().0.contains("at least one flow"));
+        let short =
+            ParkingLotSpec { rtts: vec![ms(5)], bottleneck_delay: ms(1), ..ParkingLotSpec::default() };
+        assert!(parking_lot(&short).unwrap_err().0.contains("shorter than"));
+        let uneven = ParkingLotSpec { rtts: vec![ms(5), ms(6)], ..ParkingLotSpec::default() };
+        assert!(parking_lot(&uneven).unwrap_err().0.contains("2 round-trip times for 4 flows"));
+    }
+}
