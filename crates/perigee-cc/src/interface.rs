@@ -59,6 +59,8 @@ pub struct Cx {
     pub snd_una: u64,
     /// Next new byte to be sent.
     pub snd_nxt: u64,
+    /// When data was last sent before this callback; zero before the first.
+    pub last_sent: Nanos,
     /// Earliest departure time of the next packet; `now` or earlier where the host does not pace.
     pub edt: Nanos,
     /// State after the transitions of this ACK.

@@ -10,6 +10,7 @@
 //! * [`params`]: the parameter table beside each scheme, from which validation, schema and documentation are made.
 //! * [`schemes`]: the one list of schemes. A new scheme is a file here and a line there.
 //! * [`window`]: growth rules that several window-based schemes share.
+//! * [`utilisation`]: what two telemetry stacks say about the hops of a path.
 //!
 //! What is not here: loss detection, loss recovery (PRR), RTT estimation, delivery-rate sampling and pacing belong to
 //! the transport (`perigee-tcp`), so that every scheme is fed identical samples.
@@ -18,6 +19,7 @@ pub mod interface;
 pub mod params;
 pub mod rng;
 pub mod schemes;
+pub mod utilisation;
 pub mod window;
 
 pub mod newreno;

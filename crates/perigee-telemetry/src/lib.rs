@@ -1,2 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! placeholder
+//! In-network telemetry of OrbCC: what egress ports measure, how it travels, how it comes back.
+//!
+//! Floors:
+//! * [`uf16`]: the 16-bit float of byte counts and rates.
+//! * [`wire`]: records in coded form and as bytes, and what they cost.
+//! * [`meter`]: one per egress queue: mean base RTT, number of flows, bytes transmitted.
+//! * [`echo`]: the receiver's answer, and its decoding into [`perigee_cc::Telemetry`].
+//!
+//! The life of a record: the sender makes a [`Stamp`]; at each port [`Meter::on_enqueue`] and [`Meter::on_dequeue`] make
+//! a [`WireHop`]; the receiver returns the stack as it is or as a [`WireCompact`]; [`StackDecoder`] or
+//! [`WireCompact::decode`] hand it to the controller. Values are coded once, at the port, so that every backend sees
+//! the same rounding.
+
+pub mod echo;
+pub mod meter;
+pub mod uf16;
+pub mod wire;
+
+pub use echo::{BottleneckEcho, EchoMode, Overhead, StackDecoder};
+pub use meter::{counted_bytes, switch_id, Meter};
+pub use wire::{Stamp, WireCompact, WireHeader, WireHop, MAX_HOPS};

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The meter of one egress queue: mean base RTT and number of the flows that use it, bytes transmitted.
+//!
+//! Idea: packets carry their flow's queue-free RTT r and window w. A flow sends w/s packets of s bytes per r, so that
+//! within any interval d
+//!
+//! ```text
+//! A = Σ r·s/w      grows by d per flow          → A/d   = number of flows
+//! B = Σ r²·s/w     grows by d·r per flow        → B/A   = mean of r over flows, not over packets
+//! flowCnt = |{flow ids seen}|
+//! ```
+//!
+//! and no per-flow state is needed for the mean. An interval lasts one mean RTT (10 ms until it is known); its results
+//! are what packets carry during the next one.
+//!
+//! ```text
+//!            first packet: deadline = now + (avgRTT or 10 ms)
+//!   off ───────────────────────────────────────────────────────► running
+//!    ▲                                                             │
+//!    │  expiry with A = 0: keep everything                         │ expiry with A > 0: publish, clear, run on
+//!    └─────────────────────────────────────────────────────────────┤◄──┐
+//!                                                                  └───┘
+//! ```
+//!
+//! The timer has no event of its own: each entry point first lets it expire as often as it would have by then.
+
+use crate::uf16;
+use crate::wire::{rate_code, Stamp, WireHop, FLAG_FLOWS_SATURATED, FLOWS_MAX, RTT_MAX_US, TS_MASK, TX_MASK};
+use perigee_cc::{BitRate, Nanos, TxBytesUnit};
+
+/// Interval until the first mean RTT is known.
+const FIRST_INTERVAL: Nanos = Nanos::from_millis(10);
+
+/// The id that a switch mixes into the path id: a hash of its node number, so that neighbouring numbers do not cancel.
+pub const fn switch_id(node: u32) -> u16 {
+    let mut h = (node as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    h = (h ^ (h >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    h = (h ^ (h >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (h >> 48) as u16
+}
+
+/// What a meter counts of a packet.
+#[inline]
+pub const fn counted_bytes(unit: TxBytesUnit, payload: u32, ip: u32, wire: u32) -> u32 {
+    match unit {
+        TxBytesUnit::Payload => payload,
+        TxBytesUnit::Ip => ip,
+        TxBytesUnit::Wire => wire,
+    }
+}
+
+/// Meter of one egress queue.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    /// End of the running interval; `Nanos::MAX` = the timer is off.
+    deadline: Nanos,
+    interval: Nanos,
+    sum_r: f64,
+    sum_r2: f64,
+    seen: FlowSet,
+    tx_bytes: u64,
+    /// Rate that `bw_code` codes: it changes rarely, so the code is kept.
+    bw: BitRate,
+    bw_code: u16,
+    /// Published by the last completed interval.
+    avg_rtt_us: u32,
+    flows: u16,
+    flags: u8,
+    flows_by_weight: f64,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Meter {
+            deadline: Nanos::MAX,
+            interval: FIRST_INTERVAL,
+            sum_r: 0.0,
+            sum_r2: 0.0,
+            seen: FlowSet::default(),
+            tx_bytes: 0,
+            bw: BitRate(0),
+            bw_code: 0,
+            avg_rtt_us: 0,
+            flows: 1,
+            flags: 0,
+            flows_by_weight: 0.0,
+        }
+    }
+}
+
+impl Meter {
+    /// A meter that has seen nothing.
+    pub fn new() -> Self {
+        Meter::default()
+    }
+
+    /// A data packet with a telemetry header is about to be queued (or dropped: it counts all the same) behind
+    /// `queued_bytes`. `flow` is a small dense number that stands for the four-tuple. Returns the coded rxQlen, which the
+    /// caller keeps with the packet.
+    #[inline]
+    pub fn on_enqueue(&mut self, now: Nanos, stamp: &Stamp, flow: u32, queued_bytes: u64) -> u16 {
+        self.advance(now);
+        if self.deadline == Nanos::MAX {
+            self.deadline = now + self.interval;
+        }
+        let r = stamp.base_rtt_us as f64;
+        self.sum_r += r * stamp.weight;
+        self.sum_r2 += r * r * stamp.weight;
+        self.seen.insert(flow);
+        uf16::encode(queued_bytes)
+    }
+
+    /// The packet was just removed to be transmitted: makes its record. `counted_bytes`: see [`counted_bytes`].
+    #[inline]
+    pub fn on_dequeue(
+        &mut self,
+        now: Nanos,
+        q_in: u16,
+        queued_bytes_after: u64,
+        bw: BitRate,
+        counted_bytes: u32,
+    ) -> WireHop {
+        self.advance(now);
+        // Bytes, not 8-byte units: the remainders must add up over packets.
+        self.tx_bytes += counted_bytes as u64;
+        if bw != self.bw {
+            self.bw = bw;
+            self.bw_code = rate_code(bw);
+        }
+        WireHop {
+            ts: now.as_micros() as u32 & TS_MASK,
+            tx: (self.tx_bytes / 8) as u32 & TX_MASK,
+            avg_rtt: self.avg_rtt_us,
+            bw: self.bw_code,
+            q_out: uf16::encode(queued_bytes_after),
+            q_in,
+            flows: self.flows,
+            flags: self.flags,
+        }
+    }
+
+    /// Lets the timer expire as often as it would have by `now`. Entry points do it themselves; observers call it
+    /// before they read.
+    #[inline]
+    pub fn advance(&mut self, now: Nanos) {
+        // At most twice: an interval that begins at an expiry is empty when it ends without a packet.
+        while self.deadline <= now && self.deadline != Nanos::MAX {
+            self.expire();
+        }
+    }
+
+    #[cold]
+    fn expire(&mut self) {
+        if self.sum_r <= 0.0 {
+            self.deadline = Nanos::MAX;
+            return;
+        }
+        let mean_us = (self.sum_r2 / self.sum_r + 0.5) as u32;
+        self.flows_by_weight = self.sum_r * 1e3 / self.interval.0 as f64;
+        self.avg_rtt_us = mean_us.clamp(1, RTT_MAX_US);
+        let distinct = self.seen.len();
+        self.flows = distinct.min(FLOWS_MAX as u32) as u16;
+        self.flags = if distinct > FLOWS_MAX as u32 { FLAG_FLOWS_SATURATED } else { 0 };
+        (self.sum_r, self.sum_r2) = (0.0, 0.0);
+        self.seen.clear();
+        self.interval = Nanos::from_micros(self.avg_rtt_us as u64);
+        self.deadline += self.interval;
+    }
+
+    /// Mean base RTT of the last completed interval; zero = not yet measured.
+    pub fn avg_rtt(&self) -> Nanos {
+        Nanos::from_micros(self.avg_rtt_us as u64)
+    }
+
+    /// Flows seen in the last completed interval; 1 before.
+    pub fn flows(&self) -> u32 {
+        self.flows as u32
+    }
+
+    /// Flows of the last completed interval as their weights tell (A/d): needs no set of ids.
+    pub fn flows_by_weight(&self) -> f64 {
+        self.flows_by_weight
+    }
+
+    /// Bytes counted since the start.
+    pub fn tx_bytes(&self) -> u64 {
+        self.tx_bytes
+    }
+}
+
+/// Exact set of small numbers that empties in O(1): a number is in it if it was last inserted in the current epoch.
+#[derive(Clone, Debug)]
+struct FlowSet {
+    epoch: u32,
+    inserted_in: Vec<u32>,
+    len: u32,
+}
+
+impl Default for FlowSet {
+    fn default() -> Self {
+        FlowSet { epoch: 1, inserted_in: Vec::new(), len: 0 }
+    }
+}
+
+impl FlowSet {
+    #[inline]
+    fn insert(&mut self, flow: u32) {
+        let i = flow as usize;
+        if i >= self.inserted_in.len() {
+            self.grow(i);
+        }
+        if self.inserted_in[i] != self.epoch {
+            self.inserted_in[i] = self.epoch;
+            self.len += 1;
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, i: usize) {
+        self.inserted_in.resize(i + 1, 0);
+    }
+
+    fn len(&self) -> u32 {
+        self.len
+    }
+
+    fn clear(&mut self) {
+        self.len = 0;
+        self.epoch = self.epoch.wrapping_add(1);
+        if self.epoch == 0 {
+            // Once in 2^32 intervals old marks could look new.
+            self.inserted_in.fill(0);
+            self.epoch = 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perigee_cc::HeaderStamp;
+
+    const MSS: u32 = 1448;
+
+    fn stamp(base_rtt_ms: u64, cwnd: u64) -> Stamp {
+        Stamp::new(HeaderStamp { base_rtt: Nanos::from_millis(base_rtt_ms), cwnd }, MSS)
+    }
+
+    /// Packets of two flows, each evenly spaced at its rate, over 350 ms.
+    fn two_flows(cwnd_20ms: u64, cwnd_50ms: u64) -> Meter {
+        let mut packets = Vec::new();
+        for (flow, rtt_ms, cwnd) in [(0u32, 20u64, cwnd_20ms), (1, 50, cwnd_50ms)] {
+            let spacing = rtt_ms * 1_000_000 * MSS as u64 / cwnd;
+            packets.extend((0..350_000_000 / spacing).map(|i| (i * spacing, flow, stamp(rtt_ms, cwnd))));
+        }
+        packets.sort_by_key(|&(t, flow, _)| (t, flow));
+        let mut meter = Meter::new();
+        for (t, flow, stamp) in packets {
+            meter.on_enqueue(Nanos(t), &stamp, flow, 0);
+        }
+        meter
+    }
+
+    #[test]
+    fn the_mean_rtt_is_over_flows_whatever_their_windows() {
+        for (small, large) in [(100_000, 400_000), (400_000, 100_000), (250_000, 250_000)] {
+            let meter = two_flows(small, large);
+            let avg = meter.avg_rtt().as_millis_f64();
+            assert!((avg - 35.0).abs() < 0.4, "{avg} ms");
+            assert_eq!(meter.flows(), 2);
+            assert!((meter.flows_by_weight() - 2.0).abs() < 0.05, "{}", meter.flows_by_weight());
+        }
+    }
+
+    #[test]
+    fn nothing_is_published_before_a_packet_knows_its_rtt() {
+        let mut meter = Meter::new();
+        let unknown = stamp(0, 7240);
+        for ms in 0..40 {
+            meter.on_enqueue(Nanos::from_millis(ms), &unknown, 3, 0);
+        }
+        assert_eq!((meter.avg_rtt(), meter.flows()), (Nanos::ZERO, 1));
+        meter.on_enqueue(Nanos::from_millis(45), &stamp(50, 7240), 3, 0);
+        meter.advance(Nanos::from_millis(60));
+        assert_eq!((meter.avg_rtt(), meter.flows()), (Nanos::from_millis(50), 1));
+    }
+
+    #[test]
+    fn an_idle_port_keeps_its_last_values_and_starts_a_new_interval_with_the_next_packet() {
+        let mut meter = Meter::new();
+        for flow in 0..5 {
+            meter.on_enqueue(Nanos::ZERO, &stamp(30, 50_000), flow, 0);
+        }
+        meter.advance(Nanos::from_secs(100));
+        assert_eq!((meter.avg_rtt(), meter.flows()), (Nanos::from_millis(30), 5));
+        meter.on_enqueue(Nanos::from_secs(100), &stamp(40, 50_000), 9, 0);
+        meter.advance(Nanos::from_secs(100) + Nanos::from_millis(29));
+        assert_eq!(meter.flows(), 5, "the interval lasts the last mean RTT");
+        meter.advance(Nanos::from_secs(100) + Nanos::from_millis(30));
+        assert_eq!((meter.avg_rtt(), meter.flows()), (Nanos::from_millis(40), 1));
+    }
+
+    #[test]
+    fn a_packet_at_the_instant_of_expiry_belongs_to_the_next_interval() {
+        let mut meter = Meter::new();
+        meter.on_enqueue(Nanos::ZERO, &stamp(30, 50_000), 0, 0);
+        meter.on_enqueue(FIRST_INTERVAL, &stamp(30, 50_000), 1, 0);
+        assert_eq!(meter.flows(), 1);
+        meter.advance(FIRST_INTERVAL + Nanos::from_millis(30));
+        assert_eq!((meter.flows(), meter.seen.len()), (1, 0));
+    }
+
+    #[test]
+    fn transmitted_bytes_telescope_although_their_unit_is_8_bytes() {
+        let mut meter = Meter::new();
+        let bw = BitRate::from_mbit(100);
+        let first = meter.on_dequeue(Nanos::ZERO, 0, 0, bw, 0);
+        let mut last = first;
+        for i in 0..8000u64 {
+            last = meter.on_dequeue(Nanos::from_micros(i), 0, 0, bw, 1501);
+        }
+        assert_eq!((last.tx - first.tx) as u64 * 8, 8000 * 1501);
+    }
+
+    #[test]
+    fn the_record_carries_what_the_port_saw() {
+        let mut meter = Meter::new();
+        let q_in = meter.on_enqueue(Nanos::ZERO, &stamp(50, 600_000), 0, 30_000);
+        let at = Nanos::from_secs(20);
+        let hop = meter.on_dequeue(at, q_in, 28_500, BitRate::from_mbit(100), 1507).decode();
+        assert_eq!(hop.bw, BitRate::from_mbit(100));
+        assert_eq!(hop.ts, Nanos::from_micros(20_000_000 % (1 << 24)));
+        assert!(hop.q_in.abs_diff(30_000) < 8 && hop.q_out.abs_diff(28_500) < 8);
+        assert_eq!((hop.tx_bytes, hop.avg_rtt), (1504, Nanos::from_millis(50)));
+    }
+
+    #[test]
+    fn neighbouring_switches_have_unrelated_ids() {
+        let ids: std::collections::BTreeSet<u16> = (0..2000).map(switch_id).collect();
+        assert!(ids.len() > 1950);
+        assert_ne!(switch_id(1) ^ switch_id(2), switch_id(3));
+    }
+}
