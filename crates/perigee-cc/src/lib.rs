@@ -15,6 +15,8 @@
 //! What is not here: loss detection, loss recovery (PRR), RTT estimation, delivery-rate sampling and pacing belong to
 //! the transport (`perigee-tcp`), so that every scheme is fed identical samples.
 
+pub mod clock;
+pub mod hystart;
 pub mod interface;
 pub mod params;
 pub mod rng;
@@ -22,6 +24,7 @@ pub mod schemes;
 pub mod utilisation;
 pub mod window;
 
+pub mod cubic;
 pub mod newreno;
 
 pub use interface::*;

@@ -56,11 +56,63 @@ impl CongestionControl for NewReno {
         cx.bytes((cx.packets(w.cwnd) / 2).max(2))
     }
 
+    fn on_transition(&mut self, _cx: &Cx, _w: &mut Window, t: Transition) {
+        if matches!(t, Transition::EnterRecovery | Transition::EnterCwr | Transition::EnterRto) {
+            self.increase.reset();
+        }
+    }
+
     fn mode(&self, w: &Window) -> &'static str {
         if w.cwnd < w.ssthresh {
             "slow start"
         } else {
             "congestion avoidance"
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1448;
+
+    fn cx() -> Cx {
+        Cx { mss: MSS as u32, cwnd_limited: true, ..Cx::default() }
+    }
+
+    fn window(cwnd: u64, ssthresh: u64) -> Window {
+        let init =
+            ConnInit { now: Nanos::ZERO, mss: 1448, init_cwnd: cwnd * MSS, srtt: None, seed: 1, hz: 1000 };
+        Window { ssthresh: ssthresh * MSS, ..init.window() }
+    }
+
+    fn ack(packets: u64) -> AckEvent<'static> {
+        AckEvent { newly_acked: packets * MSS, may_grow: true, ..AckEvent::default() }
+    }
+
+    #[test]
+    fn slow_start_grows_by_what_a_stretch_ack_covers() {
+        let (mut c, mut w) = (NewReno::default(), window(10, 1000));
+        let mut seen = vec![];
+        for n in [2, 2, 2, 2, 2, 4] {
+            c.on_ack(&cx(), &mut w, &ack(n));
+            seen.push(w.cwnd / MSS);
+        }
+        assert_eq!(seen, [12, 14, 16, 18, 20, 24]);
+    }
+
+    #[test]
+    fn a_loss_halves_the_window_but_leaves_two_packets() {
+        for (cwnd, ssthresh) in [(1, 2), (7, 3), (332, 166)] {
+            assert_eq!(NewReno::default().ssthresh(&cx(), &window(cwnd, 9)), ssthresh * MSS);
+        }
+    }
+
+    #[test]
+    fn nothing_grows_while_the_window_is_not_the_limit() {
+        let (mut c, mut w) = (NewReno::default(), window(10, 1000));
+        c.on_ack(&Cx { cwnd_limited: false, ..cx() }, &mut w, &ack(4));
+        assert_eq!(w.cwnd, 10 * MSS);
     }
 }

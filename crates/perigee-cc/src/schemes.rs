@@ -24,24 +24,21 @@ fn no_profile() -> Vec<(&'static str, Value)> {
     Vec::new()
 }
 
+/// Makes the list of schemes and the type that dispatches over their controllers.
 macro_rules! schemes {
-    ($($id:literal, $label:literal, $variant:ident($ty:ty), $params:expr, $profile:expr, $summary:literal;)*) => {
+    ($($variant:ident($ty:ty), $params:expr => { $($id:literal, $label:literal, $profile:expr, $summary:literal;)+ })*) => {
         /// Every scheme, in the order in which tables print them.
         pub const SCHEMES: &[SchemeInfo] = &[
-            $(SchemeInfo { id: $id, label: $label, summary: $summary, params: $params, profile: $profile },)*
+            $($(SchemeInfo { id: $id, label: $label, summary: $summary, params: $params, profile: $profile },)+)*
         ];
 
         fn build(id: &str, params: &Params, init: &ConnInit) -> Option<Controller> {
             match id {
-                $($id => Some(Controller::$variant(<$ty>::new(params, init))),)*
+                $($($id)|+ => Some(Controller::$variant(<$ty>::new(params, init))),)*
                 _ => None,
             }
         }
-    };
-}
 
-macro_rules! controllers {
-    ($($variant:ident($ty:ty),)*) => {
         /// A controller of any scheme: static dispatch for those of the list, a box for plug-ins.
         #[allow(clippy::large_enum_variant)]
         pub enum Controller {
@@ -79,13 +76,14 @@ macro_rules! controllers {
     };
 }
 
-controllers! {
-    NewReno(newreno::NewReno),
-}
-
+// A controller with its parameter table, then the identifiers that stand for it: id, label, profile, summary.
 schemes! {
-    "newreno", "NewReno", NewReno(newreno::NewReno), newreno::PARAMS, no_profile,
-        "halves on loss, one packet more per round (RFC 5681 as Linux runs it)";
+    NewReno(newreno::NewReno), newreno::PARAMS => {
+        "newreno", "NewReno", no_profile, "halves on loss, one packet more per round (RFC 5681 as Linux runs it)";
+    }
+    Cubic(cubic::Cubic), cubic::PARAMS => {
+        "cubic", "Cubic", no_profile, "returns to the window of the last loss along a cubic of time (RFC 9438 as Linux runs it)";
+    }
 }
 
 /// What is known of scheme `id`.

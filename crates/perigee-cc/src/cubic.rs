@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! CUBIC as Linux runs it (Ha, Rhee, Xu 2008; RFC 9438; cc-classic section 3).
+//!
+//! Idea: after a loss at window W_max the window returns there along a cubic of *time*: fast at first, flat around
+//! W_max, fast again beyond, so that growth does not depend on the RTT. Where that is slower than Reno would be, follow
+//! Reno.
+//!
+//! ```text
+//! W(t)     = C·(t − K)³ + W_max       K = cbrt((W_max − cwnd)/C)        C = 0.4 packet/s³
+//! growth   one packet per cnt packets acknowledged, cnt = cwnd / (W(t + delay_min) − cwnd), at least 2
+//! Reno     w_tcp += 1 per 15/8·cwnd packets acknowledged; while w_tcp > cwnd: cnt ≤ cwnd / (w_tcp − cwnd)
+//! loss     W_max = cwnd, or 0.85·cwnd if it did not reach the old W_max;  ssthresh = 0.7·cwnd
+//! timeout  forget everything; until the next loss cnt ≤ 20
+//!
+//!             cwnd ≥ ssthresh                        loss (ssthresh call)
+//! slow start ─────────────────► epoch: W(t) runs ──────────────────────► recovery (PRR) ──► new epoch
+//!     ▲        or HyStart             │ timeout
+//!     └───────────────────────────────┘
+//! ```
+//!
+//! Integer arithmetic in packets, with the curve in 1/1024 s and the wall clock in timer ticks, so that windows equal
+//! the kernel's packet for packet (but for its approximate cube root, ±1).
+//!
+//! Differs from RFC 9438: the reduction starts from cwnd, not FlightSize; the curve is evaluated delay_min ahead, not
+//! SRTT; the Reno slope stays 8/15 for ever; undo does not restore W_max; growth is capped at 1.5 per round.
+
+use crate::clock::JiffyClock;
+use crate::hystart::{Detect, HyStart};
+use crate::window::{slow_start, AdditiveIncrease};
+use crate::*;
+
+/// Parameters, with the kernel's defaults.
+pub const PARAMS: &[ParamSpec] = &[
+    ParamSpec {
+        name: "fast_convergence",
+        domain: Domain::Bool(true),
+        unit: "",
+        source: "RFC 9438 section 4.7",
+        help: "give way to newcomers: lower W_max when the last one was not reached",
+    },
+    ParamSpec {
+        name: "tcp_friendliness",
+        domain: Domain::Bool(true),
+        unit: "",
+        source: "RFC 9438 section 4.3",
+        help: "grow at least as fast as Reno",
+    },
+    ParamSpec {
+        name: "hystart",
+        domain: Domain::Bool(true),
+        unit: "",
+        source: "Linux",
+        help: "leave slow start before the queue overflows",
+    },
+    ParamSpec {
+        name: "hystart_detect",
+        domain: Domain::Choice(&["both", "train", "delay"]),
+        unit: "",
+        source: "Linux (3 = both)",
+        help: "signs that end slow start: ACK trains, rising delay",
+    },
+];
+
+/// Fixed point of the factors below.
+const SCALE: u64 = 1024;
+/// Window kept after a loss: 0.70020.
+const BETA: u64 = 717;
+/// C in 1/1024 packet/s³: 0.40039.
+const C: u64 = 410;
+/// Packets acknowledged per packet of Reno growth, in eighths of the window: 3(1-β)/(1+β) inverted and truncated.
+const RENO_SLOPE_EIGHTHS: u64 = 15;
+/// Before the first loss the window grows by at least 1/20 per round.
+const MAX_COUNT_BEFORE_LOSS: u64 = 20;
+/// The curve's time unit, per second.
+const CURVE_HZ: u64 = 1024;
+/// C/1024 · (1/1024 s)³ as a shift.
+const CUBE_SHIFT: u32 = 40;
+
+/// The curve and the Reno estimate; all zero before the first epoch.
+#[derive(Clone, Debug, Default)]
+struct Curve {
+    /// Packets to be acknowledged per packet of growth.
+    count: u64,
+    w_max: u64,
+    /// Window and time (ticks) of the last evaluation.
+    last_cwnd: u64,
+    last_time: u64,
+    /// Plateau of the running epoch.
+    origin: u64,
+    /// Time from the epoch's start to the plateau, in 1/1024 s.
+    k: u64,
+    epoch_start: Option<u64>,
+    /// Packets acknowledged that the Reno estimate has not used.
+    acked: u64,
+    w_tcp: u64,
+}
+
+/// State of one connection.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    fast_convergence: bool,
+    tcp_friendliness: bool,
+    clock: JiffyClock,
+    hystart: Option<HyStart>,
+    curve: Curve,
+    /// Lowest RTT since the start or the last timeout.
+    delay_min: Option<Nanos>,
+    increase: AdditiveIncrease,
+}
+
+impl Cubic {
+    /// A controller for a new connection.
+    pub fn new(params: &Params, init: &ConnInit) -> Self {
+        let signs = params.choice("hystart_detect");
+        let detect = Detect { train: signs != "delay", delay: signs != "train" };
+        Cubic {
+            fast_convergence: params.bool("fast_convergence"),
+            tcp_friendliness: params.bool("tcp_friendliness"),
+            clock: JiffyClock::new(init.hz),
+            hystart: params.bool("hystart").then(|| HyStart::new(detect, init.now)),
+            curve: Curve::default(),
+            delay_min: None,
+            increase: AdditiveIncrease::default(),
+        }
+    }
+
+    /// Forgets the path: curve, lowest RTT and HyStart's rounds.
+    pub(crate) fn reset(&mut self, cx: &Cx) {
+        self.curve = Curve::default();
+        self.delay_min = None;
+        self.increase.reset();
+        if let Some(h) = &mut self.hystart {
+            h.restart(cx);
+        }
+    }
+
+    fn on_rtt(&mut self, cx: &Cx, w: &mut Window, rtt: Nanos) {
+        // The queue of the last loss is still draining: such samples say nothing about the empty path.
+        let young = |start| self.clock.at(cx.now).saturating_sub(start) < self.clock.hz();
+        if self.curve.epoch_start.is_some_and(young) {
+            return;
+        }
+        let rtt = rtt.max(Nanos(1));
+        let delay_min = self.delay_min.map_or(rtt, |d| d.min(rtt));
+        self.delay_min = Some(delay_min);
+        if w.cwnd < w.ssthresh {
+            if let Some(h) = &mut self.hystart {
+                if h.on_sample(cx, w, rtt, delay_min) {
+                    w.ssthresh = w.cwnd;
+                }
+            }
+        }
+    }
+
+    /// Packets to be acknowledged per packet of growth, after `acked` more.
+    fn count(&mut self, cx: &Cx, cwnd: u64, acked: u64) -> u64 {
+        let now = self.clock.at(cx.now);
+        let hz = self.clock.hz();
+        self.curve.acked += acked;
+        let c = &self.curve;
+        if c.last_cwnd == cwnd && now.saturating_sub(c.last_time) <= hz / 32 {
+            return c.count;
+        }
+        if c.epoch_start.is_none() || now != c.last_time {
+            let ahead = self.clock.ceil(self.delay_min.unwrap_or_default());
+            self.curve.evaluate(now, ahead, hz, cwnd, acked);
+        }
+        if self.tcp_friendliness {
+            self.curve.follow_reno(cwnd);
+        }
+        self.curve.count = self.curve.count.max(2);
+        self.curve.count
+    }
+}
+
+impl Curve {
+    /// Sets `count` from the cubic at `now + ahead`, beginning an epoch if none runs. Times in ticks.
+    fn evaluate(&mut self, now: u64, ahead: u64, hz: u64, cwnd: u64, acked: u64) {
+        self.last_cwnd = cwnd;
+        self.last_time = now;
+        let start = *self.epoch_start.get_or_insert_with(|| {
+            self.acked = acked;
+            self.w_tcp = cwnd;
+            let rise = self.w_max.saturating_sub(cwnd);
+            self.k = cube_root((1 << CUBE_SHIFT) / C * rise);
+            self.origin = self.w_max.max(cwnd);
+            now
+        });
+        let t = (now.saturating_sub(start) + ahead) * CURVE_HZ / hz;
+        let distance = t.abs_diff(self.k) as u128;
+        let rise = ((C as u128 * distance * distance * distance) >> CUBE_SHIFT).min(u32::MAX as u128) as u64;
+        let target = if t < self.k { self.origin.saturating_sub(rise) } else { self.origin + rise };
+        self.count = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        if self.w_max == 0 {
+            self.count = self.count.min(MAX_COUNT_BEFORE_LOSS);
+        }
+    }
+
+    /// Lowers `count` where Reno would have a larger window by now.
+    fn follow_reno(&mut self, cwnd: u64) {
+        let step = (cwnd * RENO_SLOPE_EIGHTHS) >> 3;
+        if self.acked > step {
+            let steps = (self.acked - 1) / step;
+            self.acked -= steps * step;
+            self.w_tcp += steps;
+        }
+        if self.w_tcp > cwnd {
+            self.count = self.count.min(cwnd / (self.w_tcp - cwnd));
+        }
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn caps(&self) -> Caps {
+        Caps::WINDOW
+    }
+
+    fn on_start(&mut self, cx: &Cx, _w: &mut Window) {
+        self.reset(cx);
+    }
+
+    fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
+        if let Some(rtt) = ev.rtt {
+            self.on_rtt(cx, w, rtt);
+        }
+        if !ev.may_grow || !cx.cwnd_limited {
+            return;
+        }
+        let mut cwnd = cx.packets(w.cwnd).max(1);
+        let mut acked = cx.packets(ev.newly_acked);
+        let ssthresh = cx.packets(w.ssthresh);
+        if cwnd < ssthresh {
+            (cwnd, acked) = slow_start(cwnd, ssthresh, acked);
+        }
+        if acked > 0 {
+            let count = self.count(cx, cwnd, acked);
+            cwnd = self.increase.grow(cwnd, count, acked);
+        }
+        w.cwnd = cx.bytes(cwnd);
+    }
+
+    fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
+        let cwnd = cx.packets(w.cwnd);
+        let c = &mut self.curve;
+        c.epoch_start = None;
+        let gives_way = self.fast_convergence && cwnd < c.w_max;
+        c.w_max = if gives_way { cwnd * (SCALE + BETA) / (2 * SCALE) } else { cwnd };
+        cx.bytes((cwnd * BETA / SCALE).max(2))
+    }
+
+    fn on_transition(&mut self, cx: &Cx, _w: &mut Window, t: Transition) {
+        match t {
+            Transition::EnterRto => self.reset(cx),
+            Transition::EnterRecovery | Transition::EnterCwr => self.increase.reset(),
+            _ => {}
+        }
+    }
+
+    fn on_tx_start(&mut self, cx: &Cx, _w: &mut Window) {
+        // Idle time must not advance the curve.
+        if let Some(start) = &mut self.curve.epoch_start {
+            let now = self.clock.at(cx.now);
+            let idle = now.saturating_sub(self.clock.at(cx.last_sent));
+            *start = (*start + idle).min(now);
+        }
+    }
+
+    fn mode(&self, w: &Window) -> &'static str {
+        if w.cwnd < w.ssthresh {
+            "slow start"
+        } else {
+            "congestion avoidance"
+        }
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("w_max_segments", self.curve.w_max as f64);
+        out("k_s", self.curve.k as f64 / CURVE_HZ as f64);
+        out("delay_min_s", self.delay_min.unwrap_or_default().as_secs_f64());
+    }
+}
+
+/// Largest r with r³ ≤ x.
+fn cube_root(x: u64) -> u64 {
+    let mut r = libm::cbrt(x as f64) as u64;
+    let cube = |r: u64| (r as u128) * (r as u128) * (r as u128);
+    while cube(r) > x as u128 {
+        r -= 1;
+    }
+    while cube(r + 1) <= x as u128 {
+        r += 1;
+    }
+    r
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1448;
+
+    fn init() -> ConnInit {
+        ConnInit { now: Nanos::ZERO, mss: MSS as u32, init_cwnd: 10 * MSS, srtt: None, seed: 1, hz: 1000 }
+    }
+
+    fn cubic() -> Cubic {
+        Cubic::new(&Params::defaults(PARAMS), &init())
+    }
+
+    fn window(cwnd: u64, ssthresh: u64) -> Window {
+        Window { cwnd: cwnd * MSS, ssthresh: ssthresh * MSS, ..init().window() }
+    }
+
+    fn cx(now: Nanos) -> Cx {
+        Cx { now, mss: MSS as u32, cwnd_limited: true, srtt: Nanos::from_millis(100), ..Cx::default() }
+    }
+
+    fn ack(packets: u64) -> AckEvent<'static> {
+        AckEvent { newly_acked: packets * MSS, may_grow: true, ..AckEvent::default() }
+    }
+
+    /// One window of single ACKs per round of `rtt_ms`, for `rounds` rounds from `from_ms`.
+    fn run(c: &mut Cubic, w: &mut Window, from_ms: u64, rtt_ms: u64, rounds: u64) {
+        for round in 0..rounds {
+            let n = w.cwnd / MSS;
+            for i in 0..n {
+                let now = Nanos::from_millis(from_ms + round * rtt_ms) + Nanos::from_millis(rtt_ms) * i / n;
+                c.on_ack(&cx(now), w, &ack(1));
+            }
+        }
+    }
+
+    #[test]
+    fn reductions_are_the_kernels_integers() {
+        for (cwnd, ssthresh, lower_w_max) in
+            [(10, 7, 8), (50, 35, 42), (100, 70, 85), (500, 350, 425), (1000, 700, 850)]
+        {
+            let mut c = cubic();
+            assert_eq!(c.ssthresh(&cx(Nanos::ZERO), &window(cwnd, 2)), ssthresh * MSS);
+            assert_eq!(c.curve.w_max, cwnd);
+            c.curve.w_max = cwnd + 1;
+            c.ssthresh(&cx(Nanos::ZERO), &window(cwnd, 2));
+            assert_eq!(c.curve.w_max, lower_w_max, "fast convergence");
+        }
+    }
+
+    #[test]
+    fn the_time_to_the_plateau_is_the_cube_root_law() {
+        for (w, k_s) in [(10, 1.957), (50, 3.346), (100, 4.216), (500, 7.209), (1000, 9.083)] {
+            let mut c = cubic();
+            let start = c.ssthresh(&cx(Nanos::ZERO), &window(w, 2)) / MSS;
+            c.count(&cx(Nanos::from_secs(1)), start, 1);
+            let k = c.curve.k as f64 / 1024.0;
+            assert!((k - k_s).abs() < 1.5e-3, "W_max {w}: {k}");
+        }
+    }
+
+    #[test]
+    fn the_window_follows_the_cubic_to_its_plateau_and_beyond() {
+        // C = 0.4, W_max = 100, epoch start 70 at t = 0; growth trails the curve by up to a round.
+        let mut c = cubic();
+        c.tcp_friendliness = false;
+        let mut w = window(100, 2);
+        w.cwnd = c.ssthresh(&cx(Nanos::ZERO), &w);
+        w.ssthresh = w.cwnd;
+        let mut at = 0;
+        for (second, expected) in [(1, 86.68), (2, 95.64), (3, 99.28), (4, 100.0), (6, 102.27), (8, 121.65)] {
+            run(&mut c, &mut w, at, 20, (second * 1000 - at) / 20);
+            at = second * 1000;
+            let cwnd = (w.cwnd / MSS) as f64;
+            assert!((cwnd - expected).abs() <= 1.5, "{second} s: {cwnd}, curve {expected}");
+        }
+    }
+
+    #[test]
+    fn growth_never_exceeds_one_packet_per_two_acknowledged() {
+        let mut c = cubic();
+        c.curve.w_max = 58;
+        let mut w = window(58, 2);
+        run(&mut c, &mut w, 0, 50, 1);
+        // A minute later the curve is far above. (The first ACK cashes in the credit of the flat part, too.)
+        c.on_ack(&cx(Nanos::from_secs(59)), &mut w, &ack(2));
+        for i in 0..50 {
+            let before = w.cwnd / MSS;
+            c.on_ack(&cx(Nanos::from_secs(60 + i)), &mut w, &ack(2));
+            assert_eq!(w.cwnd / MSS, before + 1);
+        }
+    }
+
+    #[test]
+    fn after_a_timeout_everything_is_forgotten_and_growth_is_one_in_20_at_least() {
+        let mut c = cubic();
+        let mut w = window(10, 1000);
+        w.ssthresh = c.ssthresh(&cx(Nanos::ZERO), &w);
+        c.on_transition(&cx(Nanos::ZERO), &mut w, Transition::EnterRto);
+        assert_eq!((w.ssthresh / MSS, c.curve.w_max, c.delay_min), (7, 0, None));
+        w.cwnd = MSS;
+        let mut seen = vec![];
+        for i in 0..6 {
+            c.on_ack(&cx(Nanos::from_millis(300 + i)), &mut w, &ack(1));
+            seen.push(w.cwnd / MSS);
+        }
+        assert_eq!(seen, [2, 3, 4, 5, 6, 7]);
+        let mut acked = 0;
+        while w.cwnd / MSS == 7 {
+            acked += 2;
+            c.on_ack(&cx(Nanos::from_millis(400 + acked * 10)), &mut w, &ack(2));
+        }
+        assert!((14..=20).contains(&acked), "{acked}: between the Reno estimate and 1 in 20");
+    }
+
+    #[test]
+    fn the_delay_test_ends_slow_start_at_the_window_of_its_ninth_sample() {
+        let mut c = cubic();
+        let mut w = init().window();
+        let at = |ms, una: u64, nxt: u64| Cx {
+            snd_una: una * MSS,
+            snd_nxt: nxt * MSS,
+            ..cx(Nanos::from_millis(ms))
+        };
+        c.on_start(&at(0, 0, 10), &mut w);
+        for i in 0..5 {
+            let ev = AckEvent { rtt: Some(Nanos::from_millis(200)), ..ack(2) };
+            c.on_ack(&at(200 + i * 5, 2 * i + 2, 12 + 4 * i), &mut w, &ev);
+        }
+        assert_eq!(w.cwnd / MSS, 20);
+        for i in 0..9 {
+            let ev = AckEvent { rtt: Some(Nanos::from_millis(240 + i)), ..ack(2) };
+            c.on_ack(&at(440 + i * 5, 12 + 2 * i, 32 + 4 * i), &mut w, &ev);
+        }
+        assert_eq!((w.ssthresh / MSS, w.cwnd / MSS), (36, 36));
+    }
+
+    #[test]
+    fn idle_time_gives_no_credit() {
+        let grow = |idle_s: u64| {
+            let mut c = cubic();
+            let mut w = window(60, 2);
+            w.cwnd = c.ssthresh(&cx(Nanos::ZERO), &w);
+            run(&mut c, &mut w, 0, 100, 10);
+            let sent = Nanos::from_secs(1);
+            let resumed = sent + Nanos::from_secs(idle_s);
+            c.on_tx_start(&Cx { last_sent: sent, ..cx(resumed) }, &mut w);
+            run(&mut c, &mut w, 1000 * (1 + idle_s), 100, 10);
+            w.cwnd / MSS
+        };
+        assert_eq!(grow(0), grow(4));
+        assert_eq!(grow(0), grow(40));
+    }
+
+    #[test]
+    fn the_lowest_rtt_ignores_the_second_after_an_epoch_begins() {
+        let mut c = cubic();
+        let mut w = window(50, 2);
+        let sample = |ms| AckEvent { rtt: Some(Nanos::from_millis(ms)), ..ack(1) };
+        c.on_ack(&cx(Nanos::from_secs(1)), &mut w, &sample(80));
+        c.on_ack(&cx(Nanos::from_millis(1900)), &mut w, &sample(40));
+        assert_eq!(c.delay_min, Some(Nanos::from_millis(80)));
+        c.on_ack(&cx(Nanos::from_millis(2000)), &mut w, &sample(60));
+        assert_eq!(c.delay_min, Some(Nanos::from_millis(60)));
+    }
+
+    #[test]
+    fn cube_roots_are_exact_floors() {
+        for r in [0u64, 1, 2, 9, 1000, 2_642_244] {
+            let cube = r * r * r;
+            assert_eq!(cube_root(cube), r);
+            assert_eq!(cube_root(cube.saturating_sub(1)), r.saturating_sub(1));
+        }
+        assert_eq!(cube_root(u64::MAX), 2_642_245);
+    }
+}

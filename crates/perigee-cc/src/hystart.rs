@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! HyStart (Ha, Rhee 2011) as Linux runs it since 2025: when slow start should end before it overshoots.
+//!
+//! Idea: slow start is done when the path is full. Two signs are looked for in each round:
+//!
+//! ```text
+//! ACK train   ACKs that follow each other closely (≤ 2 ms) span more than the path's empty RTT
+//!             (half of it where the sender does not pace), with an allowance for the sender's own bursts
+//! delay       from the 9th sample of a round on: lowest RTT of the round > delay_min + clamp(delay_min/8, 4 ms, 16 ms)
+//! ```
+//!
+//! A round ends when what was sent at its beginning is acknowledged. Windows below 16 packets are left alone.
+//!
+//! Differs from RFC 9406 (HyStart++): has the train test, and leaves slow start at once instead of probing on.
+
+use crate::{Cx, Nanos, Window};
+
+/// Which signs are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Detect {
+    /// Long trains of ACKs.
+    pub train: bool,
+    /// Rising RTT.
+    pub delay: bool,
+}
+
+const LOW_WINDOW_SEGMENTS: u64 = 16;
+const MAX_ACK_SPACING: Nanos = Nanos::from_millis(2);
+const SAMPLES_BEFORE_DELAY_TEST: u32 = 8;
+const DELAY_MARGIN: (Nanos, Nanos) = (Nanos::from_millis(4), Nanos::from_millis(16));
+const MAX_BURST_ALLOWANCE: Nanos = Nanos::from_millis(1);
+/// Largest burst that the host's segmentation offload makes.
+const GSO_MAX_BYTES: u64 = 65_536;
+
+/// State of one connection.
+#[derive(Clone, Debug)]
+pub struct HyStart {
+    detect: Detect,
+    found: bool,
+    round_start: Nanos,
+    last_ack: Nanos,
+    round_end_seq: u64,
+    round_min_rtt: Nanos,
+    samples: u32,
+}
+
+impl HyStart {
+    /// A detector whose first round begins now.
+    pub fn new(detect: Detect, now: Nanos) -> Self {
+        HyStart {
+            detect,
+            found: false,
+            round_start: now,
+            last_ack: now,
+            round_end_seq: 0,
+            round_min_rtt: Nanos::MAX,
+            samples: 0,
+        }
+    }
+
+    /// Slow start begins anew (connection start, timeout).
+    pub fn restart(&mut self, cx: &Cx) {
+        self.found = false;
+        self.start_round(cx);
+    }
+
+    fn start_round(&mut self, cx: &Cx) {
+        self.round_start = cx.now;
+        self.last_ack = cx.now;
+        self.round_end_seq = cx.snd_nxt;
+        self.round_min_rtt = Nanos::MAX;
+        self.samples = 0;
+    }
+
+    /// An RTT sample in slow start. True once: slow start should end at the present window.
+    pub fn on_sample(&mut self, cx: &Cx, w: &Window, rtt: Nanos, delay_min: Nanos) -> bool {
+        if self.found {
+            return false;
+        }
+        if cx.snd_una > self.round_end_seq {
+            self.start_round(cx);
+        }
+        if cx.packets(w.cwnd) < LOW_WINDOW_SEGMENTS {
+            return false;
+        }
+        let train = self.detect.train && self.train_is_long(cx, w, delay_min);
+        let delay = self.detect.delay && self.delay_has_risen(rtt, delay_min);
+        self.found = train || delay;
+        self.found
+    }
+
+    fn train_is_long(&mut self, cx: &Cx, w: &Window, delay_min: Nanos) -> bool {
+        if cx.now.saturating_sub(self.last_ack) > MAX_ACK_SPACING {
+            return false;
+        }
+        self.last_ack = cx.now;
+        let mut threshold = delay_min.saturating_add(burst_allowance(cx, w));
+        if !cx.paced {
+            threshold = threshold / 2;
+        }
+        cx.now.saturating_sub(self.round_start) > threshold
+    }
+
+    fn delay_has_risen(&mut self, rtt: Nanos, delay_min: Nanos) -> bool {
+        self.round_min_rtt = self.round_min_rtt.min(rtt);
+        if self.samples < SAMPLES_BEFORE_DELAY_TEST {
+            self.samples += 1;
+            return false;
+        }
+        let margin = (delay_min / 8).clamp(DELAY_MARGIN.0, DELAY_MARGIN.1);
+        self.round_min_rtt > delay_min.saturating_add(margin)
+    }
+}
+
+/// Time that four of the sender's own largest bursts take, at most 1 ms. The rate is the one that Linux keeps for
+/// sizing bursts even where it does not pace.
+fn burst_allowance(cx: &Cx, w: &Window) -> Nanos {
+    let percent = if w.cwnd < w.ssthresh / 2 { 200 } else { 120 };
+    let bytes_per_srtt = w.cwnd.max(cx.outstanding) as u128 * percent / 100;
+    let ns = (4 * GSO_MAX_BYTES) as u128 * cx.srtt.0 as u128 / bytes_per_srtt.max(1);
+    Nanos(ns.min(MAX_BURST_ALLOWANCE.0 as u128) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::INFINITE_SSTHRESH;
+
+    const BOTH: Detect = Detect { train: true, delay: true };
+    const MSS: u64 = 1000;
+
+    fn window(packets: u64) -> Window {
+        Window {
+            cwnd: packets * MSS,
+            ssthresh: INFINITE_SSTHRESH,
+            pacing: None,
+            quantum: 0,
+            next_timer: None,
+            mark_app_limited: false,
+        }
+    }
+
+    fn cx(now_ms: u64, una: u64) -> Cx {
+        Cx {
+            now: Nanos::from_millis(now_ms),
+            mss: MSS as u32,
+            srtt: Nanos::from_millis(100),
+            snd_una: una,
+            snd_nxt: una + 40 * MSS,
+            outstanding: 40 * MSS,
+            ..Cx::default()
+        }
+    }
+
+    /// Feeds ACKs `spacing_ms` apart with a constant RTT; after how many slow start ends.
+    fn acks_until_found(detect: Detect, paced: bool, spacing_ms: u64, rtt_ms: u64) -> Option<u64> {
+        let mut h = HyStart::new(detect, Nanos::ZERO);
+        h.restart(&cx(0, 0));
+        let ms = Nanos::from_millis;
+        (1..=100).find(|&i| {
+            let cx = Cx { paced, ..cx(i * spacing_ms, i) };
+            h.on_sample(&cx, &window(40), ms(rtt_ms), ms(100))
+        })
+    }
+
+    #[test]
+    fn an_unpaced_ack_train_ends_slow_start_after_half_the_empty_rtt() {
+        assert_eq!(acks_until_found(BOTH, false, 1, 100), Some(51));
+        assert_eq!(acks_until_found(BOTH, true, 2, 100), Some(51));
+        assert_eq!(acks_until_found(BOTH, false, 3, 100), None, "not a train");
+    }
+
+    #[test]
+    fn the_ninth_sample_of_a_delayed_round_ends_slow_start() {
+        assert_eq!(acks_until_found(BOTH, false, 3, 113), Some(9));
+        assert_eq!(acks_until_found(BOTH, false, 3, 112), None, "12.5 ms more is within the margin");
+        assert_eq!(acks_until_found(Detect { train: true, delay: false }, false, 3, 150), None);
+    }
+
+    #[test]
+    fn one_low_sample_late_in_the_round_keeps_slow_start_going() {
+        let mut h = HyStart::new(BOTH, Nanos::ZERO);
+        h.restart(&cx(0, 0));
+        for i in 1..=8 {
+            assert!(!h.on_sample(
+                &cx(i * 5, i),
+                &window(20),
+                Nanos::from_millis(200),
+                Nanos::from_millis(100)
+            ));
+        }
+        for (i, rtt) in [(9, 29), (10, 200), (11, 200)] {
+            let rtt = Nanos::from_millis(rtt);
+            assert!(!h.on_sample(&cx(i * 5, i), &window(20), rtt, rtt.min(Nanos::from_millis(29))));
+        }
+    }
+
+    #[test]
+    fn small_windows_are_left_alone() {
+        let mut h = HyStart::new(BOTH, Nanos::ZERO);
+        for i in 0..100 {
+            let ms = Nanos::from_millis;
+            assert!(!h.on_sample(&cx(i, i), &window(15), ms(500), ms(10)));
+        }
+    }
+
+    #[test]
+    fn a_fast_sender_gets_a_smaller_allowance_than_a_millisecond() {
+        assert_eq!(burst_allowance(&cx(0, 0), &window(40)), MAX_BURST_ALLOWANCE);
+        let fast = Cx { srtt: Nanos::from_millis(1), ..cx(0, 0) };
+        assert!(burst_allowance(&fast, &window(10_000)) < Nanos::from_micros(14));
+    }
+}
