@@ -1,5 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! TCP sender and receiver, sans-I/O.
+//! TCP sender and receiver, sans-I/O: they are told the time, and say what to send and when to be called again.
+//!
+//! The model is Linux 6.12 (profile `linux`); the measured effect of each feature stands in the specification of the
+//! stack. Sequence numbers count segments: a segment is never split or merged. Windows are kept in bytes in the
+//! [`Window`](perigee_cc::Window) that the congestion control shares, and counted in packets here, as Linux does.
+//!
+//! Floors:
+//! * [`scoreboard`]: what is outstanding, a ring of segments with flags, counters, and the list in order of transmission.
+//! * [`rtt`], [`rate`]: round-trip time and timeout; delivery-rate samples.
+//! * [`sender`]: one connection's sending side. Its parts: `input` (the life of an ACK), `sack` (tagging), `rack` (loss
+//!   detection, tail loss probes), `recovery` (the state machine, PRR, undo), `output` (what is sent, pacing), `timers`.
+//! * [`receiver`]: reassembly, SACK blocks, delayed ACKs.
+//!
+//! Not modelled: Nagle, window shrinking, receive-window autotuning, SACK reneging, path MTU discovery, URG, ECN.
 
 pub mod config;
+pub mod rate;
+pub mod receiver;
+pub mod rtt;
+pub mod scoreboard;
+pub mod sender;
+
 pub use config::{Config, OPTIONS};
+pub use receiver::{AckBlocks, Receiver};
+pub use sender::{Ack, Sender, Stats, Transmit};
+
+/// A segment's number: the n-th segment of the stream, from 0.
+pub type Seg = u64;

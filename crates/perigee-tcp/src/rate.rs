@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation; tcp-stack section 9). Counts packets, as the
+//! kernel does; the congestion control gets bytes.
+
+use crate::scoreboard::{Slot, Snapshot, EVER_RETRANS, SAMPLED};
+use crate::Seg;
+use perigee_cc::RateSample;
+use perigee_units::Nanos;
+
+/// Connection-wide counters.
+#[derive(Clone, Debug, Default)]
+pub struct RateSampler {
+    /// Packets delivered so far.
+    pub delivered: u64,
+    /// When that last changed.
+    pub delivered_time: Nanos,
+    /// Packets marked lost so far.
+    pub lost: u64,
+    /// The sample is application-limited until this many packets are delivered; 0 = it is not.
+    pub app_limited: u64,
+    first_sent: Nanos,
+}
+
+/// The sample of one ACK while it is being processed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sampling {
+    newest: Option<(Snapshot, Seg, bool)>,
+    send_elapsed: Nanos,
+}
+
+impl Sampling {
+    /// Packets that had been delivered when the newest packet of this ACK was sent.
+    pub fn newest_delivered(&self) -> u64 {
+        self.newest.map_or(0, |(tx, _, _)| tx.delivered)
+    }
+}
+
+impl RateSampler {
+    /// What a packet remembers when it departs at `sent`; `in_flight` counts it.
+    pub fn snapshot(&mut self, sent: Nanos, nothing_out: bool, in_flight: u64) -> Snapshot {
+        if nothing_out {
+            self.first_sent = sent;
+            self.delivered_time = sent;
+        }
+        Snapshot {
+            sent,
+            first_sent: self.first_sent,
+            delivered_time: self.delivered_time,
+            delivered: self.delivered,
+            lost: self.lost as u32,
+            in_flight: in_flight as u32,
+            app_limited: self.app_limited != 0,
+        }
+    }
+
+    /// A packet was delivered; the newest one (by departure, then number) makes the sample.
+    #[inline]
+    pub fn on_delivered(&mut self, s: &mut Sampling, seg: Seg, slot: &Slot) {
+        if slot.flags & SAMPLED != 0 {
+            return;
+        }
+        let newer = match &s.newest {
+            None => true,
+            Some((tx, last, _)) => (slot.tx.sent, seg) > (tx.sent, *last),
+        };
+        if newer {
+            s.newest = Some((slot.tx, seg, slot.flags & EVER_RETRANS != 0));
+            self.first_sent = slot.tx.sent;
+            s.send_elapsed = slot.tx.sent.saturating_sub(slot.tx.first_sent);
+        }
+    }
+
+    /// Closes the sample of an ACK that delivered `delivered` packets.
+    pub fn close(
+        &mut self,
+        s: &Sampling,
+        now: Nanos,
+        delivered: u64,
+        min_rtt: Nanos,
+        mss: u64,
+    ) -> RateSample {
+        if self.app_limited != 0 && self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        if delivered > 0 {
+            self.delivered_time = now;
+        }
+        let Some((tx, _, is_retrans)) = s.newest else {
+            return RateSample::default();
+        };
+        let ack_elapsed = now.saturating_sub(tx.delivered_time);
+        let interval = s.send_elapsed.max(ack_elapsed);
+        RateSample {
+            // A sample shorter than the path's RTT is an artefact of compressed or spurious ACKs.
+            valid: interval >= min_rtt,
+            delivered: (self.delivered - tx.delivered) * mss,
+            interval,
+            prior_delivered: tx.delivered * mss,
+            has_prior: true,
+            send_elapsed: s.send_elapsed,
+            ack_elapsed,
+            lost_since_tx: (self.lost as u32).wrapping_sub(tx.lost) as u64 * mss,
+            tx_in_flight: tx.in_flight as u64 * mss,
+            is_app_limited: tx.app_limited,
+            is_retrans,
+        }
+    }
+
+    /// The sender has run out of data with room in its window.
+    pub fn mark_app_limited(&mut self, in_flight: u64) {
+        self.app_limited = (self.delivered + in_flight).max(1);
+    }
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The receiving side: reassembly, SACK blocks, delayed ACKs (tcp-stack section 3).
+
+use crate::{Config, Seg};
+use perigee_units::Nanos;
+
+/// Delayed-ACK timer (Linux `TCP_DELACK_MIN`): in bulk transfer it never fires.
+const DELAYED_ACK_TIMEOUT: Nanos = Nanos::from_millis(40);
+
+/// An acknowledgement to be sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckBlocks {
+    /// Next segment expected.
+    pub ack: Seg,
+    /// Duplicate that triggered it (RFC 2883).
+    pub dsack: Option<(Seg, Seg)>,
+    /// Ranges received beyond `ack`, newest first.
+    pub sacks: [(Seg, Seg); 4],
+    /// How many of them.
+    pub count: u8,
+    /// Timestamp echo in milliseconds.
+    pub ts_ecr: u32,
+    /// Data packets that it acknowledges for the first time, duplicates included.
+    pub covered: u32,
+}
+
+impl AckBlocks {
+    /// The SACK blocks.
+    pub fn sacks(&self) -> &[(Seg, Seg)] {
+        &self.sacks[..self.count as usize]
+    }
+    /// It carries nothing but a cumulative ACK.
+    pub fn is_plain(&self) -> bool {
+        self.count == 0 && self.dsack.is_none()
+    }
+}
+
+/// One connection's receiving side.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    next: Seg,
+    /// Bit set: received beyond `next`. A ring indexed by segment number.
+    beyond: Vec<u64>,
+    /// One past the highest segment received.
+    highest: Seg,
+    beyond_count: u64,
+    /// The four ranges that changed last, newest first.
+    ranges: [(Seg, Seg); 4],
+    count: usize,
+    every: u32,
+    quick: u32,
+    quick_refill: u32,
+    pending: u32,
+    deadline: Nanos,
+    /// The peer's timestamp to echo, and what was acknowledged last (RFC 7323 section 4.3).
+    ts_recent: u32,
+    last_acked: Seg,
+    max_blocks: usize,
+    dsack: bool,
+}
+
+impl Receiver {
+    /// `every`: acknowledge every n-th in-order segment.
+    pub fn new(config: &Config, every: u32) -> Self {
+        Receiver {
+            next: 0,
+            beyond: vec![0; 4],
+            highest: 0,
+            beyond_count: 0,
+            ranges: [(0, 0); 4],
+            count: 0,
+            every,
+            quick: config.quickack,
+            quick_refill: config.quickack,
+            pending: 0,
+            deadline: Nanos::MAX,
+            ts_recent: 0,
+            last_acked: 0,
+            // 40 bytes of options hold four blocks, or three beside a timestamp.
+            max_blocks: if config.timestamps { 3 } else { 4 },
+            dsack: config.dsack,
+        }
+    }
+
+    /// Segments received in order.
+    pub fn next(&self) -> Seg {
+        self.next
+    }
+
+    /// When [`Receiver::on_timer`] wants to be called; [`Nanos::MAX`] = never.
+    pub fn deadline(&self) -> Nanos {
+        self.deadline
+    }
+
+    /// The delayed-ACK timer fired.
+    pub fn on_timer(&mut self, now: Nanos) -> Option<AckBlocks> {
+        (now >= self.deadline && self.pending > 0).then(|| self.acknowledge(None))
+    }
+
+    /// A data segment with timestamp `ts_ms` arrived.
+    pub fn on_data(&mut self, now: Nanos, seg: Seg, ts_ms: u32) -> Option<AckBlocks> {
+        if seg <= self.last_acked {
+            self.ts_recent = ts_ms;
+        }
+        self.pending += 1;
+        if seg < self.next || (seg < self.highest && self.is_beyond(seg)) {
+            self.quick = self.quick.max(self.quick_refill);
+            return Some(self.acknowledge(self.dsack.then_some((seg, seg + 1))));
+        }
+        if seg > self.next {
+            self.keep(seg);
+            return Some(self.acknowledge(None));
+        }
+        let holes = self.beyond_count > 0;
+        self.next += 1;
+        self.highest = self.highest.max(self.next);
+        if holes {
+            self.absorb();
+            return Some(self.acknowledge(None));
+        }
+        if self.quick > 0 || self.pending >= self.every {
+            return Some(self.acknowledge(None));
+        }
+        self.deadline = self.deadline.min(now + DELAYED_ACK_TIMEOUT);
+        None
+    }
+
+    fn acknowledge(&mut self, dsack: Option<(Seg, Seg)>) -> AckBlocks {
+        let covered = std::mem::take(&mut self.pending);
+        self.deadline = Nanos::MAX;
+        self.quick = self.quick.saturating_sub(1);
+        self.last_acked = self.next;
+        let room = self.max_blocks - dsack.is_some() as usize;
+        let count = self.count.min(room);
+        let mut sacks = [(0, 0); 4];
+        sacks[..count].copy_from_slice(&self.ranges[..count]);
+        AckBlocks { ack: self.next, dsack, sacks, count: count as u8, ts_ecr: self.ts_recent, covered }
+    }
+
+    /// Stores an out-of-order segment and puts its range first.
+    fn keep(&mut self, seg: Seg) {
+        let span = seg + 1 - self.next;
+        if span > self.beyond.len() as u64 * 64 {
+            self.grow(span);
+        }
+        self.set_beyond(seg);
+        self.beyond_count += 1;
+        self.highest = self.highest.max(seg + 1);
+        let mut range = (seg, seg + 1);
+        let mut kept = 0;
+        for i in 0..self.count {
+            let (s, e) = self.ranges[i];
+            if s <= range.1 && range.0 <= e {
+                range = (range.0.min(s), range.1.max(e));
+            } else {
+                self.ranges[kept] = (s, e);
+                kept += 1;
+            }
+        }
+        let count = (kept + 1).min(self.ranges.len());
+        self.ranges.copy_within(0..count - 1, 1);
+        self.ranges[0] = range;
+        self.count = count;
+    }
+
+    /// Moves `next` over what had arrived beyond it.
+    fn absorb(&mut self) {
+        while self.next < self.highest && self.is_beyond(self.next) {
+            let i = self.slot(self.next);
+            self.beyond[i / 64] &= !(1 << (i % 64));
+            self.beyond_count -= 1;
+            self.next += 1;
+        }
+        let next = self.next;
+        let mut kept = 0;
+        for i in 0..self.count {
+            if self.ranges[i].0 > next {
+                self.ranges[kept] = self.ranges[i];
+                kept += 1;
+            }
+        }
+        self.count = kept;
+    }
+
+    fn slot(&self, seg: Seg) -> usize {
+        seg as usize & (self.beyond.len() * 64 - 1)
+    }
+    fn is_beyond(&self, seg: Seg) -> bool {
+        let i = self.slot(seg);
+        self.beyond[i / 64] >> (i % 64) & 1 == 1
+    }
+    fn set_beyond(&mut self, seg: Seg) {
+        let i = self.slot(seg);
+        self.beyond[i / 64] |= 1 << (i % 64);
+    }
+    fn grow(&mut self, span: u64) {
+        let have: Vec<Seg> = (self.next..self.highest).filter(|&s| self.is_beyond(s)).collect();
+        self.beyond = vec![0; (span as usize).div_ceil(64).next_power_of_two()];
+        for seg in have {
+            self.set_beyond(seg);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T: Nanos = Nanos::ZERO;
+
+    fn receiver() -> Receiver {
+        Receiver::new(&Config { quickack: 0, ..Config::default() }, 2)
+    }
+
+    #[test]
+    fn the_first_sixteen_acks_are_quick_then_every_second_packet_is_acknowledged() {
+        let mut r = Receiver::new(&Config::default(), 2);
+        let acks: Vec<bool> = (0..24).map(|s| r.on_data(T, s, 0).is_some()).collect();
+        assert!(acks[..16].iter().all(|&a| a));
+        assert_eq!(acks[16..], [false, true, false, true, false, true, false, true]);
+    }
+
+    #[test]
+    fn a_lone_segment_is_acknowledged_when_the_timer_fires() {
+        let mut r = receiver();
+        assert!(r.on_data(T, 0, 7).is_none());
+        assert_eq!(r.deadline(), DELAYED_ACK_TIMEOUT);
+        let ack = r.on_timer(r.deadline()).unwrap();
+        assert_eq!((ack.ack, ack.ts_ecr, ack.covered), (1, 7, 1));
+        assert_eq!(r.deadline(), Nanos::MAX);
+    }
+
+    #[test]
+    fn blocks_report_the_newest_range_first_and_at_most_three() {
+        let mut r = receiver();
+        let mut last = AckBlocks::default();
+        for s in [2, 4, 6, 8, 9, 3] {
+            last = r.on_data(T, s, 0).unwrap();
+        }
+        assert_eq!(last.sacks(), [(2, 5), (8, 10), (6, 7)]);
+    }
+
+    #[test]
+    fn a_filled_hole_is_acknowledged_at_once() {
+        let mut r = receiver();
+        for s in [1, 2, 3] {
+            r.on_data(T, s, 0);
+        }
+        let ack = r.on_data(T, 0, 0).unwrap();
+        assert_eq!((ack.ack, ack.count), (4, 0));
+    }
+
+    #[test]
+    fn duplicates_are_reported() {
+        let mut r = receiver();
+        r.on_data(T, 0, 0);
+        r.on_data(T, 1, 0);
+        assert_eq!(r.on_data(T, 0, 0).unwrap().dsack, Some((0, 1)));
+        r.on_data(T, 5, 0);
+        let ack = r.on_data(T, 5, 0).unwrap();
+        assert_eq!((ack.dsack, ack.sacks()), (Some((5, 6)), &[(5, 6)][..]));
+    }
+
+    #[test]
+    fn a_delayed_ack_echoes_the_earlier_timestamp() {
+        let mut r = receiver();
+        r.on_data(T, 0, 10);
+        assert_eq!(r.on_data(T, 1, 11).unwrap().ts_ecr, 10);
+        r.on_data(T, 3, 13);
+        assert_eq!(r.on_data(T, 4, 14).unwrap().ts_ecr, 10, "out of order: nothing new to echo");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn everything_arrives_whatever_the_order(seed in 0u64..500) {
+            let mut order: Vec<u64> = (0..300).collect();
+            let mut rng = seed;
+            for i in (1..order.len()).rev() {
+                rng = rng.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                order.swap(i, (rng >> 33) as usize % (i + 1));
+            }
+            let mut r = receiver();
+            let mut last = 0;
+            for s in order {
+                if let Some(a) = r.on_data(T, s, 0) {
+                    assert!(a.ack >= last);
+                    last = a.ack;
+                    for &(s, e) in a.sacks() { assert!(s > a.ack && e > s); }
+                }
+            }
+            assert_eq!(r.next(), 300);
+            assert_eq!(r.beyond_count, 0);
+        }
+    }
+}

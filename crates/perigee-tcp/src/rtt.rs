@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Round-trip time and retransmission timeout, as Linux computes them (tcp-stack section 2).
+
+use perigee_units::Nanos;
+
+/// Longest timeout (Linux `TCP_RTO_MAX`).
+pub const RTO_MAX: Nanos = Nanos::from_secs(120);
+/// Window of the transport's minimum RTT (Linux `tcp_min_rtt_wlen`).
+const MIN_RTT_WINDOW: Nanos = Nanos::from_secs(300);
+
+/// SRTT, the variance term, the timeout and the windowed minimum.
+#[derive(Clone, Debug)]
+pub struct Rtt {
+    min_rto: i64,
+    tick: u64,
+    /// Smoothed RTT in eighths of a nanosecond, so that its fraction is kept.
+    srtt8: i64,
+    /// Four times the mean deviation.
+    mdev4: i64,
+    /// Largest deviation of the round.
+    mdev_max: i64,
+    /// Variance term of the timeout: never below `min_rto`, which is why a quiet 50 ms path has an RTO of 250 ms.
+    rttvar: i64,
+    round_end: u64,
+    rto: Nanos,
+    min: MinFilter,
+}
+
+impl Rtt {
+    /// `tick`: length of a jiffy; timeouts are rounded up to it. Zero = exact.
+    pub fn new(min_rto: Nanos, tick: Nanos) -> Self {
+        Rtt {
+            min_rto: min_rto.0 as i64,
+            tick: tick.0,
+            srtt8: 0,
+            mdev4: 0,
+            mdev_max: min_rto.0 as i64,
+            rttvar: 0,
+            round_end: 0,
+            rto: Nanos::from_secs(1),
+            min: MinFilter::default(),
+        }
+    }
+
+    /// Takes a sample. `una` and `nxt` are the first outstanding and the next new segment: they delimit rounds.
+    pub fn sample(&mut self, rtt: Nanos, una: u64, nxt: u64) {
+        let r = rtt.0 as i64;
+        if self.srtt8 == 0 {
+            self.srtt8 = (r * 8).max(1);
+            self.mdev4 = r * 2;
+            self.rttvar = self.mdev4.max(self.min_rto);
+            self.mdev_max = self.rttvar;
+            self.round_end = nxt;
+        } else {
+            self.update(r, una, nxt);
+        }
+        let rto = Nanos(((self.srtt8 >> 3) + self.rttvar) as u64);
+        self.rto = round_up(rto, self.tick).min(RTO_MAX);
+    }
+
+    fn update(&mut self, r: i64, una: u64, nxt: u64) {
+        let err = r - (self.srtt8 >> 3);
+        self.srtt8 += err;
+        let mut dev = err.abs() - (self.mdev4 >> 2);
+        // A falling RTT must not look like variance: only an eighth of the step counts.
+        if err < 0 && dev > 0 {
+            dev >>= 3;
+        }
+        self.mdev4 += dev;
+        if self.mdev4 > self.mdev_max {
+            self.mdev_max = self.mdev4;
+            self.rttvar = self.rttvar.max(self.mdev_max);
+        }
+        if una > self.round_end {
+            if self.mdev_max < self.rttvar {
+                self.rttvar -= (self.rttvar - self.mdev_max) >> 2;
+            }
+            self.round_end = nxt;
+            self.mdev_max = self.min_rto;
+        }
+    }
+
+    /// Feeds the windowed minimum.
+    pub fn sample_min(&mut self, now: Nanos, rtt: Nanos) {
+        self.min.sample(now, rtt);
+    }
+
+    /// Smoothed RTT; zero before the first sample.
+    #[inline]
+    pub fn srtt(&self) -> Nanos {
+        Nanos((self.srtt8 >> 3) as u64)
+    }
+    /// Smallest RTT of the last 300 s; [`Nanos::MAX`] before the first sample.
+    #[inline]
+    pub fn min(&self) -> Nanos {
+        self.min.get()
+    }
+    /// Timeout, not backed off.
+    pub fn rto(&self) -> Nanos {
+        self.rto
+    }
+}
+
+/// Rounds a duration up to whole ticks; zero = exact.
+pub fn round_up(t: Nanos, tick: u64) -> Nanos {
+    match tick {
+        0 => t,
+        tick => Nanos(t.0.div_ceil(tick) * tick),
+    }
+}
+
+/// Windowed minimum that keeps the best three candidates of successive sub-windows (K. Nichols' filter).
+#[derive(Clone, Debug)]
+struct MinFilter {
+    best: [(Nanos, Nanos); 3],
+}
+
+impl Default for MinFilter {
+    fn default() -> Self {
+        MinFilter { best: [(Nanos::ZERO, Nanos::MAX); 3] }
+    }
+}
+
+impl MinFilter {
+    fn get(&self) -> Nanos {
+        self.best[0].1
+    }
+
+    fn sample(&mut self, now: Nanos, v: Nanos) {
+        let new = (now, v);
+        let b = &mut self.best;
+        if v <= b[0].1 || now.saturating_sub(b[2].0) > MIN_RTT_WINDOW {
+            *b = [new; 3];
+            return;
+        }
+        if v <= b[1].1 {
+            b[1] = new;
+            b[2] = new;
+        } else if v <= b[2].1 {
+            b[2] = new;
+        }
+        let age = now.saturating_sub(b[0].0);
+        if age > MIN_RTT_WINDOW {
+            *b = [b[1], b[2], new];
+            if now.saturating_sub(b[0].0) > MIN_RTT_WINDOW {
+                *b = [b[1], new, new];
+            }
+        } else if b[1].0 == b[0].0 && age > MIN_RTT_WINDOW / 4 {
+            b[1] = new;
+            b[2] = new;
+        } else if b[2].0 == b[1].0 && age > MIN_RTT_WINDOW / 2 {
+            b[2] = new;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    fn quiet(rtt_ms: u64, samples: u64) -> Rtt {
+        let mut r = Rtt::new(Nanos(200 * MS), Nanos::ZERO);
+        for i in 0..samples {
+            r.sample(Nanos(rtt_ms * MS), i, i + 10);
+        }
+        r
+    }
+
+    #[test]
+    fn a_quiet_50_ms_path_has_a_timeout_of_250_ms() {
+        assert_eq!(quiet(50, 500).rto(), Nanos(250 * MS));
+    }
+
+    #[test]
+    fn two_samples_on_a_100_ms_path_give_300_ms() {
+        assert_eq!(quiet(100, 2).rto(), Nanos(300 * MS));
+    }
+
+    #[test]
+    fn a_first_sample_counts_twice_as_deviation() {
+        let mut r = Rtt::new(Nanos(200 * MS), Nanos::ZERO);
+        r.sample(Nanos(300 * MS), 0, 10);
+        assert_eq!((r.srtt(), r.rto()), (Nanos(300 * MS), Nanos(900 * MS)));
+    }
+
+    #[test]
+    fn variance_rises_at_once_and_decays_by_a_quarter_per_round() {
+        let mut r = quiet(50, 500);
+        r.sample(Nanos(650 * MS), 500, 510);
+        let high = r.rto();
+        assert!(high > Nanos(650 * MS), "{high}");
+        for i in 501..900 {
+            r.sample(Nanos(50 * MS), i, i + 10);
+        }
+        assert!(r.rto() < Nanos(260 * MS), "{}", r.rto());
+    }
+
+    #[test]
+    fn timeouts_are_rounded_up_to_ticks() {
+        let mut r = Rtt::new(Nanos(200 * MS), Nanos(4 * MS));
+        r.sample(Nanos(51 * MS), 0, 1);
+        assert_eq!(r.rto().0 % (4 * MS), 0);
+    }
+
+    #[test]
+    fn the_minimum_is_forgotten_after_its_window() {
+        let mut r = Rtt::new(Nanos(200 * MS), Nanos::ZERO);
+        r.sample_min(Nanos::ZERO, Nanos(20 * MS));
+        for s in 1..200 {
+            r.sample_min(Nanos::from_secs(s), Nanos(50 * MS));
+        }
+        assert_eq!(r.min(), Nanos(20 * MS));
+        for s in 200..400 {
+            r.sample_min(Nanos::from_secs(s), Nanos(50 * MS));
+        }
+        assert_eq!(r.min(), Nanos(50 * MS));
+    }
+}

@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What is outstanding: a ring of segments indexed by their number, with incremental counters, so that no ACK scans the
+//! window. `in_flight = out - sacked - lost + retransmitted`, as in Linux.
+
+use crate::Seg;
+use perigee_cc::TxSnapshot;
+use perigee_units::Nanos;
+
+/// Selectively acknowledged.
+pub const SACKED: u8 = 1;
+/// Marked lost; stays set while its retransmission is under way.
+pub const LOST: u8 = 2;
+/// A retransmission is in flight.
+pub const RETRANS: u8 = 4;
+/// Was retransmitted at some time.
+pub const EVER_RETRANS: u8 = 8;
+/// Its snapshot was used for a rate sample.
+pub const SAMPLED: u8 = 16;
+
+const NONE: Seg = Seg::MAX;
+
+/// One outstanding segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slot {
+    /// Snapshot at its latest transmission. Counters in packets.
+    pub tx: Snapshot,
+    prev: Seg,
+    next: Seg,
+    /// What the controller returned when it was sent.
+    pub tag: u32,
+    /// See the constants.
+    pub flags: u8,
+}
+
+/// [`TxSnapshot`] in packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Snapshot {
+    /// Departure of the latest transmission.
+    pub sent: Nanos,
+    /// Departure of the first packet of the sampling window.
+    pub first_sent: Nanos,
+    /// When the delivered counter last changed.
+    pub delivered_time: Nanos,
+    /// Packets delivered when it was sent.
+    pub delivered: u64,
+    /// Packets lost when it was sent.
+    pub lost: u32,
+    /// Packets in flight, itself included.
+    pub in_flight: u32,
+    /// Sent while application-limited.
+    pub app_limited: bool,
+}
+
+impl Snapshot {
+    /// In bytes, for the congestion control.
+    pub fn in_bytes(&self, mss: u64) -> TxSnapshot {
+        TxSnapshot {
+            sent: self.sent,
+            first_sent: self.first_sent,
+            delivered_time: self.delivered_time,
+            delivered: self.delivered * mss,
+            lost: self.lost as u64 * mss,
+            in_flight: self.in_flight as u64 * mss,
+            app_limited: self.app_limited,
+        }
+    }
+}
+
+/// The ring, its counters, and two indexes over it.
+#[derive(Clone, Debug)]
+pub struct Scoreboard {
+    slots: Vec<Slot>,
+    /// Bit set: marked lost and to be retransmitted.
+    to_retransmit: Vec<u64>,
+    una: Seg,
+    nxt: Seg,
+    /// No segment below it is to be retransmitted.
+    hint: Seg,
+    /// Segments neither delivered nor waiting for retransmission, oldest transmission first.
+    head: Seg,
+    tail: Seg,
+    /// Selectively acknowledged packets.
+    pub sacked: u64,
+    /// Packets marked lost (their retransmissions may be in flight).
+    pub lost: u64,
+    /// Retransmissions in flight.
+    pub retrans: u64,
+}
+
+impl Default for Scoreboard {
+    fn default() -> Self {
+        Scoreboard {
+            slots: vec![Slot::default(); 64],
+            to_retransmit: vec![0; 1],
+            una: 0,
+            nxt: 0,
+            hint: 0,
+            head: NONE,
+            tail: NONE,
+            sacked: 0,
+            lost: 0,
+            retrans: 0,
+        }
+    }
+}
+
+impl Scoreboard {
+    /// First unacknowledged segment.
+    #[inline]
+    pub fn una(&self) -> Seg {
+        self.una
+    }
+    /// Next new segment.
+    #[inline]
+    pub fn nxt(&self) -> Seg {
+        self.nxt
+    }
+    /// Packets outstanding.
+    #[inline]
+    pub fn out(&self) -> u64 {
+        self.nxt - self.una
+    }
+    /// Packets in flight.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.out() + self.retrans - self.sacked - self.lost
+    }
+    /// Bytes of memory behind it.
+    pub fn memory_bytes(&self) -> usize {
+        self.slots.capacity() * std::mem::size_of::<Slot>() + self.to_retransmit.capacity() * 8
+    }
+
+    #[inline]
+    fn ix(&self, seg: Seg) -> usize {
+        seg as usize & (self.slots.len() - 1)
+    }
+    /// The slot of an outstanding segment.
+    #[inline]
+    pub fn slot(&self, seg: Seg) -> &Slot {
+        &self.slots[self.ix(seg)]
+    }
+    /// The slot of an outstanding segment.
+    #[inline]
+    pub fn slot_mut(&mut self, seg: Seg) -> &mut Slot {
+        let i = self.ix(seg);
+        &mut self.slots[i]
+    }
+
+    /// A new segment was sent.
+    pub fn push(&mut self, tx: Snapshot, tag: u32) -> Seg {
+        if self.out() as usize == self.slots.len() {
+            self.grow();
+        }
+        let seg = self.nxt;
+        self.nxt += 1;
+        *self.slot_mut(seg) = Slot { tx, prev: NONE, next: NONE, tag, flags: 0 };
+        self.link_last(seg);
+        seg
+    }
+
+    /// A lost segment is sent again.
+    pub fn retransmit(&mut self, seg: Seg, tx: Snapshot, tag: u32) {
+        let i = self.ix(seg);
+        let s = &mut self.slots[i];
+        let was_waiting = s.flags & (LOST | RETRANS) == LOST;
+        // A tail loss probe repeats a segment that is not marked lost: it stays in the list and moves to its end.
+        let linked = !was_waiting && s.flags & SACKED == 0;
+        s.tx = tx;
+        s.tag = tag;
+        if s.flags & RETRANS == 0 {
+            self.retrans += 1;
+        }
+        s.flags = (s.flags | RETRANS | EVER_RETRANS) & !SAMPLED;
+        self.to_retransmit[i / 64] &= !(1 << (i % 64));
+        if linked {
+            self.unlink(seg);
+        }
+        self.link_last(seg);
+    }
+
+    /// Marks a segment lost (again). Returns false if it was delivered, or is lost and not retransmitted yet.
+    pub fn mark_lost(&mut self, seg: Seg) -> bool {
+        let i = self.ix(seg);
+        let flags = self.slots[i].flags;
+        if flags & SACKED != 0 || flags & (LOST | RETRANS) == LOST {
+            return false;
+        }
+        if flags & RETRANS != 0 {
+            self.retrans -= 1;
+        }
+        if flags & LOST == 0 {
+            self.lost += 1;
+        }
+        self.slots[i].flags = (flags | LOST) & !RETRANS;
+        self.to_retransmit[i / 64] |= 1 << (i % 64);
+        self.hint = self.hint.min(seg);
+        self.unlink(seg);
+        true
+    }
+
+    /// Takes back every loss mark (the losses turned out to be reordering).
+    pub fn unmark_losses(&mut self) {
+        let mut cursor = self.head;
+        for seg in self.una..self.nxt {
+            let i = self.ix(seg);
+            let flags = self.slots[i].flags;
+            if flags & LOST == 0 {
+                continue;
+            }
+            self.slots[i].flags = flags & !LOST;
+            if flags & RETRANS == 0 {
+                // It was waiting for retransmission and was not in the list.
+                cursor = self.link_by_time(seg, cursor);
+            }
+        }
+        self.lost = 0;
+        self.to_retransmit.fill(0);
+        self.hint = self.nxt;
+    }
+
+    /// Marks a segment selectively acknowledged.
+    pub fn mark_sacked(&mut self, seg: Seg) {
+        let i = self.ix(seg);
+        let flags = self.slots[i].flags;
+        let waiting = flags & (LOST | RETRANS) == LOST;
+        let mut new = flags | SACKED;
+        if flags & LOST != 0 {
+            // Lost and retransmitted: either copy may have arrived; both leave the books.
+            if flags & RETRANS != 0 {
+                self.retrans -= 1;
+            }
+            self.lost -= 1;
+            new &= !(LOST | RETRANS);
+            self.to_retransmit[i / 64] &= !(1 << (i % 64));
+        }
+        self.slots[i].flags = new;
+        self.sacked += 1;
+        if !waiting {
+            self.unlink(seg);
+        }
+    }
+
+    /// A duplicate SACK proves that the retransmission of a segment arrived.
+    pub fn retransmission_arrived(&mut self, seg: Seg) {
+        let s = self.slot_mut(seg);
+        if s.flags & RETRANS != 0 {
+            s.flags &= !RETRANS;
+            self.retrans -= 1;
+        }
+    }
+
+    /// Removes the first outstanding segment (cumulatively acknowledged); returns it as it was.
+    #[inline]
+    pub fn pop(&mut self) -> Slot {
+        let seg = self.una;
+        let i = self.ix(seg);
+        let s = self.slots[i];
+        if s.flags != 0 {
+            if s.flags & RETRANS != 0 {
+                self.retrans -= 1;
+            }
+            if s.flags & LOST != 0 {
+                self.lost -= 1;
+                self.to_retransmit[i / 64] &= !(1 << (i % 64));
+            }
+            if s.flags & SACKED != 0 {
+                self.sacked -= 1;
+            }
+        }
+        if s.flags & SACKED == 0 && s.flags & (LOST | RETRANS) != LOST {
+            self.unlink(seg);
+        }
+        self.una += 1;
+        s
+    }
+
+    /// The lowest segment that is lost and not retransmitted.
+    pub fn next_lost(&mut self) -> Option<Seg> {
+        let mut seg = self.hint.max(self.una);
+        while seg < self.nxt {
+            let i = self.ix(seg);
+            let word = self.to_retransmit[i / 64] >> (i % 64);
+            if word != 0 {
+                let found = seg + word.trailing_zeros() as u64;
+                // A set bit behind the wrap of the ring belongs to a segment that is outstanding, and so is this one.
+                debug_assert!(found < self.nxt);
+                self.hint = found;
+                return Some(found);
+            }
+            seg += 64 - (i % 64) as u64;
+        }
+        self.hint = self.nxt;
+        None
+    }
+
+    /// The oldest transmission that is neither delivered nor given up.
+    #[inline]
+    pub fn oldest(&self) -> Option<Seg> {
+        (self.head != NONE).then_some(self.head)
+    }
+
+    /// The transmission after `seg` in that order.
+    #[inline]
+    pub fn after(&self, seg: Seg) -> Option<Seg> {
+        let next = self.slot(seg).next;
+        (next != NONE).then_some(next)
+    }
+
+    fn link_last(&mut self, seg: Seg) {
+        let tail = self.tail;
+        let s = self.slot_mut(seg);
+        s.prev = tail;
+        s.next = NONE;
+        if tail == NONE {
+            self.head = seg;
+        } else {
+            self.slot_mut(tail).next = seg;
+        }
+        self.tail = seg;
+    }
+
+    /// Inserts a segment by its time of transmission, searching from `cursor`; returns where to search next. Segments
+    /// come in ascending order, so that a whole window costs one walk unless some of it was sent again.
+    fn link_by_time(&mut self, seg: Seg, cursor: Seg) -> Seg {
+        let key = (self.slot(seg).tx.sent, seg);
+        let mut before = cursor;
+        let starts_too_late = match before {
+            NONE => true,
+            c => (self.slot(c).tx.sent, c) > key,
+        };
+        if starts_too_late {
+            before = self.head;
+        }
+        while before != NONE && (self.slot(before).tx.sent, before) < key {
+            before = self.slot(before).next;
+        }
+        if before == NONE {
+            self.link_last(seg);
+            return seg;
+        }
+        let prev = self.slot(before).prev;
+        self.slot_mut(before).prev = seg;
+        let s = self.slot_mut(seg);
+        s.prev = prev;
+        s.next = before;
+        if prev == NONE {
+            self.head = seg;
+        } else {
+            self.slot_mut(prev).next = seg;
+        }
+        seg
+    }
+
+    fn unlink(&mut self, seg: Seg) {
+        let Slot { prev, next, .. } = *self.slot(seg);
+        if prev == NONE {
+            self.head = next;
+        } else {
+            self.slot_mut(prev).next = next;
+        }
+        if next == NONE {
+            self.tail = prev;
+        } else {
+            self.slot_mut(next).prev = prev;
+        }
+    }
+
+    fn grow(&mut self) {
+        let old = std::mem::take(&mut self.slots);
+        let mask = old.len() - 1;
+        self.slots = vec![Slot::default(); old.len() * 2];
+        self.to_retransmit = vec![0; old.len() * 2 / 64];
+        for seg in self.una..self.nxt {
+            let i = self.ix(seg);
+            self.slots[i] = old[seg as usize & mask];
+            if self.slots[i].flags & (LOST | RETRANS) == LOST {
+                self.to_retransmit[i / 64] |= 1 << (i % 64);
+            }
+        }
+    }
+
+    /// Recounts everything from the flags (for tests).
+    #[cfg(test)]
+    pub fn check(&self) {
+        let mut sum = [0u64; 3];
+        let mut linked = 0;
+        for seg in self.una..self.nxt {
+            let f = self.slot(seg).flags;
+            sum[0] += (f & SACKED != 0) as u64;
+            sum[1] += (f & LOST != 0) as u64;
+            sum[2] += (f & RETRANS != 0) as u64;
+            assert!(f & (SACKED | LOST) != SACKED | LOST, "sacked and lost");
+            linked += (f & SACKED == 0 && f & (LOST | RETRANS) != LOST) as u64;
+            let i = self.ix(seg);
+            let bit = self.to_retransmit[i / 64] >> (i % 64) & 1;
+            assert_eq!(bit == 1, f & (LOST | RETRANS) == LOST);
+        }
+        assert_eq!(sum, [self.sacked, self.lost, self.retrans]);
+        let mut walked = 0;
+        let mut at = self.head;
+        let mut last = Nanos::ZERO;
+        while at != NONE {
+            assert!(self.slot(at).tx.sent >= last, "list out of order");
+            last = self.slot(at).tx.sent;
+            walked += 1;
+            at = self.slot(at).next;
+        }
+        assert_eq!(walked, linked);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Snapshot {
+        Snapshot { sent: Nanos::from_millis(ms), ..Snapshot::default() }
+    }
+
+    #[test]
+    fn in_flight_follows_every_step_of_a_loss() {
+        let mut b = Scoreboard::default();
+        for i in 0..10 {
+            b.push(at(i), 0);
+        }
+        assert_eq!(b.in_flight(), 10);
+        b.mark_sacked(3);
+        assert!(b.mark_lost(0));
+        assert!(!b.mark_lost(0), "a loss counts once until it is retransmitted");
+        assert_eq!((b.in_flight(), b.lost, b.sacked), (8, 1, 1));
+        b.check();
+        assert_eq!(b.next_lost(), Some(0));
+        b.retransmit(0, at(20), 0);
+        assert_eq!((b.in_flight(), b.next_lost()), (9, None));
+        assert!(b.mark_lost(0), "its retransmission can be lost as well");
+        assert_eq!((b.in_flight(), b.lost), (8, 1));
+        b.check();
+        b.retransmit(0, at(30), 0);
+        b.pop();
+        assert_eq!((b.in_flight(), b.lost, b.retrans), (8, 0, 0));
+        b.check();
+    }
+
+    #[test]
+    fn the_ring_grows_without_losing_a_flag() {
+        let mut b = Scoreboard::default();
+        for i in 0..60 {
+            b.push(at(i), 0);
+        }
+        for _ in 0..40 {
+            b.pop();
+        }
+        for i in 60..103 {
+            b.push(at(i), 0);
+        }
+        b.mark_lost(50);
+        b.mark_sacked(90);
+        for i in 103..400 {
+            b.push(at(i), 0);
+        }
+        b.check();
+        assert_eq!((b.next_lost(), b.sacked), (Some(50), 1));
+    }
+
+    #[test]
+    fn taking_losses_back_restores_the_order_of_transmission() {
+        let mut b = Scoreboard::default();
+        for i in 0..20 {
+            b.push(at(i), 0);
+        }
+        for seg in [2, 5, 7] {
+            b.mark_lost(seg);
+        }
+        b.retransmit(5, at(30), 0);
+        b.unmark_losses();
+        b.check();
+        assert_eq!((b.lost, b.retrans, b.in_flight()), (0, 1, 21));
+        assert_eq!(b.oldest(), Some(0));
+        assert_eq!(b.next_lost(), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn counters_agree_with_flags_after_any_history(ops in proptest::collection::vec((0u8..6, 0u64..80), 1..400)) {
+            let mut b = Scoreboard::default();
+            let mut clock = 0;
+            for (op, k) in ops {
+                clock += 1;
+                let seg = b.una() + k % b.out().max(1);
+                match op {
+                    0 | 1 => { b.push(at(clock), 0); }
+                    2 if b.out() > 0 => { b.pop(); }
+                    3 if b.out() > 0 && b.slot(seg).flags & SACKED == 0 => b.mark_sacked(seg),
+                    4 if b.out() > 0 => { b.mark_lost(seg); }
+                    5 => if let Some(seg) = b.next_lost() { b.retransmit(seg, at(clock), 0) },
+                    _ => {}
+                }
+                b.check();
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The life of an ACK.
+
+use super::*;
+use crate::rate::Sampling;
+use crate::scoreboard::{Slot, EVER_RETRANS, SACKED};
+use perigee_cc::{AckEvent, TelemetryNeed};
+
+/// What is learnt while one ACK is processed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Progress {
+    /// snd_una advanced; by how many segments.
+    pub acked: u64,
+    /// Segments newly selectively acknowledged.
+    pub data_sacked: bool,
+    /// An original transmission sent before the episode was delivered.
+    pub orig_delivered: bool,
+    /// The cumulative ACK covered a segment that had been retransmitted.
+    pub retrans_acked: bool,
+    /// The ACK reported a duplicate; it was caused by the tail loss probe.
+    pub dsack: bool,
+    pub dsack_of_probe: bool,
+    /// A retransmission was found lost.
+    pub lost_retrans: bool,
+    /// The timer must be restarted.
+    pub rearm: bool,
+    /// Lowest never-retransmitted segment delivered out of order.
+    pub reord: Option<Seg>,
+    /// Departures of the oldest and newest never-retransmitted segments covered cumulatively, and selectively.
+    pub acked_span: Option<(Nanos, Nanos)>,
+    pub sacked_span: Option<(Nanos, Nanos)>,
+    pub sampling: Sampling,
+    /// The ACK may have been delayed by the receiver.
+    pub maybe_delayed: bool,
+    pub ts_ecr: u32,
+}
+
+impl Progress {
+    pub fn forward(&self) -> bool {
+        self.acked > 0 || self.data_sacked
+    }
+}
+
+impl Sender {
+    /// Processes an acknowledgement. Returns its RTT sample (as the smoothed estimator takes it), if it has one.
+    pub fn on_ack(&mut self, now: Nanos, ack: &Ack<'_>) -> Option<Nanos> {
+        let blocks = ack.blocks;
+        let before = Before {
+            una: self.board.una(),
+            in_flight: self.board.in_flight(),
+            delivered: self.rate.delivered,
+            lost: self.rate.lost,
+            sacked: self.board.sacked,
+            highest_sacked: if self.board.sacked > 0 { self.highest_sacked } else { self.board.una() },
+        };
+        self.last_ts_ecr = blocks.ts_ecr;
+        self.acked_pkts.clear();
+        let mut p = Progress { ts_ecr: blocks.ts_ecr, ..Progress::default() };
+        self.acked_pkts.clear();
+        if blocks.ack > self.board.una() {
+            self.retransmits = 0;
+        }
+        if !blocks.is_plain() {
+            self.tag_sacks(now, blocks, &mut p);
+        }
+        self.remove_acked(now, blocks.ack.min(self.board.nxt()), &mut p);
+        let (seq_rtt, ca_rtt) = self.take_rtt(now, &before, &mut p);
+        self.note_reordering(&before, &p);
+        self.update_reordering_window(&p);
+        self.check_probe(now, blocks.ack, &p);
+        if self.is_dubious(blocks, &p) {
+            self.state_machine(now, &before, &mut p);
+        }
+        if p.rearm {
+            self.arm_after_ack(now);
+        }
+        let event = self.close_ack(now, &before, &p, seq_rtt, ca_rtt, ack);
+        self.control(now, &before, &p, event, ack.telemetry);
+        seq_rtt
+    }
+
+    /// Anything but plain forward progress in Open goes through the state machine.
+    fn is_dubious(&self, blocks: &AckBlocks, p: &Progress) -> bool {
+        self.ca != CaState::Open || !blocks.is_plain() || p.acked == 0
+    }
+
+    /// Takes cumulatively acknowledged segments off the books.
+    fn remove_acked(&mut self, now: Nanos, ack: Seg, p: &mut Progress) {
+        while self.board.una() < ack {
+            let seg = self.board.una();
+            let slot = self.board.pop();
+            p.acked += 1;
+            if slot.flags & EVER_RETRANS != 0 {
+                p.retrans_acked = true;
+            } else if slot.flags & SACKED == 0 {
+                let first = p.acked_span.map_or(slot.tx.sent, |(first, _)| first);
+                p.acked_span = Some((first, slot.tx.sent));
+                p.reord = Some(p.reord.map_or(seg, |r| r.min(seg)));
+                p.orig_delivered |= seg < self.high;
+            }
+            if slot.flags & SACKED == 0 {
+                self.rate.delivered += 1;
+                if !self.is_spurious_retransmission(&slot, p.ts_ecr) {
+                    self.advance_rack(now, &slot, seg);
+                }
+                self.report_delivered(now, &slot);
+            }
+            self.rate.on_delivered(&mut p.sampling, seg, &slot);
+        }
+        if p.acked > 0 {
+            p.rearm = true;
+        }
+    }
+
+    /// The echoed timestamp is older than the retransmission: the original arrived.
+    pub(super) fn is_spurious_retransmission(&self, slot: &Slot, ts_ecr: u32) -> bool {
+        slot.flags & EVER_RETRANS != 0 && self.echo_before(ts_ecr, Self::ts_ms(slot.tx.sent))
+    }
+
+    pub(super) fn echo_before(&self, ts_ecr: u32, stamp: u32) -> bool {
+        self.cfg.timestamps && ts_ecr != 0 && (ts_ecr.wrapping_sub(stamp) as i32) < 0
+    }
+
+    pub(super) fn report_delivered(&mut self, now: Nanos, slot: &Slot) {
+        if self.caps.per_packet {
+            let rtt = (slot.flags & EVER_RETRANS == 0).then(|| now.saturating_sub(slot.tx.sent));
+            self.acked_pkts.push(AckedPkt { tag: slot.tag, sent: slot.tx.sent, bytes: self.cfg.mss, rtt });
+        }
+    }
+
+    /// RTT samples of this ACK: for the smoothed estimator, and of the newest packet for the congestion control.
+    fn take_rtt(&mut self, now: Nanos, before: &Before, p: &mut Progress) -> (Option<Nanos>, Option<Nanos>) {
+        let since = |t: Nanos| now.saturating_sub(t);
+        let mut seq_rtt = None;
+        let mut ca_rtt = None;
+        if let (Some((first, last)), false) = (p.acked_span, p.retrans_acked) {
+            seq_rtt = Some(since(first));
+            ca_rtt = Some(since(last));
+            p.maybe_delayed = p.acked == 1 && before.sacked == 0 && self.last_segment_was_short();
+        }
+        if let Some((first, last)) = p.sacked_span {
+            seq_rtt = seq_rtt.or(Some(since(first)));
+            ca_rtt = Some(since(last));
+        }
+        if seq_rtt.is_none() && p.acked > 0 && self.cfg.timestamps && p.ts_ecr != 0 {
+            let ms = Self::ts_ms(now).wrapping_sub(p.ts_ecr).max(1);
+            let rtt = Nanos::from_millis(ms as u64);
+            seq_rtt = Some(rtt);
+            ca_rtt = Some(rtt);
+        }
+        if let Some(rtt) = seq_rtt {
+            if let (Some(ca), false) = (ca_rtt, p.maybe_delayed) {
+                self.rtt.sample_min(now, ca);
+            }
+            self.rtt.sample(rtt, self.board.una(), self.board.nxt());
+            self.backoff = 0;
+            // A SACK that is younger than the head's transmission must not push the head's timeout back.
+            if p.acked == 0 && self.board.out() > 0 && rtt > since(self.board.slot(self.board.una()).tx.sent)
+            {
+                p.rearm = true;
+            }
+        }
+        (seq_rtt, ca_rtt)
+    }
+
+    /// Segments are never short except the last of a limited transfer.
+    fn last_segment_was_short(&self) -> bool {
+        self.board.una() == self.available
+    }
+
+    fn close_ack(
+        &mut self,
+        now: Nanos,
+        before: &Before,
+        p: &Progress,
+        seq_rtt: Option<Nanos>,
+        ca_rtt: Option<Nanos>,
+        ack: &Ack<'_>,
+    ) -> AckEvent<'static> {
+        let delivered = self.rate.delivered - before.delivered;
+        let rs = self.rate.close(&p.sampling, now, delivered, self.rtt.min(), self.mss);
+        if rs.valid && rs.interval.0 > 0 {
+            let bps = rs.delivered as u128 * 8 * NS_PER_S as u128 / rs.interval.0 as u128;
+            self.last_delivery_rate = BitRate(bps as u64);
+        }
+        AckEvent {
+            newly_acked: delivered * self.mss,
+            newly_cum_acked: p.acked * self.mss,
+            newly_lost: (self.rate.lost - before.lost) * self.mss,
+            rtt: ca_rtt,
+            seq_rtt,
+            prior_in_flight: before.in_flight * self.mss,
+            rs,
+            is_dup: delivered == 0 && ack.blocks.ack == before.una,
+            ack_delayed: p.maybe_delayed,
+            acks_tlp: self.probe.high.is_some_and(|h| self.probe.was_retrans && self.board.una() >= h),
+            may_grow: !self.in_reduction() && if self.reordering > 3 { p.forward() } else { p.acked > 0 },
+            ece: 0,
+            acked: &[],
+            telemetry: None,
+        }
+    }
+
+    /// Congestion control proper: the transport's reduction, or the controller's decision.
+    fn control(
+        &mut self,
+        now: Nanos,
+        before: &Before,
+        p: &Progress,
+        event: AckEvent<'_>,
+        telemetry: Option<Telemetry<'_>>,
+    ) {
+        let prr = self.caps.recovery == perigee_cc::Recovery::Prr;
+        if prr && self.in_reduction() {
+            self.reduce(self.rate.delivered - before.delivered, self.rate.lost - before.lost, p.acked > 0);
+        }
+        let telemetry = telemetry.filter(|_| self.caps.telemetry != TelemetryNeed::None);
+        let cx = self.cx(now);
+        let acked = std::mem::take(&mut self.acked_pkts);
+        let event = AckEvent { acked: &acked, telemetry, ..event };
+        self.cc.on_ack(&cx, &mut self.win, &event);
+        self.acked_pkts = acked;
+        self.after_control();
+    }
+
+    /// Takes over what the controller decided.
+    pub(super) fn after_control(&mut self) {
+        self.win.cwnd = self.win.cwnd.max(self.caps.min_cwnd.min(1) as u64 * self.mss);
+        if std::mem::take(&mut self.win.mark_app_limited) {
+            self.rate.mark_app_limited(self.board.in_flight());
+        }
+        self.update_pacing_rate();
+    }
+
+    /// Degree of reordering: a never-retransmitted segment below the highest delivered one has arrived.
+    fn note_reordering(&mut self, before: &Before, p: &Progress) {
+        if let Some(low) = p.reord {
+            if low < before.highest_sacked
+                && (self.ca != CaState::Loss || self.reduction.undo_marker.is_some())
+            {
+                self.saw_reordering(low, before.highest_sacked);
+            }
+        }
+    }
+
+    pub(super) fn saw_reordering(&mut self, low: Seg, high: Seg) {
+        const MAX_REORDERING: u64 = 300;
+        self.reordering = self.reordering.max((high - low).min(MAX_REORDERING));
+        self.reord_seen += 1;
+    }
+}
+
+/// The state before the ACK.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    pub una: Seg,
+    pub in_flight: u64,
+    pub delivered: u64,
+    pub lost: u64,
+    pub sacked: u64,
+    pub highest_sacked: Seg,
+}

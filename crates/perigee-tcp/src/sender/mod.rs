@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! One connection's sending side.
+//!
+//! The host calls [`Sender::start`], then [`Sender::on_ack`] and [`Sender::on_timer`], and after each of them
+//! [`Sender::transmit`] to collect what may be sent now; [`Sender::next_timer`] says when to call again.
+//!
+//! The order inside an ACK is Linux's (tcp-stack section 4) and is kept in [`Sender::on_ack`].
+
+mod input;
+mod output;
+mod rack;
+mod recovery;
+mod sack;
+mod timers;
+
+pub use output::Transmit;
+
+use crate::rate::RateSampler;
+use crate::receiver::AckBlocks;
+use crate::rtt::Rtt;
+use crate::scoreboard::Scoreboard;
+use crate::{Config, Seg};
+use perigee_cc::{
+    AckedPkt, CaState, Caps, CongestionControl, ConnInit, Controller, Cx, Telemetry, Window,
+    INFINITE_SSTHRESH,
+};
+use perigee_units::{BitRate, Nanos, NS_PER_S};
+
+/// An arriving acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// What it says.
+    pub blocks: &'a AckBlocks,
+    /// Telemetry that it echoes.
+    pub telemetry: Option<Telemetry<'a>>,
+}
+
+/// Counters for tables and the record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Data packets sent, retransmissions included.
+    pub sent: u64,
+    /// Data packets sent again.
+    pub retrans: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Tail loss probes.
+    pub probes: u64,
+    /// Times that fast recovery was entered.
+    pub recoveries: u64,
+    /// Reductions taken back as spurious.
+    pub undos: u64,
+}
+
+/// Which timer runs; Linux has one for all three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TimerKind {
+    None,
+    Rto,
+    Probe,
+    Reorder,
+}
+
+/// What the last ACK wants sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Resend {
+    /// Nothing decided: lost segments go first whenever the window allows.
+    Lost,
+    /// F-RTO: new data first, to find out whether the timeout was spurious.
+    New,
+}
+
+/// Proportional rate reduction (RFC 9937) and what an undo restores.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reduction {
+    prior_cwnd: u64,
+    /// 0 = nothing to restore.
+    prior_ssthresh: u64,
+    delivered: u64,
+    out: u64,
+    /// Undo is possible while set.
+    undo_marker: Option<Seg>,
+    /// Retransmissions not yet reported as duplicates; `None` = unknown, undo by DSACK is impossible.
+    undo_retrans: Option<u64>,
+    /// Millisecond timestamp of the first retransmission of the episode.
+    retrans_stamp: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct RackState {
+    /// Departure and number of the most recently sent packet that was delivered.
+    sent: Nanos,
+    seg: Seg,
+    rtt: Nanos,
+    advanced: bool,
+    steps: u64,
+    persist: u32,
+    dsack_seen: bool,
+    last_delivered: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct ProbeState {
+    /// snd_nxt when the probe was sent; `None` = no probe outstanding.
+    high: Option<Seg>,
+    was_retrans: bool,
+    app_limited: bool,
+}
+
+/// Pacing by departure times (EDT): the next unit departs at `next`, never earlier.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pacer {
+    next: Nanos,
+    data_sent: u64,
+}
+
+/// The sending side of one connection.
+pub struct Sender {
+    cfg: Config,
+    mss: u64,
+    tick: u64,
+    caps: Caps,
+    cc: Controller,
+    win: Window,
+    board: Scoreboard,
+    rtt: Rtt,
+    rate: RateSampler,
+    ca: CaState,
+    /// snd_nxt when the present episode began.
+    high: Seg,
+    /// One past the highest segment selectively acknowledged.
+    highest_sacked: Seg,
+    /// Reordering degree in segments, and how often it was seen.
+    reordering: u64,
+    reord_seen: u64,
+    dsack_dups: u64,
+    /// Ranges of the previous ACK, to tag only what is new.
+    sack_cache: [(Seg, Seg); 4],
+    rack: RackState,
+    probe: ProbeState,
+    reduction: Reduction,
+    frto: bool,
+    resend: Resend,
+    /// Timeouts in a row without progress, and the doublings of the timeout.
+    retransmits: u32,
+    backoff: u32,
+    timer: TimerKind,
+    timer_at: Nanos,
+    pacer: Pacer,
+    paced: bool,
+    pacing_rate: BitRate,
+    /// Linux's `is_cwnd_limited`, `max_packets_out`, `cwnd_usage_seq`, `snd_cwnd_used`, `snd_cwnd_stamp`.
+    cwnd_limited: bool,
+    max_out: u64,
+    usage_seq: Seg,
+    cwnd_used: u64,
+    cwnd_stamp: Nanos,
+    last_sent: Nanos,
+    /// Timestamp echo of the latest ACK.
+    last_ts_ecr: u32,
+    /// Segments that the application has: `Seg::MAX` = without end.
+    available: Seg,
+    acked_pkts: Vec<AckedPkt>,
+    last_delivery_rate: BitRate,
+    /// Counters.
+    pub stats: Stats,
+}
+
+impl Sender {
+    /// A connection that is established at `now`; `handshake` is the RTT that its SYN measured.
+    pub fn new(
+        cfg: Config,
+        build: impl FnOnce(&ConnInit) -> Controller,
+        now: Nanos,
+        handshake: Option<Nanos>,
+        seed: u64,
+    ) -> Self {
+        let tick = if cfg.hz == 0 { 0 } else { NS_PER_S / cfg.hz as u64 };
+        let mss = cfg.mss as u64;
+        let init = ConnInit {
+            now,
+            mss: cfg.mss,
+            init_cwnd: cfg.init_cwnd as u64 * mss,
+            srtt: handshake,
+            seed,
+            hz: cfg.hz.max(1),
+        };
+        let cc = build(&init);
+        let caps = cc.caps();
+        let mut rtt = Rtt::new(cfg.min_rto, Nanos(tick));
+        if let Some(r) = handshake {
+            rtt.sample(r, 0, 0);
+            rtt.sample_min(now, r);
+        }
+        let mut s = Sender {
+            mss,
+            tick,
+            paced: cfg.pacing || caps.pacing == perigee_cc::Pacing::Required,
+            caps,
+            cc,
+            win: init.window(),
+            board: Scoreboard::default(),
+            rtt,
+            rate: RateSampler::default(),
+            ca: CaState::Open,
+            high: 0,
+            highest_sacked: 0,
+            reordering: 3,
+            reord_seen: 0,
+            dsack_dups: 0,
+            sack_cache: [(0, 0); 4],
+            rack: RackState {
+                sent: Nanos::ZERO,
+                seg: 0,
+                rtt: Nanos::ZERO,
+                advanced: false,
+                steps: 1,
+                persist: 0,
+                dsack_seen: false,
+                last_delivered: 0,
+            },
+            probe: ProbeState::default(),
+            reduction: Reduction::default(),
+            frto: false,
+            resend: Resend::Lost,
+            retransmits: 0,
+            backoff: 0,
+            timer: TimerKind::None,
+            timer_at: Nanos::MAX,
+            pacer: Pacer::default(),
+            pacing_rate: BitRate(0),
+            cwnd_limited: false,
+            max_out: 0,
+            usage_seq: 0,
+            cwnd_used: 0,
+            cwnd_stamp: now,
+            last_sent: now,
+            last_ts_ecr: 0,
+            available: Seg::MAX,
+            acked_pkts: Vec::new(),
+            last_delivery_rate: BitRate(0),
+            stats: Stats::default(),
+            cfg,
+        };
+        s.rate.delivered_time = now;
+        let cx = s.cx(now);
+        s.cc.on_start(&cx, &mut s.win);
+        s.update_pacing_rate();
+        s
+    }
+
+    /// The application has `segments` in all (no more will come); less than was sent already means: nothing new.
+    pub fn limit(&mut self, segments: Seg) {
+        self.available = segments.max(self.board.nxt());
+    }
+
+    /// Knowledge from outside the transport, for the congestion control.
+    pub fn signal(&mut self, now: Nanos, signal: &perigee_cc::Signal<'_>) {
+        let cx = self.cx(now);
+        self.cc.on_signal(&cx, &mut self.win, signal);
+        self.after_control();
+    }
+
+    /// What the controller decides.
+    pub fn window(&self) -> &Window {
+        &self.win
+    }
+    /// The congestion control.
+    pub fn controller(&self) -> &Controller {
+        &self.cc
+    }
+    /// What it asked for.
+    pub fn caps(&self) -> &Caps {
+        &self.caps
+    }
+    /// State of the connection.
+    pub fn ca_state(&self) -> CaState {
+        self.ca
+    }
+    /// Packets in flight.
+    pub fn in_flight(&self) -> u64 {
+        self.board.in_flight()
+    }
+    /// First unacknowledged and next new segment.
+    pub fn una_nxt(&self) -> (Seg, Seg) {
+        (self.board.una(), self.board.nxt())
+    }
+    /// Smoothed RTT; zero before the first sample.
+    pub fn srtt(&self) -> Nanos {
+        self.rtt.srtt()
+    }
+    /// Timeout in force, back-off included.
+    pub fn rto(&self) -> Nanos {
+        self.backed_off_rto()
+    }
+    /// Packets marked lost so far.
+    pub fn lost(&self) -> u64 {
+        self.rate.lost
+    }
+    /// Latest valid delivery-rate sample.
+    pub fn delivery_rate(&self) -> BitRate {
+        self.last_delivery_rate
+    }
+    /// Pacing rate, where the connection is paced.
+    pub fn pacing_rate(&self) -> Option<BitRate> {
+        self.paced.then_some(self.pacing_rate)
+    }
+    /// Bytes of memory behind the connection.
+    pub fn memory_bytes(&self) -> usize {
+        std::mem::size_of::<Self>() + self.board.memory_bytes()
+    }
+
+    #[inline]
+    fn cwnd(&self) -> u64 {
+        self.win.cwnd / self.mss
+    }
+    #[inline]
+    fn ssthresh(&self) -> u64 {
+        self.win.ssthresh / self.mss
+    }
+    fn set_cwnd(&mut self, packets: u64) {
+        self.win.cwnd = packets * self.mss;
+    }
+    fn set_ssthresh(&mut self, packets: u64) {
+        self.win.ssthresh = packets.saturating_mul(self.mss).min(INFINITE_SSTHRESH);
+    }
+    fn in_reduction(&self) -> bool {
+        matches!(self.ca, CaState::Cwr | CaState::Recovery)
+    }
+
+    /// Growth is allowed: the window was the limit, or in slow start at least half of it was used.
+    fn is_cwnd_limited(&self) -> bool {
+        self.cwnd_limited || (self.win.cwnd < self.win.ssthresh && self.cwnd() < 2 * self.max_out)
+    }
+
+    fn cx(&self, now: Nanos) -> Cx {
+        let mss = self.mss;
+        Cx {
+            now,
+            mss: self.cfg.mss,
+            in_flight: self.board.in_flight() * mss,
+            outstanding: self.board.out() * mss,
+            delivered: self.rate.delivered * mss,
+            delivered_time: self.rate.delivered_time,
+            lost: self.rate.lost * mss,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+            snd_una: self.board.una() * mss,
+            snd_nxt: self.board.nxt() * mss,
+            edt: self.pacer.next,
+            ca: self.ca,
+            app_limited: self.rate.app_limited != 0,
+            cwnd_limited: self.is_cwnd_limited(),
+            paced: self.paced,
+            last_sent: self.last_sent,
+        }
+    }
+
+    /// Millisecond clock of the timestamp option; starts at 1 so that 0 can mean "none".
+    fn ts_ms(now: Nanos) -> u32 {
+        (now.0 / 1_000_000) as u32 + 1
+    }
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What is sent: retransmissions first, then new data, under the window, in units, paced or not.
+
+use super::*;
+use perigee_cc::{HeaderStamp, SentPkt};
+
+/// A packet to be sent now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// Segment number.
+    pub seg: Seg,
+    /// It was sent before.
+    pub retrans: bool,
+    /// Timestamp value in milliseconds.
+    pub ts_val: u32,
+    /// Departure time; `now` or, for a paced unit, never earlier.
+    pub sent: Nanos,
+    /// What the telemetry header says, for schemes that use it.
+    pub stamp: HeaderStamp,
+}
+
+/// Largest burst that one unit may have (64 KB of GSO).
+const GSO_MAX_BYTES: u64 = 65_536;
+/// Kernel: `sk_pacing_shift`, about 1 ms of the pacing rate per unit.
+const PACING_SHIFT: u32 = 10;
+
+impl Sender {
+    /// Appends to `out` everything that may be sent at `now`.
+    pub fn transmit(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
+        let sent_before = out.len();
+        if self.board.out() == 0 {
+            self.restart_after_idle(now);
+        }
+        let mut new_sent = 0;
+        loop {
+            if self.paced && self.pacer.next > now {
+                break;
+            }
+            let unit = self.unit_segments();
+            let count = self.send_unit(now, unit, &mut new_sent, out);
+            if count == 0 {
+                break;
+            }
+            self.charge_pacer(now, count);
+        }
+        self.after_sending(now, new_sent, out.len() > sent_before);
+    }
+
+    /// Sends one unit of at most `unit` segments; returns how many were sent.
+    fn send_unit(&mut self, now: Nanos, unit: u64, new_sent: &mut u64, out: &mut Vec<Transmit>) -> u64 {
+        let mut count = 0;
+        if self.resend == Resend::Lost {
+            while count < unit && self.has_room() && self.board.lost > self.board.retrans {
+                let Some(seg) = self.board.next_lost() else { break };
+                self.emit_again(now, seg, out);
+                count += 1;
+            }
+            if count > 0 {
+                return count;
+            }
+        }
+        // Half the window at most in one go, so that a burst never fills it alone.
+        let half = (self.cwnd() / 2).max(1);
+        while count < unit.min(half) && self.has_room() && self.has_new_data() {
+            self.emit_new(now, out);
+            *new_sent += 1;
+            count += 1;
+        }
+        if count == 0 && self.resend == Resend::New {
+            // F-RTO found nothing new to send: ordinary repair.
+            if self.board.nxt() <= self.high {
+                self.frto = false;
+                self.resend = Resend::Lost;
+                return self.send_unit(now, unit, new_sent, out);
+            }
+        }
+        count
+    }
+
+    /// A whole segment fits into the window.
+    #[inline]
+    fn has_room(&self) -> bool {
+        (self.board.in_flight() + 1) * self.mss <= self.win.cwnd
+    }
+
+    pub(super) fn has_new_data(&self) -> bool {
+        let cap = self.cfg.send_buffer;
+        self.board.nxt() < self.available && (cap == 0 || (self.board.out() + 1) * self.mss <= cap)
+    }
+
+    pub(super) fn emit_new(&mut self, now: Nanos, out: &mut Vec<Transmit>) -> bool {
+        let seg = self.board.nxt();
+        let (sent, tag, stamp) = self.before_sending(now, seg, false);
+        let nothing_out = self.board.out() == 0;
+        let tx = self.rate.snapshot(sent, nothing_out, self.board.in_flight() + 1);
+        self.board.push(tx, tag);
+        if nothing_out || self.timer == TimerKind::Probe {
+            self.arm_rto(now);
+        }
+        out.push(Transmit { seg, retrans: false, ts_val: Self::ts_ms(sent), sent, stamp });
+        true
+    }
+
+    pub(super) fn emit_again(&mut self, now: Nanos, seg: Seg, out: &mut Vec<Transmit>) -> bool {
+        let (sent, tag, stamp) = self.before_sending(now, seg, true);
+        let tx = self.rate.snapshot(sent, false, self.board.in_flight() + 1);
+        self.board.retransmit(seg, tx, tag);
+        self.stats.retrans += 1;
+        let ts_val = Self::ts_ms(sent);
+        self.reduction.retrans_stamp.get_or_insert(ts_val);
+        self.reduction.undo_retrans = Some(self.reduction.undo_retrans.unwrap_or(0) + 1);
+        if seg == self.board.una() && self.timer != TimerKind::Reorder {
+            self.arm(TimerKind::Rto, now + self.timer_duration(self.backed_off_rto()));
+        }
+        out.push(Transmit { seg, retrans: true, ts_val, sent, stamp });
+        true
+    }
+
+    fn before_sending(&mut self, now: Nanos, seg: Seg, retrans: bool) -> (Nanos, u32, HeaderStamp) {
+        let sent = if self.paced { self.pacer.next.max(now) } else { now };
+        if self.board.in_flight() == 0 {
+            let cx = self.cx(now);
+            self.cc.on_tx_start(&cx, &mut self.win);
+            self.update_pacing_rate();
+        }
+        let tag = if self.caps.per_packet {
+            let cx = self.cx(now);
+            let pkt = SentPkt { seq: seg * self.mss, bytes: self.cfg.mss, retrans };
+            self.cc.on_sent(&cx, &mut self.win, &pkt)
+        } else {
+            0
+        };
+        let stamp = match self.caps.telemetry {
+            perigee_cc::TelemetryNeed::None => HeaderStamp::default(),
+            _ => self.cc.stamp(),
+        };
+        self.stats.sent += 1;
+        self.pacer.data_sent += 1;
+        self.last_sent = sent;
+        if self.in_reduction() {
+            self.reduction.out += 1;
+        }
+        (sent, tag, stamp)
+    }
+
+    /// Segments per unit: unpaced senders are clocked by ACKs and send what fits; paced ones send about 1 ms at once.
+    fn unit_segments(&self) -> u64 {
+        if !self.paced {
+            return u64::MAX;
+        }
+        if self.cfg.tso_segments > 0 {
+            return self.cfg.tso_segments as u64;
+        }
+        if self.win.quantum > 0 {
+            return self.win.quantum as u64;
+        }
+        tso_segments(self.pacing_rate, self.rtt.min(), self.mss, 2)
+    }
+
+    /// The next unit departs when this one has been sent at the pacing rate; idle time gives back at most half of it.
+    fn charge_pacer(&mut self, now: Nanos, segments: u64) {
+        if !self.paced {
+            return;
+        }
+        let departed = self.pacer.next.max(now);
+        let credit = departed - self.pacer.next;
+        self.pacer.next = departed;
+        if self.pacer.data_sent <= self.caps.unpaced_start as u64 || self.pacing_rate.0 == 0 {
+            return;
+        }
+        let length = (segments * self.mss * 8) as u128 * NS_PER_S as u128 / self.pacing_rate.0 as u128;
+        let length = Nanos(length.min(u64::MAX as u128 / 4) as u64);
+        self.pacer.next += length - credit.min(length / 2);
+    }
+
+    /// Linux sizes bursts of unpaced senders by this rate too, so it exists for everybody.
+    pub(super) fn update_pacing_rate(&mut self) {
+        if let Some(rate) = self.win.pacing {
+            self.pacing_rate = rate;
+            return;
+        }
+        if !self.paced {
+            return;
+        }
+        let srtt = self.rtt.srtt().0;
+        if srtt == 0 {
+            self.pacing_rate = BitRate(0);
+            return;
+        }
+        let percent = if self.win.cwnd < self.win.ssthresh / 2 { 200 } else { 120 };
+        let bytes = self.win.cwnd.max(self.board.out() * self.mss) as u128;
+        self.pacing_rate = BitRate((bytes * 8 * percent * NS_PER_S as u128 / 100 / srtt as u128) as u64);
+    }
+
+    fn after_sending(&mut self, now: Nanos, new_sent: u64, any_sent: bool) {
+        let limited = !self.has_room();
+        if any_sent || limited {
+            self.validate_window(now, limited);
+        }
+        if new_sent > 0 {
+            if let Some(delay) = self.probe_delay(now, false) {
+                self.arm(TimerKind::Probe, now + delay);
+            }
+        }
+        let starved = !self.has_new_data() && self.board.lost <= self.board.retrans;
+        if starved && !limited {
+            self.rate.mark_app_limited(self.board.in_flight());
+        }
+    }
+
+    /// Remembers whether the window was the limit in this round (RFC 7661 in Linux's form; tcp-stack section 11).
+    fn validate_window(&mut self, now: Nanos, limited: bool) {
+        let out = self.board.out();
+        if self.board.una() >= self.usage_seq || limited || (!self.cwnd_limited && out > self.max_out) {
+            self.cwnd_limited = limited;
+            self.max_out = out;
+            self.usage_seq = self.board.nxt();
+        }
+        if self.is_cwnd_limited() {
+            self.cwnd_used = 0;
+            self.cwnd_stamp = now;
+            return;
+        }
+        self.cwnd_used = self.cwnd_used.max(out);
+        let stale = now.saturating_sub(self.cwnd_stamp) >= self.backed_off_rto();
+        if self.cfg.slow_start_after_idle && self.caps.idle_decay && stale {
+            self.decay_unused_window(now);
+        }
+    }
+
+    fn decay_unused_window(&mut self, now: Nanos) {
+        if self.ca == CaState::Open {
+            let used = self.cwnd_used.max(self.cfg.init_cwnd as u64);
+            if used < self.cwnd() {
+                self.set_ssthresh(self.ssthresh_of_idle());
+                self.set_cwnd((self.cwnd() + used) >> 1);
+            }
+            self.cwnd_used = 0;
+        }
+        self.cwnd_stamp = now;
+    }
+
+    fn ssthresh_of_idle(&self) -> u64 {
+        let cwnd = self.cwnd();
+        self.ssthresh().max((cwnd >> 1) + (cwnd >> 2))
+    }
+
+    /// After an idle spell longer than a timeout the window halves per timeout, down to the restart window.
+    fn restart_after_idle(&mut self, now: Nanos) {
+        if !self.cfg.slow_start_after_idle
+            || !self.caps.idle_decay
+            || self.stats.sent == 0
+            || !self.has_new_data()
+        {
+            return;
+        }
+        let rto = self.backed_off_rto();
+        let mut idle = now.saturating_sub(self.last_sent);
+        if idle <= rto {
+            return;
+        }
+        self.set_ssthresh(self.ssthresh_of_idle());
+        let restart = (self.cfg.init_cwnd as u64).min(self.cwnd());
+        let mut cwnd = self.cwnd();
+        while idle > rto && cwnd > restart {
+            idle -= rto;
+            cwnd >>= 1;
+        }
+        self.set_cwnd(cwnd.max(restart));
+        self.cwnd_stamp = now;
+        self.cwnd_used = 0;
+    }
+}
+
+/// Linux's autosizing: about 1 ms of the pacing rate, more on very short paths.
+pub(super) fn tso_segments(rate: BitRate, min_rtt: Nanos, mss: u64, min_segments: u64) -> u64 {
+    let mut bytes = (rate.0 / 8) >> PACING_SHIFT;
+    let shift = min_rtt.as_micros() >> 9;
+    if shift < 32 {
+        bytes += GSO_MAX_BYTES >> shift;
+    }
+    (bytes.min(GSO_MAX_BYTES) / mss).max(min_segments)
+}

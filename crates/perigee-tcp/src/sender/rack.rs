@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Loss detection by time (RACK) and tail loss probes (RFC 8985; tcp-stack section 5).
+
+use super::input::Progress;
+use super::*;
+use crate::rtt::round_up;
+use crate::scoreboard::{Slot, EVER_RETRANS, LOST, RETRANS};
+use perigee_cc::{LossEvent, LossKind, Transition};
+
+/// Recoveries without a duplicate report after which the reordering window shrinks back.
+const REO_PERSIST: u32 = 16;
+/// Steps of the reordering window at most.
+const MAX_STEPS: u64 = 255;
+
+impl Sender {
+    /// A delivered packet moves the reference: packets sent before it and not delivered become suspect.
+    #[inline]
+    pub(super) fn advance_rack(&mut self, now: Nanos, slot: &Slot, seg: Seg) {
+        let rtt = now.saturating_sub(slot.tx.sent);
+        // Faster than the path allows: it was the original that arrived, not the retransmission.
+        if rtt < self.rtt.min() && slot.flags & (EVER_RETRANS | RETRANS) != 0 {
+            return;
+        }
+        let r = &mut self.rack;
+        r.advanced = true;
+        r.rtt = rtt;
+        if (slot.tx.sent, seg) > (r.sent, r.seg) {
+            r.sent = slot.tx.sent;
+            r.seg = seg;
+        }
+    }
+
+    /// Widens the reordering window on DSACKs, at most once per round; shrinks it after a while without.
+    pub(super) fn update_reordering_window(&mut self, p: &Progress) {
+        if !p.forward() {
+            return;
+        }
+        let delivered_before = p.sampling.newest_delivered();
+        let r = &mut self.rack;
+        if delivered_before < r.last_delivered {
+            r.dsack_seen = false;
+        }
+        if std::mem::take(&mut r.dsack_seen) {
+            r.steps = (r.steps + 1).min(MAX_STEPS);
+            r.last_delivered = self.rate.delivered;
+            r.persist = REO_PERSIST;
+        } else if r.persist == 0 {
+            r.steps = 1;
+        }
+    }
+
+    pub(super) fn recovery_without_undo(&mut self) {
+        self.rack.persist = self.rack.persist.saturating_sub(1);
+    }
+
+    pub(super) fn persist_reordering_window(&mut self) {
+        self.rack.persist = (self.rack.persist + 1).min(REO_PERSIST);
+    }
+
+    pub(super) fn reordering_window(&self) -> Nanos {
+        if self.reord_seen == 0 && (self.ca >= CaState::Recovery || self.board.sacked >= self.reordering) {
+            return Nanos::ZERO;
+        }
+        let min = if self.rtt.min() == Nanos::MAX { Nanos::ZERO } else { self.rtt.min() };
+        (min / 4 * self.rack.steps).min(self.rtt.srtt())
+    }
+
+    /// Marks what is overdue; returns the longest remaining wait, if something is not overdue yet.
+    fn detect_losses(&mut self, now: Nanos) -> Option<Nanos> {
+        let wait = self.rack.rtt + self.reordering_window();
+        let newest = (self.rack.sent, self.rack.seg);
+        let mut longest = None;
+        let mut at = self.board.oldest();
+        while let Some(seg) = at {
+            let slot = *self.board.slot(seg);
+            if (slot.tx.sent, seg) >= newest {
+                break;
+            }
+            at = self.board.after(seg);
+            let due = slot.tx.sent + wait;
+            if due <= now {
+                self.mark_lost(now, seg, LossKind::Rack);
+            } else {
+                longest = longest.max(Some(due - now));
+            }
+        }
+        longest
+    }
+
+    /// Runs loss detection if a delivery moved the reference. Arms the reordering timer where a packet is not overdue
+    /// yet; then the other timers must not be touched.
+    pub(super) fn find_losses(&mut self, now: Nanos, p: &mut Progress) {
+        if self.board.out() == 0 || !std::mem::take(&mut self.rack.advanced) {
+            return;
+        }
+        let retrans = self.board.retrans;
+        if let Some(wait) = self.detect_losses(now) {
+            // Two jiffies of slack, as the kernel adds.
+            let wait = round_up(wait, self.tick) + Nanos(2 * self.tick);
+            self.arm(TimerKind::Reorder, now + wait);
+            p.rearm = false;
+        }
+        p.lost_retrans |= retrans > self.board.retrans;
+    }
+
+    pub(super) fn mark_lost(&mut self, now: Nanos, seg: Seg, kind: LossKind) {
+        if !self.board.mark_lost(seg) {
+            return;
+        }
+        self.rate.lost += 1;
+        if self.caps.per_loss {
+            let slot = *self.board.slot(seg);
+            let event = LossEvent {
+                bytes: self.mss,
+                tx: slot.tx.in_bytes(self.mss),
+                tag: slot.tag,
+                lost_total: self.rate.lost * self.mss,
+                kind,
+            };
+            let cx = self.cx(now);
+            self.cc.on_loss(&cx, &mut self.win, &event);
+        }
+    }
+
+    /// At a timeout everything is lost except what was sent so recently that its ACK may still come.
+    pub(super) fn mark_lost_at_timeout(&mut self, now: Nanos) {
+        let wait = self.rack.rtt + self.reordering_window();
+        for seg in self.board.una()..self.board.nxt() {
+            let slot = self.board.slot(seg);
+            let recent = slot.tx.sent + wait > now;
+            if seg != self.board.una() && recent && slot.flags & LOST == 0 {
+                continue;
+            }
+            self.mark_lost(now, seg, LossKind::Rto);
+        }
+    }
+
+    /// The reordering timer fired.
+    pub(super) fn reorder_timeout(&mut self, now: Nanos) {
+        let (in_flight, lost) = (self.board.in_flight(), self.rate.lost);
+        let wait = self.detect_losses(now);
+        if self.board.in_flight() != in_flight && self.ca != CaState::Recovery {
+            self.enter_recovery(now);
+            if self.caps.recovery == perigee_cc::Recovery::Prr {
+                self.reduce(1, self.rate.lost - lost, false);
+            }
+        }
+        match wait {
+            Some(wait) => {
+                self.arm(TimerKind::Reorder, now + round_up(wait, self.tick) + Nanos(2 * self.tick))
+            }
+            None => self.arm_rto(now),
+        }
+    }
+
+    /// The time after which a tail loss probe is sent, if one may be.
+    pub(super) fn probe_delay(&self, now: Nanos, from_ack: bool) -> Option<Nanos> {
+        let allowed = self.cfg.tlp
+            && self.board.out() > 0
+            && matches!(self.ca, CaState::Open | CaState::Cwr)
+            && self.probe.high.is_none();
+        if !allowed {
+            return None;
+        }
+        let srtt = self.rtt.srtt();
+        let delay = if srtt == Nanos::ZERO {
+            Nanos::from_secs(1)
+        } else if self.board.out() == 1 {
+            srtt * 2 + self.cfg.min_rto
+        } else {
+            srtt * 2 + Nanos::from_millis(2)
+        };
+        let rto_left = if from_ack { self.backed_off_rto() } else { self.rto_left(now) };
+        Some(round_up(delay.min(rto_left.max(Nanos(1))), self.tick))
+    }
+
+    /// The probe timer fired: one new segment if there is one, else the last one again.
+    pub(super) fn send_probe(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
+        if self.probe.high.is_none() {
+            let app_limited = self.rate.app_limited != 0;
+            let is_new = self.has_new_data();
+            let sent = if is_new {
+                self.emit_new(now, out)
+            } else {
+                self.emit_again(now, self.board.nxt() - 1, out)
+            };
+            if sent {
+                self.stats.probes += 1;
+                self.probe = ProbeState { high: Some(self.board.nxt()), was_retrans: !is_new, app_limited };
+            }
+        }
+        self.timer = TimerKind::None;
+        self.arm_rto(now);
+    }
+
+    /// What an ACK says of an outstanding probe.
+    pub(super) fn check_probe(&mut self, now: Nanos, ack: Seg, p: &Progress) {
+        let Some(high) = self.probe.high else { return };
+        if ack < high {
+            return;
+        }
+        if !self.probe.was_retrans || p.dsack_of_probe {
+            self.probe.high = None;
+        } else if ack > high {
+            // The probe filled a hole: that was a loss, and it costs one reduction.
+            let app_limited = self.probe.app_limited;
+            self.begin_reduction(now);
+            self.set_state(now, CaState::Cwr);
+            self.end_reduction();
+            self.try_keep_open(now);
+            self.probe.high = None;
+            self.tell(now, Transition::TlpRepaired { app_limited });
+        } else if p.acked == 0 && !p.data_sacked {
+            self.probe.high = None;
+        }
+    }
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The congestion state machine: Open, Disorder, CWR, Recovery, Loss; PRR; undo (tcp-stack sections 6 to 8).
+
+use super::input::{Before, Progress};
+use super::*;
+use crate::scoreboard::EVER_RETRANS;
+use perigee_cc::{OnRto, Recovery, Transition, UndoKind};
+
+impl Sender {
+    pub(super) fn tell(&mut self, now: Nanos, t: Transition) {
+        let cx = self.cx(now);
+        self.cc.on_transition(&cx, &mut self.win, t);
+    }
+
+    pub(super) fn set_state(&mut self, now: Nanos, new: CaState) {
+        let old = std::mem::replace(&mut self.ca, new);
+        if old == new {
+            return;
+        }
+        match old {
+            CaState::Recovery => self.tell(now, Transition::ExitRecovery),
+            CaState::Loss => self.tell(now, Transition::ExitRto),
+            CaState::Cwr => self.tell(now, Transition::ExitCwr),
+            _ => {}
+        }
+        match new {
+            CaState::Recovery => self.tell(now, Transition::EnterRecovery),
+            CaState::Cwr => self.tell(now, Transition::EnterCwr),
+            _ => {}
+        }
+    }
+
+    /// What the state machine does with an ACK that is not plain progress in Open.
+    pub(super) fn state_machine(&mut self, now: Nanos, before: &Before, p: &mut Progress) {
+        self.resend = Resend::Lost;
+        if self.ca == CaState::Open {
+            self.reduction.retrans_stamp = None;
+        } else if self.board.una() >= self.high {
+            self.leave_if_complete(now);
+        }
+        match self.ca {
+            CaState::Recovery => {
+                if p.acked > 0 && self.undo_partial(now, before, p) {
+                    return;
+                }
+                if self.undo_by_dsack(now) {
+                    self.try_to_open(now);
+                }
+                self.find_losses(now, p);
+                if self.ca != CaState::Recovery && self.board.lost > 0 {
+                    self.enter_recovery(now);
+                }
+            }
+            CaState::Loss => {
+                self.process_loss(now, p);
+                self.find_losses(now, p);
+                if self.ca == CaState::Open || p.lost_retrans {
+                    self.open_or_recover(now);
+                }
+            }
+            _ => {
+                if self.ca <= CaState::Disorder {
+                    self.undo_by_dsack(now);
+                }
+                self.find_losses(now, p);
+                self.open_or_recover(now);
+            }
+        }
+    }
+
+    fn open_or_recover(&mut self, now: Nanos) {
+        if self.board.lost > 0 {
+            self.enter_recovery(now);
+        } else {
+            self.try_to_open(now);
+        }
+    }
+
+    /// Everything that was outstanding when the episode began is acknowledged.
+    fn leave_if_complete(&mut self, now: Nanos) {
+        match self.ca {
+            // One segment beyond, so that a reduction lasts a whole round.
+            CaState::Cwr if self.board.una() > self.high => {
+                self.end_reduction();
+                self.set_state(now, CaState::Open);
+            }
+            CaState::Recovery => self.finish_recovery(now),
+            _ => {}
+        }
+    }
+
+    fn finish_recovery(&mut self, now: Nanos) {
+        match self.undo_evidence_at_end() {
+            Some(kind) => self.undo(now, false, kind),
+            None => self.recovery_without_undo(),
+        }
+        self.end_reduction();
+        self.set_state(now, CaState::Open);
+    }
+
+    pub(super) fn enter_recovery(&mut self, now: Nanos) {
+        self.reduction.prior_ssthresh = 0;
+        self.allow_undo();
+        if !self.in_reduction() {
+            self.reduction.prior_ssthresh = self.ssthresh_to_restore();
+            self.begin_reduction(now);
+        }
+        self.stats.recoveries += 1;
+        // Re-entering after an undo within recovery is a new episode for the controller too.
+        self.set_state(now, CaState::Recovery);
+    }
+
+    fn allow_undo(&mut self) {
+        self.reduction.undo_marker = Some(self.board.una());
+        let probe = (self.probe.high.is_some() && self.probe.was_retrans) as u64;
+        let outstanding = self.board.retrans + probe;
+        self.reduction.undo_retrans = (outstanding > 0).then_some(outstanding);
+    }
+
+    fn ssthresh_to_restore(&self) -> u64 {
+        let cwnd = self.cwnd();
+        self.ssthresh().max((cwnd >> 1) + (cwnd >> 2))
+    }
+
+    /// Asks the controller for its threshold and starts a reduction towards it.
+    pub(super) fn begin_reduction(&mut self, now: Nanos) {
+        self.high = self.board.nxt();
+        self.probe.high = None;
+        self.reduction.prior_cwnd = self.cwnd();
+        self.reduction.delivered = 0;
+        self.reduction.out = 0;
+        let cx = self.cx(now);
+        self.win.ssthresh = self.cc.ssthresh(&cx, &self.win);
+    }
+
+    /// Proportional rate reduction: the window follows deliveries down to the threshold.
+    pub(super) fn reduce(&mut self, delivered: u64, lost: u64, advanced: bool) {
+        let r = &mut self.reduction;
+        if delivered == 0 || r.prior_cwnd == 0 {
+            return;
+        }
+        r.delivered += delivered;
+        let in_flight = self.board.in_flight();
+        let ssthresh = self.win.ssthresh / self.mss;
+        let mut count = if in_flight > ssthresh {
+            let share = (ssthresh * r.delivered).div_ceil(r.prior_cwnd);
+            share.saturating_sub(r.out)
+        } else {
+            let mut n = r.delivered.saturating_sub(r.out).max(delivered);
+            if advanced && lost == 0 {
+                n += 1;
+            }
+            n.min(ssthresh - in_flight)
+        };
+        if r.out == 0 {
+            count = count.max(1);
+        }
+        self.set_cwnd(in_flight + count);
+    }
+
+    /// The reduction is complete: the window is at the threshold, unless it was taken back.
+    pub(super) fn end_reduction(&mut self) {
+        if self.caps.recovery == Recovery::Own {
+            return;
+        }
+        if self.win.ssthresh < INFINITE_SSTHRESH
+            && (self.ca == CaState::Cwr || self.reduction.undo_marker.is_some())
+        {
+            self.win.cwnd = self.win.ssthresh;
+        }
+    }
+
+    fn try_to_open(&mut self, now: Nanos) {
+        if !self.any_retransmission_out() {
+            self.reduction.retrans_stamp = None;
+        }
+        if self.ca != CaState::Cwr {
+            self.try_keep_open(now);
+        }
+    }
+
+    pub(super) fn try_keep_open(&mut self, now: Nanos) {
+        let unsettled = self.board.sacked + self.board.lost > 0 || self.any_retransmission_out();
+        let state = if unsettled { CaState::Disorder } else { CaState::Open };
+        if self.ca != state {
+            self.set_state(now, state);
+            self.high = self.board.nxt();
+        }
+    }
+
+    fn any_retransmission_out(&self) -> bool {
+        self.board.retrans > 0
+            || (self.board.out() > 0 && self.board.slot(self.board.una()).flags & EVER_RETRANS != 0)
+    }
+
+    /// In Loss: F-RTO (RFC 5682), undo, or ordinary repair.
+    fn process_loss(&mut self, now: Nanos, p: &Progress) {
+        let recovered = self.board.una() >= self.high;
+        if p.acked > 0 {
+            if let Some(kind) = self.undo_evidence(p) {
+                return self.undo_loss(now, kind);
+            }
+        }
+        if self.frto {
+            if p.orig_delivered {
+                return self.undo_loss(now, UndoKind::Frto);
+            }
+            if self.board.nxt() > self.high {
+                if p.data_sacked || p.acked == 0 {
+                    self.frto = false;
+                }
+            } else if p.acked > 0 && !recovered {
+                self.high = self.board.nxt();
+                if self.has_new_data() {
+                    self.resend = Resend::New;
+                    return;
+                }
+                self.frto = false;
+            }
+        }
+        if recovered {
+            match self.undo_evidence(p) {
+                Some(kind) => self.undo(now, false, kind),
+                None => self.recovery_without_undo(),
+            }
+            self.set_state(now, CaState::Open);
+        }
+    }
+
+    fn undo_loss(&mut self, now: Nanos, kind: UndoKind) {
+        self.undo(now, true, kind);
+        self.retransmits = 0;
+        self.frto = false;
+        self.set_state(now, CaState::Open);
+    }
+
+    /// The retransmission timer fired.
+    pub(super) fn enter_loss(&mut self, now: Nanos) {
+        let new_episode = self.ca < CaState::Recovery;
+        let in_flight_before_episode = self.ca <= CaState::Disorder
+            || self.high <= self.board.una()
+            || (self.ca == CaState::Loss && self.retransmits == 0);
+        self.mark_lost_at_timeout(now);
+        if in_flight_before_episode {
+            self.reduction.prior_ssthresh = self.ssthresh_to_restore();
+            self.reduction.prior_cwnd = self.cwnd();
+            let cx = self.cx(now);
+            self.win.ssthresh = self.cc.ssthresh(&cx, &self.win);
+            self.allow_undo();
+        }
+        if self.caps.on_rto == OnRto::InFlightPlusOne {
+            self.set_cwnd(self.board.in_flight() + 1);
+        }
+        if self.ca <= CaState::Disorder && self.board.sacked >= self.reordering {
+            self.reordering = self.reordering.min(3);
+        }
+        let was = std::mem::replace(&mut self.ca, CaState::Loss);
+        match was {
+            CaState::Recovery => self.tell(now, Transition::ExitRecovery),
+            CaState::Cwr => self.tell(now, Transition::ExitCwr),
+            _ => {}
+        }
+        self.tell(now, Transition::EnterRto);
+        self.high = self.board.nxt();
+        self.probe.high = None;
+        self.frto = self.cfg.frto && (new_episode || self.retransmits > 0);
+        self.resend = Resend::Lost;
+        self.after_control();
+    }
+
+    // Undo ------------------------------------------------------------------------------------------------------
+
+    /// Proof that the reduction was spurious: all retransmissions were duplicates, or an echo predates the first one.
+    fn undo_evidence(&self, p: &Progress) -> Option<UndoKind> {
+        self.reduction.undo_marker?;
+        if self.reduction.undo_retrans == Some(0) {
+            return Some(UndoKind::Dsack);
+        }
+        self.packet_was_delayed(p.ts_ecr).then_some(UndoKind::Timestamp)
+    }
+
+    /// The same at the end of an episode, when the echo of the last ACK decides.
+    fn undo_evidence_at_end(&self) -> Option<UndoKind> {
+        self.reduction.undo_marker?;
+        if self.reduction.undo_retrans == Some(0) {
+            return Some(UndoKind::Dsack);
+        }
+        self.packet_was_delayed(self.last_ts_ecr).then_some(UndoKind::Timestamp)
+    }
+
+    fn packet_was_delayed(&self, ts_ecr: u32) -> bool {
+        self.reduction.retrans_stamp.is_some_and(|stamp| self.echo_before(ts_ecr, stamp))
+    }
+
+    /// A hole was filled by a delayed original: reordering, not loss. True: do nothing more with this ACK.
+    fn undo_partial(&mut self, now: Nanos, before: &Before, p: &Progress) -> bool {
+        if self.reduction.undo_marker.is_none() || !self.packet_was_delayed(p.ts_ecr) {
+            return false;
+        }
+        if before.highest_sacked > before.una {
+            self.saw_reordering(before.una, before.highest_sacked);
+        }
+        if self.board.retrans > 0 {
+            return true;
+        }
+        if !self.any_retransmission_out() {
+            self.reduction.retrans_stamp = None;
+        }
+        self.undo(now, true, UndoKind::Timestamp);
+        self.try_keep_open(now);
+        false
+    }
+
+    fn undo_by_dsack(&mut self, now: Nanos) -> bool {
+        let proven = self.reduction.undo_marker.is_some() && self.reduction.undo_retrans == Some(0);
+        if proven {
+            self.persist_reordering_window();
+            self.undo(now, false, UndoKind::Dsack);
+        }
+        proven
+    }
+
+    fn undo(&mut self, now: Nanos, unmark: bool, kind: UndoKind) {
+        if unmark {
+            self.board.unmark_losses();
+        }
+        if self.reduction.prior_ssthresh != 0 {
+            if self.caps.host_restores_cwnd {
+                self.set_cwnd(self.cwnd().max(self.reduction.prior_cwnd));
+            }
+            if self.reduction.prior_ssthresh > self.ssthresh() {
+                self.set_ssthresh(self.reduction.prior_ssthresh);
+            }
+        }
+        self.tell(now, Transition::Undo(kind));
+        self.reduction.undo_marker = None;
+        self.rack.advanced = true;
+        self.stats.undos += 1;
+    }
+}

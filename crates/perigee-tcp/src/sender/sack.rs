@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Tagging what SACK blocks report. Only what is new since the previous ACK is walked over.
+
+use super::input::Progress;
+use super::*;
+use crate::scoreboard::{EVER_RETRANS, LOST, RETRANS, SACKED, SAMPLED};
+
+impl Sender {
+    pub(super) fn tag_sacks(&mut self, now: Nanos, blocks: &AckBlocks, p: &mut Progress) {
+        let dsack = blocks.dsack.filter(|&(s, e)| self.take_dsack(s, e, p));
+        for &(start, end) in blocks.sacks() {
+            self.tag_range(now, start, end, p);
+        }
+        // A duplicate above the cumulative ACK lies in a segment that is still on the books.
+        if let Some((start, end)) = dsack {
+            for seg in start.max(blocks.ack)..end.min(self.board.nxt()) {
+                self.board.retransmission_arrived(seg);
+            }
+        }
+        self.sack_cache = [(0, 0); 4];
+        self.sack_cache[..blocks.count as usize].copy_from_slice(blocks.sacks());
+    }
+
+    /// Accounts for a duplicate report; false if it cannot be ours.
+    fn take_dsack(&mut self, start: Seg, end: Seg, p: &mut Progress) -> bool {
+        let dups = end.saturating_sub(start);
+        if dups == 0 || end > self.board.nxt() {
+            return false;
+        }
+        if self.probe.high.is_some_and(|h| self.probe.was_retrans && end == h) {
+            p.dsack_of_probe = true;
+        } else if self.dsack_dups + dups > self.stats.retrans {
+            // The network duplicates packets; that says nothing of our retransmissions.
+            return false;
+        }
+        self.dsack_dups += dups;
+        if self.reord_seen > 0 && !p.dsack_of_probe {
+            self.rack.dsack_seen = true;
+        }
+        p.dsack = true;
+        self.rate.delivered += dups;
+        if let (Some(marker), Some(left)) = (self.reduction.undo_marker, self.reduction.undo_retrans) {
+            if end > marker && left > 0 {
+                self.reduction.undo_retrans = Some(left.saturating_sub(dups));
+            }
+        }
+        true
+    }
+
+    /// Tags `start..end`, skipping what the previous ACK reported already.
+    fn tag_range(&mut self, now: Nanos, start: Seg, end: Seg, p: &mut Progress) {
+        let start = start.max(self.board.una());
+        let end = end.min(self.board.nxt());
+        let known = self.sack_cache.iter().find(|&&(s, e)| s < end && start < e && e > s).copied();
+        match known {
+            Some((s, e)) => {
+                self.tag_new(now, start, end.min(s), p);
+                self.tag_new(now, start.max(e), end, p);
+            }
+            None => self.tag_new(now, start, end, p),
+        }
+    }
+
+    fn tag_new(&mut self, now: Nanos, start: Seg, end: Seg, p: &mut Progress) {
+        for seg in start..end {
+            let slot = *self.board.slot(seg);
+            if slot.flags & SACKED != 0 {
+                continue;
+            }
+            if !self.is_spurious_retransmission(&slot, p.ts_ecr) {
+                self.advance_rack(now, &slot, seg);
+            }
+            if slot.flags & (EVER_RETRANS | RETRANS) == 0 {
+                if seg < self.highest_sacked {
+                    p.reord = Some(p.reord.map_or(seg, |r| r.min(seg)));
+                }
+                p.orig_delivered |= seg < self.high;
+                let (first, last) = p.sacked_span.unwrap_or((slot.tx.sent, slot.tx.sent));
+                p.sacked_span = Some((first.min(slot.tx.sent), last.max(slot.tx.sent)));
+            }
+            debug_assert!(slot.flags & (SACKED | LOST) != SACKED | LOST);
+            self.rate.on_delivered(&mut p.sampling, seg, &slot);
+            self.report_delivered(now, &slot);
+            self.board.mark_sacked(seg);
+            self.board.slot_mut(seg).flags |= SAMPLED;
+            self.rate.delivered += 1;
+            p.data_sacked = true;
+            self.highest_sacked = self.highest_sacked.max(seg + 1);
+        }
+    }
+}

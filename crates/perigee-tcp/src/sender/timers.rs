@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The transport's timers: retransmission, tail loss probe and reordering share one, as in Linux; pacing and the
+//! controller's own timer stand beside it.
+
+use super::*;
+use crate::rtt::{round_up, RTO_MAX};
+
+impl Sender {
+    /// When [`Sender::on_timer`] (or, for pacing, [`Sender::transmit`]) should be called; [`Nanos::MAX`] = never.
+    pub fn next_timer(&self) -> Nanos {
+        let control = self.win.next_timer.unwrap_or(Nanos::MAX);
+        self.timer_at.min(control).min(self.pacing_timer())
+    }
+
+    /// The pacer holds something back until then.
+    fn pacing_timer(&self) -> Nanos {
+        let waits = self.paced
+            && self.win.cwnd >= (self.board.in_flight() + 1) * self.mss
+            && (self.board.lost > self.board.retrans || self.has_new_data());
+        if waits {
+            self.pacer.next
+        } else {
+            Nanos::MAX
+        }
+    }
+
+    /// Runs whatever is due. What must be sent at once (probes, the first segment after a timeout) is appended to `out`;
+    /// call [`Sender::transmit`] afterwards. Returns whether a retransmission timeout fired.
+    pub fn on_timer(&mut self, now: Nanos, out: &mut Vec<Transmit>) -> bool {
+        if self.win.next_timer.is_some_and(|t| t <= now) {
+            self.win.next_timer = None;
+            let cx = self.cx(now);
+            self.cc.on_timer(&cx, &mut self.win);
+            self.after_control();
+        }
+        if self.timer_at > now {
+            return false;
+        }
+        let kind = std::mem::replace(&mut self.timer, TimerKind::None);
+        self.timer_at = Nanos::MAX;
+        match kind {
+            TimerKind::None => {}
+            TimerKind::Reorder => self.reorder_timeout(now),
+            TimerKind::Probe => {
+                // The probe's own timer kind matters to the timeout that follows it.
+                self.timer = TimerKind::Probe;
+                self.send_probe(now, out);
+            }
+            TimerKind::Rto => {
+                self.retransmission_timeout(now, out);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn retransmission_timeout(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
+        if self.board.out() == 0 {
+            return;
+        }
+        self.stats.timeouts += 1;
+        self.enter_loss(now);
+        self.retransmits += 1;
+        self.backoff += 1;
+        if let Some(seg) = self.board.next_lost() {
+            // The head goes out whatever the pacer says.
+            self.pacer.next = self.pacer.next.min(now);
+            self.emit_again(now, seg, out);
+        }
+        self.arm(TimerKind::Rto, now + self.timer_duration(self.backed_off_rto()));
+    }
+
+    pub(super) fn arm(&mut self, kind: TimerKind, at: Nanos) {
+        self.timer = kind;
+        self.timer_at = at;
+    }
+
+    pub(super) fn backed_off_rto(&self) -> Nanos {
+        Nanos(self.rtt.rto().0.saturating_mul(1 << self.backoff.min(20))).min(RTO_MAX)
+    }
+
+    /// How long until the head's timeout.
+    pub(super) fn rto_left(&self, now: Nanos) -> Nanos {
+        let head = self.board.slot(self.board.una()).tx.sent;
+        (head + self.backed_off_rto()).saturating_sub(now)
+    }
+
+    /// Restarts the retransmission timer. In place of a probe or reordering timer it counts from the head's transmission.
+    pub(super) fn arm_rto(&mut self, now: Nanos) {
+        if self.board.out() == 0 {
+            self.arm(TimerKind::None, Nanos::MAX);
+            return;
+        }
+        let rto = match self.timer {
+            TimerKind::Probe | TimerKind::Reorder => round_up(self.rto_left(now).max(Nanos(1)), self.tick),
+            _ => self.backed_off_rto(),
+        };
+        self.arm(TimerKind::Rto, now + self.timer_duration(rto));
+    }
+
+    /// After forward progress: a probe where one may be sent, else the retransmission timer.
+    pub(super) fn arm_after_ack(&mut self, now: Nanos) {
+        match self.probe_delay(now, true) {
+            Some(delay) => self.arm(TimerKind::Probe, now + delay),
+            None => self.arm_rto(now),
+        }
+    }
+
+    /// Linux's timer wheel rounds long delays up: from 64 ticks to 8, from 512 to 64, from 4096 to 512 ticks.
+    pub(super) fn timer_duration(&self, t: Nanos) -> Nanos {
+        if !self.cfg.timer_wheel || self.tick == 0 {
+            return t;
+        }
+        let ticks = t.0.div_ceil(self.tick);
+        let granule = match ticks {
+            0..=63 => 1,
+            64..=511 => 8,
+            512..=4095 => 64,
+            _ => 512,
+        };
+        Nanos(ticks.div_ceil(granule) * granule * self.tick)
+    }
+}
