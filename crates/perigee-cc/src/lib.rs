@@ -16,6 +16,7 @@
 //! the transport (`perigee-tcp`), so that every scheme is fed identical samples.
 
 pub mod clock;
+pub mod filter;
 pub mod hystart;
 pub mod interface;
 pub mod params;
@@ -24,6 +25,7 @@ pub mod schemes;
 pub mod utilisation;
 pub mod window;
 
+pub mod bbr;
 pub mod cubic;
 pub mod newreno;
 

@@ -84,6 +84,9 @@ schemes! {
     Cubic(cubic::Cubic), cubic::PARAMS => {
         "cubic", "Cubic", no_profile, "returns to the window of the last loss along a cubic of time (RFC 9438 as Linux runs it)";
     }
+    Bbr(bbr::Bbr), bbr::PARAMS => {
+        "bbr", "BBR", no_profile, "paces at the measured bandwidth with two bandwidth-delay products in flight (version 1)";
+    }
 }
 
 /// What is known of scheme `id`.

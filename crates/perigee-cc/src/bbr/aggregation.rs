@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! How many packets are acknowledged beyond what the bandwidth explains, because receivers and links bundle ACKs.
+//!
+//! An epoch counts acknowledged packets against bandwidth × time; it restarts whenever the count falls behind. The
+//! largest excess of the last 5 to 10 rounds (two slots of 5) is allowed for in the window.
+
+use super::units::{packets_in, Bw};
+
+const SLOT_ROUNDS: u32 = 5;
+/// The kernel's counter has 20 bits.
+const EPOCH_LIMIT: u64 = 1 << 20;
+
+#[derive(Clone, Debug, Default)]
+pub struct Aggregation {
+    epoch_start_us: u64,
+    epoch_acked: u64,
+    slots: [u64; 2],
+    slot: usize,
+    rounds: u32,
+}
+
+impl Aggregation {
+    /// A new epoch begins: start of the connection or of a burst after idling.
+    pub fn restart(&mut self, now_us: u64) {
+        self.epoch_start_us = now_us;
+        self.epoch_acked = 0;
+    }
+
+    /// An ACK of `acked` packets (> 0) with a valid rate sample.
+    pub fn on_ack(&mut self, delivered_us: u64, bw: Bw, acked: u64, cwnd: u64, round_start: bool) {
+        if round_start {
+            self.rounds += 1;
+            if self.rounds >= SLOT_ROUNDS {
+                self.rounds = 0;
+                self.slot ^= 1;
+                self.slots[self.slot] = 0;
+            }
+        }
+        let mut expected = packets_in(bw, delivered_us.saturating_sub(self.epoch_start_us));
+        if self.epoch_acked <= expected || self.epoch_acked + acked >= EPOCH_LIMIT {
+            self.restart(delivered_us);
+            expected = 0;
+        }
+        self.epoch_acked = (self.epoch_acked + acked).min(EPOCH_LIMIT - 1);
+        let excess = self.epoch_acked.saturating_sub(expected).min(cwnd);
+        self.slots[self.slot] = self.slots[self.slot].max(excess);
+    }
+
+    /// Largest excess seen lately, in packets.
+    pub fn extra_acked(&self) -> u64 {
+        self.slots[0].max(self.slots[1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::units::bandwidth;
+    use super::*;
+
+    #[test]
+    fn bundles_show_as_excess_and_are_forgotten_after_ten_rounds() {
+        let bw = bandwidth(1, 1024);
+        let mut a = Aggregation::default();
+        for i in 1..=10u64 {
+            a.on_ack(i * 8192, bw, 8, 100, true);
+        }
+        assert_eq!(a.extra_acked(), 8);
+        for i in 0..10u64 {
+            a.on_ack(90_112 + i * 1024, bw, 1, 100, true);
+        }
+        assert_eq!(a.extra_acked(), 1, "a single packet is an excess of one at its epoch's start");
+    }
+
+    #[test]
+    fn the_excess_never_exceeds_the_window() {
+        let mut a = Aggregation::default();
+        a.on_ack(1000, 0, 500, 40, false);
+        assert_eq!(a.extra_acked(), 40);
+    }
+}

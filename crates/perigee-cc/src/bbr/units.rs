@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! BBR's fixed-point units and the conversions between them, truncating where the kernel truncates.
+
+/// Bandwidth in packets per microsecond, scaled by 2^24.
+pub type Bw = u64;
+
+/// Binary digits of the bandwidth's fraction.
+pub const BW_SHIFT: u32 = 24;
+/// Gain of 1: gains are in 1/256.
+pub const UNIT: u64 = 1 << 8;
+/// Bound that keeps every product below in range; 10^5 times the fastest link there is.
+const BW_MAX: Bw = 1 << 40;
+
+/// Percent of the estimate at which is paced: the queue at the bottleneck should drain, not build.
+const PACED_PERCENT: u128 = 99;
+
+/// Bandwidth of `packets` in `us` microseconds (> 0).
+#[inline]
+pub fn bandwidth(packets: u64, us: u64) -> Bw {
+    ((packets as u128) << BW_SHIFT).checked_div(us as u128).unwrap_or(0).min(BW_MAX as u128) as Bw
+}
+
+/// Whole packets that pass in `us` microseconds.
+#[inline]
+pub fn packets_in(bw: Bw, us: u64) -> u64 {
+    ((bw as u128 * us as u128) >> BW_SHIFT).min(u32::MAX as u128) as u64
+}
+
+/// Packets in flight that `gain` times the bandwidth-delay product needs, rounded up.
+#[inline]
+pub fn bdp(bw: Bw, min_rtt_us: u64, gain: u64) -> u64 {
+    let scaled = (bw as u128 * min_rtt_us as u128 * gain as u128) >> 8;
+    scaled.div_ceil(1 << BW_SHIFT).min(u32::MAX as u128) as u64
+}
+
+/// Payload bytes per second that `gain` times `bw` is, less the pacing margin.
+#[inline]
+pub fn bytes_per_s(bw: Bw, gain: u64, mss: u32) -> u64 {
+    let per_us = (bw as u128 * mss as u128 * gain as u128) >> 8;
+    ((per_us * (10_000 * PACED_PERCENT)) >> BW_SHIFT) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_initial_pacing_rate_of_the_kernel_is_met() {
+        // RTT 50.295 ms, 10 packets of 1448 bytes, STARTUP gain: 6.581 Mbit/s.
+        let rate = bytes_per_s(bandwidth(10, 50_295), 739, 1448) * 8;
+        assert_eq!(rate / 1000, 6580);
+    }
+
+    #[test]
+    fn a_bandwidth_delay_product_rounds_up_to_whole_packets() {
+        let bw = bandwidth(839, 500_000);
+        assert_eq!(bdp(bw, 50_000, UNIT), 84);
+        assert_eq!(packets_in(bw, 50_000), 83);
+    }
+
+    #[test]
+    fn absurd_inputs_saturate() {
+        let bw = bandwidth(u64::MAX, 1);
+        assert!(bytes_per_s(bw, 739, u32::MAX) > 0 && bdp(bw, u64::MAX, 739) == u32::MAX as u64);
+        assert_eq!(bandwidth(1, 0), 0);
+    }
+}

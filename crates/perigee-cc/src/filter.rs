@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Running maximum over a sliding window in constant memory (K. Nichols' three-sample filter, as Linux's BBR uses it).
+//!
+//! It keeps the best sample and the best of what came after it, twice over. The second and third are refreshed when a
+//! quarter and a half of the window have passed without a better one, so that there is always a successor when the
+//! best grows too old. The answer may fall below the true maximum, never exceed it.
+
+/// A value and the time (rounds, as the caller counts them) at which it was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Sample {
+    at: u64,
+    value: u64,
+}
+
+/// Windowed maximum.
+#[derive(Clone, Debug)]
+pub struct WindowedMax {
+    window: u64,
+    /// Best first; times do not decrease.
+    samples: [Sample; 3],
+}
+
+impl WindowedMax {
+    /// A filter over `window` units of time that holds zero.
+    pub fn new(window: u64) -> Self {
+        WindowedMax { window, samples: [Sample::default(); 3] }
+    }
+
+    /// The maximum.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        self.samples[0].value
+    }
+
+    /// Forgets everything but `value`.
+    pub fn reset(&mut self, at: u64, value: u64) {
+        self.samples = [Sample { at, value }; 3];
+    }
+
+    /// Adds a sample; `at` must not decrease.
+    #[inline]
+    pub fn update(&mut self, at: u64, value: u64) {
+        let new = Sample { at, value };
+        let [best, second, third] = self.samples;
+        if value >= best.value || at - third.at > self.window {
+            self.samples = [new; 3];
+            return;
+        }
+        if value >= second.value {
+            self.samples = [best, new, new];
+        } else if value >= third.value {
+            self.samples[2] = new;
+        }
+        self.expire(new);
+    }
+
+    fn expire(&mut self, new: Sample) {
+        let [best, second, third] = self.samples;
+        let age = new.at - best.at;
+        if age > self.window {
+            self.samples = [second, third, new];
+            if new.at - second.at > self.window {
+                self.samples = [third, new, new];
+            }
+        } else if second.at == best.at && age > self.window / 4 {
+            self.samples = [best, new, new];
+        } else if third.at == second.at && age > self.window / 2 {
+            self.samples[2] = new;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peak_is_forgotten_after_the_window_and_not_before() {
+        let mut f = WindowedMax::new(10);
+        f.update(0, 100);
+        for t in 1..=10 {
+            f.update(t, 50);
+            assert_eq!(f.get(), 100, "round {t}");
+        }
+        f.update(11, 50);
+        assert_eq!(f.get(), 50);
+    }
+
+    #[test]
+    fn the_answer_is_a_sample_of_the_window_and_at_least_the_newest() {
+        let mut f = WindowedMax::new(10);
+        let mut rng = crate::rng::Rng::new(3);
+        let mut all = vec![];
+        for t in 0..5000u64 {
+            let v = rng.below(1000) as u64;
+            all.push(v);
+            f.update(t, v);
+            let inside = &all[t.saturating_sub(10) as usize..];
+            assert!(inside.contains(&f.get()) && f.get() >= v);
+        }
+    }
+
+    #[test]
+    fn a_long_silence_leaves_only_the_new_sample() {
+        let mut f = WindowedMax::new(10);
+        f.update(0, 100);
+        f.update(50, 1);
+        assert_eq!(f.get(), 1);
+    }
+}
