@@ -1,2 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! placeholder
+//! The scenario file, and the composition root that builds a world from it.
+//!
+//! Floors, from text to packets:
+//! * [`tree`]: TOML with a place for every value; `extends` and overrides.
+//! * [`kind`], [`grammar`], [`keys`]: what may be written; one table per section drives validation, [`schema`] and
+//!   the reference page.
+//! * [`scenario`], [`source`]: the file as types.
+//!
+//! A bad scenario gives a [`ScenarioError`] that lists every problem with its place; nothing here panics on input.
+
+pub mod error;
+pub mod grammar;
+pub mod keys;
+pub mod kind;
+pub mod scenario;
+pub mod schema;
+pub mod sky;
+pub mod source;
+mod spell;
+pub mod tree;
+mod write;
+
+pub use error::{Origin, Place, Problem, ScenarioError};
+pub use scenario::Scenario;

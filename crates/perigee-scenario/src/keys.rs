@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The grammar of scenario files: one table per section. Validation, the JSON Schema and the reference page of the
+//! guide are all made from these tables, so a key that is added here exists everywhere.
+
+use crate::grammar::Content::{ByScheme, List, Named, One, Tcp, Value};
+use crate::grammar::{Key, Section};
+use crate::kind::Kind;
+use perigee_units::Nanos;
+
+const fn key(name: &'static str, kind: Kind, default: &'static str, help: &'static str) -> Key {
+    Key { name, content: Value(kind), default: Some(default), required: false, help }
+}
+const fn optional(name: &'static str, kind: Kind, help: &'static str) -> Key {
+    Key { name, content: Value(kind), default: None, required: false, help }
+}
+const fn required(name: &'static str, kind: Kind, help: &'static str) -> Key {
+    Key { name, content: Value(kind), default: None, required: true, help }
+}
+const fn one(section: &'static Section) -> Key {
+    Key { name: section.name, content: One(section), default: None, required: false, help: section.help }
+}
+
+/// Longest run: a week. Longer ones are several runs.
+pub const MAX_DURATION: Nanos = Nanos::from_secs(7 * 86_400);
+/// Most flows of one scenario; each holds its own connection, queue of segments and column of samples.
+pub const MAX_FLOWS: i64 = 100_000;
+
+const ANY_TIME: Kind = Kind::Time(Nanos::ZERO, MAX_DURATION);
+const SOME_TIME: Kind = Kind::Time(Nanos(1_000), MAX_DURATION);
+const SHORT_DRAW: Kind = Kind::TimeDraw(Nanos::ZERO, Nanos::from_secs(3600));
+const RTT: Kind = Kind::Time(Nanos::ZERO, Nanos::from_secs(100));
+
+/// The whole file.
+pub const SCENARIO: Section = Section {
+    name: "scenario",
+    help: "An experiment: what moves, what is sent over it, and what is written down.",
+    keys: &[
+        optional("title", Kind::Text, "one line for tables and reports"),
+        optional("extends", Kind::File, "a scenario file whose keys hold unless they are given here"),
+        one(&RUN),
+        one(&SOURCE),
+        Key {
+            name: "node",
+            content: Named(&NODE),
+            default: None,
+            required: false,
+            help: "[node.NAME]: a terminal, station or host of a constellation",
+        },
+        Key {
+            name: "port",
+            content: Named(&PORT),
+            default: None,
+            required: false,
+            help: "[port.NAME]: rate and queue of one port or of a class of ports (also written [link.NAME])",
+        },
+        Key {
+            name: "change",
+            content: List(&CHANGE),
+            default: None,
+            required: false,
+            help: "[[change]]: something that happens at a given time",
+        },
+        one(&SCHEDULE),
+        one(&HANDOVER),
+        one(&TELEMETRY),
+        Key {
+            name: "tcp",
+            content: Tcp,
+            default: None,
+            required: false,
+            help: "[tcp]: transport options of all flows",
+        },
+        Key {
+            name: "cc",
+            content: ByScheme,
+            default: None,
+            required: false,
+            help: "[cc.SCHEME]: parameters of a congestion control for all flows that run it",
+        },
+        Key {
+            name: "flow",
+            content: List(&FLOW),
+            default: None,
+            required: true,
+            help: "[[flow]]: who sends what to whom",
+        },
+    ],
+};
+
+/// `[run]`.
+pub const RUN: Section = Section {
+    name: "run",
+    help: "Length, seed and recording.",
+    keys: &[
+        Key {
+            name: "duration",
+            content: Value(Kind::Time(Nanos::from_millis(1), MAX_DURATION)),
+            default: None,
+            required: true,
+            help: "simulated time",
+        },
+        key("seed", Kind::Int(0, i64::MAX), "1", "seed of all random draws; run k of several uses seed + k - 1"),
+        key("runs", Kind::Int(1, 10_000), "1", "repetitions with successive seeds"),
+        optional("cc", Kind::OneOrMany(&Kind::Scheme(false)), "schemes to compare; they replace cc = \"*\" of the flows"),
+        key("sample", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "100 ms", "time between rows of the time series"),
+        key("warmup", ANY_TIME, "0 s", "tables and figures leave out what happens before this time"),
+        key("start_jitter", Kind::Time(Nanos::ZERO, Nanos::from_secs(60)), "0 s", "each flow starts later by a seeded draw from zero to this (breaks phase effects of drop-tail queues)"),
+    ],
+};
+
+/// `[source]`: exactly one of its sections is given.
+pub const SOURCE: Section = Section {
+    name: "source",
+    help: "Where the network comes from: exactly one of these sections.",
+    keys: &[one(&CHAIN), one(&DUMBBELL), one(&PARKING_LOT), one(&PATH_LOG), one(&TRACE), one(&CONSTELLATION)],
+};
+
+const DELAY_DROP: Key = key(
+    "delay_drop",
+    Kind::Word(&["fifo", "reorder"]),
+    "fifo",
+    "what a shrinking delay does: fifo = later packets never overtake, reorder = they may (as netem)",
+);
+
+const LOSS: Key = key(
+    "loss",
+    Kind::Number(0.0, 1.0),
+    "0",
+    "probability that a packet is lost on each link of the data direction",
+);
+
+/// `[source.chain]`.
+pub const CHAIN: Section = Section {
+    name: "chain",
+    help: "Hosts s and d with routers r1, r2, … in a row between them. Ports: bottleneck (data direction), reverse.",
+    keys: &[
+        key("links", Kind::Int(1, 10_000), "1", "links from host to host"),
+        key("copies", Kind::Int(1, 100_000), "1", "independent chains side by side (hosts s.1, d.1, s.2, …)"),
+        key("rtt", RTT, "50 ms", "round-trip propagation time, spread evenly"),
+        LOSS,
+        DELAY_DROP,
+    ],
+};
+
+/// `[source.dumbbell]`.
+pub const DUMBBELL: Section = Section {
+    name: "dumbbell",
+    help: "Senders s1, s2, … and receivers d1, d2, … on the two sides of r1 -> r2. Ports: bottleneck, reverse, access.",
+    keys: &[
+        key("pairs", Kind::Int(1, 100_000), "1", "senders, and receivers"),
+        key("rtt", Kind::OneOrMany(&RTT), "50 ms", "round-trip propagation time of all pairs, or a list with one of each"),
+        key(
+            "rtt_at",
+            Kind::Word(&["access", "even", "bottleneck", "ack-path", "forward"]),
+            "access",
+            "which links hold it: the four access links; all links; the bottleneck, the excess on access links; half of the smallest on the bottleneck and the rest on the ACK path (Linux curves); all on the first link of the data path",
+        ),
+        key("bottleneck_delay", RTT, "0 s", "fixed one-way delay of the bottleneck (with rtt_at = \"access\")"),
+        LOSS,
+        DELAY_DROP,
+    ],
+};
+
+/// `[source.parking_lot]`.
+pub const PARKING_LOT: Section = Section {
+    name: "parking_lot",
+    help: "Routers r0, r1, … in a row; pair s0, d0 crosses all bottlenecks, pair s1, d1 the first, and so on. Ports: bottleneck, reverse, access.",
+    keys: &[
+        key("bottlenecks", Kind::Int(1, 10_000), "3", "links between the routers"),
+        key("rtt", Kind::OneOrMany(&RTT), "50 ms", "round-trip propagation time of all pairs, or a list with one of each"),
+        key("rtt_at", Kind::Word(&["access", "forward"]), "access", "which links hold it: the access links, or the first link of the data path"),
+        key("bottleneck_delay", RTT, "0 s", "fixed one-way delay of each bottleneck (with rtt_at = \"access\")"),
+        DELAY_DROP,
+    ],
+};
+
+/// `[source.path_log]`.
+pub const PATH_LOG: Section = Section {
+    name: "path_log",
+    help: "A recorded path, a line per second (LeoEM's format). Hosts: end1, end2. Ports: hop (all).",
+    keys: &[
+        required("file", Kind::File, "the log"),
+        key("hops", Kind::Word(&["chain", "nodes"]), "chain", "chain = hop k of the path is port k whoever sits there (queues survive a change of satellites); nodes = each recorded node is a node"),
+        key("first", ANY_TIME, "0 s", "skip this much of the log"),
+    ],
+};
+
+/// `[source.trace]`.
+pub const TRACE: Section = Section {
+    name: "trace",
+    help: "One link driven by recorded rates and delays (mahimahi, LeoReplayer). Hosts: s, d. Ports: bottleneck, reverse.",
+    keys: &[
+        required("rate_file", Kind::File, "a line per opportunity to deliver 1500 bytes: milliseconds since the start"),
+        optional("delay_file", Kind::File, "a line per step: one-way delay in milliseconds"),
+        key("delay_step", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "10 ms", "time between lines of the delay file"),
+        key("rate_step", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "100 ms", "delivery opportunities are counted over this time"),
+        key("rtt", RTT, "50 ms", "round-trip propagation time where there is no delay file"),
+        LOSS,
+        DELAY_DROP,
+    ],
+};
+
+/// `[source.constellation]`.
+pub const CONSTELLATION: Section = Section {
+    name: "constellation",
+    help: "Satellites that move, seen from the nodes of this file. Ports: ground, laser.",
+    keys: &[
+        optional("preset", Kind::Word(crate::sky::PRESETS), "a known constellation"),
+        one(&SHELL),
+        optional("tle", Kind::File, "two-line elements instead of a generated shell"),
+        optional(
+            "start",
+            Kind::Instant,
+            "time zero of the run; default: the newest epoch of the TLE file, or 2000-01-01T12:00:00Z",
+        ),
+        key(
+            "step",
+            Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60)),
+            "100 ms",
+            "time between routings",
+        ),
+        optional(
+            "mask",
+            Kind::Angle(0.0, 90.0),
+            "smallest elevation at which a satellite is usable; default: that of the preset, or 25 deg",
+        ),
+        key(
+            "attach",
+            Kind::Word(&["shortest-path", "nearest"]),
+            "shortest-path",
+            "which satellite a terminal uses: the one of the shortest path to the other end, or the nearest",
+        ),
+        key(
+            "routing",
+            Kind::Word(&["per-path", "per-hop"]),
+            "per-path",
+            "packets under way finish their path, or follow the newest tables",
+        ),
+        key("lasers", Kind::Word(&["grid", "none"]), "grid", "laser links between satellites"),
+        key(
+            "ground_ports",
+            Kind::Word(&["per-node", "per-link"]),
+            "per-node",
+            "one queue of a ground radio for all peers, or one for each",
+        ),
+    ],
+};
+
+/// `[source.constellation.shell]`.
+pub const SHELL: Section = Section {
+    name: "shell",
+    help: "A shell of circular orbits.",
+    keys: &[
+        required("planes", Kind::Int(1, 1000), "orbital planes"),
+        required("per_plane", Kind::Int(1, 1000), "satellites of each plane"),
+        required("altitude", Kind::Length(160e3, 50_000e3), "height above the equator"),
+        required("inclination", Kind::Angle(0.0, 180.0), "angle between the orbits and the equator"),
+        key(
+            "phasing",
+            Kind::Int(0, 1000),
+            "0",
+            "Walker's F: neighbours in the next plane are ahead by F x 360 deg / all satellites",
+        ),
+        key(
+            "raan_spread",
+            Kind::Angle(1.0, 360.0),
+            "360 deg",
+            "ascending nodes are spread over this angle (180 deg: star)",
+        ),
+    ],
+};
+
+/// `[node.NAME]`.
+pub const NODE: Section = Section {
+    name: "node",
+    help: "A place on the ground.",
+    keys: &[
+        key(
+            "kind",
+            Kind::Word(&["terminal", "station", "host"]),
+            "terminal",
+            "terminal: one dish, hard handovers; station: several dishes, soft handovers",
+        ),
+        optional("place", Kind::Text, "a city of the shipped list"),
+        optional("lat", Kind::Number(-90.0, 90.0), "degrees north, instead of a place"),
+        optional("lon", Kind::Number(-180.0, 360.0), "degrees east"),
+        key("height", Kind::Length(-500.0, 10_000.0), "0 m", "above the ellipsoid"),
+    ],
+};
+
+/// `[port.NAME]`.
+pub const PORT: Section = Section {
+    name: "port",
+    help: "An egress queue and its transmitter. NAME is a class of the source, a port such as r1->r2, or all.",
+    keys: &[
+        optional("rate", Kind::Rate, "rate of the transmitter"),
+        optional("queue", Kind::Queue, "what may wait; bdp = rate x the largest base RTT of the flows that use the port, both at time zero"),
+        optional("bdp_rate", Kind::Rate, "use this rate for bdp"),
+        optional("bdp_rtt", RTT, "use this RTT for bdp"),
+        optional("framing", Kind::Int(0, 256), "bytes added to each IP packet for transmission times and queues in bytes (7 PPP, 14 Ethernet)"),
+        optional("discipline", Kind::Word(&["drop-tail"]), "which packet is dropped, and when"),
+        optional("count_in_service", Kind::Bool, "the packet in transmission counts against the queue"),
+        optional("probe_priority", Kind::Bool, "pings wait in a side queue that is served first"),
+        optional("metered", Kind::Bool, "runs OrbCC's egress meter and writes telemetry"),
+    ],
+};
+
+const MODE: Key = key(
+    "mode",
+    Kind::Word(&["flush", "hold", "blackhole"]),
+    "flush",
+    "what an outage does: flush = all packets at the link are lost, hold = all are kept, blackhole = the queue is served and what leaves it is lost",
+);
+const DIRECTION: Key = key(
+    "direction",
+    Kind::Word(&["both", "forward", "reverse"]),
+    "both",
+    "which directions change (forward = that of the data); rates change forward unless this is given",
+);
+const ON: Key = key("on", Kind::Text, "bottleneck", "the port it happens to, or a class of ports");
+
+/// `[[change]]`.
+pub const CHANGE: Section = Section {
+    name: "change",
+    help: "Something that happens at a given time. Keys that are absent stay as they are.",
+    keys: &[
+        required("at", ANY_TIME, "when"),
+        ON,
+        DIRECTION,
+        optional("rate", Kind::RateDraw, "new rate of the port; zero blocks it"),
+        optional("delay", SHORT_DRAW, "new one-way delay of the link"),
+        optional("rtt", SHORT_DRAW, "new round-trip time of all flows"),
+        optional("loss", Kind::LossDraw, "new probability of random loss"),
+        optional("outage", SHORT_DRAW, "the link is down for this long"),
+        MODE,
+    ],
+};
+
+/// `[schedule]`.
+pub const SCHEDULE: Section = Section {
+    name: "schedule",
+    help: "Changes that repeat, drawn from the seed or read from a file.",
+    keys: &[
+        optional("every", Kind::Time(Nanos::from_millis(1), MAX_DURATION), "time between changes"),
+        key("first", ANY_TIME, "0 s", "time of the first change"),
+        optional("file", Kind::File, "CSV with the columns t_s, rate_mbps, rtt_ms, outage_ms, loss_pct (any of them), instead of draws"),
+        ON,
+        DIRECTION,
+        optional("rate", Kind::RateDraw, "new rate of the port"),
+        optional("rtt", SHORT_DRAW, "new round-trip time of all flows"),
+        optional("loss", Kind::LossDraw, "new probability of random loss"),
+        optional("outage", SHORT_DRAW, "the link is down for this long, from the change on"),
+        MODE,
+    ],
+};
+
+/// `[handover]`.
+pub const HANDOVER: Section = Section {
+    name: "handover",
+    help: "What happens when a terminal changes its satellite.",
+    keys: &[
+        MODE,
+        key("outage", SHORT_DRAW, "uniform(45 ms, 120 ms)", "the terminal is cut off for this long"),
+    ],
+};
+
+/// `[telemetry]`.
+pub const TELEMETRY: Section = Section {
+    name: "telemetry",
+    help:
+        "In-network telemetry for the schemes that use it; overrides their own parameters of the same names.",
+    keys: &[
+        optional(
+            "overhead",
+            Kind::Word(&["none", "wire"]),
+            "packets carry the telemetry as metadata, or as bytes",
+        ),
+        optional(
+            "echo",
+            Kind::Word(&["full", "bottleneck"]),
+            "ACKs carry all hops, or the bottleneck's record",
+        ),
+        key("max_hops", Kind::Int(1, 14), "14", "hops that fit a packet; further ones write nothing"),
+    ],
+};
+
+/// `[[flow]]`.
+pub const FLOW: Section = Section {
+    name: "flow",
+    help: "A flow, or several alike.",
+    keys: &[
+        optional("name", Kind::Text, "unique; default: made from the ends"),
+        optional(
+            "from",
+            Kind::Text,
+            "sending node; with neither from nor to: one flow for each pair of the source",
+        ),
+        optional("to", Kind::Text, "receiving node"),
+        key(
+            "cc",
+            Kind::Scheme(true),
+            "*",
+            "congestion control; \"*\" = each of the compared schemes in turn",
+        ),
+        key(
+            "app",
+            Kind::Word(&["bulk", "ping"]),
+            "bulk",
+            "bulk = as much as the transport takes; ping = a small UDP packet that is echoed",
+        ),
+        key("start", ANY_TIME, "0 s", "when it starts"),
+        key("stagger", ANY_TIME, "0 s", "each further flow of this entry starts this much later"),
+        optional("stop", ANY_TIME, "when it stops sending; default: the end"),
+        optional("bytes", Kind::Data, "amount to transfer; default: no limit"),
+        key("interval", SOME_TIME, "100 ms", "time between pings"),
+        key("size", Kind::Int(28, 1500), "64", "bytes of a ping's IP packet"),
+        key("count", Kind::Int(1, MAX_FLOWS), "1", "identical flows"),
+        Key {
+            name: "cc_params",
+            content: crate::grammar::Content::SchemeOf("cc"),
+            default: None,
+            required: false,
+            help: "parameters of this flow's scheme (its cc must be named)",
+        },
+        Key {
+            name: "tcp",
+            content: Tcp,
+            default: None,
+            required: false,
+            help: "transport options of this flow",
+        },
+    ],
+};

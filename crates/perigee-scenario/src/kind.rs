@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The kinds of values a scenario holds: how each is read, what it allows, and how it looks in the JSON Schema.
+
+use crate::error::{Place, Problem};
+use crate::spell;
+use crate::tree::{Item, Raw};
+use perigee_units::{parse_rate, parse_size, parse_time, BitRate, Nanos, ParseError, Size};
+use serde_json::{json, Value as Json};
+
+/// What may stand behind a key.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// true or false.
+    Bool,
+    /// A whole number.
+    Int(i64, i64),
+    /// A finite number.
+    Number(f64, f64),
+    /// A time, "50 ms".
+    Time(Nanos, Nanos),
+    /// A time, or "uniform(45 ms, 120 ms)".
+    TimeDraw(Nanos, Nanos),
+    /// A rate above zero, "100 Mbit".
+    Rate,
+    /// A rate, zero allowed (blocked), or "uniform(50 Mbit, 100 Mbit)".
+    RateDraw,
+    /// A probability, or "uniform(0, 0.01)".
+    LossDraw,
+    /// A queue: "1 bdp", "100 packets", "64 kB".
+    Queue,
+    /// An amount of data, "10 MB".
+    Data,
+    /// An angle, "25 deg".
+    Angle(f64, f64),
+    /// A length, "550 km".
+    Length(f64, f64),
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// The name of a scheme, or "*" where `true`.
+    Scheme(bool),
+    /// Any text.
+    Text,
+    /// A date and time in UTC, "2022-09-14T12:00:00Z".
+    Instant,
+    /// The path of a file, relative to the scenario.
+    File,
+    /// One of that kind, or a list of them.
+    OneOrMany(&'static Kind),
+}
+
+/// A value between two bounds; equal bounds mean no chance is involved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Draw<T> {
+    /// Smallest.
+    pub low: T,
+    /// Largest.
+    pub high: T,
+}
+
+impl<T: Copy + PartialEq> Draw<T> {
+    /// Always `value`.
+    pub fn fixed(value: T) -> Self {
+        Draw { low: value, high: value }
+    }
+    /// The value, if it is always the same.
+    pub fn as_fixed(&self) -> Option<T> {
+        (self.low == self.high).then_some(self.low)
+    }
+}
+
+/// A value that was read and is within its bounds.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // the kinds above, with SI units
+pub enum Val {
+    Bool(bool),
+    Int(i64),
+    Number(f64),
+    Time(Nanos),
+    TimeDraw(Draw<Nanos>),
+    Rate(BitRate),
+    RateDraw(Draw<BitRate>),
+    LossDraw(Draw<f64>),
+    Queue(Size),
+    Bytes(u64),
+    Degrees(f64),
+    Metres(f64),
+    Text(String),
+    Many(Vec<Val>),
+}
+
+/// Why a value was refused.
+#[derive(Debug)]
+pub struct Refusal {
+    message: String,
+    hint: Option<String>,
+}
+
+impl Refusal {
+    fn new(message: impl Into<String>) -> Self {
+        Refusal { message: message.into(), hint: None }
+    }
+    fn expected(raw: &Raw, what: &str) -> Self {
+        let why = match raw {
+            Raw::Int(_) | Raw::Float(_) if what.contains('"') => {
+                format!("a bare number has no unit; expected {what}")
+            }
+            _ => format!("expected {what}"),
+        };
+        Refusal::new(why)
+    }
+}
+
+impl From<ParseError> for Refusal {
+    fn from(e: ParseError) -> Self {
+        Refusal::new(e.0)
+    }
+}
+
+impl Kind {
+    /// Reads `item`.
+    ///
+    /// # Errors
+    /// With place, found value and what is allowed.
+    pub fn read(&self, item: &Item, key: &str) -> Result<Val, Problem> {
+        self.value(&item.value).map_err(|r| {
+            let mut p = Problem::new(key, r.message).at(&item.place).found(item.value.shown());
+            p.allowed = Some(self.allowed());
+            p.hint = r.hint;
+            p
+        })
+    }
+
+    /// Reads a default of the grammar's own tables.
+    pub fn read_default(&self, text: &str) -> Val {
+        let raw = match self {
+            Kind::Bool => Raw::Bool(text == "true"),
+            Kind::Int(..) => Raw::Int(text.parse().expect("the grammar's defaults are valid")),
+            Kind::Number(..) => Raw::Float(text.parse().expect("the grammar's defaults are valid")),
+            _ => Raw::Text(text.into()),
+        };
+        self.value(&raw).expect("the grammar's defaults are valid")
+    }
+
+    fn value(&self, raw: &Raw) -> Result<Val, Refusal> {
+        match (self, raw) {
+            (Kind::OneOrMany(kind), Raw::List(items)) => {
+                if items.is_empty() {
+                    return Err(Refusal::new("the list is empty"));
+                }
+                let values = items.iter().map(|i| kind.value(&i.value));
+                Ok(Val::Many(values.collect::<Result<_, _>>()?))
+            }
+            (Kind::OneOrMany(kind), one) => Ok(Val::Many(vec![kind.value(one)?])),
+            (Kind::Bool, Raw::Bool(b)) => Ok(Val::Bool(*b)),
+            (Kind::Int(min, max), Raw::Int(i)) => within(*i, *min, *max).map(Val::Int),
+            (Kind::Number(min, max), Raw::Int(i)) => within(*i as f64, *min, *max).map(Val::Number),
+            (Kind::Number(min, max), Raw::Float(x)) => within(finite(*x)?, *min, *max).map(Val::Number),
+            (Kind::LossDraw, Raw::Int(_) | Raw::Float(_)) => {
+                let p = if let Raw::Int(i) = raw { *i as f64 } else { number(raw)? };
+                within(finite(p)?, 0.0, 1.0).map(|p| Val::LossDraw(Draw::fixed(p)))
+            }
+            (_, Raw::Text(text)) => self.text(text),
+            _ => Err(Refusal::expected(raw, &self.allowed())),
+        }
+    }
+
+    fn text(&self, text: &str) -> Result<Val, Refusal> {
+        match self {
+            Kind::Time(min, max) => within(parse_time(text)?, *min, *max).map(Val::Time),
+            Kind::TimeDraw(min, max) => draw(text, |t| within(parse_time(t)?, *min, *max)).map(Val::TimeDraw),
+            Kind::Rate => match parse_rate(text)? {
+                BitRate(0) => Err(Refusal::new("the rate is zero: nothing would ever move").remedy(
+                    "to block a port for a while, use a change or schedule with rate 0, or an outage",
+                )),
+                rate => within(rate, BitRate(1), MAX_RATE).map(Val::Rate),
+            },
+            Kind::RateDraw => draw(text, |t| within(parse_rate(t)?, BitRate(0), MAX_RATE)).map(Val::RateDraw),
+            Kind::LossDraw => draw(text, probability).map(Val::LossDraw),
+            Kind::Queue => queue(text),
+            Kind::Data => match parse_size(text)? {
+                Size::Bytes(b) if b > 0 => Ok(Val::Bytes(b)),
+                Size::Bytes(_) => Err(Refusal::new("the amount is zero")),
+                _ => Err(Refusal::new("an amount of data is given in bytes")),
+            },
+            Kind::Angle(min, max) => {
+                within(scaled(text, "angle", &[("deg", 1.0), ("°", 1.0)])?, *min, *max).map(Val::Degrees)
+            }
+            Kind::Length(min, max) => {
+                within(scaled(text, "length", &[("km", 1e3), ("m", 1.0)])?, *min, *max).map(Val::Metres)
+            }
+            Kind::Word(words) => word(text, words),
+            Kind::Scheme(star) => scheme(text, *star),
+            Kind::Text | Kind::File if text.is_empty() => Err(Refusal::new("the text is empty")),
+            Kind::Text | Kind::File | Kind::Instant => Ok(Val::Text(text.into())),
+            _ => Err(Refusal::expected(&Raw::Text(text.into()), &self.allowed())),
+        }
+    }
+
+    /// What is allowed, in words.
+    pub fn allowed(&self) -> String {
+        match self {
+            Kind::Bool => "true or false".into(),
+            Kind::Int(min, max) => format!("a whole number from {min} to {max}"),
+            Kind::Number(min, max) => format!("a number from {min} to {max}"),
+            Kind::Time(min, max) => format!("a time such as \"50 ms\", from {min} to {max}"),
+            Kind::TimeDraw(min, max) => {
+                format!("a time or \"uniform(45 ms, 120 ms)\", from {min} to {max}")
+            }
+            Kind::Rate => format!("a rate such as \"100 Mbit\", above zero, at most {MAX_RATE}"),
+            Kind::RateDraw => {
+                "a rate such as \"100 Mbit\" or \"uniform(50 Mbit, 100 Mbit)\"; zero blocks".into()
+            }
+            Kind::LossDraw => "a probability from 0 to 1, or \"uniform(0, 0.01)\"".into(),
+            Kind::Queue => "a size such as \"1 bdp\", \"100 packets\" or \"64 kB\", above zero".into(),
+            Kind::Data => "an amount such as \"10 MB\", above zero".into(),
+            Kind::Angle(min, max) => format!("an angle such as \"25 deg\", from {min} to {max}"),
+            Kind::Length(min, max) => {
+                format!("a length such as \"550 km\", from {} km to {} km", min / 1e3, max / 1e3)
+            }
+            Kind::Word(words) => words.join(", "),
+            Kind::Scheme(star) => {
+                let ids: Vec<_> = perigee_cc::SCHEMES.iter().map(|s| s.id).collect();
+                format!("{}{}", if *star { "\"*\", " } else { "" }, ids.join(", "))
+            }
+            Kind::Text => "a text".into(),
+            Kind::Instant => "a time in UTC such as \"2022-09-14T12:00:00Z\"".into(),
+            Kind::File => "the path of a file, relative to this one".into(),
+            Kind::OneOrMany(kind) => format!("{}, or a list of these", kind.allowed()),
+        }
+    }
+
+    /// The JSON Schema of such a value.
+    pub fn json_schema(&self) -> Json {
+        match self {
+            Kind::Bool => json!({"type": "boolean"}),
+            Kind::Int(min, max) => json!({"type": "integer", "minimum": min, "maximum": max}),
+            Kind::Number(min, max) => json!({"type": "number", "minimum": min, "maximum": max}),
+            Kind::LossDraw => json!({"anyOf": [
+                {"type": "number", "minimum": 0, "maximum": 1},
+                {"type": "string", "pattern": "^uniform\\(.*,.*\\)$"},
+            ]}),
+            Kind::Word(words) => json!({"enum": words}),
+            Kind::Scheme(star) => {
+                let ids = perigee_cc::SCHEMES.iter().map(|s| s.id);
+                json!({"enum": star.then_some("*").into_iter().chain(ids).collect::<Vec<_>>()})
+            }
+            Kind::OneOrMany(kind) => {
+                let one = kind.json_schema();
+                json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]})
+            }
+            _ => json!({"type": "string", "minLength": 1}),
+        }
+    }
+}
+
+impl Refusal {
+    fn remedy(mut self, text: &str) -> Self {
+        self.hint = Some(text.into());
+        self
+    }
+}
+
+/// Faster than any link that exists; a typing error beyond.
+pub const MAX_RATE: BitRate = BitRate(10_000_000_000_000);
+
+fn finite(x: f64) -> Result<f64, Refusal> {
+    if x.is_finite() {
+        Ok(x)
+    } else {
+        Err(Refusal::new("not a finite number"))
+    }
+}
+
+fn number(raw: &Raw) -> Result<f64, Refusal> {
+    match raw {
+        Raw::Float(x) => Ok(*x),
+        other => Err(Refusal::expected(other, "a number")),
+    }
+}
+
+fn within<T: PartialOrd + std::fmt::Display>(v: T, min: T, max: T) -> Result<T, Refusal> {
+    if v < min {
+        return Err(Refusal::new(format!("{v} is below the smallest allowed value, {min}")));
+    }
+    if v > max {
+        return Err(Refusal::new(format!("{v} is above the largest allowed value, {max}")));
+    }
+    Ok(v)
+}
+
+fn draw<T: Copy + PartialOrd>(
+    text: &str,
+    one: impl Fn(&str) -> Result<T, Refusal>,
+) -> Result<Draw<T>, Refusal> {
+    let inner = text.trim().strip_prefix("uniform(").and_then(|t| t.strip_suffix(')'));
+    let Some(inner) = inner else {
+        return one(text).map(|v| Draw { low: v, high: v });
+    };
+    let (low, high) =
+        inner.split_once(',').ok_or_else(|| Refusal::new("uniform needs two values: uniform(low, high)"))?;
+    let draw = Draw { low: one(low.trim())?, high: one(high.trim())? };
+    if draw.low > draw.high {
+        return Err(Refusal::new("the first value of uniform(low, high) is the larger one"));
+    }
+    Ok(draw)
+}
+
+fn probability(text: &str) -> Result<f64, Refusal> {
+    let p: f64 = text.trim().parse().map_err(|_| Refusal::new("not a probability"))?;
+    within(finite(p)?, 0.0, 1.0)
+}
+
+fn queue(text: &str) -> Result<Val, Refusal> {
+    let size = parse_size(text)?;
+    let nothing = match size {
+        Size::Bytes(b) => b == 0,
+        Size::Packets(p) => p == 0,
+        Size::Bdp(x) => x <= 0.0,
+    };
+    if nothing {
+        return Err(Refusal::new("a queue that holds nothing drops every packet that must wait")
+            .remedy("the smallest queue is \"1 packets\""));
+    }
+    if matches!(size, Size::Bdp(x) if x > 1e6) {
+        return Err(Refusal::new("more than a million bandwidth-delay products"));
+    }
+    Ok(Val::Queue(size))
+}
+
+fn scaled(text: &str, what: &str, units: &[(&str, f64)]) -> Result<f64, Refusal> {
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || ".-+eE".contains(c))).unwrap_or(text.len());
+    let (digits, unit) = (&text[..end], text[end..].trim());
+    let names = || units.iter().map(|u| u.0).collect::<Vec<_>>().join(", ");
+    let value: f64 = digits.parse().map_err(|_| Refusal::new(format!("not a {what}")))?;
+    let (_, factor) = units
+        .iter()
+        .find(|u| u.0 == unit)
+        .ok_or_else(|| Refusal::new(format!("the unit of a {what} is one of {}", names())))?;
+    finite(value * factor)
+}
+
+fn word(text: &str, words: &[&'static str]) -> Result<Val, Refusal> {
+    if words.contains(&text) {
+        return Ok(Val::Text(text.into()));
+    }
+    Err(Refusal {
+        message: "not one of the allowed words".into(),
+        hint: spell::hint(text, words.iter().copied()),
+    })
+}
+
+fn scheme(text: &str, star: bool) -> Result<Val, Refusal> {
+    if (star && text == "*") || perigee_cc::info(text).is_some() {
+        return Ok(Val::Text(text.into()));
+    }
+    let ids = perigee_cc::SCHEMES.iter().map(|s| s.id);
+    Err(Refusal { message: "no such congestion control".into(), hint: spell::hint(text, ids) })
+}
+
+/// A problem at `place` about the value of `key`.
+pub fn problem(key: impl Into<String>, place: &Place, message: impl Into<String>) -> Problem {
+    Problem::new(key, message).at(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(kind: Kind, t: &str) -> Result<Val, String> {
+        kind.value(&Raw::Text(t.into())).map_err(|r| r.message)
+    }
+
+    #[test]
+    fn draws_are_fixed_or_uniform() {
+        let kind = Kind::TimeDraw(Nanos::ZERO, Nanos::from_secs(10));
+        let ms = Nanos::from_millis;
+        assert_eq!(text(kind, "50 ms"), Ok(Val::TimeDraw(Draw::fixed(ms(50)))));
+        let both = Val::TimeDraw(Draw { low: ms(45), high: ms(120) });
+        assert_eq!(text(kind, "uniform(45 ms, 120 ms)"), Ok(both));
+        assert!(text(kind, "uniform(120 ms, 45 ms)").unwrap_err().contains("larger"));
+        assert!(text(kind, "uniform(45 ms)").unwrap_err().contains("two values"));
+        assert!(text(kind, "60 s").unwrap_err().contains("largest"));
+    }
+
+    #[test]
+    fn zero_rates_are_for_schedules_only() {
+        assert!(text(Kind::Rate, "0 bit").unwrap_err().contains("zero"));
+        assert_eq!(text(Kind::RateDraw, "0 bit"), Ok(Val::RateDraw(Draw::fixed(BitRate(0)))));
+        assert!(text(Kind::Rate, "1e6 Tbit").is_err());
+    }
+
+    #[test]
+    fn bare_numbers_are_told_about_units() {
+        let e = Kind::Rate.value(&Raw::Int(100)).unwrap_err();
+        assert!(e.message.contains("no unit"), "{}", e.message);
+        assert!(Kind::Number(0.0, 1.0).value(&Raw::Float(f64::NAN)).is_err());
+    }
+
+    #[test]
+    fn angles_and_lengths_have_units() {
+        assert_eq!(text(Kind::Angle(0.0, 90.0), "25 deg"), Ok(Val::Degrees(25.0)));
+        assert_eq!(text(Kind::Length(0.0, 1e9), "550 km"), Ok(Val::Metres(550e3)));
+        assert!(text(Kind::Angle(0.0, 90.0), "25").unwrap_err().contains("deg"));
+        assert!(text(Kind::Queue, "0 packets").unwrap_err().contains("holds nothing"));
+    }
+}

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The scenario as types: every value read, every name resolved that can be resolved without building the network.
+
+use crate::error::{Place, Problem, ScenarioError};
+use crate::grammar::{check, Checked, Given};
+use crate::keys::{self, MAX_FLOWS};
+use crate::kind::{Draw, Val};
+use crate::source::{self, Source};
+use crate::tree::{self, Table};
+use perigee_timeline::{App, OutageMode};
+use perigee_units::{BitRate, Nanos, Size};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows of the flow table beyond which a run is refused: they are kept in memory until the run is over.
+const MAX_ROWS: u128 = 50_000_000;
+
+/// A scenario that is valid as far as it can be known before its network is built.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Name for folders and titles: the file's without its ending.
+    pub name: String,
+    /// One line for tables and reports.
+    pub title: String,
+    /// `[run]`.
+    pub run: RunSpec,
+    /// `[source]`.
+    pub source: Source,
+    /// `[node.NAME]`.
+    pub nodes: Vec<NodeSpec>,
+    /// `[port.NAME]`, in file order.
+    pub ports: Vec<PortSetting>,
+    /// `[[change]]` and `[schedule]`.
+    pub changes: Vec<ChangeSpec>,
+    /// `[handover]`.
+    pub handover: OutageSpec,
+    /// `[telemetry]`.
+    pub telemetry: TelemetrySpec,
+    /// `[tcp]`.
+    pub tcp: Given,
+    /// `[cc.SCHEME]`.
+    pub cc: BTreeMap<String, Given>,
+    /// `[[flow]]`.
+    pub flows: Vec<FlowSpec>,
+    /// The file after `extends` and overrides, as TOML, with paths from where it was loaded.
+    pub resolved_toml: String,
+    /// Files that it names.
+    pub files: Vec<PathBuf>,
+}
+
+/// `[run]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::RUN documents each
+pub struct RunSpec {
+    pub duration: Nanos,
+    pub seed: u64,
+    pub runs: u64,
+    pub cc: Vec<String>,
+    pub sample: Nanos,
+    pub warmup: Nanos,
+    pub start_jitter: Nanos,
+}
+
+/// `[node.NAME]`.
+#[derive(Clone, Debug)]
+pub struct NodeSpec {
+    /// Name.
+    pub name: String,
+    /// terminal, station or host.
+    pub kind: String,
+    /// City, or latitude and longitude in degrees.
+    pub position: Position,
+    /// Metres above the ellipsoid.
+    pub height_m: f64,
+    /// Where it was written.
+    pub place: Place,
+}
+
+/// Where a node stands.
+#[derive(Clone, Debug)]
+pub enum Position {
+    /// A city of the list.
+    City(String),
+    /// Degrees north and east.
+    Degrees(f64, f64),
+}
+
+/// `[port.NAME]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::PORT documents each
+pub struct PortSetting {
+    pub name: String,
+    pub rate: Option<BitRate>,
+    pub queue: Option<Size>,
+    pub bdp_rate: Option<BitRate>,
+    pub bdp_rtt: Option<Nanos>,
+    pub framing: Option<u32>,
+    pub count_in_service: Option<bool>,
+    pub probe_priority: Option<bool>,
+    pub metered: Option<bool>,
+    pub place: Place,
+}
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Both.
+    Both,
+    /// That of the data.
+    Forward,
+    /// That of the ACKs.
+    Reverse,
+}
+
+/// An outage: how long, and what it does.
+#[derive(Clone, Debug)]
+pub struct OutageSpec {
+    /// Length.
+    pub length: Draw<Nanos>,
+    /// What it does to packets.
+    pub mode: OutageMode,
+}
+
+/// When changes happen.
+#[derive(Clone, Debug)]
+pub enum When {
+    /// Once.
+    At(Nanos),
+    /// First time and distance; drawn anew each time.
+    Every(Nanos, Nanos),
+    /// As a file says.
+    File(PathBuf),
+}
+
+/// `[[change]]` or `[schedule]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::CHANGE and keys::SCHEDULE document each
+pub struct ChangeSpec {
+    pub when: When,
+    pub on: String,
+    pub direction: Option<Direction>,
+    pub rate: Option<Draw<BitRate>>,
+    pub delay: Option<Draw<Nanos>>,
+    pub rtt: Option<Draw<Nanos>>,
+    pub loss: Option<Draw<f64>>,
+    pub outage: Option<Draw<Nanos>>,
+    pub mode: OutageMode,
+    pub place: Place,
+}
+
+/// `[telemetry]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::TELEMETRY documents each
+pub struct TelemetrySpec {
+    pub overhead: Option<String>,
+    pub echo: Option<String>,
+    pub max_hops: usize,
+}
+
+/// `[[flow]]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::FLOW documents each
+pub struct FlowSpec {
+    pub name: Option<String>,
+    pub ends: Option<(String, String)>,
+    pub cc: String,
+    pub app: App,
+    pub start: Nanos,
+    pub stagger: Nanos,
+    pub stop: Option<Nanos>,
+    pub count: u64,
+    pub cc_params: Given,
+    pub tcp: Given,
+    pub place: Place,
+}
+
+impl Scenario {
+    /// Reads and checks a file; `sets` are overrides of the form `key=value`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn load(path: &Path, sets: &[String]) -> Result<Self, ScenarioError> {
+        let table = tree::load(path, sets)?;
+        let name = path.file_stem().map_or("scenario".into(), |s| s.to_string_lossy().into_owned());
+        Scenario::read(&table, &name, &path.display().to_string())
+    }
+
+    /// Reads and checks text; files that it names are looked for in `folder`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse(text: &str, name: &str, folder: &Path, sets: &[String]) -> Result<Self, ScenarioError> {
+        Scenario::read(&tree::parse(text, name, folder, sets)?, name, name)
+    }
+
+    fn read(table: &Table, name: &str, file: &str) -> Result<Self, ScenarioError> {
+        let origin = crate::error::Origin::File { name: file.into(), folder: PathBuf::new() };
+        let place = Place { origin: Arc::new(origin), line: None };
+        let top = check(&keys::SCENARIO, table, &place).map_err(ScenarioError)?;
+        let mut problems = Vec::new();
+        let scenario = Reader { top: &top, problems: &mut problems }.scenario(table, name);
+        match scenario {
+            Some(s) if problems.is_empty() => Ok(s),
+            _ => Err(ScenarioError(problems)),
+        }
+    }
+
+    /// The schemes to compare: `--cc`, else `run.cc`, else those that the flows name.
+    ///
+    /// # Errors
+    /// When a flow wants to be compared and nothing says with what.
+    pub fn schemes(&self, asked: &[String]) -> Result<Vec<String>, ScenarioError> {
+        let open = self.flows.iter().find(|f| f.cc == "*" && matches!(f.app, App::Bulk { .. }));
+        let list = if asked.is_empty() { &self.run.cc } else { asked };
+        if let Some(unknown) = list.iter().find(|id| perigee_cc::info(id).is_none()) {
+            let ids: Vec<_> = perigee_cc::SCHEMES.iter().map(|s| s.id).collect();
+            let mut p = Problem::new("cc", "no such congestion control").found(format!("{unknown:?}"));
+            p.hint = crate::spell::hint(unknown, ids.iter().copied());
+            return Err(p.allowed(ids.join(", ")).into());
+        }
+        match open {
+            None => Ok(vec![self.own_scheme()]),
+            Some(f) if list.is_empty() => Err(Problem::new("flow.cc", "\"*\" waits for schemes to compare")
+                .at(&f.place)
+                .hint("give --cc a,b,c, or run.cc = [\"a\", \"b\"]")
+                .into()),
+            Some(_) => Ok(without_repeats(list)),
+        }
+    }
+
+    /// A folder name for a scenario whose flows all name their scheme.
+    fn own_scheme(&self) -> String {
+        let names: BTreeSet<&str> = self
+            .flows
+            .iter()
+            .map(|f| if matches!(f.app, App::Ping { .. }) { "ping" } else { f.cc.as_str() })
+            .collect();
+        names.into_iter().collect::<Vec<_>>().join("+")
+    }
+}
+
+fn without_repeats(list: &[String]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    list.iter().filter(|id| seen.insert(id.as_str())).cloned().collect()
+}
+
+/// Outage modes by their word.
+pub fn outage_mode(word: &str) -> OutageMode {
+    match word {
+        "hold" => OutageMode::Hold,
+        "blackhole" => OutageMode::Blackhole,
+        _ => OutageMode::Flush,
+    }
+}
+
+struct Reader<'a> {
+    top: &'a Checked,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn scenario(&mut self, table: &Table, name: &str) -> Option<Scenario> {
+        let top = self.top;
+        let run = self.run();
+        let source = source::read(&top.one_or_default(&keys::SOURCE), self.problems);
+        let nodes: Vec<_> = top.named("node").iter().filter_map(|(name, c)| self.node(name, c)).collect();
+        let is_sky = matches!(source, Some(Source::Constellation(_)));
+        if let (false, Some((_, node))) = (is_sky || source.is_none(), top.named("node").first()) {
+            self.problems.push(
+                node.problem(
+                    "kind",
+                    "nodes are placed by the source; [node.NAME] belongs to a constellation",
+                ),
+            );
+        }
+        if is_sky && nodes.len() < 2 {
+            self.problems.push(top.problem("node", "a constellation needs at least two nodes on the ground"));
+        }
+        let flows: Vec<_> = top.list("flow").iter().map(|c| self.flow(c, &run)).collect();
+        self.flow_totals(&flows, &run);
+        let mut changes: Vec<_> = top.list("change").iter().map(|c| self.change(c, &run)).collect();
+        changes.extend(top.one("schedule").and_then(|c| self.schedule(c)));
+        let handover = top.one_or_default(&keys::HANDOVER);
+        let telemetry = top.one_or_default(&keys::TELEMETRY);
+        Some(Scenario {
+            name: name.into(),
+            title: top.opt_text("title").unwrap_or_else(|| name.into()),
+            run,
+            files: source.as_ref().map_or(Vec::new(), Source::files),
+            source: source?,
+            nodes,
+            ports: top.named("port").iter().map(|(name, c)| port(name, c)).collect(),
+            changes,
+            handover: OutageSpec {
+                length: handover.time_draw("outage"),
+                mode: outage_mode(&handover.text("mode")),
+            },
+            telemetry: TelemetrySpec {
+                overhead: telemetry.opt_text("overhead"),
+                echo: telemetry.opt_text("echo"),
+                max_hops: telemetry.int("max_hops") as usize,
+            },
+            tcp: top.params("tcp"),
+            cc: top.by_scheme("cc"),
+            flows,
+            resolved_toml: crate::write::toml(table),
+        })
+    }
+
+    fn run(&mut self) -> RunSpec {
+        let c = self.top.one_or_default(&keys::RUN);
+        let word = |v: Val| if let Val::Text(t) = v { Some(t) } else { None };
+        let run = RunSpec {
+            duration: c.time("duration"),
+            seed: c.int("seed") as u64,
+            runs: c.int("runs") as u64,
+            cc: c.opt_many("cc").unwrap_or_default().into_iter().filter_map(word).collect(),
+            sample: c.time("sample"),
+            warmup: c.time("warmup"),
+            start_jitter: c.time("start_jitter"),
+        };
+        if run.warmup >= run.duration {
+            self.problems.push(c.problem("warmup", format!("nothing is left of a run of {}", run.duration)));
+        }
+        if run.sample > run.duration {
+            self.problems.push(c.problem("sample", format!("longer than the run of {}", run.duration)));
+        }
+        run
+    }
+
+    fn node(&mut self, name: &str, c: &Checked) -> Option<NodeSpec> {
+        let position = match (c.opt_text("place"), c.opt_number("lat"), c.opt_number("lon")) {
+            (Some(city), None, None) => Position::City(city),
+            (None, Some(lat), Some(lon)) => Position::Degrees(lat, lon),
+            _ => {
+                let key = if c.has("place") { "place" } else { "lat" };
+                self.problems.push(c.problem(key, "give either a place, or lat and lon"));
+                return None;
+            }
+        };
+        Some(NodeSpec {
+            name: name.into(),
+            kind: c.text("kind"),
+            position,
+            height_m: c.metres("height"),
+            place: c.place.clone(),
+        })
+    }
+
+    fn flow(&mut self, c: &Checked, run: &RunSpec) -> FlowSpec {
+        let ends = match (c.opt_text("from"), c.opt_text("to")) {
+            (Some(from), Some(to)) if from == to => {
+                self.problems.push(c.problem("to", "a flow from a node to itself").found(format!("{to:?}")));
+                None
+            }
+            (Some(from), Some(to)) => Some((from, to)),
+            (None, None) => None,
+            (from, _) => {
+                let missing = if from.is_some() { "to" } else { "from" };
+                self.problems.push(c.problem(missing, "must be given with the other end, or neither"));
+                None
+            }
+        };
+        let app = match c.text("app").as_str() {
+            "ping" => App::Ping { interval: c.time("interval"), size: c.int("size") as u32 },
+            _ => App::Bulk { bytes: c.opt_bytes("bytes") },
+        };
+        let flow = FlowSpec {
+            name: c.opt_text("name"),
+            ends,
+            cc: c.text("cc"),
+            app,
+            start: c.time("start"),
+            stagger: c.time("stagger"),
+            stop: c.opt_time("stop"),
+            count: c.int("count") as u64,
+            cc_params: c.params("cc_params"),
+            tcp: c.params("tcp"),
+            place: c.place.clone(),
+        };
+        self.flow_times(c, &flow, run);
+        flow
+    }
+
+    fn flow_times(&mut self, c: &Checked, flow: &FlowSpec, run: &RunSpec) {
+        let last = flow.stagger.0 as u128 * u128::from(flow.count - 1) + flow.start.0 as u128;
+        if last >= run.duration.0 as u128 {
+            let key = if flow.start >= run.duration { "start" } else { "stagger" };
+            let why = format!(
+                "the flow would start at {} s, after the end of the run at {}",
+                last as f64 / 1e9,
+                run.duration
+            );
+            self.problems.push(c.problem(key, why).hint("start it earlier or make the run longer"));
+        }
+        if flow.stop.is_some_and(|stop| stop <= flow.start) {
+            self.problems.push(c.problem("stop", format!("not after its start at {}", flow.start)));
+        }
+    }
+
+    fn flow_totals(&mut self, flows: &[FlowSpec], run: &RunSpec) {
+        let n: u128 = flows.iter().map(|f| f.count as u128).sum();
+        if n > MAX_FLOWS as u128 {
+            let p = self.top.problem("flow", format!("{n} flows in all"));
+            self.problems.push(p.allowed(format!("at most {MAX_FLOWS}")).hint("lower count"));
+        }
+        let rows = n * u128::from(run.duration.0 / run.sample.0.max(1));
+        if rows > MAX_ROWS {
+            let why = format!("{rows} rows would be recorded ({n} flows, a row each {})", run.sample);
+            let p = Problem::new("run.sample", why).allowed(format!("at most {MAX_ROWS} rows"));
+            self.problems.push(p.hint("lengthen run.sample, or shorten the run"));
+        }
+    }
+
+    fn change(&mut self, c: &Checked, run: &RunSpec) -> ChangeSpec {
+        let at = c.time("at");
+        if at >= run.duration {
+            self.problems.push(c.problem("at", format!("not before the end of the run at {}", run.duration)));
+        }
+        self.some_effect(c, &["rate", "delay", "rtt", "loss", "outage"]);
+        let delay = c.opt_time_draw("delay");
+        change(c, When::At(at), delay)
+    }
+
+    fn schedule(&mut self, c: &Checked) -> Option<ChangeSpec> {
+        let when = match (c.opt_text("file"), c.opt_time("every")) {
+            (Some(file), None) => When::File(tree::resolve(c.place_of("file"), &file)),
+            (None, Some(every)) => {
+                self.some_effect(c, &["rate", "rtt", "loss", "outage"]);
+                When::Every(c.time("first"), every)
+            }
+            _ => {
+                self.problems.push(c.problem("every", "give either a file, or every"));
+                return None;
+            }
+        };
+        Some(change(c, when, None))
+    }
+
+    fn some_effect(&mut self, c: &Checked, keys: &[&str]) {
+        if !keys.iter().any(|k| c.has(k)) {
+            let p = c.problem(keys[0], "nothing changes").hint(format!("give one of {}", keys.join(", ")));
+            self.problems.push(p);
+        }
+    }
+}
+
+fn change(c: &Checked, when: When, delay: Option<Draw<Nanos>>) -> ChangeSpec {
+    let direction = c.has("direction").then(|| match c.text("direction").as_str() {
+        "forward" => Direction::Forward,
+        "reverse" => Direction::Reverse,
+        _ => Direction::Both,
+    });
+    ChangeSpec {
+        when,
+        on: c.text("on"),
+        direction,
+        rate: c.opt_rate_draw("rate"),
+        delay,
+        rtt: c.opt_time_draw("rtt"),
+        loss: c.opt_loss_draw("loss"),
+        outage: c.opt_time_draw("outage"),
+        mode: outage_mode(&c.text("mode")),
+        place: c.place.clone(),
+    }
+}
+
+fn port(name: &str, c: &Checked) -> PortSetting {
+    PortSetting {
+        name: name.into(),
+        rate: c.opt_rate("rate"),
+        queue: c.opt_queue("queue"),
+        bdp_rate: c.opt_rate("bdp_rate"),
+        bdp_rtt: c.opt_time("bdp_rtt"),
+        framing: c.opt_int("framing").map(|v| v as u32),
+        count_in_service: c.opt_bool("count_in_service"),
+        probe_priority: c.opt_bool("probe_priority"),
+        metered: c.opt_bool("metered"),
+        place: c.place.clone(),
+    }
+}

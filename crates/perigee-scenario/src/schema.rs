@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The grammar as JSON Schema (for editors) and as a reference page (for people).
+
+use crate::grammar::{Content, Key, Section};
+use crate::keys::SCENARIO;
+use perigee_cc::{Domain, ParamSpec, Value as Param};
+use serde_json::{json, Map, Value as Json};
+use std::fmt::Write;
+
+/// JSON Schema (draft 2020-12) of a scenario file.
+pub fn json_schema() -> Json {
+    let mut schema = section(&SCENARIO);
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!("Perigee scenario");
+    // `extends` may supply what a file leaves out, so nothing is required of a single file.
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("required");
+    }
+    schema["properties"]["link"] = schema["properties"]["port"].clone();
+    schema
+}
+
+fn section(s: &Section) -> Json {
+    let properties: Map<String, Json> = s.keys.iter().map(|k| (k.name.to_string(), key(k))).collect();
+    let required: Vec<_> = s.keys.iter().filter(|k| k.required).map(|k| k.name).collect();
+    json!({
+        "type": "object",
+        "description": s.help,
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+fn key(k: &Key) -> Json {
+    let mut schema = match &k.content {
+        Content::Value(kind) => kind.json_schema(),
+        Content::One(s) => section(s),
+        Content::Named(s) => json!({"type": "object", "additionalProperties": section(s)}),
+        Content::List(s) => json!({"type": "array", "items": section(s), "minItems": 1}),
+        Content::Tcp => params(perigee_tcp::OPTIONS),
+        Content::ByScheme => {
+            let schemes = perigee_cc::SCHEMES.iter().map(|s| (s.id.to_string(), params(s.params)));
+            json!({
+                "type": "object",
+                "properties": schemes.collect::<Map<_, _>>(),
+                "additionalProperties": false,
+            })
+        }
+        Content::SchemeOf(_) => json!({"type": "object"}),
+    };
+    schema["description"] = json!(k.help);
+    if let Some(default) = k.default {
+        schema["default"] = match &k.content {
+            Content::Value(kind)
+                if matches!(schema["type"].as_str(), Some("integer" | "number" | "boolean")) =>
+            {
+                match kind.read_default(default) {
+                    crate::kind::Val::Bool(b) => json!(b),
+                    crate::kind::Val::Int(i) => json!(i),
+                    crate::kind::Val::Number(x) => json!(x),
+                    _ => json!(default),
+                }
+            }
+            _ => json!(default),
+        };
+    }
+    schema
+}
+
+fn params(specs: &[ParamSpec]) -> Json {
+    let properties: Map<String, Json> = specs.iter().map(|p| (p.name.to_string(), param(p))).collect();
+    json!({"type": "object", "properties": properties, "additionalProperties": false})
+}
+
+fn param(p: &ParamSpec) -> Json {
+    let mut schema = match p.domain {
+        Domain::Bool(_) => json!({"type": "boolean"}),
+        Domain::Int { min, max, .. } => json!({"type": "integer", "minimum": min, "maximum": max}),
+        Domain::Float { min, max, .. } => json!({"type": "number", "minimum": min, "maximum": max}),
+        Domain::Time { .. } => json!({"type": "string"}),
+        Domain::Choice(words) => json!({"enum": words}),
+    };
+    schema["default"] = match p.domain.default_value() {
+        Param::Bool(b) => json!(b),
+        Param::Int(i) => json!(i),
+        Param::Float(f) => json!(f),
+        Param::Text(t) => json!(t),
+    };
+    schema["description"] = json!(format!("{} ({}; source: {})", p.help, p.unit, p.source));
+    schema
+}
+
+/// The reference of all keys, in Markdown.
+pub fn reference() -> String {
+    let mut out = String::from(
+        "# Scenario file\n\nTOML. Quantities carry their unit (`\"100 Mbit\"`, `\"50 ms\"`, `\"1 bdp\"`). Every key can be \
+         set from the command line with `--set section.key=value`. A hyphen may stand for an underscore in keys.\n",
+    );
+    page(&SCENARIO, "", &mut out);
+    parameters("[tcp]", "Transport options.", perigee_tcp::OPTIONS, &mut out);
+    for s in perigee_cc::SCHEMES {
+        parameters(&format!("[cc.{}]", s.id), s.summary, s.params, &mut out);
+    }
+    out
+}
+
+fn page(s: &Section, heading: &str, out: &mut String) {
+    let title = if heading.is_empty() { "Top level" } else { heading };
+    let _ =
+        write!(out, "\n## {title}\n\n{}\n\n| key | value | default | meaning |\n|---|---|---|---|\n", s.help);
+    for k in s.keys {
+        let (allowed, default) = match &k.content {
+            Content::Value(kind) => (kind.allowed(), k.default.map_or(String::new(), |d| format!("`{d}`"))),
+            _ => ("see below".to_string(), String::new()),
+        };
+        let default = if k.required { "required".into() } else { default };
+        let _ = writeln!(out, "| `{}` | {} | {default} | {} |", k.name, allowed.replace('|', "\\|"), k.help);
+    }
+    let inner = heading.trim_matches(|c| c == '[' || c == ']');
+    let at = |name: &str| if inner.is_empty() { name.to_string() } else { format!("{inner}.{name}") };
+    for k in s.keys {
+        match &k.content {
+            Content::One(s) => page(s, &format!("[{}]", at(k.name)), out),
+            Content::Named(s) => page(s, &format!("[{}.NAME]", at(k.name)), out),
+            Content::List(s) => page(s, &format!("[[{}]]", at(k.name)), out),
+            _ => {}
+        }
+    }
+}
+
+fn parameters(heading: &str, help: &str, specs: &[ParamSpec], out: &mut String) {
+    let _ = write!(
+        out,
+        "\n## {heading}\n\n{help}\n\n| key | value | default | meaning | source |\n|---|---|---|---|---|\n"
+    );
+    for p in specs {
+        let default = match p.domain.default_value() {
+            Param::Text(t) => t,
+            Param::Bool(b) => b.to_string(),
+            Param::Int(i) => i.to_string(),
+            Param::Float(f) => f.to_string(),
+        };
+        let _ = writeln!(
+            out,
+            "| `{}` | {} | `{default}` | {} ({}) | {} |",
+            p.name,
+            p.domain.allowed(),
+            p.help,
+            p.unit,
+            p.source
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_of_the_grammar_can_be_read() {
+        fn visit(s: &Section) {
+            for k in s.keys {
+                match (&k.content, k.default) {
+                    (Content::Value(kind), Some(text)) => {
+                        kind.read_default(text);
+                    }
+                    (Content::One(s) | Content::Named(s) | Content::List(s), _) => visit(s),
+                    _ => {}
+                }
+            }
+        }
+        visit(&SCENARIO);
+    }
+
+    #[test]
+    fn the_schema_knows_every_section_and_scheme() {
+        let schema = json_schema();
+        assert_eq!(schema["properties"]["run"]["properties"]["runs"]["default"], 1);
+        assert!(schema["properties"]["cc"]["properties"]["newreno"].is_object());
+        assert_eq!(schema["properties"]["source"]["properties"]["chain"]["additionalProperties"], false);
+        let reference = reference();
+        assert!(reference.contains("## [source.dumbbell]") && reference.contains("## [[flow]]"));
+    }
+}

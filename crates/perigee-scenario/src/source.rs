@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `[source]` as types.
+
+use crate::error::{Place, Problem};
+use crate::grammar::Checked;
+use crate::keys;
+use crate::kind::Val;
+use crate::tree::resolve;
+use perigee_timeline::topology::Placement;
+use perigee_timeline::{DelayDrop, Routing};
+use perigee_units::Nanos;
+use std::path::PathBuf;
+
+/// Links of one micro topology beyond which something is mistyped.
+const MAX_LINKS: i64 = 1_000_000;
+
+/// Where the network comes from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// `[source.chain]`.
+    Chain(Chain),
+    /// `[source.dumbbell]`.
+    Dumbbell(Fan),
+    /// `[source.parking_lot]`.
+    ParkingLot(Fan),
+    /// `[source.path_log]`.
+    PathLog(PathLog),
+    /// `[source.trace]`.
+    Trace(Trace),
+    /// `[source.constellation]`.
+    Constellation(Constellation),
+}
+
+/// `[source.chain]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::CHAIN documents each
+pub struct Chain {
+    pub links: usize,
+    pub copies: usize,
+    pub rtt: Nanos,
+    pub loss: f64,
+    pub delay_drop: DelayDrop,
+}
+
+/// `[source.dumbbell]` and `[source.parking_lot]`: several pairs of hosts on a row of routers.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::DUMBBELL and keys::PARKING_LOT document each
+pub struct Fan {
+    pub bottlenecks: usize,
+    pub rtts: Vec<Nanos>,
+    pub placement: Placement,
+    pub bottleneck_delay: Nanos,
+    pub loss: f64,
+    pub delay_drop: DelayDrop,
+}
+
+/// `[source.path_log]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::PATH_LOG documents each
+pub struct PathLog {
+    pub file: PathBuf,
+    pub as_nodes: bool,
+    pub first: Nanos,
+    pub place: Place,
+}
+
+/// `[source.trace]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::TRACE documents each
+pub struct Trace {
+    pub rate_file: PathBuf,
+    pub delay_file: Option<PathBuf>,
+    pub delay_step: Nanos,
+    pub rate_step: Nanos,
+    pub rtt: Nanos,
+    pub loss: f64,
+    pub delay_drop: DelayDrop,
+    pub place: Place,
+}
+
+/// `[source.constellation]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::CONSTELLATION documents each
+pub struct Constellation {
+    pub satellites: Satellites,
+    pub start: Option<String>,
+    pub step: Nanos,
+    pub mask_deg: Option<f64>,
+    pub attach_nearest: bool,
+    pub routing: Routing,
+    pub lasers: bool,
+    pub ports_per_link: bool,
+    pub place: Place,
+}
+
+/// Which satellites.
+#[derive(Clone, Debug)]
+pub enum Satellites {
+    /// A known constellation.
+    Preset(String),
+    /// A generated shell.
+    Shell(Shell),
+    /// Two-line elements.
+    Tle(PathBuf),
+}
+
+/// `[source.constellation.shell]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::SHELL documents each
+pub struct Shell {
+    pub planes: u32,
+    pub per_plane: u32,
+    pub altitude_m: f64,
+    pub inclination_deg: f64,
+    pub phasing: u32,
+    pub raan_spread_deg: f64,
+}
+
+impl Source {
+    /// Files that it reads.
+    pub fn files(&self) -> Vec<PathBuf> {
+        match self {
+            Source::PathLog(p) => vec![p.file.clone()],
+            Source::Trace(t) => std::iter::once(&t.rate_file).chain(&t.delay_file).cloned().collect(),
+            Source::Constellation(Constellation { satellites: Satellites::Tle(file), .. }) => {
+                vec![file.clone()]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Reads `[source]`.
+pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Source> {
+    let names: Vec<&str> = keys::SOURCE.keys.iter().map(|k| k.name).filter(|name| c.has(name)).collect();
+    let [name] = names[..] else {
+        let all: Vec<_> = keys::SOURCE.keys.iter().map(|k| format!("[source.{}]", k.name)).collect();
+        let message = match names.len() {
+            0 => "there is no source: where does the network come from?".to_string(),
+            _ => format!("more than one source: {}", names.join(", ")),
+        };
+        problems
+            .push(Problem::new("source", message).at(&c.place).allowed(format!("one of {}", all.join(", "))));
+        return None;
+    };
+    let c = c.one(name)?;
+    match name {
+        "chain" => chain(c, problems).map(Source::Chain),
+        "dumbbell" => fan(c, 1, c.int("pairs") as usize, c.number("loss"), problems).map(Source::Dumbbell),
+        "parking_lot" => {
+            let n = c.int("bottlenecks") as usize;
+            fan(c, n, n + 1, 0.0, problems).map(Source::ParkingLot)
+        }
+        "path_log" => Some(Source::PathLog(path_log(c))),
+        "trace" => Some(Source::Trace(trace(c))),
+        _ => constellation(c, problems).map(Source::Constellation),
+    }
+}
+
+fn delay_drop(c: &Checked) -> DelayDrop {
+    match c.text("delay_drop").as_str() {
+        "reorder" => DelayDrop::Reorder,
+        _ => DelayDrop::Fifo,
+    }
+}
+
+fn chain(c: &Checked, problems: &mut Vec<Problem>) -> Option<Chain> {
+    let (links, copies) = (c.int("links"), c.int("copies"));
+    if links * copies > MAX_LINKS {
+        let p = c.problem("copies", format!("{copies} chains of {links} links are {} links", links * copies));
+        problems.push(p.allowed(format!("at most {MAX_LINKS} in all")));
+        return None;
+    }
+    Some(Chain {
+        links: links as usize,
+        copies: copies as usize,
+        rtt: c.time("rtt"),
+        loss: c.number("loss"),
+        delay_drop: delay_drop(c),
+    })
+}
+
+fn fan(c: &Checked, bottlenecks: usize, pairs: usize, loss: f64, problems: &mut Vec<Problem>) -> Option<Fan> {
+    let mut rtts: Vec<Nanos> =
+        c.many("rtt").into_iter().filter_map(|v| if let Val::Time(t) = v { Some(t) } else { None }).collect();
+    if rtts.len() == 1 {
+        rtts = vec![rtts[0]; pairs];
+    } else if rtts.len() != pairs {
+        let p = c.problem("rtt", format!("{} round-trip times for {pairs} pairs", rtts.len()));
+        problems.push(p.allowed("one, or one for each pair"));
+        return None;
+    }
+    let placement = match c.text("rtt_at").as_str() {
+        "even" => Placement::Even,
+        "bottleneck" => Placement::Bottleneck,
+        "ack-path" => Placement::AckPath,
+        "forward" => Placement::Forward,
+        _ => Placement::Access,
+    };
+    let bottleneck_delay = c.time("bottleneck_delay");
+    Some(Fan { bottlenecks, rtts, placement, bottleneck_delay, loss, delay_drop: delay_drop(c) })
+}
+
+fn path_log(c: &Checked) -> PathLog {
+    PathLog {
+        file: resolve(c.place_of("file"), &c.text("file")),
+        as_nodes: c.text("hops") == "nodes",
+        first: c.time("first"),
+        place: c.place_of("file").clone(),
+    }
+}
+
+fn trace(c: &Checked) -> Trace {
+    Trace {
+        rate_file: resolve(c.place_of("rate_file"), &c.text("rate_file")),
+        delay_file: c.opt_text("delay_file").map(|f| resolve(c.place_of("delay_file"), &f)),
+        delay_step: c.time("delay_step"),
+        rate_step: c.time("rate_step"),
+        rtt: c.time("rtt"),
+        loss: c.number("loss"),
+        delay_drop: delay_drop(c),
+        place: c.place_of("rate_file").clone(),
+    }
+}
+
+fn constellation(c: &Checked, problems: &mut Vec<Problem>) -> Option<Constellation> {
+    // A TLE file wins over a preset so that `--tle` needs no other change to a scenario.
+    let satellites = match (c.opt_text("tle"), c.one("shell"), c.opt_text("preset")) {
+        (Some(file), ..) => Satellites::Tle(resolve(c.place_of("tle"), &file)),
+        (None, Some(s), None) => Satellites::Shell(shell(s)),
+        (None, None, Some(preset)) => Satellites::Preset(preset),
+        (None, Some(_), Some(_)) => {
+            problems.push(c.problem("shell", "given together with a preset: give one of them"));
+            return None;
+        }
+        (None, None, None) => {
+            problems.push(c.problem("preset", "give a preset, a shell or a tle file"));
+            return None;
+        }
+    };
+    Some(Constellation {
+        satellites,
+        start: c.opt_text("start"),
+        step: c.time("step"),
+        mask_deg: c.opt_degrees("mask"),
+        attach_nearest: c.text("attach") == "nearest",
+        routing: if c.text("routing") == "per-hop" { Routing::PerHop } else { Routing::PerPath },
+        lasers: c.text("lasers") == "grid",
+        ports_per_link: c.text("ground_ports") == "per-link",
+        place: c.place.clone(),
+    })
+}
+
+fn shell(c: &Checked) -> Shell {
+    Shell {
+        planes: c.int("planes") as u32,
+        per_plane: c.int("per_plane") as u32,
+        altitude_m: c.metres("altitude"),
+        inclination_deg: c.degrees("inclination"),
+        phasing: c.int("phasing") as u32,
+        raan_spread_deg: c.degrees("raan_spread"),
+    }
+}

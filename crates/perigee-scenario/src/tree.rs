@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! TOML text → a tree in which every value knows where it was written; `extends` and overrides are merged here,
+//! before anything is interpreted.
+
+use crate::error::{Origin, Place, Problem, ScenarioError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toml::de::{DeTable, DeValue};
+use toml::Spanned;
+
+/// Files may extend each other this deep; deeper means a circle.
+const MAX_EXTENDS: usize = 8;
+/// A scenario file is written by hand; anything longer is something else.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// A value and where it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub value: Raw,
+}
+
+/// A value before it is interpreted.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // TOML's own types
+pub enum Raw {
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+    List(Vec<Item>),
+    Table(Table),
+}
+
+/// A table: keys in the order in which they were written.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Table(pub Vec<Entry>);
+
+/// A key with its value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// As written.
+    pub key: String,
+    /// Where the key stands.
+    pub place: Place,
+    /// Its value.
+    pub item: Item,
+}
+
+impl Table {
+    /// The entry of `key`.
+    pub fn get(&self, key: &str) -> Option<&Entry> {
+        self.0.iter().find(|e| e.key == key)
+    }
+    fn get_mut(&mut self, key: &str) -> Option<&mut Entry> {
+        self.0.iter_mut().find(|e| e.key == key)
+    }
+}
+
+impl Raw {
+    /// As a person would write it, for messages.
+    pub fn shown(&self) -> String {
+        match self {
+            Raw::Bool(b) => b.to_string(),
+            Raw::Int(i) => i.to_string(),
+            Raw::Float(x) => x.to_string(),
+            Raw::Text(t) => format!("{t:?}"),
+            Raw::List(l) => format!("a list of {}", l.len()),
+            Raw::Table(_) => "a table".into(),
+        }
+    }
+}
+
+/// Reads a file, what it extends, and the overrides (`key=value`).
+///
+/// # Errors
+/// When a file cannot be read or parsed, or an override does not fit the tree.
+pub fn load(path: &Path, sets: &[String]) -> Result<Table, ScenarioError> {
+    let mut table = file(path, 0, None)?;
+    for set in sets {
+        apply(&mut table, set)?;
+    }
+    Ok(table)
+}
+
+/// Reads text that has no file (`folder` resolves the paths in it).
+///
+/// # Errors
+/// As [`load`].
+pub fn parse(text: &str, name: &str, folder: &Path, sets: &[String]) -> Result<Table, ScenarioError> {
+    let mut table = extended(text, name, folder, 0)?;
+    for set in sets {
+        apply(&mut table, set)?;
+    }
+    Ok(table)
+}
+
+fn file(path: &Path, depth: usize, from: Option<&Place>) -> Result<Table, ScenarioError> {
+    let name = path.display().to_string();
+    let fail = |why: String| {
+        let mut p = Problem::new(if from.is_some() { "extends" } else { "" }, why);
+        p.place = from.cloned();
+        ScenarioError::from(p)
+    };
+    let size = std::fs::metadata(path).map_err(|e| fail(format!("cannot read {name}: {e}")))?.len();
+    if size > MAX_FILE_BYTES {
+        return Err(fail(format!("{name} has {size} bytes: not a scenario file")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| fail(format!("cannot read {name}: {e}")))?;
+    extended(&text, &name, path.parent().unwrap_or(Path::new("")), depth)
+}
+
+fn extended(text: &str, name: &str, folder: &Path, depth: usize) -> Result<Table, ScenarioError> {
+    let origin = Arc::new(Origin::File { name: name.into(), folder: folder.into() });
+    let mut table = parsed(text, &origin)?;
+    let Some(position) = table.0.iter().position(|e| e.key == "extends") else { return Ok(table) };
+    let base = table.0.remove(position);
+    let Raw::Text(target) = &base.item.value else {
+        return Err(Problem::new("extends", "must name one file")
+            .at(&base.place)
+            .found(base.item.value.shown())
+            .into());
+    };
+    if depth >= MAX_EXTENDS {
+        return Err(Problem::new("extends", format!("more than {MAX_EXTENDS} files extend each other"))
+            .at(&base.place)
+            .hint("is it a circle?")
+            .into());
+    }
+    let mut below = file(&folder.join(target), depth + 1, Some(&base.place))?;
+    merge(&mut below, table);
+    Ok(below)
+}
+
+fn parsed(text: &str, origin: &Arc<Origin>) -> Result<Table, ScenarioError> {
+    let lines = Lines::new(text, origin);
+    let document = DeTable::parse(text).map_err(|e| {
+        let place = e.span().map_or(Place { origin: origin.clone(), line: None }, |s| lines.place(s.start));
+        Problem::new("", format!("not valid TOML: {}", e.message().replace('\n', ", "))).at(&place)
+    })?;
+    Ok(table(document.get_ref(), &lines)?)
+}
+
+/// Finds line numbers.
+struct Lines<'a> {
+    starts: Vec<usize>,
+    origin: &'a Arc<Origin>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &str, origin: &'a Arc<Origin>) -> Self {
+        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
+        Lines { starts, origin }
+    }
+    fn place(&self, offset: usize) -> Place {
+        Place { origin: self.origin.clone(), line: Some(self.starts.partition_point(|&s| s <= offset)) }
+    }
+}
+
+fn table(source: &DeTable<'_>, lines: &Lines<'_>) -> Result<Table, Problem> {
+    let mut entries = Vec::with_capacity(source.len());
+    for (key, value) in source.iter() {
+        let place = lines.place(key.span().start);
+        entries.push(Entry { key: key.get_ref().to_string(), item: item(value, &place, lines)?, place });
+    }
+    // The parser sorts by key; people read from top to bottom.
+    entries.sort_by_key(|e| e.place.line);
+    Ok(Table(entries))
+}
+
+fn item(value: &Spanned<DeValue<'_>>, key: &Place, lines: &Lines<'_>) -> Result<Item, Problem> {
+    let place = lines.place(value.span().start);
+    let value = match value.get_ref() {
+        DeValue::String(s) => Raw::Text(s.to_string()),
+        DeValue::Boolean(b) => Raw::Bool(*b),
+        DeValue::Integer(i) => Raw::Int(
+            i64::from_str_radix(i.as_str(), i.radix())
+                .map_err(|_| Problem::new("", format!("the whole number {i} is too large")).at(&place))?,
+        ),
+        DeValue::Float(f) => Raw::Float(f.as_str().replace('_', "").parse().unwrap_or(f64::NAN)),
+        DeValue::Datetime(d) => Raw::Text(d.to_string()),
+        DeValue::Array(a) => Raw::List(a.iter().map(|v| item(v, key, lines)).collect::<Result<_, _>>()?),
+        // A table may be opened by a deeper header ([a.b]): its own span is then not a useful place.
+        DeValue::Table(t) => return Ok(Item { place: key.clone(), value: Raw::Table(table(t, lines)?) }),
+    };
+    Ok(Item { place, value })
+}
+
+/// `above` wins; tables merge, everything else (lists of flows too) is replaced as a whole.
+fn merge(below: &mut Table, above: Table) {
+    for entry in above.0 {
+        match (below.get_mut(&entry.key), entry) {
+            (Some(old), Entry { item: Item { value: Raw::Table(new), .. }, .. })
+                if matches!(old.item.value, Raw::Table(_)) =>
+            {
+                if let Raw::Table(old) = &mut old.item.value {
+                    merge(old, new);
+                }
+            }
+            (Some(old), new) => *old = new,
+            (None, new) => below.0.push(new),
+        }
+    }
+}
+
+fn apply(table: &mut Table, set: &str) -> Result<(), ScenarioError> {
+    let place = Place { origin: Arc::new(Origin::Override(set.into())), line: None };
+    let form = || {
+        Problem::new("", "an override has the form key=value").at(&place).hint("for example run.duration=60s")
+    };
+    let (path, text) = set.split_once('=').ok_or_else(form)?;
+    let keys: Vec<&str> = path.trim().split('.').map(str::trim).collect();
+    if keys.iter().any(|k| k.is_empty()) {
+        return Err(form().into());
+    }
+    let value = override_value(text.trim(), &place);
+    put(table, &keys, value, &place).map_err(|why| Problem::new(path.trim(), why).at(&place).into())
+}
+
+/// TOML where it is TOML, else the bare words: shells eat quotes.
+fn override_value(text: &str, place: &Place) -> Item {
+    let line = format!("v = {text}");
+    let parsed = parsed(&line, &place.origin).ok().filter(|t| t.0.len() == 1);
+    let value = match parsed.and_then(|mut t| t.0.pop()) {
+        Some(entry) => entry.item.value,
+        None => Raw::Text(text.into()),
+    };
+    rooted(Item { place: place.clone(), value }, place)
+}
+
+/// Gives every value of an override the override's place.
+fn rooted(mut item: Item, place: &Place) -> Item {
+    item.place = place.clone();
+    match &mut item.value {
+        Raw::List(l) => *l = std::mem::take(l).into_iter().map(|i| rooted(i, place)).collect(),
+        Raw::Table(t) => {
+            for e in &mut t.0 {
+                e.place = place.clone();
+                e.item = rooted(e.item.clone(), place);
+            }
+        }
+        _ => {}
+    }
+    item
+}
+
+fn put(table: &mut Table, keys: &[&str], value: Item, place: &Place) -> Result<(), String> {
+    let Some((first, rest)) = keys.split_first() else { return Ok(()) };
+    if table.get(first).is_none() {
+        let item = Item { place: place.clone(), value: Raw::Table(Table::default()) };
+        table.0.push(Entry { key: (*first).into(), place: place.clone(), item });
+    }
+    let Some(entry) = table.get_mut(first) else { return Ok(()) };
+    if rest.is_empty() {
+        // The key's own place follows: a message about it must not point into the file.
+        entry.place = place.clone();
+        entry.item = value;
+        return Ok(());
+    }
+    match &mut entry.item.value {
+        Raw::Table(t) => put(t, rest, value, place),
+        Raw::List(l) => put_in_list(first, l, rest, value, place),
+        other => Err(format!("{first} is {}, it has no {:?}", other.shown(), rest[0])),
+    }
+}
+
+fn put_in_list(
+    name: &str,
+    list: &mut [Item],
+    keys: &[&str],
+    value: Item,
+    place: &Place,
+) -> Result<(), String> {
+    let n = list.len();
+    let which = || format!("{name} has {n} entries: write {name}.0 to {name}.{}", n.saturating_sub(1));
+    let index: usize = keys[0].parse().map_err(|_| which())?;
+    let item = list.get_mut(index).ok_or_else(which)?;
+    match &mut item.value {
+        _ if keys.len() == 1 => {
+            *item = value;
+            Ok(())
+        }
+        Raw::Table(t) => put(t, &keys[1..], value, place),
+        other => Err(format!("{name}.{index} is {}, it has no {:?}", other.shown(), keys[1])),
+    }
+}
+
+/// The path that a value names, relative to the file it was written in.
+pub fn resolve(place: &Place, name: &str) -> PathBuf {
+    match place.origin.as_ref() {
+        Origin::File { folder, .. } => folder.join(name),
+        Origin::Override(_) => PathBuf::from(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, sets: &[&str]) -> Result<Table, ScenarioError> {
+        let sets: Vec<String> = sets.iter().map(|s| s.to_string()).collect();
+        parse(text, "t.toml", Path::new(""), &sets)
+    }
+
+    fn text_at(table: &Table, path: &[&str]) -> Raw {
+        let entry = table.get(path[0]).unwrap();
+        match (&entry.item.value, &path[1..]) {
+            (value, []) => value.clone(),
+            (Raw::Table(t), rest) => text_at(t, rest),
+            (other, _) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn values_know_their_line() {
+        let t = read("[run]\n\nduration = \"5 s\"\n", &[]).unwrap();
+        let Raw::Table(run) = &t.get("run").unwrap().item.value else { panic!() };
+        assert_eq!(run.get("duration").unwrap().place.to_string(), "t.toml:3");
+    }
+
+    #[test]
+    fn overrides_need_no_quotes_and_say_set() {
+        let t = read("[run]\nseed = 1\n", &["run.seed=7", "port.bottleneck.rate=50Mbit"]).unwrap();
+        assert_eq!(text_at(&t, &["run", "seed"]), Raw::Int(7));
+        assert_eq!(text_at(&t, &["port", "bottleneck", "rate"]), Raw::Text("50Mbit".into()));
+        let Raw::Table(run) = &t.get("run").unwrap().item.value else { panic!() };
+        assert_eq!(run.get("seed").unwrap().place.to_string(), "--set run.seed=7");
+    }
+
+    #[test]
+    fn overrides_reach_into_lists_by_number() {
+        let t = read("[[flow]]\ncc = \"a\"\n", &["flow.0.cc=b"]).unwrap();
+        let Raw::List(flows) = &t.get("flow").unwrap().item.value else { panic!() };
+        assert!(
+            matches!(&flows[0].value, Raw::Table(f) if f.get("cc").unwrap().item.value == Raw::Text("b".into()))
+        );
+        assert!(read("[[flow]]\ncc = 1\n", &["flow.3.cc=b"]).unwrap_err().to_string().contains("flow.0"));
+        assert!(read("[run]\nseed = 1\n", &["run.seed.x=b"]).is_err());
+        assert!(read("", &["nothing"]).unwrap_err().to_string().contains("key=value"));
+    }
+
+    #[test]
+    fn broken_toml_is_reported_with_its_line() {
+        let e = read("[run]\nseed = = 1\n", &[]).unwrap_err();
+        assert!(e.to_string().starts_with("t.toml:2: not valid TOML"), "{e}");
+        assert!(read("a = 99999999999999999999", &[]).unwrap_err().to_string().contains("too large"));
+    }
+}

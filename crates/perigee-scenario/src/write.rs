@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A resolved tree back to TOML, for manifests: a record can be run again without the file it came from.
+
+use crate::grammar::{Content, Section};
+use crate::keys::SCENARIO;
+use crate::kind::Kind;
+use crate::tree::{resolve, Item, Raw, Table};
+use std::collections::BTreeMap;
+
+/// The tree as TOML; paths become paths from where the scenario was loaded.
+pub fn toml(table: &Table) -> String {
+    toml::to_string(&tree(table, Some(&SCENARIO))).unwrap_or_default()
+}
+
+fn tree(table: &Table, section: Option<&'static Section>) -> BTreeMap<String, toml::Value> {
+    let entry = |e: &crate::tree::Entry| {
+        let key = section.and_then(|s| s.keys.iter().find(|k| k.name == e.key.replace('-', "_")));
+        (e.key.clone(), value(&e.item, key.map(|k| &k.content)))
+    };
+    table.0.iter().map(entry).collect()
+}
+
+fn value(item: &Item, content: Option<&'static Content>) -> toml::Value {
+    match (&item.value, content) {
+        (Raw::Text(t), Some(Content::Value(Kind::File))) => {
+            toml::Value::String(resolve(&item.place, t).display().to_string())
+        }
+        (Raw::Text(t), _) => toml::Value::String(t.clone()),
+        (Raw::Bool(b), _) => toml::Value::Boolean(*b),
+        (Raw::Int(i), _) => toml::Value::Integer(*i),
+        (Raw::Float(x), _) => toml::Value::Float(*x),
+        (Raw::List(l), c) => toml::Value::Array(l.iter().map(|i| value(i, c)).collect()),
+        (Raw::Table(t), Some(Content::Named(s))) => {
+            let one = |e: &crate::tree::Entry| (e.key.clone(), named(&e.item, s));
+            toml::Value::Table(t.0.iter().map(one).collect())
+        }
+        (Raw::Table(t), Some(Content::One(s) | Content::List(s))) => {
+            toml::Value::Table(tree(t, Some(s)).into_iter().collect())
+        }
+        (Raw::Table(t), _) => toml::Value::Table(tree(t, None).into_iter().collect()),
+    }
+}
+
+fn named(item: &Item, section: &'static Section) -> toml::Value {
+    match &item.value {
+        Raw::Table(t) => toml::Value::Table(tree(t, Some(section)).into_iter().collect()),
+        _ => value(item, None),
+    }
+}
