@@ -135,12 +135,13 @@ pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Source> {
     let names: Vec<&str> = keys::SOURCE.keys.iter().map(|k| k.name).filter(|name| c.has(name)).collect();
     let [name] = names[..] else {
         let all: Vec<_> = keys::SOURCE.keys.iter().map(|k| format!("[source.{}]", k.name)).collect();
+        let place = names.last().map_or(&c.place, |last| c.place_of(last));
         let message = match names.len() {
             0 => "there is no source: where does the network come from?".to_string(),
             _ => format!("more than one source: {}", names.join(", ")),
         };
         problems
-            .push(Problem::new("source", message).at(&c.place).allowed(format!("one of {}", all.join(", "))));
+            .push(Problem::new("source", message).at(place).allowed(format!("one of {}", all.join(", "))));
         return None;
     };
     let c = c.one(name)?;
