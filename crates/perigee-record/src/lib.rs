@@ -1,2 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! placeholder
+//! The run record: what one run leaves behind, the second waist of the laboratory.
+//!
+//! Floors:
+//! * [`table`]: columns in memory, and the hash of their content.
+//! * [`tables`]: the tables of a record; units stand in the column names.
+//! * [`rtts`]: all RTT samples of a flow in little space.
+//! * [`pcap`], [`packet`]: a capture that Wireshark opens.
+//!
+//! No table holds wall time or a path of the machine: the same run gives the same hashes everywhere. Parquet is
+//! written on the Python side from these columns.
+
+pub mod packet;
+pub mod pcap;
+pub mod rtts;
+pub mod table;
+pub mod tables;
+
+pub use rtts::Rtts;
+pub use table::{Column, Table, Values};

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A pcapng capture of a run, as each flow's sender sees it: data before it can be lost, ACKs after. One interface
+//! per sending host, nanosecond times, headers only (the original length is kept).
+//!
+//! Seen from one end, every packet appears once, so that a protocol analyser finds exactly the retransmissions of the
+//! simulated sender. The handshake, which the simulator leaves out, is added before the first packet.
+
+use crate::packet::{flag, tcp_packet, udp_packet, Endpoint, Tcp, Telemetry};
+use perigee_units::Nanos;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+/// Link type of raw IP packets.
+const LINKTYPE_RAW: u16 = 101;
+/// Time zero of a capture: 2000-01-01 00:00:00 UTC, so that handshakes before time zero have a time too.
+const EPOCH_NS: u64 = 946_684_800_000_000_000;
+/// Initial sequence numbers: the stream's byte 0 follows the SYN.
+const ISN: u32 = 1000;
+
+/// A flow of the capture.
+#[derive(Clone, Debug)]
+pub struct CaptureFlow {
+    /// Sending host.
+    pub from: String,
+    /// Receiving host.
+    pub to: String,
+    /// Payload of a full segment.
+    pub mss: u32,
+    /// Time that the added handshake takes.
+    pub handshake: Nanos,
+    /// Segments carry timestamps.
+    pub timestamps: bool,
+}
+
+/// A packet to be written.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)] // the fields of the simulator's packet view
+pub struct CapturePacket<'a> {
+    pub at: Nanos,
+    pub flow: u32,
+    pub body: Body<'a>,
+    pub telemetry: &'a [u8],
+}
+
+/// What it carries.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)] // TCP's own words
+pub enum Body<'a> {
+    Data { seq: u64, payload: u32, ts: (u32, u32) },
+    Ack { ack: u64, sack: &'a [(u64, u64)], ts: (u32, u32) },
+    Ping { number: u64, ip_bytes: u32 },
+    Pong { number: u64, ip_bytes: u32 },
+}
+
+/// Writes a capture.
+pub struct Capture<W: Write> {
+    out: W,
+    flows: Vec<Open>,
+}
+
+struct Open {
+    flow: CaptureFlow,
+    interface: u32,
+    sender: Endpoint,
+    receiver: Endpoint,
+    greeted: bool,
+    acked: u32,
+}
+
+impl<W: Write> Capture<W> {
+    /// Starts a capture with all flows and their interfaces.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn new(mut out: W, flows: Vec<CaptureFlow>) -> io::Result<Self> {
+        section(&mut out)?;
+        let mut hosts: HashMap<String, u32> = HashMap::new();
+        let mut interfaces: HashMap<String, u32> = HashMap::new();
+        let mut open = Vec::with_capacity(flows.len());
+        for (i, flow) in flows.into_iter().enumerate() {
+            let mut host = |name: &str| {
+                let next = hosts.len() as u32;
+                *hosts.entry(name.to_string()).or_insert(next)
+            };
+            let sender = Endpoint { host: host(&flow.from), port: 32_768 + (i % 28_000) as u16 };
+            let receiver = Endpoint { host: host(&flow.to), port: 5_001 + (i / 28_000) as u16 };
+            let interface = match interfaces.get(&flow.from) {
+                Some(&known) => known,
+                None => {
+                    interface(&mut out, &flow.from)?;
+                    let next = interfaces.len() as u32;
+                    interfaces.insert(flow.from.clone(), next);
+                    next
+                }
+            };
+            open.push(Open { flow, interface, sender, receiver, greeted: false, acked: ISN + 1 });
+        }
+        Ok(Capture { out, flows: open })
+    }
+
+    /// Writes one packet; packets of one flow come in time order.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn packet(&mut self, p: &CapturePacket<'_>) -> io::Result<()> {
+        let Some(open) = self.flows.get_mut(p.flow as usize) else { return Ok(()) };
+        let ts = |ts| open.flow.timestamps.then_some(ts);
+        let (headers, payload) = match p.body {
+            Body::Data { seq, payload, ts: stamps } => {
+                if !open.greeted {
+                    open.greeted = true;
+                    greet(&mut self.out, open, p.at, stamps)?;
+                }
+                let tcp = Tcp {
+                    seq: wire(seq),
+                    ack: ISN + 1,
+                    flags: flag::ACK | flag::PSH,
+                    timestamps: ts(stamps),
+                    ..Tcp::default()
+                };
+                let telemetry = some(p.telemetry, Telemetry::HopByHop);
+                (tcp_packet(open.sender, open.receiver, &tcp, payload, telemetry), payload)
+            }
+            Body::Ack { ack, sack, ts: stamps } => {
+                let blocks: Vec<_> = sack.iter().map(|&(a, b)| (wire(a), wire(b))).collect();
+                open.acked = wire(ack);
+                let tcp = Tcp {
+                    seq: ISN + 1,
+                    ack: wire(ack),
+                    flags: flag::ACK,
+                    timestamps: ts(stamps),
+                    sack: &blocks,
+                    syn_mss: None,
+                };
+                let telemetry = some(p.telemetry, Telemetry::Destination);
+                (tcp_packet(open.receiver, open.sender, &tcp, 0, telemetry), 0)
+            }
+            Body::Ping { ip_bytes, .. } => {
+                let payload = ip_bytes.saturating_sub(28);
+                (udp_packet(open.sender, open.receiver, payload), payload)
+            }
+            Body::Pong { ip_bytes, .. } => {
+                let payload = ip_bytes.saturating_sub(28);
+                (udp_packet(open.receiver, open.sender, payload), payload)
+            }
+        };
+        block(&mut self.out, open.interface, p.at.0 as i128, &headers, payload)
+    }
+
+    /// Ends the capture.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
+
+fn some<'a>(block: &'a [u8], make: fn(&'a [u8]) -> Telemetry<'a>) -> Telemetry<'a> {
+    if block.is_empty() {
+        Telemetry::None
+    } else {
+        make(block)
+    }
+}
+
+/// The sequence number of a byte of the stream.
+fn wire(byte: u64) -> u32 {
+    (ISN + 1).wrapping_add(byte as u32)
+}
+
+/// SYN, SYN-ACK and ACK before the first data packet.
+fn greet(out: &mut impl Write, open: &Open, first: Nanos, (ts, _): (u32, u32)) -> io::Result<()> {
+    let mss = Some((open.flow.mss + if open.flow.timestamps { 12 } else { 0 }).min(65_535) as u16);
+    let rtt_ms = (open.flow.handshake.0 / 1_000_000) as u32;
+    let stamps = |value: u32, echo: u32| open.flow.timestamps.then_some((value, echo));
+    let then = ts.wrapping_sub(rtt_ms);
+    let syn = Tcp { seq: ISN, flags: flag::SYN, timestamps: stamps(then, 0), syn_mss: mss, ..Tcp::default() };
+    let reply = Tcp {
+        seq: ISN,
+        ack: ISN + 1,
+        flags: flag::SYN | flag::ACK,
+        timestamps: stamps(ts, then),
+        syn_mss: mss,
+        ..Tcp::default()
+    };
+    let last =
+        Tcp { seq: ISN + 1, ack: ISN + 1, flags: flag::ACK, timestamps: stamps(ts, ts), ..Tcp::default() };
+    let at = first.0 as i128;
+    let (a, b) = (open.sender, open.receiver);
+    block(
+        out,
+        open.interface,
+        at - open.flow.handshake.0 as i128,
+        &tcp_packet(a, b, &syn, 0, Telemetry::None),
+        0,
+    )?;
+    block(out, open.interface, at, &tcp_packet(b, a, &reply, 0, Telemetry::None), 0)?;
+    block(out, open.interface, at, &tcp_packet(a, b, &last, 0, Telemetry::None), 0)
+}
+
+/// Section header block, of unknown length.
+fn section(out: &mut impl Write) -> io::Result<()> {
+    raw(out, 0x0A0D_0D0A, &[&0x1A2B_3C4D_u32.to_le_bytes(), &[1, 0, 0, 0], &(-1_i64).to_le_bytes()])
+}
+
+/// Interface description block: name and nanosecond resolution.
+fn interface(out: &mut impl Write, name: &str) -> io::Result<()> {
+    let name = name.as_bytes();
+    let name = &name[..name.len().min(255)];
+    let mut options = vec![2, 0, name.len() as u8, 0];
+    options.extend(name);
+    options.resize(options.len().next_multiple_of(4), 0);
+    options.extend([9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
+    raw(out, 1, &[&LINKTYPE_RAW.to_le_bytes(), &[0; 6], &options])
+}
+
+/// Enhanced packet block.
+fn block(out: &mut impl Write, interface: u32, at_ns: i128, headers: &[u8], payload: u32) -> io::Result<()> {
+    let time = (EPOCH_NS as i128 + at_ns) as u64;
+    let padding = [0; 3];
+    let pad = headers.len().next_multiple_of(4) - headers.len();
+    raw(
+        out,
+        6,
+        &[
+            &interface.to_le_bytes(),
+            &((time >> 32) as u32).to_le_bytes(),
+            &(time as u32).to_le_bytes(),
+            &(headers.len() as u32).to_le_bytes(),
+            &(headers.len() as u32 + payload).to_le_bytes(),
+            headers,
+            &padding[..pad],
+        ],
+    )
+}
+
+fn raw(out: &mut impl Write, kind: u32, parts: &[&[u8]]) -> io::Result<()> {
+    let length = 12 + parts.iter().map(|p| p.len()).sum::<usize>() as u32;
+    out.write_all(&kind.to_le_bytes())?;
+    out.write_all(&length.to_le_bytes())?;
+    parts.iter().try_for_each(|p| out.write_all(p))?;
+    out.write_all(&length.to_le_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capture() -> Vec<u8> {
+        let flow = CaptureFlow {
+            from: "london".into(),
+            to: "new-york".into(),
+            mss: 1448,
+            handshake: Nanos::from_millis(50),
+            timestamps: true,
+        };
+        let mut c = Capture::new(Vec::new(), vec![flow]).unwrap();
+        let data = Body::Data { seq: 0, payload: 1448, ts: (1, 0) };
+        let ack = Body::Ack { ack: 1448, sack: &[(4344, 5792)], ts: (1, 1) };
+        c.packet(&CapturePacket { at: Nanos(0), flow: 0, body: data, telemetry: &[] }).unwrap();
+        c.packet(&CapturePacket { at: Nanos::from_millis(50), flow: 0, body: ack, telemetry: &[1; 25] })
+            .unwrap();
+        c.finish().unwrap()
+    }
+
+    #[test]
+    fn blocks_frame_each_other() {
+        let bytes = capture();
+        let (mut at, mut kinds) = (0, Vec::new());
+        while at < bytes.len() {
+            let word = |i: usize| u32::from_le_bytes(bytes[i..i + 4].try_into().unwrap());
+            let length = word(at + 4) as usize;
+            assert_eq!(word(at + length - 4) as usize, length);
+            kinds.push(word(at));
+            at += length;
+        }
+        assert_eq!(kinds, [0x0A0D_0D0A, 1, 6, 6, 6, 6, 6], "three packets of the handshake, then two");
+    }
+}
