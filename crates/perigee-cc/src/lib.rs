@@ -28,6 +28,7 @@ pub mod window;
 pub mod bbr;
 pub mod cubic;
 pub mod newreno;
+pub mod orbcc;
 
 pub use interface::*;
 pub use params::{Domain, ParamError, ParamSpec, Params, Value};

@@ -87,6 +87,12 @@ schemes! {
     Bbr(bbr::Bbr), bbr::PARAMS => {
         "bbr", "BBR", no_profile, "paces at the measured bandwidth with two bandwidth-delay products in flight (version 1)";
     }
+    OrbCc(orbcc::OrbCc), orbcc::PARAMS => {
+        "orbcc", "OrbCC", orbcc::paper, "steers by the telemetry of the busiest port on the path, as the papers describe it";
+        "orbcc-repro", "OrbCC (repro)", orbcc::repro, "as the authors' simulator behind the papers' figures does it";
+        "orbcc-head", "OrbCC (head)", orbcc::head, "as the authors' simulator of August 2026 does it";
+        "leotcp", "LeoTCP", orbcc::repro, "OrbCC under its earlier name: the options of orbcc-repro";
+    }
 }
 
 /// What is known of scheme `id`.
@@ -120,6 +126,14 @@ mod tests {
             let params = s.params(BTreeMap::new()).unwrap();
             let c = s.build(&params, &init);
             assert!(c.caps().min_cwnd >= 1, "{}", s.id);
+        }
+    }
+
+    #[test]
+    fn every_profile_fits_the_table_of_its_scheme() {
+        for s in SCHEMES {
+            let given = (s.profile)().into_iter().map(|(name, value)| (name.to_string(), value)).collect();
+            assert!(Params::new(s.params, given).is_ok(), "{}", s.id);
         }
     }
 

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! OrbCC, formerly LeoTCP (Valentine, Parisis et al.): window control from in-network telemetry for LEO satellite paths.
+//!
+//! Idea: each port tells how busy it is, how many flows use it and what their mean base RTT is. The sender steers its
+//! window so that the busiest port of the path is used to 95 %, adding its share of 5 % of the bandwidth-delay product per
+//! RTT. Nothing depends on loss, nor on RTT changes that a moving path brings by itself; windows are proportional to the
+//! flow's own RTT, so that rates are equal.
+//!
+//! ```text
+//! (1) u_i  = min(qLen_i, qLen'_i) / (bw_i · avgRTT_i) + txRate_i / bw_i       u = max over hops, b = that hop
+//! (2) U    ← (1 − α) U + α u            per ACK; weight 1 − (1−α)^k for an ACK of k packets; U starts at 1
+//! (3) AI   = a · bw_b · RTT / flowCnt_b
+//! (4) W    = refCwnd · η/U + AI   if U ≥ η,   refCwnd + AI   otherwise
+//!     cwnd = W on every ACK; refCwnd = W once per sRTT
+//!     pacing = 1.2 · max(cwnd, in flight) / sRTT
+//!     base RTT ← EWMA(RTT − Σ rxQlen_i / bw_i): told to the ports in each header, with cwnd
+//! steady state of N flows on one port: U = η c/(c − a), c = counted bytes / wire bytes; equal rates whatever the RTTs
+//!
+//!  startup ──one avgRTT after the first usable stack──► initial phase ──next reference update──► control
+//!  5 packets, AI = 1 byte                               once: W = η · bw_b · base RTT / flowCnt_b    │ ▲
+//!                                    telemetry missing or blind  ▼ │ complete again
+//!                                                               fallback (Cubic)
+//! ```
+//!
+//! Differs from HPCC: the switch's mean RTT instead of a configured one in (1); AI from the flow count and added in both
+//! branches; a constant weight in (2) instead of time over RTT; no stages; the reference follows a timer, not sequence
+//! numbers; base RTT, window and path id travel with the packets. Differs from the authors' simulator, in the profile
+//! `orbcc`, in the options listed in [`options`]; `orbcc-repro` takes its side in each.
+
+mod fallback;
+pub mod options;
+mod path;
+mod rtt;
+
+use crate::utilisation::{bottleneck, queue_delay, STACK_LIFETIME};
+use crate::*;
+use fallback::{Coverage, Fallback, Handover};
+pub use options::{head, paper, repro, PARAMS};
+use options::{Decrease, Options, PathChange, Reference};
+use path::{Arrival, PathGuard};
+use rtt::{quantise, RttEstimate};
+
+const INITIAL_SEGMENTS: u64 = 5;
+/// Increase until the initial phase: the window moves by the decrease rule only.
+const STARTUP_INCREASE_BYTES: f64 = 1.0;
+/// Buffering that the upper bound of the window allows for.
+const BOUND_SLACK_S: f64 = 0.2;
+/// With time-based weights a pair of stacks this many mean RTTs apart would count fully: too much for an outage.
+const MAX_PAIR_RTTS: u64 = 4;
+/// Hop records of one IPv6 option; longer stacks only cost an allocation when first seen.
+const TYPICAL_MAX_HOPS: usize = 14;
+
+/// How far the start of the connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Waiting for a usable stack, then one mean RTT.
+    Startup,
+    /// The next processed ACK jumps.
+    Jump,
+    /// Jumped; the next reference update ends the phase.
+    Settling,
+    Control,
+}
+
+/// The bottleneck as the last processed ACK described it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Port {
+    hop: usize,
+    u: f64,
+    tau: Nanos,
+    bw: BitRate,
+    avg_rtt: Nanos,
+    flows: u32,
+}
+
+impl Port {
+    /// Share of one of `flows` flows in the bytes that the port sends in `seconds`.
+    fn bytes_per_flow(&self, seconds: f64, flows: u32) -> f64 {
+        self.bw.bytes_per_s() * seconds / flows.max(1) as f64
+    }
+}
+
+/// State of one connection.
+#[derive(Clone, Debug)]
+pub struct OrbCc {
+    options: Options,
+    rtt: RttEstimate,
+    /// Queueing that the last processed packet met.
+    queue_delay_s: f64,
+    /// U of equation (2).
+    utilisation: f64,
+    /// AI of equation (3).
+    increase: f64,
+    ref_cwnd: f64,
+    /// Copy of the window for headers.
+    cwnd: u64,
+    /// Last accepted stack, and when it came; receivers that difference keep it themselves.
+    stack: Vec<Hop>,
+    stack_at: Option<Nanos>,
+    path: PathGuard,
+    port: Option<Port>,
+    phase: Phase,
+    initial_timer: Option<Nanos>,
+    reference_timer: Option<Nanos>,
+    update_reference: bool,
+    fallback: Option<Fallback>,
+}
+
+impl OrbCc {
+    /// A controller for a new connection.
+    pub fn new(params: &Params, init: &ConnInit) -> Self {
+        let options = Options::new(params);
+        OrbCc {
+            rtt: RttEstimate::default(),
+            queue_delay_s: 0.0,
+            utilisation: 1.0,
+            increase: STARTUP_INCREASE_BYTES,
+            ref_cwnd: 0.0,
+            cwnd: 0,
+            stack: Vec::with_capacity(TYPICAL_MAX_HOPS),
+            stack_at: None,
+            path: PathGuard::new(options.path_change),
+            port: None,
+            phase: Phase::Startup,
+            initial_timer: None,
+            reference_timer: None,
+            update_reference: false,
+            fallback: options.fallback.then(|| Fallback::new(init)),
+            options,
+        }
+    }
+
+    // ---- what an ACK says ------------------------------------------------------------------------------------------
+
+    fn sample_rtt(&mut self, cx: &Cx, ev: &AckEvent<'_>) {
+        let Some(rtt) = ev.rtt.or(ev.seq_rtt).filter(|_| ev.newly_cum_acked > 0) else { return };
+        let rtt = quantise(rtt, cx.now, self.options.rtt_granularity);
+        let same_ack = ev.telemetry.as_ref().filter(|_| self.options.same_ack_queueing);
+        let queueing_s = same_ack.map_or(self.queue_delay_s, |t| queueing(t).as_secs_f64());
+        self.rtt.sample(rtt, queueing_s);
+    }
+
+    /// Compares an echo with the last one and takes its place; `None` if it tells nothing (yet, or any more).
+    fn read(&mut self, cx: &Cx, telemetry: &Telemetry<'_>) -> Option<Port> {
+        match *telemetry {
+            Telemetry::Stack { path_id, hops, .. } => self.read_stack(cx, path_id, hops),
+            Telemetry::Bottleneck { path_id, hop, u, tau, bw, avg_rtt, flows, .. } => {
+                let arrival = self.path.judge(cx.now, self.rtt.smoothed(), path_id, true);
+                let measured = hop != u8::MAX && avg_rtt > Nanos::ZERO && bw.0 > 0;
+                match arrival {
+                    Arrival::Changed if self.port.is_some() => self.on_path_change(),
+                    Arrival::Late => None,
+                    // Receivers keep a reference per path: a record is a measurement even if it is the path's first.
+                    _ => measured.then_some(Port { hop: hop as usize, u, tau, bw, avg_rtt, flows }),
+                }
+            }
+        }
+    }
+
+    fn read_stack(&mut self, cx: &Cx, path_id: u64, hops: &[Hop]) -> Option<Port> {
+        if self.stack_at.is_none_or(|at| cx.now.saturating_sub(at) > STACK_LIFETIME) {
+            self.path.adopt(path_id);
+            self.keep(cx, hops);
+            return None;
+        }
+        let comparable = hops.len() == self.stack.len();
+        match self.path.judge(cx.now, self.rtt.smoothed(), path_id, comparable) {
+            Arrival::Late => return None,
+            Arrival::Changed => {
+                self.keep(cx, hops);
+                return self.on_path_change();
+            }
+            Arrival::Same => {}
+        }
+        let own_rtt = Nanos::from_secs_f64(self.rtt.last_s);
+        let reference = self.options.reference;
+        let found = bottleneck(&self.stack, hops, |hop| match reference {
+            Reference::AvgRtt => hop.avg_rtt,
+            Reference::OwnRtt => own_rtt,
+            Reference::Fixed(rtt) => rtt,
+        })?;
+        let hop = &hops[found.hop];
+        self.keep(cx, hops);
+        Some(Port {
+            hop: found.hop,
+            u: found.u,
+            tau: found.tau,
+            bw: hop.bw,
+            avg_rtt: hop.avg_rtt,
+            flows: hop.flows,
+        })
+    }
+
+    fn keep(&mut self, cx: &Cx, hops: &[Hop]) {
+        self.stack.clear();
+        self.stack.extend_from_slice(hops);
+        self.stack_at = Some(cx.now);
+    }
+
+    /// The utilisation survives a path change by design; what else happens depends on the rule.
+    fn on_path_change(&mut self) -> Option<Port> {
+        if let Some(f) = &mut self.fallback {
+            f.on_path_change();
+        }
+        // The later source steers by the old port once more; no time has passed, so that U stays as it is.
+        self.port
+            .filter(|_| self.options.path_change == PathChange::KeepLastU)
+            .map(|p| Port { u: self.utilisation, ..p })
+    }
+
+    // ---- the control law -------------------------------------------------------------------------------------------
+
+    fn steer(&mut self, cx: &Cx, w: &mut Window, port: Port, covered: u32) {
+        if self.options.time_weighted && port.tau > port.avg_rtt * MAX_PAIR_RTTS {
+            return;
+        }
+        if self.phase == Phase::Startup && self.initial_timer.is_none() {
+            self.initial_timer = Some(cx.now.saturating_add(port.avg_rtt));
+        }
+        self.port = Some(port);
+        self.average(&port, covered);
+        let window = if self.phase == Phase::Jump && self.options.initial_phase && self.options.assign_jump {
+            self.phase = Phase::Settling;
+            self.ref_cwnd = self.bounded(cx, w, &port, self.initial_target(&port));
+            self.increase = self.share_of_increase(&port);
+            self.ref_cwnd
+        } else {
+            self.increase = self.next_increase(w, &port);
+            let window = self.bounded(cx, w, &port, self.law());
+            if self.update_reference {
+                self.update_reference = false;
+                self.ref_cwnd = window;
+                if self.phase == Phase::Settling {
+                    self.phase = Phase::Control;
+                }
+            }
+            window
+        };
+        w.cwnd = window as u64;
+    }
+
+    /// Equation (2).
+    fn average(&mut self, port: &Port, covered: u32) {
+        let weight = if self.options.time_weighted {
+            (port.tau.0 as f64 / port.avg_rtt.0 as f64).min(1.0)
+        } else if covered <= 1 {
+            self.options.alpha
+        } else {
+            1.0 - libm::pow(1.0 - self.options.alpha, covered as f64)
+        };
+        self.utilisation += weight * (port.u - self.utilisation);
+        if self.utilisation <= 0.0 {
+            self.utilisation = port.u;
+        }
+    }
+
+    /// Equation (3).
+    fn share_of_increase(&self, port: &Port) -> f64 {
+        let flows = if self.options.share_increase { port.flows } else { 1 };
+        self.options.additive_increase * port.bytes_per_flow(self.rtt.last_s, flows)
+    }
+
+    fn initial_target(&self, port: &Port) -> f64 {
+        let flows = port.flows.max(1) + self.options.count_newcomer as u32;
+        self.options.eta * port.bytes_per_flow(self.rtt.base_s, flows)
+    }
+
+    fn next_increase(&mut self, w: &Window, port: &Port) -> f64 {
+        match self.phase {
+            Phase::Startup if self.options.initial_phase => STARTUP_INCREASE_BYTES,
+            Phase::Jump | Phase::Settling if self.options.initial_phase && !self.options.assign_jump => {
+                self.phase = Phase::Settling;
+                self.initial_target(port) - w.cwnd as f64
+            }
+            Phase::Jump => {
+                self.phase = Phase::Settling;
+                self.share_of_increase(port)
+            }
+            _ => self.share_of_increase(port),
+        }
+    }
+
+    /// Equation (4).
+    fn law(&self) -> f64 {
+        // Without the jump the start only grows.
+        let growing = !self.options.initial_phase && self.phase != Phase::Control;
+        if self.utilisation < self.options.eta || growing {
+            return self.ref_cwnd + self.increase;
+        }
+        let steered = self.ref_cwnd * self.options.eta / self.utilisation;
+        match self.options.decrease {
+            Decrease::PlusAi => steered + self.increase,
+            Decrease::NoAi => steered,
+            Decrease::Half => self.ref_cwnd / 2.0 + self.increase,
+        }
+    }
+
+    fn bounded(&self, cx: &Cx, w: &Window, port: &Port, window: f64) -> f64 {
+        let mut window = window;
+        if self.options.upper_bound {
+            window = window.min(2.0 * port.bw.bytes_per_s() * (self.rtt.base_s + BOUND_SLACK_S));
+        }
+        if self.options.growth_guard && !cx.cwnd_limited {
+            window = window.min(w.cwnd as f64);
+        }
+        window.max(cx.mss as f64)
+    }
+
+    // ---- around it -------------------------------------------------------------------------------------------------
+
+    /// Lets control change hands where telemetry demands it. True: the fallback controls.
+    fn fallback_controls(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) -> bool {
+        let Some(f) = &mut self.fallback else { return false };
+        let coverage = Coverage::of(ev.telemetry.as_ref());
+        match f.watch(cx.now, coverage, self.rtt.smoothed(), self.rtt.base_s) {
+            Some(Handover::ToFallback) => f.take_over(cx, w),
+            Some(Handover::Back) => {
+                f.hand_back(w);
+                self.ref_cwnd = w.cwnd as f64;
+                self.update_reference = false;
+                self.phase = Phase::Control;
+                self.initial_timer = None;
+            }
+            None => {}
+        }
+        let active = f.active();
+        if active {
+            f.on_ack(cx, w, ev);
+        }
+        active
+    }
+
+    fn active_fallback(&mut self) -> Option<&mut Fallback> {
+        self.fallback.as_mut().filter(|f| f.active())
+    }
+
+    fn set_pacing(&self, cx: &Cx, w: &mut Window) {
+        if self.rtt.smoothed_s > 0.0 {
+            w.pacing = Some(self.pacing_rate(w.cwnd.max(cx.in_flight), self.rtt.smoothed_s));
+        }
+    }
+
+    fn pacing_rate(&self, bytes: u64, rtt_s: f64) -> BitRate {
+        BitRate((self.options.pacing_gain * bytes as f64 * 8.0 / rtt_s) as u64)
+    }
+
+    fn arm_timers(&mut self, cx: &Cx, w: &mut Window) {
+        if self.reference_timer.is_none() && self.rtt.smoothed_s > 0.0 {
+            self.reference_timer = Some(self.reference_due(cx));
+        }
+        self.publish_timers(w);
+    }
+
+    fn reference_due(&self, cx: &Cx) -> Nanos {
+        cx.now.saturating_add(self.rtt.smoothed().max(Nanos::from_micros(1)))
+    }
+
+    fn publish_timers(&self, w: &mut Window) {
+        w.next_timer = [self.initial_timer, self.reference_timer].into_iter().flatten().min();
+    }
+}
+
+/// Queueing delay that an echo reports.
+fn queueing(telemetry: &Telemetry<'_>) -> Nanos {
+    match telemetry {
+        Telemetry::Stack { hops, .. } => queue_delay(hops),
+        Telemetry::Bottleneck { queue_delay, .. } => *queue_delay,
+    }
+}
+
+fn covered(telemetry: &Telemetry<'_>) -> u32 {
+    match telemetry {
+        Telemetry::Stack { covered, .. } | Telemetry::Bottleneck { covered, .. } => *covered,
+    }
+}
+
+impl CongestionControl for OrbCc {
+    fn caps(&self) -> Caps {
+        let echo = self.options.bottleneck_echo;
+        Caps {
+            telemetry: if echo { TelemetryNeed::Bottleneck } else { TelemetryNeed::Stack },
+            telemetry_on_wire: self.options.on_wire,
+            tx_bytes_unit: self.options.tx_bytes_unit,
+            on_rto: OnRto::Keep,
+            ack_every: Some(1),
+            min_cwnd: 1,
+            unpaced_start: INITIAL_SEGMENTS as u32,
+            ..Caps::MODEL
+        }
+    }
+
+    fn on_start(&mut self, cx: &Cx, w: &mut Window) {
+        let or = |bytes: u64, default: u64| if bytes > 0 { bytes } else { default };
+        w.cwnd = or(self.options.initial_cwnd, cx.bytes(INITIAL_SEGMENTS)).max(cx.mss as u64);
+        self.ref_cwnd = or(self.options.initial_ref_cwnd, w.cwnd) as f64;
+        self.cwnd = w.cwnd;
+        // One packet per pacing tick.
+        w.quantum = 1;
+        let rtt = if cx.srtt > Nanos::ZERO { cx.srtt } else { Nanos::from_millis(1) };
+        w.pacing = Some(self.pacing_rate(w.cwnd, rtt.as_secs_f64()));
+    }
+
+    fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
+        self.sample_rtt(cx, ev);
+        let fallback = self.fallback_controls(cx, w, ev);
+        if let Some(telemetry) = &ev.telemetry {
+            let port = self.read(cx, telemetry);
+            if port.is_some() || self.options.same_ack_queueing {
+                self.queue_delay_s = queueing(telemetry).as_secs_f64();
+            }
+            if let (Some(port), false) = (port, fallback) {
+                self.steer(cx, w, port, covered(telemetry));
+            }
+        }
+        // Duplicate ACKs mean that the path is full enough.
+        if ev.newly_cum_acked == 0 && matches!(self.phase, Phase::Jump | Phase::Settling) {
+            self.phase = Phase::Control;
+        }
+        self.cwnd = w.cwnd;
+        self.set_pacing(cx, w);
+        self.arm_timers(cx, w);
+    }
+
+    fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
+        self.active_fallback().map_or(w.ssthresh, |f| f.ssthresh(cx, w))
+    }
+
+    fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
+        if let Some(f) = self.active_fallback() {
+            f.on_transition(cx, w, t);
+            self.cwnd = w.cwnd;
+        }
+    }
+
+    fn on_tx_start(&mut self, cx: &Cx, w: &mut Window) {
+        if let Some(f) = self.active_fallback() {
+            f.on_tx_start(cx, w);
+            return;
+        }
+        let idle = cx.outstanding == 0 && cx.now.saturating_sub(cx.last_sent) > self.rtt.rto();
+        let Some(port) = self.port.filter(|_| idle && self.options.restart_after_idle) else { return };
+        // The network has moved on meanwhile: begin with a share of what was known, and a new baseline.
+        self.stack_at = None;
+        let share = self.options.eta * port.bytes_per_flow(self.rtt.base_s, port.flows);
+        w.cwnd = w.cwnd.min(share as u64).max(cx.mss as u64);
+        self.ref_cwnd = w.cwnd as f64;
+        self.cwnd = w.cwnd;
+        self.set_pacing(cx, w);
+    }
+
+    fn on_timer(&mut self, cx: &Cx, w: &mut Window) {
+        let due = |timer: Option<Nanos>| timer.is_some_and(|t| t <= cx.now);
+        if due(self.initial_timer) {
+            self.initial_timer = None;
+            if self.phase == Phase::Startup {
+                self.phase = Phase::Jump;
+            }
+        }
+        if due(self.reference_timer) {
+            self.update_reference = true;
+            self.path.on_reference_timer();
+            // With nothing outstanding no ACK can commit; the next one arms the timer again.
+            self.reference_timer = (cx.outstanding > 0).then(|| self.reference_due(cx));
+        }
+        self.publish_timers(w);
+    }
+
+    fn stamp(&self) -> HeaderStamp {
+        let base_s = if self.options.subtract_queueing { self.rtt.base_s } else { self.rtt.smoothed_s };
+        HeaderStamp { base_rtt: Nanos::from_secs_f64(base_s), cwnd: self.cwnd }
+    }
+
+    fn mode(&self, _w: &Window) -> &'static str {
+        match self.phase {
+            _ if self.fallback.as_ref().is_some_and(Fallback::active) => "fallback",
+            Phase::Startup => "startup",
+            Phase::Jump | Phase::Settling => "initial phase",
+            Phase::Control => "control",
+        }
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let port = self.port.unwrap_or_default();
+        out("U", self.utilisation);
+        out("u", port.u);
+        out("increase_bytes", self.increase);
+        out("ref_cwnd_bytes", self.ref_cwnd);
+        out("base_rtt_s", self.rtt.base_s);
+        out("queue_delay_s", self.queue_delay_s);
+        out("avg_rtt_s", port.avg_rtt.as_secs_f64());
+        out("flows", port.flows as f64);
+        out("bottleneck_hop", port.hop as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests;

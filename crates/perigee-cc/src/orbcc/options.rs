@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! OrbCC's options. The published papers, the authors' simulator and its later states differ in them; a profile is a
+//! set of option values and nothing else. Defaults are the profile `orbcc` (the papers, with the gaps filled).
+
+use crate::*;
+
+const fn choice(
+    name: &'static str,
+    words: &'static [&'static str],
+    source: &'static str,
+    help: &'static str,
+) -> ParamSpec {
+    ParamSpec { name, domain: Domain::Choice(words), unit: "", source, help }
+}
+
+const fn flag(name: &'static str, default: bool, source: &'static str, help: &'static str) -> ParamSpec {
+    ParamSpec { name, domain: Domain::Bool(default), unit: "", source, help }
+}
+
+const fn number(
+    name: &'static str,
+    (default, min, max): (f64, f64, f64),
+    source: &'static str,
+    help: &'static str,
+) -> ParamSpec {
+    ParamSpec { name, domain: Domain::Float { default, min, max }, unit: "fraction", source, help }
+}
+
+const fn bytes(name: &'static str, source: &'static str, help: &'static str) -> ParamSpec {
+    ParamSpec {
+        name,
+        domain: Domain::Int { default: 0, min: 0, max: 1_000_000_000 },
+        unit: "bytes",
+        source,
+        help,
+    }
+}
+
+const fn time(name: &'static str, default: Nanos, source: &'static str, help: &'static str) -> ParamSpec {
+    ParamSpec {
+        name,
+        domain: Domain::Time { default, min: Nanos::ZERO, max: Nanos::from_secs(10) },
+        unit: "time",
+        source,
+        help,
+    }
+}
+
+/// Parameters.
+pub const PARAMS: &[ParamSpec] = &[
+    number("eta", (0.95, 0.1, 1.0), "paper", "target utilisation"),
+    number("alpha", (0.01, 0.0001, 1.0), "authors' simulator", "weight of one ACK in the utilisation's mean"),
+    number(
+        "additive_increase",
+        (0.05, 0.0, 1.0),
+        "paper",
+        "increase per RTT, of the flow's share of the BDP",
+    ),
+    number(
+        "pacing_gain",
+        (1.2, 1.0, 4.0),
+        "authors' simulator",
+        "pacing rate over max(cwnd, in flight)/sRTT",
+    ),
+    choice(
+        "tx_bytes_unit",
+        &["wire", "payload", "ip"],
+        "paper; payload in the source",
+        "what ports count as sent",
+    ),
+    choice("echo", &["full", "bottleneck"], "source; the paper describes bottleneck", "what ACKs bring back"),
+    choice("overhead", &["wire", "none"], "paper; none in the source", "whether telemetry costs bytes"),
+    choice(
+        "ewma",
+        &["per_ack", "hpcc_time"],
+        "source",
+        "weight of a sample: constant, or its time over avgRTT",
+    ),
+    choice(
+        "t_ref",
+        &["avg_rtt", "own_rtt", "fixed"],
+        "paper; own_rtt is figure 9",
+        "RTT that queues are related to",
+    ),
+    time("fixed_rtt", Nanos::from_millis(100), "choice", "the RTT for t_ref = fixed"),
+    choice(
+        "ai_divisor",
+        &["flow_cnt", "one"],
+        "paper; one is NoSharedFlows",
+        "what the increase is divided by",
+    ),
+    choice("base_rtt", &["minus_queueing", "srtt"], "paper; srtt is NoEstRTT", "what headers tell the ports"),
+    choice(
+        "queue_delay",
+        &["same_ack", "previous_ack"],
+        "paper; previous in the source",
+        "whose queueing is subtracted",
+    ),
+    choice("md", &["plus_ai", "no_ai", "half"], "source", "decrease rule"),
+    flag("initial_phase", true, "paper; off is figure 10", "jump to the share after the first RTTs"),
+    choice(
+        "init_divisor",
+        &["flow_cnt", "flow_cnt_plus_1"],
+        "paper; plus 1 in the source",
+        "flows that share at the jump",
+    ),
+    choice("initial_jump", &["assign", "additive"], "choice; additive in the source", "how the jump is made"),
+    bytes("initial_cwnd", "source: 7300", "window at the start; 0 = 5 segments"),
+    bytes("initial_ref_cwnd", "source: 10000", "reference window at the start; 0 = the window"),
+    choice(
+        "path_change",
+        &["accept_new", "freeze", "keep_last_u"],
+        "paper; freeze in the source",
+        "what a new path id does",
+    ),
+    choice(
+        "growth_guard",
+        &["off", "cwnd_limited"],
+        "source of July 2026",
+        "whether the window grows while it is not the limit",
+    ),
+    flag("upper_bound", true, "choice", "window at most 2 bw (base RTT + 0.2 s)"),
+    choice(
+        "idle_restart",
+        &["share", "keep"],
+        "choice; keep in the source",
+        "the window after idling longer than an RTO",
+    ),
+    time("rtt_granularity", Nanos::ZERO, "source: 1 ms", "tick of the clock that measures RTTs; 0 = exact"),
+    choice(
+        "fallback",
+        &["cubic", "none"],
+        "choice; none in the source",
+        "who controls while telemetry is missing",
+    ),
+];
+
+fn word(s: &str) -> Value {
+    Value::Text(s.into())
+}
+
+/// The authors' simulator at the state of the papers' experiments.
+pub fn repro() -> Vec<(&'static str, Value)> {
+    vec![
+        ("tx_bytes_unit", word("payload")),
+        ("overhead", word("none")),
+        ("queue_delay", word("previous_ack")),
+        ("init_divisor", word("flow_cnt_plus_1")),
+        ("initial_jump", word("additive")),
+        ("initial_cwnd", Value::Int(7300)),
+        ("initial_ref_cwnd", Value::Int(10_000)),
+        ("path_change", word("freeze")),
+        ("upper_bound", Value::Bool(false)),
+        ("idle_restart", word("keep")),
+        ("rtt_granularity", word("1 ms")),
+        ("fallback", word("none")),
+    ]
+}
+
+/// The authors' simulator of August 2026: no freeze at path changes, no growth while the window is not the limit.
+pub fn head() -> Vec<(&'static str, Value)> {
+    let mut options = repro();
+    options.retain(|(name, _)| *name != "path_change");
+    options.push(("path_change", word("keep_last_u")));
+    options.push(("growth_guard", word("cwnd_limited")));
+    options
+}
+
+/// The papers: the defaults.
+pub fn paper() -> Vec<(&'static str, Value)> {
+    Vec::new()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reference {
+    AvgRtt,
+    OwnRtt,
+    Fixed(Nanos),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Decrease {
+    PlusAi,
+    NoAi,
+    Half,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PathChange {
+    AcceptNew,
+    Freeze,
+    KeepLastU,
+}
+
+/// The options, resolved.
+#[derive(Clone, Debug)]
+pub(super) struct Options {
+    pub eta: f64,
+    pub alpha: f64,
+    pub additive_increase: f64,
+    pub pacing_gain: f64,
+    pub tx_bytes_unit: TxBytesUnit,
+    pub bottleneck_echo: bool,
+    pub on_wire: bool,
+    pub time_weighted: bool,
+    pub reference: Reference,
+    pub share_increase: bool,
+    pub subtract_queueing: bool,
+    pub same_ack_queueing: bool,
+    pub decrease: Decrease,
+    pub initial_phase: bool,
+    pub count_newcomer: bool,
+    pub assign_jump: bool,
+    pub initial_cwnd: u64,
+    pub initial_ref_cwnd: u64,
+    pub path_change: PathChange,
+    pub growth_guard: bool,
+    pub upper_bound: bool,
+    pub restart_after_idle: bool,
+    pub rtt_granularity: Nanos,
+    pub fallback: bool,
+}
+
+impl Options {
+    pub fn new(p: &Params) -> Self {
+        let is = |name: &str, word: &str| p.choice(name) == word;
+        Options {
+            eta: p.float("eta"),
+            alpha: p.float("alpha"),
+            additive_increase: p.float("additive_increase"),
+            pacing_gain: p.float("pacing_gain"),
+            tx_bytes_unit: match p.choice("tx_bytes_unit").as_str() {
+                "payload" => TxBytesUnit::Payload,
+                "ip" => TxBytesUnit::Ip,
+                _ => TxBytesUnit::Wire,
+            },
+            bottleneck_echo: is("echo", "bottleneck"),
+            on_wire: is("overhead", "wire"),
+            time_weighted: is("ewma", "hpcc_time"),
+            reference: match p.choice("t_ref").as_str() {
+                "own_rtt" => Reference::OwnRtt,
+                "fixed" => Reference::Fixed(p.time("fixed_rtt")),
+                _ => Reference::AvgRtt,
+            },
+            share_increase: is("ai_divisor", "flow_cnt"),
+            subtract_queueing: is("base_rtt", "minus_queueing"),
+            same_ack_queueing: is("queue_delay", "same_ack"),
+            decrease: match p.choice("md").as_str() {
+                "no_ai" => Decrease::NoAi,
+                "half" => Decrease::Half,
+                _ => Decrease::PlusAi,
+            },
+            initial_phase: p.bool("initial_phase"),
+            count_newcomer: is("init_divisor", "flow_cnt_plus_1"),
+            assign_jump: is("initial_jump", "assign"),
+            initial_cwnd: p.int("initial_cwnd") as u64,
+            initial_ref_cwnd: p.int("initial_ref_cwnd") as u64,
+            path_change: match p.choice("path_change").as_str() {
+                "freeze" => PathChange::Freeze,
+                "keep_last_u" => PathChange::KeepLastU,
+                _ => PathChange::AcceptNew,
+            },
+            growth_guard: is("growth_guard", "cwnd_limited"),
+            upper_bound: p.bool("upper_bound"),
+            restart_after_idle: is("idle_restart", "share"),
+            rtt_granularity: p.time("rtt_granularity"),
+            fallback: is("fallback", "cubic"),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Which path an echo speaks of: the first of a new path is a baseline, the last of an old one must not disturb.
+//!
+//! * `accept_new` (paper): at most one change per sRTT; during it echoes of other paths are late and ignored, those of the
+//!   new path count at once.
+//! * `freeze` (source): after a change everything is ignored until the reference timer.
+//! * `keep_last_u` (later source): nothing is ignored; the echo at the transition counts with the old utilisation.
+
+use super::options::PathChange;
+use crate::Nanos;
+
+/// What an echo is, as far as its path tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// Of the path in use.
+    Same,
+    /// The first of another path; that is the path in use from now on.
+    Changed,
+    /// To be ignored.
+    Late,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct PathGuard {
+    rule: PathChange,
+    id: Option<u64>,
+    /// `freeze`: until the reference timer.
+    frozen: bool,
+    /// `accept_new`: until then, other paths are the old one.
+    settles_at: Nanos,
+}
+
+impl PathGuard {
+    pub fn new(rule: PathChange) -> Self {
+        PathGuard { rule, id: None, frozen: false, settles_at: Nanos::ZERO }
+    }
+
+    /// Takes `id` as the path in use without calling it a change: there is nothing to compare with.
+    pub fn adopt(&mut self, id: u64) {
+        self.id = Some(id);
+    }
+
+    pub fn on_reference_timer(&mut self) {
+        self.frozen = false;
+    }
+
+    /// Judges an echo. `comparable`: it has as many hops as the last one.
+    pub fn judge(&mut self, now: Nanos, srtt: Nanos, id: u64, comparable: bool) -> Arrival {
+        if self.frozen {
+            return Arrival::Late;
+        }
+        if self.id == Some(id) && comparable {
+            return Arrival::Same;
+        }
+        if self.id.is_some() && now < self.settles_at {
+            return Arrival::Late;
+        }
+        self.id = Some(id);
+        match self.rule {
+            PathChange::AcceptNew => self.settles_at = now.saturating_add(srtt),
+            PathChange::Freeze => self.frozen = true,
+            PathChange::KeepLastU => {}
+        }
+        Arrival::Changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SRTT: Nanos = Nanos::from_millis(50);
+
+    fn judge(rule: PathChange, echoes: &[(u64, u64)]) -> Vec<Arrival> {
+        let mut guard = PathGuard::new(rule);
+        guard.adopt(1);
+        echoes.iter().map(|&(ms, id)| guard.judge(Nanos::from_millis(ms), SRTT, id, true)).collect()
+    }
+
+    #[test]
+    fn the_papers_rule_follows_the_new_path_at_once_and_ignores_late_echoes_for_one_rtt() {
+        use Arrival::*;
+        let seen = judge(PathChange::AcceptNew, &[(0, 1), (10, 2), (11, 1), (12, 2), (59, 1), (60, 1)]);
+        assert_eq!(seen, [Same, Changed, Late, Same, Late, Changed]);
+    }
+
+    #[test]
+    fn the_sources_rule_freezes_until_the_reference_timer() {
+        use Arrival::*;
+        assert_eq!(judge(PathChange::Freeze, &[(0, 2), (1, 2), (99, 1)]), [Changed, Late, Late]);
+        let mut guard = PathGuard::new(PathChange::Freeze);
+        guard.adopt(1);
+        guard.judge(Nanos::ZERO, SRTT, 2, true);
+        guard.on_reference_timer();
+        assert_eq!(guard.judge(Nanos(1), SRTT, 2, true), Same);
+    }
+
+    #[test]
+    fn the_later_sources_rule_ignores_nothing() {
+        use Arrival::*;
+        assert_eq!(judge(PathChange::KeepLastU, &[(0, 2), (1, 1), (2, 1)]), [Changed, Changed, Same]);
+    }
+
+    #[test]
+    fn another_number_of_hops_is_another_path() {
+        let mut guard = PathGuard::new(PathChange::AcceptNew);
+        guard.adopt(1);
+        assert_eq!(guard.judge(Nanos::ZERO, SRTT, 1, false), Arrival::Changed);
+    }
+}
