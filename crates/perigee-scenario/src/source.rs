@@ -135,7 +135,9 @@ pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Source> {
     let names: Vec<&str> = keys::SOURCE.keys.iter().map(|k| k.name).filter(|name| c.has(name)).collect();
     let [name] = names[..] else {
         let all: Vec<_> = keys::SOURCE.keys.iter().map(|k| format!("[source.{}]", k.name)).collect();
-        let place = names.last().map_or(&c.place, |last| c.place_of(last));
+        // The one written last is the likelier mistake; overrides (no line) come after every file.
+        let places = names.iter().map(|name| c.place_of(name));
+        let place = places.max_by_key(|p| p.line.unwrap_or(usize::MAX)).unwrap_or(&c.place);
         let message = match names.len() {
             0 => "there is no source: where does the network come from?".to_string(),
             _ => format!("more than one source: {}", names.join(", ")),
