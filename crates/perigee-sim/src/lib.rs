@@ -2,13 +2,22 @@
 //! The packet-level simulator: carries a workload over a timeline.
 //!
 //! Floors:
+//! * [`Simulation`]: the event loop. Behind it: `schedule` (what happens next), `packet` (arenas), `net` (ports and
+//!   links), `routes` (ways and their RTT), `host` (both ends of a flow).
 //! * [`setup`]: what a simulation is made of (flows with their controller and transport options, run options).
 //! * [`observe`]: what it tells while it runs, and what it leaves behind.
 //!
 //! It knows nothing of files, scenario syntax, plots or satellites.
 
+mod host;
+mod net;
 pub mod observe;
+mod packet;
+mod routes;
+mod schedule;
 pub mod setup;
+mod simulation;
 
 pub use observe::*;
 pub use setup::*;
+pub use simulation::Simulation;

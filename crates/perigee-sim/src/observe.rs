@@ -257,7 +257,9 @@ pub struct LinkTotals {
     pub dropped: [u64; CAUSES],
     /// Packets waiting, in service or in flight at the end.
     pub under_way: u64,
-    /// Bytes that left the port on this link, framing included.
+    /// Packets that left the port on this link.
+    pub tx_packets: u64,
+    /// Their bytes, framing included.
     pub tx_bytes: u64,
     /// Sum over packets of the time spent waiting (own transmission not included), in nanoseconds.
     pub wait_ns: u128,

@@ -112,6 +112,8 @@ struct ProbeState {
 struct Pacer {
     next: Nanos,
     data_sent: u64,
+    /// Something could be sent but for the departure time.
+    holds_back: bool,
 }
 
 /// The sending side of one connection.

@@ -32,8 +32,11 @@ impl Sender {
             self.restart_after_idle(now);
         }
         let mut new_sent = 0;
+        self.pacer.holds_back = false;
         loop {
             if self.paced && self.pacer.next > now {
+                self.pacer.holds_back =
+                    self.has_room() && (self.board.lost > self.board.retrans || self.has_new_data());
                 break;
             }
             let unit = self.unit_segments();

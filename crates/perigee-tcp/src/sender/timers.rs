@@ -14,10 +14,7 @@ impl Sender {
 
     /// The pacer holds something back until then.
     fn pacing_timer(&self) -> Nanos {
-        let waits = self.paced
-            && self.win.cwnd >= (self.board.in_flight() + 1) * self.mss
-            && (self.board.lost > self.board.retrans || self.has_new_data());
-        if waits {
+        if self.pacer.holds_back {
             self.pacer.next
         } else {
             Nanos::MAX

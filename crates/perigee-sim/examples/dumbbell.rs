@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! One flow over one bottleneck, printed as a line per scheme: the quickest way to look at the simulator by itself.
+//!
+//! `cargo run --release -p perigee-sim --example dumbbell -- RATE_MBIT RTT_MS QUEUE_BYTES FRAMING SECONDS CC...`
+
+use perigee_cc::info;
+use perigee_sim::{FlowSetup, Observer, Options, Scheme, Simulation};
+use perigee_timeline::topology::{dumbbell, DumbbellSpec, PortSpec};
+use perigee_timeline::{App, Queue, QueueLimit};
+use perigee_units::{BitRate, Nanos};
+use std::time::Instant;
+
+#[derive(Default)]
+struct Means {
+    rtt_ms: f64,
+    samples: u64,
+    events: bool,
+    /// Payload delivered before and after the warm-up.
+    delivered: (u64, u64),
+    queue: Vec<u64>,
+    warm: Nanos,
+    port: u32,
+}
+
+impl Observer for Means {
+    fn rtt(&mut self, _: u32, sent: Nanos, rtt: Nanos, _: Option<Nanos>) {
+        if sent >= self.warm {
+            self.rtt_ms += rtt.as_millis_f64();
+            self.samples += 1;
+        }
+    }
+    fn flow(&mut self, s: &perigee_sim::FlowSample<'_>) {
+        if s.at <= self.warm {
+            self.delivered.0 = s.delivered_bytes;
+        }
+        self.delivered.1 = s.delivered_bytes;
+        if self.events {
+            println!(
+                "{:.1} cwnd {} ssthresh {:?} inflight {} srtt {:?} retrans {} {:?} {} {:?}",
+                s.at.as_secs_f64(), s.cwnd / 1448, s.ssthresh.map(|x| x / 1448), s.in_flight / 1448, s.srtt, s.retrans_packets, s.ca, s.mode,
+                s.internals
+            );
+        }
+    }
+    fn link(&mut self, s: &perigee_sim::LinkSample) {
+        if s.port == self.port && s.at > self.warm {
+            self.queue.push(s.queue_bytes);
+        }
+    }
+    fn event(&mut self, at: Nanos, e: &perigee_sim::SimEvent<'_>) {
+        if self.events {
+            println!("{:.4} {e:?}", at.as_secs_f64());
+        }
+    }
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let number = |i: usize| args[i].parse::<f64>().expect("a number");
+    let rate = BitRate((number(0) * 1e6) as u64);
+    let rtt = Nanos::from_secs_f64(number(1) / 1e3);
+    let port = PortSpec {
+        rate,
+        queue: Queue::drop_tail(QueueLimit::Bytes(number(2) as u64)),
+        framing: number(3) as u32,
+        metered: true,
+    };
+    let duration = Nanos::from_secs_f64(number(4));
+    for cc in &args[5..] {
+        let mut spec = DumbbellSpec::linux_reference(port, vec![rtt]);
+        spec.access.metered = true;
+        let built = dumbbell(&spec).expect("a dumbbell");
+        let path = built.flows[0].clone();
+        let port = built.bottlenecks[0].forward.port.0;
+        let link = built.bottlenecks[0].forward.link.ix();
+        let timeline = built.timeline(duration, Vec::new());
+        let scheme = info(cc).unwrap_or_else(|| panic!("no scheme {cc}"));
+        let flow = FlowSetup {
+            name: "f".into(),
+            forward: path.forward,
+            reverse: path.reverse,
+            start: Nanos::ZERO,
+            stop: Nanos::MAX,
+            app: App::Bulk { bytes: None },
+            scheme: Scheme::Builtin(scheme, scheme.params(Default::default()).expect("defaults")),
+            tcp: perigee_tcp::Config::default(),
+        };
+        let mut obs = Means {
+            events: std::env::var("EVENTS").is_ok(),
+            warm: Nanos::from_secs(5).min(duration / 4),
+            port,
+            ..Means::default()
+        };
+        let begin = Instant::now();
+        let mut sim = Simulation::new(&timeline.header, vec![flow], Options::default()).expect("a setup");
+        let out = sim.run(&mut timeline.reader(), &mut obs, &mut |_| true).expect("a run");
+        let wall = begin.elapsed().as_secs_f64();
+        let f = &out.flows[0];
+        let l = &out.links[link];
+        let seconds = duration.as_secs_f64();
+        println!(
+            "{cc:12} goodput {:.3} win {:.3} Mbit/s  rtt {:.2} ms  queue {:.0} B wait {:.2} ms  drops {:?} retrans {} rto {} undo {} rec {}  conserved {}  {:.1} M hops/s  {:.0} ns/event",
+            f.goodput_bytes as f64 * 8e-6 / seconds,
+            (obs.delivered.1 - obs.delivered.0) as f64 * 8e-6 / (duration - obs.warm).as_secs_f64(),
+            obs.rtt_ms / obs.samples as f64,
+            obs.queue.iter().sum::<u64>() as f64 / obs.queue.len() as f64,
+            l.wait_ns as f64 * 1e-6 / l.waited as f64,
+            l.dropped,
+            f.retrans,
+            f.timeouts,
+            f.undos,
+            f.recoveries,
+            out.conserved,
+            out.packet_hops as f64 / wall * 1e-6,
+            wall * 1e9 / out.events as f64,
+        );
+    }
+}

@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! End hosts: a TCP connection or a ping, both ends of it.
+
+use crate::net::Net;
+use crate::observe::{FlowTotals, Observer, PacketKind, PacketView, SimEvent};
+use crate::packet::*;
+use crate::routes::{BaseRtt, Routes};
+use crate::schedule::Source;
+use crate::setup::FlowSetup;
+use perigee_cc::{CongestionControl, TelemetryNeed};
+use perigee_tcp::{Ack, AckBlocks, Receiver, Sender, Transmit};
+use perigee_telemetry::{wire, BottleneckEcho, EchoMode, Overhead, StackDecoder, Stamp};
+use perigee_timeline::App;
+use perigee_units::Nanos;
+
+/// IP bytes of SYN and SYN-ACK with their options.
+const SYN_BYTES: u32 = 60;
+/// First SYN timeouts; Linux repeats the first four times before it doubles.
+const SYN_TIMEOUT: Nanos = Nanos::from_secs(1);
+const SYN_LINEAR: u32 = 4;
+
+/// One flow, both ends.
+pub struct Flow {
+    pub id: u32,
+    pub setup: FlowSetup,
+    pub base: BaseRtt,
+    pub totals: FlowTotals,
+    pub capacity: Capacity,
+    ordinals: [u32; 2],
+    /// Sum and number of the RTT samples since the latest sampling instant.
+    pub rtt_sum: u128,
+    pub rtt_count: u64,
+    pub end: End,
+    pub seed: u64,
+    pub active: bool,
+}
+
+/// The slowest port's rate, integrated over the time in which a route exists.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Capacity {
+    pub since: Nanos,
+    /// Bits per second; `None` = no route.
+    pub rate: Option<f64>,
+}
+
+/// What runs at the ends.
+pub enum End {
+    Ping { next: u64, at: Nanos },
+    Tcp(Box<Tcp>),
+}
+
+/// A TCP connection, both ends.
+pub struct Tcp {
+    pub sender: Option<Sender>,
+    pub receiver: Option<Receiver>,
+    syn_sent: Option<Nanos>,
+    syn_at: Nanos,
+    syn_tries: u32,
+    stopped: bool,
+    /// Telemetry: what the scheme wants, and both ends' parts of it.
+    echo: Option<EchoMode>,
+    overhead: Overhead,
+    bottleneck: BottleneckEcho,
+    decoder: StackDecoder,
+    max_hops: usize,
+    /// Segments of a limited transfer, and the bytes of its last one.
+    segments: Option<(u64, u32)>,
+    out: Vec<Transmit>,
+    mode: &'static str,
+}
+
+impl Flow {
+    pub fn new(id: u32, setup: FlowSetup, start: Nanos, seed: u64, max_hops: usize) -> Self {
+        let end = match setup.app {
+            App::Ping { .. } => End::Ping { next: 0, at: start },
+            App::Bulk { bytes } => End::Tcp(Box::new(Tcp::new(&setup, bytes, start, max_hops))),
+        };
+        Flow {
+            id,
+            setup,
+            base: BaseRtt::default(),
+            totals: FlowTotals::default(),
+            capacity: Capacity::default(),
+            ordinals: [0; 2],
+            rtt_sum: 0,
+            rtt_count: 0,
+            end,
+            seed,
+            active: false,
+        }
+    }
+
+    /// When something is due at either end.
+    pub fn next_due(&self) -> Nanos {
+        match &self.end {
+            End::Ping { at, .. } if *at >= self.setup.stop => Nanos::MAX,
+            End::Ping { at, .. } => *at,
+            End::Tcp(t) => t.next_due(self.setup.stop),
+        }
+    }
+
+    fn packet(&mut self, now: Nanos, kind: Kind, ip_bytes: u32, seq: u64) -> Packet {
+        let ordinal = &mut self.ordinals[!kind.is_forward() as usize];
+        *ordinal += 1;
+        Packet {
+            arrival: Nanos::ZERO,
+            enqueued: now,
+            sent: now,
+            seq,
+            next: NONE,
+            flow: self.id,
+            route: 0,
+            link: NONE,
+            ordinal: *ordinal,
+            ack: NONE,
+            telemetry: NONE,
+            ip_bytes: ip_bytes as u16,
+            kind,
+            hops: 0,
+        }
+    }
+
+    /// Puts a packet on its way.
+    fn send(&mut self, now: Nanos, packet: Packet, net: &mut Net, routes: &Routes) {
+        self.totals.sent += 1;
+        let pair = if packet.kind.is_forward() { self.setup.forward } else { self.setup.reverse };
+        match routes.first(pair) {
+            Some((link, route)) => {
+                let h = net.packets.insert(Packet { route, ..packet });
+                net.enqueue(now, h, link);
+            }
+            None => {
+                let h = net.packets.insert(packet);
+                net.discard(h, crate::observe::DropCause::NoRoute);
+            }
+        }
+    }
+
+    fn take_rtt<O: Observer>(&mut self, now: Nanos, rtt: Nanos, obs: &mut O) {
+        let sent = now.saturating_sub(rtt);
+        self.rtt_sum += rtt.0 as u128;
+        self.rtt_count += 1;
+        obs.rtt(self.id, sent, rtt, self.base.at(sent));
+    }
+
+    /// A timer of the flow is due.
+    pub fn on_timer<O: Observer>(&mut self, now: Nanos, net: &mut Net, routes: &Routes, obs: &mut O) {
+        match &mut self.end {
+            End::Ping { next, at } => {
+                let App::Ping { interval, size } = self.setup.app else { unreachable!("a ping's app") };
+                let number = *next;
+                *next += 1;
+                *at = now + interval;
+                self.note_start(now, obs);
+                let packet = self.packet(now, Kind::Ping, size, number);
+                show(obs, now, true, &packet, 0, &AckBlocks::default(), None, &[]);
+                self.totals.data_sent += 1;
+                self.send(now, packet, net, routes);
+            }
+            End::Tcp(_) => self.tcp_timer(now, net, routes, obs),
+        }
+        self.reschedule(net);
+    }
+
+    fn note_start<O: Observer>(&mut self, now: Nanos, obs: &mut O) {
+        if self.totals.started.is_none() {
+            self.totals.started = Some(now);
+            self.active = true;
+            self.capacity.since = now;
+            obs.event(now, &SimEvent::FlowStart(self.id));
+        }
+    }
+
+    fn reschedule(&self, net: &mut Net) {
+        net.schedule.set(Source::Flow(self.id), self.next_due());
+    }
+
+    fn tcp(&mut self) -> &mut Tcp {
+        match &mut self.end {
+            End::Tcp(t) => t,
+            End::Ping { .. } => unreachable!("only TCP flows carry TCP packets"),
+        }
+    }
+
+    fn tcp_timer<O: Observer>(&mut self, now: Nanos, net: &mut Net, routes: &Routes, obs: &mut O) {
+        let stop = self.setup.stop;
+        let t = self.tcp();
+        if t.sender.is_none() {
+            if now >= t.syn_at {
+                t.syn_tries += 1;
+                t.syn_sent.get_or_insert(now);
+                let doublings = t.syn_tries.saturating_sub(SYN_LINEAR).min(6);
+                t.syn_at = now + SYN_TIMEOUT * (1 << doublings);
+                self.note_start(now, obs);
+                let syn = self.packet(now, Kind::Syn, SYN_BYTES, 0);
+                self.send(now, syn, net, routes);
+            }
+            return;
+        }
+        if let Some(ack) = t.receiver.as_mut().and_then(|r| r.on_timer(now)) {
+            self.send_ack(now, ack, NONE, net, routes, obs);
+        }
+        let t = self.tcp();
+        let mut out = std::mem::take(&mut t.out);
+        let sender = t.sender.as_mut().expect("checked above");
+        if now >= stop && !t.stopped {
+            t.stopped = true;
+            sender.limit(0);
+        }
+        if sender.next_timer() <= now && sender.on_timer(now, &mut out) {
+            obs.event(now, &SimEvent::Timeout { flow: self.id });
+        }
+        self.tcp().out = out;
+        self.pump(now, net, routes, obs);
+    }
+
+    /// Sends whatever the sender may send.
+    fn pump<O: Observer>(&mut self, now: Nanos, net: &mut Net, routes: &Routes, obs: &mut O) {
+        let t = self.tcp();
+        let mut out = std::mem::take(&mut t.out);
+        t.sender.as_mut().expect("an established connection").transmit(now, &mut out);
+        for tx in out.drain(..) {
+            self.send_data(now, &tx, net, routes, obs);
+        }
+        self.tcp().out = out;
+    }
+
+    fn send_data<O: Observer>(
+        &mut self,
+        now: Nanos,
+        tx: &Transmit,
+        net: &mut Net,
+        routes: &Routes,
+        obs: &mut O,
+    ) {
+        let (mss, header) = (self.setup.tcp.mss, self.setup.tcp.header);
+        let t = self.tcp();
+        let payload = match t.segments {
+            Some((segments, last)) if tx.seg + 1 == segments => last,
+            _ => mss,
+        };
+        let mut ip_bytes = payload + header;
+        let mut telemetry = NONE;
+        if t.echo.is_some() {
+            ip_bytes += t.overhead.data_bytes(t.max_hops);
+            telemetry = net.stacks.insert(Stamp::new(tx.stamp, payload), payload);
+        }
+        self.totals.data_sent += 1;
+        self.totals.retrans += tx.retrans as u64;
+        let mut packet = self.packet(now, Kind::Data, ip_bytes, tx.seg);
+        packet.telemetry = telemetry;
+        if O::PACKETS {
+            let block = self.stamp_block(net, telemetry);
+            show(obs, now, true, &packet, payload, &AckBlocks::default(), Some((tx.retrans, mss)), &block);
+        }
+        self.send(now, packet, net, routes);
+    }
+
+    /// The telemetry block as it leaves the sender: captures show it where it is on the wire.
+    fn stamp_block(&mut self, net: &Net, telemetry: u32) -> Vec<u8> {
+        let mut block = Vec::new();
+        let on_wire = matches!(self.tcp().overhead, Overhead::Wire);
+        if telemetry != NONE && on_wire {
+            let head = net.stacks.head(telemetry);
+            wire::write_stack(&mut block, head.path_id, &head.stamp, net.stacks.hops(telemetry));
+        }
+        block
+    }
+
+    fn send_ack<O: Observer>(
+        &mut self,
+        now: Nanos,
+        blocks: AckBlocks,
+        telemetry: u32,
+        net: &mut Net,
+        routes: &Routes,
+        obs: &mut O,
+    ) {
+        let count = blocks.count as u32 + blocks.dsack.is_some() as u32;
+        let options = if count > 0 { 8 * count + 4 } else { 0 };
+        let t = self.tcp();
+        let echo_bytes = match t.echo {
+            Some(echo) if telemetry != NONE => t.overhead.ack_bytes(echo, net.stacks.hops(telemetry).len()),
+            _ => 0,
+        };
+        let ip_bytes = self.setup.tcp.header + options + echo_bytes;
+        if telemetry != NONE {
+            net.stacks.head_mut(telemetry).covered = blocks.covered;
+        }
+        let mss = self.setup.tcp.mss;
+        let mut packet = self.packet(now, Kind::Ack, ip_bytes, blocks.ack);
+        packet.telemetry = telemetry;
+        packet.ack = net.acks.insert(blocks);
+        if O::PACKETS {
+            let block = self.stamp_block(net, telemetry);
+            show(obs, now, true, &packet, 0, &blocks, Some((false, mss)), &block);
+        }
+        self.send(now, packet, net, routes);
+    }
+
+    /// A packet reached its destination.
+    pub fn receive<O: Observer>(&mut self, now: Nanos, h: u32, net: &mut Net, routes: &Routes, obs: &mut O) {
+        self.totals.delivered += 1;
+        let packet = *net.packets.get(h);
+        match packet.kind {
+            Kind::Ping => {
+                net.release(h);
+                let pong = Packet {
+                    sent: packet.sent,
+                    ..self.packet(now, Kind::Pong, packet.ip_bytes as u32, packet.seq)
+                };
+                show(obs, now, false, &packet, 0, &AckBlocks::default(), None, &[]);
+                show(obs, now, true, &pong, 0, &AckBlocks::default(), None, &[]);
+                self.send(now, pong, net, routes);
+            }
+            Kind::Pong => {
+                net.release(h);
+                show(obs, now, false, &packet, 0, &AckBlocks::default(), None, &[]);
+                self.totals.goodput_bytes += packet.ip_bytes as u64;
+                self.take_rtt(now, now - packet.sent, obs);
+            }
+            Kind::Syn => {
+                net.release(h);
+                let syn_ack = self.packet(now, Kind::SynAck, SYN_BYTES, 0);
+                self.send(now, syn_ack, net, routes);
+            }
+            Kind::SynAck => {
+                net.release(h);
+                self.establish(now, net, routes, obs);
+            }
+            Kind::Data => self.receive_data(now, h, packet, net, routes, obs),
+            Kind::Ack => self.receive_ack(now, h, packet, net, routes, obs),
+        }
+    }
+
+    fn establish<O: Observer>(&mut self, now: Nanos, net: &mut Net, routes: &Routes, obs: &mut O) {
+        let (scheme, mut cfg, seed) = (self.setup.scheme.clone(), self.setup.tcp.clone(), self.seed);
+        let t = self.tcp();
+        if t.sender.is_some() {
+            return;
+        }
+        // Karn: a repeated SYN gives no RTT, and it costs the initial window (RFC 6298 section 5.7).
+        let rtt = (t.syn_tries == 1).then(|| now - t.syn_sent.unwrap_or(now));
+        if t.syn_tries > 2 {
+            cfg.init_cwnd = 1;
+        }
+        let mut sender = Sender::new(cfg.clone(), |init| scheme.build(init), now, rtt, seed);
+        let caps = *sender.caps();
+        if let Some((segments, _)) = t.segments {
+            sender.limit(segments);
+        }
+        t.echo = EchoMode::of(&caps);
+        t.overhead = Overhead::of(&caps);
+        t.receiver = Some(Receiver::new(&cfg, caps.ack_every.unwrap_or(cfg.delayed_ack)));
+        t.mode = sender.controller().mode(sender.window());
+        t.sender = Some(sender);
+        net.tx_units[self.id as usize] = caps.tx_bytes_unit;
+        self.pump(now, net, routes, obs);
+        self.reschedule(net);
+    }
+
+    fn receive_data<O: Observer>(
+        &mut self,
+        now: Nanos,
+        h: u32,
+        packet: Packet,
+        net: &mut Net,
+        routes: &Routes,
+        obs: &mut O,
+    ) {
+        let (mss, header) = (self.setup.tcp.mss, self.setup.tcp.header);
+        if O::PACKETS {
+            let block = self.stamp_block(net, packet.telemetry);
+            let room = self.tcp().telemetry_room();
+            let payload = packet.ip_bytes as u32 - header - room;
+            show(obs, now, false, &packet, payload, &AckBlocks::default(), Some((false, mss)), &block);
+        }
+        let ts = (packet.sent.0 / 1_000_000) as u32 + 1;
+        let t = self.tcp();
+        // A data packet that overtakes nothing arrives after the handshake; the receiver exists.
+        let Some(receiver) = t.receiver.as_mut() else { return net.release(h) };
+        let before = receiver.next();
+        let ack = receiver.on_data(now, packet.seq, ts);
+        let next = receiver.next();
+        let segments = t.segments;
+        if packet.telemetry != NONE {
+            let head = net.stacks.head_mut(packet.telemetry);
+            head.partial |= head.count < packet.hops;
+            if t.echo == Some(EchoMode::Bottleneck) {
+                let path = head.path_id;
+                let compact = t.bottleneck.on_data(now, path, net.stacks.hops(packet.telemetry));
+                net.stacks.head_mut(packet.telemetry).compact = Some(compact);
+            }
+        }
+        self.totals.goodput_bytes += (next - before) * mss as u64;
+        if let Some((n, last)) = segments {
+            if next == n && before < n {
+                self.totals.goodput_bytes -= (mss - last) as u64;
+                self.totals.completed = Some(now);
+                obs.event(now, &SimEvent::FlowComplete(self.id));
+            }
+        }
+        match ack {
+            Some(blocks) => {
+                // The ACK takes the stack of the packet that triggered it.
+                net.packets.get_mut(h).telemetry = NONE;
+                net.release(h);
+                self.send_ack(now, blocks, packet.telemetry, net, routes, obs);
+            }
+            None => net.release(h),
+        }
+        // Only the delayed-ACK timer can have moved.
+        if ack.is_none() {
+            self.reschedule(net);
+        }
+    }
+
+    fn receive_ack<O: Observer>(
+        &mut self,
+        now: Nanos,
+        h: u32,
+        packet: Packet,
+        net: &mut Net,
+        routes: &Routes,
+        obs: &mut O,
+    ) {
+        let blocks = *net.acks.get(packet.ack);
+        if O::PACKETS {
+            let block = self.stamp_block(net, packet.telemetry);
+            let mss = self.setup.tcp.mss;
+            show(obs, now, false, &packet, 0, &blocks, Some((false, mss)), &block);
+        }
+        let t = self.tcp();
+        let Some(sender) = t.sender.as_mut() else { return net.release(h) };
+        let state = sender.ca_state();
+        let undos = sender.stats.undos;
+        let telemetry = if packet.telemetry != NONE {
+            let head = net.stacks.head(packet.telemetry);
+            Some(match head.compact {
+                Some(compact) => compact.decode(head.covered, head.partial),
+                None => t.decoder.decode(
+                    head.path_id,
+                    net.stacks.hops(packet.telemetry),
+                    head.covered,
+                    head.partial,
+                ),
+            })
+        } else {
+            None
+        };
+        let carried = telemetry.is_some() as u64;
+        let rtt = sender.on_ack(now, &Ack { blocks: &blocks, telemetry });
+        let new_state = sender.ca_state();
+        let undone = sender.stats.undos > undos;
+        let mode = sender.controller().mode(sender.window());
+        let mode_changed = mode != std::mem::replace(&mut t.mode, mode);
+        net.release(h);
+        self.totals.telemetry_acks += carried;
+        if let Some(rtt) = rtt {
+            self.take_rtt(now, rtt, obs);
+        }
+        if state != new_state {
+            obs.event(now, &SimEvent::CaState { flow: self.id, state: new_state });
+        }
+        if undone {
+            obs.event(now, &SimEvent::Undo { flow: self.id });
+        }
+        if mode_changed {
+            obs.event(now, &SimEvent::Mode { flow: self.id, mode });
+        }
+        self.pump(now, net, routes, obs);
+        self.reschedule(net);
+    }
+
+    /// IP bytes of a full data packet and of a plain ACK, telemetry included.
+    pub fn packet_bytes(&self) -> (u32, u32) {
+        match (&self.end, self.setup.app) {
+            (_, App::Ping { size, .. }) => (size, size),
+            (End::Tcp(t), _) => {
+                let tcp = &self.setup.tcp;
+                let echo = match t.echo {
+                    Some(echo) => t.overhead.ack_bytes(echo, t.max_hops),
+                    None => 0,
+                };
+                (tcp.mss + tcp.header + t.telemetry_room(), tcp.header + echo)
+            }
+            (End::Ping { .. }, App::Bulk { .. }) => unreachable!("a ping's app is a ping"),
+        }
+    }
+}
+
+impl Tcp {
+    fn new(setup: &FlowSetup, bytes: Option<u64>, start: Nanos, max_hops: usize) -> Self {
+        let mss = setup.tcp.mss as u64;
+        let segments = bytes.map(|b| {
+            let segments = b.div_ceil(mss).max(1);
+            (segments, (b.saturating_sub((segments - 1) * mss)).max(1) as u32)
+        });
+        let mut t = Tcp {
+            sender: None,
+            receiver: None,
+            syn_sent: None,
+            syn_at: start,
+            syn_tries: 0,
+            stopped: false,
+            echo: None,
+            overhead: Overhead::None,
+            bottleneck: BottleneckEcho::new(),
+            decoder: StackDecoder::default(),
+            max_hops,
+            segments,
+            out: Vec::new(),
+            mode: "",
+        };
+        // Known before the handshake, because capacity and base RTT hang on the packet's size.
+        let init = perigee_cc::ConnInit {
+            now: start,
+            mss: setup.tcp.mss,
+            init_cwnd: mss,
+            srtt: None,
+            seed: 0,
+            hz: setup.tcp.hz.max(1),
+        };
+        let caps = setup.scheme.build(&init).caps();
+        if caps.telemetry != TelemetryNeed::None {
+            t.echo = EchoMode::of(&caps);
+            t.overhead = Overhead::of(&caps);
+        }
+        t
+    }
+
+    fn telemetry_room(&self) -> u32 {
+        match self.echo {
+            Some(_) => self.overhead.data_bytes(self.max_hops),
+            None => 0,
+        }
+    }
+
+    fn next_due(&self, stop: Nanos) -> Nanos {
+        let Some(sender) = &self.sender else { return self.syn_at };
+        let mut due = sender.next_timer();
+        if let Some(r) = &self.receiver {
+            due = due.min(r.deadline());
+        }
+        if !self.stopped {
+            due = due.min(stop);
+        }
+        due
+    }
+}
+
+/// Tells an observer of a packet.
+#[allow(clippy::too_many_arguments)] // one place that fills one struct
+fn show<O: Observer>(
+    obs: &mut O,
+    at: Nanos,
+    leaving: bool,
+    packet: &Packet,
+    payload: u32,
+    blocks: &AckBlocks,
+    tcp: Option<(bool, u32)>,
+    telemetry: &[u8],
+) {
+    if !O::PACKETS {
+        return;
+    }
+    let Some(kind) = packet.kind.shown() else { return };
+    let (retrans, mss) = tcp.unwrap_or((false, 1));
+    let bytes = |(s, e): (u64, u64)| (s * mss as u64, e * mss as u64);
+    let sack: Vec<(u64, u64)> = blocks.dsack.iter().chain(blocks.sacks()).map(|&r| bytes(r)).collect();
+    let is_ack = kind == PacketKind::Ack;
+    obs.packet(&PacketView {
+        at,
+        flow: packet.flow,
+        kind,
+        leaving,
+        seq: if is_ack { 0 } else { packet.seq * mss as u64 },
+        payload,
+        ack: if is_ack { packet.seq * mss as u64 } else { 0 },
+        sack: &sack,
+        ts_val: (packet.sent.0 / 1_000_000) as u32 + 1,
+        ts_ecr: blocks.ts_ecr,
+        ip_bytes: packet.ip_bytes as u32,
+        retrans,
+        telemetry,
+    });
+}

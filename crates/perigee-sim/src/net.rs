@@ -1,0 +1,653 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Ports and links: queues, transmission, propagation, loss, outages.
+//!
+//! A port knows one future instant, when the packet in service has left. Every touch of the port at time t first
+//! *advances* it: packets that have left by t move to the flight list of their link, and the next one starts at the
+//! instant the previous one left. Starting is the dequeue: telemetry and statistics happen there, in exact time order,
+//! although a dequeue has no event of its own. So a packet costs one event per hop.
+
+use crate::observe::{DropCause, LinkTotals, CAUSES};
+use crate::packet::*;
+use crate::schedule::{Schedule, Source};
+use perigee_cc::TxBytesUnit;
+use perigee_telemetry::{counted_bytes, switch_id, Meter};
+use perigee_timeline::{Delay, DelayDrop, Link, OutageMode, Port, QueueLimit};
+use perigee_units::{BitRate, Nanos, NS_PER_S};
+
+/// A list of packets threaded through [`Packet::next`].
+#[derive(Clone, Copy, Debug)]
+pub struct List {
+    pub head: u32,
+    tail: u32,
+}
+
+impl List {
+    const EMPTY: List = List { head: NONE, tail: NONE };
+
+    #[inline]
+    fn push(&mut self, packets: &mut Arena<Packet>, h: u32) {
+        packets.get_mut(h).next = NONE;
+        if self.tail == NONE {
+            self.head = h;
+        } else {
+            packets.get_mut(self.tail).next = h;
+        }
+        self.tail = h;
+    }
+    #[inline]
+    fn pop(&mut self, packets: &Arena<Packet>) -> u32 {
+        let h = self.head;
+        if h != NONE {
+            self.head = packets.get(h).next;
+            if self.head == NONE {
+                self.tail = NONE;
+            }
+        }
+        h
+    }
+    /// Inserts by arrival time, after packets that arrive at the same instant.
+    fn insert_by_arrival(&mut self, packets: &mut Arena<Packet>, h: u32) {
+        let arrival = packets.get(h).arrival;
+        if self.tail == NONE || packets.get(self.tail).arrival <= arrival {
+            return self.push(packets, h);
+        }
+        let mut before = NONE;
+        let mut at = self.head;
+        while packets.get(at).arrival <= arrival {
+            before = at;
+            at = packets.get(at).next;
+        }
+        packets.get_mut(h).next = at;
+        match before {
+            NONE => self.head = h,
+            b => packets.get_mut(b).next = h,
+        }
+    }
+    fn iter<'a>(&self, packets: &'a Arena<Packet>) -> impl Iterator<Item = u32> + 'a {
+        let mut at = self.head;
+        std::iter::from_fn(move || {
+            let h = at;
+            (h != NONE).then(|| {
+                at = packets.get(h).next;
+                h
+            })
+        })
+    }
+}
+
+/// A port while it runs.
+#[derive(Clone, Debug)]
+pub struct PortState {
+    pub rate: BitRate,
+    framing: u32,
+    /// Packet in service.
+    serving: u32,
+    /// When it has left; [`Nanos::MAX`] while paused.
+    done: Nanos,
+    /// What is left of a paused transmission, in bits × 10^9.
+    work: u128,
+    waiting: List,
+    probes: List,
+    pub packets: u64,
+    /// Waiting bytes, framing included.
+    pub bytes: u64,
+    limit: QueueLimit,
+    count_in_service: bool,
+    probe_priority: bool,
+    /// It has more than one link, so its departures are events of their own.
+    shared: bool,
+    links: u32,
+    /// Its first link; the only one unless `shared`.
+    link: u32,
+    node: u32,
+    /// Transmission time of the packet size seen last.
+    cached: (u32, Nanos),
+    meter: Option<Box<Meter>>,
+}
+
+/// A link while it runs.
+#[derive(Clone, Debug)]
+pub struct LinkState {
+    pub port: u32,
+    pub to: u32,
+    delay: Delay,
+    since: Nanos,
+    flight: List,
+    last_arrival: Nanos,
+    /// Random loss, as a threshold on 53 random bits.
+    loss: u64,
+    key: u64,
+    pub up: bool,
+    mode: OutageMode,
+    reorder: bool,
+    /// Something happened since the latest sample.
+    pub touched: bool,
+    pub totals: LinkTotals,
+}
+
+impl LinkState {
+    /// Propagation delay at `t`.
+    #[inline]
+    pub fn delay_at(&self, t: Nanos) -> Nanos {
+        self.delay.at(t.saturating_sub(self.since))
+    }
+    /// Propagation delay at `t`, and its slope in nanoseconds per second.
+    pub fn delay_and_slope(&self, t: Nanos) -> (Nanos, i64) {
+        (self.delay_at(t), self.delay.slope)
+    }
+}
+
+/// The network.
+pub struct Net {
+    seed: u64,
+    pub packets: Arena<Packet>,
+    pub acks: Acks,
+    pub stacks: Stacks,
+    pub ports: Vec<PortState>,
+    pub links: Vec<LinkState>,
+    pub schedule: Schedule,
+    /// Per flow: drops by cause, key of its random draws, and what meters count of its packets.
+    pub flow_drops: Vec<[u64; CAUSES]>,
+    pub flow_keys: Vec<u64>,
+    pub tx_units: Vec<TxBytesUnit>,
+    /// Names are needed for the keys of links that appear later.
+    port_names: Vec<String>,
+}
+
+/// Mixes 64 bits (the finaliser of SplitMix64).
+#[inline]
+pub fn mix(mut z: u64) -> u64 {
+    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A key that depends on a name alone (FNV-1a), so that it does not change when something else is added.
+pub fn name_key(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ b as u64).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+impl Net {
+    pub fn new(seed: u64, flows: usize, max_hops: usize) -> Self {
+        Net {
+            seed,
+            packets: Arena::default(),
+            acks: Acks::default(),
+            stacks: Stacks::new(max_hops),
+            ports: Vec::new(),
+            links: Vec::new(),
+            schedule: Schedule::new(0, 0, flows),
+            flow_drops: vec![[0; CAUSES]; flows],
+            flow_keys: vec![0; flows],
+            tx_units: vec![TxBytesUnit::Wire; flows],
+            port_names: Vec::new(),
+        }
+    }
+
+    /// Adds ports and links that appear.
+    pub fn extend(&mut self, ports: &[Port], links: &[Link], now: Nanos) {
+        for p in ports {
+            self.port_names.push(p.name.clone());
+            self.ports.push(PortState {
+                rate: p.rate,
+                framing: p.framing,
+                serving: NONE,
+                done: Nanos::MAX,
+                work: 0,
+                waiting: List::EMPTY,
+                probes: List::EMPTY,
+                packets: 0,
+                bytes: 0,
+                limit: p.queue.limit,
+                count_in_service: p.queue.count_in_service,
+                probe_priority: p.queue.probe_priority,
+                shared: false,
+                links: 0,
+                link: NONE,
+                node: p.node.0,
+                cached: (0, Nanos::ZERO),
+                meter: p.metered.then(Box::default),
+            });
+        }
+        for l in links {
+            let port = &mut self.ports[l.port.ix()];
+            if port.links == 0 {
+                port.link = self.links.len() as u32;
+            }
+            port.links += 1;
+            port.shared = port.links > 1;
+            let nth = port.links;
+            let key =
+                mix(name_key(&self.port_names[l.port.ix()])
+                    ^ if nth > 1 { mix(l.to.0 as u64 + 1) } else { 0 });
+            self.links.push(LinkState {
+                port: l.port.0,
+                to: l.to.0,
+                delay: l.delay,
+                since: now,
+                flight: List::EMPTY,
+                last_arrival: Nanos::ZERO,
+                loss: loss_threshold(l.loss),
+                key,
+                up: l.up,
+                mode: OutageMode::Flush,
+                reorder: l.delay_drop == DelayDrop::Reorder,
+                touched: false,
+                totals: LinkTotals::default(),
+            });
+        }
+        self.schedule.grow(self.ports.len(), self.links.len());
+        for l in links {
+            // The port may have become shared: its departure becomes an event, and its first link's key loses it.
+            self.reschedule_port(l.port.0);
+            self.reschedule_link(self.ports[l.port.ix()].link);
+        }
+    }
+
+    // ---- A packet's way -------------------------------------------------------------------------------------------
+
+    /// Puts a packet into the queue of a link's port.
+    pub fn enqueue(&mut self, now: Nanos, h: u32, link: u32) {
+        let l = &mut self.links[link as usize];
+        l.totals.entered += 1;
+        l.touched = true;
+        let p = l.port;
+        let (up, mode) = (l.up, l.mode);
+        self.advance(p, now);
+        let packet = self.packets.get_mut(h);
+        packet.link = link;
+        packet.enqueued = now;
+        let (telemetry, flow, kind) = (packet.telemetry, packet.flow, packet.kind);
+        let port = &mut self.ports[p as usize];
+        let size = packet.ip_bytes as u64 + port.framing as u64;
+        if telemetry != NONE && kind == Kind::Data {
+            if let Some(meter) = &mut port.meter {
+                let head = self.stacks.head_mut(telemetry);
+                let queued = port.bytes - port.packets * port.framing as u64;
+                head.q_in = meter.on_enqueue(now, &head.stamp, flow, queued);
+            }
+        }
+        if !up && mode == OutageMode::Flush {
+            return self.drop_at(h, link, DropCause::Outage);
+        }
+        let held = !up && mode == OutageMode::Hold;
+        if port.serving == NONE && port.packets == 0 && !held {
+            self.begin_service(p, h, now);
+            return self.reschedule_port(p);
+        }
+        let in_service = (port.count_in_service && port.serving != NONE) as u64;
+        let fits = match port.limit {
+            QueueLimit::Packets(n) => port.packets + in_service < n,
+            QueueLimit::Bytes(n) => {
+                let serving = if in_service > 0 {
+                    self.packets.get(port.serving).ip_bytes as u64 + port.framing as u64
+                } else {
+                    0
+                };
+                port.bytes + serving + size <= n
+            }
+        };
+        if !fits {
+            return self.drop_at(h, link, DropCause::Queue);
+        }
+        port.packets += 1;
+        port.bytes += size;
+        let list = if port.probe_priority && kind.is_probe() { &mut port.probes } else { &mut port.waiting };
+        list.push(&mut self.packets, h);
+    }
+
+    /// A link's event: the packet that arrives at its far end by `now`, if there is one.
+    #[inline]
+    pub fn arrive(&mut self, now: Nanos, link: u32) -> Option<u32> {
+        let p = self.links[link as usize].port;
+        if !self.ports[p as usize].shared {
+            self.advance_quietly(p, now);
+        }
+        let l = &mut self.links[link as usize];
+        let h = l.flight.head;
+        let due = h != NONE && self.packets.get(h).arrival <= now;
+        if due {
+            l.flight.pop(&self.packets);
+            l.totals.crossed += 1;
+            l.touched = true;
+        }
+        self.reschedule_link(link);
+        due.then_some(h)
+    }
+
+    /// Lets a port run until `t`, inclusive.
+    #[inline]
+    pub fn advance(&mut self, p: u32, t: Nanos) {
+        if self.advance_quietly(p, t) {
+            self.reschedule_port(p);
+        }
+    }
+
+    #[inline]
+    fn advance_quietly(&mut self, p: u32, t: Nanos) -> bool {
+        let mut moved = false;
+        while self.ports[p as usize].done <= t {
+            let left = self.ports[p as usize].done;
+            self.depart(p, left);
+            self.serve_next(p, left);
+            moved = true;
+        }
+        moved
+    }
+
+    /// The packet in service has left: it flies, or is lost on the way.
+    fn depart(&mut self, p: u32, at: Nanos) {
+        let port = &mut self.ports[p as usize];
+        let h = std::mem::replace(&mut port.serving, NONE);
+        port.done = Nanos::MAX;
+        let packet = self.packets.get_mut(h);
+        let link = packet.link;
+        let l = &mut self.links[link as usize];
+        l.totals.tx_packets += 1;
+        l.totals.tx_bytes += packet.ip_bytes as u64 + port.framing as u64;
+        if !l.up {
+            return self.drop_at(h, link, DropCause::Outage);
+        }
+        if l.loss > 0 {
+            let direction = packet.kind.is_forward() as u64;
+            let key = self.seed ^ l.key;
+            let draw = mix(mix(mix(key) ^ self.flow_keys[packet.flow as usize])
+                ^ (packet.ordinal as u64 * 2 + direction));
+            if draw >> 11 < l.loss {
+                return self.drop_at(h, link, DropCause::Random);
+            }
+        }
+        let arrival = at + l.delay_at(at);
+        if l.reorder {
+            packet.arrival = arrival;
+            l.flight.insert_by_arrival(&mut self.packets, h);
+        } else {
+            packet.arrival = arrival.max(l.last_arrival);
+            l.last_arrival = packet.arrival;
+            l.flight.push(&mut self.packets, h);
+        }
+        if port.shared {
+            self.reschedule_link(link);
+        }
+    }
+
+    /// Starts the next waiting packet at `at`, unless its link is held.
+    fn serve_next(&mut self, p: u32, at: Nanos) {
+        loop {
+            let port = &mut self.ports[p as usize];
+            let list = if port.probes.head != NONE { &mut port.probes } else { &mut port.waiting };
+            let h = list.head;
+            if h == NONE {
+                return;
+            }
+            let link = self.packets.get(h).link;
+            let l = &self.links[link as usize];
+            if !l.up && l.mode == OutageMode::Hold {
+                return;
+            }
+            list.pop(&self.packets);
+            port.packets -= 1;
+            port.bytes -= self.packets.get(h).ip_bytes as u64 + port.framing as u64;
+            if !l.up && l.mode == OutageMode::Flush {
+                self.drop_at(h, link, DropCause::Outage);
+                continue;
+            }
+            return self.begin_service(p, h, at);
+        }
+    }
+
+    /// The dequeue: everything that an egress port does to a packet happens here.
+    fn begin_service(&mut self, p: u32, h: u32, at: Nanos) {
+        let packet = self.packets.get(h);
+        let port = &mut self.ports[p as usize];
+        let size = packet.ip_bytes as u32 + port.framing;
+        let totals = &mut self.links[packet.link as usize].totals;
+        totals.wait_ns += (at - packet.enqueued).0 as u128;
+        totals.waited += 1;
+        if packet.telemetry != NONE && packet.kind == Kind::Data {
+            if let Some(meter) = &mut port.meter {
+                let queued = port.bytes - port.packets * port.framing as u64;
+                let unit = self.tx_units[packet.flow as usize];
+                let payload = self.stacks.head(packet.telemetry).payload;
+                let counted = counted_bytes(unit, payload, packet.ip_bytes as u32, size);
+                let q_in = self.stacks.head(packet.telemetry).q_in;
+                let hop = meter.on_dequeue(at, q_in, queued, port.rate, counted);
+                self.stacks.push(packet.telemetry, hop, switch_id(port.node));
+            }
+        }
+        port.serving = h;
+        if port.rate.0 == 0 {
+            port.work = size as u128 * 8 * NS_PER_S as u128;
+            port.done = Nanos::MAX;
+            return;
+        }
+        if port.cached.0 != size {
+            port.cached = (size, port.rate.time_for(size as u64));
+        }
+        port.done = at.saturating_add(port.cached.1);
+    }
+
+    fn drop_at(&mut self, h: u32, link: u32, cause: DropCause) {
+        let l = &mut self.links[link as usize];
+        l.totals.dropped[cause as usize] += 1;
+        l.touched = true;
+        self.discard(h, cause);
+    }
+
+    /// A packet is lost: frees it and counts it for its flow.
+    pub fn discard(&mut self, h: u32, cause: DropCause) {
+        let flow = self.packets.get(h).flow;
+        self.flow_drops[flow as usize][cause as usize] += 1;
+        self.release(h);
+    }
+
+    /// Frees a packet and what it carries.
+    pub fn release(&mut self, h: u32) {
+        let Packet { ack, telemetry, .. } = *self.packets.get(h);
+        if ack != NONE {
+            self.acks.remove(ack);
+        }
+        if telemetry != NONE {
+            self.stacks.remove(telemetry);
+        }
+        self.packets.remove(h);
+    }
+
+    // ---- Keys -----------------------------------------------------------------------------------------------------
+
+    /// The link's next instant: the first arrival of its flight, or of the packet in service where no other link
+    /// could come first.
+    #[inline]
+    fn reschedule_link(&mut self, link: u32) {
+        let l = &self.links[link as usize];
+        let port = &self.ports[l.port as usize];
+        let mut at = match l.flight.head {
+            NONE => Nanos::MAX,
+            h => self.packets.get(h).arrival,
+        };
+        if !port.shared && port.done != Nanos::MAX {
+            at = at.min(port.done.saturating_add(l.delay_at(port.done)));
+        }
+        self.schedule.set(Source::Link(link), at);
+    }
+
+    /// A port's next departure: an event of its own only where links share it.
+    #[inline]
+    fn reschedule_port(&mut self, p: u32) {
+        let port = &self.ports[p as usize];
+        if port.shared {
+            let done = port.done;
+            self.schedule.set(Source::Port(p), done);
+        } else {
+            let link = port.link;
+            self.reschedule_link(link);
+        }
+    }
+
+    // ---- Changes of the timeline ------------------------------------------------------------------------------------
+    // They apply before anything else happens at their instant, so the port first runs to the instant before.
+
+    pub fn set_rate(&mut self, now: Nanos, p: u32, rate: BitRate) {
+        self.advance(p, before(now));
+        self.pause(p, now);
+        let port = &mut self.ports[p as usize];
+        port.rate = rate;
+        port.cached = (0, Nanos::ZERO);
+        self.resume(p, now);
+    }
+
+    pub fn set_delay(&mut self, now: Nanos, link: u32, delay: Delay) {
+        let p = self.links[link as usize].port;
+        self.advance(p, before(now));
+        let l = &mut self.links[link as usize];
+        l.delay = delay;
+        l.since = now;
+        self.reschedule_link(link);
+    }
+
+    pub fn set_loss(&mut self, now: Nanos, link: u32, loss: f64) {
+        let p = self.links[link as usize].port;
+        self.advance(p, before(now));
+        self.links[link as usize].loss = loss_threshold(loss);
+    }
+
+    pub fn set_down(&mut self, now: Nanos, link: u32, mode: OutageMode) {
+        let p = self.links[link as usize].port;
+        self.advance(p, before(now));
+        let l = &mut self.links[link as usize];
+        l.up = false;
+        l.mode = mode;
+        l.touched = true;
+        match mode {
+            OutageMode::Flush => self.flush(now, link),
+            OutageMode::Hold => {
+                if self.serves(p, link) {
+                    self.pause(p, now);
+                }
+                self.reschedule_port(p);
+            }
+            OutageMode::Blackhole => {}
+        }
+    }
+
+    pub fn set_up(&mut self, now: Nanos, link: u32) {
+        let p = self.links[link as usize].port;
+        self.advance(p, before(now));
+        self.links[link as usize].up = true;
+        if self.ports[p as usize].serving == NONE {
+            self.serve_next(p, now);
+        }
+        self.resume(p, now);
+    }
+
+    fn serves(&self, p: u32, link: u32) -> bool {
+        let h = self.ports[p as usize].serving;
+        h != NONE && self.packets.get(h).link == link
+    }
+
+    /// Stops the transmission under way and remembers what is left of it.
+    fn pause(&mut self, p: u32, now: Nanos) {
+        let port = &mut self.ports[p as usize];
+        if port.done != Nanos::MAX {
+            port.work = (port.done - now).0 as u128 * port.rate.0 as u128;
+            port.done = Nanos::MAX;
+        }
+    }
+
+    /// Lets a paused transmission go on, if rate and link allow.
+    fn resume(&mut self, p: u32, now: Nanos) {
+        let port = &mut self.ports[p as usize];
+        if port.serving != NONE && port.done == Nanos::MAX && port.rate.0 > 0 {
+            let l = &self.links[self.packets.get(port.serving).link as usize];
+            if l.up || l.mode != OutageMode::Hold {
+                let left = port.work.div_ceil(port.rate.0 as u128);
+                port.done = Nanos((now.0 as u128 + left).min(u64::MAX as u128 - 1) as u64);
+            }
+        }
+        self.reschedule_port(p);
+    }
+
+    /// An interface goes down: everything on its way through the link is lost.
+    fn flush(&mut self, now: Nanos, link: u32) {
+        let p = self.links[link as usize].port;
+        let flight = std::mem::replace(&mut self.links[link as usize].flight, List::EMPTY);
+        self.drop_list(flight, link);
+        self.links[link as usize].last_arrival = now;
+        let port = &mut self.ports[p as usize];
+        let waiting = [
+            std::mem::replace(&mut port.waiting, List::EMPTY),
+            std::mem::replace(&mut port.probes, List::EMPTY),
+        ];
+        for (which, list) in waiting.into_iter().enumerate() {
+            for h in list.iter(&self.packets).collect::<Vec<_>>() {
+                if self.packets.get(h).link != link {
+                    let port = &mut self.ports[p as usize];
+                    let keep = if which == 0 { &mut port.waiting } else { &mut port.probes };
+                    keep.push(&mut self.packets, h);
+                    continue;
+                }
+                let port = &mut self.ports[p as usize];
+                port.packets -= 1;
+                port.bytes -= self.packets.get(h).ip_bytes as u64 + port.framing as u64;
+                self.drop_at(h, link, DropCause::Outage);
+            }
+        }
+        if self.serves(p, link) {
+            let port = &mut self.ports[p as usize];
+            let h = std::mem::replace(&mut port.serving, NONE);
+            port.done = Nanos::MAX;
+            self.drop_at(h, link, DropCause::Outage);
+            self.serve_next(p, now);
+        }
+        self.reschedule_link(link);
+        self.reschedule_port(p);
+    }
+
+    fn drop_list(&mut self, list: List, link: u32) {
+        for h in list.iter(&self.packets).collect::<Vec<_>>() {
+            self.drop_at(h, link, DropCause::Outage);
+        }
+    }
+
+    // ---- The end ----------------------------------------------------------------------------------------------------
+
+    /// Counts what is still under way: into the totals of each link, and per flow.
+    pub fn count_under_way(&mut self, end: Nanos, per_flow: &mut [u64]) {
+        for p in 0..self.ports.len() {
+            self.advance(p as u32, end);
+        }
+        let mut found = Vec::new();
+        for port in &self.ports {
+            found.extend(port.waiting.iter(&self.packets));
+            found.extend(port.probes.iter(&self.packets));
+            found.extend((port.serving != NONE).then_some(port.serving));
+        }
+        for link in &self.links {
+            found.extend(link.flight.iter(&self.packets));
+        }
+        for h in found {
+            let packet = self.packets.get(h);
+            self.links[packet.link as usize].totals.under_way += 1;
+            per_flow[packet.flow as usize] += 1;
+        }
+    }
+
+    /// Bytes of framing that a link's port adds.
+    pub fn framing(&self, link: u32) -> u32 {
+        self.ports[self.links[link as usize].port as usize].framing
+    }
+    /// Rate of a link's port.
+    pub fn rate(&self, link: u32) -> BitRate {
+        self.ports[self.links[link as usize].port as usize].rate
+    }
+}
+
+/// The last instant before `t`.
+fn before(t: Nanos) -> Nanos {
+    Nanos(t.0.saturating_sub(1))
+}
+
+fn loss_threshold(p: f64) -> u64 {
+    (p * (1u64 << 53) as f64) as u64
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Packets, in one arena. A packet is always in exactly one list (waiting at a port, or in flight on a link), so the
+//! list's links live in the packet and queues need no memory of their own.
+
+use crate::observe::PacketKind;
+use perigee_tcp::AckBlocks;
+use perigee_telemetry::{Stamp, WireCompact, WireHop};
+use perigee_units::Nanos;
+
+/// No packet, no link, no stack.
+pub const NONE: u32 = u32::MAX;
+
+/// What a packet is; [`PacketKind`] plus the handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    Syn,
+    SynAck,
+    Data,
+    Ack,
+    Ping,
+    Pong,
+}
+
+impl Kind {
+    pub fn is_probe(self) -> bool {
+        matches!(self, Kind::Ping | Kind::Pong)
+    }
+    /// For observers; the handshake is not shown (captures make their own).
+    pub fn shown(self) -> Option<PacketKind> {
+        match self {
+            Kind::Data => Some(PacketKind::Data),
+            Kind::Ack => Some(PacketKind::Ack),
+            Kind::Ping => Some(PacketKind::Ping),
+            Kind::Pong => Some(PacketKind::Pong),
+            Kind::Syn | Kind::SynAck => None,
+        }
+    }
+    /// It travels from the flow's source to its destination.
+    pub fn is_forward(self) -> bool {
+        matches!(self, Kind::Syn | Kind::Data | Kind::Ping)
+    }
+}
+
+/// A packet: one cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub struct Packet {
+    /// When it arrives at the far end of its link.
+    pub arrival: Nanos,
+    /// When it came to the port where it is.
+    pub enqueued: Nanos,
+    /// When it left its source.
+    pub sent: Nanos,
+    /// Segment (Data), number (probes); the ACK's content is in `ack`.
+    pub seq: u64,
+    /// The next packet of its list.
+    pub next: u32,
+    pub flow: u32,
+    /// Per-path: place of the present link in the list of paths. Per-hop: number of the destination.
+    pub route: u32,
+    /// The link it is on or waits for.
+    pub link: u32,
+    /// Number of this transmission in its flow and direction: random losses hang on it.
+    pub ordinal: u32,
+    /// Content of an ACK, in its own arena.
+    pub ack: u32,
+    /// Telemetry, in its own arena.
+    pub telemetry: u32,
+    pub ip_bytes: u16,
+    pub kind: Kind,
+    /// Links crossed.
+    pub hops: u8,
+}
+
+/// An arena with a free list; the place freed last is used first, so that a busy simulation stays in the cache.
+#[derive(Clone, Debug)]
+pub struct Arena<T> {
+    items: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Arena<T> {
+    fn default() -> Self {
+        Arena { items: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Arena<T> {
+    #[inline]
+    pub fn insert(&mut self, item: T) -> u32 {
+        match self.free.pop() {
+            Some(i) => {
+                self.items[i as usize] = item;
+                i
+            }
+            None => {
+                self.items.push(item);
+                (self.items.len() - 1) as u32
+            }
+        }
+    }
+    #[inline]
+    pub fn remove(&mut self, i: u32) {
+        debug_assert!(!self.free.contains(&i) || self.free.len() > 64);
+        self.free.push(i);
+    }
+    #[inline]
+    pub fn get(&self, i: u32) -> &T {
+        &self.items[i as usize]
+    }
+    #[inline]
+    pub fn get_mut(&mut self, i: u32) -> &mut T {
+        &mut self.items[i as usize]
+    }
+    /// Items in use.
+    #[cfg(test)]
+    pub fn used(&self) -> usize {
+        self.items.len() - self.free.len()
+    }
+}
+
+/// Telemetry stacks: a header and room for `max_hops` records each.
+#[derive(Clone, Debug, Default)]
+pub struct Stacks {
+    heads: Arena<StackHead>,
+    hops: Vec<WireHop>,
+    max_hops: usize,
+}
+
+/// The fixed part of a stack.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StackHead {
+    pub stamp: Stamp,
+    /// Payload bytes of the packet.
+    pub payload: u32,
+    /// rxQlen of the port where the packet waits.
+    pub q_in: u16,
+    pub path_id: u16,
+    pub count: u8,
+    /// Packets covered by the ACK that carries it back.
+    pub covered: u32,
+    pub partial: bool,
+    /// The receiver's record instead of the stack.
+    pub compact: Option<WireCompact>,
+}
+
+impl Stacks {
+    pub fn new(max_hops: usize) -> Self {
+        Stacks { max_hops, ..Stacks::default() }
+    }
+    pub fn insert(&mut self, stamp: Stamp, payload: u32) -> u32 {
+        let i = self.heads.insert(StackHead { stamp, payload, ..StackHead::default() });
+        let need = (i as usize + 1) * self.max_hops;
+        if self.hops.len() < need {
+            self.hops.resize(need, WireHop::default());
+        }
+        i
+    }
+    pub fn remove(&mut self, i: u32) {
+        self.heads.remove(i);
+    }
+    #[inline]
+    pub fn head(&self, i: u32) -> &StackHead {
+        self.heads.get(i)
+    }
+    #[inline]
+    pub fn head_mut(&mut self, i: u32) -> &mut StackHead {
+        self.heads.get_mut(i)
+    }
+    /// Adds a hop's record; a full stack stays as it is and is marked partial.
+    #[inline]
+    pub fn push(&mut self, i: u32, hop: WireHop, switch: u16) {
+        let head = self.heads.get_mut(i);
+        head.path_id ^= switch;
+        if (head.count as usize) < self.max_hops {
+            self.hops[i as usize * self.max_hops + head.count as usize] = hop;
+            head.count += 1;
+        } else {
+            head.partial = true;
+        }
+    }
+    #[inline]
+    pub fn hops(&self, i: u32) -> &[WireHop] {
+        let at = i as usize * self.max_hops;
+        &self.hops[at..at + self.heads.get(i).count as usize]
+    }
+    /// Stacks in use.
+    #[cfg(test)]
+    pub fn used(&self) -> usize {
+        self.heads.used()
+    }
+}
+
+/// Contents of ACKs.
+pub type Acks = Arena<AckBlocks>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_one_cache_line() {
+        assert_eq!(std::mem::size_of::<Packet>(), 64);
+    }
+
+    #[test]
+    fn a_stack_that_is_full_says_so() {
+        let mut s = Stacks::new(2);
+        let i = s.insert(Stamp::default(), 1448);
+        for switch in [1, 2, 4] {
+            s.push(i, WireHop::default(), switch);
+        }
+        assert_eq!((s.hops(i).len(), s.head(i).path_id, s.head(i).partial), (2, 7, true));
+        s.remove(i);
+        assert_eq!(s.used(), 0);
+    }
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Ways through the network: paths of pairs, or next-hop tables.
+
+use crate::net::Net;
+use crate::packet::NONE;
+use perigee_timeline::{LinkId, NodeId, Pair, PairId, Routing};
+use perigee_units::{BitRate, Nanos, NS_PER_S};
+use std::collections::BTreeMap;
+
+/// Longest way that is followed: a loop in next-hop tables must not hang anything.
+const MAX_HOPS: usize = 250;
+
+/// All ways.
+#[derive(Clone, Debug, Default)]
+pub struct Routes {
+    mode: Routing,
+    pairs: Vec<Pair>,
+    /// Every path ever used, back to back, each ended by [`NONE`]. A packet keeps its place in it, so that it can
+    /// finish a path that its pair has left.
+    hops: Vec<u32>,
+    known: BTreeMap<Vec<u32>, u32>,
+    /// Per pair: where its path begins in `hops`, or the number of its destination.
+    start: Vec<u32>,
+    /// Destinations, and per destination a table by node.
+    destinations: Vec<u32>,
+    tables: Vec<Vec<u32>>,
+}
+
+/// A way as it is now, without queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Way {
+    /// Propagation and serialisation.
+    pub delay: Nanos,
+    /// How the propagation changes, in nanoseconds per second.
+    pub slope: i64,
+    /// Slowest port.
+    pub rate: BitRate,
+    /// Framing of that port.
+    pub framing: u32,
+    pub hops: usize,
+}
+
+impl Routes {
+    pub fn new(mode: Routing, pairs: &[Pair]) -> Self {
+        let mut r =
+            Routes { mode, pairs: pairs.to_vec(), start: vec![NONE; pairs.len()], ..Routes::default() };
+        if mode == Routing::PerHop {
+            for (i, pair) in pairs.iter().enumerate() {
+                r.start[i] = r.destination(pair.to);
+            }
+        }
+        r
+    }
+
+    fn destination(&mut self, node: NodeId) -> u32 {
+        match self.destinations.iter().position(|&d| d == node.0) {
+            Some(d) => d as u32,
+            None => {
+                self.destinations.push(node.0);
+                self.tables.push(Vec::new());
+                self.destinations.len() as u32 - 1
+            }
+        }
+    }
+
+    /// A pair's new path.
+    pub fn set_path(&mut self, pair: PairId, links: Option<&[LinkId]>) {
+        self.start[pair.ix()] = match links {
+            None => NONE,
+            Some(links) => {
+                let key: Vec<u32> = links.iter().map(|l| l.0).collect();
+                let hops = &mut self.hops;
+                *self.known.entry(key).or_insert_with_key(|key| {
+                    let at = hops.len() as u32;
+                    hops.extend(key);
+                    hops.push(NONE);
+                    at
+                })
+            }
+        };
+    }
+
+    /// A node's new next hop.
+    pub fn set_next_hop(&mut self, at: NodeId, to: NodeId, link: Option<LinkId>) {
+        let d = self.destination(to) as usize;
+        let table = &mut self.tables[d];
+        if table.len() <= at.ix() {
+            table.resize(at.ix() + 1, NONE);
+        }
+        table[at.ix()] = link.map_or(NONE, |l| l.0);
+    }
+
+    /// First link of a pair's way, and what the packet must remember.
+    #[inline]
+    pub fn first(&self, pair: PairId) -> Option<(u32, u32)> {
+        let start = self.start[pair.ix()];
+        match self.mode {
+            Routing::PerPath if start == NONE => None,
+            Routing::PerPath => Some((self.hops[start as usize], start)),
+            Routing::PerHop => {
+                let from = self.pairs[pair.ix()].from.0;
+                self.table(start, from).map(|link| (link, start))
+            }
+        }
+    }
+
+    /// What follows for a packet that has crossed a link and is at `node`.
+    #[inline]
+    pub fn next(&self, route: u32, node: u32) -> Next {
+        match self.mode {
+            Routing::PerPath => match self.hops[route as usize + 1] {
+                NONE => Next::Arrived,
+                link => Next::Link(link, route + 1),
+            },
+            Routing::PerHop if self.destinations[route as usize] == node => Next::Arrived,
+            Routing::PerHop => self.table(route, node).map_or(Next::Lost, |link| Next::Link(link, route)),
+        }
+    }
+
+    fn table(&self, destination: u32, node: u32) -> Option<u32> {
+        let link = self.tables[destination as usize].get(node as usize).copied().unwrap_or(NONE);
+        (link != NONE).then_some(link)
+    }
+
+    /// Links of a pair's way now; `None` = there is none.
+    pub fn links(&self, pair: PairId, net: &Net) -> Option<Vec<u32>> {
+        let (mut link, mut route) = self.first(pair)?;
+        let mut links = vec![link];
+        loop {
+            match self.next(route, net.links[link as usize].to) {
+                Next::Arrived => return Some(links),
+                Next::Lost => return None,
+                Next::Link(l, r) => (link, route) = (l, r),
+            }
+            if links.len() == MAX_HOPS {
+                return None;
+            }
+            links.push(link);
+        }
+    }
+
+    /// A pair's way for packets of `ip_bytes`, as of `now`.
+    pub fn way(&self, pair: PairId, net: &Net, now: Nanos, ip_bytes: u32) -> Option<Way> {
+        let mut way = Way { rate: BitRate(u64::MAX), ..Way::default() };
+        for link in self.links(pair, net)? {
+            let (delay, slope) = net.links[link as usize].delay_and_slope(now);
+            let (rate, framing) = (net.rate(link), net.framing(link));
+            way.delay += delay;
+            way.slope += slope;
+            way.hops += 1;
+            if rate.0 > 0 {
+                way.delay += rate.time_for((ip_bytes + framing) as u64);
+            }
+            if rate < way.rate {
+                way.rate = rate;
+                way.framing = framing;
+            }
+        }
+        Some(way)
+    }
+}
+
+/// Where a packet goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// It is there.
+    Arrived,
+    /// Onto a link, with what it must remember.
+    Link(u32, u32),
+    /// There is no way.
+    Lost,
+}
+
+/// A flow's RTT without queues over time: linear pieces, the newest last.
+#[derive(Clone, Debug, Default)]
+pub struct BaseRtt {
+    pieces: std::collections::VecDeque<Piece>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Piece {
+    since: Nanos,
+    /// RTT at `since` and its slope; `None` = no route.
+    rtt: Option<(Nanos, i64)>,
+}
+
+/// Pieces kept: enough for packets that were sent many seconds ago.
+const PIECES: usize = 256;
+
+impl BaseRtt {
+    /// From `since` on.
+    pub fn push(&mut self, since: Nanos, rtt: Option<(Nanos, i64)>) {
+        let piece = Piece { since, rtt };
+        match self.pieces.back_mut() {
+            Some(last) if last.since == since => *last = piece,
+            _ => self.pieces.push_back(piece),
+        }
+        if self.pieces.len() > PIECES {
+            self.pieces.pop_front();
+        }
+    }
+
+    /// At `t`, which is rarely far back.
+    #[inline]
+    pub fn at(&self, t: Nanos) -> Option<Nanos> {
+        let piece = self.pieces.iter().rev().find(|p| p.since <= t).or(self.pieces.front())?;
+        let (base, slope) = piece.rtt?;
+        if slope == 0 {
+            return Some(base);
+        }
+        let change = t.saturating_sub(piece.since).0 as i128 * slope as i128 / NS_PER_S as i128;
+        Some(Nanos((base.0 as i128 + change).max(0) as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_rtt_is_that_of_the_send_time() {
+        let mut b = BaseRtt::default();
+        b.push(Nanos::ZERO, Some((Nanos::from_millis(50), 0)));
+        b.push(Nanos::from_secs(1), Some((Nanos::from_millis(80), -1_000_000)));
+        b.push(Nanos::from_secs(2), None);
+        assert_eq!(b.at(Nanos(999_999_999)), Some(Nanos::from_millis(50)));
+        assert_eq!(b.at(Nanos::from_millis(1500)), Some(Nanos(79_500_000)));
+        assert_eq!(b.at(Nanos::from_secs(3)), None);
+    }
+
+    #[test]
+    fn a_loop_in_the_tables_is_no_way() {
+        let pair = Pair { from: NodeId(0), to: NodeId(9) };
+        let mut r = Routes::new(Routing::PerHop, &[pair]);
+        r.set_next_hop(NodeId(0), NodeId(9), Some(LinkId(0)));
+        r.set_next_hop(NodeId(1), NodeId(9), Some(LinkId(1)));
+        assert_eq!(r.first(PairId(0)), Some((0, 0)));
+        assert_eq!(r.next(0, 1), Next::Link(1, 0));
+        assert_eq!(r.next(0, 9), Next::Arrived);
+        assert_eq!(r.next(0, 5), Next::Lost);
+    }
+}
