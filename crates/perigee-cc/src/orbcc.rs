@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! OrbCC, formerly LeoTCP (Valentine, Parisis et al.): window control from in-network telemetry for LEO satellite paths.
+//! OrbCC, in its first version LeoTCP: window control from in-network telemetry, for paths over LEO satellites.
 //!
 //! Idea: each port tells how busy it is, how many flows use it and what their mean base RTT is. The sender steers its
 //! window so that the busiest port of the path is used to 95 %, adding its share of 5 % of the bandwidth-delay product per
