@@ -40,7 +40,7 @@ impl CongestionControl for NewReno {
         if !ev.may_grow || !cx.cwnd_limited {
             return;
         }
-        let mut cwnd = cx.packets(w.cwnd);
+        let mut cwnd = cx.packets(w.cwnd).max(1);
         let mut acked = cx.packets(ev.newly_acked);
         let ssthresh = cx.packets(w.ssthresh);
         if cwnd < ssthresh {

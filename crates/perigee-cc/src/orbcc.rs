@@ -408,7 +408,9 @@ impl CongestionControl for OrbCc {
             if port.is_some() || self.options.same_ack_queueing {
                 self.queue_delay_s = queueing(telemetry).as_secs_f64();
             }
-            if let (Some(port), false) = (port, fallback) {
+            // Shares are bandwidth times RTT: without a sample of the latter there is nothing to steer by.
+            let can_steer = !fallback && self.rtt.smoothed_s > 0.0;
+            if let Some(port) = port.filter(|_| can_steer) {
                 self.steer(cx, w, port, covered(telemetry));
             }
         }
