@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A constellation, its ground points and their traffic, ready to be asked where packets go at an instant.
+//!
+//! [`Sky::stream`] turns it into a timeline; this module answers for single instants: round-trip times (to size
+//! queues before a run), the check that every pair can talk at all, and full forwarding tables.
+
+use crate::attach::{choose, Offer, Policy};
+use crate::constellation::Constellation;
+use crate::frames::{distance_m, Vec3, SPEED_OF_LIGHT_M_S};
+use crate::motion::Positions;
+use crate::routing::{Access, Graph, Tree, Weight};
+use crate::spec::{GroundKind, SkySpec};
+use crate::tle::TleError;
+use crate::visibility::GroundPoint;
+use perigee_timeline::topology::PortSpec;
+use perigee_timeline::{PairId, Routing};
+use perigee_units::Nanos;
+
+/// Why a sky cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SkyError {
+    /// An element set file is damaged.
+    #[error("{0}: {1}")]
+    Tle(String, TleError),
+    /// The description contradicts itself, or a satellite cannot be moved.
+    #[error("{0}")]
+    Spec(String),
+    /// Traffic that can never flow.
+    #[error("{0}")]
+    Unreachable(String),
+}
+
+/// Two ground points that talk, and in which direction the search for their path runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Way {
+    /// Ground point at which the path starts.
+    pub from: usize,
+    /// Ground point that the shortest-path tree grows from.
+    pub root: usize,
+    /// Pair of the traffic along the path, if any, and against it.
+    pub along: Option<PairId>,
+    pub against: Option<PairId>,
+    /// Pair under which events are noted: the one listed first. With next-hop tables only one of the two ways has it.
+    pub noted: Option<PairId>,
+}
+
+/// Positions and views at one instant: everything about it that does not depend on the instant before.
+#[derive(Debug, Default)]
+pub(crate) struct Moment {
+    pub positions: Positions,
+    weights: Vec<Weight>,
+    visible: Vec<Vec<Access>>,
+    /// For terminals.
+    offers: Vec<Vec<Offer>>,
+}
+
+/// Paths at one instant.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Routes {
+    /// Satellite of each terminal.
+    pub serving: Vec<Option<u32>>,
+    /// Satellites of each way, from its start to its root.
+    pub paths: Vec<Option<Vec<u32>>>,
+    /// With next-hop tables: next hops of all satellites towards each root, in the order of [`Sky::roots`].
+    pub next_hops: Vec<Vec<u32>>,
+}
+
+/// Length and nodes of a route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Satellites from end to end, by number.
+    pub satellites: Vec<u32>,
+    /// Propagation delay of each link, from end to end.
+    pub delays: Vec<Nanos>,
+}
+
+impl Route {
+    /// One-way propagation delay.
+    pub fn one_way(&self) -> Nanos {
+        self.delays.iter().fold(Nanos::ZERO, |sum, d| sum + *d)
+    }
+}
+
+/// Room for [`Sky::snapshot_tables`]; reuse it.
+#[derive(Debug, Default)]
+pub struct TableScratch {
+    positions: Positions,
+    weights: Vec<Weight>,
+    visible: Vec<Vec<Access>>,
+    tree: Tree,
+    /// Next hop of every satellite, then first satellite of every ground point, towards each destination in turn.
+    pub next: Vec<u32>,
+}
+
+/// A constellation with ground points and traffic.
+#[derive(Debug)]
+pub struct Sky {
+    pub(crate) spec: SkySpec,
+    pub(crate) constellation: Constellation,
+    pub(crate) ground: Vec<GroundPoint>,
+    pub(crate) ways: Vec<Way>,
+    /// Ground points with traffic to or from each one.
+    peers: Vec<Vec<usize>>,
+}
+
+impl Sky {
+    /// Builds a sky; queues may still be placeholders (see [`Sky::with_ports`]).
+    ///
+    /// # Errors
+    /// When the description contradicts itself or the element sets are damaged.
+    pub fn new(spec: SkySpec) -> Result<Self, SkyError> {
+        spec.check().map_err(SkyError::Spec)?;
+        let constellation = Constellation::new(&spec)?;
+        if let Some(g) = spec.ground.iter().find(|g| constellation.names.contains(&g.name)) {
+            return Err(SkyError::Spec(format!("{:?} is the name of a satellite too", g.name)));
+        }
+        let ground = spec.ground.iter().map(|g| GroundPoint::new(g.place, g.mask, spec.ellipsoid)).collect();
+        let peers = peers(&spec);
+        let ways = ways(&spec, &peers);
+        Ok(Sky { spec, constellation, ground, ways, peers })
+    }
+
+    /// The same sky with other ports: queues given in bandwidth-delay products are known only when [`Sky::rtt_at`]
+    /// has answered.
+    #[must_use]
+    pub fn with_ports(mut self, ground: PortSpec, laser: PortSpec) -> Self {
+        self.spec.ground_port = ground;
+        self.spec.laser_port = laser;
+        self
+    }
+
+    /// What it was made from.
+    pub fn spec(&self) -> &SkySpec {
+        &self.spec
+    }
+
+    /// Satellites, motion, lasers.
+    pub fn constellation(&self) -> &Constellation {
+        &self.constellation
+    }
+
+    /// Lines for a person: what flies, how many satellites were placed, what is doubtful.
+    pub fn report(&self) -> &[String] {
+        &self.constellation.report
+    }
+
+    /// The route of a pair at an instant, as if the run started there; `None` = unreachable.
+    ///
+    /// # Errors
+    /// When a satellite has decayed by then.
+    pub fn route_at(&self, pair: PairId, t: Nanos) -> Result<Option<Route>, SkyError> {
+        let moment = self.moment_at(t)?;
+        let routes = self.routes(&moment, self.serve(&moment, &[]), &mut Tree::default());
+        let found = self.ways.iter().zip(routes.paths).find_map(|(w, path)| match path {
+            Some(p) if w.along == Some(pair) => Some((w.from, p, w.root)),
+            Some(p) if w.against == Some(pair) => Some((w.root, p.into_iter().rev().collect(), w.from)),
+            _ => None,
+        });
+        Ok(found.map(|(from, satellites, to)| {
+            let sat = |s: &u32| moment.positions.get(*s as usize);
+            let mut points = vec![self.ground[from].ecef];
+            points.extend(satellites.iter().map(sat));
+            points.push(self.ground[to].ecef);
+            let delays = points.windows(2).map(|w| light_time(w[0], w[1])).collect();
+            Route { satellites, delays }
+        }))
+    }
+
+    /// Round-trip time of a pair without serialisation and queues; `None` = unreachable.
+    ///
+    /// # Errors
+    /// When a satellite has decayed by then.
+    pub fn rtt_at(&self, pair: PairId, t: Nanos) -> Result<Option<Nanos>, SkyError> {
+        Ok(self.route_at(pair, t)?.map(|r| r.one_way() * 2))
+    }
+
+    /// Refuses traffic that can never flow: ground points that never see a satellite, pairs that never have a path.
+    ///
+    /// # Errors
+    /// Names the first of them, or a satellite that decays during the run.
+    pub fn check(&self) -> Result<(), SkyError> {
+        // A satellite is in view for minutes: 10 s are fine enough, and rarely more than one instant is looked at.
+        let sample = Nanos::from_secs(10);
+        let mut blind: Vec<usize> = (0..self.ground.len()).filter(|g| !self.peers[*g].is_empty()).collect();
+        let mut cut: Vec<usize> = (0..self.ways.len()).collect();
+        let mut t = Nanos::ZERO;
+        while t <= self.spec.duration && !(blind.is_empty() && cut.is_empty()) {
+            let moment = self.moment_at(t)?;
+            let routes = self.routes(&moment, self.serve(&moment, &[]), &mut Tree::default());
+            blind.retain(|&g| moment.visible[g].is_empty());
+            cut.retain(|&w| routes.paths[w].is_none());
+            t += sample;
+        }
+        let name = |g: usize| &self.spec.ground[g].name;
+        if let Some(&g) = blind.first() {
+            return Err(SkyError::Unreachable(format!(
+                "{:?} sees no satellite during the whole run",
+                name(g)
+            )));
+        }
+        if let Some(w) = cut.first().map(|&w| &self.ways[w]) {
+            return Err(SkyError::Unreachable(format!(
+                "there is no path between {:?} and {:?} during the whole run",
+                name(w.from),
+                name(w.root)
+            )));
+        }
+        // The end of the run too, so that a decaying satellite is found before the run and not in it.
+        self.moment_at(self.spec.duration).map(|_| ())
+    }
+
+    fn moment_at(&self, t: Nanos) -> Result<Moment, SkyError> {
+        let span = self.constellation.motion.span(self.constellation.start, t, t).map_err(SkyError::Spec)?;
+        let mut positions = Positions::default();
+        span.positions(t, &mut positions);
+        Ok(self.moment(positions, &mut Tree::default()))
+    }
+
+    /// Views and offers for known positions.
+    pub(crate) fn moment(&self, positions: Positions, tree: &mut Tree) -> Moment {
+        let mut m = Moment { positions, ..Moment::default() };
+        self.constellation.lasers.weights(&m.positions, &mut m.weights);
+        m.visible.resize_with(self.ground.len(), Vec::new);
+        for (g, point) in self.ground.iter().enumerate() {
+            if !self.peers[g].is_empty() {
+                point.visible(&m.positions, &mut m.visible[g]);
+            }
+        }
+        m.offers = (0..self.ground.len()).map(|g| self.offers(&m, g, tree)).collect();
+        m
+    }
+
+    fn graph<'a>(&'a self, weights: &'a [Weight]) -> Graph<'a> {
+        let lasers = &self.constellation.lasers;
+        Graph { rows: &lasers.rows, to: &lasers.to, weights }
+    }
+
+    /// What each visible satellite is worth to a terminal. A peer that cannot be reached costs more than any path.
+    fn offers(&self, m: &Moment, g: usize, tree: &mut Tree) -> Vec<Offer> {
+        const NO_PATH: Weight = 1 << 50;
+        if self.spec.ground[g].kind != GroundKind::Terminal {
+            return Vec::new();
+        }
+        let visible = &m.visible[g];
+        let mut offers: Vec<Offer> = visible.iter().map(|&access| Offer { access, paths: 0 }).collect();
+        if self.spec.attach == Policy::ShortestPath && visible.len() > 1 {
+            for &peer in &self.peers[g] {
+                tree.search(self.graph(&m.weights), &m.visible[peer], visible);
+                for o in &mut offers {
+                    o.paths += o.access.range + tree.distance(o.access.sat).min(NO_PATH);
+                }
+            }
+        }
+        offers
+    }
+
+    /// Gives each terminal its satellite; `before` = what they held.
+    pub(crate) fn serve(&self, m: &Moment, before: &[Option<u32>]) -> Vec<Option<u32>> {
+        let holding = |g: usize| before.get(g).copied().flatten();
+        let pick = |g: usize| choose(self.spec.attach, &m.offers[g], holding(g)).map(|a| a.sat);
+        (0..self.ground.len()).map(pick).collect()
+    }
+
+    /// The satellites that a ground point may use when `serving` are chosen.
+    fn gates(&self, m: &Moment, g: usize, serving: Option<u32>) -> Vec<Access> {
+        let visible = &m.visible[g];
+        match (self.spec.ground[g].kind, self.spec.attach) {
+            (GroundKind::Terminal, _) => visible.iter().filter(|a| Some(a.sat) == serving).copied().collect(),
+            (GroundKind::Station, Policy::ShortestPath) => visible.clone(),
+            (GroundKind::Station, Policy::Nearest) => {
+                visible.iter().min_by_key(|a| (a.range, a.sat)).copied().into_iter().collect()
+            }
+        }
+    }
+
+    /// Ground points that shortest-path trees grow from, in order.
+    pub(crate) fn roots(&self) -> impl Iterator<Item = usize> + '_ {
+        self.ways.chunk_by(|a, b| a.root == b.root).map(|c| c[0].root)
+    }
+
+    /// Paths when each terminal has its satellite.
+    pub(crate) fn routes(&self, m: &Moment, serving: Vec<Option<u32>>, tree: &mut Tree) -> Routes {
+        let mut r = Routes::default();
+        let gates: Vec<Vec<Access>> = (0..self.ground.len()).map(|g| self.gates(m, g, serving[g])).collect();
+        let tables = self.spec.routing == Routing::PerHop;
+        for of_root in self.ways.chunk_by(|a, b| a.root == b.root) {
+            let root = &gates[of_root[0].root];
+            let targets: Vec<Access> = of_root.iter().flat_map(|w| gates[w.from].iter().copied()).collect();
+            tree.search(self.graph(&m.weights), root, if tables { &[] } else { &targets });
+            r.paths.extend(of_root.iter().map(|w| tree.path(&gates[w.from])));
+            if tables {
+                r.next_hops.push(tree.next_hops().to_vec());
+            }
+        }
+        r.serving = serving;
+        r
+    }
+
+    /// Full forwarding tables at an instant: positions, visibility, laser lengths, and the next hop of every
+    /// satellite and ground point towards each of `dests` (indices of ground points). Returns how many entries lead
+    /// somewhere. This is the unit of work that the benchmark times.
+    ///
+    /// # Errors
+    /// When a satellite has decayed by then.
+    pub fn snapshot_tables(
+        &self,
+        t: Nanos,
+        dests: &[usize],
+        s: &mut TableScratch,
+    ) -> Result<usize, SkyError> {
+        let span = self.constellation.motion.span(self.constellation.start, t, t).map_err(SkyError::Spec)?;
+        span.positions(t, &mut s.positions);
+        self.constellation.lasers.weights(&s.positions, &mut s.weights);
+        s.visible.resize_with(self.ground.len(), Vec::new);
+        for (point, visible) in self.ground.iter().zip(&mut s.visible) {
+            point.visible(&s.positions, visible);
+        }
+        s.next.clear();
+        for &dest in dests {
+            s.tree.search(self.graph(&s.weights), &s.visible[dest], &[]);
+            s.next.extend_from_slice(s.tree.next_hops());
+            let first = |seen: &Vec<Access>| s.tree.best(seen).map_or(crate::routing::NOWHERE, |a| a.sat);
+            s.next.extend(s.visible.iter().map(first));
+        }
+        Ok(s.next.iter().filter(|&&n| n != crate::routing::NOWHERE).count())
+    }
+}
+
+/// Time of light between two points, to the nanosecond.
+pub(crate) fn light_time(a: Vec3, b: Vec3) -> Nanos {
+    Nanos::from_secs_f64(distance_m(a, b) / SPEED_OF_LIGHT_M_S)
+}
+
+fn peers(spec: &SkySpec) -> Vec<Vec<usize>> {
+    let mut peers = vec![Vec::new(); spec.ground.len()];
+    for &(a, b) in &spec.pairs {
+        peers[a].push(b);
+        peers[b].push(a);
+    }
+    for p in &mut peers {
+        p.sort_unstable();
+        p.dedup();
+    }
+    peers
+}
+
+/// Ways of all pairs, sorted by root. With a path per pair both directions are one way, rooted at the end with more
+/// peers (fewer trees); with next-hop tables each destination is a root of its own.
+fn ways(spec: &SkySpec, peers: &[Vec<usize>]) -> Vec<Way> {
+    let mut ways: Vec<Way> = Vec::new();
+    for (i, &(a, b)) in spec.pairs.iter().enumerate() {
+        let id = PairId(i as u32);
+        let noted = (!spec.pairs[..i].contains(&(b, a))).then_some(id);
+        let same = |w: &&mut Way| (w.from, w.root) == (a, b) || (w.from, w.root) == (b, a);
+        match ways.iter_mut().find(same) {
+            Some(w) if spec.routing == Routing::PerPath => {
+                let place = if w.from == a { &mut w.along } else { &mut w.against };
+                *place = Some(id);
+            }
+            _ => {
+                let turn = spec.routing == Routing::PerPath && (peers[a].len(), a) > (peers[b].len(), b);
+                let (from, root) = if turn { (b, a) } else { (a, b) };
+                let (along, against) = if turn { (None, Some(id)) } else { (Some(id), None) };
+                ways.push(Way { from, root, along, against, noted });
+            }
+        }
+    }
+    ways.sort_by_key(|w| w.root);
+    ways
+}
