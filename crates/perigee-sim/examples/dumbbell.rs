@@ -37,7 +37,14 @@ impl Observer for Means {
         if self.events {
             println!(
                 "{:.1} cwnd {} ssthresh {:?} inflight {} srtt {:?} retrans {} {:?} {} {:?}",
-                s.at.as_secs_f64(), s.cwnd / 1448, s.ssthresh.map(|x| x / 1448), s.in_flight / 1448, s.srtt, s.retrans_packets, s.ca, s.mode,
+                s.at.as_secs_f64(),
+                s.cwnd / 1448,
+                s.ssthresh.map(|x| x / 1448),
+                s.in_flight / 1448,
+                s.srtt,
+                s.retrans_packets,
+                s.ca,
+                s.mode,
                 s.internals
             );
         }

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A dumbbell in a few words, for tests.
+#![allow(dead_code)] // each test file uses its own part
+
+use perigee_cc::{info, Value};
+use perigee_sim::*;
+use perigee_timeline::topology::{dumbbell, Built, DumbbellSpec, PortSpec};
+use perigee_timeline::{App, Change, PairId, Queue, QueueLimit, Timed, Timeline};
+use perigee_units::{BitRate, Nanos};
+use std::collections::BTreeMap;
+
+pub const fn ms(n: u64) -> Nanos {
+    Nanos::from_millis(n)
+}
+pub const fn s(n: u64) -> Nanos {
+    Nanos::from_secs(n)
+}
+
+/// A port with a byte queue.
+pub fn bytes_port(mbit: u64, queue: u64, framing: u32) -> PortSpec {
+    PortSpec {
+        rate: BitRate::from_mbit(mbit),
+        queue: Queue::drop_tail(QueueLimit::Bytes(queue)),
+        framing,
+        metered: true,
+    }
+}
+
+/// The reference dumbbell: RTTs on the ACK paths, one bottleneck.
+pub fn net(mbit: u64, queue: u64, rtts_ms: &[u64]) -> Built {
+    let mut spec =
+        DumbbellSpec::linux_reference(bytes_port(mbit, queue, 0), rtts_ms.iter().map(|&r| ms(r)).collect());
+    spec.access.metered = true;
+    dumbbell(&spec).expect("a valid dumbbell")
+}
+
+pub fn change(at: Nanos, change: Change) -> Timed {
+    Timed { at, change }
+}
+
+/// A bulk flow of scheme `cc` on the `i`-th pair.
+pub fn flow(built: &Built, i: usize, cc: &str) -> FlowSetup {
+    flow_with(built, i, cc, &[])
+}
+
+pub fn flow_with(built: &Built, i: usize, cc: &str, params: &[(&str, Value)]) -> FlowSetup {
+    let scheme = info(cc).unwrap_or_else(|| panic!("no scheme {cc}"));
+    let given: BTreeMap<String, Value> = params.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
+    setup(
+        &format!("{cc}{i}"),
+        built.flows[i].forward,
+        built.flows[i].reverse,
+        Scheme::Builtin(scheme, scheme.params(given).unwrap()),
+    )
+}
+
+pub fn setup(name: &str, forward: PairId, reverse: PairId, scheme: Scheme) -> FlowSetup {
+    FlowSetup {
+        name: name.into(),
+        forward,
+        reverse,
+        start: Nanos::ZERO,
+        stop: Nanos::MAX,
+        app: App::Bulk { bytes: None },
+        scheme,
+        tcp: perigee_tcp::Config::default(),
+    }
+}
+
+/// What a run told.
+#[derive(Default, Clone, PartialEq)]
+pub struct Log {
+    /// (flow, sent, rtt, base)
+    pub rtts: Vec<(u32, Nanos, Nanos, Option<Nanos>)>,
+    /// (time, flow, cwnd, delivered bytes, in flight)
+    pub flows: Vec<(Nanos, u32, u64, u64, u64)>,
+    pub internals: Vec<(Nanos, u32, Vec<(&'static str, f64)>)>,
+    /// (time, port, queue bytes)
+    pub queues: Vec<(Nanos, u32, u64)>,
+    pub events: Vec<(Nanos, String)>,
+}
+
+impl Observer for Log {
+    fn rtt(&mut self, flow: u32, sent: Nanos, rtt: Nanos, base: Option<Nanos>) {
+        self.rtts.push((flow, sent, rtt, base));
+    }
+    fn flow(&mut self, x: &FlowSample<'_>) {
+        self.flows.push((x.at, x.flow, x.cwnd, x.delivered_bytes, x.in_flight));
+        self.internals.push((x.at, x.flow, x.internals.to_vec()));
+    }
+    fn link(&mut self, l: &LinkSample) {
+        self.queues.push((l.at, l.port, l.queue_bytes));
+    }
+    fn event(&mut self, at: Nanos, e: &SimEvent<'_>) {
+        self.events.push((at, format!("{e:?}")));
+    }
+}
+
+impl Log {
+    /// Mean RTT in milliseconds of packets sent within a window.
+    pub fn mean_rtt_ms(&self, flow: u32, from: Nanos, to: Nanos) -> f64 {
+        let of = self.rtts.iter().filter(|r| r.0 == flow && r.1 >= from && r.1 < to);
+        let (sum, n) = of.fold((0.0, 0), |(sum, n), r| (sum + r.2.as_millis_f64(), n + 1));
+        sum / n as f64
+    }
+    /// Goodput in Mbit/s within a window.
+    pub fn goodput_mbit(&self, flow: u32, from: Nanos, to: Nanos) -> f64 {
+        let at = |t: Nanos| self.flows.iter().rev().find(|f| f.1 == flow && f.0 <= t).map_or(0, |f| f.3);
+        (at(to) - at(from)) as f64 * 8e-6 / (to - from).as_secs_f64()
+    }
+    /// Mean window in bytes of the samples within a window.
+    pub fn mean_cwnd(&self, flow: u32, from: Nanos, to: Nanos) -> f64 {
+        let of: Vec<f64> = self
+            .flows
+            .iter()
+            .filter(|f| f.1 == flow && f.0 > from && f.0 <= to)
+            .map(|f| f.2 as f64)
+            .collect();
+        of.iter().sum::<f64>() / of.len() as f64
+    }
+}
+
+/// Runs to the end.
+pub fn run(timeline: &Timeline, flows: Vec<FlowSetup>, seed: u64) -> (Outcome, Log) {
+    run_with(timeline, flows, Options { seed, max_hops: 3, ..Options::default() })
+}
+
+pub fn run_with(timeline: &Timeline, flows: Vec<FlowSetup>, options: Options) -> (Outcome, Log) {
+    perigee_timeline::store::check(timeline).expect("a valid timeline");
+    let mut log = Log::default();
+    let mut sim = Simulation::new(&timeline.header, flows, options).expect("a valid setup");
+    let out = sim.run(&mut timeline.reader(), &mut log, &mut |_| true).expect("a run");
+    assert!(out.conserved, "packets are conserved");
+    assert_eq!(out.packet_hops, out.links.iter().map(|l| l.crossed).sum::<u64>());
+    (out, log)
+}
