@@ -9,8 +9,8 @@
 //! * [`interface`]: what a controller is told and what it decides; the trait [`CongestionControl`].
 //! * [`params`]: the parameter table beside each scheme, from which validation, schema and documentation are made.
 //! * [`schemes`]: the one list of schemes. A new scheme is a file here and a line there.
-//! * [`window`]: growth rules that several window-based schemes share.
-//! * [`utilisation`]: what two telemetry stacks say about the hops of a path.
+//! * What several schemes share: [`window`] (growth in packets), [`hystart`], [`filter`] (windowed maximum), [`clock`]
+//!   (timer ticks), [`rng`], [`utilisation`] (what two telemetry stacks say about the hops of a path).
 //!
 //! What is not here: loss detection, loss recovery (PRR), RTT estimation, delivery-rate sampling and pacing belong to
 //! the transport (`perigee-tcp`), so that every scheme is fed identical samples.

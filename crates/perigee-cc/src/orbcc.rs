@@ -132,12 +132,12 @@ impl OrbCc {
 
     // ---- what an ACK says ------------------------------------------------------------------------------------------
 
-    fn sample_rtt(&mut self, cx: &Cx, ev: &AckEvent<'_>) {
+    /// `queueing_s`: what the echo of this ACK reports.
+    fn sample_rtt(&mut self, cx: &Cx, ev: &AckEvent<'_>, queueing_s: Option<f64>) {
         let Some(rtt) = ev.rtt.or(ev.seq_rtt).filter(|_| ev.newly_cum_acked > 0) else { return };
         let rtt = quantise(rtt, cx.now, self.options.rtt_granularity);
-        let same_ack = ev.telemetry.as_ref().filter(|_| self.options.same_ack_queueing);
-        let queueing_s = same_ack.map_or(self.queue_delay_s, |t| queueing(t).as_secs_f64());
-        self.rtt.sample(rtt, queueing_s);
+        let same_ack = queueing_s.filter(|_| self.options.same_ack_queueing);
+        self.rtt.sample(rtt, same_ack.unwrap_or(self.queue_delay_s));
     }
 
     /// Compares an echo with the last one and takes its place; `None` if it tells nothing (yet, or any more).
@@ -401,12 +401,13 @@ impl CongestionControl for OrbCc {
     }
 
     fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
-        self.sample_rtt(cx, ev);
+        let queueing_s = ev.telemetry.as_ref().map(|t| queueing(t).as_secs_f64());
+        self.sample_rtt(cx, ev, queueing_s);
         let fallback = self.fallback_controls(cx, w, ev);
         if let Some(telemetry) = &ev.telemetry {
             let port = self.read(cx, telemetry);
             if port.is_some() || self.options.same_ack_queueing {
-                self.queue_delay_s = queueing(telemetry).as_secs_f64();
+                self.queue_delay_s = queueing_s.unwrap_or_default();
             }
             // Shares are bandwidth times RTT: without a sample of the latter there is nothing to steer by.
             let can_steer = !fallback && self.rtt.smoothed_s > 0.0;

@@ -4,6 +4,7 @@
 use crate::Nanos;
 
 const GAIN: f64 = 1.0 / 8.0;
+const RESOLUTION_S: f64 = 1e-9;
 const RTO_RANGE_S: (f64, f64) = (0.2, 240.0);
 
 /// In seconds; all zero before the first sample.
@@ -28,6 +29,10 @@ impl RttEstimate {
         let error = r - self.smoothed_s;
         self.smoothed_s += error * GAIN;
         self.variation_s += (error.abs() - self.variation_s) * GAIN;
+        // On a steady path it would decay into subnormal numbers, which processors handle slowly.
+        if self.variation_s < RESOLUTION_S {
+            self.variation_s = 0.0;
+        }
         let base_sample = r - queue_delay_s;
         self.base_s += (base_sample - self.base_s) * GAIN;
         if base_sample <= 0.0 || self.base_s <= 0.0 {
