@@ -6,23 +6,39 @@
 //! * [`kind`], [`grammar`], [`keys`]: what may be written; one table per section drives validation, [`schema`] and
 //!   the reference page.
 //! * [`scenario`], [`source`]: the file as types.
+//! * [`network`], [`ports`], [`changes`], [`sky`]: the network over time; [`shared`]: one for all schemes.
+//! * [`world`]: the composition root; [`estimate`]: what it will cost.
+//! * [`run`]: one run, with [`recorder`] and [`routes`] listening; [`warnings`]: what to look at before trusting it.
 //!
 //! A bad scenario gives a [`ScenarioError`] that lists every problem with its place; nothing here panics on input.
 
 // A problem carries its place and words; it is made once per mistake, never in a loop that matters.
 #![allow(clippy::result_large_err)]
 
+pub mod changes;
+mod cities;
 pub mod error;
+pub mod estimate;
 pub mod grammar;
 pub mod keys;
 pub mod kind;
+pub mod network;
+pub mod ports;
+pub mod recorder;
+pub mod routes;
+pub mod run;
 pub mod scenario;
 pub mod schema;
+pub mod shared;
 pub mod sky;
 pub mod source;
 mod spell;
 pub mod tree;
+pub mod warnings;
+pub mod world;
 mod write;
 
 pub use error::{Origin, Place, Problem, ScenarioError};
+pub use run::{run, Finished, RunError};
 pub use scenario::Scenario;
+pub use world::World;

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What every source is turned into: a network with sized queues, its changes, and the pairs that may talk.
+
+use crate::error::{Problem, ScenarioError};
+use crate::ports::{PortReport, PortTable};
+use crate::scenario::Scenario;
+use crate::source::{Chain, Fan, Source};
+use perigee_timeline::topology::{self, Built, PortSpec};
+use perigee_timeline::{ChunkSource, Header, LinkId, NodeId, PairId};
+use perigee_units::{BitRate, Nanos};
+
+/// A network, its traffic pairs, and the classes of its ports.
+pub struct Network {
+    /// State at time zero.
+    pub header: Header,
+    /// What happens.
+    pub source: Box<dyn ChunkSource>,
+    /// Where flows may run.
+    pub pairs: Vec<PairPlace>,
+    /// Ports as resolved: each of a small network, the classes of a large one.
+    pub ports: Vec<PortReport>,
+    /// Base RTT of each pair at time zero; `None` = unreachable then.
+    pub base_rtts: Vec<Option<Nanos>>,
+    /// Links of each pair's route at time zero, forward.
+    pub hops: Vec<usize>,
+    /// Lines for a person: what flies, what is doubtful.
+    pub report: Vec<String>,
+}
+
+/// A traffic pair with its way back.
+#[derive(Clone, Debug)]
+pub struct PairPlace {
+    /// Name of the sending node.
+    pub from: String,
+    /// Name of the receiving node.
+    pub to: String,
+    /// Way of the data.
+    pub forward: PairId,
+    /// Way of the ACKs.
+    pub reverse: PairId,
+}
+
+/// Builds the network of a scenario for one seed.
+///
+/// # Errors
+/// When the source cannot be built, or a node is unknown.
+pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
+    match &scenario.source {
+        Source::Chain(c) => micro(scenario, chain(c), seed),
+        Source::Dumbbell(f) => micro(scenario, topology::dumbbell(&dumbbell(f)), seed),
+        Source::ParkingLot(f) => micro(scenario, topology::parking_lot(&parking_lot(f)), seed),
+        Source::Constellation(c) => crate::sky::build(scenario, c, seed),
+        Source::PathLog(_) | Source::Trace(_) => {
+            Err(Problem::new("source", "this source is not available yet").into())
+        }
+    }
+}
+
+/// Access links are fast enough never to limit.
+const ACCESS_RATE: BitRate = BitRate(10_000_000_000);
+
+fn chain(c: &Chain) -> Result<Built, topology::TopologyError> {
+    topology::chain(&topology::ChainSpec {
+        links: c.links,
+        copies: c.copies,
+        rtt: c.rtt,
+        port: PortSpec::default(),
+        reverse: None,
+        loss: c.loss,
+        delay_drop: c.delay_drop,
+    })
+}
+
+fn dumbbell(f: &Fan) -> topology::DumbbellSpec {
+    topology::DumbbellSpec {
+        rtts: f.rtts.clone(),
+        placement: f.placement,
+        bottleneck_delay: f.bottleneck_delay,
+        access: PortSpec::packets(ACCESS_RATE, 1),
+        loss: f.loss,
+        delay_drop: f.delay_drop,
+        ..Default::default()
+    }
+}
+
+fn parking_lot(f: &Fan) -> topology::ParkingLotSpec {
+    topology::ParkingLotSpec {
+        bottlenecks: f.bottlenecks,
+        rtts: f.rtts.clone(),
+        placement: f.placement,
+        bottleneck_delay: f.bottleneck_delay,
+        access: PortSpec::packets(ACCESS_RATE, 1),
+        delay_drop: f.delay_drop,
+        ..Default::default()
+    }
+}
+
+fn micro(
+    scenario: &Scenario,
+    built: Result<Built, topology::TopologyError>,
+    seed: u64,
+) -> Result<Network, ScenarioError> {
+    let mut built = built.map_err(|e| Problem::new("source", e.0))?;
+    let mut classes = vec!["access"; built.header.ports.len()];
+    for b in &built.bottlenecks {
+        classes[b.forward.port.ix()] = "bottleneck";
+        classes[b.reverse.port.ix()] = "reverse";
+    }
+    let changes = crate::changes::expand(scenario, &built, &classes, seed)?;
+    let name = |id: NodeId| built.header.nodes[id.ix()].name.clone();
+    let place = |f: &topology::FlowPath| {
+        let pair = built.header.pairs[f.forward.ix()];
+        PairPlace { from: name(pair.from), to: name(pair.to), forward: f.forward, reverse: f.reverse }
+    };
+    let pairs: Vec<PairPlace> = built.flows.iter().map(place).collect();
+    let ways: Vec<[Vec<LinkId>; 2]> =
+        built.flows.iter().map(|f| f.hops.clone().map(|way| way.iter().map(|h| h.link).collect())).collect();
+    let table = PortTable::new(&scenario.ports, &["bottleneck", "reverse", "access"], &built.header.ports)?;
+    let base_rtts = table.dress(&mut built.header, &classes, &ways);
+    let ports = table.report(&built.header.ports, &classes);
+    let timeline = built.timeline(scenario.run.duration, changes);
+    Ok(Network {
+        source: Box::new(timeline.reader()),
+        header: timeline.header,
+        pairs,
+        ports,
+        base_rtts: base_rtts.into_iter().map(Some).collect(),
+        hops: ways.iter().map(|w| w[0].len()).collect(),
+        report: Vec::new(),
+    })
+}
+
+/// Changes that a source cannot take are refused rather than ignored.
+///
+/// # Errors
+/// When the scenario has any.
+pub fn refuse_changes(scenario: &Scenario, why: &str) -> Result<(), ScenarioError> {
+    match scenario.changes.first() {
+        Some(c) => Err(Problem::new("change", why).at(&c.place).into()),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Listens to a timeline on its way to the simulator and keeps what maps need: routes of the traffic pairs and where
+//! the nodes were.
+
+use perigee_record::tables::{RouteRow, RouteTable, TrackRow, TrackTable};
+use perigee_timeline::{Change, Chunk, ChunkSource, GeoPoint, Header, LinkId, Node, NodeId, PairId};
+use perigee_units::Nanos;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Passes chunks on and remembers routes and tracks.
+pub struct RouteListener<S> {
+    inner: S,
+    /// Near and far end of each link.
+    links: Vec<(NodeId, NodeId)>,
+    ports: Vec<NodeId>,
+    nodes: Vec<String>,
+    /// The routes so far.
+    pub routes: RouteTable,
+    /// The tracks so far.
+    pub tracks: TrackTable,
+}
+
+impl<S: ChunkSource> RouteListener<S> {
+    /// Begins with the network at time zero.
+    pub fn new(inner: S, header: &Header) -> Self {
+        let mut l = RouteListener {
+            inner,
+            links: Vec::new(),
+            ports: Vec::new(),
+            nodes: Vec::new(),
+            routes: RouteTable::default(),
+            tracks: TrackTable::default(),
+        };
+        l.extend(Nanos::ZERO, &header.nodes, header.ports.iter().map(|p| p.node), &header.links);
+        l
+    }
+
+    /// Names of all nodes seen.
+    pub fn nodes(&self) -> &[String] {
+        &self.nodes
+    }
+
+    /// Near and far ends of all links seen.
+    pub fn link_ends(&self) -> &[(NodeId, NodeId)] {
+        &self.links
+    }
+
+    fn extend(
+        &mut self,
+        at: Nanos,
+        nodes: &[Node],
+        ports: impl Iterator<Item = NodeId>,
+        links: &[perigee_timeline::Link],
+    ) {
+        for n in nodes {
+            let id = NodeId(self.nodes.len() as u32);
+            self.nodes.push(n.name.clone());
+            if let Some(place) = n.place {
+                self.track(at, id, place);
+            }
+        }
+        self.ports.extend(ports);
+        for l in links {
+            let from = self.ports.get(l.port.ix()).copied().unwrap_or(l.to);
+            self.links.push((from, l.to));
+        }
+    }
+
+    fn track(&mut self, at: Nanos, node: NodeId, place: GeoPoint) {
+        self.tracks.push(TrackRow {
+            t_ns: at.0,
+            node: node.0,
+            name: self.nodes.get(node.ix()).cloned().unwrap_or_default(),
+            lat_deg: place.lat_deg,
+            lon_deg: place.lon_deg,
+            height_m: place.height_m,
+        });
+    }
+
+    fn route(&mut self, at: Nanos, pair: PairId, links: Option<&[LinkId]>) {
+        let first = links.and_then(|l| l.first()).map(|l| self.links[l.ix()].0);
+        let rest = links.unwrap_or_default().iter().map(|l| self.links[l.ix()].1);
+        let nodes: Vec<NodeId> = first.into_iter().chain(rest).collect();
+        if nodes.is_empty() {
+            self.routes.push(RouteRow { t_ns: at.0, pair: pair.0, hop: 0, node: None });
+        }
+        for (hop, node) in nodes.into_iter().enumerate() {
+            self.routes.push(RouteRow { t_ns: at.0, pair: pair.0, hop: hop as u32, node: Some(node.0) });
+        }
+    }
+
+    fn listen(&mut self, chunk: &Chunk) {
+        self.extend(chunk.start, &chunk.nodes, chunk.ports.iter().map(|p| p.node), &chunk.links);
+        for t in &chunk.changes {
+            if let Change::Path(pair, links) = &t.change {
+                self.route(t.at, *pair, links.as_deref());
+            }
+        }
+        let mut seen = HashSet::new();
+        for p in &chunk.tracks {
+            // A node twice at one time would make the map jump.
+            if seen.insert((p.at, p.node)) {
+                self.track(p.at, p.node, p.place);
+            }
+        }
+    }
+}
+
+impl<S: ChunkSource> ChunkSource for RouteListener<S> {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, String> {
+        let chunk = self.inner.next_chunk()?;
+        if let Some(c) = &chunk {
+            self.listen(c);
+        }
+        Ok(chunk)
+    }
+}

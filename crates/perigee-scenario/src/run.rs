@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! One run: a world under one congestion control → tables and a manifest.
+
+use crate::error::ScenarioError;
+use crate::recorder::{is_bulk, Recorder};
+use crate::routes::RouteListener;
+use crate::shared::Reader;
+use crate::warnings;
+use crate::world::World;
+use perigee_record::tables::{
+    FlowTotalsRow, FlowTotalsTable, LinkTotalsRow, LinkTotalsTable, RttRow, RttTable,
+};
+use perigee_record::{Rtts, Table};
+use perigee_sim::{FlowSetup, Outcome, Scheme, SimError, Simulation};
+use perigee_timeline::{NodeId, Port, QueueLimit};
+use perigee_units::Nanos;
+use serde_json::{json, Value as Json};
+use std::path::Path;
+
+/// Version of the record's layout.
+pub const RECORD_FORMAT: u32 = 1;
+
+/// What a run leaves behind.
+pub struct Finished {
+    /// All tables.
+    pub tables: Vec<Table>,
+    /// What is known of the run, without wall time and machine.
+    pub manifest: Json,
+    /// It was stopped before its end.
+    pub stopped: bool,
+}
+
+/// Why a run did not finish.
+#[derive(Debug)]
+pub enum RunError {
+    /// The scenario is wrong.
+    Scenario(ScenarioError),
+    /// The simulator or a source failed.
+    Failed(String),
+}
+
+impl From<ScenarioError> for RunError {
+    fn from(e: ScenarioError) -> Self {
+        RunError::Scenario(e)
+    }
+}
+impl From<SimError> for RunError {
+    fn from(e: SimError) -> Self {
+        RunError::Failed(e.to_string())
+    }
+}
+impl From<std::io::Error> for RunError {
+    fn from(e: std::io::Error) -> Self {
+        RunError::Failed(format!("the capture cannot be written: {e}"))
+    }
+}
+
+/// Runs a world under `cc`; `progress` hears the simulated time and may return false to stop.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run(
+    world: &World,
+    cc: &str,
+    pcap: Option<&Path>,
+    progress: &mut dyn FnMut(Nanos) -> bool,
+) -> Result<Finished, RunError> {
+    match pcap {
+        Some(_) => with_recorder(world, cc, Recorder::<true>::new(world, pcap)?, progress),
+        None => with_recorder(world, cc, Recorder::<false>::new(world, None)?, progress),
+    }
+}
+
+fn with_recorder<const PACKETS: bool>(
+    world: &World,
+    cc: &str,
+    mut recorder: Recorder<PACKETS>,
+    progress: &mut dyn FnMut(Nanos) -> bool,
+) -> Result<Finished, RunError> {
+    let setups = world.setups(cc)?;
+    let mut source = RouteListener::new(world.timeline.reader(), &world.header);
+    let mut simulation = Simulation::new(&world.header, setups.clone(), world.options())?;
+    let outcome = simulation.run(&mut source, &mut recorder, progress)?;
+    recorder.finish_capture()?;
+    Ok(finished(world, cc, &setups, recorder, source, &outcome))
+}
+
+fn finished<const PACKETS: bool>(
+    world: &World,
+    cc: &str,
+    setups: &[FlowSetup],
+    recorder: Recorder<PACKETS>,
+    source: RouteListener<Reader>,
+    outcome: &Outcome,
+) -> Finished {
+    let totals = flow_totals(world, cc, &recorder, outcome);
+    let ports = all_ports(world);
+    let links = link_totals(&source, &ports, outcome);
+    let Recorder { flows, internals, links: link_series, events, rtts, .. } = recorder;
+    let warnings = warnings::after(world, cc, setups, outcome);
+    let mut flows = flows.finish();
+    flows.columns.extend(internals.finish());
+    let tables = vec![
+        flows,
+        link_series.finish(),
+        events.finish(),
+        rtt_table(rtts),
+        totals,
+        links,
+        source.routes.finish(),
+        source.tracks.finish(),
+    ];
+    let manifest = manifest(world, cc, setups, outcome, &tables, warnings);
+    Finished { manifest, tables, stopped: outcome.stopped }
+}
+
+fn rtt_table(rtts: Vec<Rtts>) -> Table {
+    let mut table = RttTable::default();
+    for (flow, r) in rtts.into_iter().enumerate() {
+        for (rtt_us, count) in r.counted() {
+            table.push(RttRow { flow: flow as u32, rtt_us, count });
+        }
+    }
+    table.finish()
+}
+
+fn flow_totals<const P: bool>(world: &World, cc: &str, recorder: &Recorder<P>, outcome: &Outcome) -> Table {
+    let mut table = FlowTotalsTable::default();
+    for (i, (plan, t)) in world.flows.iter().zip(&outcome.flows).enumerate() {
+        let r = &recorder.rtts[i];
+        let end = plan.stop.min(outcome.end);
+        let window_start = t.started.unwrap_or(end).max(world.scenario.run.warmup);
+        let window_end = t.completed.unwrap_or(end);
+        let [drops_queue, drops_random, drops_outage, drops_no_route] = t.dropped;
+        table.push(FlowTotalsRow {
+            flow: i as u32,
+            name: plan.name.clone(),
+            from: plan.pair.from.clone(),
+            to: plan.pair.to.clone(),
+            cc: world.scheme_of(plan, cc).to_string(),
+            started_ns: t.started.map(|s| s.0),
+            completed_ns: t.completed.map(|s| s.0),
+            stop_ns: end.0,
+            goodput_bytes: t.goodput_bytes,
+            window_bytes: t.goodput_bytes.saturating_sub(recorder.delivered_at_warmup[i]),
+            window_ns: window_end.saturating_sub(window_start).0,
+            data_sent: t.data_sent,
+            retransmits: t.retrans,
+            timeouts: t.timeouts,
+            undos: t.undos,
+            recoveries: t.recoveries,
+            rtt_samples: r.samples,
+            rtt_sum_ns: r.sum_ns,
+            inflation_samples: r.inflation_samples,
+            inflation_sum: r.inflation_sum,
+            base_rtt_min_ns: r.base_min.map(|b| b.0),
+            base_rtt_sum_ns: r.base_sum_ns,
+            routed_ns: t.routed.0,
+            capacity_bps: if t.routed.0 == 0 { 0.0 } else { t.capacity_bits / t.routed.as_secs_f64() },
+            payload_share: t.payload_share,
+            path_changes: t.path_changes,
+            unreachable: t.unreachable,
+            telemetry_acks: t.telemetry_acks,
+            sent_packets: t.sent,
+            delivered_packets: t.delivered,
+            under_way_packets: t.under_way,
+            drops_queue,
+            drops_random,
+            drops_outage,
+            drops_no_route,
+        });
+    }
+    table.finish()
+}
+
+/// A port with the links it feeds, by link.
+type LinkPorts = Vec<(u32, Port)>;
+
+/// The port of every link that the timeline has made so far.
+fn all_ports(world: &World) -> LinkPorts {
+    let chunks = world.timeline.made();
+    let more = chunks.iter().flat_map(|c| &c.ports);
+    let ports: Vec<&Port> = world.header.ports.iter().chain(more).collect();
+    let links = world.header.links.iter().chain(chunks.iter().flat_map(|c| &c.links));
+    links.filter_map(|l| ports.get(l.port.ix()).map(|p| (l.port.0, (*p).clone()))).collect()
+}
+
+/// Links that nothing ever entered are left out: a constellation has thousands.
+fn link_totals(source: &RouteListener<Reader>, ports: &LinkPorts, outcome: &Outcome) -> Table {
+    let mut table = LinkTotalsTable::default();
+    let name = |id: NodeId| source.nodes().get(id.ix()).cloned().unwrap_or_default();
+    for (i, t) in outcome.links.iter().enumerate().filter(|(_, t)| t.entered > 0) {
+        let (Some((port, spec)), Some(&(from, to))) = (ports.get(i), source.link_ends().get(i)) else {
+            continue;
+        };
+        let [drops_queue, drops_random, drops_outage, drops_no_route] = t.dropped;
+        let (bytes, packets) = match spec.queue.limit {
+            QueueLimit::Bytes(b) => (Some(b), None),
+            QueueLimit::Packets(p) => (None, Some(p)),
+        };
+        table.push(LinkTotalsRow {
+            link: i as u32,
+            port: *port,
+            name: spec.name.clone(),
+            from: name(from),
+            to: name(to),
+            queue_limit_bytes: bytes,
+            queue_limit_packets: packets,
+            entered_packets: t.entered,
+            crossed_packets: t.crossed,
+            under_way_packets: t.under_way,
+            tx_bytes: t.tx_bytes,
+            mean_wait_ns: (t.waited > 0).then(|| t.wait_ns as f64 / t.waited as f64),
+            drops_queue,
+            drops_random,
+            drops_outage,
+            drops_no_route,
+        });
+    }
+    table.finish()
+}
+
+fn manifest(
+    world: &World,
+    cc: &str,
+    setups: &[FlowSetup],
+    outcome: &Outcome,
+    tables: &[Table],
+    warnings: Vec<String>,
+) -> Json {
+    let run = &world.scenario.run;
+    let hashes: serde_json::Map<String, Json> =
+        tables.iter().map(|t| (t.name.to_string(), json!({"rows": t.rows(), "sha256": t.hash()}))).collect();
+    json!({
+        "record_format": RECORD_FORMAT,
+        "scenario": world.scenario.name,
+        "title": world.scenario.title,
+        "cc": cc,
+        "seed": world.seed,
+        "duration_ns": run.duration.0,
+        "warmup_ns": run.warmup.0,
+        "sample_ns": run.sample.0,
+        "simulated_ns": outcome.end.0,
+        "stopped": outcome.stopped,
+        "events": outcome.events,
+        "packet_hops": outcome.packet_hops,
+        "conserved": outcome.conserved,
+        "warnings": warnings,
+        "report": world.report,
+        "ports": world.ports,
+        "flows": flows(world, cc, setups),
+        "pairs": world.header.pairs.iter().map(|p| json!({
+            "from": world.header.nodes[p.from.ix()].name,
+            "to": world.header.nodes[p.to.ix()].name,
+        })).collect::<Vec<_>>(),
+        "scenario_toml": world.scenario.resolved_toml,
+        "tables": hashes,
+    })
+}
+
+fn flows(world: &World, cc: &str, setups: &[FlowSetup]) -> Vec<Json> {
+    // Thousands of identical flows would make a manifest nobody opens.
+    const SHOWN: usize = 100;
+    let one = |(plan, setup): (&crate::world::FlowPlan, &FlowSetup)| {
+        let params = match &setup.scheme {
+            Scheme::Builtin(_, params) if is_bulk(setup.app) => {
+                params.resolved().into_iter().map(|(k, v)| (k.to_string(), json!(v))).collect()
+            }
+            _ => serde_json::Map::new(),
+        };
+        json!({
+            "name": plan.name,
+            "from": plan.pair.from,
+            "to": plan.pair.to,
+            "cc": world.scheme_of(plan, cc),
+            "app": setup.app,
+            "start_ns": plan.start.0,
+            "stop_ns": plan.stop.0,
+            "base_rtt_ns": plan.base_rtt.map(|r| r.0),
+            "hops": plan.hops,
+            "cc_params": params,
+        })
+    };
+    world.flows.iter().zip(setups).take(SHOWN).map(one).collect()
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! "Look before you trust": what a person should know before believing the numbers of a run.
+
+use crate::recorder::is_bulk;
+use crate::world::World;
+use perigee_cc::{CongestionControl, ConnInit, TelemetryNeed};
+use perigee_sim::{FlowSetup, Outcome};
+use perigee_units::Nanos;
+
+/// Remarks of one kind beyond which they are counted instead of listed.
+const LISTED: usize = 3;
+/// A queue that holds fewer full packets than this drops whenever two packets meet.
+const TINY_QUEUE_BYTES: u64 = 2 * 1500;
+
+/// Remarks on a finished run.
+pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &Outcome) -> Vec<String> {
+    let mut out = Vec::new();
+    if !outcome.conserved {
+        out.push("packets were not conserved: the simulator has a bug, do not use this run".into());
+    }
+    if outcome.stopped {
+        out.push(format!("the run was stopped at {} of {}", outcome.end, world.scenario.run.duration));
+    }
+    tiny_queues(world, &mut out);
+    let name = |i: usize| world.flows[i].name.as_str();
+    let flows = || outcome.flows.iter().enumerate();
+    let bulk = |i: &usize| is_bulk(setups[*i].app);
+    let silent = flows().filter(|(i, t)| t.started.is_none() || (bulk(i) && t.goodput_bytes == 0));
+    several(&mut out, silent.map(|(i, _)| format!("flow {:?} never delivered anything", name(i))));
+    let gaps = flows().filter_map(|(i, t)| {
+        let start = t.started?;
+        let life = t.completed.unwrap_or(world.flows[i].stop).min(outcome.end).saturating_sub(start);
+        let gap = life.saturating_sub(t.routed);
+        (gap > Nanos::ZERO).then(|| {
+            format!("flow {:?} had no path for {gap} of {life} ({} times)", name(i), t.unreachable.max(1))
+        })
+    });
+    several(&mut out, gaps);
+    let blind = flows().filter(|(i, t)| {
+        bulk(i)
+            && t.started.is_some()
+            && t.goodput_bytes > 0
+            && t.telemetry_acks == 0
+            && wants_telemetry(&setups[*i])
+    });
+    several(
+        &mut out,
+        blind.map(|(i, _)| {
+            let scheme = world.scheme_of(&world.flows[i], cc);
+            format!("flow {:?} runs {scheme}, which needs telemetry, and got none: no port of its path is metered", name(i))
+        }),
+    );
+    out
+}
+
+fn tiny_queues(world: &World, out: &mut Vec<String>) {
+    let tiny = world.ports.iter().filter(|p| {
+        p.queue_packets.is_some_and(|n| n <= 1) || p.queue_bytes.is_some_and(|b| b < TINY_QUEUE_BYTES)
+    });
+    several(out, tiny.map(|p| format!("the queue of port {:?} holds a single packet", p.name)));
+}
+
+fn wants_telemetry(setup: &FlowSetup) -> bool {
+    let init = ConnInit {
+        now: Nanos::ZERO,
+        mss: setup.tcp.mss,
+        init_cwnd: u64::from(setup.tcp.mss) * u64::from(setup.tcp.init_cwnd),
+        srtt: None,
+        seed: 0,
+        hz: setup.tcp.hz,
+    };
+    setup.scheme.build(&init).caps().telemetry != TelemetryNeed::None
+}
+
+/// Lists a few and counts the rest.
+fn several(out: &mut Vec<String>, remarks: impl Iterator<Item = String>) {
+    let mut rest = 0;
+    for (i, remark) in remarks.enumerate() {
+        if i < LISTED {
+            out.push(remark);
+        } else {
+            rest += 1;
+        }
+    }
+    if rest > 0 {
+        out.push(format!("… and {rest} more like this"));
+    }
+}

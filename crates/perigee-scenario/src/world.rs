@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The composition root: scenario and seed → network over time and flows, ready for a simulator.
+
+use crate::error::{Problem, ScenarioError};
+use crate::grammar::Given;
+use crate::network::{self, PairPlace};
+use crate::ports::PortReport;
+use crate::scenario::{FlowSpec, Scenario};
+use crate::shared::SharedTimeline;
+use crate::spell;
+use perigee_cc::{Params, Value};
+use perigee_sim::{FlowSetup, Options, Scheme};
+use perigee_timeline::{App, Header};
+use perigee_units::Nanos;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A scenario with one seed: what all schemes of the comparison share.
+pub struct World {
+    /// What it was made from.
+    pub scenario: Arc<Scenario>,
+    /// Seed of all draws.
+    pub seed: u64,
+    /// Network at time zero.
+    pub header: Header,
+    /// Network over time.
+    pub timeline: SharedTimeline,
+    /// Ports as resolved.
+    pub ports: Vec<PortReport>,
+    /// Lines for a person.
+    pub report: Vec<String>,
+    /// Flows, with their places.
+    pub flows: Vec<FlowPlan>,
+}
+
+/// A flow before its congestion control is chosen.
+#[derive(Clone, Debug)]
+pub struct FlowPlan {
+    /// Unique name.
+    pub name: String,
+    /// Where it runs.
+    pub pair: PairPlace,
+    /// When it starts.
+    pub start: Nanos,
+    /// When it stops sending.
+    pub stop: Nanos,
+    /// Base RTT of its pair at time zero.
+    pub base_rtt: Option<Nanos>,
+    /// Links of its route at time zero.
+    pub hops: usize,
+    /// Its transport options.
+    pub tcp: perigee_tcp::Config,
+    spec: FlowSpec,
+}
+
+impl FlowPlan {
+    /// What it sends.
+    pub fn app(&self) -> App {
+        self.spec.app
+    }
+    /// How much, if limited.
+    pub fn bytes(&self) -> Option<u64> {
+        match self.spec.app {
+            App::Bulk { bytes } => bytes,
+            App::Ping { .. } => Some(0),
+        }
+    }
+}
+
+impl World {
+    /// Builds the world; chunks of its timeline are made on their own thread.
+    ///
+    /// # Errors
+    /// Whatever can only be known when the network is built: unknown ports and nodes, files, unreachable pairs.
+    pub fn build(scenario: Arc<Scenario>, seed: u64) -> Result<Self, ScenarioError> {
+        let net = network::build(&scenario, seed)?;
+        let flows = plans(&scenario, &net)?;
+        Ok(World {
+            seed,
+            flows,
+            header: net.header,
+            timeline: SharedTimeline::new(net.source),
+            ports: net.ports,
+            report: net.report,
+            scenario,
+        })
+    }
+
+    /// The flows under `cc` (which replaces `"*"`).
+    ///
+    /// # Errors
+    /// Parameters that contradict each other.
+    pub fn setups(&self, cc: &str) -> Result<Vec<FlowSetup>, ScenarioError> {
+        self.flows.iter().map(|f| self.setup(f, cc)).collect()
+    }
+
+    /// The scheme of a flow under `cc`.
+    pub fn scheme_of<'a>(&'a self, flow: &'a FlowPlan, cc: &'a str) -> &'a str {
+        match (flow.spec.app, flow.spec.cc.as_str()) {
+            (App::Ping { .. }, _) => "ping",
+            (_, "*") => cc,
+            (_, named) => named,
+        }
+    }
+
+    /// Options of the simulator.
+    pub fn options(&self) -> Options {
+        let run = &self.scenario.run;
+        Options {
+            seed: self.seed,
+            sample: run.sample,
+            start_jitter: run.start_jitter,
+            max_hops: self.scenario.telemetry.max_hops,
+        }
+    }
+
+    fn setup(&self, plan: &FlowPlan, cc: &str) -> Result<FlowSetup, ScenarioError> {
+        let id = match self.scheme_of(plan, cc) {
+            // A ping needs no scheme; any will do as a placeholder.
+            "ping" => "newreno",
+            id => id,
+        };
+        let wrong = |why: String| ScenarioError::from(Problem::new("flow", why).at(&plan.spec.place));
+        let info = perigee_cc::info(id).ok_or_else(|| wrong(format!("no congestion control {id:?}")))?;
+        let mut given = values(self.scenario.cc.get(id));
+        let telemetry = &self.scenario.telemetry;
+        for (name, value) in [("overhead", &telemetry.overhead), ("echo", &telemetry.echo)] {
+            if let (Some(v), true) = (value, info.params.iter().any(|p| p.name == name)) {
+                given.insert(name.into(), Value::Text(v.clone()));
+            }
+        }
+        if plan.spec.cc == id {
+            given.extend(values(Some(&plan.spec.cc_params)));
+        }
+        let params = info.params(given).map_err(|e| wrong(e.to_string()))?;
+        Ok(FlowSetup {
+            name: plan.name.clone(),
+            forward: plan.pair.forward,
+            reverse: plan.pair.reverse,
+            start: plan.start,
+            stop: plan.stop,
+            app: plan.spec.app,
+            scheme: Scheme::Builtin(info, params),
+            tcp: plan.tcp.clone(),
+        })
+    }
+}
+
+fn values(given: Option<&Given>) -> BTreeMap<String, Value> {
+    given.into_iter().flatten().map(|(k, (v, _))| (k.clone(), v.clone())).collect()
+}
+
+fn plans(scenario: &Scenario, net: &network::Network) -> Result<Vec<FlowPlan>, ScenarioError> {
+    let mut plans = Vec::new();
+    let mut names = BTreeSet::new();
+    for spec in &scenario.flows {
+        let tcp = transport(scenario, spec)?;
+        for pair in chosen(spec, &net.pairs)? {
+            for k in 0..spec.count {
+                let place = &net.pairs[pair];
+                plans.push(FlowPlan {
+                    name: unique(spec, place, k, &mut names)?,
+                    pair: place.clone(),
+                    start: spec.start + spec.stagger * k,
+                    stop: spec.stop.unwrap_or(scenario.run.duration).min(scenario.run.duration),
+                    base_rtt: net.base_rtts[pair],
+                    hops: net.hops[pair],
+                    tcp: tcp.clone(),
+                    spec: spec.clone(),
+                });
+            }
+        }
+    }
+    Ok(plans)
+}
+
+fn transport(scenario: &Scenario, spec: &FlowSpec) -> Result<perigee_tcp::Config, ScenarioError> {
+    let mut given = values(Some(&scenario.tcp));
+    given.extend(values(Some(&spec.tcp)));
+    let params = Params::new(perigee_tcp::OPTIONS, given);
+    let params = params.map_err(|e| Problem::new("tcp", e.to_string()).at(&spec.place))?;
+    Ok(perigee_tcp::Config::new(&params))
+}
+
+/// Indices of the pairs that a `[[flow]]` means.
+fn chosen(spec: &FlowSpec, pairs: &[PairPlace]) -> Result<Vec<usize>, ScenarioError> {
+    let Some((from, to)) = &spec.ends else { return Ok((0..pairs.len()).collect()) };
+    if let Some(found) = pairs.iter().position(|p| p.from == *from && p.to == *to) {
+        return Ok(vec![found]);
+    }
+    let known = |name: &str| pairs.iter().any(|p| p.from == name || p.to == name);
+    let stranger = [from, to].into_iter().find(|n| !known(n));
+    let message = match stranger {
+        Some(name) => format!("no host is called {name:?}"),
+        None => format!("{to:?} cannot be reached from {from:?}: this source has no such pair"),
+    };
+    let mut p = Problem::new("flow", message).at(&spec.place);
+    let some: Vec<_> = pairs.iter().take(5).map(|p| format!("{} to {}", p.from, p.to)).collect();
+    p.allowed = Some(format!("{}{}", some.join(", "), if pairs.len() > 5 { ", …" } else { "" }));
+    p.hint =
+        stranger.and_then(|s| spell::hint(s, pairs.iter().flat_map(|p| [p.from.as_str(), p.to.as_str()])));
+    Err(p.into())
+}
+
+/// Draws depend on names, so a name depends on nothing but its own entry and the ends.
+fn unique(
+    spec: &FlowSpec,
+    pair: &PairPlace,
+    k: u64,
+    names: &mut BTreeSet<String>,
+) -> Result<String, ScenarioError> {
+    let ends = format!("{}->{}", pair.from, pair.to);
+    let base = spec.name.clone().unwrap_or(ends);
+    let numbered = |n: u64| if n == 0 { base.clone() } else { format!("{base}.{}", n + 1) };
+    if names.insert(numbered(k)) {
+        return Ok(numbered(k));
+    }
+    if let Some(name) = &spec.name {
+        let p = Problem::new("flow.name", "two flows have this name").at(&spec.place);
+        return Err(p.found(format!("{name:?}")).into());
+    }
+    let free = (k + 1..).map(numbered).find(|n| names.insert(n.clone()));
+    Ok(free.unwrap_or(base))
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Scenarios from text to tables.
+
+use perigee_record::{Table, Values};
+use perigee_scenario::{run, Scenario, World};
+use std::path::Path;
+use std::sync::Arc;
+
+const DUMBBELL: &str = r#"[run]
+duration = "10 s"
+warmup = "2 s"
+cc = ["newreno"]
+[source.dumbbell]
+rtt = "50 ms"
+rtt_at = "ack-path"
+[port.bottleneck]
+rate = "20 Mbit"
+queue = "1 bdp"
+bdp_rtt = "50 ms"
+[[flow]]
+[[flow]]
+name = "probe"
+app = "ping"
+"#;
+
+fn world(text: &str, sets: &[&str]) -> World {
+    let sets: Vec<String> = sets.iter().map(|s| s.to_string()).collect();
+    let scenario = Scenario::parse(text, "t.toml", Path::new(""), &sets).unwrap_or_else(|e| panic!("{e}"));
+    World::build(Arc::new(scenario), 1).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn refused(text: &str, sets: &[&str]) -> String {
+    let sets: Vec<String> = sets.iter().map(|s| s.to_string()).collect();
+    match Scenario::parse(text, "t.toml", Path::new(""), &sets) {
+        Err(e) => e.to_string(),
+        Ok(s) => World::build(Arc::new(s), 1).err().expect("should be refused").to_string(),
+    }
+}
+
+fn number(tables: &[Table], table: &str, column: &str, row: usize) -> f64 {
+    let table = tables.iter().find(|t| t.name == table).unwrap();
+    let column = table.columns.iter().find(|c| c.name == column).unwrap();
+    match &column.values {
+        Values::U32(v) => f64::from(v[row]),
+        Values::U64(v) => v[row] as f64,
+        Values::F64(v) => v[row],
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_transfer_fills_its_bottleneck_and_the_record_says_so() {
+    let w = world(DUMBBELL, &[]);
+    assert_eq!(w.ports.iter().find(|p| p.class == "bottleneck").unwrap().queue_bytes, Some(125_000));
+    let done = run(&w, "newreno", None, &mut |_| true).unwrap();
+    assert_eq!(done.manifest["conserved"], true, "{}", done.manifest);
+    assert_eq!(done.manifest["warnings"].as_array().unwrap().len(), 0, "{}", done.manifest["warnings"]);
+    let t = &done.tables;
+    let goodput =
+        number(t, "flow_totals", "window_bytes", 0) * 8e9 / number(t, "flow_totals", "window_ns", 0);
+    assert!((0.85..0.97).contains(&(goodput / 20e6)), "{goodput}");
+    assert_eq!(number(t, "flow_totals", "capacity_bps", 0), 20e6);
+    let inflation =
+        number(t, "flow_totals", "inflation_sum", 0) / number(t, "flow_totals", "inflation_samples", 0);
+    assert!((1.1..2.1).contains(&inflation), "{inflation}");
+    assert!(number(t, "flow_totals", "rtt_samples", 1) > 50.0, "the probe measures too");
+}
+
+#[test]
+fn equal_runs_have_equal_hashes_and_a_seed_changes_a_random_one() {
+    let hashes = |sets: &[&str], seed| {
+        let scenario = Scenario::parse(
+            DUMBBELL,
+            "t",
+            Path::new(""),
+            &sets.iter().map(|s| s.to_string()).collect::<Vec<_>>(),
+        );
+        let w = World::build(Arc::new(scenario.unwrap()), seed).unwrap();
+        run(&w, "newreno", None, &mut |_| true).unwrap().manifest["tables"].clone()
+    };
+    let loss: &[&str] = &["source.dumbbell.loss=0.001", "run.duration=4 s"];
+    assert_eq!(hashes(loss, 1), hashes(loss, 1));
+    assert_ne!(hashes(loss, 1), hashes(loss, 2));
+}
+
+#[test]
+fn a_run_can_be_stopped_and_says_so() {
+    let w = world(DUMBBELL, &[]);
+    let done = run(&w, "newreno", None, &mut |now| now.0 < 1_000_000_000).unwrap();
+    assert!(done.stopped);
+    assert!(done.manifest["warnings"][0].as_str().unwrap().contains("stopped"), "{}", done.manifest);
+}
+
+#[test]
+fn what_can_only_be_known_with_the_network_is_refused_too() {
+    for (set, words) in [
+        ("port.botleneck.rate=1 Mbit", "did you mean \"bottleneck\""),
+        ("port.r1->r3.rate=1 Mbit", "no such port"),
+        ("change=[{at=\"1 s\", rate=\"1 Mbit\", on=\"r9\"}]", "no port is called \"r9\""),
+        ("flow=[{from=\"s1\", to=\"d2\"}]", "no host is called \"d2\""),
+        ("flow=[{from=\"d1\", to=\"s1\"}]", "cannot be reached"),
+        ("flow=[{name=\"a\"}, {name=\"a\"}]", "two flows have this name"),
+        ("schedule={file=\"nowhere.csv\"}", "cannot be read"),
+        ("schedule={every=\"1 ms\", rate=\"1 Mbit\"}", "ok"),
+    ] {
+        if words == "ok" {
+            world(DUMBBELL, &[set]);
+            continue;
+        }
+        let e = refused(DUMBBELL, &[set]);
+        assert!(e.contains(words), "{set}: {e}");
+    }
+}
+
+#[test]
+fn changes_reach_the_record_as_events() {
+    let text = format!(
+        "{DUMBBELL}[[change]]\nat = \"3 s\"\nrate = \"10 Mbit\"\n[[change]]\nat = \"5 s\"\noutage = \"200 ms\"\n"
+    );
+    let done = run(&world(&text, &[]), "newreno", None, &mut |_| true).unwrap();
+    let events = done.tables.iter().find(|t| t.name == "events").unwrap();
+    let Values::Words(kinds) = &events.columns[1].values else { panic!() };
+    for kind in ["reconfiguration", "outage-begin", "outage-end", "flow-start"] {
+        assert!(kinds.words.iter().any(|w| w == kind), "{kind}: {:?}", kinds.words);
+    }
+    let capacity = number(&done.tables, "flow_totals", "capacity_bps", 0);
+    assert!((12e6..14e6).contains(&capacity), "{capacity}");
+}
+
+#[test]
+fn a_capture_holds_the_handshake_and_every_packet_of_the_sender() {
+    let path = std::env::temp_dir().join(format!("perigee-capture-{}.pcapng", std::process::id()));
+    let w = world(DUMBBELL, &["run.duration=500 ms", "run.warmup=0 s", "run.sample=100 ms"]);
+    run(&w, "newreno", Some(&path), &mut |_| true).unwrap();
+    let bytes = std::fs::metadata(&path).unwrap().len();
+    assert!(bytes > 10_000, "{bytes}");
+    std::fs::remove_file(&path).unwrap();
+}
