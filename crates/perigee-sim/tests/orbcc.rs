@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! OrbCC's conformance tests over the whole transport (orbcc.md section 19, numbered as there; 1 to 3 are closed-form
+//! and stand beside the control law and the meter).
+
+mod support;
+use perigee_cc::Value;
+use perigee_sim::*;
+use perigee_timeline::topology::{dumbbell, Built, DumbbellSpec, PortSpec};
+use perigee_timeline::*;
+use perigee_units::{BitRate, Nanos};
+use support::*;
+
+/// The studies' dumbbell: PPP framing, only the bottleneck writes telemetry.
+fn study(mbit: u64, packets: u64, rtts_ms: &[u64]) -> Built {
+    let port = PortSpec { framing: 7, metered: true, ..PortSpec::packets(BitRate::from_mbit(mbit), packets) };
+    let access = PortSpec { framing: 7, ..PortSpec::packets(BitRate::from_mbit(10_000), packets) };
+    let spec = DumbbellSpec {
+        rtts: rtts_ms.iter().map(|&r| ms(r)).collect(),
+        bottleneck: port,
+        access,
+        bottleneck_delay: Nanos::from_micros(500),
+        ..DumbbellSpec::default()
+    };
+    dumbbell(&spec).expect("a dumbbell")
+}
+
+fn word(w: &str) -> Value {
+    Value::Text(w.into())
+}
+
+/// Without telemetry bytes, and with the fallback off: access ports are not metered in the studies, so stacks are
+/// partial by design.
+fn bare(built: &Built, i: usize, cc: &str, more: &[(&str, Value)]) -> FlowSetup {
+    let mut params = vec![("overhead", word("none")), ("fallback", word("none"))];
+    params.extend(more.iter().cloned());
+    flow_with(built, i, cc, &params)
+}
+
+fn probe(log: &Log, flow: u32, name: &str) -> f64 {
+    let last = log.internals.iter().rev().find(|x| x.1 == flow).expect("a sample");
+    last.2.iter().find(|x| x.0 == name).unwrap_or_else(|| panic!("no {name}")).1
+}
+
+fn jain(rates: &[f64]) -> f64 {
+    let sum: f64 = rates.iter().sum();
+    sum * sum / (rates.len() as f64 * rates.iter().map(|r| r * r).sum::<f64>())
+}
+
+#[test]
+fn test_4_four_flows_settle_at_the_published_rtts_for_each_way_of_counting_bytes() {
+    let cases =
+        [("payload", [21.66, 51.64], 1.0021), ("ip", [20.43, 50.41], 1.0003), ("wire", [20.31, 50.30], 1.0)];
+    for (unit, rtts, u) in cases {
+        let built = study(100, 432, &[20, 20, 50, 50]);
+        let flows = (0..4)
+            .map(|i| {
+                let mut f = bare(&built, i, "orbcc-repro", &[("tx_bytes_unit", word(unit))]);
+                f.start = ms([0, 1300, 700, 1900][i]);
+                f
+            })
+            .collect();
+        let timeline = built.timeline(s(40), Vec::new());
+        let (_, log) = run(&timeline, flows, 1);
+        let rates: Vec<f64> = (0..4).map(|f| log.goodput_mbit(f, s(20), s(40))).collect();
+        assert!(jain(&rates) >= 0.999, "{unit}: {rates:?}");
+        assert!((95.8..96.2).contains(&rates.iter().sum::<f64>()), "{unit}: {rates:?}");
+        for f in 0..4u32 {
+            let expected = rtts[f as usize / 2];
+            let rtt = log.mean_rtt_ms(f, s(20), s(40));
+            // 0.1 ms, and what the transport adds: an ACK's own transmission on three links.
+            assert!((rtt - expected).abs() < 0.15, "{unit}: {rtt} ms, expected {expected}");
+            assert!((probe(&log, f, "U") - u).abs() < 0.01, "{unit}");
+        }
+    }
+}
+
+#[test]
+fn test_5_rates_are_equal_whatever_the_rtts_with_the_mean_rtt_and_not_with_the_own() {
+    let ratio = |t_ref: &str| {
+        let built = study(100, 1726, &[20, 200]);
+        let flows = (0..2).map(|i| bare(&built, i, "orbcc-repro", &[("t_ref", word(t_ref))])).collect();
+        let (_, log) = run(&built.timeline(s(80), Vec::new()), flows, 1);
+        let rates = [0, 1].map(|f| log.goodput_mbit(f, s(50), s(80)));
+        rates[0].min(rates[1]) / rates[0].max(rates[1])
+    };
+    let (mean, own) = (ratio("avg_rtt"), ratio("own_rtt"));
+    assert!(mean >= 0.97, "{mean}");
+    assert!(own <= 0.35, "{own}");
+}
+
+#[test]
+fn test_6_one_flow_has_the_full_rate_from_the_second_second_on() {
+    let cases = [("orbcc-repro", "payload", 628.0), ("orbcc", "ip", 606.0), ("orbcc", "wire", 603.0)];
+    for (cc, unit, cwnd_kb) in cases {
+        let built = study(100, 432, &[50]);
+        let f = bare(&built, 0, cc, &[("tx_bytes_unit", word(unit))]);
+        let (out, log) = run(&built.timeline(s(20), Vec::new()), vec![f], 1);
+        let goodput = log.goodput_mbit(0, s(2), s(20));
+        assert!(goodput > 0.995 * 96.085, "{cc} {unit}: {goodput}");
+        let cwnd = log.mean_cwnd(0, s(5), s(20)) * 1e-3;
+        assert!((cwnd - cwnd_kb).abs() <= 7.0, "{cc} {unit}: {cwnd} kB");
+        assert_eq!(out.flows[0].retrans, 0);
+    }
+}
+
+#[test]
+fn test_7_the_initial_phase_brings_the_51st_flow_to_its_share_at_once() {
+    let join = |initial_phase: bool| {
+        let built = study(200, 1726, &[100; 51]);
+        let flows = (0..51)
+            .map(|i| {
+                let mut f = bare(&built, i, "orbcc-repro", &[("initial_phase", Value::Bool(initial_phase))]);
+                f.start = if i < 50 { ms(20 * i as u64) } else { s(20) };
+                f
+            })
+            .collect();
+        let (_, log) = run(&built.timeline(s(25), Vec::new()), flows, 1);
+        let share = 2.0 * 96.085 / 51.0;
+        (0..8u64)
+            .map(|k| log.goodput_mbit(50, s(20) + ms(500 * k), s(20) + ms(500 * k + 500)) / share)
+            .collect::<Vec<_>>()
+    };
+    let (with, without) = (join(true), join(false));
+    assert!(with[3..].iter().all(|&r| r >= 0.9), "within 1.5 s: {with:?}");
+    assert!(without[..6].iter().all(|&r| r < 0.9), "not before 3 s: {without:?}");
+}
+
+#[test]
+fn test_8_a_timeout_leaves_the_window_intact() {
+    // Packets to fill the outage and more, so that the timeout fires: 300 ms without a packet at an RTO of 250 ms.
+    let built = study(100, 432, &[50]);
+    let link = built.bottlenecks[0].forward.link;
+    let back = built.bottlenecks[0].reverse.link;
+    let f = bare(&built, 0, "orbcc", &[]);
+    let mut changes = Vec::new();
+    for l in [link, back] {
+        changes.push(change(s(10), Change::Down(l, OutageMode::Flush)));
+        changes.push(change(ms(10_300), Change::Up(l)));
+    }
+    let (out, log) = run(&built.timeline(s(15), changes), vec![f], 1);
+    assert!(out.flows[0].timeouts >= 1);
+    let (before, after) = (log.mean_cwnd(0, s(9), s(10)), log.mean_cwnd(0, ms(10_700), ms(11_500)));
+    assert!((after / before - 1.0).abs() <= 0.05, "{before} B before, {after} B after");
+    assert!(log.goodput_mbit(0, s(12), s(15)) > 95.0);
+}
+
+#[test]
+fn test_9_both_echoes_steer_alike_while_the_bottleneck_moves() {
+    let second = |echo: &str| {
+        let port = |mbit| PortSpec { metered: true, ..PortSpec::packets(BitRate::from_mbit(mbit), 1000) };
+        let spec = perigee_timeline::topology::ChainSpec {
+            links: 3,
+            rtt: ms(50),
+            port: port(100),
+            ..Default::default()
+        };
+        let built = perigee_timeline::topology::chain(&spec).unwrap();
+        let hop = built.flows[0].hops[0][1].port;
+        let rates = [(0, 120), (4, 80), (8, 120), (12, 60)];
+        let changes =
+            rates.map(|(t, mbit)| change(s(t), Change::Rate(hop, BitRate::from_mbit(mbit)))).to_vec();
+        let f = flow_with(&built, 0, "orbcc", &[("overhead", word("none")), ("echo", word(echo))]);
+        let options = Options { max_hops: 3, sample: ms(10), ..Options::default() };
+        let (_, log) = run_with(&built.timeline(s(16), changes), vec![f], options);
+        (0..16u64).map(|t| log.mean_cwnd(0, s(t), s(t + 1))).collect::<Vec<_>>()
+    };
+    let (full, compact) = (second("full"), second("bottleneck"));
+    for (t, (a, b)) in full.iter().zip(&compact).enumerate() {
+        assert!((a - b).abs() / a < 0.005, "second {t}: {a} and {b}");
+    }
+    assert!(full[7] < 0.9 * full[3], "the second hop steers when its rate falls: {full:?}");
+}
+
+#[test]
+fn test_10_wrapping_counters_and_gaps_have_no_effect() {
+    // The clock of the records wraps after 16.8 s, txBytes after 2.15 GB (172 s at 100 Mbit/s): a window in between
+    // equals a window across.
+    let built = study(100, 432, &[50, 50]);
+    let busy = bare(&built, 0, "orbcc", &[]);
+    let (_, log) = run(&built.clone().timeline(s(200), Vec::new()), vec![busy.clone()], 1);
+    let plain = log.mean_cwnd(0, s(20), s(30));
+    for (from, to) in [(15, 19), (32, 35), (170, 176)] {
+        let across = log.mean_cwnd(0, s(from), s(to));
+        assert!((across / plain - 1.0).abs() < 0.01, "{from} - {to} s: {across} B, else {plain} B");
+    }
+    // Gaps of 5, 10 and 17 s in one flow while another keeps the port busy: blackouts of its own access link.
+    let access = built.flows[1].hops[0][0].link;
+    let gaps = [(10, 15), (25, 35), (45, 62)];
+    let changes = gaps.iter().flat_map(|&(a, b)| {
+        [change(s(a), Change::Down(access, OutageMode::Flush)), change(s(b), Change::Up(access))]
+    });
+    let flows = vec![busy, bare(&built, 1, "orbcc", &[])];
+    let (_, log) = run(&built.clone().timeline(s(90), changes.collect()), flows, 1);
+    for (_, back) in gaps {
+        // Back within the backed-off timeout and 20 RTTs; then an equal share.
+        let late = s(back + if back == 62 { 20 } else { 8 });
+        let rates = [0, 1].map(|f| log.goodput_mbit(f, late - s(1), late + s(1)));
+        assert!(jain(&rates) > 0.99, "after the gap until {back} s: {rates:?}");
+        assert!(rates.iter().sum::<f64>() > 95.0, "after the gap until {back} s: {rates:?}");
+    }
+}
+
+#[test]
+fn telemetry_on_the_wire_costs_what_its_bytes_cost() {
+    let built = study(100, 432, &[50]);
+    let f = flow_with(&built, 0, "orbcc", &[("fallback", word("none"))]);
+    let (out, log) = run(&built.timeline(s(20), Vec::new()), vec![f], 1);
+    // Three hops of room: ceil8(12 + 51) = 64 bytes on every packet.
+    let share = 1448.0 / (1500.0 + 64.0 + 7.0);
+    assert!((out.flows[0].payload_share - share).abs() < 1e-9);
+    let goodput = log.goodput_mbit(0, s(5), s(20)) / 100.0;
+    assert!((goodput / share - 1.0).abs() < 0.005, "{goodput}, possible {share}");
+}
