@@ -15,6 +15,7 @@
 // A problem carries its place and words; it is made once per mistake, never in a loop that matters.
 #![allow(clippy::result_large_err)]
 
+pub mod bench;
 pub mod changes;
 mod cities;
 pub mod error;

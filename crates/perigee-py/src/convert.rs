@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Tables to NumPy and back.
+
+use numpy::{PyArray1, PyReadonlyArray1};
+use perigee_record::table::Words;
+use perigee_record::{Column, Table, Values};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+/// Name, values (codes for words), words, rows that have a value.
+type Parts<'py> = (String, Bound<'py, PyAny>, Option<Vec<String>>, Option<Bound<'py, PyAny>>);
+
+/// All tables: name → list of columns, each (name, array, words or None, valid or None).
+pub fn tables<'py>(py: Python<'py>, tables: Vec<Table>) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    for table in tables {
+        let name = table.name;
+        let columns = table.columns.into_iter().map(|c| column(py, c));
+        all.set_item(name, PyList::new(py, columns.collect::<PyResult<Vec<_>>>()?)?)?;
+    }
+    Ok(all)
+}
+
+fn column<'py>(py: Python<'py>, c: Column) -> PyResult<Bound<'py, PyTuple>> {
+    let (array, words) = match c.values {
+        Values::U32(v) => (PyArray1::from_vec(py, v).into_any(), None),
+        Values::U64(v) => (PyArray1::from_vec(py, v).into_any(), None),
+        Values::F64(v) => (PyArray1::from_vec(py, v).into_any(), None),
+        Values::Bool(v) => (PyArray1::from_vec(py, v).into_any(), None),
+        Values::Words(w) => (PyArray1::from_vec(py, w.codes).into_any(), Some(w.words)),
+    };
+    // Rows without a gap need no mask: the file is smaller and reads as plain integers.
+    let valid = c.valid.filter(|v| v.contains(&false)).map(|v| PyArray1::from_vec(py, v).into_any());
+    (c.name, array, words, valid).into_pyobject(py)
+}
+
+/// The content hash of a table, given its columns in the form in which a run returns them.
+#[pyfunction]
+pub fn hash_table(py: Python<'_>, columns: Vec<Parts<'_>>) -> PyResult<String> {
+    let columns = columns.into_iter().map(read).collect::<PyResult<Vec<_>>>()?;
+    let table = Table { name: "", columns };
+    Ok(py.detach(move || table.hash()))
+}
+
+fn read((name, array, words, valid): Parts<'_>) -> PyResult<Column> {
+    let values = if let Some(list) = words {
+        let codes: PyReadonlyArray1<'_, u32> = array.extract()?;
+        let mut words = Words::default();
+        for &code in codes.as_slice()? {
+            let word = list.get(code as usize);
+            words.push(word.ok_or_else(|| PyTypeError::new_err(format!("{name}: code {code} has no word")))?);
+        }
+        Values::Words(words)
+    } else if let Ok(a) = array.extract::<PyReadonlyArray1<'_, u64>>() {
+        Values::U64(a.as_slice()?.to_vec())
+    } else if let Ok(a) = array.extract::<PyReadonlyArray1<'_, u32>>() {
+        Values::U32(a.as_slice()?.to_vec())
+    } else if let Ok(a) = array.extract::<PyReadonlyArray1<'_, f64>>() {
+        Values::F64(a.as_slice()?.to_vec())
+    } else if let Ok(a) = array.extract::<PyReadonlyArray1<'_, bool>>() {
+        Values::Bool(a.as_slice()?.to_vec())
+    } else {
+        return Err(PyTypeError::new_err(format!("{name}: not a column of a record")));
+    };
+    let valid = valid.map(|v| -> PyResult<Vec<bool>> {
+        Ok(v.extract::<PyReadonlyArray1<'_, bool>>()?.as_slice()?.to_vec())
+    });
+    Ok(Column { name, values, valid: valid.transpose()? })
+}

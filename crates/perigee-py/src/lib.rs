@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The compiled module of the Python package `perigee`. Conversions only: what a run means is decided in
+//! `perigee-scenario`, what its numbers mean in `python/perigee`.
+
+mod convert;
+mod runs;
+
+use perigee_scenario::schema;
+use pyo3::prelude::*;
+use serde_json::json;
+
+/// Compiled core of the Perigee laboratory.
+#[pymodule]
+fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add("ScenarioError", m.py().get_type::<runs::ScenarioError>())?;
+    m.add("RunError", m.py().get_type::<runs::RunError>())?;
+    m.add_class::<runs::Scenario>()?;
+    m.add_class::<runs::World>()?;
+    m.add_function(wrap_pyfunction!(json_schema, m)?)?;
+    m.add_function(wrap_pyfunction!(reference, m)?)?;
+    m.add_function(wrap_pyfunction!(schemes, m)?)?;
+    m.add_function(wrap_pyfunction!(convert::hash_table, m)?)?;
+    m.add_function(wrap_pyfunction!(runs::bench_cases, m)?)?;
+    m.add_function(wrap_pyfunction!(runs::bench, m)?)
+}
+
+/// JSON Schema of scenario files, as text.
+#[pyfunction]
+fn json_schema() -> String {
+    schema::json_schema().to_string()
+}
+
+/// Reference of all keys, in Markdown.
+#[pyfunction]
+fn reference() -> String {
+    schema::reference()
+}
+
+/// All congestion controls as JSON: id, label, summary, parameters.
+#[pyfunction]
+fn schemes() -> String {
+    let param = |p: &perigee_cc::ParamSpec| {
+        json!({
+            "name": p.name,
+            "default": p.domain.default_value(),
+            "allowed": p.domain.allowed(),
+            "unit": p.unit,
+            "source": p.source,
+            "help": p.help,
+        })
+    };
+    let scheme = |s: &perigee_cc::SchemeInfo| {
+        let params: Vec<_> = s.params.iter().map(param).collect();
+        json!({"id": s.id, "label": s.label, "summary": s.summary, "params": params})
+    };
+    json!(perigee_cc::SCHEMES.iter().map(scheme).collect::<Vec<_>>()).to_string()
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Scenarios, worlds and runs. The interpreter lock is released while Rust works.
+
+use crate::convert;
+use perigee_scenario::{bench as benches, estimate};
+use perigee_units::Nanos;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+create_exception!(
+    _core,
+    ScenarioError,
+    PyValueError,
+    "A scenario is wrong; the second argument lists the problems as JSON."
+);
+create_exception!(_core, RunError, PyRuntimeError, "A run failed.");
+
+/// Time between calls of the progress function: often enough for eyes and Ctrl-C, too rarely to cost anything.
+const PROGRESS_EVERY: Duration = Duration::from_millis(200);
+
+fn wrong(e: &perigee_scenario::ScenarioError) -> PyErr {
+    ScenarioError::new_err((e.to_string(), json!(e).to_string()))
+}
+
+/// A checked scenario.
+#[pyclass(frozen, module = "perigee._core")]
+pub struct Scenario(Arc<perigee_scenario::Scenario>);
+
+#[pymethods]
+impl Scenario {
+    /// Reads and checks a file; `sets` are overrides `key=value`.
+    #[staticmethod]
+    fn load(path: PathBuf, sets: Vec<String>) -> PyResult<Self> {
+        let scenario = perigee_scenario::Scenario::load(&path, &sets).map_err(|e| wrong(&e))?;
+        Ok(Scenario(Arc::new(scenario)))
+    }
+
+    /// Reads and checks text.
+    #[staticmethod]
+    fn parse(text: &str, name: &str, folder: PathBuf, sets: Vec<String>) -> PyResult<Self> {
+        let scenario =
+            perigee_scenario::Scenario::parse(text, name, &folder, &sets).map_err(|e| wrong(&e))?;
+        Ok(Scenario(Arc::new(scenario)))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+    #[getter]
+    fn title(&self) -> &str {
+        &self.0.title
+    }
+    #[getter]
+    fn duration_ns(&self) -> u64 {
+        self.0.run.duration.0
+    }
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.run.seed
+    }
+    #[getter]
+    fn runs(&self) -> u64 {
+        self.0.run.runs
+    }
+    #[getter]
+    fn toml(&self) -> &str {
+        &self.0.resolved_toml
+    }
+    #[getter]
+    fn files(&self) -> Vec<PathBuf> {
+        self.0.files.clone()
+    }
+
+    /// The schemes to compare, given those that were asked for.
+    fn schemes(&self, asked: Vec<String>) -> PyResult<Vec<String>> {
+        self.0.schemes(&asked).map_err(|e| wrong(&e))
+    }
+
+    /// The network and flows of one seed.
+    fn world(&self, py: Python<'_>, seed: u64) -> PyResult<World> {
+        let scenario = self.0.clone();
+        let world = py.detach(move || perigee_scenario::World::build(scenario, seed));
+        Ok(World(Arc::new(world.map_err(|e| wrong(&e))?)))
+    }
+}
+
+/// A scenario with one seed.
+#[pyclass(frozen, module = "perigee._core")]
+pub struct World(Arc<perigee_scenario::World>);
+
+#[pymethods]
+impl World {
+    /// Checks that every flow can run under `cc`.
+    fn check(&self, cc: &str) -> PyResult<()> {
+        self.0.setups(cc).map(|_| ()).map_err(|e| wrong(&e))
+    }
+
+    /// (packet-hops, seconds of one core), roughly.
+    fn estimate(&self) -> (f64, f64) {
+        let e = estimate::estimate(&self.0);
+        (e.packet_hops, e.cpu_s)
+    }
+
+    /// Nodes, ports, flows and remarks, as JSON.
+    fn describe(&self) -> String {
+        let flow = |f: &perigee_scenario::world::FlowPlan| {
+            json!({
+                "name": f.name, "from": f.pair.from, "to": f.pair.to,
+                "base_rtt_ns": f.base_rtt.map(|r| r.0), "hops": f.hops,
+            })
+        };
+        json!({
+            "nodes": self.0.header.nodes.len(),
+            "ports": self.0.ports,
+            "flows": self.0.flows.iter().map(flow).collect::<Vec<_>>(),
+            "report": self.0.report,
+        })
+        .to_string()
+    }
+
+    /// Runs under `cc`. Returns the manifest (JSON), the tables, and whether the run was stopped. `progress` is called
+    /// a few times a second with the simulated time in nanoseconds and stops the run by returning False.
+    #[pyo3(signature = (cc, pcap=None, progress=None))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        cc: &str,
+        pcap: Option<PathBuf>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(String, Bound<'py, PyDict>, bool)> {
+        let world = self.0.clone();
+        let mut reporter = Reporter { call: progress, last: Instant::now(), error: None };
+        let result = py.detach(|| {
+            perigee_scenario::run(&world, cc, pcap.as_deref().map(Path::new), &mut |now| reporter.go_on(now))
+        });
+        if let Some(e) = reporter.error {
+            return Err(e);
+        }
+        let done = result.map_err(|e| match e {
+            perigee_scenario::RunError::Scenario(e) => wrong(&e),
+            perigee_scenario::RunError::Failed(why) => RunError::new_err(why),
+        })?;
+        Ok((done.manifest.to_string(), convert::tables(py, done.tables)?, done.stopped))
+    }
+}
+
+/// Calls back into Python now and then.
+struct Reporter {
+    call: Option<Py<PyAny>>,
+    last: Instant,
+    error: Option<PyErr>,
+}
+
+impl Reporter {
+    fn go_on(&mut self, now: Nanos) -> bool {
+        if self.last.elapsed() < PROGRESS_EVERY {
+            return true;
+        }
+        self.last = Instant::now();
+        let answer = Python::attach(|py| -> PyResult<bool> {
+            py.check_signals()?;
+            match &self.call {
+                Some(f) => f.call1(py, (now.0,))?.extract(py),
+                None => Ok(true),
+            }
+        });
+        answer.unwrap_or_else(|e| {
+            self.error = Some(e);
+            false
+        })
+    }
+}
+
+/// Names of the benchmark's cases.
+#[pyfunction]
+pub fn bench_cases() -> Vec<&'static str> {
+    benches::CASES.iter().map(|c| c.name).collect()
+}
+
+/// Runs one case of the benchmark; its numbers as JSON.
+#[pyfunction]
+pub fn bench(py: Python<'_>, name: &str) -> PyResult<String> {
+    let name = name.to_string();
+    let result = py.detach(move || benches::run(&name));
+    result.map(|r| json!(r).to_string()).map_err(RunError::new_err)
+}
