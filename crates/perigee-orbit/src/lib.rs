@@ -2,6 +2,7 @@
 //! What moves: constellations, ground points, visibility, laser links, routes, handovers, as a Timeline.
 
 pub mod attach;
+pub mod cities;
 pub mod constellation;
 pub mod frames;
 mod handover;
