@@ -10,13 +10,22 @@
 //! * [`workload`]: the flows.
 //! * [`store`]: save, load, check.
 //! * [`topology`]: chain, dumbbell, parking lot.
+//! * [`schedule`]: changes at given times, listed or drawn as published studies did ([`python_random`]).
+//! * [`leoem`], [`mahimahi`]: recorded paths, rates and delays; [`trace`]: what their readers share.
 //!
 //! A timeline is carried in [`Chunk`]s so that long ones stream: the [`Header`] is the state at time zero, each chunk
 //! adds nodes, ports and links that appear and lists the changes of its time span.
 
+pub mod leoem;
+pub mod mahimahi;
 pub mod model;
+pub mod python_random;
+pub mod schedule;
 pub mod store;
+#[cfg(test)]
+mod testdata;
 pub mod topology;
+pub mod trace;
 pub mod workload;
 
 pub use model::*;

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Recorded rates and delays in the formats of mahimahi and LeoReplayer.
+//!
+//! A rate file has a line for each opportunity to deliver 1500 bytes: its time in milliseconds. Opportunities are
+//! counted over a window (100 ms, say) and become the rate of that window; shorter windows follow the trace more
+//! closely but starve packets that fall between two opportunities. A delay file has a line per step (10 ms): the
+//! one-way delay, in whole milliseconds, of what enters in that step.
+
+use crate::model::*;
+use crate::trace::{lines, TraceError};
+use perigee_units::{BitRate, Nanos};
+
+/// Bytes of one delivery opportunity.
+const OPPORTUNITY_BYTES: u64 = 1500;
+
+/// What happens when a trace is over before the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AtEnd {
+    /// It starts again (mahimahi).
+    #[default]
+    Loop,
+    /// Its last value stays.
+    Hold,
+}
+
+/// Opportunities to deliver, by time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateTrace {
+    /// Milliseconds, in order.
+    pub opportunities_ms: Vec<u64>,
+}
+
+/// Delays, one per step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DelayTrace {
+    /// One-way, in milliseconds.
+    pub delays_ms: Vec<u64>,
+    /// Time between entries.
+    pub step: Nanos,
+}
+
+fn whole(line: usize, text: &str, what: &str) -> Result<u64, TraceError> {
+    // Ten days of milliseconds: anything longer is a mistyped file.
+    let value: Option<u64> = text.parse().ok().filter(|v| *v < 864_000_000);
+    value.ok_or_else(|| {
+        TraceError::at(line, format!("the {what} {text:?} is not a whole number of milliseconds"))
+    })
+}
+
+impl RateTrace {
+    /// Reads a rate file.
+    ///
+    /// # Errors
+    /// The first line that is not a number or goes back in time; an empty file.
+    pub fn parse(text: &str) -> Result<Self, TraceError> {
+        let mut opportunities_ms = Vec::new();
+        for (n, line) in lines(text) {
+            let ms = whole(n, line, "time")?;
+            if let Some(last) = opportunities_ms.last().filter(|last| **last > ms) {
+                return Err(TraceError::at(n, format!("time {ms} comes after {last}")));
+            }
+            opportunities_ms.push(ms);
+        }
+        match opportunities_ms.last() {
+            None => Err(TraceError::at(1, "the file is empty")),
+            Some(0) => Err(TraceError::at(opportunities_ms.len(), "all opportunities are at time 0")),
+            Some(_) => Ok(RateTrace { opportunities_ms }),
+        }
+    }
+
+    /// Length: the time of the last opportunity, as in mahimahi.
+    pub fn length(&self) -> Nanos {
+        Nanos::from_millis(self.opportunities_ms.last().copied().unwrap_or(0))
+    }
+
+    /// The mean rate of each window of the trace; the last one may be shorter.
+    pub fn rates(&self, window: Nanos) -> Vec<BitRate> {
+        let length = self.length();
+        let windows = length.0.div_ceil(window.0);
+        let mut counts = vec![0u64; windows as usize];
+        for &ms in &self.opportunities_ms {
+            // The last opportunity stands on the end of the last window, and belongs to it.
+            let k = (Nanos::from_millis(ms).0 / window.0).min(windows - 1);
+            counts[k as usize] += 1;
+        }
+        let rate = |(k, &n): (usize, &u64)| {
+            let span = window.0.min(length.0 - k as u64 * window.0);
+            BitRate((u128::from(n * OPPORTUNITY_BYTES * 8) * 1_000_000_000 / u128::from(span)) as u64)
+        };
+        counts.iter().enumerate().map(rate).collect()
+    }
+
+    /// The changes that make a port follow the trace. An empty window blocks it.
+    pub fn changes(&self, port: PortId, window: Nanos, duration: Nanos, end: AtEnd) -> Vec<Timed> {
+        let rates = self.rates(window);
+        let value = |rate: &BitRate| Change::Rate(port, *rate);
+        replay(&rates, window, self.length(), duration, end, value)
+    }
+}
+
+impl DelayTrace {
+    /// Reads a delay file.
+    ///
+    /// # Errors
+    /// The first line that is not a number; an empty file.
+    pub fn parse(text: &str, step: Nanos) -> Result<Self, TraceError> {
+        let delays_ms: Vec<u64> = lines(text).map(|(n, l)| whole(n, l, "delay")).collect::<Result<_, _>>()?;
+        if delays_ms.is_empty() {
+            return Err(TraceError::at(1, "the file is empty"));
+        }
+        Ok(DelayTrace { delays_ms, step })
+    }
+
+    /// Length.
+    pub fn length(&self) -> Nanos {
+        self.step * self.delays_ms.len() as u64
+    }
+
+    /// The changes that make a link follow the trace. LeoReplayer delays both directions: call it for both links, and
+    /// let them reorder ([`DelayDrop::Reorder`]) to imitate it.
+    pub fn changes(&self, link: LinkId, duration: Nanos, end: AtEnd) -> Vec<Timed> {
+        let value = |ms: &u64| Change::Delay(link, Delay::constant(Nanos::from_millis(*ms)));
+        replay(&self.delays_ms, self.step, self.length(), duration, end, value)
+    }
+}
+
+/// One change wherever the value differs from the one before.
+fn replay<T: PartialEq>(
+    values: &[T],
+    step: Nanos,
+    length: Nanos,
+    duration: Nanos,
+    end: AtEnd,
+    change: impl Fn(&T) -> Change,
+) -> Vec<Timed> {
+    let rounds = if end == AtEnd::Loop { duration.0.div_ceil(length.0) } else { 1 };
+    let mut out = Vec::new();
+    let mut last: Option<&T> = None;
+    for round in 0..rounds {
+        for (k, value) in values.iter().enumerate() {
+            let at = length * round + step * k as u64;
+            if at >= duration {
+                break;
+            }
+            if last != Some(value) {
+                out.push(Timed { at, change: change(value) });
+                last = Some(value);
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opportunities_become_the_rate_of_their_window() {
+        // 10 in the first 100 ms: 1.2 Mbit/s; none in the second; 5 in the last 50 ms: 1.2 Mbit/s.
+        let mut text = String::new();
+        for ms in (5..100).step_by(10).chain((205..=245).step_by(10)) {
+            text += &format!("{ms}\n");
+        }
+        text += "250\n";
+        let t = RateTrace::parse(&text).unwrap();
+        let rates = t.rates(Nanos::from_millis(100));
+        assert_eq!(rates, [BitRate(1_200_000), BitRate(0), BitRate(1_440_000)]);
+        let looped = t.changes(PortId(3), Nanos::from_millis(100), Nanos::from_millis(600), AtEnd::Loop);
+        let times: Vec<_> = looped.iter().map(|c| c.at.as_millis_f64() as u64).collect();
+        assert_eq!(times, [0, 100, 200, 250, 350, 450, 500]);
+        let held = t.changes(PortId(3), Nanos::from_millis(100), Nanos::from_millis(600), AtEnd::Hold);
+        assert_eq!(held.len(), 3);
+    }
+
+    #[test]
+    fn delays_are_written_where_they_change() {
+        let t = DelayTrace::parse("12\n12\n16\n14\n", Nanos::from_millis(10)).unwrap();
+        let c = t.changes(LinkId(1), Nanos::from_secs(1), AtEnd::Hold);
+        assert_eq!(c.iter().map(|c| c.at.as_millis_f64() as u64).collect::<Vec<_>>(), [0, 20, 30]);
+        assert_eq!(c[1].change, Change::Delay(LinkId(1), Delay::constant(Nanos::from_millis(16))));
+    }
+
+    #[test]
+    fn damaged_files_are_refused_with_their_line() {
+        let rate = |text| RateTrace::parse(text).unwrap_err().to_string();
+        assert_eq!(rate(""), "line 1: the file is empty");
+        assert_eq!(rate("1\n\n5\n4\n"), "line 4: time 4 comes after 5");
+        assert!(rate("1\n-2\n").starts_with("line 2: the time \"-2\" is not"));
+        assert!(rate("0\n0\n").contains("time 0"));
+        assert!(DelayTrace::parse("12\nNaN\n", Nanos::from_millis(10)).is_err());
+    }
+}

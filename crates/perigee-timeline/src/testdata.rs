@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Reference files that live beside the repository, for tests that are skipped without them.
+
+use std::path::PathBuf;
+
+/// The text of a file of the shared data folder; says on the console why a test is skipped if it is not there.
+pub(crate) fn read(name: &str) -> Option<String> {
+    let folder = std::env::var_os("PERIGEE_SHARED_DATA").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    );
+    let path = folder.join(name);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Some(text),
+        Err(e) => {
+            println!("skipped: {} ({e}); PERIGEE_SHARED_DATA names another folder", path.display());
+            None
+        }
+    }
+}
