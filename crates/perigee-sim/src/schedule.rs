@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What happens next: a tournament tree over sources of events, each with the one instant it knows.
+//! What happens next: tournament trees over sources of events, each with the one instant it knows.
 //!
-//! A source re-keys its leaf in place, so the tree never holds stale entries and costs O(log n) per change with no
-//! allocation. The order of simultaneous events is part of the model: the leaf with the lower number wins, and leaves
-//! are numbered by class: timeline changes, departures of shared ports, arrivals by link, transport timers by flow,
-//! the sampler.
+//! A source re-keys its leaf in place, so a tree never holds stale entries and costs O(log n) per change with no
+//! allocation. The order of simultaneous events is part of the model: timeline changes, departures of shared ports,
+//! arrivals by link, transport timers by flow, the sampler; within a class the lower number goes first.
 
 use perigee_units::Nanos;
 
@@ -23,112 +22,143 @@ pub enum Source {
     Sampler,
 }
 
-/// The tree.
+/// What happens next, over all classes of sources. A tree per class, so that the many flows do not deepen the tree of
+/// the links, which is touched at every hop.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// Per node of the tree: winner's time and leaf. Leaves start at `size`.
-    nodes: Vec<(u64, u32)>,
-    size: usize,
-    ports: usize,
-    links: usize,
-    flows: usize,
+    timeline: Nanos,
+    ports: Tree,
+    links: Tree,
+    flows: Tree,
+    sampler: Nanos,
 }
-
-const TIMELINE: usize = 0;
 
 impl Schedule {
     /// Room for so many sources; all are at "never".
     pub fn new(ports: usize, links: usize, flows: usize) -> Self {
-        let size = (1 + ports + links + flows + 1).next_power_of_two();
-        let mut nodes = vec![(u64::MAX, 0); 2 * size];
-        for (leaf, node) in nodes[size..].iter_mut().enumerate() {
-            node.1 = leaf as u32;
+        Schedule {
+            timeline: Nanos::MAX,
+            ports: Tree::new(ports),
+            links: Tree::new(links),
+            flows: Tree::new(flows),
+            sampler: Nanos::MAX,
         }
-        let mut s = Schedule { nodes, size, ports, links, flows };
-        for i in (1..size).rev() {
-            s.nodes[i] = s.better(i);
-        }
-        s
     }
 
     /// Makes room for more ports and links, keeping every key.
     pub fn grow(&mut self, ports: usize, links: usize) {
-        if ports <= self.ports && links <= self.links {
-            return;
-        }
-        let mut new = Schedule::new(ports.max(2 * self.ports), links.max(2 * self.links), self.flows);
-        for leaf in 0..self.size {
-            let key = self.nodes[self.size + leaf].0;
-            if key != u64::MAX {
-                new.set(self.source(leaf), Nanos(key));
-            }
-        }
-        *self = new;
+        self.ports.grow(ports);
+        self.links.grow(links);
     }
 
     /// The next event.
     #[inline]
     pub fn next(&self) -> (Nanos, Source) {
-        let (at, leaf) = self.nodes[1];
-        (Nanos(at), self.source(leaf as usize))
+        let mut next = (self.timeline, Source::Timeline);
+        for (at, source) in [
+            (self.ports.first(), Source::Port(self.ports.winner())),
+            (self.links.first(), Source::Link(self.links.winner())),
+            (self.flows.first(), Source::Flow(self.flows.winner())),
+            (self.sampler, Source::Sampler),
+        ] {
+            if at < next.0 {
+                next = (at, source);
+            }
+        }
+        next
     }
 
     /// A source's next instant; [`Nanos::MAX`] = never.
     #[inline]
     pub fn set(&mut self, source: Source, at: Nanos) {
-        let leaf = match source {
-            Source::Timeline => TIMELINE,
-            Source::Port(p) => 1 + p as usize,
-            Source::Link(l) => 1 + self.ports + l as usize,
-            Source::Flow(f) => 1 + self.ports + self.links + f as usize,
-            Source::Sampler => 1 + self.ports + self.links + self.flows,
-        };
-        self.rekey(leaf, at.0);
+        match source {
+            Source::Timeline => self.timeline = at,
+            Source::Port(p) => self.ports.set(p, at),
+            Source::Link(l) => self.links.set(l, at),
+            Source::Flow(f) => self.flows.set(f, at),
+            Source::Sampler => self.sampler = at,
+        }
+    }
+}
+
+/// A tournament tree.
+#[derive(Clone, Debug)]
+struct Tree {
+    /// Per node its winner, as `time << 32 | leaf`: one comparison decides time and then order. Leaves start at half.
+    nodes: Vec<u128>,
+}
+
+impl Tree {
+    fn new(leaves: usize) -> Self {
+        let size = leaves.next_power_of_two();
+        let mut nodes = vec![0; 2 * size];
+        for (leaf, node) in nodes[size..].iter_mut().enumerate() {
+            *node = entry(Nanos::MAX, leaf as u32);
+        }
+        for i in (1..size).rev() {
+            nodes[i] = nodes[2 * i].min(nodes[2 * i + 1]);
+        }
+        Tree { nodes }
     }
 
-    #[inline]
-    fn rekey(&mut self, leaf: usize, key: u64) {
-        let mut i = self.size + leaf;
-        if self.nodes[i].0 == key {
+    fn grow(&mut self, leaves: usize) {
+        let size = self.nodes.len() / 2;
+        if leaves <= size {
             return;
         }
-        self.nodes[i].0 = key;
+        let mut new = Tree::new(leaves);
+        for &node in &self.nodes[size..] {
+            new.set(node as u32, time(node));
+        }
+        *self = new;
+    }
+
+    #[inline]
+    fn first(&self) -> Nanos {
+        time(self.nodes[1])
+    }
+
+    #[inline]
+    fn winner(&self) -> u32 {
+        self.nodes[1] as u32
+    }
+
+    #[inline]
+    fn set(&mut self, leaf: u32, at: Nanos) {
+        let nodes = self.nodes.as_mut_slice();
+        let mut i = nodes.len() / 2 + leaf as usize;
+        let mut winner = entry(at, leaf);
+        if nodes[i] == winner {
+            return;
+        }
+        nodes[i] = winner;
         while i > 1 {
+            winner = lesser(winner, nodes[i ^ 1]);
             i >>= 1;
-            let winner = self.better(i);
-            if self.nodes[i] == winner {
+            // Nothing above changes. (Where this leaf was the winner of all, everything does.)
+            if nodes[i] == winner {
                 return;
             }
-            self.nodes[i] = winner;
+            nodes[i] = winner;
         }
     }
+}
 
-    #[inline]
-    fn better(&self, i: usize) -> (u64, u32) {
-        let (left, right) = (self.nodes[2 * i], self.nodes[2 * i + 1]);
-        if right.0 < left.0 {
-            right
-        } else {
-            left
-        }
-    }
+#[inline]
+fn entry(at: Nanos, leaf: u32) -> u128 {
+    (at.0 as u128) << 32 | leaf as u128
+}
 
-    #[inline]
-    fn source(&self, leaf: usize) -> Source {
-        let (ports, links) = (1 + self.ports, 1 + self.ports + self.links);
-        if leaf >= ports && leaf < links {
-            Source::Link((leaf - ports) as u32)
-        } else if leaf >= links {
-            match leaf - links {
-                f if f < self.flows => Source::Flow(f as u32),
-                _ => Source::Sampler,
-            }
-        } else if leaf == TIMELINE {
-            Source::Timeline
-        } else {
-            Source::Port((leaf - 1) as u32)
-        }
-    }
+#[inline]
+fn time(entry: u128) -> Nanos {
+    Nanos((entry >> 32) as u64)
+}
+
+/// Without a branch: which of the two wins is as good as random.
+#[inline]
+fn lesser(a: u128, b: u128) -> u128 {
+    let mask = 0u128.wrapping_sub((b < a) as u128);
+    a ^ ((a ^ b) & mask)
 }
 
 #[cfg(test)]

@@ -138,11 +138,31 @@ impl BitRate {
         if self.0 == 0 {
             return Nanos::MAX;
         }
-        Nanos((bytes as u128 * 8 * NS_PER_S as u128).div_ceil(self.0 as u128).min(u64::MAX as u128) as u64)
+        Nanos(mul_div_ceil(bytes, 8 * NS_PER_S, self.0))
+    }
+    /// The rate at which `bytes` take `time`, rounded down; zero if `time` is.
+    #[inline]
+    pub fn of(bytes: u64, time: Nanos) -> BitRate {
+        if time.0 == 0 {
+            return BitRate(0);
+        }
+        BitRate(match bytes.checked_mul(8 * NS_PER_S) {
+            Some(bits) => bits / time.0,
+            None => ((bytes as u128 * 8 * NS_PER_S as u128) / time.0 as u128).min(u64::MAX as u128) as u64,
+        })
     }
     /// Bytes sent in `time` at this rate, rounded down.
     pub fn bytes_in(self, time: Nanos) -> u64 {
         ((self.0 as u128 * time.0 as u128) / (8 * NS_PER_S as u128)).min(u64::MAX as u128) as u64
+    }
+}
+
+/// `ceil(a * b / c)`, stopping at `u64::MAX`. The wide division is only paid for where the product is wide.
+#[inline]
+fn mul_div_ceil(a: u64, b: u64, c: u64) -> u64 {
+    match a.checked_mul(b) {
+        Some(product) => product.div_ceil(c),
+        None => (a as u128 * b as u128).div_ceil(c as u128).min(u64::MAX as u128) as u64,
     }
 }
 

@@ -180,8 +180,7 @@ impl Sender {
         let delivered = self.rate.delivered - before.delivered;
         let rs = self.rate.close(&p.sampling, now, delivered, self.rtt.min(), self.mss);
         if rs.valid && rs.interval.0 > 0 {
-            let bps = rs.delivered as u128 * 8 * NS_PER_S as u128 / rs.interval.0 as u128;
-            self.last_delivery_rate = BitRate(bps as u64);
+            self.last_delivery_rate = BitRate::of(rs.delivered, rs.interval);
         }
         AckEvent {
             newly_acked: delivered * self.mss,

@@ -171,8 +171,8 @@ impl Sender {
         if self.pacer.data_sent <= self.caps.unpaced_start as u64 || self.pacing_rate.0 == 0 {
             return;
         }
-        let length = (segments * self.mss * 8) as u128 * NS_PER_S as u128 / self.pacing_rate.0 as u128;
-        let length = Nanos(length.min(u64::MAX as u128 / 4) as u64);
+        // A pacer that is all but stopped must not overflow the clock.
+        let length = self.pacing_rate.time_for(segments * self.mss).min(Nanos::from_secs(3600));
         self.pacer.next += length - credit.min(length / 2);
     }
 
@@ -185,14 +185,9 @@ impl Sender {
         if !self.paced {
             return;
         }
-        let srtt = self.rtt.srtt().0;
-        if srtt == 0 {
-            self.pacing_rate = BitRate(0);
-            return;
-        }
         let percent = if self.win.cwnd < self.win.ssthresh / 2 { 200 } else { 120 };
-        let bytes = self.win.cwnd.max(self.board.out() * self.mss) as u128;
-        self.pacing_rate = BitRate((bytes * 8 * percent * NS_PER_S as u128 / 100 / srtt as u128) as u64);
+        let bytes = self.win.cwnd.max(self.board.out() * self.mss);
+        self.pacing_rate = BitRate::of(bytes.saturating_mul(percent) / 100, self.rtt.srtt());
     }
 
     fn after_sending(&mut self, now: Nanos, new_sent: u64, any_sent: bool) {
