@@ -165,8 +165,14 @@ fn test_9_both_echoes_steer_alike_while_the_bottleneck_moves() {
         (0..16u64).map(|t| log.mean_cwnd(0, s(t), s(t + 1))).collect::<Vec<_>>()
     };
     let (full, compact) = (second("full"), second("bottleneck"));
+    // The echo codes u in steps of 1/4096 and the window swings by 0.6 % around its mean: the phase of that swing
+    // differs, the means of each phase of the path do not.
+    for (t, (a, b)) in full.chunks(4).zip(compact.chunks(4)).enumerate() {
+        let (a, b) = (a.iter().sum::<f64>() / 4.0, b.iter().sum::<f64>() / 4.0);
+        assert!((a - b).abs() / a < 0.005, "seconds {} to {}: {a} and {b}", 4 * t, 4 * t + 4);
+    }
     for (t, (a, b)) in full.iter().zip(&compact).enumerate() {
-        assert!((a - b).abs() / a < 0.005, "second {t}: {a} and {b}");
+        assert!((a - b).abs() / a < 0.012, "second {t}: {a} and {b}");
     }
     assert!(full[7] < 0.9 * full[3], "the second hop steers when its rate falls: {full:?}");
 }
