@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Perigee: a laboratory for transport protocols over satellite networks.
+
+>>> import perigee
+>>> run = perigee.load("scenarios/micro/dumbbell.toml").run(cc="cubic", seed=1)
+>>> run.to_pandas("flows")
+>>> run.plot()
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from perigee._core import RunError, ScenarioError
+    from perigee.record import Run, open_record
+    from perigee.scenario import Results, Scenario, load, loads, schemes
+
+__all__ = [
+    "Results",
+    "Run",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "load",
+    "loads",
+    "open_record",
+    "schemes",
+]
+
+# Names are imported when they are first used: `perigee --help` needs neither NumPy nor the compiled module.
+_HOMES = {
+    "Results": "perigee.scenario",
+    "Run": "perigee.record",
+    "RunError": "perigee._core",
+    "Scenario": "perigee.scenario",
+    "ScenarioError": "perigee._core",
+    "__version__": "perigee._core",
+    "load": "perigee.scenario",
+    "loads": "perigee.scenario",
+    "open_record": "perigee.record",
+    "schemes": "perigee.scenario",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'perigee' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

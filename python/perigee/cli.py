@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The command line. Heavy modules are imported by the command that needs them.
+
+Exit codes: 0 fine, 1 failed, 2 bad input, 3 validation outside tolerance, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from perigee.scenario import Scenario
+
+FAILED, BAD_INPUT, OUTSIDE_TOLERANCE, INTERRUPTED = 1, 2, 3, 130
+
+app = typer.Typer(
+    name="perigee",
+    help="A laboratory for transport protocols over satellite networks.",
+    no_args_is_help=True,
+    add_completion=False,
+    # Plain help answers in a third of the time.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+ScenarioArg = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, e.g. port.bottleneck.rate=50Mbit; repeatable."),
+]
+CcOption = Annotated[str | None, typer.Option("--cc", metavar="A,B,C", help="Congestion controls to compare.")]
+TleOption = Annotated[
+    Path | None, typer.Option("--tle", metavar="FILE", help="Satellites from a TLE file instead of the scenario's.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+def main() -> None:
+    """Entry point: turns the errors that users cause into messages and exit codes."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        fail("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough.
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def fail(message: str, code: int = FAILED) -> NoReturn:
+    """Prints a message and ends."""
+    print(f"perigee: {message}", file=sys.stderr)
+    raise SystemExit(code)
+
+
+def _scenario(path: Path, sets: list[str] | None, tle: Path | None = None, *, as_json: bool = False) -> Scenario:
+    """Loads a scenario or ends with every problem it has."""
+    from perigee import _core
+    from perigee.scenario import Scenario
+
+    tle_set = [] if tle is None else [f"source.constellation.tle={json.dumps(str(tle))}"]
+    try:
+        return Scenario(_core.Scenario.load(path, [*(sets or []), *tle_set]))
+    except _core.ScenarioError as error:
+        _bad_scenario(error, as_json=as_json)
+
+
+def _bad_scenario(error: Exception, *, as_json: bool) -> NoReturn:
+    message, problems = error.args
+    if as_json:
+        print(json.dumps({"ok": False, "problems": json.loads(problems)}, indent=1))
+        raise SystemExit(BAD_INPUT)
+    print(message, file=sys.stderr)
+    raise SystemExit(BAD_INPUT)
+
+
+def _names(cc: str | None) -> list[str]:
+    return [name.strip() for name in (cc or "").split(",") if name.strip()]
+
+
+@app.command()
+def run(
+    scenario: ScenarioArg,
+    cc: CcOption = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first run.")] = None,
+    runs: Annotated[int | None, typer.Option(min=1, help="Repetitions with successive seeds.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once; default: one per core.")] = None,
+    tle: TleOption = None,
+    sets: SetOption = None,
+    pcap: Annotated[bool, typer.Option("--pcap", help="Also write a capture as the senders see it.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
+    report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a scenario and print a table per scheme."""
+    from perigee.commands import run_command
+
+    given = list(sets or [])
+    given += [f"run.seed={seed}"] if seed is not None else []
+    given += [f"run.runs={runs}"] if runs is not None else []
+    loaded = _scenario(scenario, given, tle, as_json=as_json)
+    code = run_command(
+        loaded, _names(cc), jobs=jobs, out=out, force=force, pcap=pcap, report=report, as_json=as_json
+    )
+    raise SystemExit(code)
+
+
+@app.command()
+def check(
+    scenario: ScenarioArg, cc: CcOption = None, tle: TleOption = None, sets: SetOption = None, as_json: JsonOption = False
+) -> None:
+    """Check a scenario without running it."""
+    from perigee import _core
+
+    loaded = _scenario(scenario, sets, tle, as_json=as_json)
+    try:
+        names = loaded.core.schemes(_names(cc))
+        world = loaded.core.world(loaded.core.seed)
+        for name in names:
+            world.check(name)
+    except _core.ScenarioError as error:
+        _bad_scenario(error, as_json=as_json)
+    found: dict[str, Any] = json.loads(world.describe())
+    hops, cpu_s = world.estimate()
+    runs = len(names) * loaded.core.runs
+    if as_json:
+        print(json.dumps({"ok": True, "cc": names, "estimate_cpu_s": cpu_s * runs, **found}, indent=1))
+        return
+    print(f"{scenario}: fine")
+    print(f"  {len(found['flows'])} flows, {found['nodes']} nodes at the start, {loaded.core.duration_ns / 1e9:g} s")
+    for line in found["report"]:
+        print(f"  {line}")
+    for p in found["ports"][:8]:
+        queue = f"{p['queue_bytes']} B" if p["queue_bytes"] is not None else f"{p['queue_packets']} packets"
+        print(f"  port {p['name']} ({p['class']}): {p['rate_bps'] / 1e6:g} Mbit/s, queue {queue}")
+    print(f"  {', '.join(names)}: {runs} runs, about {hops * runs:.2g} packet-hops, {cpu_s * runs:.2g} s of one core")
+
+
+@app.command()
+def schema(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page instead.")] = False,
+) -> None:
+    """Print the JSON Schema of scenario files."""
+    from perigee import _core
+
+    if markdown:
+        print(_core.reference(), end="")
+    else:
+        print(json.dumps(json.loads(_core.json_schema()), indent=1))
+
+
+@app.command()
+def schemes(
+    params: Annotated[bool, typer.Option("--params", help="List the parameters too.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List the congestion controls."""
+    from perigee import _core
+
+    found = json.loads(_core.schemes())
+    if as_json:
+        print(json.dumps(found, indent=1))
+        return
+    for s in found:
+        print(f"{s['id']:<14} {s['label']:<16} {s['summary']}")
+        for p in s["params"] if params else []:
+            unit = f" [{p['unit']}]" if p["unit"] else ""
+            print(f"    {p['name']} = {json.dumps(p['default'])}{unit}: {p['help']} ({p['allowed']})")
+
+
+@app.command()
+def init(
+    path: Annotated[Path, typer.Argument(help="File to write.")] = Path("scenario.toml"),
+    sky: Annotated[bool, typer.Option("--sky", help="Start from a constellation instead of a dumbbell.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Write a commented scenario to start from."""
+    from importlib.resources import files
+
+    if path.exists() and not force:
+        fail(f"{path} exists; say --force to replace it", BAD_INPUT)
+    template = files("perigee") / "templates" / ("sky.toml" if sky else "dumbbell.toml")
+    try:
+        path.write_text(template.read_text(encoding="utf-8"), encoding="utf-8")
+    except OSError as error:
+        fail(f"cannot write {path}: {error.strerror}", BAD_INPUT)
+    print(f"{path} is written; now: perigee run {path}")
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(help="Folder of a record.")],
+    b: Annotated[Path, typer.Argument(help="Folder of another.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Put two records side by side."""
+    from perigee.commands import compare_command
+
+    raise SystemExit(compare_command(a, b, as_json=as_json))
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="Folder of a record.")],
+    out: Annotated[Path | None, typer.Option(help="File to write; default: FOLDER/report.html.")] = None,
+) -> None:
+    """Write the report page of a record again."""
+    from perigee.commands import report_command
+
+    raise SystemExit(report_command(folder, out))
+
+
+@app.command()
+def verify(
+    folder: Annotated[Path, typer.Argument(help="Folder of a record.")],
+    rerun: Annotated[bool, typer.Option(help="Run everything again, or only check the files.")] = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a record again and compare the hashes of all tables."""
+    from perigee.verify import verify_command
+
+    raise SystemExit(verify_command(folder, rerun=rerun, as_json=as_json))
+
+
+@app.command()
+def bench(
+    cases: Annotated[list[str] | None, typer.Argument(help="Cases; default: all.")] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="Runs of each case; the fastest counts.")] = 3,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure the simulator's speed."""
+    from perigee.bench import bench_command
+
+    raise SystemExit(bench_command(cases or [], repeat=repeat, as_json=as_json))
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        from perigee import _core
+
+        print(_core.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """A laboratory for transport protocols over satellite networks."""
+
+
+if __name__ == "__main__":
+    main()

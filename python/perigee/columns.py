@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Columns of the core to Arrow and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
+    from perigee._core import Column
+
+
+def to_arrow(columns: Iterable[Column]) -> pa.Table:
+    """Columns as an Arrow table; words become dictionaries, rows without a value nulls."""
+    import pyarrow as pa
+
+    arrays = {}
+    for name, values, words, valid in columns:
+        mask = None if valid is None else ~valid
+        array = pa.array(values, mask=mask)
+        if words is not None:
+            array = pa.DictionaryArray.from_arrays(array.cast(pa.int32()), pa.array(words, pa.string()))
+        arrays[name] = array
+    return pa.table(arrays)
+
+
+def from_arrow(table: pa.Table) -> list[Column]:
+    """The columns of a table that `to_arrow` made; what stands in gaps is zero."""
+    return [_column(name, table.column(name)) for name in table.column_names]
+
+
+def _column(name: str, chunked: Any) -> Column:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = chunked.combine_chunks()
+    words = None
+    if pa.types.is_dictionary(array.type):
+        words = array.dictionary.to_pylist()
+        array = array.indices.cast(pa.uint32())
+    valid = None
+    if array.null_count:
+        valid = np.asarray(pc.is_valid(array))
+        array = pc.fill_null(array, False if pa.types.is_boolean(array.type) else 0)
+    return name, np.ascontiguousarray(array.to_numpy(zero_copy_only=False)), words, valid

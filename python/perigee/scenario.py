@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Scenarios from Python: load, run, compare."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from perigee import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pandas as pd
+
+    from perigee.record import Run
+
+
+
+def load(path: str | Path, sets: Mapping[str, object] | None = None, **keys: object) -> Scenario:
+    """Reads and checks a scenario file.
+
+    Overrides are given by dotted key, `load(path, {"run.duration": "5 s"})`, or as keywords with two underscores for
+    the dot, `load(path, run__duration="5 s")`.
+    """
+    return Scenario(_core.Scenario.load(path, overrides(sets, keys)))
+
+
+def loads(
+    text: str, sets: Mapping[str, object] | None = None, *, name: str = "scenario", folder: str | Path = "."
+) -> Scenario:
+    """Reads and checks scenario text; files that it names are looked for in `folder`."""
+    return Scenario(_core.Scenario.parse(text, name, folder, overrides(sets, {})))
+
+
+def schemes() -> list[dict[str, Any]]:
+    """All congestion controls with their parameters."""
+    found: list[dict[str, Any]] = json.loads(_core.schemes())
+    return found
+
+
+def overrides(sets: Mapping[str, object] | None, keys: Mapping[str, object]) -> list[str]:
+    """Overrides as the core takes them: `key=value` with the value in TOML."""
+    merged = {**(sets or {}), **{k.replace("__", "."): v for k, v in keys.items()}}
+    return [f"{key}={_toml(value)}" for key, value in merged.items()]
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(v) for v in value) + "]"
+    if isinstance(value, (bool, str)):
+        return json.dumps(value)
+    return str(value)
+
+
+class Scenario:
+    """A checked scenario."""
+
+    def __init__(self, core: _core.Scenario) -> None:
+        """Wraps what the core has checked."""
+        self.core = core
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.name!r}, {self.core.duration_ns / 1e9:g} s>"
+
+    @property
+    def name(self) -> str:
+        """Name of the file without its ending."""
+        return self.core.name
+
+    @property
+    def title(self) -> str:
+        """One line for tables and reports."""
+        return self.core.title
+
+    def run(self, cc: str | None = None, seed: int | None = None) -> Run:
+        """Runs one scheme with one seed and keeps the record in memory."""
+        names = self.core.schemes([cc] if cc else [])
+        if len(names) > 1:
+            raise ValueError(f"the scenario compares {', '.join(names)}: choose one with cc=, or use run_all()")
+        return self.run_all(names, seeds=[self.core.seed if seed is None else seed])[0]
+
+    def run_all(
+        self,
+        cc: Sequence[str] = (),
+        *,
+        seeds: Sequence[int] | None = None,
+        jobs: int | None = None,
+        out: str | Path | None = None,
+        force: bool = False,
+        pcap: bool = False,
+        progress: Callable[[float], None] | None = None,
+    ) -> Results:
+        """Runs several schemes and seeds in parallel.
+
+        With `out`, records, summary.csv and report.html are written there. `progress` hears the share done, 0 to 1.
+        """
+        from perigee.runner import Plan, execute
+
+        plan = Plan.of(self, cc, seeds=seeds, out=out, force=force, pcap=pcap)
+        return execute(plan, jobs=jobs, progress=progress)
+
+
+class Results(Sequence["Run"]):
+    """The runs of a comparison."""
+
+    def __init__(self, runs: Sequence[Run], out: Path | None = None) -> None:
+        """Runs in order; `out` is their folder if they are on disk."""
+        self.runs = list(runs)
+        self.out = out
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Run]: ...
+    def __getitem__(self, index: int | slice) -> Run | list[Run]:
+        """The run at a position."""
+        return self.runs[index]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    def __repr__(self) -> str:
+        return f"<Results of {len(self)} runs: {', '.join(dict.fromkeys(r.cc for r in self))}>"
+
+    def summary(self) -> pd.DataFrame:
+        """The metrics, a row per run."""
+        import pandas as pd
+
+        return pd.DataFrame([r.summary for r in self])
+
+    def plot(self) -> Any:
+        """Goodput, RTT and queue over time of the first seed of each scheme."""
+        from perigee.plots import overview
+
+        return overview(self.firsts())
+
+    def firsts(self) -> list[Run]:
+        """The first run of each scheme."""
+        return list({r.cc: r for r in reversed(self.runs)}.values())[::-1]

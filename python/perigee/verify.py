@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Does a record say what a run of its scenario says, bit by bit?"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from perigee import _core
+from perigee.cli import BAD_INPUT, OUTSIDE_TOLERANCE
+from perigee.record import RecordError, Run, find_records
+
+
+def verify_command(folder: Path, *, rerun: bool, as_json: bool) -> int:
+    """Checks every record under `folder`."""
+    try:
+        found = [_verify(r, rerun=rerun) for r in find_records(folder)]
+    except RecordError as error:
+        print(f"perigee: {error}", file=sys.stderr)
+        return BAD_INPUT
+    if as_json:
+        print(json.dumps(found, indent=1))
+    else:
+        for f in found:
+            verdict = "equal" if not f["problems"] else "; ".join(f["problems"])
+            print(f"{f['cc']} seed {f['seed']}: {verdict}")
+    return OUTSIDE_TOLERANCE if any(f["problems"] for f in found) else 0
+
+
+def _verify(run: Run, *, rerun: bool) -> dict[str, Any]:
+    expected = {name: t["sha256"] for name, t in run.manifest["tables"].items()}
+    problems = [f"{n}.parquet is not what the manifest says" for n, h in run.hashes().items() if h != expected[n]]
+    problems += _changed_files(run)
+    if rerun and not problems:
+        problems += _rerun(run, expected)
+    return {"cc": run.cc, "seed": run.seed, "problems": problems}
+
+
+def _changed_files(run: Run) -> list[str]:
+    problems = []
+    for f in run.manifest.get("files", []):
+        path = Path(f["path"])
+        if not path.exists():
+            problems.append(f"the input {path} is gone")
+        elif hashlib.sha256(path.read_bytes()).hexdigest() != f["sha256"]:
+            problems.append(f"the input {path} has changed")
+    return problems
+
+
+def _rerun(run: Run, expected: dict[str, str]) -> list[str]:
+    try:
+        scenario = _core.Scenario.parse(run.manifest["scenario_toml"], run.manifest["scenario"], ".", [])
+        manifest, _, _ = scenario.world(run.seed).run(run.cc)
+    except (_core.ScenarioError, _core.RunError) as error:
+        return [f"cannot be run again: {error.args[0]}"]
+    now = {name: t["sha256"] for name, t in json.loads(manifest)["tables"].items()}
+    return [f"table {n} differs" for n in expected if now.get(n) != expected[n]]
