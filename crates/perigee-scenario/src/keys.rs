@@ -317,7 +317,8 @@ const DIRECTION: Key = key(
     "both",
     "which directions change (forward = that of the data); rates change forward unless this is given",
 );
-const ON: Key = key("on", Kind::Text, "bottleneck", "the port it happens to, or a class of ports");
+const ON: Key =
+    key("on", Kind::Text, "bottleneck", "bottleneck = all of them, or one by the name of its port");
 
 /// `[[change]]`.
 pub const CHANGE: Section = Section {
@@ -328,7 +329,7 @@ pub const CHANGE: Section = Section {
         ON,
         DIRECTION,
         optional("rate", Kind::RateDraw, "new rate of the port; zero blocks it"),
-        optional("delay", SHORT_DRAW, "new one-way delay of the link"),
+        optional("delay", SHORT_DRAW, "new one-way propagation delay of the bottleneck"),
         optional("rtt", SHORT_DRAW, "new round-trip time of all flows"),
         optional("loss", Kind::LossDraw, "new probability of random loss"),
         optional("outage", SHORT_DRAW, "the link is down for this long"),
@@ -343,6 +344,7 @@ pub const SCHEDULE: Section = Section {
     keys: &[
         optional("every", Kind::Time(Nanos::from_millis(1), MAX_DURATION), "time between changes"),
         key("first", ANY_TIME, "0 s", "time of the first change"),
+        optional("recipe", Kind::Word(&["seed000", "orbcc", "leotcp"]), "the random schedule of a published study, drawn as it was (its run number is the seed), instead of own draws"),
         optional("file", Kind::File, "CSV with the columns t_s, rate_mbps, rtt_ms, outage_ms, loss_pct (any of them), instead of draws"),
         ON,
         DIRECTION,

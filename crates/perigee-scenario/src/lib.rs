@@ -6,7 +6,7 @@
 //! * [`kind`], [`grammar`], [`keys`]: what may be written; one table per section drives validation, [`schema`] and
 //!   the reference page.
 //! * [`scenario`], [`source`]: the file as types.
-//! * [`network`], [`ports`], [`changes`], [`sky`]: the network over time; [`shared`]: one for all schemes.
+//! * [`network`], [`ports`], [`changes`], [`replay`], [`sky`]: the network over time; [`shared`]: one for all schemes.
 //! * [`world`]: the composition root; [`estimate`]: what it will cost.
 //! * [`run`]: one run, with [`recorder`] and [`routes`] listening; [`warnings`]: what to look at before trusting it.
 //!
@@ -17,7 +17,6 @@
 
 pub mod bench;
 pub mod changes;
-mod cities;
 pub mod error;
 pub mod estimate;
 pub mod grammar;
@@ -26,6 +25,7 @@ pub mod kind;
 pub mod network;
 pub mod ports;
 pub mod recorder;
+pub mod replay;
 pub mod routes;
 pub mod run;
 pub mod scenario;

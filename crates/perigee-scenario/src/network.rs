@@ -6,7 +6,7 @@ use crate::ports::{PortReport, PortTable};
 use crate::scenario::Scenario;
 use crate::source::{Chain, Fan, Source};
 use perigee_timeline::topology::{self, Built, PortSpec};
-use perigee_timeline::{ChunkSource, Header, LinkId, NodeId, PairId};
+use perigee_timeline::{ChunkSource, Header, LinkId, NodeId, PairId, Timed};
 use perigee_units::{BitRate, Nanos};
 
 /// A network, its traffic pairs, and the classes of its ports.
@@ -23,6 +23,8 @@ pub struct Network {
     pub base_rtts: Vec<Option<Nanos>>,
     /// Links of each pair's route at time zero, forward.
     pub hops: Vec<usize>,
+    /// Number of each pair's slowest port at time zero: pairs with the same number share it.
+    pub bottlenecks: Vec<u32>,
     /// Lines for a person: what flies, what is doubtful.
     pub report: Vec<String>,
 }
@@ -46,29 +48,31 @@ pub struct PairPlace {
 /// When the source cannot be built, or a node is unknown.
 pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
     match &scenario.source {
-        Source::Chain(c) => micro(scenario, chain(c), seed),
-        Source::Dumbbell(f) => micro(scenario, topology::dumbbell(&dumbbell(f)), seed),
-        Source::ParkingLot(f) => micro(scenario, topology::parking_lot(&parking_lot(f)), seed),
+        Source::Chain(c) => micro(scenario, topology::chain(&chain(c)), seed, no_more),
+        Source::Dumbbell(f) => micro(scenario, topology::dumbbell(&dumbbell(f)), seed, no_more),
+        Source::ParkingLot(f) => micro(scenario, topology::parking_lot(&parking_lot(f)), seed, no_more),
         Source::Constellation(c) => crate::sky::build(scenario, c, seed),
-        Source::PathLog(_) | Source::Trace(_) => {
-            Err(Problem::new("source", "this source is not available yet").into())
-        }
+        Source::PathLog(p) => crate::replay::path_log(scenario, p),
+        Source::Trace(t) => crate::replay::trace(scenario, t, seed),
     }
 }
 
 /// Access links are fast enough never to limit.
 const ACCESS_RATE: BitRate = BitRate(10_000_000_000);
 
-fn chain(c: &Chain) -> Result<Built, topology::TopologyError> {
-    topology::chain(&topology::ChainSpec {
+fn no_more(_: &mut Built) -> Vec<Timed> {
+    Vec::new()
+}
+
+fn chain(c: &Chain) -> topology::ChainSpec {
+    topology::ChainSpec {
         links: c.links,
         copies: c.copies,
         rtt: c.rtt,
-        port: PortSpec::default(),
-        reverse: None,
         loss: c.loss,
         delay_drop: c.delay_drop,
-    })
+        ..Default::default()
+    }
 }
 
 fn dumbbell(f: &Fan) -> topology::DumbbellSpec {
@@ -95,10 +99,16 @@ fn parking_lot(f: &Fan) -> topology::ParkingLotSpec {
     }
 }
 
-fn micro(
+/// A small network with the scenario's changes; `more` sets what the source knows of it, before `[port.NAME]` is
+/// applied, and returns the source's own changes.
+///
+/// # Errors
+/// When it cannot be built, or names of ports or files are wrong.
+pub fn micro(
     scenario: &Scenario,
     built: Result<Built, topology::TopologyError>,
     seed: u64,
+    more: impl FnOnce(&mut Built) -> Vec<Timed>,
 ) -> Result<Network, ScenarioError> {
     let mut built = built.map_err(|e| Problem::new("source", e.0))?;
     let mut classes = vec!["access"; built.header.ports.len()];
@@ -106,7 +116,8 @@ fn micro(
         classes[b.forward.port.ix()] = "bottleneck";
         classes[b.reverse.port.ix()] = "reverse";
     }
-    let changes = crate::changes::expand(scenario, &built, &classes, seed)?;
+    let mut changes = more(&mut built);
+    changes.extend(crate::changes::expand(scenario, &built, seed)?);
     let name = |id: NodeId| built.header.nodes[id.ix()].name.clone();
     let place = |f: &topology::FlowPath| {
         let pair = built.header.pairs[f.forward.ix()];
@@ -118,6 +129,7 @@ fn micro(
     let table = PortTable::new(&scenario.ports, &["bottleneck", "reverse", "access"], &built.header.ports)?;
     let base_rtts = table.dress(&mut built.header, &classes, &ways);
     let ports = table.report(&built.header.ports, &classes);
+    let bottlenecks = ways.iter().map(|w| slowest(&built.header, &w[0])).collect();
     let timeline = built.timeline(scenario.run.duration, changes);
     Ok(Network {
         source: Box::new(timeline.reader()),
@@ -126,8 +138,15 @@ fn micro(
         ports,
         base_rtts: base_rtts.into_iter().map(Some).collect(),
         hops: ways.iter().map(|w| w[0].len()).collect(),
+        bottlenecks,
         report: Vec::new(),
     })
+}
+
+/// The first of the slowest ports of a route.
+fn slowest(header: &Header, links: &[LinkId]) -> u32 {
+    let ports = links.iter().map(|l| header.links[l.ix()].port);
+    ports.min_by_key(|p| header.ports[p.ix()].rate).map_or(0, |p| p.0)
 }
 
 /// Changes that a source cannot take are refused rather than ignored.

@@ -2,11 +2,11 @@
 //! Rates, queues and framing of ports: defaults of their class, `[port.all]`, `[port.CLASS]`, `[port.NAME]`; and the
 //! bytes behind `bdp`.
 
-use crate::error::{Place, Problem, ScenarioError};
+use crate::error::{Problem, ScenarioError};
 use crate::scenario::PortSetting;
 use crate::spell;
 use perigee_timeline::topology::PortSpec;
-use perigee_timeline::{Discipline, Header, LinkId, Port, PortId, Queue, QueueLimit};
+use perigee_timeline::{Discipline, Header, LinkId, Port, Queue, QueueLimit};
 use perigee_units::{BitRate, Nanos, Size};
 use serde::Serialize;
 
@@ -214,27 +214,4 @@ fn known_names(classes: &[&str], ports: &[Port]) -> String {
     let example =
         if some.is_empty() { String::new() } else { format!(", or a port such as {}", some.join(", ")) };
     format!("all, {}{example}", classes.join(", "))
-}
-
-/// Ports of the list that `name` means: a class, a name, or all.
-///
-/// # Errors
-/// When it means none.
-pub fn select(
-    classes: &[&'static str],
-    ports: &[Port],
-    name: &str,
-    place: &Place,
-) -> Result<Vec<PortId>, Problem> {
-    let means = |i: &usize| name == "all" || ports[*i].name == name || classes[*i] == name;
-    let found: Vec<PortId> = (0..ports.len()).filter(means).map(|i| PortId(i as u32)).collect();
-    if found.is_empty() {
-        let mut known = classes.to_vec();
-        known.sort_unstable();
-        known.dedup();
-        let mut p = Problem::new("on", format!("no port is called {name:?}")).at(place);
-        p.hint = spell::hint(name, known.iter().copied());
-        return Err(p.allowed(known_names(&known, ports)));
-    }
-    Ok(found)
 }

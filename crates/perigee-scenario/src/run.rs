@@ -138,6 +138,7 @@ fn flow_totals<const P: bool>(world: &World, cc: &str, recorder: &Recorder<P>, o
             from: plan.pair.from.clone(),
             to: plan.pair.to.clone(),
             cc: world.scheme_of(plan, cc).to_string(),
+            bottleneck: plan.bottleneck,
             started_ns: t.started.map(|s| s.0),
             completed_ns: t.completed.map(|s| s.0),
             stop_ns: end.0,

@@ -131,6 +131,8 @@ pub enum When {
     Every(Nanos, Nanos),
     /// As a file says.
     File(PathBuf),
+    /// As a published study drew it.
+    Recipe(String),
 }
 
 /// `[[change]]` or `[schedule]`.
@@ -424,14 +426,15 @@ impl Reader<'_> {
     }
 
     fn schedule(&mut self, c: &Checked) -> Option<ChangeSpec> {
-        let when = match (c.opt_text("file"), c.opt_time("every")) {
-            (Some(file), None) => When::File(tree::resolve(c.place_of("file"), &file)),
-            (None, Some(every)) => {
+        let when = match (c.opt_text("file"), c.opt_time("every"), c.opt_text("recipe")) {
+            (Some(file), None, None) => When::File(tree::resolve(c.place_of("file"), &file)),
+            (None, None, Some(recipe)) => When::Recipe(recipe),
+            (None, Some(every), None) => {
                 self.some_effect(c, &["rate", "rtt", "loss", "outage"]);
                 When::Every(c.time("first"), every)
             }
             _ => {
-                self.problems.push(c.problem("every", "give either a file, or every"));
+                self.problems.push(c.problem("every", "give one of file, recipe and every"));
                 return None;
             }
         };

@@ -55,6 +55,8 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
         ports: vec![PortReport::new("ground", "ground", &ground), PortReport::new("laser", "laser", &laser)],
         base_rtts,
         hops: routes.iter().map(|r| r.as_ref().map_or(0, |r| r.delays.len())).collect(),
+        // The radio of the sender: lasers are faster.
+        bottlenecks: pairs.iter().map(|&(from, _)| from as u32).collect(),
         pairs: places(scenario, &pairs),
         report,
     })
@@ -173,12 +175,14 @@ fn ground(n: &NodeSpec, mask: Mask) -> Result<GroundNode, ScenarioError> {
     let (lat_deg, lon_deg) = match &n.position {
         Position::Degrees(lat, lon) => (*lat, *lon),
         Position::City(city) => {
-            let Some(city) = crate::cities::find(city) else {
+            let Some(city) = perigee_orbit::cities::find(city) else {
                 let mut p = Problem::new(format!("node.{}.place", n.name), "not in the list of cities")
                     .at(&n.place)
                     .found(format!("{city:?}"));
-                p.hint = spell::hint(city, crate::cities::names())
-                    .or(Some("give lat and lon in degrees instead".into()));
+                p.hint = Some(match perigee_orbit::cities::nearest_spelling(city) {
+                    Some(near) => format!("did you mean {near:?}? Else give lat and lon in degrees"),
+                    None => "give lat and lon in degrees instead".into(),
+                });
                 return Err(p.into());
             };
             (city.lat_deg, city.lon_deg)

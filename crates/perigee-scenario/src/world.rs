@@ -48,6 +48,8 @@ pub struct FlowPlan {
     pub base_rtt: Option<Nanos>,
     /// Links of its route at time zero.
     pub hops: usize,
+    /// Number of its slowest port at time zero: flows with the same number share it.
+    pub bottleneck: u32,
     /// Its transport options.
     pub tcp: perigee_tcp::Config,
     spec: FlowSpec,
@@ -165,6 +167,7 @@ fn plans(scenario: &Scenario, net: &network::Network) -> Result<Vec<FlowPlan>, S
                     stop: spec.stop.unwrap_or(scenario.run.duration).min(scenario.run.duration),
                     base_rtt: net.base_rtts[pair],
                     hops: net.hops[pair],
+                    bottleneck: net.bottlenecks[pair],
                     tcp: tcp.clone(),
                     spec: spec.clone(),
                 });

@@ -67,7 +67,7 @@ const SPOILS: &[(&str, &[&str])] = &[
     ("handover.outage=uniform(120 ms, 45 ms)", &["larger"]),
     ("handover.mode=flsh", &["did you mean \"flush\""]),
     ("schedule.every=0 s", &["schedule.every"]),
-    ("schedule.first=1 s", &["give either a file, or every"]),
+    ("schedule.first=1 s", &["give one of file, recipe and every"]),
     ("node.london.place=London", &["belongs to a constellation"]),
     ("nonsense", &["key=value"]),
     ("run..x=1", &["key=value"]),

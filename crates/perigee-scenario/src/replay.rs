@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Recorded networks: `[source.path_log]` and `[source.trace]`.
+
+use crate::error::{Place, Problem, ScenarioError};
+use crate::network::{micro, refuse_changes, Network, PairPlace};
+use crate::ports::{PortReport, PortTable};
+use crate::scenario::Scenario;
+use crate::source::{PathLog, Trace};
+use perigee_timeline::leoem::{self, Hops, PathOptions};
+use perigee_timeline::mahimahi::{AtEnd, DelayTrace, RateTrace};
+use perigee_timeline::topology::{chain, ChainSpec};
+use perigee_timeline::Delay;
+use perigee_units::{BitRate, Nanos};
+use std::path::Path;
+
+/// Names of the two ends of a log, as in flows.
+const ENDS: [&str; 2] = ["end1", "end2"];
+
+fn read(key: &str, file: &Path, place: &Place) -> Result<String, ScenarioError> {
+    let why = |e: std::io::Error| Problem::new(key, format!("cannot read {}: {e}", file.display())).at(place);
+    Ok(std::fs::read_to_string(file).map_err(why)?)
+}
+
+/// Builds the network of a path log.
+///
+/// # Errors
+/// A damaged file, or one that is too short for the run.
+pub fn path_log(scenario: &Scenario, p: &PathLog) -> Result<Network, ScenarioError> {
+    refuse_changes(scenario, "a recorded path changes by itself")?;
+    let key = "source.path_log.file";
+    let text = read(key, &p.file, &p.place)?;
+    let wrong = |why: String| Problem::new(key, format!("{}: {why}", p.file.display())).at(&p.place);
+    let log = leoem::PathLog::parse(&text).map_err(|e| wrong(e.to_string()))?;
+    let first = p.first.0.div_ceil(Nanos::from_secs(1).0) as usize;
+    // The queue is sized at time zero, or at the first second that has a path.
+    let path = log.seconds.iter().skip(first).flatten().next();
+    let at_start = log.seconds.get(first).is_some_and(Option::is_some);
+    let hops = path.map_or(0, |path| path.delays.len());
+    let table = PortTable::new(&scenario.ports, &["hop"], &[])?;
+    let hop = table.settled("hop", "");
+    let serialisation =
+        [1500, 52].map(|bytes| hop.rate.time_for(bytes + u64::from(hop.framing)) * hops as u64);
+    let base = path.map_or(Nanos::ZERO, |path| path.rtt()) + serialisation[0] + serialisation[1];
+    let port = hop.spec(base);
+    let options = PathOptions {
+        hops: if p.as_nodes { Hops::Nodes } else { Hops::Positions },
+        first: p.first,
+        duration: Some(scenario.run.duration),
+        port,
+        ..PathOptions::default()
+    };
+    let mut timeline = log.timeline(&options).map_err(wrong)?;
+    for (node, name) in timeline.header.nodes.iter_mut().zip(ENDS) {
+        node.name = name.into();
+    }
+    let gaps = log.seconds.iter().skip(first).take(scenario.run.duration.0.div_ceil(1_000_000_000) as usize);
+    let gaps = gaps.filter(|s| s.is_none()).count();
+    Ok(Network {
+        source: Box::new(timeline.reader()),
+        header: timeline.header,
+        pairs: vec![PairPlace {
+            from: ENDS[0].into(),
+            to: ENDS[1].into(),
+            forward: leoem::FORWARD,
+            reverse: leoem::REVERSE,
+        }],
+        ports: vec![PortReport::new("hop", "hop", &port)],
+        base_rtts: vec![at_start.then_some(base)],
+        hops: vec![hops],
+        bottlenecks: vec![0],
+        report: vec![format!("{}: {gaps} seconds of the run have no path", p.file.display())],
+    })
+}
+
+/// Builds the network of a rate trace and, where given, a delay trace.
+///
+/// # Errors
+/// Damaged files.
+pub fn trace(scenario: &Scenario, t: &Trace, seed: u64) -> Result<Network, ScenarioError> {
+    let (rate_key, delay_key) = ("source.trace.rate_file", "source.trace.delay_file");
+    let text = read(rate_key, &t.rate_file, &t.place)?;
+    let rates = RateTrace::parse(&text)
+        .map_err(|e| Problem::new(rate_key, format!("{}: {e}", t.rate_file.display())).at(&t.place))?;
+    let delays = match &t.delay_file {
+        None => None,
+        Some(file) => {
+            let text = read(delay_key, file, &t.place)?;
+            let wrong =
+                |why: String| Problem::new(delay_key, format!("{}: {why}", file.display())).at(&t.place);
+            Some(DelayTrace::parse(&text, t.delay_step).map_err(|e| wrong(e.to_string()))?)
+        }
+    };
+    let duration = scenario.run.duration;
+    let spec = ChainSpec { rtt: t.rtt, loss: t.loss, delay_drop: t.delay_drop, ..ChainSpec::default() };
+    let mut net = micro(scenario, chain(&spec), seed, |built| {
+        let way = built.bottlenecks[0];
+        let mut changes = rates.changes(way.forward.port, t.rate_step, duration, AtEnd::Loop);
+        for link in [way.forward.link, way.reverse.link] {
+            let Some(d) = &delays else { continue };
+            // The state at time zero is part of the header: queues are sized from it.
+            built.header.links[link.ix()].delay = Delay::constant(Nanos::from_millis(d.delays_ms[0]));
+            changes.extend(d.changes(link, duration, AtEnd::Loop));
+        }
+        changes
+    })?;
+    let mean = mean_rate(&rates);
+    net.report.push(format!("{}: {} long, mean rate {mean}", t.rate_file.display(), rates.length()));
+    Ok(net)
+}
+
+/// Opportunities of 1500 bytes over the length of the trace.
+fn mean_rate(rates: &RateTrace) -> BitRate {
+    let seconds = rates.length().as_secs_f64().max(1e-3);
+    BitRate((rates.opportunities_ms.len() as f64 * 1500.0 * 8.0 / seconds) as u64)
+}
