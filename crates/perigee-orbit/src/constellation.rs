@@ -4,6 +4,7 @@
 use crate::lasers::{plus_grid, LaserGraph};
 use crate::motion::{satellite_name, shell_elements, Gravity, Motion, Sgp4};
 use crate::planes::{arrange, PlaneOptions};
+use crate::routing::MAX_SATELLITES;
 use crate::shell::{Shell, ShellMotion};
 use crate::sky::SkyError;
 use crate::spec::{Lasers, Satellites, SkySpec};
@@ -67,6 +68,11 @@ fn prepare(sets: &[Tle], gravity: Gravity) -> Result<Vec<Sgp4>, SkyError> {
 }
 
 fn graph(satellites: usize, lasers: &Lasers, grid: Vec<(u32, u32)>) -> Result<LaserGraph, SkyError> {
+    if satellites > MAX_SATELLITES {
+        return Err(SkyError::Spec(format!(
+            "{satellites} satellites: at most {MAX_SATELLITES} are possible"
+        )));
+    }
     let links = match lasers {
         Lasers::PlusGrid => grid,
         Lasers::None => Vec::new(),

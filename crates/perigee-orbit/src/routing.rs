@@ -8,6 +8,9 @@
 //! The search is Dijkstra's with buckets instead of a heap. A bucket collects satellites whose distances lie within
 //! [`BUCKET_MM`]; inside a bucket their order does not matter, because a satellite whose distance shrinks after it was
 //! settled is simply settled again. Links are mostly longer than a bucket, so that this is rare.
+//!
+//! From one instant to the next few next hops change. [`Tree::refresh`] keeps the tree, measures it again, looks for
+//! links that shorten it, and searches on from there; the result is that of a new search.
 
 /// Length of a link or path in millimetres.
 pub type Weight = u64;
@@ -16,9 +19,14 @@ pub type Weight = u64;
 pub const UNREACHABLE: Weight = u64::MAX;
 
 /// Next hop of a satellite that hands over to the destination itself.
-pub const DOWN: u32 = u32::MAX;
+pub const DOWN: u32 = NOWHERE - 1;
 /// Next hop of a satellite that has no path.
-pub const NOWHERE: u32 = u32::MAX - 1;
+pub const NOWHERE: u32 = (1 << HOP_BITS) - 1;
+/// Satellites that fit the search.
+pub const MAX_SATELLITES: usize = DOWN as usize;
+
+/// Bits of a next hop in a [`Label`]; the others are for the distance: 17 million kilometres.
+const HOP_BITS: u32 = 20;
 
 /// Width of a bucket: 262 km, a power of two so that the bucket of a distance is a shift.
 const BUCKET_SHIFT: u32 = 28;
@@ -51,26 +59,57 @@ pub struct Graph<'a> {
     pub weights: &'a [Weight],
 }
 
+impl Graph<'_> {
+    fn row(&self, sat: u32) -> std::ops::Range<usize> {
+        self.rows[sat as usize] as usize..self.rows[sat as usize + 1] as usize
+    }
+}
+
+/// Distance and next hop in one word, the distance above: the smaller label is the shorter way or, of two equal ones,
+/// that through the satellite of the lower number. One comparison decides both.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
+struct Label(u64);
+
+impl Label {
+    const NONE: Label = Label(u64::MAX);
+
+    fn new(distance: Weight, next: u32) -> Self {
+        Label(distance << HOP_BITS | Weight::from(next))
+    }
+    fn next(self) -> u32 {
+        (self.0 & Weight::from(NOWHERE)) as u32
+    }
+    fn distance(self) -> Weight {
+        if self == Label::NONE {
+            UNREACHABLE
+        } else {
+            self.0 >> HOP_BITS
+        }
+    }
+    fn bucket(self) -> usize {
+        (self.0 >> (HOP_BITS + BUCKET_SHIFT)) as usize
+    }
+}
+
 /// Shortest ways of all satellites to one destination, and the memory for the search: reuse it.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
-    dist: Vec<Weight>,
-    next: Vec<u32>,
+    labels: Vec<Label>,
     buckets: Vec<Vec<u32>>,
+    /// Next hops of the tree before a refresh that are not measured yet.
+    before: Vec<u32>,
+    walk: Vec<u32>,
 }
 
 impl Tree {
     /// Searches from a destination that `gates` can reach, until all `targets` are settled (all satellites, if there
     /// are none). Distances of other satellites are then upper bounds.
     pub fn search(&mut self, graph: Graph<'_>, gates: &[Access], targets: &[Access]) {
-        let satellites = graph.rows.len() - 1;
-        self.dist.clear();
-        self.dist.resize(satellites, UNREACHABLE);
-        self.next.clear();
-        self.next.resize(satellites, NOWHERE);
+        self.labels.clear();
+        self.labels.resize(graph.rows.len() - 1, Label::NONE);
         self.buckets.iter_mut().for_each(Vec::clear);
         for g in gates {
-            self.improve(g.sat as usize, g.range, DOWN);
+            self.improve(g.sat, Label::new(g.range, DOWN));
         }
         let mut bucket = 0;
         while bucket < self.buckets.len() {
@@ -82,9 +121,59 @@ impl Tree {
         }
     }
 
+    /// Searches as [`Tree::search`] does for all satellites, starting from the tree that is there: that of the instant
+    /// before, or any other.
+    pub fn refresh(&mut self, graph: Graph<'_>, gates: &[Access]) {
+        let satellites = graph.rows.len() - 1;
+        if self.labels.len() != satellites {
+            return self.search(graph, gates, &[]);
+        }
+        self.before.clear();
+        self.before.extend(self.labels.iter().map(|l| l.next()));
+        self.labels.fill(Label::NONE);
+        self.buckets.iter_mut().for_each(Vec::clear);
+        for g in gates {
+            self.improve(g.sat, Label::new(g.range, DOWN));
+        }
+        self.measure(graph);
+        for here in 0..satellites as u32 {
+            self.relax(graph, here);
+        }
+        for bucket in 0.. {
+            if bucket >= self.buckets.len() {
+                return;
+            }
+            self.settle_bucket(graph, bucket);
+        }
+    }
+
+    /// Lengths along the next hops of before: true lengths of ways, if no longer of the shortest ones. What hung on a
+    /// gate or link that is gone has none.
+    fn measure(&mut self, graph: Graph<'_>) {
+        for start in 0..self.before.len() as u32 {
+            let mut here = start;
+            while self.before[here as usize] < DOWN {
+                self.walk.push(here);
+                here = self.before[here as usize];
+            }
+            while let Some(sat) = self.walk.pop() {
+                let up = std::mem::replace(&mut self.before[sat as usize], NOWHERE);
+                let row = graph.row(sat);
+                let link = graph.to[row.clone()].iter().position(|&to| to == up);
+                let length = link.map_or(UNREACHABLE, |i| graph.weights[row.start + i]);
+                let above = self.labels[up as usize];
+                if above != Label::NONE && length != UNREACHABLE {
+                    let label = &mut self.labels[sat as usize];
+                    let new = Label::new(above.distance() + length, up);
+                    *label = if new < *label { new } else { *label };
+                }
+            }
+        }
+    }
+
     fn settled_below(&self, bucket: usize, targets: &[Access]) -> bool {
         let bound = (bucket as Weight) << BUCKET_SHIFT;
-        targets.iter().all(|t| self.dist[t.sat as usize] < bound)
+        targets.iter().all(|t| self.distance(t.sat) < bound)
     }
 
     fn settle_bucket(&mut self, graph: Graph<'_>, bucket: usize) {
@@ -93,44 +182,56 @@ impl Tree {
         while i < self.buckets[bucket].len() {
             let here = self.buckets[bucket][i];
             i += 1;
-            let d = self.dist[here as usize];
             // An entry whose satellite has moved to an earlier bucket since is stale.
-            if (d >> BUCKET_SHIFT) as usize != bucket {
-                continue;
-            }
-            let row = graph.rows[here as usize] as usize..graph.rows[here as usize + 1] as usize;
-            for (&to, &w) in graph.to[row.clone()].iter().zip(&graph.weights[row]) {
-                if w != UNREACHABLE {
-                    self.improve(to as usize, d + w, here);
-                }
+            if self.labels[here as usize].bucket() == bucket {
+                self.relax(graph, here);
             }
         }
     }
 
+    /// Offers the neighbours of a satellite the way through it.
     #[inline]
-    fn improve(&mut self, sat: usize, d: Weight, via: u32) {
-        let old = self.dist[sat];
-        if d < old {
-            self.dist[sat] = d;
-            self.next[sat] = via;
-            let bucket = (d >> BUCKET_SHIFT) as usize;
+    fn relax(&mut self, graph: Graph<'_>, here: u32) {
+        let label = self.labels[here as usize];
+        if label == Label::NONE {
+            return;
+        }
+        let row = graph.row(here);
+        for (&to, &w) in graph.to[row.clone()].iter().zip(&graph.weights[row]) {
+            if w != UNREACHABLE {
+                self.improve(to, Label::new(label.distance() + w, here));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn improve(&mut self, sat: u32, new: Label) {
+        if new < self.labels[sat as usize] {
+            self.lower(sat, new);
+        }
+    }
+
+    /// Apart from the comparison, which fails three times of four.
+    #[inline(never)]
+    fn lower(&mut self, sat: u32, new: Label) {
+        let old = std::mem::replace(&mut self.labels[sat as usize], new);
+        if new.distance() < old.distance() {
+            let bucket = new.bucket();
             if bucket >= self.buckets.len() {
                 self.buckets.resize_with(bucket + 1, Vec::new);
             }
-            self.buckets[bucket].push(sat as u32);
-        } else if d == old && via < self.next[sat] {
-            self.next[sat] = via;
+            self.buckets[bucket].push(sat);
         }
     }
 
     /// Distance from a satellite to the destination.
     pub fn distance(&self, sat: u32) -> Weight {
-        self.dist[sat as usize]
+        self.labels[sat as usize].distance()
     }
 
     /// Next hop of every satellite: a satellite, [`DOWN`] or [`NOWHERE`].
-    pub fn next_hops(&self) -> &[u32] {
-        &self.next
+    pub fn next_hops(&self) -> impl Iterator<Item = u32> + '_ {
+        self.labels.iter().map(|l| l.next())
     }
 
     /// Whole distance through an access.
@@ -150,11 +251,13 @@ impl Tree {
     pub fn path(&self, from: &[Access]) -> Option<Vec<u32>> {
         let mut here = self.best(from)?.sat;
         let mut path = vec![here];
-        while self.next[here as usize] != DOWN {
-            here = self.next[here as usize];
+        loop {
+            here = self.labels[here as usize].next();
+            if here == DOWN {
+                return Some(path);
+            }
             path.push(here);
         }
-        Some(path)
     }
 }
 
@@ -234,9 +337,15 @@ mod tests {
                         expected[t as usize] != UNREACHABLE
                             && expected[t as usize] + length(s, t) == expected[s as usize]
                     }).min();
-                    prop_assert_eq!(tree.next_hops()[s as usize], lower.unwrap_or(DOWN));
+                    prop_assert_eq!(tree.next_hops().nth(s as usize).unwrap(), lower.unwrap_or(DOWN));
                 }
             }
+            // From whatever tree, a refresh leads to the same one.
+            let (mut other, mut grown) = (Tree::default(), weights.clone());
+            grown.iter_mut().step_by(3).for_each(|w| *w = if *w % 5 == 0 { UNREACHABLE } else { *w + 1 });
+            other.search(Graph { weights: &grown, ..graph }, &gates[..1], &[]);
+            other.refresh(graph, &gates);
+            prop_assert_eq!(&other.labels, &tree.labels);
             // Stopping early changes nothing for the targets.
             let target = [Access { sat: n as u32 - 1, range: 0 }];
             tree.search(graph, &gates, &target);

@@ -8,7 +8,7 @@ use crate::attach::{choose, Offer, Policy};
 use crate::constellation::Constellation;
 use crate::frames::{distance_m, Vec3, SPEED_OF_LIGHT_M_S};
 use crate::motion::Positions;
-use crate::routing::{Access, Graph, Tree, Weight};
+use crate::routing::{Access, Graph, Tree, Weight, NOWHERE};
 use crate::spec::{GroundKind, SkySpec};
 use crate::tle::TleError;
 use crate::visibility::GroundPoint;
@@ -87,7 +87,8 @@ pub struct TableScratch {
     positions: Positions,
     weights: Vec<Weight>,
     visible: Vec<Vec<Access>>,
-    tree: Tree,
+    /// One per destination: each snapshot starts from the trees of the one before.
+    trees: Vec<Tree>,
     /// Next hop of every satellite, then first satellite of every ground point, towards each destination in turn.
     pub next: Vec<u32>,
 }
@@ -289,7 +290,7 @@ impl Sky {
             tree.search(self.graph(&m.weights), root, if tables { &[] } else { &targets });
             r.paths.extend(of_root.iter().map(|w| tree.path(&gates[w.from])));
             if tables {
-                r.next_hops.push(tree.next_hops().to_vec());
+                r.next_hops.push(tree.next_hops().collect());
             }
         }
         r.serving = serving;
@@ -316,13 +317,14 @@ impl Sky {
             point.visible(&s.positions, visible);
         }
         s.next.clear();
-        for &dest in dests {
-            s.tree.search(self.graph(&s.weights), &s.visible[dest], &[]);
-            s.next.extend_from_slice(s.tree.next_hops());
-            let first = |seen: &Vec<Access>| s.tree.best(seen).map_or(crate::routing::NOWHERE, |a| a.sat);
+        s.trees.resize_with(dests.len(), Tree::default);
+        for (&dest, tree) in dests.iter().zip(&mut s.trees) {
+            tree.refresh(self.graph(&s.weights), &s.visible[dest]);
+            s.next.extend(tree.next_hops());
+            let first = |seen: &Vec<Access>| tree.best(seen).map_or(NOWHERE, |a| a.sat);
             s.next.extend(s.visible.iter().map(first));
         }
-        Ok(s.next.iter().filter(|&&n| n != crate::routing::NOWHERE).count())
+        Ok(s.next.iter().filter(|&&n| n != NOWHERE).count())
     }
 }
 
