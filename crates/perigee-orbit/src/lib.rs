@@ -1,5 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What moves: constellations, ground points, visibility, laser links, routes, handovers, as a Timeline.
+//!
+//! From the ground up:
+//! * [`time`], [`frames`]: instants, sidereal time, ellipsoids, elevation.
+//! * [`shell`] (generated, in closed form), [`tle`] (element sets) and [`motion`] (both as positions over time).
+//! * [`planes`]: the grid in real element sets; [`lasers`]: who is linked to whom; [`constellation`]: all of it.
+//! * [`visibility`]: what a ground point sees; [`attach`]: which satellite it takes; [`routing`]: shortest paths.
+//! * [`spec`]: the description of a sky; [`sky`]: questions about one instant; [`stream`]: the timeline.
+//! * [`cities`]: places by name.
+//!
+//! ```
+//! use perigee_orbit::{cities, visibility::Mask, GroundKind, GroundNode, Sky, SkySpec};
+//! use perigee_timeline::{GeoPoint, PairId};
+//! use perigee_units::Nanos;
+//!
+//! let terminal = |name: &str| {
+//!     let city = cities::find(name).unwrap();
+//!     let place = GeoPoint { lat_deg: city.lat_deg, lon_deg: city.lon_deg, height_m: 0.0 };
+//!     GroundNode { name: name.into(), kind: GroundKind::Terminal, place, mask: Mask::default() }
+//! };
+//! let ground = vec![terminal("London"), terminal("New York")];
+//! let sky = Sky::new(SkySpec { ground, pairs: vec![(0, 1), (1, 0)], ..SkySpec::default() })?;
+//! let rtt = sky.rtt_at(PairId(0), Nanos::ZERO)?.expect("a path");
+//! assert!((40.0..60.0).contains(&rtt.as_millis_f64()));
+//! # Ok::<(), perigee_orbit::SkyError>(())
+//! ```
 
 pub mod attach;
 pub mod cities;

@@ -256,3 +256,109 @@ fn satellites_on_paths_have_tracks_every_second() {
         assert!(at.iter().all(|p| p.node.ix() >= 2 && (p.place.height_m - 550e3).abs() < 30e3));
     }
 }
+
+#[test]
+fn outages_longer_than_the_time_between_handovers_are_one() {
+    for mode in [OutageMode::Flush, OutageMode::Hold, OutageMode::Blackhole] {
+        let handover = Handover { outage: Outage::Fixed(Nanos::from_secs(40)), mode };
+        let t = timeline(SkySpec { handover, ..london_new_york(300) });
+        let handovers = notes(&t, NoteKind::Handover);
+        let (begins, ends) = (notes(&t, NoteKind::OutageBegin), notes(&t, NoteKind::OutageEnd));
+        assert!(begins.len() < handovers.len(), "none was prolonged");
+        for node in [NodeId(0), NodeId(1)] {
+            let of = |all: &[(Nanos, &Note)]| {
+                all.iter().filter(|n| n.1.node == Some(node)).map(|n| n.0).collect::<Vec<_>>()
+            };
+            let (h, b, e) = (of(&handovers), of(&begins), of(&ends));
+            // Begin and end alternate, and each end is 40 s after the last handover before it.
+            assert!(b.len() - e.len() <= 1 && e.iter().zip(&b[1..]).all(|(e, b)| e <= b));
+            for end in e {
+                let last = h.iter().rev().find(|h| **h < end).unwrap();
+                assert_eq!(end - *last, Nanos::from_secs(40));
+            }
+        }
+        // `replay` refuses a link that goes down or up twice; with `hold`, none stays down for good.
+        let mut down = 0;
+        replay(&t, |_, s| down = s.down.len());
+        let still_off = begins.len() - ends.len();
+        assert!(mode != OutageMode::Hold || still_off > 0 || down == 0, "{down} links are held for ever");
+    }
+}
+
+#[test]
+fn a_handover_without_an_outage_only_cuts_the_old_satellite() {
+    let handover = Handover { outage: Outage::Fixed(Nanos::ZERO), mode: OutageMode::Flush };
+    let t = timeline(SkySpec { handover, ..london_new_york(120) });
+    assert!(!notes(&t, NoteKind::Handover).is_empty());
+    assert!(notes(&t, NoteKind::OutageBegin).is_empty());
+    replay(&t, |now, s| {
+        assert!(s.paths[&PairId(0)].iter().all(|p| p.iter().all(|l| !s.down.contains_key(l))), "{now}");
+    });
+}
+
+#[test]
+fn at_the_edge_of_coverage_paths_come_and_go() {
+    let mut spec = london_new_york(600);
+    spec.ground[1] = terminal("edge", 61.3, 10.0);
+    spec.attach = attach::Policy::Nearest;
+    let t = timeline(spec);
+    let (lost, found) = (notes(&t, NoteKind::Unreachable), notes(&t, NoteKind::Reachable));
+    assert!(!found.is_empty() && lost.len().abs_diff(found.len()) <= 1, "{} {}", lost.len(), found.len());
+    let mut all: Vec<_> = lost.iter().chain(&found).map(|(at, n)| (*at, n.kind)).collect();
+    all.sort_by_key(|e| e.0);
+    assert!(all.windows(2).all(|w| w[0].1 != w[1].1), "they alternate: {all:?}");
+    replay(&t, |now, s| {
+        let gone = all.iter().rev().find(|e| e.0 <= now).is_some_and(|e| e.1 == NoteKind::Unreachable);
+        assert_eq!(s.paths[&PairId(0)].is_none(), gone, "{now}");
+    });
+}
+
+#[test]
+fn many_ground_points_share_one_sky() {
+    let places = [
+        ("london", 51.5, -0.1),
+        ("tokyo", 35.7, 139.7),
+        ("sydney", -33.9, 151.2),
+        ("lagos", 6.5, 3.4),
+        ("santiago", -33.4, -70.7),
+    ];
+    let mut ground: Vec<GroundNode> = places.iter().map(|p| terminal(p.0, p.1, p.2)).collect();
+    ground[3].kind = GroundKind::Station;
+    let all = (0..5).flat_map(|a| (0..5).filter(move |&b| b != a).map(move |b| (a, b)));
+    let pairs: Vec<(usize, usize)> = all.collect();
+    for ground_ports in [GroundPorts::PerNode, GroundPorts::PerLink] {
+        for routing in [Routing::PerPath, Routing::PerHop] {
+            let spec = SkySpec {
+                ground: ground.clone(),
+                pairs: pairs.clone(),
+                ground_ports,
+                routing,
+                duration: Nanos::from_secs(40),
+                ..SkySpec::default()
+            };
+            let t = timeline(spec);
+            let radios = t.header.ports.len();
+            assert_eq!(radios, if ground_ports == GroundPorts::PerNode { 5 } else { 0 });
+            if routing == Routing::PerPath {
+                // A terminal has one dish: all its paths leave through one satellite.
+                let mut ends: BTreeMap<LinkId, (usize, NodeId)> = BTreeMap::new();
+                let mut owner: Vec<NodeId> = t.header.ports.iter().map(|p| p.node).collect();
+                for c in &t.chunks {
+                    owner.extend(c.ports.iter().map(|p| p.node));
+                    for l in &c.links {
+                        ends.insert(LinkId(ends.len() as u32), (owner[l.port.ix()].ix(), l.to));
+                    }
+                }
+                replay(&t, |now, s| {
+                    for g in [0, 1, 2, 4] {
+                        let first = |p: &PairId| s.paths[p].as_ref().map(|l| ends[&l[0]].1);
+                        let of: Vec<PairId> =
+                            (0..20u32).map(PairId).filter(|p| pairs[p.ix()].0 == g).collect();
+                        let used: Vec<_> = of.iter().filter_map(first).collect();
+                        assert!(used.windows(2).all(|w| w[0] == w[1]), "{now}: {g} uses {used:?}");
+                    }
+                });
+            }
+        }
+    }
+}

@@ -154,6 +154,7 @@ fn replay<T: PartialEq>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testdata;
 
     #[test]
     fn opportunities_become_the_rate_of_their_window() {
@@ -179,6 +180,28 @@ mod tests {
         let c = t.changes(LinkId(1), Nanos::from_secs(1), AtEnd::Hold);
         assert_eq!(c.iter().map(|c| c.at.as_millis_f64() as u64).collect::<Vec<_>>(), [0, 20, 30]);
         assert_eq!(c[1].change, Change::Delay(LinkId(1), Delay::constant(Nanos::from_millis(16))));
+    }
+
+    #[test]
+    fn a_recorded_pair_of_starlink_has_its_rates_and_delays() {
+        let Some(rate) = testdata::read("leocc/bw_example_0-60s.txt") else { return };
+        let rate = RateTrace::parse(&rate).unwrap();
+        let delay = testdata::read("leocc/delay_example_0-60s.txt").unwrap();
+        let delay = DelayTrace::parse(&delay, Nanos::from_millis(10)).unwrap();
+        assert_eq!(delay.length(), Nanos::from_secs(60));
+        let rates = rate.rates(Nanos::from_secs(1));
+        let mean = rates.iter().map(|r| r.as_mbit()).sum::<f64>() / rates.len() as f64;
+        // Of the whole 120 s: mean 48.7 Mbit/s, seconds between 30.2 and 73.3 Mbit/s.
+        assert!((40.0..60.0).contains(&mean), "{mean}");
+        assert!(rates[..59].iter().all(|r| (30.0..74.0).contains(&r.as_mbit())));
+        assert!(delay.delays_ms.iter().all(|d| (7..=68).contains(d)));
+        // Bytes are neither lost nor made by the windows, the last of which is shorter.
+        let window = Nanos::from_millis(100);
+        let rates = rate.rates(window);
+        let span = |k: usize| Nanos(window.0.min(rate.length().0 - k as u64 * window.0));
+        let bytes: u64 = rates.iter().enumerate().map(|(k, r)| r.bytes_in(span(k))).sum();
+        let all = 1500 * rate.opportunities_ms.len() as u64;
+        assert!(bytes <= all && all - bytes <= rates.len() as u64, "{bytes} of {all}");
     }
 
     #[test]
