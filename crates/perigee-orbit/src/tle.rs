@@ -240,6 +240,16 @@ STARLINK-71
     }
 
     #[test]
+    fn no_damage_makes_it_panic() {
+        for text in crate::testdata::damaged(TWO) {
+            for set in parse(&text).unwrap_or_default() {
+                let _ =
+                    crate::motion::Sgp4::new(&set, crate::motion::Gravity::Wgs72).map(|s| s.state(set.epoch));
+            }
+        }
+    }
+
+    #[test]
     fn catalogue_numbers_beyond_99999_use_letters() {
         assert_eq!(catalogue_number(1, "1 A0001U").unwrap(), 100_001);
         assert_eq!(catalogue_number(1, "1 Z9999U").unwrap(), 339_999);

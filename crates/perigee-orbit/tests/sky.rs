@@ -362,3 +362,14 @@ fn many_ground_points_share_one_sky() {
         }
     }
 }
+
+/// Bits depend neither on the processor nor on the build: this number was made by a release build.
+#[test]
+fn the_timeline_of_london_and_new_york_has_not_moved() {
+    let mut file = Vec::new();
+    perigee_timeline::store::save(&timeline(london_new_york(20)), &mut file).unwrap();
+    let hash = file
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325u64, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3));
+    assert_eq!(hash, 0xe13c_ad9e_b4bb_23f9, "{hash:#x}");
+}

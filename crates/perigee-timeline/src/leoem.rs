@@ -436,6 +436,15 @@ mod tests {
     }
 
     #[test]
+    fn no_damage_makes_it_panic() {
+        for text in testdata::damaged(LOG) {
+            if let Ok(log) = PathLog::parse(&text) {
+                check(&log.timeline(&PathOptions::default()).unwrap()).unwrap();
+            }
+        }
+    }
+
+    #[test]
     fn published_logs_are_replayed_to_the_nanosecond() {
         for (file, cuts) in [("Starlink_SD_NY_15_BP_path.log", 19), ("Starlink_SD_NY_15_ISL_path.log", 0)] {
             let Some(text) = testdata::read(&format!("leoem/paths/{file}")) else { return };

@@ -39,12 +39,18 @@ pub struct DelayTrace {
     pub step: Nanos,
 }
 
-fn whole(line: usize, text: &str, what: &str) -> Result<u64, TraceError> {
-    // Ten days of milliseconds: anything longer is a mistyped file.
-    let value: Option<u64> = text.parse().ok().filter(|v| *v < 864_000_000);
-    value.ok_or_else(|| {
+/// Longest trace and longest delay that are believed: anything above is a mistyped file.
+const MAX_TRACE_MS: u64 = 6 * 3_600_000;
+const MAX_DELAY_MS: u64 = 10_000;
+
+fn whole(line: usize, text: &str, what: &str, most: u64) -> Result<u64, TraceError> {
+    let value: u64 = text.parse().map_err(|_| {
         TraceError::at(line, format!("the {what} {text:?} is not a whole number of milliseconds"))
-    })
+    })?;
+    if value > most {
+        return Err(TraceError::at(line, format!("the {what} {value} ms is more than {most} ms")));
+    }
+    Ok(value)
 }
 
 impl RateTrace {
@@ -55,7 +61,7 @@ impl RateTrace {
     pub fn parse(text: &str) -> Result<Self, TraceError> {
         let mut opportunities_ms = Vec::new();
         for (n, line) in lines(text) {
-            let ms = whole(n, line, "time")?;
+            let ms = whole(n, line, "time", MAX_TRACE_MS)?;
             if let Some(last) = opportunities_ms.last().filter(|last| **last > ms) {
                 return Err(TraceError::at(n, format!("time {ms} comes after {last}")));
             }
@@ -73,7 +79,7 @@ impl RateTrace {
         Nanos::from_millis(self.opportunities_ms.last().copied().unwrap_or(0))
     }
 
-    /// The mean rate of each window of the trace; the last one may be shorter.
+    /// The mean rate of each window (a millisecond or more) of the trace; the last one may be shorter.
     pub fn rates(&self, window: Nanos) -> Vec<BitRate> {
         let length = self.length();
         let windows = length.0.div_ceil(window.0);
@@ -104,7 +110,8 @@ impl DelayTrace {
     /// # Errors
     /// The first line that is not a number; an empty file.
     pub fn parse(text: &str, step: Nanos) -> Result<Self, TraceError> {
-        let delays_ms: Vec<u64> = lines(text).map(|(n, l)| whole(n, l, "delay")).collect::<Result<_, _>>()?;
+        let delays_ms: Vec<u64> =
+            lines(text).map(|(n, l)| whole(n, l, "delay", MAX_DELAY_MS)).collect::<Result<_, _>>()?;
         if delays_ms.is_empty() {
             return Err(TraceError::at(1, "the file is empty"));
         }
@@ -211,6 +218,7 @@ mod tests {
         assert_eq!(rate("1\n\n5\n4\n"), "line 4: time 4 comes after 5");
         assert!(rate("1\n-2\n").starts_with("line 2: the time \"-2\" is not"));
         assert!(rate("0\n0\n").contains("time 0"));
+        assert!(rate("99999999\n").contains("more than"));
         assert!(DelayTrace::parse("12\nNaN\n", Nanos::from_millis(10)).is_err());
     }
 }

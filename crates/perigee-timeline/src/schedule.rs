@@ -83,7 +83,7 @@ impl Ways {
     }
 }
 
-/// The changes of a schedule on a built topology, with notes. An outage that begins during another one prolongs it.
+/// The changes of a schedule (steps in time order) on a built topology, with notes. An outage that begins during another one prolongs it.
 ///
 /// # Errors
 /// When a round-trip time is shorter than the fixed delays.
@@ -348,6 +348,19 @@ mod tests {
             spans.iter().map(|s| (s.0 .0 / 1_000_000, s.1 .0 / 1_000_000)).collect::<Vec<_>>(),
             [(100, 220), (500, 510)]
         );
+    }
+
+    #[test]
+    fn no_damage_makes_it_panic() {
+        let built = dumbbell(&DumbbellSpec::default()).unwrap();
+        let text = "t_s,rate_mbps,rtt_ms,outage_ms,loss_pct\n0,10,20,0,0.5\n1.5,20,30,50,1\n";
+        for text in testdata::damaged(text) {
+            if let Ok(steps) = read_csv(&text) {
+                let changes = apply(&built, &steps, &Application::default()).unwrap();
+                let end = changes.iter().map(|c| c.at).max().unwrap_or_default();
+                check(&built.clone().timeline(end, changes)).unwrap();
+            }
+        }
     }
 
     #[test]

@@ -18,3 +18,14 @@ pub(crate) fn read(name: &str) -> Option<String> {
         }
     }
 }
+
+/// Damaged forms of a text: cut off anywhere, or with one byte replaced.
+pub(crate) fn damaged(text: &str) -> impl Iterator<Item = String> + '_ {
+    let cut = (0..text.len()).filter_map(|i| text.get(..i).map(str::to_string));
+    let swap = move |i: usize| {
+        "$,[]-.0n\n\u{e9}"
+            .chars()
+            .filter_map(move |c| Some(format!("{}{c}{}", text.get(..i)?, text.get(i + 1..)?)))
+    };
+    cut.chain((0..text.len()).flat_map(swap))
+}
