@@ -10,7 +10,7 @@
 //! * [`params`]: the parameter table beside each scheme, from which validation, schema and documentation are made.
 //! * [`schemes`]: the one list of schemes. A new scheme is a file here and a line there.
 //! * What several schemes share: [`window`] (growth in packets), [`hystart`], [`filter`] (windowed maximum), [`clock`]
-//!   (timer ticks), [`rng`], [`utilisation`] (what two telemetry stacks say about the hops of a path).
+//!   (timer ticks), [`notice`] (when a new path holds), [`rng`], [`utilisation`] (what two telemetry stacks say about the hops of a path).
 //!
 //! What is not here: loss detection, loss recovery (PRR), RTT estimation, delivery-rate sampling and pacing belong to
 //! the transport (`perigee-tcp`), so that every scheme is fed identical samples.
@@ -19,6 +19,7 @@ pub mod clock;
 pub mod filter;
 pub mod hystart;
 pub mod interface;
+pub mod notice;
 pub mod params;
 pub mod rng;
 pub mod schemes;
@@ -26,9 +27,13 @@ pub mod utilisation;
 pub mod window;
 
 pub mod bbr;
+pub mod bbr3;
 pub mod cubic;
 pub mod newreno;
 pub mod orbcc;
+
+#[cfg(test)]
+mod closed_loop;
 
 pub use interface::*;
 pub use params::{Domain, ParamError, ParamSpec, Params, Value};

@@ -87,6 +87,10 @@ schemes! {
     Bbr(bbr::Bbr), bbr::PARAMS => {
         "bbr", "BBR", no_profile, "paces at the measured bandwidth with two bandwidth-delay products in flight (version 1)";
     }
+    Bbr3(bbr3::Bbr3), bbr3::PARAMS => {
+        "bbr3", "BBRv3", no_profile, "BBR with bounds on bandwidth and data in flight that it learns from loss (version 3)";
+        "bbr3_hint", "BBRv3 + hint", bbr3::hint, "BBRv3 that measures the path anew when a notice says that it is another one";
+    }
     OrbCc(orbcc::OrbCc), orbcc::PARAMS => {
         "orbcc", "OrbCC", orbcc::paper, "steers by the telemetry of the busiest port on the path, as the papers describe it";
         "orbcc-repro", "OrbCC (repro)", orbcc::repro, "as the authors' simulator behind the papers' figures does it";

@@ -2,14 +2,18 @@
 //! How many packets are acknowledged beyond what the bandwidth explains, because receivers and links bundle ACKs.
 //!
 //! An epoch counts acknowledged packets against bandwidth × time; it restarts whenever the count falls behind. The
-//! largest excess of the last 5 to 10 rounds (two slots of 5) is allowed for in the window.
+//! largest excess of the last 5 to 10 rounds (two slots of 5; BBRv3 in STARTUP: of 1) is allowed for in the window.
 
 use super::units::{packets_in, Bw};
 
-const SLOT_ROUNDS: u32 = 5;
+/// Rounds per slot.
+pub const SLOT_ROUNDS: u32 = 5;
+/// Rounds per slot in BBRv3's STARTUP, where an old excess says little.
+pub const STARTUP_SLOT_ROUNDS: u32 = 1;
 /// The kernel's counter has 20 bits.
 const EPOCH_LIMIT: u64 = 1 << 20;
 
+/// The estimator.
 #[derive(Clone, Debug, Default)]
 pub struct Aggregation {
     epoch_start_us: u64,
@@ -26,16 +30,18 @@ impl Aggregation {
         self.epoch_acked = 0;
     }
 
-    /// An ACK of `acked` packets (> 0) with a valid rate sample.
-    pub fn on_ack(&mut self, delivered_us: u64, bw: Bw, acked: u64, cwnd: u64, round_start: bool) {
-        if round_start {
-            self.rounds += 1;
-            if self.rounds >= SLOT_ROUNDS {
-                self.rounds = 0;
-                self.slot ^= 1;
-                self.slots[self.slot] = 0;
-            }
+    /// On the first ACK of a round: the older slot is forgotten every `slot_rounds` rounds.
+    pub fn on_round(&mut self, slot_rounds: u32) {
+        self.rounds += 1;
+        if self.rounds >= slot_rounds {
+            self.rounds = 0;
+            self.slot ^= 1;
+            self.slots[self.slot] = 0;
         }
+    }
+
+    /// An ACK of `acked` packets (> 0) with a valid rate sample.
+    pub fn on_ack(&mut self, delivered_us: u64, bw: Bw, acked: u64, cwnd: u64) {
         let mut expected = packets_in(bw, delivered_us.saturating_sub(self.epoch_start_us));
         if self.epoch_acked <= expected || self.epoch_acked + acked >= EPOCH_LIMIT {
             self.restart(delivered_us);
@@ -62,11 +68,13 @@ mod tests {
         let bw = bandwidth(1, 1024);
         let mut a = Aggregation::default();
         for i in 1..=10u64 {
-            a.on_ack(i * 8192, bw, 8, 100, true);
+            a.on_round(SLOT_ROUNDS);
+            a.on_ack(i * 8192, bw, 8, 100);
         }
         assert_eq!(a.extra_acked(), 8);
         for i in 0..10u64 {
-            a.on_ack(90_112 + i * 1024, bw, 1, 100, true);
+            a.on_round(SLOT_ROUNDS);
+            a.on_ack(90_112 + i * 1024, bw, 1, 100);
         }
         assert_eq!(a.extra_acked(), 1, "a single packet is an excess of one at its epoch's start");
     }
@@ -74,7 +82,7 @@ mod tests {
     #[test]
     fn the_excess_never_exceeds_the_window() {
         let mut a = Aggregation::default();
-        a.on_ack(1000, 0, 500, 40, false);
+        a.on_ack(1000, 0, 500, 40);
         assert_eq!(a.extra_acked(), 40);
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! BBR on an ideal path: a FIFO of 20 Mbit/s and 50 ms that acknowledges every packet.
 
+use super::core::{CYCLE, DRAIN_GAIN, HIGH_GAIN, MAX_BW_ROUNDS, MIN_CWND};
+use super::units::bytes_per_s;
 use super::*;
 use std::collections::VecDeque;
 
@@ -146,13 +148,13 @@ fn steady_state_fills_the_link_with_two_bdp_of_window() {
     p.run_until(Nanos::from_secs(3), |_, _| {});
     let before = (p.cx.delivered, p.cx.now);
     let mut cycles = 0;
-    let mut phase = p.bbr.phase;
+    let mut phase = p.bbr.core.phase;
     p.run_until(Nanos::from_secs(9), |p, rtt| {
         let cwnd = p.w.cwnd / MSS;
         assert!((172..=186).contains(&cwnd), "{cwnd}");
         assert!(rtt < RTT + Nanos::from_millis(20), "{rtt:?}");
-        cycles += (phase != p.bbr.phase && p.bbr.phase == 0) as u32;
-        phase = p.bbr.phase;
+        cycles += (phase != p.bbr.core.phase && p.bbr.core.phase == 0) as u32;
+        phase = p.bbr.core.phase;
     });
     let rate = (p.cx.delivered - before.0) as f64 * 8.0 / (p.cx.now - before.1).as_secs_f64();
     assert!(rate > 19.0e6, "{rate}");
@@ -201,9 +203,9 @@ fn recovery_conserves_packets_for_a_round_and_then_restores_the_window() {
 fn a_timeout_forgets_the_plateau_but_not_the_bandwidth() {
     let mut p = path();
     p.run_until(Nanos::from_secs(3), |_, _| {});
-    let bw = p.bbr.bw();
+    let bw = p.bbr.core.bw();
     p.bbr.on_transition(&p.cx.clone(), &mut p.w, Transition::EnterRto);
-    assert_eq!((p.bbr.full_bw, p.bbr.bw(), p.bbr.pipe_full), (0, bw, true));
+    assert_eq!((p.bbr.core.full_bw, p.bbr.core.bw(), p.bbr.core.pipe_full), (0, bw, true));
 }
 
 #[test]
@@ -217,7 +219,7 @@ fn after_idling_it_neither_probes_nor_enters_probe_rtt_at_once() {
     p.cx.now += Nanos::from_secs(15);
     p.cx.app_limited = true;
     p.bbr.on_tx_start(&p.cx.clone(), &mut p.w);
-    let exact = bytes_per_s(p.bbr.bw(), UNIT, MSS as u32) * 8;
+    let exact = bytes_per_s(p.bbr.core.bw(), UNIT, MSS as u32) * 8;
     assert_eq!(p.w.pacing.unwrap().0, exact);
     p.cx.app_limited = false;
     while p.step().is_none() {}
@@ -229,8 +231,8 @@ fn the_cycle_starts_in_every_phase_but_the_draining_one() {
     let mut p = path();
     let mut seen = [0; 8];
     for _ in 0..700 {
-        p.bbr.enter_probe_bw(&p.cx.clone());
-        seen[p.bbr.phase] += 1;
+        p.bbr.core.enter_probe_bw(&p.cx.clone());
+        seen[p.bbr.core.phase] += 1;
     }
     assert_eq!(seen[1], 0);
     assert!(seen.iter().enumerate().all(|(i, &n)| i == 1 || n > 60), "{seen:?}");

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The pacing rate of the BBR family, and the window that an episode of recovery restores.
+
+use super::units::{bandwidth, bytes_per_s, Bw};
+use crate::*;
+
+/// Rate assumed for the first flight of a connection whose handshake was not timed: 1 ms per window.
+const DEFAULT_RTT_US: u64 = 1000;
+
+/// Sets the pacing rate from a bandwidth and a gain.
+#[derive(Clone, Debug)]
+pub(crate) struct PacingRate {
+    mss: u32,
+    startup_gain: u64,
+    seen_rtt: bool,
+}
+
+impl PacingRate {
+    pub fn new(mss: u32, startup_gain: u64) -> Self {
+        PacingRate { mss, startup_gain, seen_rtt: false }
+    }
+
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    /// The window at hand in one RTT, times the gain of STARTUP.
+    pub fn initialise(&mut self, cx: &Cx, w: &mut Window) {
+        self.mss = cx.mss;
+        let rtt_us = if cx.srtt > Nanos::ZERO {
+            self.seen_rtt = true;
+            cx.srtt.as_micros().max(1)
+        } else {
+            DEFAULT_RTT_US
+        };
+        let bw = bandwidth(cx.packets(w.cwnd), rtt_us);
+        set_bytes_per_s(w, bytes_per_s(bw, self.startup_gain, self.mss));
+    }
+
+    /// `pipe_full`: only then may the rate fall.
+    pub fn set(&mut self, cx: &Cx, w: &mut Window, bw: Bw, gain: u64, pipe_full: bool) {
+        if !self.seen_rtt && cx.srtt > Nanos::ZERO {
+            self.initialise(cx, w);
+        }
+        let rate = bytes_per_s(bw, gain, self.mss);
+        if pipe_full || rate > paced_bytes_per_s(w) {
+            set_bytes_per_s(w, rate);
+        }
+    }
+}
+
+/// The pacing rate in payload bytes per second.
+pub(crate) fn paced_bytes_per_s(w: &Window) -> u64 {
+    w.pacing.map_or(0, |r| r.0 / 8)
+}
+
+/// A host that is told a rate of zero would never send again.
+fn set_bytes_per_s(w: &mut Window, rate: u64) {
+    w.pacing = Some(BitRate(rate.max(1).saturating_mul(8)));
+}
+
+/// The window before a disturbance (recovery, timeout, PROBE_RTT).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PriorCwnd {
+    /// In packets.
+    pub cwnd: u64,
+    /// State at the end of the previous ACK.
+    pub ca: CaState,
+}
+
+impl PriorCwnd {
+    /// Within a disturbance the larger window is kept: the present one has been cut already.
+    pub fn save(&mut self, cx: &Cx, w: &Window, in_probe_rtt: bool) {
+        let cwnd = cx.packets(w.cwnd);
+        let undisturbed = self.ca < CaState::Recovery && !in_probe_rtt;
+        self.cwnd = if undisturbed { cwnd } else { self.cwnd.max(cwnd) };
+    }
+}

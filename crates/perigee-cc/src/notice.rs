@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! From which moment on a notice says that the new path holds.
+//!
+//! A handover is over when its end is told, or at the time that its beginning foretold; a notice of a beginning without
+//! a time stands for an instant, as does a change of path.
+
+use crate::{Cx, Nanos, Signal};
+
+/// Turns notices into the instants at which a path model is out of date.
+#[derive(Clone, Debug, Default)]
+pub struct Notices {
+    due: Option<Nanos>,
+}
+
+impl Notices {
+    /// True: the new path holds from now on.
+    pub fn on_signal(&mut self, cx: &Cx, signal: &Signal<'_>) -> bool {
+        match *signal {
+            Signal::HandoverBegin { expected_end: Some(end) } if end > cx.now => {
+                self.due = Some(end);
+                false
+            }
+            Signal::HandoverBegin { .. } | Signal::HandoverEnd | Signal::PathChange { .. } => {
+                self.due = None;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// True: a foretold end has come.
+    pub fn on_timer(&mut self, now: Nanos) -> bool {
+        let over = self.due.is_some_and(|due| due <= now);
+        if over {
+            self.due = None;
+        }
+        over
+    }
+
+    /// When [`Notices::on_timer`] should be asked.
+    pub fn next_timer(&self) -> Option<Nanos> {
+        self.due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Cx {
+        Cx { now: Nanos::from_millis(ms), ..Cx::default() }
+    }
+
+    #[test]
+    fn a_foretold_end_counts_when_it_comes_and_a_told_end_at_once() {
+        let mut n = Notices::default();
+        let begin = Signal::HandoverBegin { expected_end: Some(Nanos::from_millis(80)) };
+        assert!(!n.on_signal(&at(0), &begin));
+        assert!(!n.on_timer(Nanos::from_millis(79)));
+        assert!(n.on_timer(Nanos::from_millis(80)));
+        assert!(!n.on_timer(Nanos::from_millis(81)), "once");
+        assert!(
+            !n.on_signal(&at(100), &Signal::HandoverBegin { expected_end: Some(Nanos::from_millis(200)) })
+        );
+        assert!(n.on_signal(&at(150), &Signal::HandoverEnd));
+        assert_eq!(n.next_timer(), None, "told before it was due");
+    }
+
+    #[test]
+    fn other_signals_say_nothing_of_the_path() {
+        let mut n = Notices::default();
+        assert!(!n.on_signal(&at(0), &Signal::MssChanged(1400)));
+        assert!(n.on_signal(&at(0), &Signal::HandoverBegin { expected_end: None }));
+        assert!(n.on_signal(&at(0), &Signal::PathChange { id: 1 }));
+    }
+}
