@@ -29,8 +29,10 @@ pub mod window;
 pub mod bbr;
 pub mod bbr3;
 pub mod cubic;
+pub mod hybla;
 pub mod newreno;
 pub mod orbcc;
+pub mod vegas;
 
 #[cfg(test)]
 mod closed_loop;

@@ -84,6 +84,12 @@ schemes! {
     Cubic(cubic::Cubic), cubic::PARAMS => {
         "cubic", "Cubic", no_profile, "returns to the window of the last loss along a cubic of time (RFC 9438 as Linux runs it)";
     }
+    Vegas(vegas::Vegas), vegas::PARAMS => {
+        "vegas", "Vegas", no_profile, "keeps a few packets in the queue, which it infers from the RTT";
+    }
+    Hybla(hybla::Hybla), hybla::PARAMS => {
+        "hybla", "Hybla", no_profile, "NewReno whose growth of rate does not depend on the RTT, for satellite paths";
+    }
     Bbr(bbr::Bbr), bbr::PARAMS => {
         "bbr", "BBR", no_profile, "paces at the measured bandwidth with two bandwidth-delay products in flight (version 1)";
     }

@@ -33,6 +33,16 @@ impl AdditiveIncrease {
         cwnd
     }
 
+    /// Counts packets (or whatever the scheme counts) without growing.
+    pub fn count(&mut self, n: u64) {
+        self.credit += n;
+    }
+
+    /// What has been counted since the last growth.
+    pub fn credit(&self) -> u64 {
+        self.credit
+    }
+
     /// Forgets the fraction.
     pub fn reset(&mut self) {
         self.credit = 0;

@@ -6,6 +6,8 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 const MSS: u64 = 1448;
+/// Schemes whose reference grows the window although it is not the limit.
+const GROWS_UNUSED: &[&str] = &["vegas"];
 
 /// One call into the controller, in small integers from which the host below makes consistent arguments.
 #[derive(Clone, Debug)]
@@ -59,6 +61,7 @@ fn calls() -> impl Strategy<Value = Vec<(u64, Call)>> {
 
 /// A host just good enough to call by the contract: counters move as they must, windows are edited as Linux would.
 struct Host {
+    id: &'static str,
     cc: Controller,
     caps: Caps,
     w: Window,
@@ -87,7 +90,7 @@ impl Host {
             ..Cx::default()
         };
         cc.on_start(&cx, &mut w);
-        let host = Host { cc, caps, w, cx, reduced: None, port_bytes: 0, trace: Vec::new() };
+        let host = Host { id: scheme.id, cc, caps, w, cx, reduced: None, port_bytes: 0, trace: Vec::new() };
         host.check("start");
         host
     }
@@ -109,7 +112,7 @@ impl Host {
         match *call {
             Call::Ack { limited, .. } => {
                 self.ack(call);
-                let window_scheme = self.caps.recovery == Recovery::Prr;
+                let window_scheme = self.caps.recovery == Recovery::Prr && !GROWS_UNUSED.contains(&self.id);
                 assert!(!window_scheme || limited || self.w.cwnd <= before, "grew unused");
             }
             Call::Recovery if self.cx.ca < CaState::Recovery => {
