@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One flow over one bottleneck, printed as a line per scheme: the quickest way to look at the simulator by itself.
 //!
+//! `LOSS` is the probability of random loss, `EVENTS` prints what happens.
+//!
 //! `cargo run --release -p perigee-sim --example dumbbell -- RATE_MBIT RTT_MS QUEUE_BYTES FRAMING SECONDS CC...`
 
 use perigee_cc::info;
@@ -76,6 +78,7 @@ fn main() {
     for cc in &args[5..] {
         let mut spec = DumbbellSpec::linux_reference(port, vec![rtt]);
         spec.access.metered = true;
+        spec.loss = std::env::var("LOSS").map_or(0.0, |p| p.parse().expect("a probability"));
         let built = dumbbell(&spec).expect("a dumbbell");
         let path = built.flows[0].clone();
         let port = built.bottlenecks[0].forward.port.0;

@@ -74,6 +74,14 @@ pub enum SimError {
     /// The setup contradicts itself.
     #[error("{0}")]
     Setup(String),
+    /// Time does not go on: a controller or plug-in asks to be called again at once, for ever.
+    #[error("the simulation is stuck at {at}: {what} asks to be called again without end")]
+    Stuck {
+        /// Simulated time.
+        at: Nanos,
+        /// Who.
+        what: String,
+    },
     /// The source of the timeline failed.
     #[error("timeline at {at}: {reason}")]
     Source {

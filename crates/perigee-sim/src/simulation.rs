@@ -16,6 +16,9 @@ use std::sync::Arc;
 /// How many events pass between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 16;
 
+/// Events at one instant beyond which somebody asks to be called for ever.
+const STUCK: u64 = 20_000_000;
+
 /// A simulation: a value that one owns; any number may run side by side.
 pub struct Simulation {
     options: Options,
@@ -99,6 +102,7 @@ impl Simulation {
         }
         let mut now = Nanos::ZERO;
         let mut stopped = false;
+        let mut at_this_instant = 0;
         loop {
             let (at, what) = self.net.schedule.next();
             if at > self.duration || at == Nanos::MAX {
@@ -106,7 +110,15 @@ impl Simulation {
                 break;
             }
             debug_assert!(at >= now, "time runs back from {now} to {at}");
-            now = at;
+            if at > now {
+                now = at;
+                at_this_instant = 0;
+            } else {
+                at_this_instant += 1;
+                if at_this_instant > STUCK {
+                    return Err(SimError::Stuck { at, what: self.name_of(what) });
+                }
+            }
             self.events += 1;
             match what {
                 Source::Link(link) => self.arrival(now, link, obs),
@@ -121,6 +133,13 @@ impl Simulation {
             }
         }
         Ok(self.finish(now, stopped))
+    }
+
+    fn name_of(&self, source: Source) -> String {
+        match source {
+            Source::Flow(f) => format!("flow {:?}", self.flows[f as usize].setup.name),
+            other => format!("{other:?}"),
+        }
     }
 
     #[inline]

@@ -274,3 +274,31 @@ mod any_network {
         }
     }
 }
+
+#[test]
+fn a_controller_that_asks_to_be_called_for_ever_ends_the_run_with_its_name() {
+    use perigee_cc::{AckEvent, Caps, CongestionControl, Cx, Window};
+    struct Restless;
+    impl CongestionControl for Restless {
+        fn caps(&self) -> Caps {
+            Caps::WINDOW
+        }
+        fn on_start(&mut self, cx: &Cx, w: &mut Window) {
+            w.next_timer = Some(cx.now);
+        }
+        fn on_ack(&mut self, _: &Cx, _: &mut Window, _: &AckEvent<'_>) {}
+        fn ssthresh(&mut self, _: &Cx, w: &Window) -> u64 {
+            w.cwnd
+        }
+        fn on_timer(&mut self, cx: &Cx, w: &mut Window) {
+            w.next_timer = Some(cx.now);
+        }
+    }
+    let built = net(20, 125_000, &[50]);
+    let mut f = flow(&built, 0, "newreno");
+    f.scheme = Scheme::Custom(std::sync::Arc::new(|_| Box::new(Restless)));
+    let timeline = built.timeline(s(1), Vec::new());
+    let mut sim = Simulation::new(&timeline.header, vec![f], Options::default()).unwrap();
+    let error = sim.run(&mut timeline.reader(), &mut Silent, &mut |_| true).unwrap_err().to_string();
+    assert!(error.contains("newreno0") && error.contains("at 50.0"), "{error}");
+}
