@@ -30,7 +30,7 @@ mod long_term;
 pub(crate) mod pacing;
 pub(crate) mod units;
 
-use self::core::{Core, Mode, ProbeRttRule, Sample};
+use self::core::{Core, Mode, ProbeRttCwnd, ProbeRttRule, Sample};
 use crate::*;
 use long_term::{LongTerm, Observation, Totals, Verdict};
 use units::UNIT;
@@ -89,7 +89,7 @@ impl Bbr {
         let rule = ProbeRttRule {
             min_rtt_window: params.time("min_rtt_window"),
             duration: params.time("probe_rtt_duration"),
-            half_bdp: false,
+            cwnd: ProbeRttCwnd::FourPackets,
         };
         Bbr {
             core: Core::new(init, rule, params.bool("ack_aggregation")),

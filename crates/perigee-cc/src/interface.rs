@@ -314,10 +314,12 @@ pub enum Signal<'a> {
         /// Identifier of the new path.
         id: u64,
     },
-    /// RTT measured by an out-of-band probe.
+    /// The reply to an out-of-band probe ([`Caps::probes`]).
     ProbeRtt {
         /// The measured RTT.
         rtt: Nanos,
+        /// Time since the previous reply to the same prober; `None` for its first.
+        gap: Option<Nanos>,
     },
     /// The segment size changed.
     MssChanged(u32),
@@ -430,6 +432,25 @@ pub enum TelemetryNeed {
     Bottleneck,
 }
 
+/// Whose signals a controller is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignalScope {
+    /// Those of its own path.
+    Path,
+    /// Those of every path that begins at its host: published implementations keep them in one variable per machine.
+    Host,
+}
+
+/// An out-of-band prober that the host runs beside the flow, along the same path; each reply becomes a
+/// [`Signal::ProbeRtt`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probes {
+    /// Time between probes.
+    pub interval: Nanos,
+    /// Payload of a probe in bytes.
+    pub payload_bytes: u32,
+}
+
 /// What a controller needs from its host.
 #[derive(Clone, Copy, Debug)]
 pub struct Caps {
@@ -459,6 +480,10 @@ pub struct Caps {
     pub min_cwnd: u32,
     /// The first n packets are not paced even if the rest is.
     pub unpaced_start: u32,
+    /// Out-of-band probes that it wants.
+    pub probes: Option<Probes>,
+    /// Whose signals it wants to be told.
+    pub signal_scope: SignalScope,
 }
 
 /// What a telemetry port counts as transmitted (orbcc.md sections 0.5 and 11.3).
@@ -488,6 +513,8 @@ impl Caps {
         ack_every: None,
         min_cwnd: 1,
         unpaced_start: 0,
+        probes: None,
+        signal_scope: SignalScope::Path,
     };
     /// A rate-based scheme that controls everything itself (Linux: `cong_control`).
     pub const MODEL: Caps = Caps {

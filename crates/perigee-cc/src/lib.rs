@@ -30,6 +30,7 @@ pub mod bbr;
 pub mod bbr3;
 pub mod cubic;
 pub mod hybla;
+pub mod leocc;
 pub mod newreno;
 pub mod orbcc;
 pub mod vegas;

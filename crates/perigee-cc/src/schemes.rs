@@ -97,6 +97,10 @@ schemes! {
         "bbr3", "BBRv3", no_profile, "BBR with bounds on bandwidth and data in flight that it learns from loss (version 3)";
         "bbr3_hint", "BBRv3 + hint", bbr3::hint, "BBRv3 that measures the path anew when a notice says that it is another one";
     }
+    LeoCc(leocc::LeoCc), leocc::PARAMS => {
+        "leocc", "LeoCC", no_profile, "BBR that measures the path anew at each reconfiguration of the satellite network";
+        "leocc_omnet", "LeoCC (OMNeT++)", leocc::omnet, "LeoCC as the simulator of the OrbCC study has it";
+    }
     OrbCc(orbcc::OrbCc), orbcc::PARAMS => {
         "orbcc", "OrbCC", orbcc::paper, "steers by the telemetry of the busiest port on the path, as the papers describe it";
         "orbcc-repro", "OrbCC (repro)", orbcc::repro, "as the authors' simulator behind the papers' figures does it";

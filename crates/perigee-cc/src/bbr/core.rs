@@ -87,15 +87,22 @@ impl Sample {
 pub(crate) struct ProbeRttRule {
     pub min_rtt_window: Nanos,
     pub duration: Nanos,
-    /// Leaves half a bandwidth-delay product in flight instead of four packets.
-    pub half_bdp: bool,
+    pub cwnd: ProbeRttCwnd,
+}
+
+/// What PROBE_RTT leaves in flight.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ProbeRttCwnd {
+    FourPackets,
+    /// Half a bandwidth-delay product and so many packets.
+    HalfBdp(u64),
 }
 
 /// State shared by BBR version 1 and its descendants.
 #[derive(Clone, Debug)]
 pub(crate) struct Core {
     use_aggregation: bool,
-    half_bdp: bool,
+    probe_rtt_rule: ProbeRttCwnd,
     min_rtt_window: u64,
     probe_rtt_duration: u64,
     pub clock: JiffyClock,
@@ -140,7 +147,7 @@ impl Core {
         let clock = JiffyClock::new(init.hz);
         Core {
             use_aggregation,
-            half_bdp: rule.half_bdp,
+            probe_rtt_rule: rule.cwnd,
             min_rtt_window: clock.ceil(rule.min_rtt_window),
             probe_rtt_duration: clock.ceil(rule.duration),
             clock,
@@ -265,9 +272,9 @@ impl Core {
 
     /// What PROBE_RTT leaves in flight.
     pub fn probe_rtt_cwnd(&self) -> u64 {
-        match self.half_bdp {
-            true => self.bdp(self.max_bw.get(), UNIT / 2).max(MIN_CWND),
-            false => MIN_CWND,
+        match self.probe_rtt_rule {
+            ProbeRttCwnd::FourPackets => MIN_CWND,
+            ProbeRttCwnd::HalfBdp(slack) => (self.bdp(self.max_bw.get(), UNIT / 2) + slack).max(MIN_CWND),
         }
     }
 
@@ -379,6 +386,18 @@ impl Core {
         } else {
             self.mode = Mode::Startup;
         }
+    }
+
+    /// In flight has fallen low enough for the RTT of PROBE_RTT to count.
+    pub fn dwells_in_probe_rtt(&self) -> bool {
+        self.mode == Mode::ProbeRtt && self.probe_rtt_done.is_some()
+    }
+
+    /// Whether the pipe is full must be found out again.
+    pub fn forget_pipe(&mut self) {
+        self.pipe_full = false;
+        self.full_bw = 0;
+        self.full_bw_rounds = 0;
     }
 
     pub fn update_gains(&mut self) {

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! LeoCC (SpaceNetLab; the Linux module of its replay and live variants, and the OMNeT++ model; cc-leo section 1).
+//!
+//! Idea: on a path over low satellites it is the reconfigurations, every 15 s, that make a model of the path wrong. BBR
+//! version 1, told of them from outside, visits PROBE_RTT, throws its model away and starts up again; in between a Kalman
+//! filter smooths the bandwidth while the RTT wobbles above its minimum.
+//!
+//! ```text
+//! trigger     probes:   a reply came > 45 ms after the previous one; raised for 200 ms (see `detector`)
+//!             notices:  the end of a handover, a change of path
+//!             periodic: an ACK in the 100 ms before `offset` of each `period`, counted from the connection's creation
+//! bandwidth   bw_kal with probing gain 1.05   if RTT_kal ≥ RTT_min + delta_rtt + F, in CRUISE, no trigger pending
+//!             bw_max with probing gain 1.25   otherwise;  F = fluctuation of the base RTT, measured by the probes
+//! pacing      = 0.99 · gain · bw                          window, recovery: as BBRv1
+//!
+//!            3 rounds without +25 %, trigger := 0      in flight ≤ BDP
+//!  STARTUP ──────────────────────────────► DRAIN ──────────────────────► CRUISE: 1.25 or 1.05, 0.75, 6 × 1
+//!     ▲  2.89/2.89                         0.34/2.89                       2    │ trigger, or no lower RTT for 20 s
+//!     │ trigger pending: RTT_min := RTT of now, bw_max := 0          ▲          ▼
+//!     └───────────────────────────────────────────────────────────── │ ── PROBE_RTT: ≤ max(4, BDP/2) for 200 ms
+//!                                                     no trigger ────┴───────────┘                 and a round
+//! ```
+//!
+//! Integer arithmetic of the kernel throughout, on the core that it shares with `bbr`.
+//!
+//! Differs from BBRv1: triggers, half a BDP in PROBE_RTT and its RTT taken as the minimum even if larger, a window of 20 s,
+//! the Kalman filters, no long-term mode. Differs from the published module: trigger, F and probing gain are a
+//! connection's own instead of shared by the host (`trigger_scope = host` lets the host share the signals), the period
+//! counts from the own creation, and an ACK without an RTT sample never becomes the minimum. `leocc_omnet` is the
+//! simulator's version: real-valued filters, three packets of slack in PROBE_RTT, the minimum overwritten on every round
+//! of the dwell, no allowance for aggregated ACKs.
+
+mod detector;
+mod kalman;
+
+use crate::bbr::core::{Core, Mode, ProbeRttCwnd, ProbeRttRule, Sample};
+use crate::bbr::units::{Bw, UNIT};
+use crate::notice::Notices;
+use crate::*;
+use detector::Detector;
+use kalman::{Arithmetic, Kalman};
+
+const fn time(
+    name: &'static str,
+    (default, min, max): (u64, u64, u64),
+    source: &'static str,
+    help: &'static str,
+) -> ParamSpec {
+    let ms = Nanos::from_millis;
+    let domain = Domain::Time { default: ms(default), min: ms(min), max: ms(max) };
+    ParamSpec { name, domain, unit: "time", source, help }
+}
+
+/// Parameters; times with their defaults of the published module.
+pub const PARAMS: &[ParamSpec] = &[
+    ParamSpec {
+        name: "signal",
+        domain: Domain::Choice(&["probes", "notices", "periodic"]),
+        unit: "",
+        source: "live variant; choice; replay variant",
+        help: "what tells of reconfigurations",
+    },
+    ParamSpec {
+        name: "trigger_scope",
+        domain: Domain::Choice(&["path", "host"]),
+        unit: "",
+        source: "choice; host in the published module",
+        help: "whose probes and notices count",
+    },
+    time("probe_interval", (10, 1, 1000), "LeoCC live", "time between probes"),
+    time("gap_threshold", (45, 1, 10_000), "LeoCC live", "gap between replies that shows a reconfiguration"),
+    time(
+        "trigger_life",
+        (200, 0, 10_000),
+        "LeoCC live",
+        "time for which a detected reconfiguration triggers",
+    ),
+    time("period", (15_000, 200, 3_600_000), "LeoCC replay", "periodic: time between reconfigurations"),
+    time(
+        "offset",
+        (12_000, 100, 3_600_000),
+        "LeoCC replay",
+        "periodic: end of the 100 ms that trigger, in each period",
+    ),
+    time(
+        "fluctuation",
+        (10, 0, 1000),
+        "LeoCC replay",
+        "F where no probes measure it: larger = more throughput, smaller = less delay",
+    ),
+    time("delta_rtt", (0, 0, 1000), "LeoCC replay", "further rise of the RTT for the filtered bandwidth"),
+    time(
+        "delta_thresh",
+        (45, 0, 1000),
+        "LeoCC replay",
+        "fall of the RTT at which the last bandwidth is kept",
+    ),
+    time("min_rtt_window", (20_000, 100, 3_600_000), "LeoCC", "age at which the lowest RTT is measured anew"),
+    time("probe_rtt_duration", (200, 1, 10_000), "LeoCC", "time with a half-empty pipe in PROBE_RTT"),
+    ParamSpec {
+        name: "kalman",
+        domain: Domain::Choice(&["integer", "real"]),
+        unit: "",
+        source: "Linux; OMNeT++",
+        help: "arithmetic of the filters",
+    },
+    ParamSpec {
+        name: "rtt_overwrite",
+        domain: Domain::Choice(&["at_exit", "each_round"]),
+        unit: "",
+        source: "Linux; OMNeT++",
+        help: "when PROBE_RTT takes the present RTT as the minimum",
+    },
+    ParamSpec {
+        name: "probe_rtt_slack",
+        domain: Domain::Int { default: 0, min: 0, max: 100 },
+        unit: "segments",
+        source: "Linux; 3 in OMNeT++",
+        help: "packets in PROBE_RTT beyond half a BDP",
+    },
+    ParamSpec {
+        name: "ack_aggregation",
+        domain: Domain::Bool(true),
+        unit: "",
+        source: "Linux; off in OMNeT++",
+        help: "enlarge the window by the excess that bundled ACKs show",
+    },
+];
+
+/// The version of the OMNeT++ study.
+pub fn omnet() -> Vec<(&'static str, Value)> {
+    let word = |s: &str| Value::Text(s.into());
+    vec![
+        ("kalman", word("real")),
+        ("rtt_overwrite", word("each_round")),
+        ("probe_rtt_slack", Value::Int(3)),
+        ("ack_aggregation", Value::Bool(false)),
+    ]
+}
+
+/// Probing gain while the filtered bandwidth is in use.
+const GENTLE_PROBE_GAIN: u64 = UNIT * 105 / 100;
+const PROBE_GAIN: u64 = UNIT * 5 / 4;
+/// Length of the periodic trigger's window, which ends at the offset.
+const TRIGGER_WINDOW: Nanos = Nanos::from_millis(100);
+/// What `ping` sends.
+const PROBE_PAYLOAD_BYTES: u32 = 56;
+
+/// What tells of reconfigurations.
+#[derive(Clone, Debug)]
+enum Source {
+    Probes(Box<Detector>),
+    Notices(Notices),
+    Periodic { created: Nanos, period: Nanos, offset: Nanos },
+}
+
+/// State of one connection.
+#[derive(Clone, Debug)]
+pub struct LeoCc {
+    core: Core,
+    source: Source,
+    host_scope: bool,
+    probe_interval: Nanos,
+    fluctuation: Nanos,
+    delta_rtt_us: u64,
+    delta_thresh_us: u64,
+    overwrite_each_round: bool,
+
+    /// A reconfiguration that the model has not been rebuilt for yet.
+    trigger: bool,
+    bw_filter: Kalman,
+    rtt_filter: Kalman,
+    /// Best sample of the round.
+    round_bw: Bw,
+    /// Sample of the previous ACK.
+    last_bw: Bw,
+    /// What the maximum restarts from.
+    kept_bw: Bw,
+}
+
+impl LeoCc {
+    /// A controller for a new connection.
+    pub fn new(params: &Params, init: &ConnInit) -> Self {
+        let arithmetic = match params.choice("kalman").as_str() {
+            "real" => Arithmetic::Real,
+            _ => Arithmetic::Integer,
+        };
+        let rule = ProbeRttRule {
+            min_rtt_window: params.time("min_rtt_window"),
+            duration: params.time("probe_rtt_duration"),
+            cwnd: ProbeRttCwnd::HalfBdp(params.int("probe_rtt_slack") as u64),
+        };
+        LeoCc {
+            core: Core::new(init, rule, params.bool("ack_aggregation")),
+            source: Self::source(params, init),
+            host_scope: params.choice("trigger_scope") == "host",
+            probe_interval: params.time("probe_interval"),
+            fluctuation: params.time("fluctuation"),
+            delta_rtt_us: params.time("delta_rtt").as_micros(),
+            delta_thresh_us: params.time("delta_thresh").as_micros(),
+            overwrite_each_round: params.choice("rtt_overwrite") == "each_round",
+            trigger: false,
+            bw_filter: Kalman::new(arithmetic),
+            rtt_filter: Kalman::new(arithmetic),
+            round_bw: 0,
+            last_bw: 0,
+            kept_bw: 0,
+        }
+    }
+
+    fn source(params: &Params, init: &ConnInit) -> Source {
+        match params.choice("signal").as_str() {
+            "notices" => Source::Notices(Notices::default()),
+            "periodic" => Source::Periodic {
+                created: init.now,
+                period: params.time("period"),
+                offset: params.time("offset"),
+            },
+            _ => {
+                let detector = Detector::new(params.time("gap_threshold"), params.time("trigger_life"));
+                Source::Probes(Box::new(detector))
+            }
+        }
+    }
+
+    // ---- triggers --------------------------------------------------------------------------------------------------
+
+    fn check_trigger(&mut self, now: Nanos) {
+        self.trigger |= match &self.source {
+            Source::Probes(detector) => detector.triggered(),
+            // Notices set it when they come.
+            Source::Notices(_) => false,
+            Source::Periodic { created, period, offset } => {
+                let phase = now.saturating_sub(*created).0 % period.0;
+                (offset.saturating_sub(TRIGGER_WINDOW).0..=offset.0).contains(&phase)
+            }
+        };
+    }
+
+    /// F, and whether it is known: without probes it is an option, with them it must have been measured.
+    fn fluctuation(&self) -> Option<Nanos> {
+        match &self.source {
+            Source::Probes(detector) => Some(detector.fluctuation()).filter(|f| *f > Nanos::ZERO),
+            _ => Some(self.fluctuation),
+        }
+    }
+
+    // ---- filters ---------------------------------------------------------------------------------------------------
+
+    /// The round that has just ended, if the flow cruises.
+    fn filter_bandwidth(&mut self, s: &Sample) {
+        if self.core.mode == Mode::ProbeBw && self.core.begins_round(s) {
+            self.bw_filter.update(self.round_bw);
+        }
+    }
+
+    fn sample_bandwidth(&mut self, s: &Sample) {
+        if self.core.round_start {
+            self.round_bw = 0;
+        }
+        let Some(bw) = s.bw() else { return };
+        self.core.sample_bandwidth(s);
+        self.round_bw = self.round_bw.max(bw);
+        if self.core.mode == Mode::ProbeRtt {
+            // The path has become much shorter: the rate of before still says something.
+            if s.rtt_us.is_some_and(|rtt| self.rtt_filter.get() > rtt + self.delta_thresh_us) {
+                self.kept_bw = self.last_bw;
+            }
+        }
+        self.last_bw = bw;
+    }
+
+    /// The RTT wobbles above its minimum: the best samples are too good to be true.
+    fn rtt_is_raised(&self) -> bool {
+        let (Some(min), Some(f)) = (self.core.min_rtt_us, self.fluctuation()) else { return false };
+        self.rtt_filter.get() >= min + self.delta_rtt_us + f.as_micros()
+    }
+
+    fn choose_bandwidth(&mut self) {
+        let filtered = self.core.mode == Mode::ProbeBw && !self.trigger && self.rtt_is_raised();
+        self.core.replaced_bw = filtered.then(|| self.bw_filter.get());
+        self.core.probe_gain = if filtered { GENTLE_PROBE_GAIN } else { PROBE_GAIN };
+    }
+
+    // ---- PROBE_RTT -------------------------------------------------------------------------------------------------
+
+    fn update_min_rtt(&mut self, cx: &Cx, w: &mut Window, s: &Sample) {
+        let forced = self.trigger && self.core.mode == Mode::ProbeBw;
+        let over = self.core.update_min_rtt(cx, w, s, forced);
+        let each_round =
+            self.overwrite_each_round && self.core.dwells_in_probe_rtt() && self.core.round_start;
+        if let (true, Some(rtt)) = (over || each_round, s.rtt_us) {
+            self.core.set_min_rtt(cx, rtt);
+        }
+        if over {
+            self.leave_probe_rtt(cx);
+        }
+    }
+
+    /// A pending trigger turns the visit into a new start.
+    fn leave_probe_rtt(&mut self, cx: &Cx) {
+        if self.trigger {
+            self.core.forget_pipe();
+            self.core.max_bw.reset(self.core.rounds, self.kept_bw);
+        }
+        self.core.leave_probe_rtt(cx);
+    }
+}
+
+impl CongestionControl for LeoCc {
+    fn caps(&self) -> Caps {
+        let probes = Probes { interval: self.probe_interval, payload_bytes: PROBE_PAYLOAD_BYTES };
+        Caps {
+            min_cwnd: 1,
+            probes: matches!(self.source, Source::Probes(_)).then_some(probes),
+            signal_scope: if self.host_scope { SignalScope::Host } else { SignalScope::Path },
+            ..Caps::MODEL
+        }
+    }
+
+    fn on_start(&mut self, cx: &Cx, w: &mut Window) {
+        self.core.start(cx, w);
+    }
+
+    fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
+        let s = Sample::new(cx, ev);
+        self.check_trigger(cx.now);
+        self.filter_bandwidth(&s);
+        self.core.count_round(cx, &s);
+        self.sample_bandwidth(&s);
+        self.core.update_aggregation(cx, w, &s);
+        self.core.update_phase(cx, w, &s);
+        self.core.check_pipe_full(&s);
+        if self.core.check_drain(cx, w) {
+            self.kept_bw = 0;
+            self.trigger = false;
+        }
+        self.update_min_rtt(cx, w, &s);
+        self.core.update_gains();
+        if let Some(rtt) = s.rtt_us.filter(|rtt| *rtt > 0) {
+            self.rtt_filter.update(rtt);
+        }
+        self.choose_bandwidth();
+        self.core.set_pacing(cx, w, self.core.pacing_gain);
+        self.core.set_cwnd(cx, w, &s);
+    }
+
+    fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
+        self.core.save_cwnd(cx, w);
+        w.ssthresh
+    }
+
+    fn on_transition(&mut self, _cx: &Cx, _w: &mut Window, t: Transition) {
+        match t {
+            Transition::EnterRto => self.core.on_timeout(),
+            Transition::Undo(_) => self.core.on_undo(),
+            _ => {}
+        }
+    }
+
+    fn on_tx_start(&mut self, cx: &Cx, w: &mut Window) {
+        if cx.app_limited && self.core.on_idle_restart(cx, w) {
+            self.leave_probe_rtt(cx);
+        }
+    }
+
+    fn on_timer(&mut self, cx: &Cx, w: &mut Window) {
+        if let Source::Notices(notices) = &mut self.source {
+            self.trigger |= notices.on_timer(cx.now);
+            w.next_timer = notices.next_timer();
+        }
+    }
+
+    fn on_signal(&mut self, cx: &Cx, w: &mut Window, s: &Signal<'_>) {
+        match (&mut self.source, s) {
+            (Source::Probes(detector), Signal::ProbeRtt { rtt, gap }) => {
+                detector.on_reply(cx.now, *rtt, *gap)
+            }
+            (Source::Notices(notices), s) => {
+                self.trigger |= notices.on_signal(cx, s);
+                w.next_timer = notices.next_timer();
+            }
+            _ => {}
+        }
+    }
+
+    fn mode(&self, _w: &Window) -> &'static str {
+        match self.core.mode {
+            Mode::ProbeBw => "cruise",
+            mode => mode.name(),
+        }
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.core.probe(out);
+        out("trigger", self.trigger as u8 as f64);
+        out("filtered", self.core.replaced_bw.is_some() as u8 as f64);
+        out("rtt_filter_s", self.rtt_filter.get() as f64 * 1e-6);
+    }
+}
+
+#[cfg(test)]
+mod tests;
