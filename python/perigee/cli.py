@@ -35,7 +35,8 @@ SetOption = Annotated[
 ]
 CcOption = Annotated[str | None, typer.Option("--cc", metavar="A,B,C", help="Congestion controls to compare.")]
 TleOption = Annotated[
-    Path | None, typer.Option("--tle", metavar="FILE", help="Satellites from a TLE file instead of the scenario's.")
+    Path | None,
+    typer.Option("--tle", metavar="FILE", help="Satellites from a TLE file instead of the scenario's."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
@@ -105,15 +106,17 @@ def run(
     given += [f"run.seed={seed}"] if seed is not None else []
     given += [f"run.runs={runs}"] if runs is not None else []
     loaded = _scenario(scenario, given, tle, as_json=as_json)
-    code = run_command(
-        loaded, _names(cc), jobs=jobs, out=out, force=force, pcap=pcap, report=report, as_json=as_json
-    )
+    code = run_command(loaded, _names(cc), jobs=jobs, out=out, force=force, pcap=pcap, report=report, as_json=as_json)
     raise SystemExit(code)
 
 
 @app.command()
 def check(
-    scenario: ScenarioArg, cc: CcOption = None, tle: TleOption = None, sets: SetOption = None, as_json: JsonOption = False
+    scenario: ScenarioArg,
+    cc: CcOption = None,
+    tle: TleOption = None,
+    sets: SetOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Check a scenario without running it."""
     from perigee import _core

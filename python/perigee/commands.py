@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import sys
@@ -15,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from perigee import _core
 from perigee.cli import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.metrics import Row, flow_rows, mean_and_interval
-from perigee.record import RecordError, Run, find_records, write_text
+from perigee.record import RecordError, find_records
 from perigee.runner import Interrupted, Plan, execute
+from perigee.summary import COLUMNS, as_data, by_scheme, conclude, finite, forget_conclusions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,24 +24,8 @@ if TYPE_CHECKING:
 
     from perigee.scenario import Results, Scenario
 
-# (column, heading, format); the table of a terminal.
-COLUMNS = [
-    ("goodput_mbps", "goodput\nMbit/s", "{:.2f}"),
-    ("share", "of achiev-\nable", "{:.1%}"),
-    ("rtt_mean_ms", "RTT mean\nms", "{:.1f}"),
-    ("rtt_median_ms", "median", "{:.1f}"),
-    ("rtt_p95_ms", "p95", "{:.1f}"),
-    ("rtt_p99_ms", "p99", "{:.1f}"),
-    ("inflation", "delay\ninflation", "{:.3f}"),
-    ("retransmits", "retrans-\nmits", "{:.0f}"),
-    ("jain", "Jain", "{:.3f}"),
-    ("path_changes", "path\nchanges", "{:.0f}"),
-    ("outages", "outages", "{:.0f}"),
-]
 # An estimate is worth a line when it is longer than this.
 LONG_RUN_S = 5.0
-# Per-flow rows of summary.csv beyond which only the totals are written.
-MAX_FLOW_ROWS = 1000
 
 
 def run_command(
@@ -60,7 +43,7 @@ def run_command(
     folder = out if out is not None else fresh_folder(scenario.name)
     try:
         plan = Plan.of(scenario, cc, out=folder, force=force, pcap=pcap, command=sys.argv)
-        _forget_conclusions(folder)
+        forget_conclusions(folder)
         results = _execute(plan, jobs, quiet=as_json)
     except _core.ScenarioError as error:
         print(error.args[0], file=sys.stderr)
@@ -75,7 +58,7 @@ def run_command(
         kept = f"{len(stop.results)} complete runs are in {folder}" if len(stop.results) else "nothing was complete"
         print(f"perigee: interrupted; {kept}", file=sys.stderr)
         return INTERRUPTED
-    _conclude(results, folder, report=report)
+    conclude(folder, report=report)
     if as_json:
         print(json.dumps(as_data(results, folder), indent=1))
     else:
@@ -89,70 +72,6 @@ def fresh_folder(name: str, base: Path = Path("runs")) -> Path:
     return next(f for f in taken if not f.exists())
 
 
-def _forget_conclusions(folder: Path) -> None:
-    """A folder that is being written to has no summary: one that has is complete."""
-    for name in ("summary.csv", "report.html"):
-        (folder / name).unlink(missing_ok=True)
-
-
-def _conclude(results: Results, folder: Path, *, report: bool) -> None:
-    runs = find_records(folder)
-    if report:
-        from perigee.report import write_report
-
-        write_report(runs, folder / "report.html")
-    write_text(folder / "summary.csv", summary_csv(runs))
-
-
-def summary_csv(runs: Sequence[Run]) -> str:
-    """A row per run, then a row per flow."""
-    rows = [r.summary for r in runs]
-    flows = [row for r in runs for row in flow_rows(r)]
-    if len(runs) < len(flows) <= MAX_FLOW_ROWS:
-        rows = rows + flows
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
-    return text.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.9g}"
-    return "" if value is None else value
-
-
-def as_data(results: Results, folder: Path | None) -> dict[str, Any]:
-    """Results as JSON (numbers that do not exist are null)."""
-    return {
-        "out": None if folder is None else str(folder),
-        "runs": [{**_finite(r.summary), "warnings": r.manifest["warnings"], "wall_s": r.manifest["wall_s"]} for r in results],
-        "schemes": [{"cc": cc, **_finite_pairs(rows)} for cc, rows in by_scheme(results).items()],
-    }
-
-
-def _finite(row: Row) -> Row:
-    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
-
-
-def _finite_pairs(rows: list[Row]) -> dict[str, Any]:
-    found = {}
-    for name, _, _ in COLUMNS:
-        mean, half = mean_and_interval([float(r.get(name, math.nan)) for r in rows])
-        found[name] = _finite({"mean": mean, "half_width_95": half})
-    return found
-
-
-def by_scheme(runs: Sequence[Run]) -> dict[str, list[Row]]:
-    """Summaries of the runs of each scheme."""
-    found: dict[str, list[Row]] = {}
-    for r in runs:
-        found.setdefault(r.cc, []).append(r.summary)
-    return found
-
-
 def _execute(plan: Plan, jobs: int | None, *, quiet: bool) -> Results:
     from rich.console import Console
 
@@ -162,7 +81,8 @@ def _execute(plan: Plan, jobs: int | None, *, quiet: bool) -> Results:
     n = len(plan.tasks)
     if not quiet and cpu_s * n > LONG_RUN_S:
         print(
-            f"estimate: {n} runs, about {hops * n:.2g} packet-hops, {cpu_s * n:.0f} s of one core", file=sys.stderr
+            f"estimate: {n} runs, about {hops * n:.2g} packet-hops, {cpu_s * n:.0f} s of one core",
+            file=sys.stderr,
         )
     if quiet or not console.is_terminal:
         return execute(plan, jobs=jobs)
@@ -188,7 +108,8 @@ def _with_bar(console: Console, plan: Plan, jobs: int | None) -> Results:
 def _print_results(results: Results, folder: Path, *, report: bool) -> None:
     from rich.console import Console
 
-    console = Console()
+    # Files and pipes have no width: cells must not be cut there.
+    console = Console(width=None if sys.stdout.isatty() else 200)
     console.print(scheme_table(by_scheme(results), plain=not console.is_terminal))
     _print_probes(results)
     remarks = list(dict.fromkeys(f"{r.cc}: {w}" for r in results for w in r.manifest["warnings"]))
@@ -214,7 +135,7 @@ def scheme_table(schemes: dict[str, list[Row]], *, plain: bool) -> Any:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.ASCII if plain else box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.ASCII2 if plain else box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("scheme", no_wrap=True)
     for _, heading, _ in COLUMNS:
         table.add_column(heading, justify="right", no_wrap=True)
@@ -252,15 +173,17 @@ def compare_command(a: Path, b: Path, *, as_json: bool) -> int:
             x, y = row["a"].get(name), row["b"].get(name)
             difference = "-" if x is None or y is None else form.format(y - x)
             cells = ["-" if v is None else form.format(v) for v in (x, y)]
-            table.add_row(row["cc"] if i == 0 else "", heading.replace("-\n", "").replace("\n", " "), *cells, difference)
+            table.add_row(
+                row["cc"] if i == 0 else "", heading.replace("-\n", "").replace("\n", " "), *cells, difference
+            )
         table.add_section()
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
     return 0
 
 
 def _compared(cc: str, a: list[Row], b: list[Row]) -> dict[str, Any]:
     means = [
-        _finite({name: mean_and_interval([float(r.get(name, math.nan)) for r in rows])[0] for name, _, _ in COLUMNS})
+        finite({name: mean_and_interval([float(r.get(name, math.nan)) for r in rows])[0] for name, _, _ in COLUMNS})
         for rows in (a, b)
     ]
     return {"cc": cc, "a": means[0], "b": means[1]}

@@ -5,6 +5,7 @@ Definitions (the same for every backend):
 
 * **goodput**: payload handed in order to the receiving application, over the time from the later of the flow's start
   and the warm-up to the earlier of its stop, its completion and the end.
+  For several flows: all payload over the time from the first flow's window to the end of the last one's.
 * **capacity**: time average of the rate of the path's slowest port, while a path exists.
 * **achievable** goodput: capacity times the scheme's own payload share (payload bytes of a full packet over its bytes
   on the slowest port: headers, telemetry and framing count); `net_share` divides by capacity x 1448/1500 instead.
@@ -71,6 +72,7 @@ def run_summary(run: Run) -> Row:
     totals: list[Row] = run.table("flow_totals").to_pylist()
     bulk = [t for t in totals if t["cc"] != "ping"]
     chosen = bulk or totals
+    together = _ratio(sum(t["window_bytes"] for t in bulk) * 8e9, _span_ns(run, bulk))
     goodputs = [_ratio(t["window_bytes"] * 8e9, t["window_ns"]) for t in bulk]
     by_flow = _samples_by_flow(run)
     samples = _merged(by_flow.get(t["flow"], []) for t in chosen)
@@ -81,9 +83,9 @@ def run_summary(run: Run) -> Row:
         "seed": run.seed,
         "flow": "all",
         "flow_cc": run.cc,
-        "goodput_mbps": sum(goodputs) / 1e6,
-        "share": _ratio(sum(goodputs), achievable),
-        "net_share": _ratio(sum(goodputs), capacity * PLAIN_PAYLOAD_SHARE),
+        "goodput_mbps": together / 1e6,
+        "share": _ratio(together, achievable),
+        "net_share": _ratio(together, capacity * PLAIN_PAYLOAD_SHARE),
         "payload_share": _ratio(achievable, capacity),
         "capacity_mbps": capacity / 1e6,
         **_rtt_columns(chosen, samples),
@@ -95,6 +97,14 @@ def run_summary(run: Run) -> Row:
         "outages": events.get("outage-begin", 0),
         "queue_mean_ms": queue_delay_ms(run),
     }
+
+
+def _span_ns(run: Run, bulk: list[Row]) -> int:
+    """From the first flow's window to the end of the last one's: sums over different windows would exceed a link."""
+    warmup: int = run.manifest["warmup_ns"]
+    begins = [max(t["started_ns"], warmup) for t in bulk if t["started_ns"] is not None]
+    ends = [t["stop_ns"] if t["completed_ns"] is None else t["completed_ns"] for t in bulk]
+    return max(0, max(ends) - min(begins)) if begins else 0
 
 
 def _achievable(bulk: list[Row]) -> tuple[float, float]:

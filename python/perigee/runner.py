@@ -97,9 +97,7 @@ class _Shared:
                 self.worlds.pop(seed, None)
 
 
-def execute(
-    plan: Plan, *, jobs: int | None = None, progress: Callable[[float], None] | None = None
-) -> Results:
+def execute(plan: Plan, *, jobs: int | None = None, progress: Callable[[float], None] | None = None) -> Results:
     """Runs everything. On Ctrl-C, what is complete is kept and `Interrupted` is raised."""
     shared = _Shared(plan)
     for _, seed in plan.tasks:
@@ -126,9 +124,7 @@ def execute(
     return Results(runs, plan.out)
 
 
-def _wait(
-    futures: list[Future[Run | None]], shared: _Shared, progress: Callable[[float], None] | None
-) -> None:
+def _wait(futures: list[Future[Run | None]], shared: _Shared, progress: Callable[[float], None] | None) -> None:
     pending = set(futures)
     while pending:
         finished, pending = wait(pending, timeout=POLL_S, return_when=FIRST_COMPLETED)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from perigee.record import Run
 
 
-
 def load(path: str | Path, sets: Mapping[str, object] | None = None, **keys: object) -> Scenario:
     """Reads and checks a scenario file.
 
@@ -29,10 +28,15 @@ def load(path: str | Path, sets: Mapping[str, object] | None = None, **keys: obj
 
 
 def loads(
-    text: str, sets: Mapping[str, object] | None = None, *, name: str = "scenario", folder: str | Path = "."
+    text: str,
+    sets: Mapping[str, object] | None = None,
+    *,
+    name: str = "scenario",
+    folder: str | Path = ".",
+    **keys: object,
 ) -> Scenario:
-    """Reads and checks scenario text; files that it names are looked for in `folder`."""
-    return Scenario(_core.Scenario.parse(text, name, folder, overrides(sets, {})))
+    """Reads and checks scenario text, with overrides as in `load`; files that it names are looked for in `folder`."""
+    return Scenario(_core.Scenario.parse(text, name, folder, overrides(sets, keys)))
 
 
 def schemes() -> list[dict[str, Any]]:
@@ -100,9 +104,15 @@ class Scenario:
         With `out`, records, summary.csv and report.html are written there. `progress` hears the share done, 0 to 1.
         """
         from perigee.runner import Plan, execute
+        from perigee.summary import conclude, forget_conclusions
 
         plan = Plan.of(self, cc, seeds=seeds, out=out, force=force, pcap=pcap)
-        return execute(plan, jobs=jobs, progress=progress)
+        if plan.out is not None:
+            forget_conclusions(plan.out)
+        results = execute(plan, jobs=jobs, progress=progress)
+        if plan.out is not None:
+            conclude(plan.out, report=True)
+        return results
 
 
 class Results(Sequence["Run"]):

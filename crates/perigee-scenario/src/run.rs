@@ -97,6 +97,7 @@ fn finished<const PACKETS: bool>(
     let ports = all_ports(world);
     let links = link_totals(&source, &ports, outcome);
     let Recorder { flows, internals, links: link_series, events, rtts, .. } = recorder;
+    let nodes = source.nodes().to_vec();
     let warnings = warnings::after(world, cc, setups, outcome);
     let mut flows = flows.finish();
     flows.columns.extend(internals.finish());
@@ -110,7 +111,9 @@ fn finished<const PACKETS: bool>(
         source.routes.finish(),
         source.tracks.finish(),
     ];
-    let manifest = manifest(world, cc, setups, outcome, &tables, warnings);
+    let mut manifest = manifest(world, cc, setups, outcome, &tables);
+    manifest["nodes"] = json!(nodes);
+    manifest["warnings"] = json!(warnings);
     Finished { manifest, tables, stopped: outcome.stopped }
 }
 
@@ -221,14 +224,7 @@ fn link_totals(source: &RouteListener<Reader>, ports: &LinkPorts, outcome: &Outc
     table.finish()
 }
 
-fn manifest(
-    world: &World,
-    cc: &str,
-    setups: &[FlowSetup],
-    outcome: &Outcome,
-    tables: &[Table],
-    warnings: Vec<String>,
-) -> Json {
+fn manifest(world: &World, cc: &str, setups: &[FlowSetup], outcome: &Outcome, tables: &[Table]) -> Json {
     let run = &world.scenario.run;
     let hashes: serde_json::Map<String, Json> =
         tables.iter().map(|t| (t.name.to_string(), json!({"rows": t.rows(), "sha256": t.hash()}))).collect();
@@ -246,7 +242,6 @@ fn manifest(
         "events": outcome.events,
         "packet_hops": outcome.packet_hops,
         "conserved": outcome.conserved,
-        "warnings": warnings,
         "report": world.report,
         "ports": world.ports,
         "flows": flows(world, cc, setups),

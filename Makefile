@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+# Tasks. The work itself lives in cargo, pytest and the `perigee` command.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Everything that the extension is built from.
+SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
+DEMO := runs/demo
+
+.PHONY: help setup demo test check bench docs format clean
+
+help:  ## List the tasks
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+setup: $(VENV)/installed  ## Build and install into .venv
+
+$(VENV)/requirements: requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	touch $@
+
+$(VENV)/installed: $(VENV)/requirements $(SOURCES)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked
+	touch $@
+
+demo: setup  ## Run London to New York with three schemes and write its report
+	$(BIN)/perigee run scenarios/leo/london-new-york.toml --out $(DEMO) --force
+	@echo "open $(abspath $(DEMO))/report.html"
+
+test: setup  ## Quick tests, Rust and Python
+	cargo test --locked --quiet
+	$(BIN)/python -m pytest -q
+
+check: $(VENV)/requirements  ## Formatting, lints, types
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff format --check python tests
+	$(BIN)/ruff check python tests
+	$(BIN)/mypy
+
+bench: setup  ## The speed table
+	$(BIN)/perigee bench
+
+docs: setup  ## API documentation of the crates, reference of scenario files
+	cargo doc --workspace --no-deps --exclude perigee-py --locked
+	$(BIN)/perigee schema --markdown > docs/scenario.md
+	$(BIN)/perigee schema > docs/scenario.schema.json
+
+format: $(VENV)/requirements  ## Format everything
+	cargo fmt --all
+	$(BIN)/ruff format python tests
+	$(BIN)/ruff check --fix python tests
+
+clean:  ## Remove what was built
+	rm -rf target $(VENV)

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Draws the report. All numbers come from the data element; nothing is fetched.
+"use strict";
+(() => {
+  const read = (id) => JSON.parse(document.getElementById(id).textContent);
+  const data = read("data");
+  const coast = read("coast");
+  const SVG = "http://www.w3.org/2000/svg";
+  const shown = new Set(data.schemes.map((s) => s.cc));
+  const colour = (i) => `var(--s${i % 8})`;
+  const $ = (selector) => document.querySelector(selector);
+  const number = (v, digits) => (v === null || v === undefined ? "–" : v.toFixed(digits));
+
+  function make(name, attributes, parent, text) {
+    const e = document.createElementNS(SVG, name);
+    for (const key in attributes) e.setAttribute(key, attributes[key]);
+    if (text !== undefined) e.textContent = text;
+    if (parent) parent.appendChild(e);
+    return e;
+  }
+  function html(name, parent, text) {
+    const e = document.createElement(name);
+    if (text !== undefined) e.textContent = text;
+    if (parent) parent.appendChild(e);
+    return e;
+  }
+
+  // Round steps: 1, 2 or 5 times a power of ten.
+  function ticks(low, high, wanted) {
+    const rough = (high - low) / Math.max(1, wanted) || 1;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
+    const found = [];
+    for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-9; v += step) found.push(+v.toPrecision(12));
+    return found;
+  }
+
+  function head() {
+    const runs = data.table.runs;
+    $("#subtitle").textContent =
+      `${data.scenario} · ${data.duration_s} s simulated · ` +
+      (runs > 1 ? `${runs} seeds (${data.seeds[0]} to ${data.seeds[data.seeds.length - 1]}), curves of the first` : `seed ${data.seeds[0]}`);
+    if (data.warnings.length) {
+      $("#warnings").hidden = false;
+      data.warnings.forEach((w) => html("li", $("#warnings ul"), w));
+    }
+  }
+
+  function table() {
+    const row = html("tr", html("thead", $("#summary table")));
+    html("th", row, "scheme");
+    data.table.heads.forEach((h) => html("th", row, h));
+    const body = html("tbody", $("#summary table"));
+    data.table.rows.forEach((r, i) => {
+      const line = html("tr", body);
+      const name = html("th", line);
+      html("span", name).className = "swatch";
+      name.firstChild.style.background = colour(i);
+      name.append(r.label);
+      r.cells.forEach((c) => html("td", line, c));
+    });
+    $("#summary-note").textContent =
+      "Achievable: mean rate of the slowest port of the path times the payload share of a packet. Delay inflation: " +
+      "mean of RTT over the base RTT at the time of sending." +
+      (data.table.runs > 1 ? " ±: half of the 95 % interval over the seeds." : "");
+  }
+
+  // The top of a plot. With `cut`, single peaks (a handover) do not flatten everything else: they are cut off.
+  function ceiling(ys, cut) {
+    const most = ys.reduce((a, b) => Math.max(a, b), 0);
+    if (!cut || ys.length < 100) return most * 1.06;
+    const usual = [...ys].sort((a, b) => a - b)[Math.floor(ys.length * 0.997)];
+    return Math.min(most * 1.06, usual * 1.25);
+  }
+
+  // A plot of curves over x. `curves`: {x, y, i, base}. Returns nothing; redraws into `figure`.
+  function plot(figure, curves, options) {
+    const box = figure.querySelector(".plot");
+    const width = Math.max(280, box.clientWidth);
+    const height = width < 560 ? 190 : 220;
+    const m = { left: 46, right: 10, top: 8, bottom: 26 };
+    const inner = { w: width - m.left - m.right, h: height - m.top - m.bottom };
+    const visible = curves.filter((c) => shown.has(data.schemes[c.i].cc));
+    const ys = visible.flatMap((c) => c.y.filter((v) => v !== null));
+    const [x0, x1] = options.x(visible);
+    const high = options.top || Math.max(1e-9, ceiling(ys, options.cut));
+    const low = options.bottom ? options.bottom(ys, high) : 0;
+    const px = (x) => m.left + ((x - x0) / (x1 - x0 || 1)) * inner.w;
+    const py = (y) => m.top + inner.h - ((y - low) / (high - low || 1)) * inner.h;
+    const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": figure.querySelector("figcaption").textContent });
+    ticks(low, high, 4).forEach((v) => {
+      make("line", { class: "grid", x1: m.left, x2: width - m.right, y1: py(v), y2: py(v) }, svg);
+      make("text", { x: m.left - 6, y: py(v) + 4, "text-anchor": "end" }, svg, v);
+    });
+    ticks(x0, x1, width < 560 ? 4 : 8).forEach((v) => {
+      make("line", { class: "axis", x1: px(v), x2: px(v), y1: m.top + inner.h, y2: m.top + inner.h + 4 }, svg);
+      const anchor = px(v) > width - 28 ? "end" : "middle";
+      make("text", { x: anchor === "end" ? width - 2 : px(v), y: height - 8, "text-anchor": anchor }, svg, v + options.unit);
+    });
+    if (options.marks) marks(svg, px, m.top, inner.h);
+    make("line", { class: "axis", x1: m.left, x2: width - m.right, y1: m.top + inner.h, y2: m.top + inner.h }, svg);
+    visible.forEach((c) => {
+      let d = "";
+      let pen = false;
+      c.x.forEach((x, k) => {
+        const y = c.y[k];
+        if (y === null || x < x0 || x > x1) { pen = false; return; }
+        d += `${pen ? "L" : "M"}${px(x).toFixed(1)} ${py(Math.min(y, high)).toFixed(1)}`;
+        pen = true;
+      });
+      make("path", { class: c.base ? "curve base" : "curve", d, style: `stroke:${colour(c.i)}` }, svg);
+    });
+    box.replaceChildren(svg);
+    hover(figure, svg, visible, { px, m, inner, width, x0, x1, options });
+  }
+
+  function marks(svg, px, top, height) {
+    let open = null;
+    data.marks.forEach(([t, kind, value]) => {
+      const span = (a, b) => make("rect", { class: "outage", x: px(a), y: top, width: Math.max(1, px(b) - px(a)), height }, svg);
+      if (kind === "handover") {
+        make("line", { class: "handover", x1: px(t), x2: px(t), y1: top, y2: top + height }, svg);
+        if (value > 0) span(t, t + value);
+      } else if (kind === "path-change" || kind === "reconfiguration") {
+        make("line", { class: "change", x1: px(t), x2: px(t), y1: top + height - 6, y2: top + height }, svg);
+      } else if (kind === "outage-begin" || kind === "unreachable") {
+        open = open === null ? t : open;
+      } else if (open !== null) {
+        span(open, t);
+        open = null;
+      }
+    });
+    if (open !== null) make("rect", { class: "outage", x: px(open), y: top, width: Math.max(1, px(data.duration_s) - px(open)), height }, svg);
+  }
+
+  function hover(figure, svg, curves, g) {
+    const line = make("line", { class: "cursor", y1: g.m.top, y2: g.m.top + g.inner.h, visibility: "hidden" }, svg);
+    const hide = () => {
+      line.setAttribute("visibility", "hidden");
+      figure.querySelectorAll(".tip").forEach((e) => e.remove());
+    };
+    const x = (event) => {
+      const box = svg.getBoundingClientRect();
+      const at = ((event.clientX - box.left) / box.width) * g.width;
+      return g.x0 + ((at - g.m.left) / g.inner.w) * (g.x1 - g.x0);
+    };
+    svg.addEventListener("pointermove", (event) => {
+      const at = Math.min(g.x1, Math.max(g.x0, x(event)));
+      hide();
+      line.setAttribute("visibility", "visible");
+      line.setAttribute("x1", g.px(at));
+      line.setAttribute("x2", g.px(at));
+      const tip = html("div", figure);
+      tip.className = "tip";
+      html("div", tip, `${at.toFixed(2)}${g.options.unit}`);
+      curves.filter((c) => !c.base).forEach((c) => {
+        const row = html("div", tip);
+        html("span", row).className = "swatch";
+        row.firstChild.style.background = colour(c.i);
+        row.append(`${data.schemes[c.i].label} ${number(c.y[nearest(c.x, at)], g.options.digits)}`);
+      });
+      const share = g.px(at) / g.width;
+      tip.style.top = "26px";
+      tip.style[share > 0.6 ? "right" : "left"] = `${(share > 0.6 ? 1 - share : share) * 100 + 1.5}%`;
+    });
+    svg.addEventListener("pointerleave", hide);
+    if (g.options.marks) svg.addEventListener("click", (event) => { $("#time").value = x(event); place(); });
+  }
+
+  function nearest(list, value) {
+    let low = 0;
+    let high = list.length - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (list[middle] < value) low = middle + 1; else high = middle;
+    }
+    return low > 0 && value - list[low - 1] < list[low] - value ? low - 1 : low;
+  }
+
+  function curves() {
+    const time = { x: () => [0, data.duration_s], unit: " s", marks: true };
+    const of = (name) => data.schemes.map((s, i) => ({ x: s.t, y: s[name], i }));
+    const base = data.schemes.map((s, i) => ({ x: s.t, y: s.base, i, base: true }));
+    const fromLow = (ys, high) => { const least = ys.reduce((a, b) => Math.min(a, b), high); return least > high / 2 ? least * 0.96 : 0; };
+    plot($("#goodput"), of("goodput"), { ...time, digits: 2, cut: true });
+    plot($("#rtt"), [...base, ...of("rtt")], { ...time, digits: 1, bottom: fromLow, cut: true });
+    plot($("#queue"), data.schemes.map((s, i) => ({ x: s.queue.t, y: s.queue.ms, i })), { ...time, digits: 2 });
+    // The last half per cent of samples would squeeze all others into a corner.
+    const span = (visible) => {
+      const ms = visible.map((c) => c.x).filter((x) => x.length);
+      const low = Math.min(...ms.map((x) => x[0]));
+      const high = Math.max(...ms.map((x) => x[Math.floor(x.length * 0.995) - 1] ?? x[x.length - 1]));
+      return ms.length ? [low - (high - low) * 0.02, high + (high - low) * 0.02] : [0, 1];
+    };
+    const cdf = data.schemes.map((s, i) => ({ x: s.cdf.ms, y: s.cdf.p, i }));
+    plot($("#cdf"), cdf, { x: span, unit: " ms", digits: 3, top: 1 });
+  }
+
+  function legend() {
+    data.schemes.forEach((s, i) => {
+      const button = html("button", $("#curves .legend"));
+      button.type = "button";
+      button.setAttribute("aria-pressed", "true");
+      html("span", button).className = "swatch";
+      button.firstChild.style.background = colour(i);
+      button.append(s.label);
+      button.addEventListener("click", () => {
+        if (shown.has(s.cc)) shown.delete(s.cc); else shown.add(s.cc);
+        button.setAttribute("aria-pressed", String(shown.has(s.cc)));
+        curves();
+      });
+    });
+    const kinds = new Set(data.marks.map((m) => m[1]));
+    const words = [];
+    if (kinds.has("handover")) words.push("violet lines: handovers");
+    if (kinds.has("outage-begin") || kinds.has("unreachable") || kinds.has("handover")) words.push("red bands: outages");
+    if (kinds.has("path-change") || kinds.has("reconfiguration")) words.push("ticks at the foot: changes of the path");
+    $("#marks-note").textContent = [...words, "single peaks are cut off", "click a plot to see the path at that time"].join("; ") + ".";
+  }
+
+  // Where a node is at time t: tracks are a point per second while it is in use.
+  function position(id, t) {
+    const track = data.map.nodes[id] && data.map.nodes[id].track;
+    if (!track || !track.length) return null;
+    let k = track.findIndex((p) => p[0] > t);
+    if (k === 0) return [track[0][1], track[0][2]];
+    if (k < 0) k = track.length;
+    const a = track[k - 1];
+    const b = track[k];
+    // A gap means that it was out of use: it did not stay where it was, but nothing better is known.
+    if (!b || b[0] - a[0] > 5) return [a[1], a[2]];
+    const share = (t - a[0]) / (b[0] - a[0]);
+    const turn = ((b[2] - a[2] + 540) % 360) - 180;
+    return [a[1] + share * (b[1] - a[1]), a[2] + share * turn];
+  }
+
+  function routeAt(pair, t) {
+    const steps = data.map.routes[pair] || [];
+    let found = null;
+    for (const step of steps) { if (step[0] > t) break; found = step; }
+    return found ? found[1] : [];
+  }
+
+  function frame(pair) {
+    // All places that the routes of a pair ever touch, longitudes unrolled around the first.
+    const ids = new Set((data.map.routes[pair] || []).flatMap((s) => s[1]));
+    const points = [...ids].flatMap((id) => (data.map.nodes[id] ? data.map.nodes[id].track.map((p) => [p[1], p[2]]) : []));
+    if (!points.length) return null;
+    const centre = points[0][1];
+    const lons = points.map((p) => centre + (((p[1] - centre + 540) % 360) - 180));
+    const lats = points.map((p) => p[0]);
+    const least = (list) => list.reduce((a, b) => Math.min(a, b));
+    const most = (list) => list.reduce((a, b) => Math.max(a, b));
+    let [west, east, south, north] = [least(lons) - 6, most(lons) + 6, least(lats) - 6, most(lats) + 6];
+    // Twice as wide as high, so that maps of north-south paths are readable too.
+    const grow = Math.max(0, 2 * (north - south) - (east - west)) / 2;
+    west -= grow; east += grow;
+    const rise = Math.max(0, (east - west) / 2.4 - (north - south)) / 2;
+    return { west, east, south: Math.max(-90, south - rise), north: Math.min(90, north + rise), centre };
+  }
+
+  function place() {
+    const t = +$("#time").value;
+    const pair = $("#pair").value;
+    const nodes = routeAt(pair, t);
+    $("#time-shown").textContent = `${t.toFixed(1)} s`;
+    const view = frame(pair);
+    const box = $("#map .picture");
+    const svg = view ? world(view, nodes, t, box.clientWidth) : row(nodes, box.clientWidth);
+    box.replaceChildren(svg);
+    const base = data.schemes[0];
+    const ms = base && base.t.length ? base.base[nearest(base.t, t)] : null;
+    $("#map-note").textContent = nodes.length
+      ? `${nodes.length - 1} links${ms === null ? "" : `, base RTT ${number(ms, 1)} ms`}${view ? "" : "; the network has no places, so the path is drawn as a row"}`
+      : "no path at this time";
+  }
+
+  function world(view, nodes, t, width) {
+    const height = Math.round((width * (view.north - view.south)) / (view.east - view.west));
+    const x = (lon) => ((view.centre + (((lon - view.centre + 540) % 360) - 180) - view.west) / (view.east - view.west)) * width;
+    const y = (lat) => ((view.north - lat) / (view.north - view.south)) * height;
+    const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `map of the path at ${t} s` });
+    for (const shift of [-360, 0, 360]) {
+      let d = "";
+      for (const ring of coast) {
+        for (let k = 0; k < ring.length; k += 2) {
+          const lon = ((ring[k] / 10 + shift - view.west) / (view.east - view.west)) * width;
+          d += `${k ? "L" : "M"}${lon.toFixed(1)} ${y(ring[k + 1] / 10).toFixed(1)}`;
+        }
+        d += "Z";
+      }
+      make("path", { class: "land", d, "fill-rule": "evenodd" }, svg);
+    }
+    ticks(view.south, view.north, 4).forEach((v) => make("line", { class: "lines", x1: 0, x2: width, y1: y(v), y2: y(v) }, svg));
+    const places = nodes.map((id) => position(id, t)).map((p) => p && [x(p[1]), y(p[0])]);
+    const known = places.filter((p) => p);
+    make("path", { class: "path", d: known.map((p, k) => `${k ? "L" : "M"}${p[0].toFixed(1)} ${p[1].toFixed(1)}`).join("") }, svg);
+    places.forEach((p, k) => {
+      if (!p) return;
+      const end = k === 0 || k === nodes.length - 1;
+      const dot = make("circle", { class: end ? "end" : "satellite", cx: p[0], cy: p[1], r: end ? 5 : 4 }, svg);
+      make("title", {}, dot, data.map.nodes[nodes[k]].name);
+    });
+    terminals(svg, x, y, width);
+    return svg;
+  }
+
+  // The ends stay on the map while there is no path.
+  function terminals(svg, x, y, width) {
+    const steps = data.map.routes[$("#pair").value] || [];
+    const full = steps.find((s) => s[1].length > 1);
+    if (!full) return;
+    [full[1][0], full[1][full[1].length - 1]].forEach((id) => {
+      const p = position(id, 0);
+      const [px, py] = [x(p[1]), y(p[0])];
+      make("circle", { class: "end", cx: px, cy: py, r: 5 }, svg);
+      const right = px > width * 0.7;
+      make("text", { class: "name", x: px + (right ? -9 : 9), y: py + 16, "text-anchor": right ? "end" : "start" }, svg, data.map.nodes[id].name);
+    });
+  }
+
+  function row(nodes, width) {
+    const height = 90;
+    const svg = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "the path as a row of nodes" });
+    const at = (k) => 40 + (k * (width - 80)) / Math.max(1, nodes.length - 1);
+    if (nodes.length) make("line", { class: "path", x1: at(0), x2: at(nodes.length - 1), y1: 36, y2: 36 }, svg);
+    nodes.forEach((id, k) => {
+      const end = k === 0 || k === nodes.length - 1;
+      make("circle", { class: end ? "end" : "satellite", cx: at(k), cy: 36, r: end ? 6 : 5 }, svg);
+      const crowded = nodes.length > width / 60;
+      if (end || !crowded) make("text", { x: at(k), y: 64, "text-anchor": "middle" }, svg, data.map.names[id] || `node ${id}`);
+    });
+    return svg;
+  }
+
+  function controls() {
+    $("#time").max = data.duration_s;
+    $("#time").value = 0;
+    $("#time").addEventListener("input", place);
+    data.map.pairs.forEach(([id, name]) => { html("option", $("#pair"), name).value = id; });
+    $("#pair").addEventListener("change", place);
+    if (data.map.pairs.length < 2) $("#pair-label").hidden = true;
+  }
+
+  function manifests() {
+    data.manifests.forEach((m) => {
+      const d = html("details", $("#manifest .manifests"));
+      html("summary", d, `${m.cc}, seed ${m.seed}: version ${m.version}, ${m.packet_hops.toLocaleString("en")} packet-hops in ${m.wall_s} s`);
+      html("pre", d, m.scenario_toml.trim());
+      html("pre", d, JSON.stringify({ ...m, scenario_toml: undefined }, null, 1));
+    });
+  }
+
+  head();
+  table();
+  controls();
+  legend();
+  manifests();
+  const draw = () => { curves(); place(); };
+  draw();
+  let width = window.innerWidth;
+  window.addEventListener("resize", () => {
+    if (window.innerWidth !== width) { width = window.innerWidth; draw(); }
+  });
+  // Tests and screenshots wait for this.
+  document.documentElement.dataset.drawn = "yes";
+})();

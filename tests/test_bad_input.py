@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Bad input ends with exit code 2 and a message that says where, what and what else, before anything runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, SMALL, Cli
+
+SKY = (ROOT / "scenarios/leo/london-new-york.toml").read_text(encoding="utf-8")
+
+# (base text, override, words of the message)
+SPOILS = [
+    (SMALL, "run.duratoin=5 s", ["unknown key", "did you mean"]),
+    (SMALL, "run.duration=5", ["no unit"]),
+    (SMALL, "run.duration=1e9 s", ["largest allowed"]),
+    (SMALL, "port.bottleneck.rate=0 bit", ["zero"]),
+    (SMALL, "port.bottleneck.rate=-5 Mbit", ["negative"]),
+    (SMALL, "link.bottleneck.rate=50MB", ["Mbit"]),
+    (SMALL, "port.bottleneck.queue=0 packets", ["holds nothing"]),
+    (SMALL, "port.nowhere.queue=5 packets", ["no such port"]),
+    (SMALL, "source.dumbbell.loss=nan", ["finite"]),
+    (SMALL, "flow.0.start=3 s", ["after the end"]),
+    (SMALL, "flow.0.count=10000000", ["100000"]),
+    (SMALL, 'flow=[{from="s1", to="d9"}]', ["d9"]),
+    (SMALL, "run.cc=[]", ["empty"]),
+    (SKY, "node.london.place=Lodnon", ["did you mean", "London"]),
+    (SKY, "node.new-york.lat=91", ["node.new-york.lat"]),
+    (SKY, "source.constellation.tle=nowhere.tle", ["cannot read"]),
+    (SKY, "source.constellation.mask=89.9 deg", ["sees no satellite"]),
+    (SKY, "source.constellation.start=yesterday", ["start"]),
+]
+
+
+@pytest.mark.parametrize(("text", "override", "words"), SPOILS, ids=[s[1] for s in SPOILS])
+def test_a_spoiled_scenario_is_refused(cli: Cli, tmp_path: Path, text: str, override: str, words: list[str]) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(text, encoding="utf-8")
+    for verb in (["check", path], ["run", path, "--out", "out"]):
+        done = cli(*verb, "--set", override)
+        assert done.returncode == 2, done.stderr
+        assert "Traceback" not in done.stderr
+        for word in words:
+            assert word in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_line_of_a_mistake_is_named(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(SMALL.replace("10 Mbit", "10 Mbyte"), encoding="utf-8")
+    done = cli("check", path)
+    line = 1 + SMALL[: SMALL.index("10 Mbit")].count("\n")
+    assert f"s.toml:{line}: port.bottleneck.rate" in done.stderr
+    problems = json.loads(cli("check", path, "--json").stdout)["problems"]
+    assert problems[0]["line"] == line
+    assert problems[0]["found"] == '"10 Mbyte"'
+
+
+@pytest.mark.parametrize("content", ["", "1 25544U 98067A\n", "garbage\n" * 10, "\x00\x01\x02"])
+def test_damaged_element_sets_are_refused(cli: Cli, tmp_path: Path, content: str) -> None:
+    path, tle = tmp_path / "s.toml", tmp_path / "x.tle"
+    path.write_text(SKY, encoding="utf-8")
+    tle.write_text(content, encoding="utf-8")
+    done = cli("check", path, "--tle", tle)
+    assert done.returncode == 2, done.stderr
+    assert "x.tle" in done.stderr
+
+
+def test_a_truncated_path_log_is_refused_with_its_line(cli: Cli, tmp_path: Path) -> None:
+    log = (ROOT / "scenarios/leo/data/starlink-sd-ny-isl-120s.log").read_text(encoding="utf-8")
+    cut = tmp_path / "cut.log"
+    cut.write_text(log[:2000], encoding="utf-8")
+    done = cli("check", ROOT / "scenarios/leo/path-log.toml", "--set", f"source.path_log.file={cut}")
+    assert done.returncode == 2
+    assert "line" in done.stderr
+
+
+def test_unknown_files_commands_and_schemes_are_bad_input(cli: Cli, small: Path) -> None:
+    assert cli("run", "nowhere.toml").returncode == 2
+    assert cli("run", small, "--cc", "cubci").returncode == 2
+    assert cli("rnu", small).returncode == 2
+    assert cli("report", "nowhere").returncode == 2
+    assert cli("compare", "nowhere", "nowhere").returncode == 2
+    assert cli("bench", "nothing").returncode == 2

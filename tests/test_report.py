@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The report page in a real browser: drawn completely, at two widths, without a network."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, Cli
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: the page was not looked at")
+
+# Appended to a copy of the page: what it drew, what went wrong, what it fetched.
+PROBE = """
+<script>
+const count = (s) => document.querySelectorAll(s).length;
+const panels = {};
+for (const id of ["goodput", "rtt", "queue", "cdf"])
+  panels[id] = [...document.querySelectorAll(`#${id} path.curve`)].filter((p) => p.getTotalLength() > 20).length;
+const found = {
+  drawn: document.documentElement.dataset.drawn,
+  panels,
+  rows: count("#summary tbody tr"),
+  map: count("#map svg .path"),
+  ends: count("#map svg .end"),
+  handovers: count("#goodput .handover"),
+  manifests: count("#manifest details"),
+  wider: document.documentElement.scrollWidth > window.innerWidth,
+  width: window.innerWidth,
+  fetched: performance.getEntriesByType("resource").map((e) => e.name).filter((n) => !n.startsWith("data:")),
+  errors: window.failures,
+};
+const before = document.querySelector("#map svg").outerHTML;
+const slider = document.querySelector("#time");
+slider.value = slider.max / 2;
+slider.dispatchEvent(new Event("input"));
+found.moved = document.querySelector("#map svg").outerHTML !== before;
+document.querySelector("#curves .legend button").click();
+found.hidden = count("#goodput path.curve");
+const out = document.createElement("pre");
+out.id = "probe";
+out.textContent = JSON.stringify(found);
+document.body.append(out);
+</script>
+"""
+CATCH = '<script>window.failures = []; addEventListener("error", (e) => failures.push(e.message));</script>'
+
+
+def look(page: Path, width: int, tmp_path: Path) -> dict[str, object]:
+    """Opens a page with a network that leads nowhere and returns what the probe saw."""
+    text = page.read_text(encoding="utf-8")
+    probed = tmp_path / f"probed-{width}.html"
+    probed.write_text(text.replace("<head>", f"<head>{CATCH}").replace("</body>", f"{PROBE}</body>"), encoding="utf-8")
+    assert CHROMIUM is not None
+    words = [
+        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
+        "--disable-background-networking", "--proxy-server=127.0.0.1:9", f"--user-data-dir={tmp_path / 'profile'}",
+        "--enable-logging=stderr", "--v=0", f"--window-size={width},900", "--virtual-time-budget=5000", "--dump-dom",
+        probed.as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
+    complaints = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert complaints == []
+    match = re.search(r'<pre id="probe">(.*?)</pre>', done.stdout, re.S)
+    assert match, done.stdout[-2000:]
+    found: dict[str, object] = json.loads(match[1].replace("&amp;", "&").replace("&gt;", ">").replace("&lt;", "<"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def sky_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a short run over satellites."""
+    import perigee
+    from perigee.report import write_report
+
+    scenario = perigee.load(ROOT / "scenarios/leo/london-new-york.toml", {"run.duration": "40 s"})
+    page = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(scenario.run_all(), page)
+    return page
+
+
+@browser
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 500])
+def test_every_panel_of_a_sky_is_drawn(sky_report: Path, width: int, tmp_path: Path) -> None:
+    found = look(sky_report, width, tmp_path)
+    assert found["drawn"] == "yes"
+    assert found["errors"] == []
+    assert found["fetched"] == []
+    assert found["panels"] == {"goodput": 3, "rtt": 6, "queue": 3, "cdf": 3}
+    assert (found["rows"], found["map"], found["manifests"]) == (3, 1, 3)
+    assert int(str(found["ends"])) >= 2
+    assert int(str(found["handovers"])) >= 1
+    assert found["moved"], "the path follows the slider"
+    assert found["hidden"] == 2, "the legend hides a scheme"
+    assert not found["wider"], "nothing is wider than the window"
+
+
+@browser
+@pytest.mark.browser
+def test_a_network_without_places_is_drawn_too(cli: Cli, small: Path, tmp_path: Path) -> None:
+    assert cli("run", small, "--out", "out").returncode == 0
+    found = look(tmp_path / "out/report.html", 800, tmp_path)
+    assert (found["errors"], found["fetched"], found["map"]) == ([], [], 1)
+    assert found["panels"] == {"goodput": 2, "rtt": 4, "queue": 2, "cdf": 2}
+
+
+def test_the_page_names_no_other_file(sky_report: Path) -> None:
+    text = sky_report.read_text(encoding="utf-8")
+    outside = re.findall(r'(?:src|href)="(?!data:)[^"]*"|url\((?!data:)[^)]*\)|@import|\bfetch\(|XMLHttpRequest', text)
+    assert outside == []
+    assert len(text) < 3_000_000
+    assert "%" + "DATA%" not in text
+
+
+def test_text_of_a_scenario_cannot_break_out_of_the_page(cli: Cli, small: Path, tmp_path: Path) -> None:
+    evil = "</script><script>alert(1)</script>"
+    assert cli("run", small, "--out", "out", "--cc", "cubic", "--set", f"title={json.dumps(evil)}").returncode == 0
+    assert evil not in (tmp_path / "out/report.html").read_text(encoding="utf-8")

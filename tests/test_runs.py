@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""From a scenario file to records, tables and hashes, through the command line and through Python."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import perigee
+from conftest import ROOT, SMALL, Cli, command
+
+TABLES = {"flows", "links", "events", "rtt", "flow_totals", "link_totals", "routes", "tracks"}
+
+
+def hashes(out: Path) -> dict[str, dict[str, str]]:
+    """Hashes of all tables of all records."""
+    return {
+        str(m.parent.relative_to(out)): {n: t["sha256"] for n, t in json.loads(m.read_text())["tables"].items()}
+        for m in out.glob("*/*/manifest.json")
+    }
+
+
+def wait_for(condition: Callable[[], bool], at_most_s: float = 60) -> None:
+    """Machines differ in speed: waits for the thing itself."""
+    end = time.monotonic() + at_most_s
+    while not condition():
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.01)
+
+
+def test_a_run_leaves_a_complete_record(cli: Cli, small: Path, tmp_path: Path) -> None:
+    done = cli("run", small, "--out", "out", "--runs", 2)
+    assert done.returncode == 0, done.stderr
+    assert "cubic" in done.stdout
+    assert "±" in done.stdout
+    for cc in ("cubic", "newreno"):
+        for seed in (1, 2):
+            folder = tmp_path / "out" / cc / f"seed{seed}"
+            manifest = json.loads((folder / "manifest.json").read_text())
+            assert manifest["conserved"]
+            assert {p.stem for p in folder.glob("*.parquet")} == set(manifest["tables"]) == TABLES
+    rows = list(csv.DictReader((tmp_path / "out/summary.csv").read_text(encoding="utf-8").splitlines()))
+    assert [(r["cc"], r["seed"]) for r in rows] == [
+        ("newreno", "1"),
+        ("newreno", "2"),
+        ("cubic", "1"),
+        ("cubic", "2"),
+    ]
+    assert 0 < float(rows[0]["share"]) <= 1
+    assert (tmp_path / "out/report.html").exists()
+    assert not list((tmp_path / "out").rglob("*.partial"))
+
+
+def test_hashes_do_not_depend_on_the_number_of_jobs(cli: Cli, small: Path, tmp_path: Path) -> None:
+    for name, jobs in (("a", 1), ("b", 2), ("c", 2)):
+        assert cli("run", small, "--out", name, "--runs", 2, "--jobs", jobs, "--no-report").returncode == 0
+    a, b, c = (hashes(tmp_path / n) for n in "abc")
+    assert a == b == c
+    assert a["cubic/seed1"]["rtt"] != a["cubic/seed2"]["rtt"], "the seed decides the losses"
+
+
+def test_a_constellation_gives_equal_hashes_too(cli: Cli, tmp_path: Path) -> None:
+    words = ["run", ROOT / "scenarios/leo/london-new-york.toml", "--set", "run.duration=12 s", "--no-report"]
+    for name, jobs in (("a", 1), ("b", 2)):
+        assert cli(*words, "--out", name, "--jobs", jobs).returncode == 0
+    assert hashes(tmp_path / "a") == hashes(tmp_path / "b")
+
+
+def test_earlier_results_are_never_overwritten_without_force(cli: Cli, small: Path, tmp_path: Path) -> None:
+    words = ("run", small, "--out", "out", "--no-report", "--cc", "cubic")
+    assert cli(*words).returncode == 0
+    before = (tmp_path / "out/cubic/seed1/manifest.json").read_bytes()
+    done = cli(*words)
+    assert done.returncode == 2
+    assert "--force" in done.stderr
+    assert (tmp_path / "out/cubic/seed1/manifest.json").read_bytes() == before
+    assert cli(*words, "--force").returncode == 0
+    assert cli("run", small, "--no-report", "--cc", "cubic").returncode == 0
+    assert cli("run", small, "--no-report", "--cc", "cubic").returncode == 0
+    assert {p.name for p in (tmp_path / "runs").iterdir()} == {"small", "small-2"}
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.02, 0.1, 0.4, 1.0])
+def test_a_killed_run_leaves_nothing_that_looks_complete(small: Path, tmp_path: Path, after_s: float) -> None:
+    words = ("run", small, "--out", "out", "--runs", 400, "--set", "run.duration=20 s")
+    process = subprocess.Popen(command(*words), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    out = tmp_path / "out"
+    wait_for(lambda: any(out.glob("*/*")))
+    time.sleep(after_s)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (out / "summary.csv").exists()
+    for folder in out.glob("*/seed*"):
+        if folder.is_dir() and not folder.name.endswith(".partial"):
+            run = perigee.open_record(folder)
+            assert run.hashes() == {n: t["sha256"] for n, t in run.manifest["tables"].items()}
+
+
+def test_ctrl_c_keeps_what_is_complete_and_says_so(small: Path, tmp_path: Path) -> None:
+    words = ("run", small, "--out", "out", "--runs", 500, "--set", "run.duration=20 s", "--no-report")
+    process = subprocess.Popen(command(*words), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: any((tmp_path / "out").glob("*/*/manifest.json")))
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130, errors
+    assert "complete runs are in out" in errors
+    assert not list((tmp_path / "out").rglob("*.partial"))
+
+
+def test_verify_runs_a_record_again(cli: Cli, small: Path, tmp_path: Path) -> None:
+    assert cli("run", small, "--out", "out", "--no-report").returncode == 0
+    assert cli("verify", "out").returncode == 0
+    parquet = tmp_path / "out/cubic/seed1/flows.parquet"
+    shutil.copy(tmp_path / "out/newreno/seed1/flows.parquet", parquet)
+    done = cli("verify", "out", "--json")
+    assert done.returncode == 3
+    assert any("flows.parquet" in p for r in json.loads(done.stdout) for p in r["problems"])
+
+
+def test_compare_puts_two_records_side_by_side(cli: Cli, small: Path) -> None:
+    assert cli("run", small, "--out", "a", "--no-report").returncode == 0
+    assert cli("run", small, "--out", "b", "--no-report", "--set", "port.bottleneck.rate=20 Mbit").returncode == 0
+    assert "goodput" in cli("compare", "a", "b").stdout
+    rows = json.loads(cli("compare", "a", "b", "--json").stdout)["schemes"]
+    assert rows[0]["b"]["goodput_mbps"] > rows[0]["a"]["goodput_mbps"]
+
+
+def test_json_is_json_and_nothing_else(cli: Cli, small: Path) -> None:
+    done = cli("run", small, "--out", "out", "--json", "--no-report")
+    data = json.loads(done.stdout)
+    assert done.stderr == ""
+    assert {r["cc"] for r in data["runs"]} == {"cubic", "newreno"}
+    assert data["runs"][0]["jain"] is None, "a single flow has no fairness"
+    for words in (("schemes", "--json"), ("schema",), ("check", small, "--json")):
+        json.loads(cli(*words).stdout)
+
+
+@pytest.mark.parametrize("flags", [[], ["--sky"]])
+def test_init_writes_a_scenario_that_runs(cli: Cli, flags: list[str]) -> None:
+    assert cli("init", "new.toml", *flags).returncode == 0
+    assert cli("init", "new.toml", *flags).returncode == 2
+    done = cli("run", "new.toml", "--set", "run.duration=2 s", "--set", "run.warmup=0 s", "--out", "o", "--no-report")
+    # The template's schedule begins later than this short run ends.
+    assert done.returncode == 0, done.stderr
+
+
+def test_python_offers_the_same(tmp_path: Path) -> None:
+    scenario = perigee.loads(SMALL, {"run.duration": "2 s"})
+    run = scenario.run(cc="cubic", seed=3)
+    assert (run.cc, run.seed) == ("cubic", 3)
+    flows = run.to_pandas("flows")
+    assert {"t_ns", "goodput_bps", "cwnd_bytes", "rtt_ns", "mode"} <= set(flows.columns)
+    assert run.to_polars("events").height == len(run.to_pandas("events"))
+    assert 0.5 < run.summary["share"] <= 1.0
+    results = scenario.run_all(seeds=[1, 2], out=tmp_path / "out", jobs=2)
+    assert len(results) == 4
+    again = perigee.open_record(tmp_path / "out/cubic/seed1")
+    assert again.table("flows").equals(results[0].table("flows"))
+    assert again.hashes() == {n: t["sha256"] for n, t in again.manifest["tables"].items()}
+    with pytest.raises(perigee.ScenarioError, match="no unit"):
+        perigee.loads(SMALL, run__duration="5")
+    with pytest.raises(ValueError, match="run_all"):
+        scenario.run()
+
+
+def test_plots_are_drawn(tmp_path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    figure = perigee.loads(SMALL).run(cc="cubic").plot()
+    figure.savefig(tmp_path / "x.png")
+    assert (tmp_path / "x.png").stat().st_size > 10_000
+
+
+def test_every_shipped_scenario_is_valid(cli: Cli) -> None:
+    for path in sorted(ROOT.glob("scenarios/**/*.toml")):
+        done = cli("check", path)
+        assert done.returncode == 0, f"{path}: {done.stderr}"
+
+
+def test_help_needs_no_heavy_module() -> None:
+    heavy = ("numpy", "pandas", "pyarrow", "rich", "matplotlib", "perigee._core")
+    probe = f"import sys, perigee, perigee.cli; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([*command()[:1], "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_definitions_of_the_metrics() -> None:
+    from perigee import metrics
+
+    assert metrics.jain([1.0, 1.0]) == 1.0
+    assert metrics.jain([1.0, 0.0]) == 0.5
+    samples = [(1000, 50), (2000, 45), (9000, 5)]
+    assert metrics.percentile_ms(samples, 0.5) == 1.0
+    assert metrics.percentile_ms(samples, 0.95) == 2.0
+    assert metrics.percentile_ms(samples, 0.99) == 9.0
+    mean, half = metrics.mean_and_interval([1.0, 2.0, 3.0])
+    assert mean == 2.0
+    assert half == pytest.approx(4.303 / math.sqrt(3), rel=1e-3)
+    assert math.isnan(metrics.mean_and_interval([1.0])[1])
