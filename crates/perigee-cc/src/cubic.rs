@@ -93,7 +93,13 @@ struct Curve {
     /// Packets acknowledged that the Reno estimate has not used.
     acked: u64,
     w_tcp: u64,
+    /// An epoch that begins while this is set starts close to its plateau (SaTCP).
+    hasten: bool,
 }
+
+/// What Cubic remembers of its last loss and its epoch.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory(Curve);
 
 /// State of one connection.
 #[derive(Clone, Debug)]
@@ -124,9 +130,29 @@ impl Cubic {
         }
     }
 
+    /// Epochs that begin from now on start close to their plateau, or not.
+    pub(crate) fn hasten(&mut self, on: bool) {
+        self.curve.hasten = on;
+    }
+
+    /// W_max in packets.
+    #[cfg(test)]
+    pub(crate) fn w_max(&self) -> u64 {
+        self.curve.w_max
+    }
+
+    /// A copy of what a reduction changes, and its way back.
+    pub(crate) fn memory(&self) -> Memory {
+        Memory(self.curve.clone())
+    }
+
+    pub(crate) fn recall(&mut self, memory: Memory) {
+        self.curve = Curve { hasten: self.curve.hasten, ..memory.0 };
+    }
+
     /// Forgets the path: curve, lowest RTT and HyStart's rounds.
     pub(crate) fn reset(&mut self, cx: &Cx) {
-        self.curve = Curve::default();
+        self.curve = Curve { hasten: self.curve.hasten, ..Curve::default() };
         self.delay_min = None;
         self.increase.reset();
         if let Some(h) = &mut self.hystart {
@@ -183,6 +209,9 @@ impl Curve {
             self.w_tcp = cwnd;
             let rise = self.w_max.saturating_sub(cwnd);
             self.k = cube_root((1 << CUBE_SHIFT) / C * rise);
+            if self.hasten {
+                self.k = hastened(self.k);
+            }
             self.origin = self.w_max.max(cwnd);
             now
         });
@@ -278,6 +307,11 @@ impl CongestionControl for Cubic {
         out("k_s", self.curve.k as f64 / CURVE_HZ as f64);
         out("delay_min_s", self.delay_min.unwrap_or_default().as_secs_f64());
     }
+}
+
+/// K cut to about a ninth: the curve starts within 1/729 of its rise below the plateau.
+fn hastened(k: u64) -> u64 {
+    k - 8 * k / 9
 }
 
 /// Largest r with r³ ≤ x.
@@ -458,6 +492,13 @@ mod tests {
         assert_eq!(c.delay_min, Some(Nanos::from_millis(80)));
         c.on_ack(&cx(Nanos::from_millis(2000)), &mut w, &sample(60));
         assert_eq!(c.delay_min, Some(Nanos::from_millis(60)));
+    }
+
+    #[test]
+    fn a_hastened_epoch_has_a_ninth_of_its_time_to_the_plateau() {
+        for (k, cut) in [(4181, 465), (9, 1), (8, 1), (0, 0)] {
+            assert_eq!(hastened(k), cut);
+        }
     }
 
     #[test]

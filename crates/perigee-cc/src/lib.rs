@@ -9,14 +9,15 @@
 //! * [`interface`]: what a controller is told and what it decides; the trait [`CongestionControl`].
 //! * [`params`]: the parameter table beside each scheme, from which validation, schema and documentation are made.
 //! * [`schemes`]: the one list of schemes. A new scheme is a file here and a line there.
-//! * What several schemes share: [`window`] (growth in packets), [`hystart`], [`filter`] (windowed maximum), [`clock`]
-//!   (timer ticks), [`notice`] (when a new path holds), [`rng`], [`utilisation`] (what two telemetry stacks say about the hops of a path).
+//! * What several schemes share: [`window`] (growth in packets), [`hystart`], [`filter`] (windowed maximum), [`freeze`]
+//!   (a window that survives a repair), [`clock`] (timer ticks), [`notice`] (when a new path holds), [`rng`], [`utilisation`] (what two telemetry stacks say about the hops of a path).
 //!
 //! What is not here: loss detection, loss recovery (PRR), RTT estimation, delivery-rate sampling and pacing belong to
 //! the transport (`perigee-tcp`), so that every scheme is fed identical samples.
 
 pub mod clock;
 pub mod filter;
+pub mod freeze;
 pub mod hystart;
 pub mod interface;
 pub mod notice;
@@ -33,6 +34,8 @@ pub mod hybla;
 pub mod leocc;
 pub mod newreno;
 pub mod orbcc;
+pub mod satcp;
+pub mod starquic;
 pub mod vegas;
 
 #[cfg(test)]

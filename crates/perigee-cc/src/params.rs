@@ -70,6 +70,18 @@ pub struct ParamSpec {
     pub help: &'static str,
 }
 
+/// A scheme's table that continues the table of the scheme that it builds on; `N` is the length of both.
+pub const fn joined<const N: usize>(base: &[ParamSpec], own: &[ParamSpec]) -> [ParamSpec; N] {
+    assert!(N == base.len() + own.len() && !own.is_empty());
+    let mut all = [own[0]; N];
+    let mut i = 0;
+    while i < N {
+        all[i] = if i < base.len() { base[i] } else { own[i - base.len()] };
+        i += 1;
+    }
+    all
+}
+
 impl Domain {
     /// The default as a value.
     pub fn default_value(&self) -> Value {

@@ -101,6 +101,15 @@ schemes! {
         "leocc", "LeoCC", no_profile, "BBR that measures the path anew at each reconfiguration of the satellite network";
         "leocc_omnet", "LeoCC (OMNeT++)", leocc::omnet, "LeoCC as the simulator of the OrbCC study has it";
     }
+    SaTcp(satcp::SaTcp), satcp::PARAMS => {
+        "satcp", "SaTCP", no_profile, "Cubic that keeps its memory over handovers, which are reported to it";
+    }
+    StarCubic(starquic::StarCubic), starquic::CUBIC_PARAMS => {
+        "starquic_cubic", "StarQUIC (Cubic)", no_profile, "Cubic that ignores losses around the satellite network's fixed instants";
+    }
+    StarBbr3(starquic::StarBbr3), starquic::BBR3_PARAMS => {
+        "starquic_bbr3", "StarQUIC (BBRv3)", no_profile, "BBRv3 that ignores ACKs around the satellite network's fixed instants";
+    }
     OrbCc(orbcc::OrbCc), orbcc::PARAMS => {
         "orbcc", "OrbCC", orbcc::paper, "steers by the telemetry of the busiest port on the path, as the papers describe it";
         "orbcc-repro", "OrbCC (repro)", orbcc::repro, "as the authors' simulator behind the papers' figures does it";

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! StarQUIC (workshop paper of 2024; HeroHFM/picoquic_leo; cc-leo section 3) over Cubic and over BBRv3.
+//!
+//! Idea: the network moves terminals to other satellites on a fixed grid, at seconds 12, 27, 42 and 57 of each minute.
+//! A sender with a synchronised clock needs no notice: what happens in a narrow window around these instants is not
+//! congestion.
+//!
+//! ```text
+//! in_window(t) = |t − nearest instant| ≤ margin         instants: phase + k · 15 s, margin 0.1 s
+//!
+//! starquic_cubic   a loss or timeout whose packet was sent in a window is repaired but changes nothing; growth goes on
+//! starquic_bbr3    an ACK that arrives in a window is ignored: model, window and rate stand
+//! ```
+//!
+//! State: none, but for a window that is kept while the transport repairs a masked loss.
+//!
+//! Outside the windows each equals its base; where no event falls into a window nothing changes at all. The clock is the
+//! simulation's: schedules and `phase` decide whether windows and events meet.
+//!
+//! Differs from the published branch, in which the send time of a lost packet is never filled in, so that nothing would
+//! be masked: this is the intent (cc-leo section 3.2). A timeout is judged by the first packet that it marks. Congestion
+//! marks have no packet to judge by and are not masked.
+
+use crate::bbr3::{self, Bbr3};
+use crate::cubic::{self, Cubic};
+use crate::freeze::Freeze;
+use crate::params::joined;
+use crate::*;
+
+const OWN: [ParamSpec; 2] = [
+    ParamSpec {
+        name: "phase",
+        domain: Domain::Time { default: Nanos::from_secs(12), min: Nanos::ZERO, max: Nanos::from_secs(15) },
+        unit: "time",
+        source: "StarQUIC: seconds 12, 27, 42, 57 of the minute",
+        help: "first instant of reallocation",
+    },
+    ParamSpec {
+        name: "margin",
+        domain: Domain::Time {
+            default: Nanos::from_millis(100),
+            min: Nanos::ZERO,
+            max: Nanos::from_millis(7500),
+        },
+        unit: "time",
+        source: "StarQUIC",
+        help: "half the length of a window around an instant",
+    },
+];
+const CUBIC_ALL: [ParamSpec; cubic::PARAMS.len() + OWN.len()] = joined(cubic::PARAMS, &OWN);
+const BBR3_ALL: [ParamSpec; bbr3::PARAMS.len() + OWN.len()] = joined(bbr3::PARAMS, &OWN);
+/// Parameters over Cubic.
+pub const CUBIC_PARAMS: &[ParamSpec] = &CUBIC_ALL;
+/// Parameters over BBRv3.
+pub const BBR3_PARAMS: &[ParamSpec] = &BBR3_ALL;
+
+const PERIOD: Nanos = Nanos::from_secs(15);
+
+/// The instants of reallocation.
+#[derive(Clone, Copy, Debug)]
+struct Grid {
+    phase: Nanos,
+    margin: Nanos,
+}
+
+impl Grid {
+    fn new(params: &Params) -> Self {
+        Grid { phase: params.time("phase"), margin: params.time("margin") }
+    }
+
+    fn in_window(&self, t: Nanos) -> bool {
+        let since = (t.0 % PERIOD.0 + PERIOD.0 - self.phase.0 % PERIOD.0) % PERIOD.0;
+        since.min(PERIOD.0 - since) <= self.margin.0
+    }
+}
+
+/// What the losses since the last decision have in common.
+#[derive(Clone, Copy, Debug, Default)]
+struct Losses {
+    /// The first one was sent in a window.
+    first_masked: bool,
+    any_outside: bool,
+    any: bool,
+    by_timeout: bool,
+}
+
+impl Losses {
+    fn add(&mut self, masked: bool, kind: LossKind) {
+        let by_timeout = kind == LossKind::Rto;
+        // A timeout marks everything, also what was sent later: the first packet is the one that it waited for.
+        if !self.any || (by_timeout && !self.by_timeout) {
+            *self = Losses { first_masked: masked, any_outside: false, any: true, by_timeout };
+        }
+        self.any_outside |= !masked;
+    }
+
+    fn masked(&self) -> bool {
+        self.any && self.first_masked && (self.by_timeout || !self.any_outside)
+    }
+}
+
+/// StarQUIC over Cubic: state of one connection.
+#[derive(Clone, Debug)]
+pub struct StarCubic {
+    cubic: Cubic,
+    grid: Grid,
+    losses: Losses,
+    freeze: Freeze,
+}
+
+impl StarCubic {
+    /// A controller for a new connection.
+    pub fn new(params: &Params, init: &ConnInit) -> Self {
+        StarCubic {
+            cubic: Cubic::new(params, init),
+            grid: Grid::new(params),
+            losses: Losses::default(),
+            freeze: Freeze::default(),
+        }
+    }
+
+    fn on_timeout(&mut self, cx: &Cx, w: &mut Window) {
+        let losses = std::mem::take(&mut self.losses);
+        // Nothing new may have been marked: then the losses that are being repaired decide.
+        if losses.masked() || (!losses.any && self.freeze.active()) {
+            self.freeze.restore(w);
+        } else {
+            self.freeze.release();
+            self.cubic.on_transition(cx, w, Transition::EnterRto);
+        }
+    }
+}
+
+impl CongestionControl for StarCubic {
+    fn caps(&self) -> Caps {
+        Caps { per_loss: true, ..self.cubic.caps() }
+    }
+
+    fn on_start(&mut self, cx: &Cx, w: &mut Window) {
+        self.cubic.on_start(cx, w);
+        self.freeze.note(w);
+    }
+
+    fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
+        self.cubic.on_ack(cx, w, ev);
+        self.freeze.hold(w);
+        self.freeze.note(w);
+        if cx.ca < CaState::Cwr {
+            self.losses = Losses::default();
+        }
+    }
+
+    fn on_loss(&mut self, cx: &Cx, w: &mut Window, ev: &LossEvent) {
+        self.freeze.note(w);
+        let masked = self.grid.in_window(ev.tx.sent);
+        self.losses.add(masked, ev.kind);
+        // While a masked loss is being repaired the transport asks no second time: this one counts after all.
+        if self.freeze.active() && !masked && ev.kind == LossKind::Rack {
+            self.freeze.end(w);
+            w.ssthresh = self.cubic.ssthresh(cx, w);
+        }
+    }
+
+    fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
+        if self.losses.masked() {
+            self.freeze.begin(w)
+        } else {
+            self.cubic.ssthresh(cx, w)
+        }
+    }
+
+    fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
+        match t {
+            Transition::EnterRto => return self.on_timeout(cx, w),
+            Transition::ExitRecovery | Transition::ExitCwr | Transition::Undo(_) => self.freeze.end(w),
+            Transition::EnterRecovery | Transition::EnterCwr => self.losses = Losses::default(),
+            _ => {}
+        }
+        self.cubic.on_transition(cx, w, t);
+    }
+
+    fn on_tx_start(&mut self, cx: &Cx, w: &mut Window) {
+        self.cubic.on_tx_start(cx, w);
+    }
+
+    fn mode(&self, w: &Window) -> &'static str {
+        if self.freeze.active() {
+            "masked"
+        } else {
+            self.cubic.mode(w)
+        }
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.cubic.probe(out);
+    }
+}
+
+/// StarQUIC over BBRv3: state of one connection.
+#[derive(Clone, Debug)]
+pub struct StarBbr3 {
+    bbr3: Bbr3,
+    grid: Grid,
+}
+
+impl StarBbr3 {
+    /// A controller for a new connection.
+    pub fn new(params: &Params, init: &ConnInit) -> Self {
+        StarBbr3 { bbr3: Bbr3::new(params, init), grid: Grid::new(params) }
+    }
+}
+
+impl CongestionControl for StarBbr3 {
+    fn caps(&self) -> Caps {
+        self.bbr3.caps()
+    }
+
+    fn on_start(&mut self, cx: &Cx, w: &mut Window) {
+        self.bbr3.on_start(cx, w);
+    }
+
+    fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
+        if !self.grid.in_window(cx.now) {
+            self.bbr3.on_ack(cx, w, ev);
+        }
+    }
+
+    fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
+        self.bbr3.ssthresh(cx, w)
+    }
+
+    fn on_loss(&mut self, cx: &Cx, w: &mut Window, ev: &LossEvent) {
+        self.bbr3.on_loss(cx, w, ev);
+    }
+
+    fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
+        self.bbr3.on_transition(cx, w, t);
+    }
+
+    fn on_tx_start(&mut self, cx: &Cx, w: &mut Window) {
+        self.bbr3.on_tx_start(cx, w);
+    }
+
+    fn on_timer(&mut self, cx: &Cx, w: &mut Window) {
+        self.bbr3.on_timer(cx, w);
+    }
+
+    fn on_signal(&mut self, cx: &Cx, w: &mut Window, s: &Signal<'_>) {
+        self.bbr3.on_signal(cx, w, s);
+    }
+
+    fn mode(&self, w: &Window) -> &'static str {
+        self.bbr3.mode(w)
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.bbr3.probe(out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::closed_loop::{Loop, Path, MSS};
+
+    const GRID: Grid = Grid { phase: Nanos::from_secs(12), margin: Nanos::from_millis(100) };
+
+    fn ms(n: u64) -> Nanos {
+        Nanos::from_millis(n)
+    }
+
+    fn star() -> (StarCubic, Window) {
+        let init = ConnInit {
+            now: Nanos::ZERO,
+            mss: MSS as u32,
+            init_cwnd: 10 * MSS,
+            srtt: None,
+            seed: 1,
+            hz: 1000,
+        };
+        let mut c = StarCubic::new(&Params::defaults(CUBIC_PARAMS), &init);
+        let mut w = Window { cwnd: 100 * MSS, ssthresh: 50 * MSS, ..init.window() };
+        c.on_start(&Cx { mss: MSS as u32, ..Cx::default() }, &mut w);
+        (c, w)
+    }
+
+    fn lost(sent: Nanos, kind: LossKind) -> LossEvent {
+        let tx = TxSnapshot { sent, ..TxSnapshot::default() };
+        LossEvent { bytes: MSS, tx, tag: 0, lost_total: MSS, kind }
+    }
+
+    fn cx(now: Nanos) -> Cx {
+        Cx { now, mss: MSS as u32, ..Cx::default() }
+    }
+
+    #[test]
+    fn windows_are_eight_tenths_of_a_second_per_minute() {
+        let inside: Vec<u64> = (0..60_000).filter(|&t| GRID.in_window(ms(t))).collect();
+        assert_eq!(inside.len(), 4 * 201, "both ends included");
+        for center in [12_000, 27_000, 42_000, 57_000] {
+            assert!(GRID.in_window(ms(center - 100)) && GRID.in_window(ms(center + 100)));
+            assert!(!GRID.in_window(ms(center - 101)) && !GRID.in_window(ms(center + 101)));
+        }
+        let wrapped = Grid { phase: Nanos::ZERO, margin: ms(100) };
+        assert!(wrapped.in_window(ms(14_950)) && wrapped.in_window(ms(50)));
+    }
+
+    #[test]
+    fn losses_sent_in_a_window_leave_cubic_alone_and_others_do_not() {
+        for (sent, cwnd, mode) in [(12_050, 100, "masked"), (12_150, 70, "congestion avoidance")] {
+            let (mut c, mut w) = star();
+            let before = (w.cwnd, w.ssthresh);
+            let cx = cx(ms(12_200));
+            for _ in 0..5 {
+                c.on_loss(&cx, &mut w, &lost(ms(sent), LossKind::Rack));
+            }
+            w.ssthresh = c.ssthresh(&cx, &w);
+            c.on_transition(&cx, &mut w, Transition::EnterRecovery);
+            w.cwnd = 70 * MSS;
+            c.on_ack(&Cx { ca: CaState::Recovery, ..cx }, &mut w, &AckEvent::default());
+            assert_eq!((w.cwnd / MSS, c.mode(&w)), (cwnd, mode));
+            w.cwnd = w.ssthresh;
+            c.on_transition(&cx, &mut w, Transition::ExitRecovery);
+            assert_eq!(w.cwnd / MSS, cwnd);
+            assert!(cwnd == 70 || (w.cwnd, w.ssthresh) == before);
+        }
+    }
+
+    #[test]
+    fn an_unmasked_loss_during_the_repair_of_a_masked_one_counts() {
+        let (mut c, mut w) = star();
+        let cx = cx(ms(12_200));
+        c.on_loss(&cx, &mut w, &lost(ms(12_000), LossKind::Rack));
+        w.ssthresh = c.ssthresh(&cx, &w);
+        c.on_transition(&cx, &mut w, Transition::EnterRecovery);
+        c.on_loss(&cx, &mut w, &lost(ms(12_180), LossKind::Rack));
+        assert_eq!((w.ssthresh / MSS, c.freeze.active()), (70, false));
+    }
+
+    #[test]
+    fn a_timeout_of_a_packet_sent_in_a_window_keeps_window_and_memory() {
+        for (sent, cwnd) in [(12_090, 100), (11_890, 1)] {
+            let (mut c, mut w) = star();
+            let cx = cx(ms(12_400));
+            c.on_loss(&cx, &mut w, &lost(ms(sent), LossKind::Rto));
+            c.on_loss(&cx, &mut w, &lost(ms(12_095), LossKind::Rto));
+            w.ssthresh = c.ssthresh(&cx, &w);
+            w.cwnd = MSS;
+            c.on_transition(&cx, &mut w, Transition::EnterRto);
+            assert_eq!(w.cwnd / MSS, cwnd, "sent at {sent} ms");
+        }
+    }
+
+    #[test]
+    fn without_losses_in_windows_it_is_cubic() {
+        // The connection runs from second 1 to 11: no window.
+        let path = Path { loss: 0.002, ..Path::new(20, 40) };
+        let (a, b) = (Params::defaults(CUBIC_PARAMS), Params::defaults(cubic::PARAMS));
+        let mut star = Loop::new(path, |init| StarCubic::new(&a, init));
+        let mut cubic = Loop::new(path, |init| Cubic::new(&b, init));
+        let (mut x, mut y) = (vec![], vec![]);
+        star.run(Nanos::from_secs(10), |f| x.push((f.cx.now, f.w.cwnd, f.w.ssthresh)));
+        cubic.run(Nanos::from_secs(10), |f| y.push((f.cx.now, f.w.cwnd, f.w.ssthresh)));
+        assert!(x == y && star.lost > 0);
+    }
+
+    #[test]
+    fn an_aligned_outage_costs_masked_cubic_less() {
+        let run = |masked: bool| {
+            let (a, b) = (Params::defaults(CUBIC_PARAMS), Params::defaults(cubic::PARAMS));
+            // Deep enough that only the outage costs packets.
+            let path = Path { buffer: 400, ..Path::new(20, 50) };
+            let outage = |f: &mut dyn FnMut(Nanos, bool)| {
+                f(ms(10_990), true);
+                f(ms(80), false);
+                f(ms(1500), false);
+            };
+            let mut delivered = 0;
+            if masked {
+                let mut l = Loop::new(path, |init| StarCubic::new(&a, init));
+                outage(&mut |t, down| {
+                    l.run(t, |_| {});
+                    l.path.down = down;
+                    delivered = l.cx.delivered;
+                });
+            } else {
+                let mut l = Loop::new(path, |init| Cubic::new(&b, init));
+                outage(&mut |t, down| {
+                    l.run(t, |_| {});
+                    l.path.down = down;
+                    delivered = l.cx.delivered;
+                });
+            }
+            delivered
+        };
+        assert!(run(true) >= run(false), "{} {}", run(true), run(false));
+    }
+
+    #[test]
+    fn acks_in_a_window_do_not_touch_bbr3() {
+        let p = Params::defaults(BBR3_PARAMS);
+        let mut l = Loop::new(Path::new(20, 50), |init| StarBbr3::new(&p, init));
+        l.run(ms(10_900), |_| {});
+        let probed = |l: &Loop<StarBbr3>| {
+            let mut all = vec![];
+            l.cc.probe(&mut |name, value| all.push((name, value.to_bits())));
+            (all, l.w.cwnd, l.w.pacing)
+        };
+        let before = probed(&l);
+        l.run(ms(200), |_| {});
+        assert_eq!(probed(&l), before);
+        l.run(ms(3000), |_| {});
+        assert_ne!(probed(&l), before);
+    }
+}
