@@ -156,6 +156,8 @@ table! {
         to: String,
         /// Congestion control, or `ping`.
         cc: String,
+        /// Number of its slowest port at time zero: flows with the same number share it.
+        bottleneck: u32,
         /// When it really started.
         started_ns: Option<u64>,
         /// When a limited transfer was complete.
