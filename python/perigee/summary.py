@@ -24,6 +24,7 @@ COLUMNS = [
     ("rtt_p95_ms", "p95", "{:.1f}"),
     ("rtt_p99_ms", "p99", "{:.1f}"),
     ("inflation", "delay\ninflation", "{:.3f}"),
+    ("queue_mean_ms", "mean\nqueue ms", "{:.2f}"),
     ("retransmits", "retrans-\nmits", "{:.0f}"),
     ("jain", "Jain", "{:.3f}"),
     ("path_changes", "path\nchanges", "{:.0f}"),
