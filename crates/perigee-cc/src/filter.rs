@@ -42,7 +42,7 @@ impl WindowedMax {
     pub fn update(&mut self, at: u64, value: u64) {
         let new = Sample { at, value };
         let [best, second, third] = self.samples;
-        if value >= best.value || at - third.at > self.window {
+        if value >= best.value || at.saturating_sub(third.at) > self.window {
             self.samples = [new; 3];
             return;
         }
@@ -56,10 +56,10 @@ impl WindowedMax {
 
     fn expire(&mut self, new: Sample) {
         let [best, second, third] = self.samples;
-        let age = new.at - best.at;
+        let age = new.at.saturating_sub(best.at);
         if age > self.window {
             self.samples = [second, third, new];
-            if new.at - second.at > self.window {
+            if new.at.saturating_sub(second.at) > self.window {
                 self.samples = [third, new, new];
             }
         } else if second.at == best.at && age > self.window / 4 {
@@ -67,6 +67,34 @@ impl WindowedMax {
         } else if third.at == second.at && age > self.window / 2 {
             self.samples[2] = new;
         }
+    }
+}
+
+/// Windowed minimum, by the same means: the answer may exceed the true minimum, never fall below it.
+#[derive(Clone, Debug)]
+pub struct WindowedMin(WindowedMax);
+
+impl WindowedMin {
+    /// A filter over `window` units of time without a sample.
+    pub fn new(window: u64) -> Self {
+        WindowedMin(WindowedMax::new(window))
+    }
+
+    /// The minimum; `u64::MAX` before the first sample.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        u64::MAX - self.0.get()
+    }
+
+    /// Changes the length of the window.
+    pub fn set_window(&mut self, window: u64) {
+        self.0.window = window;
+    }
+
+    /// Adds a sample; `at` must not decrease.
+    #[inline]
+    pub fn update(&mut self, at: u64, value: u64) {
+        self.0.update(at, u64::MAX - value);
     }
 }
 
@@ -106,5 +134,15 @@ mod tests {
         f.update(0, 100);
         f.update(50, 1);
         assert_eq!(f.get(), 1);
+    }
+
+    #[test]
+    fn the_minimum_is_the_maximum_upside_down() {
+        let mut f = WindowedMin::new(10);
+        assert_eq!(f.get(), u64::MAX);
+        for (at, value, min) in [(0, 50, 50), (1, 40, 40), (5, 60, 40), (11, 70, 40), (12, 70, 60)] {
+            f.update(at, value);
+            assert_eq!(f.get(), min, "at {at}");
+        }
     }
 }

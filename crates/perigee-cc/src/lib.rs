@@ -29,7 +29,9 @@ pub mod window;
 
 pub mod bbr;
 pub mod bbr3;
+pub mod copa;
 pub mod cubic;
+pub mod hpcc;
 pub mod hybla;
 pub mod leocc;
 pub mod newreno;

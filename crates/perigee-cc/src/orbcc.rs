@@ -175,6 +175,8 @@ impl OrbCc {
         let own_rtt = Nanos::from_secs_f64(self.rtt.last_s);
         let reference = self.options.reference;
         let found = bottleneck(&self.stack, hops, |hop| match reference {
+            // A port that has not measured yet cannot be the bottleneck.
+            _ if hop.avg_rtt == Nanos::ZERO => Nanos::ZERO,
             Reference::AvgRtt => hop.avg_rtt,
             Reference::OwnRtt => own_rtt,
             Reference::Fixed(rtt) => rtt,

@@ -87,6 +87,9 @@ schemes! {
     Vegas(vegas::Vegas), vegas::PARAMS => {
         "vegas", "Vegas", no_profile, "keeps a few packets in the queue, which it infers from the RTT";
     }
+    Copa(copa::Copa), copa::PARAMS => {
+        "copa", "Copa", no_profile, "sends at a rate in inverse proportion to the queueing delay, aggressive only among loss-based flows";
+    }
     Hybla(hybla::Hybla), hybla::PARAMS => {
         "hybla", "Hybla", no_profile, "NewReno whose growth of rate does not depend on the RTT, for satellite paths";
     }
@@ -109,6 +112,10 @@ schemes! {
     }
     StarBbr3(starquic::StarBbr3), starquic::BBR3_PARAMS => {
         "starquic_bbr3", "StarQUIC (BBRv3)", no_profile, "BBRv3 that ignores ACKs around the satellite network's fixed instants";
+    }
+    Hpcc(hpcc::Hpcc), hpcc::PARAMS => {
+        "hpcc", "HPCC", hpcc::datacentre, "keeps the busiest port of the path at 95 % by its telemetry, with a configured RTT";
+        "hpcc_tcp", "HPCC (TCP)", hpcc::tcp, "HPCC's law inside TCP, with the ports' mean RTT and flow count";
     }
     OrbCc(orbcc::OrbCc), orbcc::PARAMS => {
         "orbcc", "OrbCC", orbcc::paper, "steers by the telemetry of the busiest port on the path, as the papers describe it";

@@ -37,10 +37,10 @@ pub fn elapsed(before: Nanos, after: Nanos) -> Option<Nanos> {
     (d > 0 && d <= TS_WRAP.0 / 2).then_some(Nanos(d))
 }
 
-/// Equations (1) and (2) for one hop; `None` if it has no mean RTT yet, no rate, or the sample is not younger.
+/// Equations (1) and (2) for one hop; `None` if there is no reference time or no rate, or the sample is not younger.
 #[inline]
 fn hop_load(before: &Hop, after: &Hop, reference: Nanos) -> Option<(f64, Nanos)> {
-    if after.avg_rtt == Nanos::ZERO || after.bw.0 == 0 || reference == Nanos::ZERO {
+    if after.bw.0 == 0 || reference == Nanos::ZERO {
         return None;
     }
     let tau = elapsed(before.ts, after.ts)?;
@@ -51,7 +51,7 @@ fn hop_load(before: &Hop, after: &Hop, reference: Nanos) -> Option<(f64, Nanos)>
     Some(((queue * tau_ns + sent * t) * 8e9 / (t * tau_ns * after.bw.0 as f64), tau))
 }
 
-/// The first hop of maximal utilisation; `reference` chooses T. `None` if no hop has a usable pair of samples.
+/// The first hop of maximal utilisation; `reference` chooses T, zero to leave a hop out. `None` if no hop has a usable pair of samples.
 #[inline]
 pub fn bottleneck(before: &[Hop], after: &[Hop], reference: impl Fn(&Hop) -> Nanos) -> Option<Bottleneck> {
     let mut best: Option<Bottleneck> = None;
