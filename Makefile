@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 DEMO := runs/demo
 
-.PHONY: help setup demo test check bench docs format clean
+.PHONY: help setup demo test check bench figures docs format clean
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -41,6 +41,9 @@ check: $(VENV)/requirements  ## Formatting, lints, types
 
 bench: setup  ## The speed table
 	$(BIN)/perigee bench
+
+figures: demo  ## Draw the figure of the README from the demo's record
+	$(BIN)/python docs/figures.py $(DEMO)
 
 docs: setup  ## API documentation of the crates, reference of scenario files
 	cargo doc --workspace --no-deps --exclude perigee-py --locked

@@ -40,7 +40,7 @@ fn reference() -> String {
 /// All congestion controls as JSON: id, label, summary, parameters.
 #[pyfunction]
 fn schemes() -> String {
-    let param = |p: &perigee_cc::ParamSpec| {
+    let param = |p: &perigee_scenario::cc::ParamSpec| {
         json!({
             "name": p.name,
             "default": p.domain.default_value(),
@@ -50,9 +50,9 @@ fn schemes() -> String {
             "help": p.help,
         })
     };
-    let scheme = |s: &perigee_cc::SchemeInfo| {
+    let scheme = |s: &perigee_scenario::cc::SchemeInfo| {
         let params: Vec<_> = s.params.iter().map(param).collect();
         json!({"id": s.id, "label": s.label, "summary": s.summary, "params": params})
     };
-    json!(perigee_cc::SCHEMES.iter().map(scheme).collect::<Vec<_>>()).to_string()
+    json!(perigee_scenario::cc::SCHEMES.iter().map(scheme).collect::<Vec<_>>()).to_string()
 }

@@ -2,8 +2,8 @@
 //! Scenarios, worlds and runs. The interpreter lock is released while Rust works.
 
 use crate::convert;
+use perigee_scenario::units::Nanos;
 use perigee_scenario::{bench as benches, estimate};
-use perigee_units::Nanos;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;

@@ -382,7 +382,11 @@ pub const TELEMETRY: Section = Section {
             Kind::Word(&["full", "bottleneck"]),
             "ACKs carry all hops, or the bottleneck's record",
         ),
-        key("max_hops", Kind::Int(1, 14), "14", "hops that fit a packet; further ones write nothing"),
+        optional(
+            "max_hops",
+            Kind::Int(1, 14),
+            "hops that fit a packet (its bytes are reserved where they are on the wire); further ones write nothing. Default: the longest route; of a constellation, one more than the longest that is found every 10 s",
+        ),
     ],
 };
 

@@ -39,6 +39,11 @@ pub mod warnings;
 pub mod world;
 mod write;
 
+/// What a front end needs of the crates below; it depends on this one only.
+pub use perigee_cc as cc;
+pub use perigee_record as record;
+pub use perigee_units as units;
+
 pub use error::{Origin, Place, Problem, ScenarioError};
 pub use run::{run, Finished, RunError};
 pub use scenario::Scenario;

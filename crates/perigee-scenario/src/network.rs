@@ -23,6 +23,8 @@ pub struct Network {
     pub base_rtts: Vec<Option<Nanos>>,
     /// Links of each pair's route at time zero, forward.
     pub hops: Vec<usize>,
+    /// Links of the longest route of the run, as far as it is known.
+    pub longest: usize,
     /// Number of each pair's slowest port at time zero: pairs with the same number share it.
     pub bottlenecks: Vec<u32>,
     /// Lines for a person: what flies, what is doubtful.
@@ -138,6 +140,7 @@ pub fn micro(
         ports,
         base_rtts: base_rtts.into_iter().map(Some).collect(),
         hops: ways.iter().map(|w| w[0].len()).collect(),
+        longest: ways.iter().flatten().map(Vec::len).max().unwrap_or(0),
         bottlenecks,
         report: Vec::new(),
     })

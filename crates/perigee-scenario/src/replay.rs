@@ -67,6 +67,7 @@ pub fn path_log(scenario: &Scenario, p: &PathLog) -> Result<Network, ScenarioErr
         ports: vec![PortReport::new("hop", "hop", &port)],
         base_rtts: vec![at_start.then_some(base)],
         hops: vec![hops],
+        longest: log.seconds.iter().flatten().map(|path| path.delays.len()).max().unwrap_or(0),
         bottlenecks: vec![0],
         report: vec![format!("{}: {gaps} seconds of the run have no path", p.file.display())],
     })

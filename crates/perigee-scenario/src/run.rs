@@ -244,6 +244,7 @@ fn manifest(world: &World, cc: &str, setups: &[FlowSetup], outcome: &Outcome, ta
         "conserved": outcome.conserved,
         "report": world.report,
         "ports": world.ports,
+        "telemetry_max_hops": world.max_hops,
         "flows": flows(world, cc, setups),
         "pairs": world.header.pairs.iter().map(|p| json!({
             "from": world.header.nodes[p.from.ix()].name,

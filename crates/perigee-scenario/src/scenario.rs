@@ -157,7 +157,7 @@ pub struct ChangeSpec {
 pub struct TelemetrySpec {
     pub overhead: Option<String>,
     pub echo: Option<String>,
-    pub max_hops: usize,
+    pub max_hops: Option<usize>,
 }
 
 /// `[[flow]]`.
@@ -301,7 +301,7 @@ impl Reader<'_> {
             telemetry: TelemetrySpec {
                 overhead: telemetry.opt_text("overhead"),
                 echo: telemetry.opt_text("echo"),
-                max_hops: telemetry.int("max_hops") as usize,
+                max_hops: telemetry.opt_int("max_hops").map(|n| n as usize),
             },
             tcp: top.params("tcp"),
             cc: top.by_scheme("cc"),

@@ -45,8 +45,8 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
         .map_err(wrong)?;
     let base_rtts: Vec<Option<Nanos>> =
         routes.iter().map(|r| r.as_ref().map(|r| base_rtt(r, &ground, &laser))).collect();
-    let longest = base_rtts.iter().flatten().copied().max().unwrap_or(Nanos::from_millis(50));
-    let (ground, laser) = (ground.spec(longest), laser.spec(longest));
+    let largest = base_rtts.iter().flatten().copied().max().unwrap_or(Nanos::from_millis(50));
+    let (ground, laser) = (ground.spec(largest), laser.spec(largest));
     let sky = Arc::new(sky.with_ports(ground, laser));
     let report = sky.report().to_vec();
     Ok(Network {
@@ -55,6 +55,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
         ports: vec![PortReport::new("ground", "ground", &ground), PortReport::new("laser", "laser", &laser)],
         base_rtts,
         hops: routes.iter().map(|r| r.as_ref().map_or(0, |r| r.delays.len())).collect(),
+        longest: longest(&sky, pairs.len(), scenario.run.duration).map_err(wrong)?,
         // The radio of the sender: lasers are faster.
         bottlenecks: pairs.iter().map(|&(from, _)| from as u32).collect(),
         pairs: places(scenario, &pairs),
@@ -71,6 +72,21 @@ fn base_rtt(route: &Route, ground: &Settled, laser: &Settled) -> Nanos {
         sum += radio * 2 + light * (route.delays.len() as u64).saturating_sub(2);
     }
     sum
+}
+
+/// One link more than the longest route that is seen at a few instants: a route that is longer for a moment loses the
+/// telemetry of its last hop, no more.
+fn longest(sky: &Sky, pairs: usize, duration: Nanos) -> Result<usize, SkyError> {
+    const INSTANTS: u64 = 64;
+    let step = (duration / INSTANTS).max(Nanos::from_secs(10));
+    let mut longest = 0;
+    for k in 0..=duration.0 / step.0 {
+        for pair in 0..pairs.min(64) {
+            let route = sky.route_at(PairId(2 * pair as u32), step * k)?;
+            longest = longest.max(route.map_or(0, |r| r.delays.len()));
+        }
+    }
+    Ok(longest + 1)
 }
 
 /// Each pair of nodes that some flow connects, once, in the order of the flows.

@@ -29,6 +29,8 @@ pub struct World {
     pub ports: Vec<PortReport>,
     /// Lines for a person.
     pub report: Vec<String>,
+    /// Hops that fit the telemetry of a packet.
+    pub max_hops: usize,
     /// Flows, with their places.
     pub flows: Vec<FlowPlan>,
 }
@@ -69,6 +71,9 @@ impl FlowPlan {
     }
 }
 
+/// As many as one IPv6 option holds of 255 bytes.
+const MAX_TELEMETRY_HOPS: usize = 14;
+
 impl World {
     /// Builds the world; chunks of its timeline are made on their own thread.
     ///
@@ -77,8 +82,10 @@ impl World {
     pub fn build(scenario: Arc<Scenario>, seed: u64) -> Result<Self, ScenarioError> {
         let net = network::build(&scenario, seed)?;
         let flows = plans(&scenario, &net)?;
+        let max_hops = scenario.telemetry.max_hops.unwrap_or(net.longest.clamp(1, MAX_TELEMETRY_HOPS));
         Ok(World {
             seed,
+            max_hops,
             flows,
             header: net.header,
             timeline: SharedTimeline::new(net.source),
@@ -112,7 +119,7 @@ impl World {
             seed: self.seed,
             sample: run.sample,
             start_jitter: run.start_jitter,
-            max_hops: self.scenario.telemetry.max_hops,
+            max_hops: self.max_hops,
         }
     }
 

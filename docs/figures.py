@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Draws the figure of the README from a saved record: python docs/figures.py runs/demo."""
+
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+from perigee.plots import overview
+from perigee.record import find_records
+
+mpl.use("Agg")
+# The same bits from the same record: no date in the file.
+overview(find_records(sys.argv[1])).savefig(
+    Path(__file__).parent / "london-new-york.png", dpi=110, metadata={"Software": None}
+)
