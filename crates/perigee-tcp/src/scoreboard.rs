@@ -16,6 +16,8 @@ pub const RETRANS: u8 = 4;
 pub const EVER_RETRANS: u8 = 8;
 /// Its snapshot was used for a rate sample.
 pub const SAMPLED: u8 = 16;
+/// In the list by time of transmission: loss detection looks at it.
+const LISTED: u8 = 32;
 
 const NONE: Seg = Seg::MAX;
 
@@ -76,7 +78,8 @@ pub struct Scoreboard {
     nxt: Seg,
     /// No segment below it is to be retransmitted.
     hint: Seg,
-    /// Segments neither delivered nor waiting for retransmission, oldest transmission first.
+    /// Segments that loss detection looks at, oldest transmission first: neither delivered nor marked lost since they
+    /// were sent.
     head: Seg,
     tail: Seg,
     /// Selectively acknowledged packets.
@@ -162,9 +165,8 @@ impl Scoreboard {
     pub fn retransmit(&mut self, seg: Seg, tx: Snapshot, tag: u32) {
         let i = self.ix(seg);
         let s = &mut self.slots[i];
-        let was_waiting = s.flags & (LOST | RETRANS) == LOST;
-        // A tail loss probe repeats a segment that is not marked lost: it stays in the list and moves to its end.
-        let linked = !was_waiting && s.flags & SACKED == 0;
+        // A tail loss probe repeats a segment that is not marked lost: it moves to the end of the list.
+        let listed = s.flags & LISTED != 0;
         s.tx = tx;
         s.tag = tag;
         if s.flags & RETRANS == 0 {
@@ -172,7 +174,7 @@ impl Scoreboard {
         }
         s.flags = (s.flags | RETRANS | EVER_RETRANS) & !SAMPLED;
         self.to_retransmit[i / 64] &= !(1 << (i % 64));
-        if linked {
+        if listed {
             self.unlink(seg);
         }
         self.link_last(seg);
@@ -194,24 +196,17 @@ impl Scoreboard {
         self.slots[i].flags = (flags | LOST) & !RETRANS;
         self.to_retransmit[i / 64] |= 1 << (i % 64);
         self.hint = self.hint.min(seg);
-        self.unlink(seg);
+        if flags & LISTED != 0 {
+            self.unlink(seg);
+        }
         true
     }
 
-    /// Takes back every loss mark (the losses turned out to be reordering).
+    /// Takes back every loss mark (the losses turned out to be reordering). As in Linux, what was marked and not sent
+    /// again stays out of the list: loss detection does not find it a second time, only a probe or a timeout does.
     pub fn unmark_losses(&mut self) {
-        let mut cursor = self.head;
         for seg in self.una..self.nxt {
-            let i = self.ix(seg);
-            let flags = self.slots[i].flags;
-            if flags & LOST == 0 {
-                continue;
-            }
-            self.slots[i].flags = flags & !LOST;
-            if flags & RETRANS == 0 {
-                // It was waiting for retransmission and was not in the list.
-                cursor = self.link_by_time(seg, cursor);
-            }
+            self.slot_mut(seg).flags &= !LOST;
         }
         self.lost = 0;
         self.to_retransmit.fill(0);
@@ -222,7 +217,6 @@ impl Scoreboard {
     pub fn mark_sacked(&mut self, seg: Seg) {
         let i = self.ix(seg);
         let flags = self.slots[i].flags;
-        let waiting = flags & (LOST | RETRANS) == LOST;
         let mut new = flags | SACKED;
         if flags & LOST != 0 {
             // Lost and retransmitted: either copy may have arrived; both leave the books.
@@ -235,7 +229,7 @@ impl Scoreboard {
         }
         self.slots[i].flags = new;
         self.sacked += 1;
-        if !waiting {
+        if flags & LISTED != 0 {
             self.unlink(seg);
         }
     }
@@ -255,7 +249,7 @@ impl Scoreboard {
         let seg = self.una;
         let i = self.ix(seg);
         let s = self.slots[i];
-        if s.flags != 0 {
+        if s.flags & !LISTED != 0 {
             if s.flags & RETRANS != 0 {
                 self.retrans -= 1;
             }
@@ -267,7 +261,7 @@ impl Scoreboard {
                 self.sacked -= 1;
             }
         }
-        if s.flags & SACKED == 0 && s.flags & (LOST | RETRANS) != LOST {
+        if s.flags & LISTED != 0 {
             self.unlink(seg);
         }
         self.una += 1;
@@ -311,6 +305,7 @@ impl Scoreboard {
         let s = self.slot_mut(seg);
         s.prev = tail;
         s.next = NONE;
+        s.flags |= LISTED;
         if tail == NONE {
             self.head = seg;
         } else {
@@ -319,40 +314,10 @@ impl Scoreboard {
         self.tail = seg;
     }
 
-    /// Inserts a segment by its time of transmission, searching from `cursor`; returns where to search next. Segments
-    /// come in ascending order, so that a whole window costs one walk unless some of it was sent again.
-    fn link_by_time(&mut self, seg: Seg, cursor: Seg) -> Seg {
-        let key = (self.slot(seg).tx.sent, seg);
-        let mut before = cursor;
-        let starts_too_late = match before {
-            NONE => true,
-            c => (self.slot(c).tx.sent, c) > key,
-        };
-        if starts_too_late {
-            before = self.head;
-        }
-        while before != NONE && (self.slot(before).tx.sent, before) < key {
-            before = self.slot(before).next;
-        }
-        if before == NONE {
-            self.link_last(seg);
-            return seg;
-        }
-        let prev = self.slot(before).prev;
-        self.slot_mut(before).prev = seg;
-        let s = self.slot_mut(seg);
-        s.prev = prev;
-        s.next = before;
-        if prev == NONE {
-            self.head = seg;
-        } else {
-            self.slot_mut(prev).next = seg;
-        }
-        seg
-    }
-
     fn unlink(&mut self, seg: Seg) {
-        let Slot { prev, next, .. } = *self.slot(seg);
+        let s = self.slot_mut(seg);
+        s.flags &= !LISTED;
+        let (prev, next) = (s.prev, s.next);
         if prev == NONE {
             self.head = next;
         } else {
@@ -390,7 +355,11 @@ impl Scoreboard {
             sum[1] += (f & LOST != 0) as u64;
             sum[2] += (f & RETRANS != 0) as u64;
             assert!(f & (SACKED | LOST) != SACKED | LOST, "sacked and lost");
-            linked += (f & SACKED == 0 && f & (LOST | RETRANS) != LOST) as u64;
+            linked += (f & LISTED != 0) as u64;
+            assert!(
+                f & LISTED == 0 || f & SACKED == 0 && f & (LOST | RETRANS) != LOST,
+                "listed without a reason"
+            );
             let i = self.ix(seg);
             let bit = self.to_retransmit[i / 64] >> (i % 64) & 1;
             assert_eq!(bit == 1, f & (LOST | RETRANS) == LOST);
@@ -463,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn taking_losses_back_restores_the_order_of_transmission() {
+    fn losses_that_are_taken_back_are_in_flight_again_and_not_found_twice() {
         let mut b = Scoreboard::default();
         for i in 0..20 {
             b.push(at(i), 0);
@@ -475,8 +444,16 @@ mod tests {
         b.unmark_losses();
         b.check();
         assert_eq!((b.lost, b.retrans, b.in_flight()), (0, 1, 21));
-        assert_eq!(b.oldest(), Some(0));
-        assert_eq!(b.next_lost(), None);
+        assert_eq!((b.next_lost(), b.oldest()), (None, Some(0)));
+        let mut listed = vec![];
+        let mut at = b.oldest();
+        while let Some(seg) = at {
+            listed.push(seg);
+            at = b.after(seg);
+        }
+        assert!(!listed.contains(&2) && listed.last() == Some(&5));
+        assert!(b.mark_lost(2), "a timeout finds it");
+        b.check();
     }
 
     proptest::proptest! {

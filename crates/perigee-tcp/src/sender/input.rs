@@ -57,11 +57,15 @@ impl Sender {
         self.acked_pkts.clear();
         let mut p = Progress { ts_ecr: blocks.ts_ecr, ..Progress::default() };
         self.acked_pkts.clear();
+        self.resend = Resend::Nothing;
         if blocks.ack > self.board.una() {
             self.retransmits = 0;
         }
         if !blocks.is_plain() {
             self.tag_sacks(now, blocks, &mut p);
+        }
+        if blocks.ack < self.board.una() {
+            return self.overtaken_ack(now, blocks, &before, &mut p);
         }
         self.remove_acked(now, blocks.ack.min(self.board.nxt()), &mut p);
         let (seq_rtt, ca_rtt) = self.take_rtt(now, &before, &mut p);
@@ -77,6 +81,20 @@ impl Sender {
         let event = self.close_ack(now, &before, &p, seq_rtt, ca_rtt, ack);
         self.control(now, &before, &p, event, ack.telemetry);
         seq_rtt
+    }
+
+    /// A later ACK was faster. What it selectively acknowledges is news; nothing else of it is, to nobody.
+    fn overtaken_ack(
+        &mut self,
+        now: Nanos,
+        blocks: &AckBlocks,
+        before: &Before,
+        p: &mut Progress,
+    ) -> Option<Nanos> {
+        if !blocks.is_plain() {
+            self.state_machine(now, before, p);
+        }
+        None
     }
 
     /// Anything but plain forward progress in Open goes through the state machine.

@@ -61,10 +61,12 @@ enum TimerKind {
     Reorder,
 }
 
-/// What the last ACK wants sent again.
+/// What the last ACK or timer wants sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resend {
-    /// Nothing decided: lost segments go first whenever the window allows.
+    /// Nothing now: it may have been reordering. New data may be sent.
+    Nothing,
+    /// Lost segments go first.
     Lost,
     /// F-RTO: new data first, to find out whether the timeout was spurious.
     New,
@@ -224,7 +226,7 @@ impl Sender {
             probe: ProbeState::default(),
             reduction: Reduction::default(),
             frto: false,
-            resend: Resend::Lost,
+            resend: Resend::Nothing,
             retransmits: 0,
             backoff: 0,
             timer: TimerKind::None,

@@ -30,9 +30,9 @@ impl Sender {
         }
     }
 
-    /// What the state machine does with an ACK that is not plain progress in Open.
+    /// What the state machine does with an ACK that is not plain progress in Open. Decides whether lost segments may be
+    /// sent again on this ACK ([`Sender::resend`] is `Nothing` before).
     pub(super) fn state_machine(&mut self, now: Nanos, before: &Before, p: &mut Progress) {
-        self.resend = Resend::Lost;
         if self.ca == CaState::Open {
             self.reduction.retrans_stamp = None;
         } else if self.board.una() >= self.high {
@@ -40,14 +40,16 @@ impl Sender {
         }
         match self.ca {
             CaState::Recovery => {
-                if p.acked > 0 && self.undo_partial(now, before, p) {
+                if p.acked > 0 && self.undo_partial(now, before) {
                     return;
                 }
                 if self.undo_by_dsack(now) {
                     self.try_to_open(now);
                 }
                 self.find_losses(now, p);
-                if self.ca != CaState::Recovery && self.board.lost > 0 {
+                if self.ca == CaState::Recovery {
+                    self.resend = Resend::Lost;
+                } else if self.board.lost > 0 {
                     self.enter_recovery(now);
                 }
             }
@@ -90,7 +92,7 @@ impl Sender {
     }
 
     fn finish_recovery(&mut self, now: Nanos) {
-        match self.undo_evidence_at_end() {
+        match self.undo_evidence() {
             Some(kind) => self.undo(now, false, kind),
             None => self.recovery_without_undo(),
         }
@@ -106,6 +108,7 @@ impl Sender {
             self.begin_reduction(now);
         }
         self.stats.recoveries += 1;
+        self.resend = Resend::Lost;
         // Re-entering after an undo within recovery is a new episode for the controller too.
         self.set_state(now, CaState::Recovery);
     }
@@ -197,7 +200,7 @@ impl Sender {
     fn process_loss(&mut self, now: Nanos, p: &Progress) {
         let recovered = self.board.una() >= self.high;
         if p.acked > 0 {
-            if let Some(kind) = self.undo_evidence(p) {
+            if let Some(kind) = self.undo_evidence() {
                 return self.undo_loss(now, kind);
             }
         }
@@ -219,12 +222,13 @@ impl Sender {
             }
         }
         if recovered {
-            match self.undo_evidence(p) {
+            match self.undo_evidence() {
                 Some(kind) => self.undo(now, false, kind),
                 None => self.recovery_without_undo(),
             }
-            self.set_state(now, CaState::Open);
+            return self.set_state(now, CaState::Open);
         }
+        self.resend = Resend::Lost;
     }
 
     fn undo_loss(&mut self, now: Nanos, kind: UndoKind) {
@@ -271,30 +275,23 @@ impl Sender {
     // Undo ------------------------------------------------------------------------------------------------------
 
     /// Proof that the reduction was spurious: all retransmissions were duplicates, or an echo predates the first one.
-    fn undo_evidence(&self, p: &Progress) -> Option<UndoKind> {
+    fn undo_evidence(&self) -> Option<UndoKind> {
         self.reduction.undo_marker?;
         if self.reduction.undo_retrans == Some(0) {
             return Some(UndoKind::Dsack);
         }
-        self.packet_was_delayed(p.ts_ecr).then_some(UndoKind::Timestamp)
+        self.packet_was_delayed().then_some(UndoKind::Timestamp)
     }
 
-    /// The same at the end of an episode, when the echo of the last ACK decides.
-    fn undo_evidence_at_end(&self) -> Option<UndoKind> {
-        self.reduction.undo_marker?;
-        if self.reduction.undo_retrans == Some(0) {
-            return Some(UndoKind::Dsack);
-        }
-        self.packet_was_delayed(self.last_ts_ecr).then_some(UndoKind::Timestamp)
-    }
-
-    fn packet_was_delayed(&self, ts_ecr: u32) -> bool {
-        self.reduction.retrans_stamp.is_some_and(|stamp| self.echo_before(ts_ecr, stamp))
+    /// The hole was filled by the original: its echo predates the first retransmission, or there was none yet (pacing
+    /// or a full window held it back).
+    fn packet_was_delayed(&self) -> bool {
+        self.reduction.retrans_stamp.is_none_or(|stamp| self.echo_before(self.last_ts_ecr, stamp))
     }
 
     /// A hole was filled by a delayed original: reordering, not loss. True: do nothing more with this ACK.
-    fn undo_partial(&mut self, now: Nanos, before: &Before, p: &Progress) -> bool {
-        if self.reduction.undo_marker.is_none() || !self.packet_was_delayed(p.ts_ecr) {
+    fn undo_partial(&mut self, now: Nanos, before: &Before) -> bool {
+        if self.reduction.undo_marker.is_none() || !self.packet_was_delayed() {
             return false;
         }
         if before.highest_sacked > before.una {

@@ -30,6 +30,10 @@ impl Sender {
             self.cc.on_timer(&cx, &mut self.win);
             self.after_control();
         }
+        if self.pacer.holds_back && self.pacer.next <= now && self.resend == Resend::Nothing {
+            // What the pacer held back includes whatever is lost by now.
+            self.resend = Resend::Lost;
+        }
         if self.timer_at > now {
             return false;
         }
