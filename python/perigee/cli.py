@@ -235,12 +235,15 @@ def verify(
 def bench(
     cases: Annotated[list[str] | None, typer.Argument(help="Cases; default: all.")] = None,
     repeat: Annotated[int, typer.Option(min=1, help="Runs of each case; the fastest counts.")] = 3,
+    instructions: Annotated[
+        bool, typer.Option("--instructions", help="Count instructions too (slow; needs valgrind).")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Measure the simulator's speed."""
     from perigee.bench import bench_command
 
-    raise SystemExit(bench_command(cases or [], repeat=repeat, as_json=as_json))
+    raise SystemExit(bench_command(cases or [], repeat=repeat, instructions=instructions, as_json=as_json))
 
 
 def _show_version(value: bool) -> None:

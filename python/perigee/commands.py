@@ -15,7 +15,7 @@ from perigee.cli import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.metrics import Row, flow_rows, mean_and_interval
 from perigee.record import RecordError, find_records
 from perigee.runner import Interrupted, Plan, execute
-from perigee.summary import COLUMNS, as_data, by_scheme, conclude, finite, forget_conclusions
+from perigee.summary import COLUMNS, as_data, by_scheme, conclude, finite, forget_conclusions, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from perigee.scenario import Results, Scenario
 
+# The table with a line per scheme needs this many characters.
+WIDE_TABLE = 132
 # An estimate is worth a line when it is longer than this.
 LONG_RUN_S = 5.0
 
@@ -110,7 +112,7 @@ def _print_results(results: Results, folder: Path, *, report: bool) -> None:
 
     # Files and pipes have no width: cells must not be cut there.
     console = Console(width=None if sys.stdout.isatty() else 200)
-    console.print(scheme_table(by_scheme(results), plain=not console.is_terminal))
+    console.print(scheme_table(by_scheme(results), width=console.width, plain=not console.is_terminal))
     _print_probes(results)
     remarks = list(dict.fromkeys(f"{r.cc}: {w}" for r in results for w in r.manifest["warnings"]))
     if remarks:
@@ -130,18 +132,29 @@ def _print_probes(results: Results) -> None:
             )
 
 
-def scheme_table(schemes: dict[str, list[Row]], *, plain: bool) -> Any:
-    """Means, with 95 % intervals where there are several runs."""
+def scheme_table(schemes: dict[str, list[Row]], *, width: int, plain: bool) -> Any:
+    """Means, with 95 % intervals where there are several runs. On a narrow terminal metrics go down the page."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.ASCII2 if plain else box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("scheme", no_wrap=True)
-    for _, heading, _ in COLUMNS:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for cc, rows in schemes.items():
-        cells = [_shown([float(r.get(name, math.nan)) for r in rows], form) for name, _, form in COLUMNS]
-        table.add_row(cc, *cells)
+    cells = {
+        cc: [_shown([float(r.get(name, math.nan)) for r in rows], form) for name, _, form in COLUMNS]
+        for cc, rows in schemes.items()
+    }
+    headings = [heading for _, heading, _ in COLUMNS]
+    if width >= WIDE_TABLE:
+        table.add_column("scheme", no_wrap=True)
+        for heading in headings:
+            table.add_column(heading, justify="right", no_wrap=True)
+        for cc, values in cells.items():
+            table.add_row(cc, *values)
+    else:
+        table.add_column("", no_wrap=True)
+        for cc in cells:
+            table.add_column(cc, justify="right", no_wrap=True)
+        for k, heading in enumerate(headings):
+            table.add_row(one_line(heading), *(values[k] for values in cells.values()))
     return table
 
 
@@ -173,9 +186,7 @@ def compare_command(a: Path, b: Path, *, as_json: bool) -> int:
             x, y = row["a"].get(name), row["b"].get(name)
             difference = "-" if x is None or y is None else form.format(y - x)
             cells = ["-" if v is None else form.format(v) for v in (x, y)]
-            table.add_row(
-                row["cc"] if i == 0 else "", heading.replace("-\n", "").replace("\n", " "), *cells, difference
-            )
+            table.add_row(row["cc"] if i == 0 else "", one_line(heading), *cells, difference)
         table.add_section()
     Console(width=None if sys.stdout.isatty() else 160).print(table)
     return 0

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 COLUMNS = [
     ("goodput_mbps", "goodput\nMbit/s", "{:.2f}"),
     ("share", "of achiev-\nable", "{:.1%}"),
-    ("rtt_mean_ms", "RTT mean\nms", "{:.1f}"),
-    ("rtt_median_ms", "median", "{:.1f}"),
-    ("rtt_p95_ms", "p95", "{:.1f}"),
-    ("rtt_p99_ms", "p99", "{:.1f}"),
+    ("rtt_mean_ms", "mean RTT\nms", "{:.1f}"),
+    ("rtt_median_ms", "median\nms", "{:.1f}"),
+    ("rtt_p95_ms", "p95\nms", "{:.1f}"),
+    ("rtt_p99_ms", "p99\nms", "{:.1f}"),
     ("inflation", "delay\ninflation", "{:.3f}"),
     ("queue_mean_ms", "mean\nqueue ms", "{:.2f}"),
     ("retransmits", "retrans-\nmits", "{:.0f}"),
@@ -101,3 +101,8 @@ def by_scheme(runs: Sequence[Run]) -> dict[str, list[Row]]:
     for r in runs:
         found.setdefault(r.cc, []).append(r.summary)
     return found
+
+
+def one_line(heading: str) -> str:
+    """A heading without its line break."""
+    return heading.replace("-\n", "").replace("\n", " ")

@@ -132,6 +132,8 @@ pub struct Measured {
     pub simulated_s: f64,
     /// Wall time of the run alone.
     pub wall_s: f64,
+    /// Memory of the simulator per flow.
+    pub memory_per_flow_bytes: usize,
     /// The reported packet-hops are the sum of the link counters.
     pub hops_match_links: bool,
 }
@@ -168,6 +170,7 @@ pub fn run(name: &str) -> Result<Measured, String> {
         flows: world.flows.len(),
         simulated_s: number("simulated_ns") as f64 * 1e-9,
         wall_s,
+        memory_per_flow_bytes: done.memory_per_flow_bytes,
         hops_match_links: crossed == number("packet_hops"),
     })
 }

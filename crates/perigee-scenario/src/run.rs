@@ -28,6 +28,8 @@ pub struct Finished {
     pub manifest: Json,
     /// It was stopped before its end.
     pub stopped: bool,
+    /// Memory of the simulator per flow at the end.
+    pub memory_per_flow_bytes: usize,
 }
 
 /// Why a run did not finish.
@@ -82,7 +84,9 @@ fn with_recorder<const PACKETS: bool>(
     let mut simulation = Simulation::new(&world.header, setups.clone(), world.options())?;
     let outcome = simulation.run(&mut source, &mut recorder, progress)?;
     recorder.finish_capture()?;
-    Ok(finished(world, cc, &setups, recorder, source, &outcome))
+    let mut done = finished(world, cc, &setups, recorder, source, &outcome);
+    done.memory_per_flow_bytes = simulation.memory_per_flow();
+    Ok(done)
 }
 
 fn finished<const PACKETS: bool>(
@@ -114,7 +118,7 @@ fn finished<const PACKETS: bool>(
     let mut manifest = manifest(world, cc, setups, outcome, &tables);
     manifest["nodes"] = json!(nodes);
     manifest["warnings"] = json!(warnings);
-    Finished { manifest, tables, stopped: outcome.stopped }
+    Finished { manifest, tables, stopped: outcome.stopped, memory_per_flow_bytes: 0 }
 }
 
 fn rtt_table(rtts: Vec<Rtts>) -> Table {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee.metrics import mean_and_interval
 from perigee.scenario import schemes
-from perigee.summary import COLUMNS, by_scheme
+from perigee.summary import COLUMNS, by_scheme, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -64,7 +64,7 @@ def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:
             text = "-" if math.isnan(mean) else form.format(mean)
             cells.append(text if math.isnan(half) else f"{text} ± {form.format(half)}")
         rows.append({"cc": cc, "label": labels.get(cc, cc), "cells": cells})
-    heads = [heading.replace("-\n", "").replace("\n", " ") for _, heading, _ in COLUMNS]
+    heads = [one_line(heading) for _, heading, _ in COLUMNS]
     return {"heads": heads, "rows": rows, "runs": len({r.seed for r in runs})}
 
 
