@@ -46,7 +46,7 @@ use crate::bbr::aggregation::{Aggregation, SLOT_ROUNDS, STARTUP_SLOT_ROUNDS};
 use crate::bbr::pacing::{paced_bytes_per_s, PacingRate, PriorCwnd};
 use crate::bbr::units::{bdp, packets_in, Bw, BW_SHIFT, UNIT};
 use crate::clock::JiffyClock;
-use crate::notice::Notices;
+use crate::notice::{Horizon, Notices};
 use crate::rng::Rng;
 use crate::*;
 use bounds::{Bounds, Flight, Latest};
@@ -150,8 +150,9 @@ pub struct Bbr3 {
     settled: bool,
 
     notices: Notices,
-    /// After a refresh: samples do not count before this time and this number of delivered packets.
-    refresh: Option<(Nanos, u64)>,
+    /// After a refresh: samples do not count before this time, nor those of packets sent before.
+    refresh_until: Nanos,
+    horizon: Horizon,
 }
 
 impl Bbr3 {
@@ -181,7 +182,8 @@ impl Bbr3 {
             aggregation: Aggregation::default(),
             settled: false,
             notices: Notices::default(),
-            refresh: None,
+            refresh_until: Nanos::ZERO,
+            horizon: Horizon::default(),
             rules,
         }
     }
@@ -372,7 +374,8 @@ impl Bbr3 {
         if self.mode == Mode::ProbeRtt {
             w.cwnd = w.cwnd.max(cx.bytes(self.prior.cwnd));
         }
-        self.refresh = Some((cx.now.saturating_add(self.rules.refresh_skip), cx.packets(cx.delivered)));
+        self.refresh_until = cx.now.saturating_add(self.rules.refresh_skip);
+        self.horizon.set(cx);
         self.max_bw = [0; 2];
         self.bounds = Bounds::default();
         self.undo = (Bounds::default(), None);
@@ -388,14 +391,7 @@ impl Bbr3 {
 
     /// The sample belongs to the time before a refresh: window and rate stand.
     fn is_stale(&mut self, cx: &Cx, ev: &AckEvent<'_>) -> bool {
-        let Some((until, delivered)) = self.refresh else { return false };
-        // A packet that saw no delivery since the refresh may have been sent just before it.
-        let sent_before = !ev.rs.has_prior || cx.packets(ev.rs.prior_delivered) <= delivered;
-        if sent_before || cx.now < until {
-            return true;
-        }
-        self.refresh = None;
-        false
+        !self.horizon.passes(ev) || cx.now < self.refresh_until
     }
 }
 

@@ -27,6 +27,7 @@ pub mod schemes;
 pub mod utilisation;
 pub mod window;
 
+pub mod astraea;
 pub mod bbr;
 pub mod bbr3;
 pub mod copa;
@@ -44,5 +45,5 @@ pub mod vegas;
 mod closed_loop;
 
 pub use interface::*;
-pub use params::{Domain, ParamError, ParamSpec, Params, Value};
+pub use params::{Domain, FileError, FileSpec, ParamError, ParamSpec, Params, Value};
 pub use schemes::{info, Controller, SchemeInfo, SCHEMES};

@@ -4,7 +4,7 @@
 //! A handover is over when its end is told, or at the time that its beginning foretold; a notice of a beginning without
 //! a time stands for an instant, as does a change of path.
 
-use crate::{Cx, Nanos, Signal};
+use crate::{AckEvent, Cx, Nanos, Signal};
 
 /// Turns notices into the instants at which a path model is out of date.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +43,31 @@ impl Notices {
     }
 }
 
+/// Tells samples of the present path from those of packets that were sent over the one before.
+#[derive(Clone, Debug, Default)]
+pub struct Horizon {
+    /// Bytes delivered when the path changed; `None`: everything sent before has been seen.
+    delivered: Option<u64>,
+}
+
+impl Horizon {
+    /// The path is another one from now on.
+    pub fn set(&mut self, cx: &Cx) {
+        self.delivered = Some(cx.delivered);
+    }
+
+    /// The newest packet that this ACK delivered was sent over the present path.
+    pub fn passes(&mut self, ev: &AckEvent<'_>) -> bool {
+        let Some(delivered) = self.delivered else { return true };
+        // A packet that saw no delivery since may have been sent just before.
+        let passes = ev.rs.has_prior && ev.rs.prior_delivered > delivered;
+        if passes {
+            self.delivered = None;
+        }
+        passes
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,5 +97,18 @@ mod tests {
         assert!(!n.on_signal(&at(0), &Signal::MssChanged(1400)));
         assert!(n.on_signal(&at(0), &Signal::HandoverBegin { expected_end: None }));
         assert!(n.on_signal(&at(0), &Signal::PathChange { id: 1 }));
+    }
+
+    #[test]
+    fn packets_sent_before_a_change_of_path_do_not_pass() {
+        let ack = |prior_delivered| {
+            let rs = crate::RateSample { has_prior: true, prior_delivered, ..Default::default() };
+            AckEvent { rs, ..AckEvent::default() }
+        };
+        let mut h = Horizon::default();
+        assert!(h.passes(&ack(0)));
+        h.set(&Cx { delivered: 100, ..Cx::default() });
+        assert!(!h.passes(&ack(99)) && !h.passes(&ack(100)) && !h.passes(&AckEvent::default()));
+        assert!(h.passes(&ack(101)) && h.passes(&ack(0)), "once for all");
     }
 }

@@ -3,7 +3,9 @@
 
 use perigee_units::Nanos;
 use serde::{Deserialize, Serialize};
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A parameter's value. In scenario files: a boolean, a number, or a text (choices, and times such as `"200 ms"`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,6 +70,17 @@ pub struct ParamSpec {
     pub source: &'static str,
     /// What it does, one line.
     pub help: &'static str,
+}
+
+/// A file that a scheme wants. This crate does no I/O: the host reads it and calls [`Params::attach`].
+#[derive(Clone, Copy, Debug)]
+pub struct FileSpec {
+    /// Name in scenario files, where the value is a path.
+    pub name: &'static str,
+    /// What it is, one line.
+    pub help: &'static str,
+    /// Reads its text; the result is shared by all connections.
+    pub parse: fn(&str) -> Result<Arc<dyn Any + Send + Sync>, String>,
 }
 
 /// A scheme's table that continues the table of the scheme that it builds on; `N` is the length of both.
@@ -158,11 +171,28 @@ impl std::fmt::Display for ParamError {
 }
 impl std::error::Error for ParamError {}
 
+/// Why a file was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileError {
+    /// Name of its parameter.
+    pub name: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl std::fmt::Display for FileError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.name, self.reason)
+    }
+}
+impl std::error::Error for FileError {}
+
 /// A scheme's parameters, checked against its table; anything not given has its default.
 #[derive(Clone, Debug)]
 pub struct Params {
     table: &'static [ParamSpec],
     given: BTreeMap<String, Value>,
+    files: BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>,
 }
 
 impl Params {
@@ -186,12 +216,30 @@ impl Params {
                 });
             }
         }
-        Ok(Params { table, given })
+        Ok(Params { table, given, files: BTreeMap::new() })
     }
 
     /// Every parameter at its default.
     pub fn defaults(table: &'static [ParamSpec]) -> Self {
-        Params { table, given: BTreeMap::new() }
+        Params { table, given: BTreeMap::new(), files: BTreeMap::new() }
+    }
+
+    /// Adds the content of a file that the scheme wants.
+    ///
+    /// # Errors
+    /// The scheme wants no file of that name, or its content is not what it expects.
+    pub fn attach(&mut self, wanted: &'static [FileSpec], name: &str, text: &str) -> Result<(), FileError> {
+        let refused = |reason| FileError { name: name.to_string(), reason };
+        let spec = wanted.iter().find(|f| f.name == name);
+        let spec = spec.ok_or_else(|| refused("the scheme reads no such file".into()))?;
+        let content = (spec.parse)(text).map_err(refused)?;
+        self.files.insert(spec.name, content);
+        Ok(())
+    }
+
+    /// What was read from a file, if the host attached it.
+    pub fn file<T: Any + Send + Sync>(&self, name: &str) -> Option<Arc<T>> {
+        self.files.get(name).cloned()?.downcast().ok()
     }
 
     /// Was `name` given explicitly?

@@ -117,6 +117,9 @@ schemes! {
         "hpcc", "HPCC", hpcc::datacentre, "keeps the busiest port of the path at 95 % by its telemetry, with a configured RTT";
         "hpcc_tcp", "HPCC (TCP)", hpcc::tcp, "HPCC's law inside TCP, with the ports' mean RTT and flow count";
     }
+    Astraea(astraea::Astraea), astraea::PARAMS => {
+        "astraea", "Astraea", no_profile, "moves its window every 30 ms as a small trained network says";
+    }
     OrbCc(orbcc::OrbCc), orbcc::PARAMS => {
         "orbcc", "OrbCC", orbcc::paper, "steers by the telemetry of the busiest port on the path, as the papers describe it";
         "orbcc-repro", "OrbCC (repro)", orbcc::repro, "as the authors' simulator behind the papers' figures does it";
@@ -137,6 +140,14 @@ impl SchemeInfo {
     /// See [`Params::new`].
     pub fn params(&self, given: BTreeMap<String, Value>) -> Result<Params, ParamError> {
         Ok(Params::new(self.params, given)?.with_profile(&(self.profile)()))
+    }
+
+    /// Files that the scheme wants; [`Params::attach`] gives them to it.
+    pub fn files(&self) -> &'static [FileSpec] {
+        match self.id {
+            "astraea" => astraea::FILES,
+            _ => &[],
+        }
     }
 
     /// Builds the controller of one connection.

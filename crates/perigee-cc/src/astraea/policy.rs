@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Small feed-forward networks in a plain text format, for policies that steer a window.
+//!
+//! ```text
+//! perigee-policy 1        magic and version
+//! input 50                number of inputs
+//! dense 256               an affine layer: one row of weights per output (256 rows of 50), then 256 biases
+//! …numbers…
+//! batch_norm 0.001        epsilon; then means, variances and offsets of the layer above (no scale)
+//! …numbers…
+//! leaky_relu 0.2          slope of the negative side
+//! tanh
+//! end
+//! ```
+//!
+//! Words and numbers are separated by blanks or line ends; `#` begins a comment. Every `dense` may be followed by one
+//! `batch_norm` and one of `leaky_relu` and `tanh`, in this order. Normalisation is folded into the weights when the file
+//! is read; evaluation is in single precision and in a fixed order, so that it repeats itself everywhere.
+
+use std::fmt;
+
+/// Why a file is not a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyError {
+    /// Line, from 1; the last one if the file ends too early.
+    pub line: usize,
+    /// What is wrong there.
+    pub reason: String,
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.reason)
+    }
+}
+impl std::error::Error for PolicyError {}
+
+/// Largest width of a layer: a mistyped number should not ask for gigabytes.
+const MAX_WIDTH: usize = 4096;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Activation {
+    None,
+    LeakyRelu(f32),
+    Tanh,
+}
+
+#[derive(Clone, Debug)]
+struct Layer {
+    inputs: usize,
+    /// Row by row, one per output.
+    weights: Vec<f32>,
+    biases: Vec<f32>,
+    activation: Activation,
+}
+
+/// A network.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    inputs: usize,
+    layers: Vec<Layer>,
+}
+
+impl Policy {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// Anything that the format does not allow, with its line.
+    pub fn parse(text: &str) -> Result<Self, PolicyError> {
+        Parser::new(text).policy()
+    }
+
+    /// Number of inputs.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.layers.last().map_or(self.inputs, |l| l.biases.len())
+    }
+
+    /// Scratch space for [`Policy::evaluate`].
+    pub fn scratch(&self) -> Scratch {
+        let width = self.layers.iter().map(|l| l.biases.len()).max().unwrap_or(0).max(self.inputs);
+        Scratch { from: vec![0.0; width], to: vec![0.0; width] }
+    }
+
+    /// The first output for `inputs`; missing inputs are zero.
+    pub fn evaluate(&self, inputs: &[f32], scratch: &mut Scratch) -> f32 {
+        let Scratch { from, to } = scratch;
+        from[..self.inputs].fill(0.0);
+        let n = inputs.len().min(self.inputs);
+        from[..n].copy_from_slice(&inputs[..n]);
+        for layer in &self.layers {
+            layer.apply(&from[..layer.inputs], to);
+            std::mem::swap(from, to);
+        }
+        from[0]
+    }
+}
+
+/// Buffers of an evaluation, so that it does not allocate.
+#[derive(Clone, Debug)]
+pub struct Scratch {
+    from: Vec<f32>,
+    to: Vec<f32>,
+}
+
+/// Partial sums of a dot product: a fixed order, and yet no chain of dependent additions.
+const LANES: usize = 8;
+
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut lanes = [0f32; LANES];
+    let (a8, b8) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let rest: f32 = a8.remainder().iter().zip(b8.remainder()).map(|(x, y)| x * y).sum();
+    for (x, y) in a8.zip(b8) {
+        for i in 0..LANES {
+            lanes[i] += x[i] * y[i];
+        }
+    }
+    lanes.iter().sum::<f32>() + rest
+}
+
+impl Layer {
+    fn apply(&self, from: &[f32], to: &mut [f32]) {
+        let rows = self.weights.chunks_exact(self.inputs);
+        for ((row, bias), out) in rows.zip(&self.biases).zip(to) {
+            let x = dot(row, from) + bias;
+            *out = match self.activation {
+                Activation::None => x,
+                Activation::LeakyRelu(slope) => x.max(slope * x),
+                Activation::Tanh => libm::tanhf(x),
+            };
+        }
+    }
+
+    /// Makes the normalisation part of weights and biases.
+    fn fold(&mut self, epsilon: f64, mean: &[f32], variance: &[f32], offset: &[f32]) {
+        for (i, row) in self.weights.chunks_exact_mut(self.inputs).enumerate() {
+            let scale = 1.0 / libm::sqrt(variance[i] as f64 + epsilon);
+            row.iter_mut().for_each(|w| *w = (*w as f64 * scale) as f32);
+            let bias = (self.biases[i] as f64 - mean[i] as f64) * scale + offset[i] as f64;
+            self.biases[i] = bias as f32;
+        }
+    }
+}
+
+struct Parser<'a> {
+    words: Vec<(usize, &'a str)>,
+    at: usize,
+    lines: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut words = Vec::new();
+        let mut lines = 0;
+        for (i, line) in text.lines().enumerate() {
+            let code = line.split('#').next().unwrap_or("");
+            words.extend(code.split_whitespace().map(|w| (i + 1, w)));
+            lines = i + 1;
+        }
+        Parser { words, at: 0, lines }
+    }
+
+    fn error<T>(&self, reason: impl Into<String>) -> Result<T, PolicyError> {
+        let line = self.words.get(self.at.saturating_sub(1)).map_or(self.lines, |w| w.0);
+        Err(PolicyError { line, reason: reason.into() })
+    }
+
+    fn peek(&self) -> Option<&'a str> {
+        self.words.get(self.at).map(|w| w.1)
+    }
+
+    fn next(&mut self, expected: &str) -> Result<&'a str, PolicyError> {
+        let word = self.peek();
+        self.at += 1;
+        match word {
+            Some(word) => Ok(word),
+            None => Err(PolicyError {
+                line: self.lines,
+                reason: format!("the file ends where {expected} is expected"),
+            }),
+        }
+    }
+
+    fn keyword(&mut self, keyword: &str) -> Result<(), PolicyError> {
+        let found = self.next(&format!("{keyword:?}"))?;
+        if found == keyword {
+            return Ok(());
+        }
+        self.error(format!("{found:?} where {keyword:?} is expected"))
+    }
+
+    fn width(&mut self) -> Result<usize, PolicyError> {
+        let word = self.next("a number of values")?;
+        match word.parse() {
+            Ok(n) if (1..=MAX_WIDTH).contains(&n) => Ok(n),
+            _ => self.error(format!("{word:?} where a whole number from 1 to {MAX_WIDTH} is expected")),
+        }
+    }
+
+    fn number(&mut self) -> Result<f32, PolicyError> {
+        let word = self.next("a number")?;
+        match word.parse::<f32>() {
+            Ok(x) if x.is_finite() => Ok(x),
+            _ => self.error(format!("{word:?} where a finite number is expected")),
+        }
+    }
+
+    fn numbers(&mut self, n: usize) -> Result<Vec<f32>, PolicyError> {
+        (0..n).map(|_| self.number()).collect()
+    }
+
+    fn policy(mut self) -> Result<Policy, PolicyError> {
+        self.keyword("perigee-policy")?;
+        self.keyword("1")?;
+        self.keyword("input")?;
+        let inputs = self.width()?;
+        let mut layers: Vec<Layer> = Vec::new();
+        while self.peek() == Some("dense") {
+            let width = layers.last().map_or(inputs, |l| l.biases.len());
+            layers.push(self.layer(width)?);
+        }
+        self.keyword("end")?;
+        if layers.is_empty() {
+            return self.error("no layer");
+        }
+        if self.peek().is_some() {
+            self.at += 1;
+            return self.error("something follows the end");
+        }
+        Ok(Policy { inputs, layers })
+    }
+
+    fn layer(&mut self, inputs: usize) -> Result<Layer, PolicyError> {
+        self.keyword("dense")?;
+        let outputs = self.width()?;
+        let weights = self.numbers(inputs * outputs)?;
+        let biases = self.numbers(outputs)?;
+        let mut layer = Layer { inputs, weights, biases, activation: Activation::None };
+        if self.peek() == Some("batch_norm") {
+            self.at += 1;
+            let epsilon = self.number()? as f64;
+            let (mean, variance) = (self.numbers(outputs)?, self.numbers(outputs)?);
+            let offset = self.numbers(outputs)?;
+            if variance.iter().any(|v| *v as f64 + epsilon <= 0.0) {
+                return self.error("a variance is not positive");
+            }
+            layer.fold(epsilon, &mean, &variance, &offset);
+        }
+        match self.peek() {
+            Some("leaky_relu") => {
+                self.at += 1;
+                layer.activation = Activation::LeakyRelu(self.number()?);
+            }
+            Some("tanh") => {
+                self.at += 1;
+                layer.activation = Activation::Tanh;
+            }
+            _ => {}
+        }
+        Ok(layer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = "perigee-policy 1\ninput 2\n\
+        dense 2  # two neurons\n 1 2\n 3 4\n 0.5 -0.5\n\
+        batch_norm 0.0\n 1 1\n 4 0.25\n 10 20\n leaky_relu 0.2\n\
+        dense 1\n 0.1 -0.1\n 0\n tanh\n end\n";
+
+    fn eval(p: &Policy, x: &[f32]) -> f32 {
+        p.evaluate(x, &mut p.scratch())
+    }
+
+    #[test]
+    fn a_small_network_is_what_paper_and_pencil_say() {
+        let p = Policy::parse(SMALL).unwrap();
+        assert_eq!((p.inputs(), p.outputs()), (2, 1));
+        // x = (1, 1): affine 3.5, 6.5; normalised (3.5−1)/2+10 = 11.25, (6.5−1)/0.5+20 = 31; tanh(1.125 − 3.1).
+        assert!((eval(&p, &[1.0, 1.0]) - libm::tanhf(-1.975)).abs() < 1e-6);
+        // x = (−10, −10): −29.5, −70.5; −5.25, −123; leaky −1.05, −24.6; tanh(−0.105 + 2.46).
+        assert!((eval(&p, &[-10.0, -10.0]) - libm::tanhf(2.355)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn missing_inputs_are_zero() {
+        let p = Policy::parse(SMALL).unwrap();
+        assert_eq!(eval(&p, &[1.0]), eval(&p, &[1.0, 0.0]));
+    }
+
+    #[test]
+    fn broken_files_are_refused_with_their_line() {
+        for (text, line, part) in [
+            ("", 0, "ends"),
+            ("hello", 1, "perigee-policy"),
+            ("perigee-policy 2", 1, "\"1\""),
+            ("perigee-policy 1\ninput 99999", 2, "from 1 to"),
+            ("perigee-policy 1\ninput 2\ndense 1\n1 x", 4, "finite number"),
+            ("perigee-policy 1\ninput 2\ndense 1\n1 nan 3", 4, "finite number"),
+            ("perigee-policy 1\ninput 2\ndense 1\n1 2\n", 4, "ends"),
+            ("perigee-policy 1\ninput 2\nend", 3, "no layer"),
+            ("perigee-policy 1\ninput 1\ndense 1\n1 2 3\nend", 4, "\"end\""),
+        ] {
+            let e = Policy::parse(text).unwrap_err();
+            assert!(e.line == line && e.reason.contains(part), "{text:?}: {e}");
+        }
+        assert!(Policy::parse(&format!("{SMALL} more")).is_err());
+    }
+}
