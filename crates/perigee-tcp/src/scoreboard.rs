@@ -78,8 +78,8 @@ pub struct Scoreboard {
     nxt: Seg,
     /// No segment below it is to be retransmitted.
     hint: Seg,
-    /// Segments that loss detection looks at, oldest transmission first: neither delivered nor marked lost since they
-    /// were sent.
+    /// Segments that loss detection looks at, oldest transmission first: not delivered, and not marked lost by it since
+    /// they were sent.
     head: Seg,
     tail: Seg,
     /// Selectively acknowledged packets.
@@ -163,20 +163,24 @@ impl Scoreboard {
 
     /// A lost segment is sent again.
     pub fn retransmit(&mut self, seg: Seg, tx: Snapshot, tag: u32) {
+        self.send_again(seg, tx, tag);
         let i = self.ix(seg);
-        let s = &mut self.slots[i];
-        // A tail loss probe repeats a segment that is not marked lost: it moves to the end of the list.
-        let listed = s.flags & LISTED != 0;
-        s.tx = tx;
-        s.tag = tag;
-        if s.flags & RETRANS == 0 {
+        if self.slots[i].flags & RETRANS == 0 {
             self.retrans += 1;
         }
-        s.flags = (s.flags | RETRANS | EVER_RETRANS) & !SAMPLED;
+        self.slots[i].flags |= RETRANS;
         self.to_retransmit[i / 64] &= !(1 << (i % 64));
-        if listed {
+    }
+
+    /// A segment that is not known to be lost is sent again, as a probe; it is in flight once, not twice.
+    pub fn send_again(&mut self, seg: Seg, tx: Snapshot, tag: u32) {
+        if self.slot(seg).flags & LISTED != 0 {
             self.unlink(seg);
         }
+        let s = self.slot_mut(seg);
+        s.tx = tx;
+        s.tag = tag;
+        s.flags = (s.flags | EVER_RETRANS) & !SAMPLED;
         self.link_last(seg);
     }
 
@@ -196,14 +200,18 @@ impl Scoreboard {
         self.slots[i].flags = (flags | LOST) & !RETRANS;
         self.to_retransmit[i / 64] |= 1 << (i % 64);
         self.hint = self.hint.min(seg);
-        if flags & LISTED != 0 {
-            self.unlink(seg);
-        }
         true
     }
 
-    /// Takes back every loss mark (the losses turned out to be reordering). As in Linux, what was marked and not sent
-    /// again stays out of the list: loss detection does not find it a second time, only a probe or a timeout does.
+    /// Takes a segment out of the list: loss detection is done with this transmission of it.
+    pub fn unlist(&mut self, seg: Seg) {
+        if self.slot(seg).flags & LISTED != 0 {
+            self.unlink(seg);
+        }
+    }
+
+    /// Takes back every loss mark (the losses turned out to be reordering). As in Linux, what loss detection had marked
+    /// stays out of its list: it is not found a second time, only a probe or a timeout does that.
     pub fn unmark_losses(&mut self) {
         for seg in self.una..self.nxt {
             self.slot_mut(seg).flags &= !LOST;
@@ -356,10 +364,7 @@ impl Scoreboard {
             sum[2] += (f & RETRANS != 0) as u64;
             assert!(f & (SACKED | LOST) != SACKED | LOST, "sacked and lost");
             linked += (f & LISTED != 0) as u64;
-            assert!(
-                f & LISTED == 0 || f & SACKED == 0 && f & (LOST | RETRANS) != LOST,
-                "listed without a reason"
-            );
+            assert!(f & LISTED == 0 || f & SACKED == 0, "delivered and listed");
             let i = self.ix(seg);
             let bit = self.to_retransmit[i / 64] >> (i % 64) & 1;
             assert_eq!(bit == 1, f & (LOST | RETRANS) == LOST);
@@ -439,6 +444,7 @@ mod tests {
         }
         for seg in [2, 5, 7] {
             b.mark_lost(seg);
+            b.unlist(seg);
         }
         b.retransmit(5, at(30), 0);
         b.unmark_losses();

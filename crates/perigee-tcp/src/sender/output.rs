@@ -119,6 +119,17 @@ impl Sender {
         true
     }
 
+    /// Sends the last segment again although it is not known to be lost. It does not count as a retransmission of the
+    /// episode: no undo hangs on it.
+    pub(super) fn emit_probe(&mut self, now: Nanos, seg: Seg, out: &mut Vec<Transmit>) -> bool {
+        let (sent, tag, stamp) = self.before_sending(now, seg, true);
+        let tx = self.rate.snapshot(sent, false, self.board.in_flight());
+        self.board.send_again(seg, tx, tag);
+        self.stats.retrans += 1;
+        out.push(Transmit { seg, retrans: true, ts_val: Self::ts_ms(sent), sent, stamp });
+        true
+    }
+
     fn before_sending(&mut self, now: Nanos, seg: Seg, retrans: bool) -> (Nanos, u32, HeaderStamp) {
         let sent = if self.paced { self.pacer.next.max(now) } else { now };
         if self.board.in_flight() == 0 {

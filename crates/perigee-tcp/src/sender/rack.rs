@@ -77,9 +77,14 @@ impl Sender {
                 break;
             }
             at = self.board.after(seg);
+            // Marked by a timeout and not sent again yet.
+            if slot.flags & (LOST | RETRANS) == LOST {
+                continue;
+            }
             let due = slot.tx.sent + wait;
             if due <= now {
                 self.mark_lost(now, seg, LossKind::Rack);
+                self.board.unlist(seg);
             } else {
                 longest = longest.max(Some(due - now));
             }
@@ -182,7 +187,7 @@ impl Sender {
             let sent = if is_new {
                 self.emit_new(now, out)
             } else {
-                self.emit_again(now, self.board.nxt() - 1, out)
+                self.emit_probe(now, self.board.nxt() - 1, out)
             };
             if sent {
                 self.stats.probes += 1;
