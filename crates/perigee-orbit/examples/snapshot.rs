@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Times one snapshot of Starlink's first shell with routes from 100 ground stations to everywhere.
 
-use perigee_orbit::visibility::Mask;
 use perigee_orbit::{GroundKind, GroundNode, Sky, SkySpec, TableScratch};
 use perigee_timeline::GeoPoint;
 use perigee_units::Nanos;
@@ -12,7 +11,7 @@ fn main() {
         // A spiral over the inhabited latitudes.
         let (lat_deg, lon_deg) = (-50.0 + i as f64, (i as f64 * 137.5) % 360.0 - 180.0);
         let place = GeoPoint { lat_deg, lon_deg, height_m: 0.0 };
-        GroundNode { name: format!("g{i}"), kind: GroundKind::Station, place, mask: Mask::default() }
+        GroundNode::new(format!("g{i}"), GroundKind::Station, place)
     };
     let spec = SkySpec { ground: (0..100).map(station).collect(), ..SkySpec::default() };
     let sky = Sky::new(spec).expect("a sky");

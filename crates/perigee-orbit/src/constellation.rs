@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The satellites of a sky: names, motion, lasers.
+//! The satellites of a sky: names, places, motion, lasers.
 
-use crate::lasers::{plus_grid, LaserGraph};
-use crate::motion::{satellite_name, shell_elements, Gravity, Motion, Sgp4};
-use crate::planes::{arrange, PlaneOptions};
+use crate::lasers::{plus_grid, LaserGraph, Limits, Near};
+use crate::motion::{satellite_name, shell_elements, Gravity, Group, Motion, Positions, Sgp4, MU_M3_S2};
+use crate::omm;
+use crate::planes::{arrange, Place, PlaneOptions};
 use crate::routing::MAX_SATELLITES;
-use crate::shell::{Shell, ShellMotion};
+use crate::shell::{Propagation, Shell, ShellMotion};
 use crate::sky::SkyError;
-use crate::spec::{Lasers, Satellites, SkySpec};
+use crate::spec::{Lasers, Pattern, Satellites, SkySpec};
 use crate::time::Epoch;
-use crate::tle::{self, Tle};
+use crate::tle::Tle;
+use perigee_units::Nanos;
 use std::collections::BTreeSet;
+use std::f64::consts::TAU;
+use std::sync::Arc;
 
 /// Element sets are good for days; older ones than this are worth a remark.
 const STALE_DAYS: f64 = 14.0;
@@ -20,36 +24,66 @@ const STALE_DAYS: f64 = 14.0;
 pub struct Constellation {
     /// Name of each.
     pub names: Vec<String>,
+    /// Shell, plane and slot of each, where it has one.
+    pub places: Vec<Option<Place>>,
     /// Calendar time of t = 0.
     pub start: Epoch,
     /// How they move.
     pub motion: Motion,
-    /// Who talks to whom.
-    pub lasers: LaserGraph,
+    /// Links that are always there.
+    fixed: Arc<LaserGraph>,
+    /// Shell of each satellite that has lasers.
+    group: Vec<Option<u32>>,
+    lasers: Lasers,
     /// What a person should know about it.
     pub report: Vec<String>,
+}
+
+/// What is known before the lasers.
+struct Fleet {
+    names: Vec<String>,
+    places: Vec<Option<Place>>,
+    start: Epoch,
+    motion: Motion,
+    grid: Vec<(u32, u32)>,
+    group: Vec<Option<u32>>,
+    report: Vec<String>,
 }
 
 impl Constellation {
     /// Builds it.
     ///
     /// # Errors
-    /// When the shell or the file makes no constellation.
+    /// When the shells or the file make no constellation.
     pub fn new(spec: &SkySpec) -> Result<Self, SkyError> {
-        match &spec.satellites {
-            Satellites::Shell(shell) => {
-                let start = spec.start.unwrap_or(Epoch::Y2000);
-                generated(shell, start, Motion::Shell(ShellMotion::new(*shell, start)), &spec.lasers)
+        let fleet = match &spec.satellites {
+            Satellites::Shells(shells) => generated(shells, spec)?,
+            Satellites::Elements { name, text, planes, gravity } => {
+                from_elements(name, text, planes, *gravity, spec.start)?
             }
-            Satellites::ShellBySgp4 { shell, revs_per_day } => {
-                let start = spec.start.unwrap_or(Epoch::Y2000);
-                let sets = shell_elements(shell, *revs_per_day, start);
-                generated(shell, start, Motion::Sgp4(prepare(&sets, Gravity::Wgs72)?), &spec.lasers)
-            }
-            Satellites::Tle { name, text, planes, gravity } => {
-                from_tles(name, text, planes, *gravity, spec.start, &spec.lasers)
-            }
+        };
+        let n = fleet.names.len();
+        if n > MAX_SATELLITES {
+            return Err(SkyError::Spec(format!("{n} satellites: at most {MAX_SATELLITES} are possible")));
         }
+        let links = match &spec.lasers.pattern {
+            Pattern::PlusGrid => fleet.grid,
+            Pattern::Nearest(_) | Pattern::None => Vec::new(),
+            Pattern::List(links) => links.clone(),
+        };
+        if let Some((a, b)) = links.iter().find(|(a, b)| (*a).max(*b) as usize >= n) {
+            return Err(SkyError::Spec(format!("a laser link from satellite {a} to {b} of {n}")));
+        }
+        Ok(Constellation {
+            names: fleet.names,
+            places: fleet.places,
+            start: fleet.start,
+            motion: fleet.motion,
+            fixed: Arc::new(LaserGraph::new(n, &links)),
+            group: fleet.group,
+            lasers: spec.lasers.clone(),
+            report: fleet.report,
+        })
     }
 
     /// Number of satellites.
@@ -61,58 +95,135 @@ impl Constellation {
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
+
+    /// Which of its links can exist.
+    pub fn limits(&self) -> Limits {
+        self.lasers.limits
+    }
+
+    /// Instant from which on the links are those that hold at `t`: two instants with one answer share their links.
+    pub fn lasers_since(&self, t: Nanos) -> Nanos {
+        if !self.lasers.is_dynamic() {
+            return Nanos::ZERO;
+        }
+        let period = self.lasers.period;
+        let choice = period * (t.0 / period.0);
+        let settled = choice + self.lasers.set_up.min(period);
+        if choice > Nanos::ZERO && t >= settled {
+            settled
+        } else {
+            choice
+        }
+    }
+
+    /// The laser links that carry packets at `t`.
+    ///
+    /// # Errors
+    /// When a satellite has decayed by then.
+    pub fn lasers_at(&self, t: Nanos) -> Result<Arc<LaserGraph>, String> {
+        if !self.lasers.is_dynamic() {
+            return Ok(self.fixed.clone());
+        }
+        let choice = self.lasers.period * (t.0 / self.lasers.period.0);
+        let mut links = self.chosen(choice)?;
+        if choice > Nanos::ZERO && t < choice + self.lasers.set_up {
+            let before: BTreeSet<_> = self.chosen(choice - self.lasers.period)?.into_iter().collect();
+            links.retain(|l| before.contains(l));
+        }
+        links.extend(self.fixed.pairs().map(|[a, b]| (a, b)));
+        Ok(Arc::new(LaserGraph::new(self.len(), &links)))
+    }
+
+    /// Near satellites as chosen at an instant.
+    fn chosen(&self, t: Nanos) -> Result<Vec<(u32, u32)>, String> {
+        let mut at = Positions::default();
+        self.motion.span(self.start, t, t)?.positions(t, &mut at);
+        let near = |terminals, across| {
+            let max_range_m = self.lasers.limits.max_range_m;
+            Near { group: &self.group, terminals, across, max_range_m }.links(&at)
+        };
+        let mut links = match self.lasers.pattern {
+            Pattern::Nearest(terminals) => near(terminals, false),
+            _ => Vec::new(),
+        };
+        if self.lasers.cross_shell {
+            links.extend(near(1, true));
+        }
+        Ok(links)
+    }
 }
 
 fn prepare(sets: &[Tle], gravity: Gravity) -> Result<Vec<Sgp4>, SkyError> {
     sets.iter().map(|t| Sgp4::new(t, gravity).map_err(SkyError::Spec)).collect()
 }
 
-fn graph(satellites: usize, lasers: &Lasers, grid: Vec<(u32, u32)>) -> Result<LaserGraph, SkyError> {
-    if satellites > MAX_SATELLITES {
-        return Err(SkyError::Spec(format!(
-            "{satellites} satellites: at most {MAX_SATELLITES} are possible"
-        )));
-    }
-    let links = match lasers {
-        Lasers::PlusGrid => grid,
-        Lasers::None => Vec::new(),
-        Lasers::List(links) => links.clone(),
+/// Mean motion of a circle, in turns a day.
+fn revs_per_day(shell: &Shell) -> f64 {
+    let a = shell.radius_m();
+    (MU_M3_S2 / (a * a * a)).sqrt() * 86_400.0 / TAU
+}
+
+fn motion(shell: &Shell, start: Epoch) -> Result<Group, SkyError> {
+    let Propagation::Sgp4 { revs_per_day: revs, epoch } = shell.propagation else {
+        return Ok(Group::Shell(ShellMotion::new(*shell, start)));
     };
-    if let Some((a, b)) = links.iter().find(|(a, b)| (*a).max(*b) as usize >= satellites) {
-        return Err(SkyError::Spec(format!("a laser link from satellite {a} to {b} of {satellites}")));
+    let revs = revs.unwrap_or_else(|| revs_per_day(shell));
+    let sets = shell_elements(shell, revs, epoch.unwrap_or(start));
+    Ok(Group::Sgp4(prepare(&sets, Gravity::Wgs72)?))
+}
+
+fn generated(shells: &[Shell], spec: &SkySpec) -> Result<Fleet, SkyError> {
+    if shells.is_empty() {
+        return Err(SkyError::Spec("a constellation without a shell".into()));
     }
-    Ok(LaserGraph::new(satellites, &links))
+    let start = spec.start.unwrap_or(Epoch::Y2000);
+    let mut fleet = Fleet {
+        names: Vec::new(),
+        places: Vec::new(),
+        start,
+        motion: Motion(Vec::new()),
+        grid: Vec::new(),
+        group: Vec::new(),
+        report: Vec::new(),
+    };
+    for (k, shell) in shells.iter().enumerate() {
+        shell.check().map_err(SkyError::Spec)?;
+        let first = fleet.names.len() as u32;
+        for plane in 0..shell.planes {
+            for slot in 0..shell.per_plane {
+                let name = satellite_name(plane, slot);
+                fleet.names.push(if shells.len() == 1 { name } else { format!("{name}.{}", k + 1) });
+                fleet.places.push(Some(Place { shell: k as u32, plane, slot }));
+            }
+        }
+        fleet.group.resize(fleet.names.len(), shell.lasers.then_some(k as u32));
+        if shell.lasers {
+            let own = plus_grid(shell, spec.lasers.seam);
+            fleet.grid.extend(own.iter().map(|(a, b)| (first + a, first + b)));
+        }
+        fleet.motion.0.push(motion(shell, start)?);
+        fleet.report.push(describe(shell, start));
+    }
+    Ok(fleet)
 }
 
-fn generated(
-    shell: &Shell,
-    start: Epoch,
-    motion: Motion,
-    lasers: &Lasers,
-) -> Result<Constellation, SkyError> {
-    shell.check().map_err(SkyError::Spec)?;
-    let names = (0..shell.planes).flat_map(|p| (0..shell.per_plane).map(move |s| satellite_name(p, s)));
-    let report = vec![format!(
-        "{} x {} satellites at {:.0} km and {} degrees, {:?}, from {start}",
-        shell.planes,
-        shell.per_plane,
-        shell.altitude_m / 1e3,
-        shell.inclination_deg,
-        shell.phasing
-    )];
-    let lasers = graph(shell.satellites(), lasers, plus_grid(shell))?;
-    Ok(Constellation { names: names.collect(), start, motion, lasers, report })
+fn describe(shell: &Shell, start: Epoch) -> String {
+    let Shell { planes, per_plane, altitude_m, inclination_deg, phasing, .. } = shell;
+    let lasers = if shell.lasers { "" } else { ", no lasers" };
+    format!(
+        "{planes} x {per_plane} satellites at {:.0} km and {inclination_deg} degrees, {phasing:?}{lasers}, from {start}",
+        altitude_m / 1e3
+    )
 }
 
-fn from_tles(
+fn from_elements(
     file: &str,
     text: &str,
     options: &PlaneOptions,
     gravity: Gravity,
     start: Option<Epoch>,
-    lasers: &Lasers,
-) -> Result<Constellation, SkyError> {
-    let sets = tle::parse(text).map_err(|e| SkyError::Tle(file.to_string(), e))?;
+) -> Result<Fleet, SkyError> {
+    let sets = omm::read_elements(text).map_err(|e| SkyError::Tle(file.to_string(), e))?;
     let motion = prepare(&sets, gravity)?;
     let newest = sets.iter().map(|s| s.epoch).max().unwrap_or(Epoch::Y2000);
     let start = start.unwrap_or(newest);
@@ -125,10 +236,16 @@ fn from_tles(
         vec![format!("{file}: {} satellites, newest epoch {newest}, run from {start}", sets.len())];
     report.extend(found.report());
     report.extend(stale(&sets, &found.kept, start));
-    let names = unique_names(&sets, &found.kept);
-    let lasers = graph(found.kept.len(), lasers, found.links)?;
-    let motion = Motion::Sgp4(found.kept.iter().map(|&i| motion[i].clone()).collect());
-    Ok(Constellation { names, start, motion, lasers, report })
+    let group = found.places.iter().map(|p| Some(p.map_or(u32::MAX, |p| p.shell))).collect();
+    Ok(Fleet {
+        names: unique_names(&sets, &found.kept),
+        start,
+        motion: Motion(vec![Group::Sgp4(found.kept.iter().map(|&i| motion[i].clone()).collect())]),
+        grid: found.links,
+        group,
+        places: found.places,
+        report,
+    })
 }
 
 fn stale(sets: &[Tle], kept: &[usize], start: Epoch) -> Option<String> {

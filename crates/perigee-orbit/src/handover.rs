@@ -4,8 +4,9 @@
 //! At the change the links to the old satellite go down, those to the new one stay down until the outage is over. A
 //! change during an outage prolongs it: there is one `OutageBegin`, one `OutageEnd`, and a `Handover` for each change.
 
+use crate::motion::Positions;
 use crate::network::{Network, Vertex};
-use crate::sky::Sky;
+use crate::sky::{light_time, Sky};
 use crate::spec::Outage;
 use perigee_timeline::*;
 use perigee_units::Nanos;
@@ -52,7 +53,7 @@ impl Terminal {
     }
 
     fn acquire(&mut self, h: &mut Hand<'_>, t: Nanos, from: Option<u32>, new: u32) {
-        let outage = draw(h.sky, h.ground, self.events);
+        let outage = draw(h.sky, h.ground, self.events) + h.signalling(from, new);
         self.events += 1;
         let links = h.links(new, t);
         let running = self.off_until.is_some();
@@ -113,9 +114,20 @@ pub(crate) struct Hand<'a> {
     pub out: &'a mut Vec<Timed>,
     /// Which ground point it is.
     pub ground: usize,
+    /// Where the satellites are, when a satellite changes.
+    pub at: Option<&'a Positions>,
 }
 
 impl Hand<'_> {
+    /// The part of an outage that grows with the propagation delays to the old and the new satellite.
+    fn signalling(&self, old: Option<u32>, new: u32) -> Nanos {
+        let per_delay = self.sky.spec.handover.per_delay;
+        let Some(at) = self.at.filter(|_| per_delay > 0.0) else { return Nanos::ZERO };
+        let delay = |sat: u32| light_time(self.sky.ground[self.ground].ecef, at.get(sat as usize));
+        let sum = old.map_or(Nanos::ZERO, delay) + delay(new);
+        Nanos::from_secs_f64(sum.as_secs_f64() * per_delay)
+    }
+
     /// Up and down link.
     fn links(&mut self, sat: u32, t: Nanos) -> [LinkId; 2] {
         let me: Vertex = self.net.ground(self.ground);
@@ -141,17 +153,17 @@ impl Hand<'_> {
 /// The outage of a terminal's n-th handover: a hash of seed, name and n, so that neither other terminals nor the
 /// scheme under test change it.
 fn draw(sky: &Sky, ground: usize, event: u64) -> Nanos {
-    match sky.spec.handover.outage {
-        Outage::Fixed(t) => t,
-        Outage::Uniform(a, b) => {
-            let name = sky.spec.ground[ground].name.bytes();
-            let mut h = mix(sky.spec.seed);
-            for byte in name {
-                h = mix(h ^ u64::from(byte));
-            }
-            let width = u128::from(b.0 - a.0) + 1;
-            Nanos(a.0 + ((u128::from(mix(h ^ event)) * width) >> 64) as u64)
+    let below = |width: u128| {
+        let mut h = mix(sky.spec.seed);
+        for byte in sky.spec.ground[ground].name.bytes() {
+            h = mix(h ^ u64::from(byte));
         }
+        ((u128::from(mix(h ^ event)) * width) >> 64) as u64
+    };
+    match &sky.spec.handover.outage {
+        Outage::Fixed(t) => *t,
+        Outage::Uniform(a, b) => Nanos(a.0 + below(u128::from(b.0 - a.0) + 1)),
+        Outage::Recorded(all) => all[below(all.len() as u128) as usize],
     }
 }
 

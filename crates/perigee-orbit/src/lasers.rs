@@ -1,20 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Laser links between satellites: who may talk to whom. Further patterns (lists, rings, learnt ones) join here.
+//! Laser links between satellites: who may talk to whom.
 
 use crate::frames::distance_m;
 use crate::motion::Positions;
 use crate::routing::{Weight, UNREACHABLE};
 use crate::shell::{Shell, EARTH_RADIUS_M};
 
-/// A laser link does not pass below this height: air would bend and absorb it.
-const GRAZING_HEIGHT_M: f64 = 80e3;
+/// Whether the last plane of a shell is linked to the first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Seam {
+    /// Where their satellites fly the same way: in a delta (nodes over 360 degrees), not in a star.
+    #[default]
+    Auto,
+    /// Always.
+    Linked,
+    /// Never.
+    Open,
+}
 
 /// +Grid of a generated shell: the next satellite of the plane, and the same slot of the next plane; both wrap. At
-/// the seam the slot shifts as the phasing demands. A star (nodes over 180 degrees) has no links across its seam,
-/// where neighbours fly in opposite directions.
-pub fn plus_grid(shell: &Shell) -> Vec<(u32, u32)> {
+/// the seam the slot shifts as the phasing demands.
+pub fn plus_grid(shell: &Shell, seam: Seam) -> Vec<(u32, u32)> {
     let (planes, slots) = (shell.planes, shell.per_plane);
     let id = |plane: u32, slot: u32| plane * slots + slot;
+    let closed = planes > 2
+        && match seam {
+            Seam::Auto => shell.raan_spread_deg >= 360.0,
+            Seam::Linked => true,
+            Seam::Open => false,
+        };
     let mut links = Vec::with_capacity(2 * shell.satellites());
     for plane in 0..planes {
         for slot in 0..slots {
@@ -23,7 +37,7 @@ pub fn plus_grid(shell: &Shell) -> Vec<(u32, u32)> {
             }
             if plane + 1 < planes {
                 links.push((id(plane, slot), id(plane + 1, slot)));
-            } else if planes > 2 && shell.raan_spread_deg >= 360.0 {
+            } else if closed {
                 links.push((id(plane, slot), id(0, (slot + shell.seam_shift()) % slots)));
             }
         }
@@ -31,8 +45,76 @@ pub fn plus_grid(shell: &Shell) -> Vec<(u32, u32)> {
     links
 }
 
+/// Links between near satellites. `group[s]` = shell of satellite `s`, `None` = it has no lasers.
+#[derive(Clone, Copy, Debug)]
+pub struct Near<'a> {
+    /// Shell of each satellite.
+    pub group: &'a [Option<u32>],
+    /// Lasers of each satellite.
+    pub terminals: u32,
+    /// Only links between different shells, or only links within one.
+    pub across: bool,
+    /// No longer ones.
+    pub max_range_m: f64,
+}
+
+impl Near<'_> {
+    /// The shortest possible link first, as long as both ends have a laser free; equal ones by number.
+    pub fn links(&self, at: &Positions) -> Vec<(u32, u32)> {
+        let mut near: Vec<(f64, u32, u32)> = Vec::new();
+        for a in 0..at.len() {
+            near.extend(self.candidates(at, a));
+        }
+        near.sort_by(|x, y| x.0.total_cmp(&y.0).then((x.1, x.2).cmp(&(y.1, y.2))));
+        near.dedup();
+        let mut free = vec![self.terminals; at.len()];
+        let mut links = Vec::new();
+        for (_, a, b) in near {
+            if free[a as usize] > 0 && free[b as usize] > 0 {
+                free[a as usize] -= 1;
+                free[b as usize] -= 1;
+                links.push((a, b));
+            }
+        }
+        links
+    }
+
+    /// The nearest partners of a satellite; some more than it has lasers, because some of them are taken.
+    fn candidates(&self, at: &Positions, a: usize) -> Vec<(f64, u32, u32)> {
+        let Some(own) = self.group[a] else { return Vec::new() };
+        let fits = |b: &usize| *b != a && self.group[*b].is_some_and(|g| (g != own) == self.across);
+        let here = at.get(a);
+        let mut near: Vec<(f64, u32, u32)> = (0..at.len())
+            .filter(fits)
+            .map(|b| (distance_m(here, at.get(b)), a.min(b) as u32, a.max(b) as u32))
+            .filter(|c| c.0 <= self.max_range_m)
+            .collect();
+        let keep = (3 * self.terminals as usize + 2).min(near.len());
+        if keep < near.len() {
+            near.select_nth_unstable_by(keep, |x, y| x.0.total_cmp(&y.0).then((x.1, x.2).cmp(&(y.1, y.2))));
+            near.truncate(keep);
+        }
+        near
+    }
+}
+
+/// Which links can exist at all.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Limits {
+    /// No longer ones.
+    pub max_range_m: f64,
+    /// The line of sight stays above this height: air would bend and absorb it.
+    pub grazing_height_m: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { max_range_m: f64::INFINITY, grazing_height_m: 80e3 }
+    }
+}
+
 /// The laser links as rows of neighbours, for the route search.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaserGraph {
     /// `rows[s]..rows[s + 1]` are the entries of satellite `s`.
     pub rows: Vec<u32>,
@@ -42,7 +124,7 @@ pub struct LaserGraph {
     links: Vec<Laser>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Laser {
     ends: [u32; 2],
     entries: [u32; 2],
@@ -86,9 +168,20 @@ impl LaserGraph {
         self.links.len()
     }
 
-    /// Length of every entry at an instant; a link whose line of sight grazes the air has none.
-    pub fn weights(&self, at: &Positions, out: &mut Vec<Weight>) {
-        let low = EARTH_RADIUS_M + GRAZING_HEIGHT_M;
+    /// Both ends of each link, the lower number first, in order.
+    pub fn pairs(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
+        self.links.iter().map(|l| l.ends)
+    }
+
+    /// Those of [`LaserGraph::pairs`] that have a length.
+    pub fn usable<'a>(&'a self, weights: &'a [Weight]) -> impl Iterator<Item = [u32; 2]> + 'a {
+        let there = |l: &&Laser| weights[l.entries[0] as usize] != UNREACHABLE;
+        self.links.iter().filter(there).map(|l| l.ends)
+    }
+
+    /// Length of every entry at an instant; a link that is too long or whose line of sight grazes the air has none.
+    pub fn weights(&self, at: &Positions, limits: Limits, out: &mut Vec<Weight>) {
+        let low = EARTH_RADIUS_M + limits.grazing_height_m;
         // From a satellite to the point where its line of sight is tangent to the grazing sphere.
         let tangent = |s: usize| {
             let p = at.get(s);
@@ -100,7 +193,7 @@ impl LaserGraph {
         for l in &self.links {
             let [a, b] = l.ends.map(|s| s as usize);
             let d = distance_m(at.get(a), at.get(b));
-            if d <= horizon[a] + horizon[b] {
+            if d <= horizon[a] + horizon[b] && d <= limits.max_range_m {
                 let w = crate::routing::weight(d);
                 out[l.entries[0] as usize] = w;
                 out[l.entries[1] as usize] = w;
@@ -113,7 +206,8 @@ impl LaserGraph {
 mod tests {
     use super::*;
     use crate::motion::Positions;
-    use crate::shell::{Phasing, ShellMotion, STARLINK_SHELL1};
+    use crate::presets::STARLINK_SHELL1;
+    use crate::shell::{Phasing, ShellMotion};
     use crate::time::Epoch;
 
     fn positions(shell: Shell) -> Positions {
@@ -124,7 +218,7 @@ mod tests {
 
     #[test]
     fn every_satellite_of_a_delta_shell_has_four_neighbours() {
-        let g = LaserGraph::new(1584, &plus_grid(&STARLINK_SHELL1));
+        let g = LaserGraph::new(1584, &plus_grid(&STARLINK_SHELL1, Seam::Auto));
         assert_eq!(g.links(), 3168);
         assert!((0..1584).all(|s| g.rows[s + 1] - g.rows[s] == 4));
     }
@@ -140,7 +234,7 @@ mod tests {
                     .map(|&(a, b)| distance_m(p.get(a as usize), p.get(b as usize)))
                     .fold(0.0, f64::max)
             };
-            let all = plus_grid(&shell);
+            let all = plus_grid(&shell, Seam::Auto);
             let (seam, rest): (Vec<_>, Vec<_>) =
                 all.iter().copied().partition(|&(a, b)| a / 22 == 71 && b / 22 == 0);
             assert_eq!(seam.len(), 22);
@@ -153,7 +247,40 @@ mod tests {
         let p = positions(STARLINK_SHELL1);
         let g = LaserGraph::new(1584, &[(0, 1), (0, 11)]);
         let mut w = Vec::new();
-        g.weights(&p, &mut w);
+        g.weights(&p, Limits::default(), &mut w);
         assert!(w.contains(&UNREACHABLE) && w.iter().any(|&x| x != UNREACHABLE));
+        g.weights(&p, Limits { max_range_m: 1900e3, ..Limits::default() }, &mut w);
+        assert!(w.iter().all(|&x| x == UNREACHABLE), "neighbours are 1972 km apart");
+    }
+
+    #[test]
+    fn the_seam_is_open_in_a_star_and_wherever_it_is_asked_for() {
+        let star = Shell { raan_spread_deg: 180.0, ..STARLINK_SHELL1 };
+        assert_eq!(plus_grid(&STARLINK_SHELL1, Seam::Open).len(), 3168 - 22);
+        assert_eq!(plus_grid(&star, Seam::Auto).len(), 3168 - 22);
+        assert_eq!(plus_grid(&star, Seam::Linked).len(), 3168);
+    }
+
+    #[test]
+    fn near_satellites_are_linked_as_long_as_both_have_a_laser_free() {
+        let mut p = positions(STARLINK_SHELL1);
+        let mut second = Positions::default();
+        let higher = Shell { altitude_m: 570e3, raan0_deg: 1.0, ..STARLINK_SHELL1 };
+        ShellMotion::new(higher, Epoch::Y2000).positions(Epoch::Y2000, 0.0, &mut second);
+        (0..second.len()).for_each(|s| p.push(second.get(s)));
+        let group: Vec<Option<u32>> = (0..3168).map(|s| Some(u32::from(s >= 1584))).collect();
+        for (across, terminals) in [(false, 4), (true, 1)] {
+            let near = Near { group: &group, terminals, across, max_range_m: f64::INFINITY };
+            let links = near.links(&p);
+            let mut used = vec![0; 3168];
+            for &(a, b) in &links {
+                assert_eq!(group[a as usize] != group[b as usize], across);
+                used[a as usize] += 1;
+                used[b as usize] += 1;
+            }
+            assert!(used.iter().all(|&n| n <= terminals));
+            // Almost every laser finds a partner.
+            assert!(used.iter().sum::<u32>() > 3168 * terminals * 95 / 100, "{}", links.len());
+        }
     }
 }

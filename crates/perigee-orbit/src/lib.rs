@@ -3,21 +3,22 @@
 //!
 //! From the ground up:
 //! * [`time`], [`frames`]: instants, sidereal time, ellipsoids, elevation.
-//! * [`shell`] (generated, in closed form), [`tle`] (element sets) and [`motion`] (both as positions over time).
+//! * [`shell`] (generated, in closed form), [`presets`] (known ones), [`tle`] and [`omm`] (element sets), [`motion`] (all
+//!   of them as positions over time).
 //! * [`planes`]: the grid in real element sets; [`lasers`]: who is linked to whom; [`constellation`]: all of it.
 //! * [`visibility`]: what a ground point sees; [`attach`]: which satellite it takes; [`routing`]: shortest paths.
 //! * [`spec`]: the description of a sky; [`sky`]: questions about one instant; [`stream`]: the timeline.
 //! * [`cities`]: places by name.
 //!
 //! ```
-//! use perigee_orbit::{cities, visibility::Mask, GroundKind, GroundNode, Sky, SkySpec};
+//! use perigee_orbit::{cities, GroundKind, GroundNode, Sky, SkySpec};
 //! use perigee_timeline::{GeoPoint, PairId};
 //! use perigee_units::Nanos;
 //!
 //! let terminal = |name: &str| {
 //!     let city = cities::find(name).unwrap();
 //!     let place = GeoPoint { lat_deg: city.lat_deg, lon_deg: city.lon_deg, height_m: 0.0 };
-//!     GroundNode { name: name.into(), kind: GroundKind::Terminal, place, mask: Mask::default() }
+//!     GroundNode::new(name, GroundKind::Terminal, place)
 //! };
 //! let ground = vec![terminal("London"), terminal("New York")];
 //! let sky = Sky::new(SkySpec { ground, pairs: vec![(0, 1), (1, 0)], ..SkySpec::default() })?;
@@ -32,9 +33,13 @@ pub mod constellation;
 pub mod frames;
 mod handover;
 pub mod lasers;
+mod mesh;
 pub mod motion;
 mod network;
+pub mod omm;
+mod plan;
 pub mod planes;
+pub mod presets;
 pub mod routing;
 pub mod shell;
 pub mod sky;

@@ -125,14 +125,27 @@ impl Sgp4 {
     }
 }
 
-/// All satellites of a constellation.
+/// A group of satellites that move by one rule.
 #[derive(Clone, Debug)]
-pub enum Motion {
-    /// A generated shell.
+pub enum Group {
+    /// A generated shell in closed form.
     Shell(ShellMotion),
     /// Satellites under SGP4.
     Sgp4(Vec<Sgp4>),
 }
+
+impl Group {
+    fn len(&self) -> usize {
+        match self {
+            Group::Shell(shell) => shell.len(),
+            Group::Sgp4(all) => all.len(),
+        }
+    }
+}
+
+/// All satellites of a constellation, group after group.
+#[derive(Clone, Debug)]
+pub struct Motion(pub Vec<Group>);
 
 impl Motion {
     /// Prepares for many instants between `from` and `to`.
@@ -141,17 +154,33 @@ impl Motion {
     /// When a satellite has decayed by then.
     pub fn span(&self, start: Epoch, from: Nanos, to: Nanos) -> Result<Span<'_>, String> {
         let first = from.0 / KNOT.0;
-        let knots = match self {
-            Motion::Shell(_) => Vec::new(),
+        let of_group = |group: &Group| match group {
+            Group::Shell(_) => Ok(Vec::new()),
             // Knots lie on a grid from the start of the run, wherever a span begins: chunks fit without a step.
-            Motion::Sgp4(all) => (first..=to.0 / KNOT.0 + 1)
+            Group::Sgp4(all) => (first..=to.0 / KNOT.0 + 1)
                 .map(|k| {
                     let at = start.plus(KNOT * k);
                     all.par_iter().map(|s| s.state(at)).collect::<Result<Vec<_>, _>>()
                 })
-                .collect::<Result<Vec<_>, _>>()?,
+                .collect::<Result<Vec<_>, _>>(),
         };
+        let knots = self.0.iter().map(of_group).collect::<Result<_, _>>()?;
         Ok(Span { motion: self, start, first, knots })
+    }
+
+    /// Earth-fixed position of one satellite, not interpolated. `None` = decayed by then.
+    pub fn position(&self, mut sat: usize, at: Epoch) -> Option<Vec3> {
+        let gmst = gmst_rad(at);
+        for group in &self.0 {
+            if sat < group.len() {
+                return match group {
+                    Group::Shell(shell) => Some(shell.position(sat, at, gmst)),
+                    Group::Sgp4(all) => all[sat].state(at).ok().map(|s| to_ecef(s.p, gmst)),
+                };
+            }
+            sat -= group.len();
+        }
+        None
     }
 }
 
@@ -161,7 +190,8 @@ pub struct Span<'a> {
     motion: &'a Motion,
     start: Epoch,
     first: u64,
-    knots: Vec<Vec<State>>,
+    /// States of each group's satellites every [`KNOT`]; none for a shell.
+    knots: Vec<Vec<Vec<State>>>,
 }
 
 impl Span<'_> {
@@ -169,14 +199,16 @@ impl Span<'_> {
     pub fn positions(&self, t: Nanos, out: &mut Positions) {
         let at = self.start.plus(t);
         let gmst = gmst_rad(at);
-        match self.motion {
-            Motion::Shell(shell) => shell.positions(at, gmst, out),
-            Motion::Sgp4(_) => {
-                let k = (t.0 / KNOT.0 - self.first) as usize;
-                let s = (t.0 % KNOT.0) as f64 / KNOT.0 as f64;
-                out.clear();
-                for (a, b) in self.knots[k].iter().zip(&self.knots[k + 1]) {
-                    out.push(to_ecef(hermite(a, b, s), gmst));
+        out.clear();
+        for (group, knots) in self.motion.0.iter().zip(&self.knots) {
+            match group {
+                Group::Shell(shell) => shell.positions(at, gmst, out),
+                Group::Sgp4(_) => {
+                    let k = (t.0 / KNOT.0 - self.first) as usize;
+                    let s = (t.0 % KNOT.0) as f64 / KNOT.0 as f64;
+                    for (a, b) in knots[k].iter().zip(&knots[k + 1]) {
+                        out.push(to_ecef(hermite(a, b, s), gmst));
+                    }
                 }
             }
         }
@@ -225,7 +257,7 @@ pub fn satellite_name(plane: u32, slot: u32) -> String {
 mod tests {
     use super::*;
     use crate::frames::{distance_m, norm};
-    use crate::shell::STARLINK_SHELL1;
+    use crate::presets::STARLINK_SHELL1;
     use crate::tle;
 
     /// Vallado, Crawford, Hujsak, Kelso: "Revisiting Spacetrack Report #3" (AIAA 2006-6753), verification output.
@@ -249,7 +281,7 @@ mod tests {
         let sets = tle::parse(tle::tests::TWO).unwrap();
         let start = sets[0].epoch;
         let all: Vec<Sgp4> = sets.iter().map(|t| Sgp4::new(t, Gravity::Wgs72).unwrap()).collect();
-        let motion = Motion::Sgp4(all.clone());
+        let motion = Motion(vec![Group::Sgp4(all.clone())]);
         let span = motion.span(start, Nanos::from_secs(20), Nanos::from_secs(45)).unwrap();
         let mut p = Positions::default();
         for ms in [20_000, 21_300, 25_000, 29_900, 30_000, 45_000] {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Nodes, ports and links under dense ids, made when first used, and the delays of the links in use.
 
-use crate::frames::Vec3;
 use crate::motion::Positions;
 use crate::sky::{light_time, Sky};
 use crate::spec::GroundPorts;
@@ -114,13 +113,6 @@ impl Network {
         id
     }
 
-    fn name(&self, sky: &Sky, v: Vertex) -> String {
-        match (v as usize).checked_sub(self.satellites) {
-            None => sky.constellation.names[v as usize].clone(),
-            Some(g) => sky.spec.ground[g].name.clone(),
-        }
-    }
-
     fn port(&mut self, name: String, node: NodeId, spec: PortSpec) -> PortId {
         let PortSpec { rate, queue, framing, metered } = spec;
         self.new_ports.push(Port { name, node, rate, queue, framing, metered });
@@ -132,7 +124,7 @@ impl Network {
         if let Some(id) = self.radios[v as usize] {
             return id;
         }
-        let name = format!("{} radio", self.name(sky, v));
+        let name = format!("{} radio", sky.vertex_name(v));
         let node = self.node(sky, v);
         let id = self.port(name, node, sky.spec.ground_port);
         self.radios[v as usize] = Some(id);
@@ -150,7 +142,7 @@ impl Network {
             self.radio(sky, from)
         } else {
             let spec = if laser { sky.spec.laser_port } else { sky.spec.ground_port };
-            self.port(format!("{}->{}", self.name(sky, from), self.name(sky, to)), node, spec)
+            self.port(format!("{}->{}", sky.vertex_name(from), sky.vertex_name(to)), node, spec)
         };
         // The delay is set, by a change, at the instant of first use.
         let link =
@@ -194,16 +186,9 @@ impl Network {
         std::mem::replace(&mut self.lines[id.ix()].up, up) != up
     }
 
-    fn place(&self, sky: &Sky, v: Vertex, at: &Positions) -> Vec3 {
-        match (v as usize).checked_sub(self.satellites) {
-            None => at.get(v as usize),
-            Some(g) => sky.ground[g].ecef,
-        }
-    }
-
     /// Delay of a link at the start of a step.
     pub fn delay_now(&self, sky: &Sky, id: LinkId, at: &Positions) -> Nanos {
-        let [a, b] = self.lines[id.ix()].ends.map(|v| self.place(sky, v, at));
+        let [a, b] = self.lines[id.ix()].ends.map(|v| sky.place(v, at));
         light_time(a, b)
     }
 

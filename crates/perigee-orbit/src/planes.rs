@@ -62,6 +62,17 @@ pub struct FoundShell {
     pub slots: usize,
 }
 
+/// Where a satellite belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Shell, from 0.
+    pub shell: u32,
+    /// Plane, from 0.
+    pub plane: u32,
+    /// Slot of the plane, from 0.
+    pub slot: u32,
+}
+
 /// The result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Arrangement {
@@ -69,6 +80,8 @@ pub struct Arrangement {
     pub kept: Vec<usize>,
     /// Laser links, as indices into `kept`.
     pub links: Vec<(u32, u32)>,
+    /// Place of each satellite of `kept` that has one.
+    pub places: Vec<Option<Place>>,
     /// Shells, the largest first.
     pub shells: Vec<FoundShell>,
     /// Satellites outside every grid.
@@ -152,10 +165,15 @@ pub fn arrange(sets: &[Tle], motion: &[Sgp4], common: Epoch, options: &PlaneOpti
     let mut placed = Vec::new();
     while let Some(shell) = take_shell(&mut free, options) {
         let grid = Grid::fit(&shell, options);
+        out.places.resize(out.kept.len(), None);
+        for (id, place) in grid.places(out.shells.len() as u32) {
+            out.places[id as usize] = Some(place);
+        }
         out.shells.push(grid.describe(&shell));
         out.links.extend(grid.links());
         placed.extend(grid.planes.iter().flat_map(|p| p.slots.values().copied()));
     }
+    out.places.resize(out.kept.len(), None);
     out.strays = members.len() - placed.len();
     join_strays(&members, &placed, &mut out.links);
     out
@@ -214,6 +232,13 @@ impl Grid {
             planes: self.planes.len(),
             slots: self.slots,
         }
+    }
+
+    fn places(&self, shell: u32) -> impl Iterator<Item = (u32, Place)> + '_ {
+        self.planes.iter().enumerate().flat_map(move |(plane, p)| {
+            let place = move |slot: usize| Place { shell, plane: plane as u32, slot: slot as u32 };
+            p.slots.iter().map(move |(&slot, m)| (m.id, place(slot)))
+        })
     }
 
     fn links(&self) -> Vec<(u32, u32)> {
@@ -342,7 +367,8 @@ fn join_strays(members: &[Member], placed: &[Member], links: &mut Vec<(u32, u32)
 mod tests {
     use super::*;
     use crate::motion::{shell_elements, Gravity};
-    use crate::shell::{Phasing, STARLINK_SHELL1};
+    use crate::presets::STARLINK_SHELL1;
+    use crate::shell::Phasing;
     use crate::{lasers, tle};
 
     fn prepare(sets: &[Tle]) -> Vec<Sgp4> {
@@ -362,7 +388,7 @@ mod tests {
             l
         };
         // A shift of 17/72 of a slot is nearest to the same slot, so the links must be those of the +Grid.
-        assert_eq!(order(found.links), order(lasers::plus_grid(&shell)));
+        assert_eq!(order(found.links), order(lasers::plus_grid(&shell, lasers::Seam::Auto)));
     }
 
     #[test]

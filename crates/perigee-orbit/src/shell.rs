@@ -20,14 +20,23 @@ pub enum Phasing {
     HalfSlot,
 }
 
-/// What disturbs the orbits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Perturbation {
-    /// Nothing (Kepler).
-    None,
-    /// The drift of node and mean motion by the Earth's flattening (J2), averaged over a revolution.
+/// How the satellites of a shell move.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum Propagation {
+    /// Undisturbed circles.
+    Kepler,
+    /// Circles whose node and mean motion drift by the Earth's flattening (J2), averaged over a revolution.
     #[default]
-    J2Secular,
+    J2,
+    /// SGP4 with WGS72, from circular elements that hold at an epoch.
+    Sgp4 {
+        /// Mean motion in turns a day; `None` = that of the altitude.
+        revs_per_day: Option<f64>,
+        /// When the elements hold; `None` = the start of the run.
+        epoch: Option<Epoch>,
+    },
+    /// They stand still over the ground (geostationary); `raan0_deg` is the longitude of the first.
+    EarthFixed,
 }
 
 /// A shell of `planes` x `per_plane` satellites.
@@ -47,25 +56,11 @@ pub struct Shell {
     pub raan_spread_deg: f64,
     /// Right ascension of the first plane's node at the start.
     pub raan0_deg: f64,
-    /// What disturbs the orbits.
-    pub perturbation: Perturbation,
+    /// How they move.
+    pub propagation: Propagation,
+    /// They carry lasers.
+    pub lasers: bool,
 }
-
-/// Starlink's first shell: 72 planes of 22 at 550 km and 53 degrees (FCC modification of April 2020, file
-/// SAT-MOD-20181108-00083). The filing gives no phasing; as in Hypatia, every second plane is shifted by half a slot.
-pub const STARLINK_SHELL1: Shell = Shell {
-    altitude_m: 550e3,
-    inclination_deg: 53.0,
-    planes: 72,
-    per_plane: 22,
-    phasing: Phasing::HalfSlot,
-    raan_spread_deg: 360.0,
-    raan0_deg: 0.0,
-    perturbation: Perturbation::J2Secular,
-};
-
-/// Shells by name, for scenario files.
-pub const PRESETS: &[(&str, Shell)] = &[("starlink-shell1", STARLINK_SHELL1)];
 
 impl Shell {
     /// Number of satellites.
@@ -88,6 +83,10 @@ impl Shell {
         }
         if !(0.0..=180.0).contains(&self.inclination_deg) {
             return Err(format!("an inclination of {} degrees: 0 to 180 are allowed", self.inclination_deg));
+        }
+        if matches!(self.propagation, Propagation::Sgp4 { revs_per_day: Some(n), .. } if !(n > 0.0 && n < 18.0))
+        {
+            return Err("a mean motion must be above 0 and below 18 turns a day".into());
         }
         let spread = self.raan_spread_deg;
         if !(spread > 0.0 && spread <= 360.0 && self.raan0_deg.is_finite()) {
@@ -135,8 +134,10 @@ impl Shell {
     fn rates_rad_s(&self) -> (f64, f64) {
         let a = self.radius_m();
         let n = (MU_M3_S2 / (a * a * a)).sqrt();
-        if self.perturbation == Perturbation::None {
-            return (0.0, n);
+        match self.propagation {
+            Propagation::EarthFixed => return (0.0, 0.0),
+            Propagation::Kepler => return (0.0, n),
+            Propagation::J2 | Propagation::Sgp4 { .. } => {}
         }
         // Kozai's secular rates at e = 0 (Vallado, section 9.6): node, and perigee plus mean anomaly.
         let cos_i = libm::cos(self.inclination_deg * RAD);
@@ -168,24 +169,60 @@ impl ShellMotion {
         ShellMotion { shell, start, rates_rad_s: shell.rates_rad_s(), slots }
     }
 
-    /// Earth-fixed positions at an instant.
+    /// Number of satellites.
+    pub fn len(&self) -> usize {
+        self.shell.satellites()
+    }
+
+    /// No satellite at all; no shell that passed its check is that.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends the Earth-fixed positions at an instant.
     pub fn positions(&self, at: Epoch, gmst_rad: f64, out: &mut Positions) {
-        let t = at.minutes_since(self.start) * 60.0;
+        for plane in 0..self.shell.planes {
+            let circle = self.circle(plane, at, gmst_rad);
+            self.slots.iter().for_each(|&slot| out.push(circle.place(slot)));
+        }
+    }
+
+    /// Earth-fixed position of one satellite.
+    pub fn position(&self, sat: usize, at: Epoch, gmst_rad: f64) -> Vec3 {
+        let plane = sat as u32 / self.shell.per_plane;
+        self.circle(plane, at, gmst_rad).place(self.slots[sat % self.slots.len()])
+    }
+
+    /// A plane at an instant.
+    fn circle(&self, plane: u32, at: Epoch, gmst_rad: f64) -> Circle {
+        let (t, gmst_rad) = match self.shell.propagation {
+            Propagation::EarthFixed => (0.0, 0.0),
+            _ => (at.minutes_since(self.start) * 60.0, gmst_rad),
+        };
         let r = self.shell.radius_m();
         let (sin_i, cos_i) = libm::sincos(self.shell.inclination_deg * RAD);
-        out.clear();
-        for plane in 0..self.shell.planes {
-            let (node, phase) = self.shell.elements_rad(plane);
-            let (so, co) = libm::sincos(node + self.rates_rad_s.0 * t - gmst_rad);
-            let (sb, cb) = libm::sincos(wrap(phase + self.rates_rad_s.1 * t));
-            // Towards the ascending node, and a quarter turn further along the orbit.
-            let p: Vec3 = [r * co, r * so, 0.0];
-            let q: Vec3 = [-r * so * cos_i, r * co * cos_i, r * sin_i];
-            for &(cs, ss) in &self.slots {
-                let (c, s) = (cb * cs - sb * ss, sb * cs + cb * ss);
-                out.push([c * p[0] + s * q[0], c * p[1] + s * q[1], s * q[2]]);
-            }
-        }
+        let (node, phase) = self.shell.elements_rad(plane);
+        let (so, co) = libm::sincos(node + self.rates_rad_s.0 * t - gmst_rad);
+        let (sb, cb) = libm::sincos(wrap(phase + self.rates_rad_s.1 * t));
+        Circle { p: [r * co, r * so, 0.0], q: [-r * so * cos_i, r * co * cos_i, r * sin_i], first: (cb, sb) }
+    }
+}
+
+/// A plane in the Earth-fixed frame.
+struct Circle {
+    /// Towards the ascending node.
+    p: Vec3,
+    /// A quarter turn further along the orbit.
+    q: Vec3,
+    /// Cosine and sine of the first satellite's argument of latitude.
+    first: (f64, f64),
+}
+
+impl Circle {
+    fn place(&self, (cs, ss): (f64, f64)) -> Vec3 {
+        let ((cb, sb), p, q) = (self.first, self.p, self.q);
+        let (c, s) = (cb * cs - sb * ss, sb * cs + cb * ss);
+        [c * p[0] + s * q[0], c * p[1] + s * q[1], s * q[2]]
     }
 }
 
@@ -193,6 +230,7 @@ impl ShellMotion {
 mod tests {
     use super::*;
     use crate::frames::{distance_m, norm};
+    use crate::presets::STARLINK_SHELL1;
 
     fn at(shell: Shell, seconds: f64) -> Positions {
         let mut out = Positions::default();
@@ -203,7 +241,7 @@ mod tests {
 
     #[test]
     fn the_period_is_keplers() {
-        let kepler = Shell { perturbation: Perturbation::None, ..STARLINK_SHELL1 };
+        let kepler = Shell { propagation: Propagation::Kepler, ..STARLINK_SHELL1 };
         let a = kepler.radius_m();
         assert!((kepler.nodal_period_s() - TAU * (a * a * a / MU_M3_S2).sqrt()).abs() < 1e-9);
         assert!((kepler.nodal_period_s() / 60.0 - 95.65).abs() < 0.01);

@@ -4,17 +4,23 @@
 //! [`Sky::stream`] turns it into a timeline; this module answers for single instants: round-trip times (to size
 //! queues before a run), the check that every pair can talk at all, and full forwarding tables.
 
-use crate::attach::{choose, Offer, Policy};
+use crate::attach::{choose, Held, Offer, Policy};
 use crate::constellation::Constellation;
 use crate::frames::{distance_m, Vec3, SPEED_OF_LIGHT_M_S};
+use crate::lasers::LaserGraph;
+use crate::mesh::Mesh;
 use crate::motion::Positions;
-use crate::routing::{Access, Graph, Tree, Weight, NOWHERE};
+use crate::routing::{Access, Tree, Weight, NOWHERE};
 use crate::spec::{GroundKind, SkySpec};
 use crate::tle::TleError;
 use crate::visibility::GroundPoint;
 use perigee_timeline::topology::PortSpec;
 use perigee_timeline::{PairId, Routing};
 use perigee_units::Nanos;
+use std::sync::Arc;
+
+/// A satellite that stays in view for longer than this counts as staying for ever.
+const FOR_EVER: Nanos = Nanos::from_secs(7200);
 
 /// Why a sky cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,19 +53,20 @@ pub(crate) struct Way {
 /// Positions and views at one instant: everything about it that does not depend on the instant before.
 #[derive(Debug, Default)]
 pub(crate) struct Moment {
+    pub t: Nanos,
     pub positions: Positions,
-    weights: Vec<Weight>,
-    visible: Vec<Vec<Access>>,
-    /// For terminals.
-    offers: Vec<Vec<Offer>>,
+    pub mesh: Mesh,
+    pub visible: Vec<Vec<Access>>,
+    /// For terminals that want the shortest path: length of the paths to all peers through each visible satellite.
+    paths: Vec<Vec<Weight>>,
 }
 
 /// Paths at one instant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Routes {
-    /// Satellite of each terminal.
+    /// Satellite of each ground point that has only one.
     pub serving: Vec<Option<u32>>,
-    /// Satellites of each way, from its start to its root.
+    /// Satellites (and relays, behind all satellites) of each way, from its start to its root.
     pub paths: Vec<Option<Vec<u32>>>,
     /// With next-hop tables: next hops of all satellites towards each root, in the order of [`Sky::roots`].
     pub next_hops: Vec<Vec<u32>>,
@@ -68,7 +75,7 @@ pub(crate) struct Routes {
 /// Length and nodes of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// Satellites from end to end, by number.
+    /// Satellites from end to end, by number; a relay on the ground is numbered behind all satellites.
     pub satellites: Vec<u32>,
     /// Propagation delay of each link, from end to end.
     pub delays: Vec<Nanos>,
@@ -85,7 +92,7 @@ impl Route {
 #[derive(Debug, Default)]
 pub struct TableScratch {
     positions: Positions,
-    weights: Vec<Weight>,
+    mesh: Mesh,
     visible: Vec<Vec<Access>>,
     /// One per destination: each snapshot starts from the trees of the one before.
     trees: Vec<Tree>,
@@ -102,6 +109,7 @@ pub struct Sky {
     pub(crate) ways: Vec<Way>,
     /// Ground points with traffic to or from each one.
     peers: Vec<Vec<usize>>,
+    relays: Vec<bool>,
 }
 
 impl Sky {
@@ -118,7 +126,8 @@ impl Sky {
         let ground = spec.ground.iter().map(|g| GroundPoint::new(g.place, g.mask, spec.ellipsoid)).collect();
         let peers = peers(&spec);
         let ways = ways(&spec, &peers);
-        Ok(Sky { spec, constellation, ground, ways, peers })
+        let relays = spec.ground.iter().map(|g| g.relays).collect();
+        Ok(Sky { spec, constellation, ground, ways, peers, relays })
     }
 
     /// The same sky with other ports: queues given in bandwidth-delay products are known only when [`Sky::rtt_at`]
@@ -158,9 +167,8 @@ impl Sky {
             _ => None,
         });
         Ok(found.map(|(from, satellites, to)| {
-            let sat = |s: &u32| moment.positions.get(*s as usize);
             let mut points = vec![self.ground[from].ecef];
-            points.extend(satellites.iter().map(sat));
+            points.extend(satellites.iter().map(|&v| self.place(v, &moment.positions)));
             points.push(self.ground[to].ecef);
             let delays = points.windows(2).map(|w| light_time(w[0], w[1])).collect();
             Route { satellites, delays }
@@ -210,68 +218,149 @@ impl Sky {
         self.moment_at(self.spec.duration).map(|_| ())
     }
 
-    fn moment_at(&self, t: Nanos) -> Result<Moment, SkyError> {
+    /// Where a satellite or, behind all satellites, a ground point is.
+    pub(crate) fn place(&self, vertex: u32, at: &Positions) -> Vec3 {
+        match (vertex as usize).checked_sub(self.constellation.len()) {
+            None => at.get(vertex as usize),
+            Some(g) => self.ground[g].ecef,
+        }
+    }
+
+    /// Name of a satellite or, behind all satellites, of a ground point.
+    pub fn vertex_name(&self, vertex: u32) -> &str {
+        match (vertex as usize).checked_sub(self.constellation.len()) {
+            None => &self.constellation.names[vertex as usize],
+            Some(g) => &self.spec.ground[g].name,
+        }
+    }
+
+    pub(crate) fn moment_at(&self, t: Nanos) -> Result<Moment, SkyError> {
         let span = self.constellation.motion.span(self.constellation.start, t, t).map_err(SkyError::Spec)?;
         let mut positions = Positions::default();
         span.positions(t, &mut positions);
-        Ok(self.moment(positions, &mut Tree::default()))
+        let lasers = self.constellation.lasers_at(t).map_err(SkyError::Spec)?;
+        Ok(self.moment(t, positions, &lasers, &mut Tree::default()))
     }
 
-    /// Views and offers for known positions.
-    pub(crate) fn moment(&self, positions: Positions, tree: &mut Tree) -> Moment {
-        let mut m = Moment { positions, ..Moment::default() };
-        self.constellation.lasers.weights(&m.positions, &mut m.weights);
+    /// Views for known positions.
+    pub(crate) fn moment(
+        &self,
+        t: Nanos,
+        positions: Positions,
+        lasers: &Arc<LaserGraph>,
+        tree: &mut Tree,
+    ) -> Moment {
+        let mut m = Moment { t, positions, ..Moment::default() };
         m.visible.resize_with(self.ground.len(), Vec::new);
-        for (g, point) in self.ground.iter().enumerate() {
-            if !self.peers[g].is_empty() {
-                point.visible(&m.positions, &mut m.visible[g]);
+        for g in 0..self.ground.len() {
+            if !self.peers[g].is_empty() || self.relays[g] {
+                self.look(g, &m.positions, &mut m.visible[g]);
             }
         }
-        m.offers = (0..self.ground.len()).map(|g| self.offers(&m, g, tree)).collect();
+        m.mesh.measure(lasers, &m.positions, self.constellation.limits(), &self.relays, &m.visible);
+        m.paths = (0..self.ground.len()).map(|g| self.paths_through(&m, g, tree)).collect();
         m
     }
 
-    fn graph<'a>(&'a self, weights: &'a [Weight]) -> Graph<'a> {
-        let lasers = &self.constellation.lasers;
-        Graph { rows: &lasers.rows, to: &lasers.to, weights }
+    /// What a ground point sees and has a dish for.
+    fn look(&self, g: usize, at: &Positions, out: &mut Vec<Access>) {
+        self.ground[g].visible(at, out);
+        if let Some(dishes) = self.spec.ground[g].dishes.filter(|&d| (d as usize) < out.len()) {
+            if self.spec.ground[g].kind == GroundKind::Station {
+                out.sort_unstable_by_key(|a| (a.range, a.sat));
+                out.truncate(dishes as usize);
+                out.sort_unstable_by_key(|a| a.sat);
+            }
+        }
     }
 
-    /// What each visible satellite is worth to a terminal. A peer that cannot be reached costs more than any path.
-    fn offers(&self, m: &Moment, g: usize, tree: &mut Tree) -> Vec<Offer> {
+    /// What each visible satellite means for the paths of a terminal. A peer that cannot be reached costs more than
+    /// any path.
+    fn paths_through(&self, m: &Moment, g: usize, tree: &mut Tree) -> Vec<Weight> {
         const NO_PATH: Weight = 1 << 50;
-        if self.spec.ground[g].kind != GroundKind::Terminal {
+        if self.spec.attach != Policy::ShortestPath || self.spec.ground[g].kind != GroundKind::Terminal {
             return Vec::new();
         }
         let visible = &m.visible[g];
-        let mut offers: Vec<Offer> = visible.iter().map(|&access| Offer { access, paths: 0 }).collect();
-        if self.spec.attach == Policy::ShortestPath && visible.len() > 1 {
+        let mut sums = vec![0; visible.len()];
+        if visible.len() > 1 {
             for &peer in &self.peers[g] {
-                tree.search(self.graph(&m.weights), &m.visible[peer], visible);
-                for o in &mut offers {
-                    o.paths += o.access.range + tree.distance(o.access.sat).min(NO_PATH);
+                tree.search(m.mesh.graph(), &m.visible[peer], visible);
+                for (sum, a) in sums.iter_mut().zip(visible) {
+                    *sum += a.range + tree.distance(a.sat).min(NO_PATH);
                 }
             }
         }
-        offers
+        sums
     }
 
-    /// Gives each terminal its satellite; `before` = what they held.
-    pub(crate) fn serve(&self, m: &Moment, before: &[Option<u32>]) -> Vec<Option<u32>> {
-        let holding = |g: usize| before.get(g).copied().flatten();
-        let pick = |g: usize| choose(self.spec.attach, &m.offers[g], holding(g)).map(|a| a.sat);
-        (0..self.ground.len()).map(pick).collect()
+    /// A ground point that has one satellite for all its peers.
+    fn holds_one(&self, g: usize) -> bool {
+        self.spec.ground[g].kind == GroundKind::Terminal || self.spec.attach != Policy::ShortestPath
+    }
+
+    /// What the policy asks for each visible satellite, the `i`-th of the ground point's view.
+    fn price(&self, m: &Moment, g: usize, i: usize) -> f64 {
+        let a = m.visible[g][i];
+        match self.spec.attach {
+            Policy::ShortestPath => m.paths[g][i] as f64,
+            Policy::Nearest => a.range as f64,
+            Policy::HighestElevation => {
+                let sin = self.ground[g].sin_elevation(m.positions.get(a.sat as usize));
+                libm::acos(sin.min(1.0))
+            }
+            Policy::LongestVisibility => 1.0 / (self.in_view_for(g, a.sat, m.t).as_secs_f64() + 0.1),
+        }
+    }
+
+    /// How much longer a satellite stays above the mask, to a tenth of a second.
+    fn in_view_for(&self, g: usize, sat: u32, t: Nanos) -> Nanos {
+        let c = &self.constellation;
+        let seen = |after: Nanos| {
+            let place = c.motion.position(sat as usize, c.start.plus(t + after));
+            place.is_some_and(|p| self.ground[g].sees(p))
+        };
+        let (mut inside, mut outside) = (Nanos::ZERO, Nanos::from_secs(10));
+        while seen(outside) {
+            (inside, outside) = (outside, outside + Nanos::from_secs(10));
+            if inside >= FOR_EVER {
+                return FOR_EVER;
+            }
+        }
+        while outside - inside > Nanos::from_millis(100) {
+            let middle = (inside + outside) / 2;
+            *(if seen(middle) { &mut inside } else { &mut outside }) = middle;
+        }
+        inside
+    }
+
+    /// Gives each ground point that needs one its satellite; `before` = what they held.
+    pub(crate) fn serve(&self, m: &Moment, before: &[Held]) -> Vec<Held> {
+        (0..self.ground.len()).map(|g| self.hold(m, g, before.get(g).copied().unwrap_or_default())).collect()
+    }
+
+    fn hold(&self, m: &Moment, g: usize, held: Held) -> Held {
+        if !self.holds_one(g) || self.peers[g].is_empty() {
+            return Held::default();
+        }
+        let visible = &m.visible[g];
+        let still_there = held.sat.is_some_and(|s| visible.iter().any(|a| a.sat == s));
+        if still_there && !self.spec.reselect.due(self.constellation.start, held.chosen, m.t) {
+            return held;
+        }
+        let offer = |(i, &access): (usize, &Access)| Offer { access, price: self.price(m, g, i) };
+        let offers: Vec<Offer> = visible.iter().enumerate().map(offer).collect();
+        let sat = choose(&offers, held.sat, self.spec.hysteresis).map(|a| a.sat);
+        Held { sat, chosen: m.t }
     }
 
     /// The satellites that a ground point may use when `serving` are chosen.
     fn gates(&self, m: &Moment, g: usize, serving: Option<u32>) -> Vec<Access> {
         let visible = &m.visible[g];
-        match (self.spec.ground[g].kind, self.spec.attach) {
-            (GroundKind::Terminal, _) => visible.iter().filter(|a| Some(a.sat) == serving).copied().collect(),
-            (GroundKind::Station, Policy::ShortestPath) => visible.clone(),
-            (GroundKind::Station, Policy::Nearest) => {
-                visible.iter().min_by_key(|a| (a.range, a.sat)).copied().into_iter().collect()
-            }
+        if !self.holds_one(g) {
+            return visible.clone();
         }
+        visible.iter().filter(|a| Some(a.sat) == serving).copied().collect()
     }
 
     /// Ground points that shortest-path trees grow from, in order.
@@ -280,14 +369,15 @@ impl Sky {
     }
 
     /// Paths when each terminal has its satellite.
-    pub(crate) fn routes(&self, m: &Moment, serving: Vec<Option<u32>>, tree: &mut Tree) -> Routes {
+    pub(crate) fn routes(&self, m: &Moment, held: Vec<Held>, tree: &mut Tree) -> Routes {
+        let serving: Vec<Option<u32>> = held.iter().map(|h| h.sat).collect();
         let mut r = Routes::default();
         let gates: Vec<Vec<Access>> = (0..self.ground.len()).map(|g| self.gates(m, g, serving[g])).collect();
         let tables = self.spec.routing == Routing::PerHop;
         for of_root in self.ways.chunk_by(|a, b| a.root == b.root) {
             let root = &gates[of_root[0].root];
             let targets: Vec<Access> = of_root.iter().flat_map(|w| gates[w.from].iter().copied()).collect();
-            tree.search(self.graph(&m.weights), root, if tables { &[] } else { &targets });
+            tree.search(m.mesh.graph(), root, if tables { &[] } else { &targets });
             r.paths.extend(of_root.iter().map(|w| tree.path(&gates[w.from])));
             if tables {
                 r.next_hops.push(tree.next_hops().collect());
@@ -311,15 +401,16 @@ impl Sky {
     ) -> Result<usize, SkyError> {
         let span = self.constellation.motion.span(self.constellation.start, t, t).map_err(SkyError::Spec)?;
         span.positions(t, &mut s.positions);
-        self.constellation.lasers.weights(&s.positions, &mut s.weights);
         s.visible.resize_with(self.ground.len(), Vec::new);
-        for (point, visible) in self.ground.iter().zip(&mut s.visible) {
-            point.visible(&s.positions, visible);
+        for (g, visible) in s.visible.iter_mut().enumerate() {
+            self.look(g, &s.positions, visible);
         }
+        let lasers = self.constellation.lasers_at(t).map_err(SkyError::Spec)?;
+        s.mesh.measure(&lasers, &s.positions, self.constellation.limits(), &self.relays, &s.visible);
         s.next.clear();
         s.trees.resize_with(dests.len(), Tree::default);
         for (&dest, tree) in dests.iter().zip(&mut s.trees) {
-            tree.refresh(self.graph(&s.weights), &s.visible[dest]);
+            tree.refresh(s.mesh.graph(), &s.visible[dest]);
             s.next.extend(tree.next_hops());
             let first = |seen: &Vec<Access>| tree.best(seen).map_or(NOWHERE, |a| a.sat);
             s.next.extend(s.visible.iter().map(first));

@@ -1,34 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a sky is made from: plain data that a scenario fills in.
 
-use crate::attach::Policy;
+use crate::attach::{Policy, Reselect};
 use crate::frames::{Ellipsoid, WGS84};
+use crate::lasers::{Limits, Seam};
 use crate::motion::Gravity;
 use crate::planes::PlaneOptions;
-use crate::shell::{Shell, STARLINK_SHELL1};
+use crate::presets::STARLINK_SHELL1;
+use crate::shell::Shell;
 use crate::time::Epoch;
 use crate::visibility::Mask;
 use perigee_timeline::topology::PortSpec;
 use perigee_timeline::{GeoPoint, OutageMode, Routing};
 use perigee_units::{BitRate, Nanos};
+use std::sync::Arc;
 
 /// Which satellites fly.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Satellites {
-    /// A generated shell in closed form.
-    Shell(Shell),
-    /// A generated shell moved by SGP4, with a mean motion in turns a day instead of the altitude (as Hypatia does).
-    ShellBySgp4 {
-        /// Planes, slots, inclination, phasing.
-        shell: Shell,
-        /// Mean motion.
-        revs_per_day: f64,
-    },
+    /// Generated shells; the satellites of one follow those of the one before.
+    Shells(Vec<Shell>),
     /// Element sets.
-    Tle {
+    Elements {
         /// Of the file, for messages.
         name: String,
-        /// Its text.
+        /// Its text: TLE, or OMM as JSON or CSV.
         text: String,
         /// How planes are found.
         planes: PlaneOptions,
@@ -38,15 +34,59 @@ pub enum Satellites {
 }
 
 /// Which satellites talk to each other.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum Lasers {
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum Pattern {
     /// Two neighbours in the plane, one in each plane beside it.
     #[default]
     PlusGrid,
+    /// The nearest of the same shell, this many, chosen anew every [`Lasers::period`].
+    Nearest(u32),
     /// These, by number.
     List(Vec<(u32, u32)>),
-    /// None: a ground point reaches only what its own satellite sees.
+    /// None: a ground point reaches only what its own satellite sees, unless stations relay.
     None,
+}
+
+/// Laser links.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lasers {
+    /// Who talks to whom.
+    pub pattern: Pattern,
+    /// Whether a generated shell's last plane meets its first.
+    pub seam: Seam,
+    /// Each satellite has one laser more, for the nearest satellite of another shell, chosen every `period`.
+    pub cross_shell: bool,
+    /// Range and grazing height.
+    pub limits: Limits,
+    /// Time between choices of near satellites.
+    pub period: Nanos,
+    /// A link that is new after such a choice carries nothing for this long; at the start all links are there.
+    pub set_up: Nanos,
+}
+
+impl Default for Lasers {
+    fn default() -> Self {
+        Lasers {
+            pattern: Pattern::PlusGrid,
+            seam: Seam::Auto,
+            cross_shell: false,
+            limits: Limits::default(),
+            period: Nanos::from_secs(60),
+            set_up: Nanos::from_secs(10),
+        }
+    }
+}
+
+impl Lasers {
+    /// This pattern with everything else as usual.
+    pub fn of(pattern: Pattern) -> Self {
+        Lasers { pattern, ..Lasers::default() }
+    }
+
+    /// Links come and go.
+    pub fn is_dynamic(&self) -> bool {
+        self.cross_shell || matches!(self.pattern, Pattern::Nearest(_))
+    }
 }
 
 /// What stands on the ground.
@@ -70,6 +110,17 @@ pub struct GroundNode {
     pub place: GeoPoint,
     /// What it sees.
     pub mask: Mask,
+    /// Packets of others may come down here and go up again (a station with dishes to spare).
+    pub relays: bool,
+    /// How many satellites it can talk to at once; the nearest count. No limit for most stations.
+    pub dishes: Option<u32>,
+}
+
+impl GroundNode {
+    /// A terminal or station that sees down to 25 degrees, has dishes as its kind does, and does not relay.
+    pub fn new(name: impl Into<String>, kind: GroundKind, place: GeoPoint) -> Self {
+        GroundNode { name: name.into(), kind, place, mask: Mask::default(), relays: false, dishes: None }
+    }
 }
 
 /// How radio transmitters are shared.
@@ -83,19 +134,23 @@ pub enum GroundPorts {
 }
 
 /// Length of the outage of a hard handover.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outage {
     /// Always the same; zero = none.
     Fixed(Nanos),
     /// Uniform between two bounds, both included.
     Uniform(Nanos, Nanos),
+    /// One of these, each as likely.
+    Recorded(Arc<[Nanos]>),
 }
 
 /// What a hard handover does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Handover {
     /// How long the terminal is off the air.
     pub outage: Outage,
+    /// And for this many times the propagation delays to the old and to the new satellite (LeoEM: 3).
+    pub per_delay: f64,
     /// What happens to packets. `Flush` and `Blackhole`: the links to the old satellite stay down. `Hold`: they come
     /// back with the new ones, so that what waited is sent late instead of never.
     pub mode: OutageMode,
@@ -105,6 +160,7 @@ impl Default for Handover {
     fn default() -> Self {
         Handover {
             outage: Outage::Uniform(Nanos::from_millis(45), Nanos::from_millis(120)),
+            per_delay: 0.0,
             mode: OutageMode::Flush,
         }
     }
@@ -131,6 +187,10 @@ pub struct SkySpec {
     pub routing: Routing,
     /// How satellites are chosen.
     pub attach: Policy,
+    /// When they are.
+    pub reselect: Reselect,
+    /// A satellite must be better than the one in use by this share (of path, range, zenith angle, time in view).
+    pub hysteresis: f64,
     /// Time between routes.
     pub step: Nanos,
     /// Length.
@@ -152,14 +212,16 @@ impl Default for SkySpec {
     fn default() -> Self {
         SkySpec {
             title: String::new(),
-            satellites: Satellites::Shell(STARLINK_SHELL1),
-            lasers: Lasers::PlusGrid,
+            satellites: Satellites::Shells(vec![STARLINK_SHELL1]),
+            lasers: Lasers::default(),
             start: None,
             ellipsoid: WGS84,
             ground: Vec::new(),
             pairs: Vec::new(),
             routing: Routing::PerPath,
             attach: Policy::ShortestPath,
+            reselect: Reselect::EachStep,
+            hysteresis: 0.0,
             step: Nanos::from_millis(100),
             duration: Nanos::from_secs(300),
             ground_port: PortSpec::default(),
@@ -195,6 +257,12 @@ impl SkySpec {
                 mask => return Err(format!("the mask of {:?}, {mask:?}, lets nothing through", g.name)),
             }
         }
+        if let Some(g) = self.ground.iter().find(|g| g.relays && g.kind == GroundKind::Terminal) {
+            return Err(format!("{:?} is a terminal: its one dish cannot relay", g.name));
+        }
+        if let Some(g) = self.ground.iter().find(|g| g.dishes == Some(0)) {
+            return Err(format!("{:?} has no dish", g.name));
+        }
         if let Some((a, b)) = self.pairs.iter().find(|(a, b)| a == b || *a >= n || *b >= n) {
             return Err(format!("traffic from ground point {a} to {b} of {n}"));
         }
@@ -204,10 +272,34 @@ impl SkySpec {
         if self.step < Nanos::from_millis(1) || self.step > Nanos::from_secs(60) {
             return Err(format!("routes every {}: 1 ms to 60 s are allowed", self.step));
         }
-        if let Outage::Uniform(a, b) = self.handover.outage {
-            if a > b {
+        self.check_choices()
+    }
+
+    fn check_choices(&self) -> Result<(), String> {
+        match &self.handover.outage {
+            Outage::Uniform(a, b) if a > b => {
                 return Err(format!("an outage between {a} and {b}: the first must not be larger"));
             }
+            Outage::Recorded(all) if all.is_empty() => {
+                return Err("the recorded outages are none at all".into());
+            }
+            _ => {}
+        }
+        if !(0.0..=1000.0).contains(&self.handover.per_delay) {
+            let n = self.handover.per_delay;
+            return Err(format!("an outage of {n} times the propagation delays: 0 to 1000 are allowed"));
+        }
+        if !(0.0..=10.0).contains(&self.hysteresis) {
+            return Err(format!("a hysteresis of {}: 0 to 10 are allowed", self.hysteresis));
+        }
+        match self.reselect {
+            Reselect::Hold(t) | Reselect::Slots { period: t, .. } if t < self.step => {
+                return Err(format!("satellites are chosen every {t}, routes every {}", self.step));
+            }
+            _ => {}
+        }
+        if self.lasers.is_dynamic() && self.lasers.period < Nanos::from_secs(1) {
+            return Err(format!("lasers are turned every {}: 1 s at least", self.lasers.period));
         }
         Ok(())
     }

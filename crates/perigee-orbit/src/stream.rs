@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From a [`Sky`] to a timeline, ten seconds at a time.
 //!
-//! A chunk is made in three passes: positions and views of all its steps, in parallel; the satellites of the
-//! terminals, step after step (a policy may look at what they held before); paths, in parallel again. Then one pass
-//! over the steps writes down what changed. Nothing depends on the number of threads.
+//! A chunk is planned (see [`crate::plan`]); then one pass over its steps writes down what changed.
 
 use crate::frames::WGS84;
 use crate::handover::{Hand, Terminal};
 use crate::motion::Positions;
 use crate::network::{Network, Step, Vertex};
-use crate::routing::{Tree, DOWN, NOWHERE};
-use crate::sky::{Moment, Routes, Sky, Way};
+use crate::plan::{Planner, Steps};
+use crate::routing::{DOWN, NOWHERE};
+use crate::sky::{Routes, Sky, Way};
 use crate::spec::GroundKind;
 use perigee_timeline::*;
 use perigee_units::{Nanos, NS_PER_S};
-use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -28,8 +26,7 @@ pub struct SkyStream {
     sky: Arc<Sky>,
     net: Network,
     terminals: Vec<Terminal>,
-    /// Satellites of the terminals at the last step of the last chunk.
-    serving: Vec<Option<u32>>,
+    planner: Planner,
     paths: Vec<Option<Vec<u32>>>,
     tables: Tables,
     changes: Vec<Timed>,
@@ -74,7 +71,7 @@ impl Sky {
             sky: Arc::clone(self),
             net,
             terminals: vec![Terminal::default(); self.spec.ground.len()],
-            serving: Vec::new(),
+            planner: Planner::new(self),
             paths: Vec::new(),
             tables: Tables::default(),
             changes: Vec::new(),
@@ -108,16 +105,14 @@ impl ChunkSource for SkyStream {
         let length = self.sky.spec.step;
         let steps = self.step..end.0.div_ceil(length.0);
         self.step = steps.end;
-        let times: Vec<Nanos> = steps.map(|k| length * k).collect();
         let mut tracks = Vec::new();
-        if let (Some(&first), Some(&last)) = (times.first(), times.last()) {
-            let (moments, after) = self.moments(&times, first, last + length)?;
-            let routes = self.routes(&moments);
-            let next = moments.iter().skip(1).map(|m| &m.positions).chain([&after]);
-            for (((&t, m), next), r) in times.iter().zip(&moments).zip(next).zip(&routes) {
+        if !steps.is_empty() {
+            let steps = self.planner.steps(steps)?;
+            let next = steps.moments.iter().skip(1).map(|m| &m.positions).chain([&steps.after]);
+            for (((&t, m), next), r) in steps.times.iter().zip(&steps.moments).zip(next).zip(&steps.routes) {
                 self.write_step(t, Step { now: &m.positions, next, length }, r);
             }
-            tracks = self.tracks(&times, &moments, &routes);
+            tracks = self.tracks(&steps);
         }
         self.tick(end);
         self.next = end;
@@ -137,38 +132,10 @@ impl ChunkSource for SkyStream {
 }
 
 impl SkyStream {
-    /// Views of all steps, and the positions one step later.
-    fn moments(
-        &self,
-        times: &[Nanos],
-        first: Nanos,
-        after: Nanos,
-    ) -> Result<(Vec<Moment>, Positions), String> {
-        let c = &self.sky.constellation;
-        let span = c.motion.span(c.start, first, after)?;
-        let positions = |t: Nanos| {
-            let mut p = Positions::default();
-            span.positions(t, &mut p);
-            p
-        };
-        let moment = |tree: &mut Tree, t: &Nanos| self.sky.moment(positions(*t), tree);
-        Ok((times.par_iter().map_init(Tree::default, moment).collect(), positions(after)))
-    }
-
-    fn routes(&mut self, moments: &[Moment]) -> Vec<Routes> {
-        let mut serving = Vec::with_capacity(moments.len());
-        for m in moments {
-            self.serving = self.sky.serve(m, &self.serving);
-            serving.push(self.serving.clone());
-        }
-        let route = |tree: &mut Tree, (m, s): (&Moment, Vec<Option<u32>>)| self.sky.routes(m, s, tree);
-        moments.par_iter().zip(serving).map_init(Tree::default, route).collect()
-    }
-
     fn tick(&mut self, limit: Nanos) {
         for (ground, terminal) in self.terminals.iter_mut().enumerate() {
             terminal.tick(
-                &mut Hand { sky: &self.sky, net: &mut self.net, out: &mut self.changes, ground },
+                &mut Hand { sky: &self.sky, net: &mut self.net, out: &mut self.changes, ground, at: None },
                 limit,
             );
         }
@@ -179,7 +146,7 @@ impl SkyStream {
         let sky = Arc::clone(&self.sky);
         // An outage that ends at `t` is over before anything else happens then.
         self.tick(t + Nanos(1));
-        self.hand_over(t, r);
+        self.hand_over(t, step.now, r);
         let begins = t == Nanos::ZERO;
         let mut routes = Vec::new();
         let mut notes = Vec::new();
@@ -210,7 +177,8 @@ impl SkyStream {
         self.changes.extend(notes.into_iter().map(|n| Timed { at: t, change: Change::Note(n) }));
     }
 
-    fn hand_over(&mut self, t: Nanos, r: &Routes) {
+    fn hand_over(&mut self, t: Nanos, now: &Positions, r: &Routes) {
+        let at = Some(now);
         for (ground, terminal) in self.terminals.iter_mut().enumerate() {
             if self.sky.spec.ground[ground].kind != GroundKind::Terminal {
                 continue;
@@ -218,7 +186,8 @@ impl SkyStream {
             if t == Nanos::ZERO {
                 terminal.begin(r.serving[ground]);
             } else if terminal.serving != r.serving[ground] {
-                let mut hand = Hand { sky: &self.sky, net: &mut self.net, out: &mut self.changes, ground };
+                let mut hand =
+                    Hand { sky: &self.sky, net: &mut self.net, out: &mut self.changes, ground, at };
                 terminal.change(&mut hand, t, r.serving[ground]);
             }
         }
@@ -257,8 +226,7 @@ impl SkyStream {
         };
         if let (Some(kind), Some(pair)) = (kind, c.way.noted) {
             let names = |p: &Vec<u32>| {
-                let names: Vec<&str> =
-                    p.iter().map(|&s| &self.sky.constellation.names[s as usize][..]).collect();
+                let names: Vec<&str> = p.iter().map(|&v| self.sky.vertex_name(v)).collect();
                 names.join(" ")
             };
             let text = c.new.as_ref().map(names).unwrap_or_default();
@@ -324,19 +292,20 @@ impl SkyStream {
     }
 
     /// Once a second, where the satellites are that carry a path during that second.
-    fn tracks(&mut self, times: &[Nanos], moments: &[Moment], routes: &[Routes]) -> Vec<TrackPoint> {
+    fn tracks(&mut self, steps: &Steps) -> Vec<TrackPoint> {
         let mut tracks = Vec::new();
+        let (times, satellites) = (&steps.times, self.sky.constellation.len() as u32);
         let mut i = 0;
         while i < times.len() {
             let second = times[i].0 / NS_PER_S;
-            let steps = times[i..].iter().take_while(|t| t.0 / NS_PER_S == second).count();
-            let on_paths = routes[i..i + steps].iter().flat_map(|r| r.paths.iter().flatten().flatten());
-            let used: BTreeSet<u32> = on_paths.copied().collect();
+            let n = times[i..].iter().take_while(|t| t.0 / NS_PER_S == second).count();
+            let on_paths = steps.routes[i..i + n].iter().flat_map(|r| r.paths.iter().flatten().flatten());
+            let used: BTreeSet<u32> = on_paths.copied().filter(|&v| v < satellites).collect();
             for sat in used {
-                let place = WGS84.geodetic(moments[i].positions.get(sat as usize));
+                let place = WGS84.geodetic(steps.moments[i].positions.get(sat as usize));
                 tracks.push(TrackPoint { at: times[i], node: self.net.node(&self.sky, sat), place });
             }
-            i += steps;
+            i += n;
         }
         tracks
     }

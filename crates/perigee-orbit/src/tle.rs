@@ -84,7 +84,7 @@ pub fn parse(text: &str) -> Result<Vec<Tle>, TleError> {
     Ok(sets)
 }
 
-fn at(line: usize, reason: impl Into<String>) -> TleError {
+pub(crate) fn at(line: usize, reason: impl Into<String>) -> TleError {
     TleError::Line { line, reason: reason.into() }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which satellites a ground point sees.
 
-use crate::frames::{up, Ellipsoid, Vec3, RAD};
+use crate::frames::{distance_m, dot, norm, sub, up, Ellipsoid, Vec3, RAD};
 use crate::motion::Positions;
 use crate::routing::{weight, Access};
 use perigee_timeline::GeoPoint;
@@ -43,6 +43,21 @@ impl GroundPoint {
         GroundPoint { ecef: ellipsoid.ecef(place), up: up(place), mask, sin_mask }
     }
 
+    /// Sine of the elevation of a point.
+    pub fn sin_elevation(&self, p: Vec3) -> f64 {
+        let d = sub(p, self.ecef);
+        dot(d, self.up) / norm(d)
+    }
+
+    /// A point is visible.
+    pub fn sees(&self, p: Vec3) -> bool {
+        let sin = self.sin_elevation(p);
+        match self.mask {
+            Mask::Elevation(_) => sin > 0.0 && sin >= self.sin_mask,
+            Mask::Range(m) => sin > 0.0 && distance_m(p, self.ecef) <= m,
+        }
+    }
+
     /// The visible satellites, by number.
     pub fn visible(&self, at: &Positions, out: &mut Vec<Access>) {
         out.clear();
@@ -71,7 +86,8 @@ impl GroundPoint {
 mod tests {
     use super::*;
     use crate::frames::{elevation_deg, WGS84};
-    use crate::shell::{ShellMotion, EARTH_RADIUS_M, STARLINK_SHELL1};
+    use crate::presets::STARLINK_SHELL1;
+    use crate::shell::{ShellMotion, EARTH_RADIUS_M};
     use crate::time::Epoch;
 
     fn london() -> GeoPoint {

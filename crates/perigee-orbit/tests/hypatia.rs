@@ -4,7 +4,8 @@
 
 use perigee_orbit::attach::Policy;
 use perigee_orbit::frames::WGS72;
-use perigee_orbit::shell::{Phasing, Shell, STARLINK_SHELL1};
+use perigee_orbit::presets::STARLINK_SHELL1;
+use perigee_orbit::shell::{Phasing, Propagation, Shell};
 use perigee_orbit::visibility::Mask;
 use perigee_orbit::*;
 use perigee_timeline::{Change, GeoPoint, NoteKind, PairId, Timeline};
@@ -31,13 +32,14 @@ fn reference(name: &str) -> Option<Value> {
 fn station(name: &str, lat_lon: &Value, range_m: f64) -> GroundNode {
     let degrees = |i: usize| lat_lon[i].as_f64().unwrap();
     let place = GeoPoint { lat_deg: degrees(0), lon_deg: degrees(1), height_m: 0.0 };
-    GroundNode { name: name.into(), kind: GroundKind::Station, place, mask: Mask::Range(range_m) }
+    GroundNode { mask: Mask::Range(range_m), ..GroundNode::new(name, GroundKind::Station, place) }
 }
 
 /// A sky as Hypatia makes it.
 fn hypatia(shell: Shell, revs_per_day: f64, attach: Policy, ground: [GroundNode; 2]) -> Arc<Sky> {
+    let propagation = Propagation::Sgp4 { revs_per_day: Some(revs_per_day), epoch: None };
     let spec = SkySpec {
-        satellites: Satellites::ShellBySgp4 { shell, revs_per_day },
+        satellites: Satellites::Shells(vec![Shell { propagation, ..shell }]),
         ellipsoid: WGS72,
         ground: ground.into(),
         pairs: vec![(0, 1), (1, 0)],

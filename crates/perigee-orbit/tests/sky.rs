@@ -2,7 +2,6 @@
 //! The sky end to end: what its timelines must hold whatever the constellation.
 
 use perigee_orbit::frames::{elevation_deg, up, WGS84};
-use perigee_orbit::visibility::Mask;
 use perigee_orbit::*;
 use perigee_timeline::store::check;
 use perigee_timeline::*;
@@ -12,7 +11,7 @@ use std::sync::Arc;
 
 fn terminal(name: &str, lat_deg: f64, lon_deg: f64) -> GroundNode {
     let place = GeoPoint { lat_deg, lon_deg, height_m: 0.0 };
-    GroundNode { name: name.into(), kind: GroundKind::Terminal, place, mask: Mask::default() }
+    GroundNode::new(name, GroundKind::Terminal, place)
 }
 
 fn london_new_york(seconds: u64) -> SkySpec {
@@ -240,7 +239,7 @@ fn a_gap_in_coverage_is_noted_and_a_pair_without_hope_is_refused() {
     let t = Arc::new(sky).timeline().unwrap();
     check(&t).unwrap();
     assert_eq!(notes(&t, NoteKind::Unreachable).len(), 1);
-    spec.lasers = Lasers::None;
+    spec.lasers = Lasers::of(Pattern::None);
     spec.ground[1] = terminal("new-york", 40.713, -74.006);
     let error = Sky::new(spec).unwrap().check().unwrap_err().to_string();
     assert!(error.starts_with("there is no path between \"london\" and \"new-york\""), "{error}");
@@ -260,7 +259,7 @@ fn satellites_on_paths_have_tracks_every_second() {
 #[test]
 fn outages_longer_than_the_time_between_handovers_are_one() {
     for mode in [OutageMode::Flush, OutageMode::Hold, OutageMode::Blackhole] {
-        let handover = Handover { outage: Outage::Fixed(Nanos::from_secs(40)), mode };
+        let handover = Handover { outage: Outage::Fixed(Nanos::from_secs(40)), per_delay: 0.0, mode };
         let t = timeline(SkySpec { handover, ..london_new_york(300) });
         let handovers = notes(&t, NoteKind::Handover);
         let (begins, ends) = (notes(&t, NoteKind::OutageBegin), notes(&t, NoteKind::OutageEnd));
@@ -287,7 +286,7 @@ fn outages_longer_than_the_time_between_handovers_are_one() {
 
 #[test]
 fn a_handover_without_an_outage_only_cuts_the_old_satellite() {
-    let handover = Handover { outage: Outage::Fixed(Nanos::ZERO), mode: OutageMode::Flush };
+    let handover = Handover { outage: Outage::Fixed(Nanos::ZERO), ..Handover::default() };
     let t = timeline(SkySpec { handover, ..london_new_york(120) });
     assert!(!notes(&t, NoteKind::Handover).is_empty());
     assert!(notes(&t, NoteKind::OutageBegin).is_empty());

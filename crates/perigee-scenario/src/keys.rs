@@ -205,9 +205,23 @@ pub const CONSTELLATION: Section = Section {
     name: "constellation",
     help: "Satellites that move, seen from the nodes of this file. Ports: ground, laser.",
     keys: &[
-        optional("preset", Kind::Word(crate::sky::PRESETS), "a known constellation"),
+        optional("preset", Kind::Word(crate::sky_spec::PRESETS), "a known constellation"),
         one(&SHELL),
-        optional("tle", Kind::File, "two-line elements instead of a generated shell"),
+        Key {
+            name: "shells",
+            content: List(&SHELL),
+            default: None,
+            required: false,
+            help: "[[source.constellation.shells]]: several shells instead of one",
+        },
+        optional("tle", Kind::File, "element sets instead of a generated shell: TLE, or OMM as JSON or CSV"),
+        key(
+            "propagation",
+            Kind::Word(&["kepler", "j2", "sgp4"]),
+            "j2",
+            "how generated shells move: undisturbed, with the secular drift of J2, or by SGP4 (element sets always do)",
+        ),
+        key("longitude", Kind::Angle(-180.0, 360.0), "0 deg", "meridian of the preset `geostationary`"),
         optional(
             "start",
             Kind::Instant,
@@ -226,9 +240,22 @@ pub const CONSTELLATION: Section = Section {
         ),
         key(
             "attach",
-            Kind::Word(&["shortest-path", "nearest"]),
+            Kind::Word(&["shortest-path", "nearest", "highest-elevation", "longest-visibility"]),
             "shortest-path",
-            "which satellite a terminal uses: the one of the shortest path to the other end, or the nearest",
+            "which satellite a terminal uses: the one of the shortest path to the other end, the nearest, the highest, or the one that stays in view longest",
+        ),
+        key(
+            "reselect",
+            Kind::Word(&["auto", "step", "lost", "hold", "slots"]),
+            "auto",
+            "when a satellite still in view may be left: each step, never, `hold` after the last choice, or everywhere at seconds 12, 27, 42 and 57 of the minute (Starlink); auto = never with longest-visibility, else each step",
+        ),
+        key("hold", Kind::Time(Nanos::from_millis(100), Nanos::from_secs(3600)), "15 s", "with reselect = \"hold\": time between choices (LeoEM: 16 s)"),
+        key(
+            "hysteresis",
+            Kind::Number(0.0, 10.0),
+            "0",
+            "a satellite must be better than the one in use by this share (of path, range, zenith angle or time in view)",
         ),
         key(
             "routing",
@@ -236,7 +263,21 @@ pub const CONSTELLATION: Section = Section {
             "per-path",
             "packets under way finish their path, or follow the newest tables",
         ),
-        key("lasers", Kind::Word(&["grid", "none"]), "grid", "laser links between satellites"),
+        key(
+            "lasers",
+            Kind::Word(&["grid", "nearest", "none"]),
+            "grid",
+            "laser links between satellites: +Grid of each shell, the nearest of the shell (chosen anew every laser_period), none",
+        ),
+        optional("laser_list", Kind::File, "laser links instead: a line with two satellite numbers for each"),
+        key("laser_seam", Kind::Word(&["auto", "linked", "open"]), "auto", "whether the last plane is linked to the first: auto = in a delta, not in a star"),
+        key("cross_shell", Kind::Bool, "false", "one laser more per satellite, for the nearest satellite of another shell"),
+        key("laser_count", Kind::Int(1, 16), "4", "lasers of a satellite with lasers = \"nearest\""),
+        optional("laser_range", Kind::Length(1e3, 100_000e3), "longest laser link"),
+        key("laser_height", Kind::Length(0.0, 2_000e3), "80 km", "lasers stay above this height over the ground"),
+        key("laser_period", Kind::Time(Nanos::from_secs(1), Nanos::from_secs(86_400)), "60 s", "time between choices of near satellites"),
+        key("laser_setup", Kind::Time(Nanos::ZERO, Nanos::from_secs(3600)), "10 s", "a link that such a choice makes carries nothing for this long"),
+        key("relay", Kind::Word(&["none", "stations"]), "none", "packets of others may come down at stations and go up again (bent pipes)"),
         key(
             "ground_ports",
             Kind::Word(&["per-node", "per-link"]),
@@ -267,6 +308,13 @@ pub const SHELL: Section = Section {
             "360 deg",
             "ascending nodes are spread over this angle (180 deg: star)",
         ),
+        key(
+            "raan",
+            Kind::Angle(-360.0, 360.0),
+            "0 deg",
+            "right ascension of the first plane's node at the start",
+        ),
+        key("lasers", Kind::Bool, "true", "its satellites carry lasers"),
     ],
 };
 
@@ -285,6 +333,12 @@ pub const NODE: Section = Section {
         optional("lat", Kind::Number(-90.0, 90.0), "degrees north, instead of a place"),
         optional("lon", Kind::Number(-180.0, 360.0), "degrees east"),
         key("height", Kind::Length(-500.0, 10_000.0), "0 m", "above the ellipsoid"),
+        optional("mask", Kind::Angle(0.0, 90.0), "smallest elevation for this node alone"),
+        optional(
+            "dishes",
+            Kind::Int(1, 10_000),
+            "satellites that a station can talk to at once, the nearest ones; default: all in view",
+        ),
     ],
 };
 
@@ -363,6 +417,13 @@ pub const HANDOVER: Section = Section {
     keys: &[
         MODE,
         key("outage", SHORT_DRAW, "uniform(45 ms, 120 ms)", "the terminal is cut off for this long"),
+        optional("file", Kind::File, "a recorded distribution instead: seconds of one outage in the first column of each line"),
+        key(
+            "per_delay",
+            Kind::Number(0.0, 1000.0),
+            "0",
+            "and for this many times the propagation delays to the old and the new satellite (LeoEM: 3, with outage = \"0 s\")",
+        ),
     ],
 };
 

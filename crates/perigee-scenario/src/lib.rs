@@ -32,6 +32,7 @@ pub mod scenario;
 pub mod schema;
 pub mod shared;
 pub mod sky;
+mod sky_spec;
 pub mod source;
 mod spell;
 pub mod tree;

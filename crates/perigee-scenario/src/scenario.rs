@@ -73,6 +73,10 @@ pub struct NodeSpec {
     pub position: Position,
     /// Metres above the ellipsoid.
     pub height_m: f64,
+    /// Smallest elevation, where it is not that of the constellation.
+    pub mask_deg: Option<f64>,
+    /// Dishes of a station, where they are limited.
+    pub dishes: Option<u32>,
     /// Where it was written.
     pub place: Place,
 }
@@ -118,6 +122,10 @@ pub enum Direction {
 pub struct OutageSpec {
     /// Length.
     pub length: Draw<Nanos>,
+    /// A recorded distribution instead, and where it was named.
+    pub file: Option<(PathBuf, Place)>,
+    /// And this many times the propagation delays to the old and the new satellite.
+    pub per_delay: f64,
     /// What it does to packets.
     pub mode: OutageMode,
 }
@@ -284,18 +292,24 @@ impl Reader<'_> {
         let mut changes: Vec<_> = top.list("change").iter().map(|c| self.change(c, &run)).collect();
         changes.extend(top.one("schedule").and_then(|c| self.schedule(c)));
         let handover = top.one_or_default(&keys::HANDOVER);
+        let outages = handover.opt_text("file").map(|f| tree::resolve(handover.place_of("file"), &f));
         let telemetry = top.one_or_default(&keys::TELEMETRY);
         Some(Scenario {
             name: name.into(),
             title: top.opt_text("title").unwrap_or_else(|| name.into()),
             run,
-            files: source.as_ref().map_or(Vec::new(), Source::files),
+            files: source.iter().flat_map(Source::files).chain(outages).collect(),
             source: source?,
             nodes,
             ports: top.named("port").iter().map(|(name, c)| port(name, c)).collect(),
             changes,
             handover: OutageSpec {
                 length: handover.time_draw("outage"),
+                file: handover.opt_text("file").map(|f| {
+                    let place = handover.place_of("file");
+                    (tree::resolve(place, &f), place.clone())
+                }),
+                per_delay: handover.number("per_delay"),
                 mode: outage_mode(&handover.text("mode")),
             },
             telemetry: TelemetrySpec {
@@ -346,6 +360,8 @@ impl Reader<'_> {
             kind: c.text("kind"),
             position,
             height_m: c.metres("height"),
+            mask_deg: c.opt_degrees("mask"),
+            dishes: c.opt_int("dishes").map(|n| n as u32),
             place: c.place.clone(),
         })
     }

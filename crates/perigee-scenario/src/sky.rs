@@ -1,30 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! From `[source.constellation]` to the sky of `perigee-orbit`.
+//! From `[source.constellation]` to a network that changes by itself.
 
 use crate::error::{Problem, ScenarioError};
 use crate::network::{refuse_changes, Network, PairPlace};
 use crate::ports::{PortReport, PortTable, Settled};
-use crate::scenario::{NodeSpec, Position, Scenario};
-use crate::source::{self, Constellation};
+use crate::scenario::Scenario;
+use crate::sky_spec;
+use crate::source::Constellation;
 use crate::spell;
-use perigee_orbit::attach::Policy;
-use perigee_orbit::motion::Gravity;
-use perigee_orbit::planes::PlaneOptions;
-use perigee_orbit::shell::{Perturbation, Phasing, Shell};
-use perigee_orbit::time::Epoch;
-use perigee_orbit::visibility::Mask;
-use perigee_orbit::{
-    GroundKind, GroundNode, GroundPorts, Handover, Lasers, Outage, Route, Satellites, Sky, SkyError, SkySpec,
-};
-use perigee_timeline::{GeoPoint, PairId};
+use perigee_orbit::{Route, Sky, SkyError};
+use perigee_timeline::PairId;
 use perigee_units::Nanos;
 use std::sync::Arc;
-
-/// Constellations known by name (those of `perigee_orbit::shell::PRESETS`).
-pub const PRESETS: &[&str] = &["starlink-shell1"];
-
-/// Elevation below which a satellite is not used, where nothing else is said (Starlink's filing).
-const MASK_DEG: f64 = 25.0;
 
 /// Builds the network of a constellation.
 ///
@@ -35,7 +22,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     let wrong =
         |e: SkyError| ScenarioError::from(Problem::new("source.constellation", e.to_string()).at(&c.place));
     let pairs = pairs(scenario)?;
-    let sky = Sky::new(spec(scenario, c, &pairs, seed)?).map_err(wrong)?;
+    let sky = Sky::new(sky_spec::spec(scenario, c, &pairs, seed)?).map_err(wrong)?;
     sky.check().map_err(wrong)?;
     let table = PortTable::new(&scenario.ports, &["ground", "laser"], &[])?;
     let (ground, laser) = (table.settled("ground", ""), table.settled("laser", ""));
@@ -123,101 +110,4 @@ fn places(scenario: &Scenario, pairs: &[(usize, usize)]) -> Vec<PairPlace> {
         reverse: PairId(2 * i as u32 + 1),
     };
     pairs.iter().enumerate().map(place).collect()
-}
-
-fn spec(
-    scenario: &Scenario,
-    c: &Constellation,
-    pairs: &[(usize, usize)],
-    seed: u64,
-) -> Result<SkySpec, ScenarioError> {
-    let mask = Mask::Elevation(c.mask_deg.unwrap_or(MASK_DEG));
-    let ground = scenario.nodes.iter().map(|n| ground(n, mask)).collect::<Result<_, _>>()?;
-    let start = c.start.as_deref().map(Epoch::parse).transpose();
-    let start = start.map_err(|e| Problem::new("source.constellation.start", e).at(&c.place))?;
-    let length = scenario.handover.length;
-    Ok(SkySpec {
-        title: scenario.title.clone(),
-        satellites: satellites(c)?,
-        lasers: if c.lasers { Lasers::PlusGrid } else { Lasers::None },
-        start,
-        ground,
-        pairs: pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect(),
-        routing: c.routing,
-        attach: if c.attach_nearest { Policy::Nearest } else { Policy::ShortestPath },
-        step: c.step,
-        duration: scenario.run.duration,
-        ground_ports: if c.ports_per_link { GroundPorts::PerLink } else { GroundPorts::PerNode },
-        handover: Handover {
-            outage: match length.as_fixed() {
-                Some(fixed) => Outage::Fixed(fixed),
-                None => Outage::Uniform(length.low, length.high),
-            },
-            mode: scenario.handover.mode,
-        },
-        seed,
-        ..SkySpec::default()
-    })
-}
-
-fn satellites(c: &Constellation) -> Result<Satellites, ScenarioError> {
-    match &c.satellites {
-        source::Satellites::Preset(name) => {
-            let known = perigee_orbit::shell::PRESETS.iter().find(|(n, _)| n == name);
-            let (_, shell) = known.ok_or_else(|| Problem::new("source.constellation.preset", "unknown"))?;
-            Ok(Satellites::Shell(*shell))
-        }
-        source::Satellites::Shell(s) => Ok(Satellites::Shell(Shell {
-            altitude_m: s.altitude_m,
-            inclination_deg: s.inclination_deg,
-            planes: s.planes,
-            per_plane: s.per_plane,
-            phasing: Phasing::Factor(s.phasing),
-            raan_spread_deg: s.raan_spread_deg,
-            raan0_deg: 0.0,
-            perturbation: Perturbation::J2Secular,
-        })),
-        source::Satellites::Tle(file) => {
-            let name = file.display().to_string();
-            let text = std::fs::read_to_string(file).map_err(|e| {
-                Problem::new("source.constellation.tle", format!("cannot read {name}: {e}")).at(&c.place)
-            })?;
-            Ok(Satellites::Tle { name, text, planes: PlaneOptions::default(), gravity: Gravity::Wgs72 })
-        }
-    }
-}
-
-fn ground(n: &NodeSpec, mask: Mask) -> Result<GroundNode, ScenarioError> {
-    let (lat_deg, lon_deg) = match &n.position {
-        Position::Degrees(lat, lon) => (*lat, *lon),
-        Position::City(city) => {
-            let Some(city) = perigee_orbit::cities::find(city) else {
-                let mut p = Problem::new(format!("node.{}.place", n.name), "not in the list of cities")
-                    .at(&n.place)
-                    .found(format!("{city:?}"));
-                p.hint = Some(match perigee_orbit::cities::nearest_spelling(city) {
-                    Some(near) => format!("did you mean {near:?}? Else give lat and lon in degrees"),
-                    None => "give lat and lon in degrees instead".into(),
-                });
-                return Err(p.into());
-            };
-            (city.lat_deg, city.lon_deg)
-        }
-    };
-    let kind = if n.kind == "station" { GroundKind::Station } else { GroundKind::Terminal };
-    Ok(GroundNode {
-        name: n.name.clone(),
-        kind,
-        place: GeoPoint { lat_deg, lon_deg, height_m: n.height_m },
-        mask,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_words_of_the_grammar_are_the_presets_of_the_orbits() {
-        let names: Vec<_> = perigee_orbit::shell::PRESETS.iter().map(|p| p.0).collect();
-        assert_eq!(names, super::PRESETS);
-    }
 }

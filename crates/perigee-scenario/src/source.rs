@@ -28,7 +28,7 @@ pub enum Source {
     /// `[source.trace]`.
     Trace(Trace),
     /// `[source.constellation]`.
-    Constellation(Constellation),
+    Constellation(Box<Constellation>),
 }
 
 /// `[source.chain]`.
@@ -86,11 +86,34 @@ pub struct Constellation {
     pub start: Option<String>,
     pub step: Nanos,
     pub mask_deg: Option<f64>,
-    pub attach_nearest: bool,
+    pub propagation: String,
+    pub longitude_deg: f64,
+    pub attach: String,
+    pub reselect: String,
+    pub hold: Nanos,
+    pub hysteresis: f64,
     pub routing: Routing,
-    pub lasers: bool,
+    pub lasers: Lasers,
+    pub relay: bool,
     pub ports_per_link: bool,
+    /// Keys that were written, whatever their value: presets of other tools yield to them.
+    pub given: Vec<&'static str>,
     pub place: Place,
+}
+
+/// The keys `laser…` of `[source.constellation]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::CONSTELLATION documents each
+pub struct Lasers {
+    pub pattern: String,
+    pub list: Option<PathBuf>,
+    pub seam: String,
+    pub cross_shell: bool,
+    pub count: u32,
+    pub range_m: Option<f64>,
+    pub height_m: f64,
+    pub period: Nanos,
+    pub set_up: Nanos,
 }
 
 /// Which satellites.
@@ -98,10 +121,10 @@ pub struct Constellation {
 pub enum Satellites {
     /// A known constellation.
     Preset(String),
-    /// A generated shell.
-    Shell(Shell),
-    /// Two-line elements.
-    Tle(PathBuf),
+    /// Generated shells.
+    Shells(Vec<Shell>),
+    /// Element sets.
+    Elements(PathBuf),
 }
 
 /// `[source.constellation.shell]`.
@@ -114,6 +137,8 @@ pub struct Shell {
     pub inclination_deg: f64,
     pub phasing: u32,
     pub raan_spread_deg: f64,
+    pub raan_deg: f64,
+    pub lasers: bool,
 }
 
 impl Source {
@@ -122,11 +147,16 @@ impl Source {
         match self {
             Source::PathLog(p) => vec![p.file.clone()],
             Source::Trace(t) => std::iter::once(&t.rate_file).chain(&t.delay_file).cloned().collect(),
-            Source::Constellation(Constellation { satellites: Satellites::Tle(file), .. }) => {
-                vec![file.clone()]
-            }
+            Source::Constellation(c) => c.files(),
             _ => Vec::new(),
         }
+    }
+}
+
+impl Constellation {
+    fn files(&self) -> Vec<PathBuf> {
+        let elements = if let Satellites::Elements(file) = &self.satellites { Some(file) } else { None };
+        elements.into_iter().chain(&self.lasers.list).cloned().collect()
     }
 }
 
@@ -156,7 +186,7 @@ pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Source> {
         }
         "path_log" => Some(Source::PathLog(path_log(c))),
         "trace" => Some(Source::Trace(trace(c))),
-        _ => constellation(c, problems).map(Source::Constellation),
+        _ => constellation(c, problems).map(|c| Source::Constellation(Box::new(c))),
     }
 }
 
@@ -228,15 +258,17 @@ fn trace(c: &Checked) -> Trace {
 
 fn constellation(c: &Checked, problems: &mut Vec<Problem>) -> Option<Constellation> {
     // A TLE file wins over a preset so that `--tle` needs no other change to a scenario.
-    let satellites = match (c.opt_text("tle"), c.one("shell"), c.opt_text("preset")) {
-        (Some(file), ..) => Satellites::Tle(resolve(c.place_of("tle"), &file)),
-        (None, Some(s), None) => Satellites::Shell(shell(s)),
-        (None, None, Some(preset)) => Satellites::Preset(preset),
-        (None, Some(_), Some(_)) => {
-            problems.push(c.problem("shell", "given together with a preset: give one of them"));
+    let shells: Vec<Shell> = c.one("shell").into_iter().chain(c.list("shells")).map(shell).collect();
+    let satellites = match (c.opt_text("tle"), shells.is_empty(), c.opt_text("preset")) {
+        (Some(file), ..) => Satellites::Elements(resolve(c.place_of("tle"), &file)),
+        (None, false, None) => Satellites::Shells(shells),
+        (None, true, Some(preset)) => Satellites::Preset(preset),
+        (None, false, Some(_)) => {
+            let key = if c.has("shell") { "shell" } else { "shells" };
+            problems.push(c.problem(key, "given together with a preset: give one of them"));
             return None;
         }
-        (None, None, None) => {
+        (None, true, None) => {
             problems.push(c.problem("preset", "give a preset, a shell or a tle file"));
             return None;
         }
@@ -246,10 +278,27 @@ fn constellation(c: &Checked, problems: &mut Vec<Problem>) -> Option<Constellati
         start: c.opt_text("start"),
         step: c.time("step"),
         mask_deg: c.opt_degrees("mask"),
-        attach_nearest: c.text("attach") == "nearest",
+        propagation: c.text("propagation"),
+        longitude_deg: c.degrees("longitude"),
+        attach: c.text("attach"),
+        reselect: c.text("reselect"),
+        hold: c.time("hold"),
+        hysteresis: c.number("hysteresis"),
         routing: if c.text("routing") == "per-hop" { Routing::PerHop } else { Routing::PerPath },
-        lasers: c.text("lasers") == "grid",
+        lasers: Lasers {
+            pattern: c.text("lasers"),
+            list: c.opt_text("laser_list").map(|f| resolve(c.place_of("laser_list"), &f)),
+            seam: c.text("laser_seam"),
+            cross_shell: c.bool("cross_shell"),
+            count: c.int("laser_count") as u32,
+            range_m: c.opt_metres("laser_range"),
+            height_m: c.metres("laser_height"),
+            period: c.time("laser_period"),
+            set_up: c.time("laser_setup"),
+        },
+        relay: c.text("relay") == "stations",
         ports_per_link: c.text("ground_ports") == "per-link",
+        given: keys::CONSTELLATION.keys.iter().map(|k| k.name).filter(|k| c.has(k)).collect(),
         place: c.place.clone(),
     })
 }
@@ -262,5 +311,7 @@ fn shell(c: &Checked) -> Shell {
         inclination_deg: c.degrees("inclination"),
         phasing: c.int("phasing") as u32,
         raan_spread_deg: c.degrees("raan_spread"),
+        raan_deg: c.degrees("raan"),
+        lasers: c.bool("lasers"),
     }
 }

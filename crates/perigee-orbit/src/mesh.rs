@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What the route search runs on at an instant: the laser links with their lengths and, where stations relay, their
+//! radio links too. A relay is a vertex behind all satellites, numbered as everywhere: satellites first, then all
+//! ground points.
+
+use crate::lasers::{LaserGraph, Limits};
+use crate::motion::Positions;
+use crate::routing::{Access, Graph, Weight};
+use std::sync::Arc;
+
+/// Links with lengths.
+#[derive(Debug, Default)]
+pub(crate) struct Mesh {
+    lasers: Arc<LaserGraph>,
+    weights: Vec<Weight>,
+    /// Lasers and radio links together, if any station relays.
+    mixed: Option<Mixed>,
+}
+
+#[derive(Debug, Default)]
+struct Mixed {
+    rows: Vec<u32>,
+    to: Vec<u32>,
+    weights: Vec<Weight>,
+}
+
+impl Mesh {
+    /// Measures the links. `relays[g]` = ground point `g` relays; `visible` = what each sees.
+    pub fn measure(
+        &mut self,
+        lasers: &Arc<LaserGraph>,
+        at: &Positions,
+        limits: Limits,
+        relays: &[bool],
+        visible: &[Vec<Access>],
+    ) {
+        self.lasers = lasers.clone();
+        self.lasers.weights(at, limits, &mut self.weights);
+        self.mixed = relays.contains(&true).then(|| self.mix(relays, visible));
+    }
+
+    fn mix(&self, relays: &[bool], visible: &[Vec<Access>]) -> Mixed {
+        let satellites = self.lasers.satellites();
+        let relaying = || visible.iter().enumerate().filter(|(g, _)| relays[*g]);
+        let mut rows: Vec<Vec<(u32, Weight)>> = vec![Vec::new(); satellites + visible.len()];
+        for (s, row) in rows.iter_mut().enumerate().take(satellites) {
+            let own = self.lasers.rows[s] as usize..self.lasers.rows[s + 1] as usize;
+            row.extend(self.lasers.to[own.clone()].iter().copied().zip(self.weights[own].iter().copied()));
+        }
+        for (g, seen) in relaying() {
+            let vertex = satellites + g;
+            for a in seen {
+                rows[a.sat as usize].push((vertex as u32, a.range));
+                rows[vertex].push((a.sat, a.range));
+            }
+        }
+        let mut mixed = Mixed { rows: vec![0], ..Mixed::default() };
+        for row in rows {
+            mixed.to.extend(row.iter().map(|e| e.0));
+            mixed.weights.extend(row.iter().map(|e| e.1));
+            mixed.rows.push(mixed.to.len() as u32);
+        }
+        mixed
+    }
+
+    /// For the search.
+    pub fn graph(&self) -> Graph<'_> {
+        match &self.mixed {
+            Some(m) => Graph { rows: &m.rows, to: &m.to, weights: &m.weights },
+            None => Graph { rows: &self.lasers.rows, to: &self.lasers.to, weights: &self.weights },
+        }
+    }
+
+    /// The laser links that can carry packets.
+    pub fn lasers(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
+        self.lasers.usable(&self.weights)
+    }
+}

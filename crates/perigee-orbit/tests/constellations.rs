@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Presets, shells side by side, lasers that come and go, stations that relay.
+
+use perigee_orbit::frames::{distance_m, elevation_deg, up, SPEED_OF_LIGHT_M_S, WGS84};
+use perigee_orbit::lasers::Limits;
+use perigee_orbit::presets::{self, STARLINK_SHELL1};
+use perigee_orbit::shell::{Propagation, Shell};
+use perigee_orbit::visibility::Mask;
+use perigee_orbit::*;
+use perigee_timeline::store::check;
+use perigee_timeline::{Change, GeoPoint, NoteKind, PairId, Timeline};
+use perigee_units::Nanos;
+use std::sync::Arc;
+
+fn ground(name: &str, kind: GroundKind, lat_deg: f64, lon_deg: f64) -> GroundNode {
+    GroundNode::new(name, kind, GeoPoint { lat_deg, lon_deg, height_m: 0.0 })
+}
+
+/// London and New York under a preset.
+fn under(name: &str) -> SkySpec {
+    let preset = presets::find(name).unwrap();
+    let mut spec = SkySpec {
+        satellites: Satellites::Shells(preset.shells.to_vec()),
+        ground: vec![
+            ground("london", GroundKind::Terminal, 51.507, -0.128),
+            ground("new-york", GroundKind::Terminal, 40.713, -74.006),
+        ],
+        pairs: vec![(0, 1), (1, 0)],
+        duration: Nanos::from_secs(60),
+        ..SkySpec::default()
+    };
+    spec.ground.iter_mut().for_each(|g| g.mask = Mask::Elevation(preset.mask_deg));
+    spec
+}
+
+fn rtt_ms(sky: &Sky, second: u64) -> f64 {
+    sky.rtt_at(PairId(0), Nanos::from_secs(second)).unwrap().expect("a path").as_millis_f64()
+}
+
+fn timeline(spec: SkySpec) -> Timeline {
+    let t = Arc::new(Sky::new(spec).unwrap()).timeline().unwrap();
+    check(&t).unwrap();
+    t
+}
+
+#[test]
+fn every_preset_with_lasers_joins_london_and_new_york_faster_than_twice_the_straight_way() {
+    let straight = distance_m(
+        WGS84.ecef(GeoPoint { lat_deg: 51.507, lon_deg: -0.128, height_m: 0.0 }),
+        WGS84.ecef(GeoPoint { lat_deg: 40.713, lon_deg: -74.006, height_m: 0.0 }),
+    );
+    let light_ms = 2e3 * straight / SPEED_OF_LIGHT_M_S;
+    for name in ["starlink-shell1", "starlink-gen1", "starlink-24x66", "kuiper", "telesat", "iridium"] {
+        let rtt = rtt_ms(&Sky::new(under(name)).unwrap(), 7);
+        assert!((light_ms..2.0 * light_ms + 20.0).contains(&rtt), "{name}: {rtt} ms");
+    }
+}
+
+#[test]
+fn a_geostationary_satellite_stands_still_and_costs_half_a_second() {
+    let mut spec = under("geostationary");
+    spec.satellites = Satellites::Shells(vec![Shell { raan0_deg: -37.0, ..presets::GEOSTATIONARY }]);
+    let sky = Sky::new(spec).unwrap();
+    let rtt = rtt_ms(&sky, 0);
+    assert!((490.0..530.0).contains(&rtt), "{rtt}");
+    assert_eq!(rtt, rtt_ms(&sky, 50));
+}
+
+#[test]
+fn without_lasers_a_pair_needs_stations_that_relay() {
+    let spec = under("oneweb");
+    let refused = Sky::new(spec.clone()).unwrap().check().unwrap_err().to_string();
+    assert!(refused.starts_with("there is no path between"), "{refused}");
+    let mut bridged = SkySpec { duration: Nanos::from_secs(30), ..spec };
+    for (name, lat, lon) in [
+        ("reykjavik", 64.1, -21.9),
+        ("nuuk", 64.2, -51.7),
+        ("st-johns", 47.6, -52.7),
+        ("azores", 38.7, -27.2),
+    ] {
+        let station = ground(name, GroundKind::Station, lat, lon);
+        bridged.ground.push(GroundNode { relays: true, ..station });
+    }
+    let sky = Sky::new(bridged.clone()).unwrap();
+    sky.check().unwrap();
+    let route = sky.route_at(PairId(0), Nanos::ZERO).unwrap().unwrap();
+    let names: Vec<&str> = route.satellites.iter().map(|&v| sky.vertex_name(v)).collect();
+    // Satellites and stations alternate, and each station sees both of its satellites.
+    assert!(names.len() % 2 == 1 && names.len() >= 3, "{names:?}");
+    let mut p = perigee_orbit::motion::Positions::default();
+    let c = sky.constellation();
+    c.motion.span(c.start, Nanos::ZERO, Nanos::ZERO).unwrap().positions(Nanos::ZERO, &mut p);
+    for i in (1..names.len()).step_by(2) {
+        let station = bridged.ground.iter().find(|g| g.name == names[i]).expect("a station");
+        for sat in [route.satellites[i - 1], route.satellites[i + 1]] {
+            let e = elevation_deg(WGS84.ecef(station.place), up(station.place), p.get(sat as usize));
+            assert!(e >= 25.0, "{}: {e}", station.name);
+        }
+    }
+    timeline(bridged.clone());
+    timeline(SkySpec { routing: perigee_timeline::Routing::PerHop, ..bridged });
+}
+
+#[test]
+fn a_terminal_cannot_relay() {
+    let mut spec = under("starlink-shell1");
+    spec.ground[0].relays = true;
+    assert!(Sky::new(spec).unwrap_err().to_string().contains("cannot relay"));
+}
+
+#[test]
+fn kepler_j2_and_sgp4_tell_nearly_the_same_round_trips() {
+    let of = |propagation| {
+        let shell = Shell { propagation, ..STARLINK_SHELL1 };
+        Sky::new(SkySpec { satellites: Satellites::Shells(vec![shell]), ..under("starlink-shell1") }).unwrap()
+    };
+    let [kepler, j2, sgp4] =
+        [Propagation::Kepler, Propagation::J2, Propagation::Sgp4 { revs_per_day: None, epoch: None }].map(of);
+    for s in [0, 20, 40, 60] {
+        let rtts = [rtt_ms(&kepler, s), rtt_ms(&j2, s), rtt_ms(&sgp4, s)];
+        assert!(rtts.iter().all(|r| (r - rtts[0]).abs() < 1.5), "{s} s: {rtts:?}");
+    }
+}
+
+#[test]
+fn a_laser_to_another_shell_can_only_help() {
+    let gen1 = under("starlink-gen1");
+    let lasers = Lasers { cross_shell: true, ..Lasers::default() };
+    let across = Sky::new(SkySpec { lasers, ..gen1.clone() }).unwrap();
+    let alone = Sky::new(gen1).unwrap();
+    for s in [0, 30] {
+        assert!(rtt_ms(&across, s) <= rtt_ms(&alone, s) + 1e-6);
+    }
+    let c = across.constellation();
+    let shell = |sat: u32| c.places[sat as usize].unwrap().shell;
+    let links = c.lasers_at(Nanos::ZERO).unwrap();
+    let between = links.pairs().filter(|[a, b]| shell(*a) != shell(*b)).count();
+    assert!(between > 1500, "{between} links between shells");
+}
+
+#[test]
+fn a_new_laser_carries_nothing_until_it_is_set_up() {
+    let lasers = Lasers {
+        pattern: Pattern::Nearest(4),
+        period: Nanos::from_secs(20),
+        set_up: Nanos::from_secs(5),
+        ..Lasers::default()
+    };
+    let sky = Sky::new(SkySpec { lasers, ..under("starlink-shell1") }).unwrap();
+    let c = sky.constellation();
+    let at = |s: u64| c.lasers_at(Nanos::from_secs(s)).unwrap();
+    let set = |s: u64| at(s).pairs().collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(at(0).links(), at(19).links(), "at the start all are set up");
+    assert!(set(21).is_subset(&set(19)) && set(21).is_subset(&set(26)));
+    assert!(set(26).len() > set(21).len(), "some links are new");
+    for (a, b) in [(0, 19), (20, 24), (25, 39)] {
+        let since = |s| c.lasers_since(Nanos::from_secs(s));
+        assert_eq!(since(a), since(b));
+        assert_eq!(at(a), at(b));
+    }
+    timeline(SkySpec { duration: Nanos::from_secs(45), ..sky.spec().clone() });
+}
+
+#[test]
+fn a_range_limit_lengthens_paths_and_then_cuts_them() {
+    let limited = |km: f64| {
+        let limits = Limits { max_range_m: km * 1e3, ..Limits::default() };
+        let spec = SkySpec { lasers: Lasers { limits, ..Lasers::default() }, ..under("starlink-shell1") };
+        let sky = Sky::new(spec).unwrap();
+        sky.rtt_at(PairId(0), Nanos::ZERO).unwrap()
+    };
+    assert_eq!(limited(2500.0), limited(5000.0));
+    assert_eq!(limited(500.0), None);
+}
+
+#[test]
+fn satellites_with_elements_have_a_shell_a_plane_and_a_slot() {
+    let preset = presets::find("kuiper").unwrap();
+    let sky = Sky::new(under("kuiper")).unwrap();
+    let c = sky.constellation();
+    assert_eq!((c.len(), c.names[1156].as_str(), c.names[0].as_str()), (3236, "sat-0-0.2", "sat-0-0.1"));
+    let last = c.places[3235].unwrap();
+    assert_eq!((last.shell, last.plane, last.slot), (2, 27, 27));
+    assert_eq!(c.report.len(), preset.shells.len());
+}
+
+#[test]
+fn changes_of_lasers_are_changes_of_paths_and_nothing_else() {
+    let lasers = Lasers { pattern: Pattern::Nearest(4), period: Nanos::from_secs(15), ..Lasers::default() };
+    let t = timeline(SkySpec { lasers, ..under("starlink-shell1") });
+    let changes = || t.chunks.iter().flat_map(|c| &c.changes);
+    let paths = changes().filter(|c| matches!(c.change, Change::Path(PairId(0), _))).count();
+    let noted = |c: &&perigee_timeline::Timed| matches!(&c.change, Change::Note(n) if n.kind != NoteKind::Handover && n.pair == Some(PairId(0)));
+    assert_eq!(paths, 1 + changes().filter(noted).count());
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The keys of `[source.constellation]`, `[node.NAME]` and `[handover]` in the words of `perigee-orbit`.
+
+use crate::error::{Place, Problem, ScenarioError};
+use crate::scenario::{NodeSpec, OutageSpec, Position, Scenario};
+use crate::source::{self, Constellation};
+use perigee_orbit::attach::{Policy, Reselect, STARLINK_SLOTS};
+use perigee_orbit::lasers::{Limits, Seam};
+use perigee_orbit::motion::Gravity;
+use perigee_orbit::planes::PlaneOptions;
+use perigee_orbit::shell::{Phasing, Propagation, Shell};
+use perigee_orbit::time::Epoch;
+use perigee_orbit::visibility::Mask;
+use perigee_orbit::{
+    presets, GroundKind, GroundNode, GroundPorts, Handover, Lasers, Outage, Pattern, Satellites, SkySpec,
+};
+use perigee_timeline::GeoPoint;
+use perigee_units::Nanos;
+use std::path::Path;
+
+/// Constellations known by name (those of `perigee_orbit::presets`).
+pub const PRESETS: &[&str] = &[
+    "starlink-shell1",
+    "starlink-gen1",
+    "starlink-24x66",
+    "kuiper",
+    "telesat",
+    "oneweb",
+    "iridium",
+    "geostationary",
+];
+
+/// Elevation below which a satellite is not used, where nothing else is said (Starlink's filing).
+const MASK_DEG: f64 = 25.0;
+
+/// Longest outage of a recorded distribution that is believed.
+const MAX_OUTAGE_S: f64 = 3600.0;
+
+/// The sky of a scenario; queues are still placeholders.
+///
+/// # Errors
+/// Unknown places, files that cannot be read, an impossible start.
+pub fn spec(
+    scenario: &Scenario,
+    c: &Constellation,
+    pairs: &[(usize, usize)],
+    seed: u64,
+) -> Result<SkySpec, ScenarioError> {
+    let (satellites, own_mask) = satellites(c)?;
+    let mask = c.mask_deg.unwrap_or(own_mask);
+    let ground = scenario.nodes.iter().map(|n| ground(n, mask, c.relay)).collect::<Result<_, _>>()?;
+    let start = c.start.as_deref().map(Epoch::parse).transpose();
+    let start = start.map_err(|e| Problem::new("source.constellation.start", e).at(&c.place))?;
+    Ok(SkySpec {
+        title: scenario.title.clone(),
+        satellites,
+        lasers: lasers(c)?,
+        start,
+        ground,
+        pairs: pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect(),
+        routing: c.routing,
+        attach: policy(&c.attach),
+        reselect: reselect(c),
+        hysteresis: c.hysteresis,
+        step: c.step,
+        duration: scenario.run.duration,
+        ground_ports: if c.ports_per_link { GroundPorts::PerLink } else { GroundPorts::PerNode },
+        handover: handover(&scenario.handover)?,
+        seed,
+        ..SkySpec::default()
+    })
+}
+
+fn policy(word: &str) -> Policy {
+    match word {
+        "nearest" => Policy::Nearest,
+        "highest-elevation" => Policy::HighestElevation,
+        "longest-visibility" => Policy::LongestVisibility,
+        _ => Policy::ShortestPath,
+    }
+}
+
+fn reselect(c: &Constellation) -> Reselect {
+    match (c.reselect.as_str(), c.attach.as_str()) {
+        ("lost", _) | ("auto", "longest-visibility") => Reselect::WhenLost,
+        ("hold", _) => Reselect::Hold(c.hold),
+        ("slots", _) => STARLINK_SLOTS,
+        _ => Reselect::EachStep,
+    }
+}
+
+/// With the mask that goes with them.
+fn satellites(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
+    let propagation = match c.propagation.as_str() {
+        "kepler" => Propagation::Kepler,
+        "sgp4" => Propagation::Sgp4 { revs_per_day: None, epoch: None },
+        _ => Propagation::J2,
+    };
+    match &c.satellites {
+        source::Satellites::Preset(name) => {
+            let known = presets::find(name);
+            let preset = known.ok_or_else(|| Problem::new("source.constellation.preset", "unknown"))?;
+            let moved = |shell: &Shell| match shell.propagation {
+                Propagation::EarthFixed => Shell { raan0_deg: c.longitude_deg, ..*shell },
+                _ => Shell { propagation, ..*shell },
+            };
+            Ok((Satellites::Shells(preset.shells.iter().map(moved).collect()), preset.mask_deg))
+        }
+        source::Satellites::Shells(all) => {
+            let shell = |s: &source::Shell| Shell {
+                altitude_m: s.altitude_m,
+                inclination_deg: s.inclination_deg,
+                planes: s.planes,
+                per_plane: s.per_plane,
+                phasing: Phasing::Factor(s.phasing),
+                raan_spread_deg: s.raan_spread_deg,
+                raan0_deg: s.raan_deg,
+                propagation,
+                lasers: s.lasers,
+            };
+            Ok((Satellites::Shells(all.iter().map(shell).collect()), MASK_DEG))
+        }
+        source::Satellites::Elements(file) => {
+            let text = read("source.constellation.tle", file, &c.place)?;
+            let name = file.display().to_string();
+            let planes = PlaneOptions::default();
+            Ok((Satellites::Elements { name, text, planes, gravity: Gravity::Wgs72 }, MASK_DEG))
+        }
+    }
+}
+
+fn lasers(c: &Constellation) -> Result<Lasers, ScenarioError> {
+    let l = &c.lasers;
+    let pattern = match (&l.list, l.pattern.as_str()) {
+        (Some(file), _) => Pattern::List(link_list(file, &c.place)?),
+        (None, "none") => Pattern::None,
+        (None, "nearest") => Pattern::Nearest(l.count),
+        _ => Pattern::PlusGrid,
+    };
+    let seam = match l.seam.as_str() {
+        "linked" => Seam::Linked,
+        "open" => Seam::Open,
+        _ => Seam::Auto,
+    };
+    let limits = Limits { max_range_m: l.range_m.unwrap_or(f64::INFINITY), grazing_height_m: l.height_m };
+    Ok(Lasers { pattern, seam, cross_shell: l.cross_shell, limits, period: l.period, set_up: l.set_up })
+}
+
+/// A line with two numbers for each link, as in Hypatia's `isls.txt`.
+fn link_list(file: &Path, place: &Place) -> Result<Vec<(u32, u32)>, ScenarioError> {
+    let key = "source.constellation.laser_list";
+    let link = |(n, line): (usize, &str)| {
+        let numbers: Vec<Option<u32>> =
+            line.split([' ', ',', '\t']).filter(|w| !w.is_empty()).map(|w| w.parse().ok()).collect();
+        match numbers[..] {
+            [Some(a), Some(b)] => Ok((a, b)),
+            _ => {
+                let why = format!("{}: line {}: two satellite numbers are expected", file.display(), n + 1);
+                Err(Problem::new(key, why).at(place).found(format!("{line:?}")).into())
+            }
+        }
+    };
+    let text = read(key, file, place)?;
+    text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()).map(link).collect()
+}
+
+fn handover(spec: &OutageSpec) -> Result<Handover, ScenarioError> {
+    let outage = match (&spec.file, spec.length.as_fixed()) {
+        (Some((file, place)), _) => Outage::Recorded(recorded(file, place)?.into()),
+        (None, Some(fixed)) => Outage::Fixed(fixed),
+        (None, None) => Outage::Uniform(spec.length.low, spec.length.high),
+    };
+    Ok(Handover { outage, per_delay: spec.per_delay, mode: spec.mode })
+}
+
+fn recorded(file: &Path, place: &Place) -> Result<Vec<Nanos>, ScenarioError> {
+    let wrong = |n: usize, line: &str| {
+        let why =
+            format!("{}: line {}: seconds from 0 to {MAX_OUTAGE_S} are expected", file.display(), n + 1);
+        Problem::new("handover.file", why).at(place).found(format!("{line:?}"))
+    };
+    let text = read("handover.file", file, place)?;
+    let lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty());
+    let mut all = Vec::new();
+    for (n, line) in lines {
+        let cell = line.split([',', ';', '\t']).next().unwrap_or("").trim();
+        match cell.parse::<f64>() {
+            Ok(s) if (0.0..=MAX_OUTAGE_S).contains(&s) => all.push(Nanos::from_secs_f64(s)),
+            // A first line of words names the columns.
+            Err(_) if n == 0 => {}
+            _ => return Err(wrong(n, line).into()),
+        }
+    }
+    if all.is_empty() {
+        return Err(wrong(0, "").into());
+    }
+    Ok(all)
+}
+
+fn read(key: &str, file: &Path, place: &Place) -> Result<String, ScenarioError> {
+    let why = |e: std::io::Error| Problem::new(key, format!("cannot read {}: {e}", file.display())).at(place);
+    Ok(std::fs::read_to_string(file).map_err(why)?)
+}
+
+fn ground(n: &NodeSpec, mask_deg: f64, relay: bool) -> Result<GroundNode, ScenarioError> {
+    let (lat_deg, lon_deg) = match &n.position {
+        Position::Degrees(lat, lon) => (*lat, *lon),
+        Position::City(city) => {
+            let Some(city) = perigee_orbit::cities::find(city) else {
+                let mut p = Problem::new(format!("node.{}.place", n.name), "not in the list of cities")
+                    .at(&n.place)
+                    .found(format!("{city:?}"));
+                p.hint = Some(match perigee_orbit::cities::nearest_spelling(city) {
+                    Some(near) => format!("did you mean {near:?}? Else give lat and lon in degrees"),
+                    None => "give lat and lon in degrees instead".into(),
+                });
+                return Err(p.into());
+            };
+            (city.lat_deg, city.lon_deg)
+        }
+    };
+    let kind = if n.kind == "station" { GroundKind::Station } else { GroundKind::Terminal };
+    Ok(GroundNode {
+        name: n.name.clone(),
+        kind,
+        place: GeoPoint { lat_deg, lon_deg, height_m: n.height_m },
+        mask: Mask::Elevation(n.mask_deg.unwrap_or(mask_deg)),
+        relays: relay && kind == GroundKind::Station,
+        dishes: n.dishes,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_words_of_the_grammar_are_the_presets_of_the_orbits() {
+        let names: Vec<_> = perigee_orbit::presets::PRESETS.iter().map(|p| p.name).collect();
+        assert_eq!(names, super::PRESETS);
+    }
+}
