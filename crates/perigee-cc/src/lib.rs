@@ -40,6 +40,7 @@ pub mod orbcc;
 pub mod satcp;
 pub mod starquic;
 pub mod vegas;
+pub mod vivace;
 
 #[cfg(test)]
 mod closed_loop;

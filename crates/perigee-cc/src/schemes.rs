@@ -117,6 +117,9 @@ schemes! {
         "hpcc", "HPCC", hpcc::datacentre, "keeps the busiest port of the path at 95 % by its telemetry, with a configured RTT";
         "hpcc_tcp", "HPCC (TCP)", hpcc::tcp, "HPCC's law inside TCP, with the ports' mean RTT and flow count";
     }
+    Vivace(vivace::Vivace), vivace::PARAMS => {
+        "vivace", "PCC Vivace", no_profile, "tries rates around the present one and follows the gradient of their utility";
+    }
     Astraea(astraea::Astraea), astraea::PARAMS => {
         "astraea", "Astraea", no_profile, "moves its window every 30 ms as a small trained network says";
     }

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The controller of the later program (PCC-Uspace, branch master).
+//!
+//! ```text
+//! change = γ · ⌊(rounds + 1)/2⌋^1.2, at most r (0.05 + 0.05 k), at least 0.5 Mbit/s
+//!
+//!  STARTING: ×2 ──utility falls: r/2──► PROBING: 3 pairs at r (1 ± 0.05)
+//!     ▲                                   ▲ │ majority up, or all down: r (1 ± 0.05)
+//!     │ r < 0.5 Mbit/s                    │ ▼
+//!     └───────────────────────────── DECISION MADE: r ± change while utility confirms it, else take the last one back
+//! ```
+
+use super::monitor::{Report, Role};
+use super::utility::{newer, Sample};
+use crate::rng::Rng;
+
+const EPSILON: f64 = 0.05;
+const PAIRS: usize = 3;
+const BOUND: f64 = 0.05;
+const MIN_CHANGE_MBPS: f64 = 0.5;
+const MIN_MBPS: f64 = 0.5;
+const MAX_MBPS: f64 = 1e6;
+const AMPLIFIER_EXPONENT: f64 = 1.2;
+/// Intervals over which the trend of the RTT is taken, and how far it must leave its usual range.
+const TREND: usize = 6;
+const TREND_DEVIATIONS: f64 = 2.0;
+const TREND_GAIN: f64 = 0.125;
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Starting { previous: Option<f64>, outstanding: bool },
+    Probing { sent: usize },
+    DecisionMade { up: bool, outstanding: bool, rounds: u32, previous: f64, last_change: f64 },
+}
+
+/// Is a rise of the RTT more than its usual wobble?
+#[derive(Clone, Debug, Default)]
+struct RttTrend {
+    means: [f64; TREND],
+    count: usize,
+    usual: f64,
+    deviation: f64,
+}
+
+impl RttTrend {
+    /// Adds an interval's mean RTT; true if the trend leaves its usual range.
+    fn is_unusual(&mut self, mean_rtt_s: f64) -> bool {
+        self.means.rotate_left(1);
+        self.means[TREND - 1] = mean_rtt_s;
+        self.count = (self.count + 1).min(TREND);
+        if self.count < TREND {
+            return false;
+        }
+        // Slope of a line through evenly spaced points.
+        let center = (TREND - 1) as f64 / 2.0;
+        let (mut cov, mut var) = (0.0, 0.0);
+        for (i, mean) in self.means.iter().enumerate() {
+            let x = i as f64 - center;
+            cov += x * mean;
+            var += x * x;
+        }
+        let trend = cov / var;
+        let distance = (trend - self.usual).abs();
+        let unusual = self.deviation > 0.0 && distance > TREND_DEVIATIONS * self.deviation;
+        self.usual += TREND_GAIN * (trend - self.usual);
+        self.deviation += TREND_GAIN * (distance - self.deviation);
+        unusual
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Newer {
+    latency: bool,
+    rate: f64,
+    state: State,
+    up_first: [bool; PAIRS],
+    results: [[Option<Sample>; 2]; PAIRS],
+    bound: u32,
+    trend: RttTrend,
+}
+
+impl Newer {
+    pub fn new(latency: bool, initial_mbps: f64) -> Self {
+        Newer {
+            latency,
+            rate: initial_mbps.max(MIN_MBPS),
+            state: State::Starting { previous: None, outstanding: false },
+            up_first: [true; PAIRS],
+            results: [[None; 2]; PAIRS],
+            bound: 0,
+            trend: RttTrend::default(),
+        }
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self.state {
+            State::Starting { .. } => "starting",
+            State::Probing { .. } => "probing",
+            State::DecisionMade { .. } => "decision made",
+        }
+    }
+
+    /// Role and rate of the next interval.
+    pub fn next(&mut self, rng: &mut Rng) -> (Role, f64) {
+        let rate = self.rate;
+        match &mut self.state {
+            State::Starting { outstanding, .. } if !*outstanding => {
+                *outstanding = true;
+                (Role::Start, rate)
+            }
+            State::DecisionMade { outstanding, .. } if !*outstanding => {
+                *outstanding = true;
+                (Role::Move, rate)
+            }
+            State::Probing { sent } if *sent < 2 * PAIRS => {
+                let (pair, first) = (*sent / 2, *sent % 2 == 0);
+                *sent += 1;
+                if first {
+                    self.up_first[pair] = rng.below(2) == 0;
+                }
+                let up = self.up_first[pair] == first;
+                (Role::Probe { pair, up }, if up { rate * (1.0 + EPSILON) } else { rate * (1.0 - EPSILON) })
+            }
+            _ => (Role::Waiting, rate),
+        }
+    }
+
+    fn enter_probing(&mut self) {
+        self.state = State::Probing { sent: 0 };
+        self.results = [[None; 2]; PAIRS];
+        self.bound = 0;
+    }
+
+    fn set_rate(&mut self, rate: f64) {
+        self.rate = rate.clamp(MIN_MBPS, MAX_MBPS);
+        if rate < MIN_MBPS {
+            self.state = State::Starting { previous: None, outstanding: false };
+        }
+    }
+
+    /// The sample with a slope that is not mere noise.
+    fn filtered(&mut self, report: &Report) -> Sample {
+        let mut s = report.sample;
+        let unusual = s.mean_rtt_s > 0.0 && self.trend.is_unusual(s.mean_rtt_s);
+        if report.residual >= s.gradient.abs() && !unusual {
+            s.gradient = 0.0;
+        }
+        s
+    }
+
+    pub fn on_report(&mut self, report: &Report) {
+        let s = self.filtered(report);
+        match (self.state, report.role) {
+            (State::Starting { previous, .. }, Role::Start) => self.on_start(previous, &s),
+            (State::Probing { .. }, Role::Probe { pair, up }) => {
+                self.results[pair][up as usize] = Some(s);
+                if self.results.iter().flatten().all(Option::is_some) {
+                    self.decide();
+                }
+            }
+            (State::DecisionMade { .. }, Role::Move) => self.on_step(&s),
+            _ => {}
+        }
+    }
+
+    fn on_start(&mut self, previous: Option<f64>, s: &Sample) {
+        let u = newer(s, self.latency);
+        if previous.is_none_or(|p| u > p) {
+            self.state = State::Starting { previous: Some(u), outstanding: false };
+            self.set_rate(self.rate * 2.0);
+        } else {
+            self.enter_probing();
+            self.set_rate(self.rate / 2.0);
+        }
+    }
+
+    fn decide(&mut self) {
+        let pairs = self.results.map(|pair| pair.map(Option::unwrap_or_default));
+        let latency = self.latency;
+        let u = |s: &Sample| newer(s, latency);
+        let is_up = |pair: &[Sample; 2]| u(&pair[1]) > u(&pair[0]);
+        let ups = pairs.iter().filter(|pair| is_up(pair)).count();
+        let up = match ups {
+            0 => false,
+            n if 2 * n > PAIRS => true,
+            _ => return self.enter_probing(),
+        };
+        let agreeing = pairs.iter().filter(|pair| is_up(pair) == up);
+        let (mut gradient, mut utility, mut n) = (0.0, 0.0, 0.0);
+        for pair in agreeing {
+            gradient += (u(&pair[1]) - u(&pair[0])) / (pair[1].target_mbps - pair[0].target_mbps);
+            utility += u(&pair[up as usize]);
+            n += 1.0;
+        }
+        let chosen = self.rate * if up { 1.0 + EPSILON } else { 1.0 - EPSILON };
+        self.state = State::DecisionMade {
+            up,
+            outstanding: false,
+            rounds: 1,
+            previous: utility / n,
+            last_change: chosen - self.rate,
+        };
+        self.set_rate(chosen);
+        self.advance(gradient / n, utility / n, up, 1);
+    }
+
+    /// Moves on in the direction decided.
+    fn advance(&mut self, gradient: f64, previous: f64, up: bool, rounds: u32) {
+        let change = self.change(gradient, up, rounds);
+        self.state = State::DecisionMade { up, outstanding: false, rounds, previous, last_change: change };
+        self.set_rate(self.rate + change);
+    }
+
+    fn on_step(&mut self, s: &Sample) {
+        let State::DecisionMade { up, rounds, previous, last_change, .. } = self.state else { return };
+        let u = newer(s, self.latency);
+        if u > previous && last_change != 0.0 {
+            self.advance((u - previous) / last_change, u, up, rounds + 1);
+        } else {
+            self.enter_probing();
+            self.set_rate(self.rate - last_change);
+        }
+    }
+
+    fn change(&mut self, gradient: f64, up: bool, rounds: u32) -> f64 {
+        let amplifier = libm::pow(rounds.div_ceil(2) as f64, AMPLIFIER_EXPONENT);
+        let bound = self.rate * BOUND * (1.0 + self.bound as f64);
+        let mut change = gradient.abs() * amplifier;
+        if change > bound {
+            change = bound;
+            self.bound += 1;
+        } else {
+            self.bound = self.bound.saturating_sub(1);
+        }
+        let change = change.max(MIN_CHANGE_MBPS);
+        if up {
+            change
+        } else {
+            -change
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(rate: f64, gradient: f64) -> Sample {
+        Sample { target_mbps: rate, mbps: rate, sent: 100, gradient, mean_rtt_s: 0.05, ..Sample::default() }
+    }
+
+    /// Answers the next intervals with a link of `link` Mbit/s; returns the rates.
+    fn drive(c: &mut Newer, link: f64, intervals: usize) -> Vec<f64> {
+        let mut rng = Rng::new(5);
+        let mut rates = vec![];
+        for _ in 0..intervals {
+            let (role, rate) = c.next(&mut rng);
+            rates.push(rate);
+            let sample = sample(rate, (rate / link - 1.0).max(0.0));
+            c.on_report(&Report { role, sample, residual: 0.0 });
+        }
+        rates
+    }
+
+    #[test]
+    fn the_bound_widens_by_five_percent_each_time_it_is_hit() {
+        let mut c = Newer::new(true, 100.0);
+        let changes: Vec<f64> = (0..3).map(|_| c.change(1e9, true, 1)).collect();
+        assert_eq!(changes, [5.0, 10.0, 15.0]);
+        assert_eq!(c.change(-0.001, false, 1), -MIN_CHANGE_MBPS);
+    }
+
+    #[test]
+    fn confirmed_rounds_amplify() {
+        let mut c = Newer::new(true, 1000.0);
+        for (rounds, factor) in [(1, 1.0), (2, 1.0), (3, 2.2974), (5, 3.7372)] {
+            assert!((c.change(1.0, true, rounds) - factor).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn it_finds_the_link_and_stays_there() {
+        let mut c = Newer::new(true, 1.0);
+        let rates = drive(&mut c, 100.0, 400);
+        assert_eq!(rates[..4], [1.0, 2.0, 4.0, 8.0]);
+        let late = &rates[200..];
+        let mean = late.iter().sum::<f64>() / late.len() as f64;
+        assert!((90.0..105.0).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn an_increase_needs_a_majority_and_a_decrease_all_pairs() {
+        for (ups, name) in [(0, "decision made"), (1, "probing"), (2, "decision made"), (3, "decision made")]
+        {
+            let mut c = Newer::new(true, 100.0);
+            c.enter_probing();
+            for pair in 0..PAIRS {
+                for up in [false, true] {
+                    // With a slope the higher rate is worth less, without it more.
+                    let gradient = if pair < ups { 0.0 } else { 0.1 };
+                    let rate = if up { 105.0 } else { 95.0 };
+                    let role = Role::Probe { pair, up };
+                    c.on_report(&Report { role, sample: sample(rate, gradient), residual: 0.0 });
+                }
+            }
+            assert_eq!(c.name(), name, "{ups}");
+            assert!(name == "probing" || (c.rate > 100.0) == (ups > 0));
+        }
+    }
+
+    #[test]
+    fn a_slope_within_the_noise_counts_as_none() {
+        let mut c = Newer::new(true, 100.0);
+        let report = |residual| Report { role: Role::Waiting, sample: sample(100.0, 0.02), residual };
+        assert_eq!(c.filtered(&report(0.05)).gradient, 0.0);
+        assert_eq!(c.filtered(&report(0.01)).gradient, 0.02);
+    }
+}
