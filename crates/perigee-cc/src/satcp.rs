@@ -139,7 +139,7 @@ impl CongestionControl for SaTcp {
 
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
         if self.mode == Mode::Ideal && self.handover(cx.now) {
-            return self.freeze.begin(w);
+            return self.freeze.begin(w).max(cx.bytes(2));
         }
         self.freeze.note(w);
         self.memory = Some(self.cubic.memory());

@@ -163,7 +163,7 @@ impl CongestionControl for StarCubic {
 
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
         if self.losses.masked() {
-            self.freeze.begin(w)
+            self.freeze.begin(w).max(cx.bytes(2))
         } else {
             self.cubic.ssthresh(cx, w)
         }
