@@ -27,7 +27,7 @@ MAY_KNOW = {
     "py": {"scenario"},
 }
 SOURCE = {".rs", ".py", ".pyi", ".toml", ".js", ".css", ".html"}
-MAX_LINES = 650
+MAX_LINES = 700
 
 
 def tracked() -> list[Path]:
@@ -51,11 +51,11 @@ def test_no_crate_knows_one_that_it_should_not() -> None:
 
 
 def test_every_source_file_names_its_licence_at_the_top() -> None:
-    missing = [
-        str(p.relative_to(ROOT))
-        for p in tracked()
-        if p.suffix in SOURCE and "SPDX-License-Identifier" not in "".join(p.open(encoding="utf-8").readlines()[:3])
-    ]
+    def top(path: Path) -> str:
+        return "\n".join(path.read_text(encoding="utf-8").splitlines()[:3])
+
+    sources = [p for p in tracked() if p.suffix in SOURCE]
+    missing = [str(p.relative_to(ROOT)) for p in sources if "SPDX-License-Identifier" not in top(p)]
     assert missing == []
 
 
