@@ -46,6 +46,7 @@ struct Packet {
     ack: Option<Nanos>,
     /// Packets delivered since that were sent later.
     overtaken: u64,
+    hop: Hop,
 }
 
 /// The connection.
@@ -67,6 +68,7 @@ pub struct Loop<C> {
     rto_at: Nanos,
     recover_at: u64,
     last_rtt: Nanos,
+    port_bytes: u64,
 }
 
 impl<C: CongestionControl> Loop<C> {
@@ -106,6 +108,7 @@ impl<C: CongestionControl> Loop<C> {
             rto_at: Nanos::MAX,
             recover_at: 0,
             last_rtt: path.rtt,
+            port_bytes: 0,
         }
     }
 
@@ -191,8 +194,8 @@ impl<C: CongestionControl> Loop<C> {
             in_flight: self.cx.in_flight,
             app_limited: self.cx.app_limited,
         };
-        let ack = self.through_bottleneck(now);
-        self.flight.push_back(Packet { seq, tx, tag, retrans: again.is_some(), ack, overtaken: 0 });
+        let (ack, hop) = self.through_bottleneck(now);
+        self.flight.push_back(Packet { seq, tx, tag, retrans: again.is_some(), ack, overtaken: 0, hop });
         self.sent += 1;
         if let Some(rate) = self.w.pacing {
             let unpaced = self.sent <= self.caps.unpaced_start as u64;
@@ -204,15 +207,27 @@ impl<C: CongestionControl> Loop<C> {
         }
     }
 
-    fn through_bottleneck(&mut self, now: Nanos) -> Option<Nanos> {
+    /// When the ACK of a packet sent now arrives, and what the port writes into it.
+    fn through_bottleneck(&mut self, now: Nanos) -> (Option<Nanos>, Hop) {
         let service = self.path.rate.time_for(WIRE);
         let waiting = self.busy_until.saturating_sub(now).0 / service.0.max(1);
         let lost = self.path.loss > 0.0 && self.rng.unit() < self.path.loss;
         if waiting > self.path.buffer || lost || self.path.down {
-            return None;
+            return (None, Hop::default());
         }
         self.busy_until = self.busy_until.max(now) + service;
-        Some(self.busy_until + self.path.rtt)
+        self.port_bytes += WIRE;
+        let queue = waiting * WIRE;
+        let hop = Hop {
+            ts: Nanos(self.busy_until.0 % crate::utilisation::TS_WRAP.0),
+            bw: self.path.rate,
+            q_out: queue,
+            q_in: queue,
+            tx_bytes: self.port_bytes % crate::utilisation::TX_WRAP,
+            avg_rtt: self.path.rtt,
+            flows: 1,
+        };
+        (Some(self.busy_until + self.path.rtt), hop)
     }
 
     fn arm_rto(&mut self) {
@@ -261,6 +276,7 @@ impl<C: CongestionControl> Loop<C> {
             },
             may_grow: !matches!(self.cx.ca, CaState::Recovery | CaState::Cwr),
             acked: &[AckedPkt { tag: p.tag, sent: p.tx.sent, bytes: MSS as u32, rtt }],
+            telemetry: Some(Telemetry::Stack { path_id: 1, hops: &[p.hop], covered: 1, partial: false }),
             ..AckEvent::default()
         };
         self.cc.on_ack(&self.cx, &mut self.w, &ev);

@@ -43,6 +43,8 @@ pub mod vegas;
 pub mod vivace;
 
 #[cfg(test)]
+mod battery;
+#[cfg(test)]
 mod closed_loop;
 
 pub use interface::*;
