@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from perigee.scenario import Results, Scenario
 
 # The table with a line per scheme needs this many characters.
-WIDE_TABLE = 132
+WIDE_TABLE = 142
 # An estimate is worth a line when it is longer than this.
 LONG_RUN_S = 5.0
 

@@ -63,6 +63,7 @@ def _flow_row(run: Run, t: Row, samples: list[tuple[int, int]]) -> Row:
         "jain": math.nan,
         "path_changes": t["path_changes"],
         "unreachable": t["unreachable"],
+        "no_path_s": _no_path_s(t),
         "completed_s": math.nan if t["completed_ns"] is None else t["completed_ns"] / 1e9,
     }
 
@@ -95,8 +96,17 @@ def run_summary(run: Run) -> Row:
         "unreachable": _per_pair(totals, "unreachable"),
         "handovers": events.get("handover", 0),
         "outages": events.get("outage-begin", 0),
+        "no_path_s": max((_no_path_s(t) for t in chosen), default=math.nan),
         "queue_mean_ms": queue_delay_ms(run),
     }
+
+
+def _no_path_s(t: Row) -> float:
+    """Time of a flow's life during which there was no route."""
+    if t["started_ns"] is None:
+        return math.nan
+    end = t["stop_ns"] if t["completed_ns"] is None else t["completed_ns"]
+    return max(0, end - t["started_ns"] - t["routed_ns"]) / 1e9
 
 
 def _span_ns(run: Run, bulk: list[Row]) -> int:

@@ -29,6 +29,7 @@ COLUMNS = [
     ("jain", "Jain", "{:.3f}"),
     ("path_changes", "path\nchanges", "{:.0f}"),
     ("outages", "outages", "{:.0f}"),
+    ("no_path_s", "no path\ns", "{:.1f}"),
 ]
 # Per-flow rows of summary.csv beyond which only the totals are written.
 MAX_FLOW_ROWS = 1000
