@@ -21,16 +21,29 @@
 //! Integer arithmetic in packets, with the curve in 1/1024 s and the wall clock in timer ticks, so that windows equal
 //! the kernel's packet for packet (but for its approximate cube root, ±1).
 //!
+//! `variant = ns3` takes ns-3's side where it differs (later end of slow start, at most one packet per ACK, W_max kept over
+//! a timeout); `variant = rfc9438` is the RFC in real numbers, see `rfc9438`.
+//!
 //! Differs from RFC 9438: the reduction starts from cwnd, not FlightSize; the curve is evaluated delay_min ahead, not
 //! SRTT; the Reno slope stays 8/15 for ever; undo does not restore W_max; growth is capped at 1.5 per round.
 
+mod rfc9438;
+
 use crate::clock::JiffyClock;
-use crate::hystart::{Detect, HyStart};
+use crate::hystart::{Detect, Flavour, HyStart};
 use crate::window::{slow_start, AdditiveIncrease};
 use crate::*;
+use rfc9438::Rfc9438;
 
 /// Parameters, with the kernel's defaults.
 pub const PARAMS: &[ParamSpec] = &[
+    ParamSpec {
+        name: "variant",
+        domain: Domain::Choice(&["linux", "ns3", "rfc9438"]),
+        unit: "",
+        source: "Linux; ns-3; RFC 9438",
+        help: "whose arithmetic and edges",
+    },
     ParamSpec {
         name: "fast_convergence",
         domain: Domain::Bool(true),
@@ -71,6 +84,8 @@ const C: u64 = 410;
 const RENO_SLOPE_EIGHTHS: u64 = 15;
 /// Before the first loss the window grows by at least 1/20 per round.
 const MAX_COUNT_BEFORE_LOSS: u64 = 20;
+/// ns-3 ignores RTT samples after the start of an epoch for so long; Linux for a second.
+const NS3_QUIET: Nanos = Nanos::from_millis(10);
 /// The curve's time unit, per second.
 const CURVE_HZ: u64 = 1024;
 /// C/1024 · (1/1024 s)³ as a shift.
@@ -104,6 +119,8 @@ pub(crate) struct Memory(Curve);
 /// State of one connection.
 #[derive(Clone, Debug)]
 pub struct Cubic {
+    ns3: bool,
+    rfc: Option<Rfc9438>,
     fast_convergence: bool,
     tcp_friendliness: bool,
     clock: JiffyClock,
@@ -119,11 +136,16 @@ impl Cubic {
     pub fn new(params: &Params, init: &ConnInit) -> Self {
         let signs = params.choice("hystart_detect");
         let detect = Detect { train: signs != "delay", delay: signs != "train" };
+        let variant = params.choice("variant");
+        let ns3 = variant == "ns3";
+        let flavour = if ns3 { Flavour::Ns3 } else { Flavour::Linux };
         Cubic {
+            ns3,
+            rfc: (variant == "rfc9438").then(|| Rfc9438::new(params.bool("fast_convergence"))),
             fast_convergence: params.bool("fast_convergence"),
             tcp_friendliness: params.bool("tcp_friendliness"),
             clock: JiffyClock::new(init.hz),
-            hystart: params.bool("hystart").then(|| HyStart::new(detect, init.now)),
+            hystart: params.bool("hystart").then(|| HyStart::new(detect, flavour, init.now)),
             curve: Curve::default(),
             delay_min: None,
             increase: AdditiveIncrease::default(),
@@ -160,9 +182,21 @@ impl Cubic {
         }
     }
 
+    fn on_timeout(&mut self, cx: &Cx) {
+        let w_max = self.curve.w_max;
+        self.reset(cx);
+        if self.ns3 {
+            self.curve.w_max = w_max;
+        }
+        if let Some(rfc) = &mut self.rfc {
+            rfc.on_timeout();
+        }
+    }
+
     fn on_rtt(&mut self, cx: &Cx, w: &mut Window, rtt: Nanos) {
         // The queue of the last loss is still draining: such samples say nothing about the empty path.
-        let young = |start| self.clock.at(cx.now).saturating_sub(start) < self.clock.hz();
+        let quiet = if self.ns3 { self.clock.ceil(NS3_QUIET) } else { self.clock.hz() };
+        let young = |start| self.clock.at(cx.now).saturating_sub(start) < quiet;
         if self.curve.epoch_start.is_some_and(young) {
             return;
         }
@@ -253,6 +287,9 @@ impl CongestionControl for Cubic {
             self.on_rtt(cx, w, rtt);
         }
         if !ev.may_grow || !cx.cwnd_limited {
+            if let Some(rfc) = &mut self.rfc {
+                rfc.skip(cx.now);
+            }
             return;
         }
         let mut cwnd = cx.packets(w.cwnd).max(1);
@@ -260,16 +297,27 @@ impl CongestionControl for Cubic {
         let ssthresh = cx.packets(w.ssthresh);
         if cwnd < ssthresh {
             (cwnd, acked) = slow_start(cwnd, ssthresh, acked);
+            // ns-3 leaves the rest to the next ACK.
+            acked = if self.ns3 { 0 } else { acked };
         }
-        if acked > 0 {
+        if let (true, Some(rfc)) = (acked > 0, &mut self.rfc) {
+            cwnd = rfc.grow(cx.now, cx.srtt, cwnd, acked);
+        } else if acked > 0 {
+            let before = cwnd;
             let count = self.count(cx, cwnd, acked);
             cwnd = self.increase.grow(cwnd, count, acked);
+            if self.ns3 {
+                cwnd = cwnd.min(before + 1);
+            }
         }
         w.cwnd = cx.bytes(cwnd);
     }
 
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
         let cwnd = cx.packets(w.cwnd);
+        if let Some(rfc) = &mut self.rfc {
+            return cx.bytes(rfc.reduce(cwnd, cx.packets(cx.outstanding)));
+        }
         let c = &mut self.curve;
         c.epoch_start = None;
         let gives_way = self.fast_convergence && cwnd < c.w_max;
@@ -279,13 +327,24 @@ impl CongestionControl for Cubic {
 
     fn on_transition(&mut self, cx: &Cx, _w: &mut Window, t: Transition) {
         match t {
-            Transition::EnterRto => self.reset(cx),
+            Transition::EnterRto => self.on_timeout(cx),
+            Transition::Undo(_) => {
+                if let Some(rfc) = &mut self.rfc {
+                    rfc.undo();
+                }
+            }
             Transition::EnterRecovery | Transition::EnterCwr => self.increase.reset(),
             _ => {}
         }
     }
 
     fn on_tx_start(&mut self, cx: &Cx, _w: &mut Window) {
+        if let Some(rfc) = &mut self.rfc {
+            rfc.skip(cx.now);
+        }
+        if self.ns3 {
+            return;
+        }
         // Idle time must not advance the curve.
         if let Some(start) = &mut self.curve.epoch_start {
             let now = self.clock.at(cx.now);
@@ -328,186 +387,4 @@ fn cube_root(x: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MSS: u64 = 1448;
-
-    fn init() -> ConnInit {
-        ConnInit { now: Nanos::ZERO, mss: MSS as u32, init_cwnd: 10 * MSS, srtt: None, seed: 1, hz: 1000 }
-    }
-
-    fn cubic() -> Cubic {
-        Cubic::new(&Params::defaults(PARAMS), &init())
-    }
-
-    fn window(cwnd: u64, ssthresh: u64) -> Window {
-        Window { cwnd: cwnd * MSS, ssthresh: ssthresh * MSS, ..init().window() }
-    }
-
-    fn cx(now: Nanos) -> Cx {
-        Cx { now, mss: MSS as u32, cwnd_limited: true, srtt: Nanos::from_millis(100), ..Cx::default() }
-    }
-
-    fn ack(packets: u64) -> AckEvent<'static> {
-        AckEvent { newly_acked: packets * MSS, may_grow: true, ..AckEvent::default() }
-    }
-
-    /// One window of single ACKs per round of `rtt_ms`, for `rounds` rounds from `from_ms`.
-    fn run(c: &mut Cubic, w: &mut Window, from_ms: u64, rtt_ms: u64, rounds: u64) {
-        for round in 0..rounds {
-            let n = w.cwnd / MSS;
-            for i in 0..n {
-                let now = Nanos::from_millis(from_ms + round * rtt_ms) + Nanos::from_millis(rtt_ms) * i / n;
-                c.on_ack(&cx(now), w, &ack(1));
-            }
-        }
-    }
-
-    #[test]
-    fn reductions_are_the_kernels_integers() {
-        for (cwnd, ssthresh, lower_w_max) in
-            [(10, 7, 8), (50, 35, 42), (100, 70, 85), (500, 350, 425), (1000, 700, 850)]
-        {
-            let mut c = cubic();
-            assert_eq!(c.ssthresh(&cx(Nanos::ZERO), &window(cwnd, 2)), ssthresh * MSS);
-            assert_eq!(c.curve.w_max, cwnd);
-            c.curve.w_max = cwnd + 1;
-            c.ssthresh(&cx(Nanos::ZERO), &window(cwnd, 2));
-            assert_eq!(c.curve.w_max, lower_w_max, "fast convergence");
-        }
-    }
-
-    #[test]
-    fn the_time_to_the_plateau_is_the_cube_root_law() {
-        for (w, k_s) in [(10, 1.957), (50, 3.346), (100, 4.216), (500, 7.209), (1000, 9.083)] {
-            let mut c = cubic();
-            let start = c.ssthresh(&cx(Nanos::ZERO), &window(w, 2)) / MSS;
-            c.count(&cx(Nanos::from_secs(1)), start, 1);
-            let k = c.curve.k as f64 / 1024.0;
-            assert!((k - k_s).abs() < 1.5e-3, "W_max {w}: {k}");
-        }
-    }
-
-    #[test]
-    fn the_window_follows_the_cubic_to_its_plateau_and_beyond() {
-        // C = 0.4, W_max = 100, epoch start 70 at t = 0; growth trails the curve by up to a round.
-        let mut c = cubic();
-        c.tcp_friendliness = false;
-        let mut w = window(100, 2);
-        w.cwnd = c.ssthresh(&cx(Nanos::ZERO), &w);
-        w.ssthresh = w.cwnd;
-        let mut at = 0;
-        for (second, expected) in [(1, 86.68), (2, 95.64), (3, 99.28), (4, 100.0), (6, 102.27), (8, 121.65)] {
-            run(&mut c, &mut w, at, 20, (second * 1000 - at) / 20);
-            at = second * 1000;
-            let cwnd = (w.cwnd / MSS) as f64;
-            assert!((cwnd - expected).abs() <= 1.5, "{second} s: {cwnd}, curve {expected}");
-        }
-    }
-
-    #[test]
-    fn growth_never_exceeds_one_packet_per_two_acknowledged() {
-        let mut c = cubic();
-        c.curve.w_max = 58;
-        let mut w = window(58, 2);
-        run(&mut c, &mut w, 0, 50, 1);
-        // A minute later the curve is far above. (The first ACK cashes in the credit of the flat part, too.)
-        c.on_ack(&cx(Nanos::from_secs(59)), &mut w, &ack(2));
-        for i in 0..50 {
-            let before = w.cwnd / MSS;
-            c.on_ack(&cx(Nanos::from_secs(60 + i)), &mut w, &ack(2));
-            assert_eq!(w.cwnd / MSS, before + 1);
-        }
-    }
-
-    #[test]
-    fn after_a_timeout_everything_is_forgotten_and_growth_is_one_in_20_at_least() {
-        let mut c = cubic();
-        let mut w = window(10, 1000);
-        w.ssthresh = c.ssthresh(&cx(Nanos::ZERO), &w);
-        c.on_transition(&cx(Nanos::ZERO), &mut w, Transition::EnterRto);
-        assert_eq!((w.ssthresh / MSS, c.curve.w_max, c.delay_min), (7, 0, None));
-        w.cwnd = MSS;
-        let mut seen = vec![];
-        for i in 0..6 {
-            c.on_ack(&cx(Nanos::from_millis(300 + i)), &mut w, &ack(1));
-            seen.push(w.cwnd / MSS);
-        }
-        assert_eq!(seen, [2, 3, 4, 5, 6, 7]);
-        let mut acked = 0;
-        while w.cwnd / MSS == 7 {
-            acked += 2;
-            c.on_ack(&cx(Nanos::from_millis(400 + acked * 10)), &mut w, &ack(2));
-        }
-        assert!((14..=20).contains(&acked), "{acked}: between the Reno estimate and 1 in 20");
-    }
-
-    #[test]
-    fn the_delay_test_ends_slow_start_at_the_window_of_its_ninth_sample() {
-        let mut c = cubic();
-        let mut w = init().window();
-        let at = |ms, una: u64, nxt: u64| Cx {
-            snd_una: una * MSS,
-            snd_nxt: nxt * MSS,
-            ..cx(Nanos::from_millis(ms))
-        };
-        c.on_start(&at(0, 0, 10), &mut w);
-        for i in 0..5 {
-            let ev = AckEvent { rtt: Some(Nanos::from_millis(200)), ..ack(2) };
-            c.on_ack(&at(200 + i * 5, 2 * i + 2, 12 + 4 * i), &mut w, &ev);
-        }
-        assert_eq!(w.cwnd / MSS, 20);
-        for i in 0..9 {
-            let ev = AckEvent { rtt: Some(Nanos::from_millis(240 + i)), ..ack(2) };
-            c.on_ack(&at(440 + i * 5, 12 + 2 * i, 32 + 4 * i), &mut w, &ev);
-        }
-        assert_eq!((w.ssthresh / MSS, w.cwnd / MSS), (36, 36));
-    }
-
-    #[test]
-    fn idle_time_gives_no_credit() {
-        let grow = |idle_s: u64| {
-            let mut c = cubic();
-            let mut w = window(60, 2);
-            w.cwnd = c.ssthresh(&cx(Nanos::ZERO), &w);
-            run(&mut c, &mut w, 0, 100, 10);
-            let sent = Nanos::from_secs(1);
-            let resumed = sent + Nanos::from_secs(idle_s);
-            c.on_tx_start(&Cx { last_sent: sent, ..cx(resumed) }, &mut w);
-            run(&mut c, &mut w, 1000 * (1 + idle_s), 100, 10);
-            w.cwnd / MSS
-        };
-        assert_eq!(grow(0), grow(4));
-        assert_eq!(grow(0), grow(40));
-    }
-
-    #[test]
-    fn the_lowest_rtt_ignores_the_second_after_an_epoch_begins() {
-        let mut c = cubic();
-        let mut w = window(50, 2);
-        let sample = |ms| AckEvent { rtt: Some(Nanos::from_millis(ms)), ..ack(1) };
-        c.on_ack(&cx(Nanos::from_secs(1)), &mut w, &sample(80));
-        c.on_ack(&cx(Nanos::from_millis(1900)), &mut w, &sample(40));
-        assert_eq!(c.delay_min, Some(Nanos::from_millis(80)));
-        c.on_ack(&cx(Nanos::from_millis(2000)), &mut w, &sample(60));
-        assert_eq!(c.delay_min, Some(Nanos::from_millis(60)));
-    }
-
-    #[test]
-    fn a_hastened_epoch_has_a_ninth_of_its_time_to_the_plateau() {
-        for (k, cut) in [(4181, 465), (9, 1), (8, 1), (0, 0)] {
-            assert_eq!(hastened(k), cut);
-        }
-    }
-
-    #[test]
-    fn cube_roots_are_exact_floors() {
-        for r in [0u64, 1, 2, 9, 1000, 2_642_244] {
-            let cube = r * r * r;
-            assert_eq!(cube_root(cube), r);
-            assert_eq!(cube_root(cube.saturating_sub(1)), r.saturating_sub(1));
-        }
-        assert_eq!(cube_root(u64::MAX), 2_642_245);
-    }
-}
+mod tests;

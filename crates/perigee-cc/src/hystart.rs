@@ -24,10 +24,21 @@ pub struct Detect {
     pub delay: bool,
 }
 
+/// Whose thresholds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavour {
+    /// As described above.
+    Linux,
+    /// The margin of the delay is the whole lowest RTT, 4 ms to 1 s, and trains are never compared with half of it: slow
+    /// start ends much later.
+    Ns3,
+}
+
 const LOW_WINDOW_SEGMENTS: u64 = 16;
 const MAX_ACK_SPACING: Nanos = Nanos::from_millis(2);
 const SAMPLES_BEFORE_DELAY_TEST: u32 = 8;
 const DELAY_MARGIN: (Nanos, Nanos) = (Nanos::from_millis(4), Nanos::from_millis(16));
+const DELAY_MARGIN_NS3: (Nanos, Nanos) = (Nanos::from_millis(4), Nanos::from_millis(1000));
 const MAX_BURST_ALLOWANCE: Nanos = Nanos::from_millis(1);
 /// Largest burst that the host's segmentation offload makes.
 const GSO_MAX_BYTES: u64 = 65_536;
@@ -36,6 +47,7 @@ const GSO_MAX_BYTES: u64 = 65_536;
 #[derive(Clone, Debug)]
 pub struct HyStart {
     detect: Detect,
+    flavour: Flavour,
     found: bool,
     round_start: Nanos,
     last_ack: Nanos,
@@ -46,9 +58,10 @@ pub struct HyStart {
 
 impl HyStart {
     /// A detector whose first round begins now.
-    pub fn new(detect: Detect, now: Nanos) -> Self {
+    pub fn new(detect: Detect, flavour: Flavour, now: Nanos) -> Self {
         HyStart {
             detect,
+            flavour,
             found: false,
             round_start: now,
             last_ack: now,
@@ -94,8 +107,11 @@ impl HyStart {
             return false;
         }
         self.last_ack = cx.now;
-        let mut threshold = delay_min.saturating_add(burst_allowance(cx, w));
-        if !cx.paced {
+        let mut threshold = delay_min;
+        if self.flavour == Flavour::Linux {
+            threshold = threshold.saturating_add(burst_allowance(cx, w));
+        }
+        if !cx.paced && self.flavour == Flavour::Linux {
             threshold = threshold / 2;
         }
         cx.now.saturating_sub(self.round_start) > threshold
@@ -107,7 +123,10 @@ impl HyStart {
             self.samples += 1;
             return false;
         }
-        let margin = (delay_min / 8).clamp(DELAY_MARGIN.0, DELAY_MARGIN.1);
+        let margin = match self.flavour {
+            Flavour::Linux => (delay_min / 8).clamp(DELAY_MARGIN.0, DELAY_MARGIN.1),
+            Flavour::Ns3 => delay_min.clamp(DELAY_MARGIN_NS3.0, DELAY_MARGIN_NS3.1),
+        };
         self.round_min_rtt > delay_min.saturating_add(margin)
     }
 }
@@ -154,7 +173,7 @@ mod tests {
 
     /// Feeds ACKs `spacing_ms` apart with a constant RTT; after how many slow start ends.
     fn acks_until_found(detect: Detect, paced: bool, spacing_ms: u64, rtt_ms: u64) -> Option<u64> {
-        let mut h = HyStart::new(detect, Nanos::ZERO);
+        let mut h = HyStart::new(detect, Flavour::Linux, Nanos::ZERO);
         h.restart(&cx(0, 0));
         let ms = Nanos::from_millis;
         (1..=100).find(|&i| {
@@ -179,7 +198,7 @@ mod tests {
 
     #[test]
     fn one_low_sample_late_in_the_round_keeps_slow_start_going() {
-        let mut h = HyStart::new(BOTH, Nanos::ZERO);
+        let mut h = HyStart::new(BOTH, Flavour::Linux, Nanos::ZERO);
         h.restart(&cx(0, 0));
         for i in 1..=8 {
             assert!(!h.on_sample(
@@ -197,7 +216,7 @@ mod tests {
 
     #[test]
     fn small_windows_are_left_alone() {
-        let mut h = HyStart::new(BOTH, Nanos::ZERO);
+        let mut h = HyStart::new(BOTH, Flavour::Linux, Nanos::ZERO);
         for i in 0..100 {
             let ms = Nanos::from_millis;
             assert!(!h.on_sample(&cx(i, i), &window(15), ms(500), ms(10)));
