@@ -62,6 +62,7 @@ pub const SCENARIO: Section = Section {
         },
         one(&SCHEDULE),
         one(&HANDOVER),
+        one(&NOTICES),
         one(&TELEMETRY),
         Key {
             name: "tcp",
@@ -424,6 +425,19 @@ pub const HANDOVER: Section = Section {
             "0",
             "and for this many times the propagation delays to the old and the new satellite (LeoEM: 3, with outage = \"0 s\")",
         ),
+    ],
+};
+
+/// `[notices]`.
+pub const NOTICES: Section = Section {
+    name: "notices",
+    help: "What the schemes are told of handovers, outages and reconfigurations (most listen to nothing).",
+    keys: &[
+        key("on", Kind::Bool, "true", "whether they are told anything"),
+        key("lead", ANY_TIME, "0 s", "the beginning is told this long before the event (SaTCP's testbed: 0.5 s)"),
+        key("hold", ANY_TIME, "2.3 s", "the end is told this long after the beginning was"),
+        key("error", SHORT_DRAW, "0 s", "each notice comes earlier or later by a draw of this"),
+        key("loss", Kind::Number(0.0, 1.0), "0", "probability that a notice does not arrive"),
     ],
 };
 

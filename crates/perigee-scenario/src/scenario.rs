@@ -35,6 +35,8 @@ pub struct Scenario {
     pub changes: Vec<ChangeSpec>,
     /// `[handover]`.
     pub handover: OutageSpec,
+    /// `[notices]`; `None` = nobody is told anything.
+    pub notices: Option<perigee_sim::Notices>,
     /// `[telemetry]`.
     pub telemetry: TelemetrySpec,
     /// `[tcp]`.
@@ -255,6 +257,21 @@ fn without_repeats(list: &[String]) -> Vec<String> {
     list.iter().filter(|id| seen.insert(id.as_str())).cloned().collect()
 }
 
+/// Values that stand for a distribution of prediction errors: its quantiles, with both signs.
+const ERROR_QUANTILES: u64 = 64;
+
+fn notices(c: &Checked) -> Option<perigee_sim::Notices> {
+    let error = c.time_draw("error");
+    let (low, high) = (error.low.0, error.high.0);
+    let errors = (0..ERROR_QUANTILES).flat_map(|k| {
+        let e = (low + (high - low) / (ERROR_QUANTILES - 1) * k) as i64;
+        [e, -e]
+    });
+    let errors: Vec<i64> = if high == 0 { Vec::new() } else { errors.collect() };
+    let (lead, hold) = (c.time("lead"), c.time("hold"));
+    c.bool("on").then(|| perigee_sim::Notices { lead, hold, errors: errors.into(), loss: c.number("loss") })
+}
+
 /// Outage modes by their word.
 pub fn outage_mode(word: &str) -> OutageMode {
     match word {
@@ -312,6 +329,7 @@ impl Reader<'_> {
                 per_delay: handover.number("per_delay"),
                 mode: outage_mode(&handover.text("mode")),
             },
+            notices: notices(&top.one_or_default(&keys::NOTICES)),
             telemetry: TelemetrySpec {
                 overhead: telemetry.opt_text("overhead"),
                 echo: telemetry.opt_text("echo"),

@@ -151,6 +151,7 @@ impl World {
             app: plan.spec.app,
             scheme: Scheme::Builtin(info, params),
             tcp: plan.tcp.clone(),
+            notices: self.scenario.notices.clone(),
         })
     }
 }

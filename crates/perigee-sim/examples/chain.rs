@@ -44,6 +44,7 @@ fn main() {
             app: App::Bulk { bytes: None },
             scheme: Scheme::Builtin(scheme, scheme.params(Default::default()).expect("defaults")),
             tcp: perigee_tcp::Config::default(),
+            notices: None,
         })
         .collect();
     let mut keep = Keep::default();

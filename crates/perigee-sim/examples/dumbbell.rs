@@ -94,6 +94,7 @@ fn main() {
             app: App::Bulk { bytes: None },
             scheme: Scheme::Builtin(scheme, scheme.params(Default::default()).expect("defaults")),
             tcp: perigee_tcp::Config::default(),
+            notices: None,
         };
         let mut obs = Means {
             events: std::env::var("EVENTS").is_ok(),

@@ -7,7 +7,7 @@ use crate::packet::*;
 use crate::routes::{BaseRtt, Routes};
 use crate::schedule::Source;
 use crate::setup::FlowSetup;
-use perigee_cc::{CongestionControl, TelemetryNeed};
+use perigee_cc::{CongestionControl, Probes, Signal, SignalScope, TelemetryNeed};
 use perigee_tcp::{Ack, AckBlocks, Receiver, Sender, Transmit};
 use perigee_telemetry::{wire, BottleneckEcho, EchoMode, Overhead, StackDecoder, Stamp};
 use perigee_timeline::App;
@@ -19,9 +19,14 @@ const SYN_BYTES: u32 = 60;
 const SYN_TIMEOUT: Nanos = Nanos::from_secs(1);
 const SYN_LINEAR: u32 = 4;
 
+/// IP and ICMP header of a probe.
+const PROBE_HEADER: u32 = 28;
+
 /// One flow, both ends.
 pub struct Flow {
     pub id: u32,
+    /// Node of its source.
+    pub source: u32,
     pub setup: FlowSetup,
     pub base: BaseRtt,
     pub totals: FlowTotals,
@@ -67,16 +72,23 @@ pub struct Tcp {
     segments: Option<(u64, u32)>,
     out: Vec<Transmit>,
     mode: &'static str,
+    /// The prober beside the flow, for schemes that want one: what they want, the next probe, the latest reply.
+    probes: Option<Probes>,
+    scope: SignalScope,
+    probe_at: Nanos,
+    probe_number: u64,
+    reply_at: Option<Nanos>,
 }
 
 impl Flow {
-    pub fn new(id: u32, setup: FlowSetup, start: Nanos, seed: u64, max_hops: usize) -> Self {
+    pub fn new(id: u32, setup: FlowSetup, start: Nanos, seed: u64, max_hops: usize, source: u32) -> Self {
         let end = match setup.app {
             App::Ping { .. } => End::Ping { next: 0, at: start },
             App::Bulk { bytes } => End::Tcp(Box::new(Tcp::new(&setup, bytes, start, max_hops))),
         };
         Flow {
             id,
+            source,
             setup,
             base: BaseRtt::default(),
             totals: FlowTotals::default(),
@@ -175,6 +187,30 @@ impl Flow {
         net.schedule.set(Source::Flow(self.id), self.next_due());
     }
 
+    /// It is told what any flow of its host learns.
+    pub fn listens_to_host(&self) -> bool {
+        matches!(&self.end, End::Tcp(t) if t.scope == SignalScope::Host)
+    }
+
+    /// Tells its congestion control something.
+    pub fn signal(&mut self, now: Nanos, signal: &Signal<'_>, net: &mut Net) {
+        if let End::Tcp(t) = &mut self.end {
+            if let Some(sender) = &mut t.sender {
+                sender.signal(now, signal);
+                self.reschedule(net);
+            }
+        }
+    }
+
+    fn send_probe(&mut self, now: Nanos, probes: Probes, net: &mut Net, routes: &Routes) {
+        let t = self.tcp();
+        t.probe_at = now + probes.interval.max(Nanos(1));
+        t.probe_number += 1;
+        let number = t.probe_number;
+        let probe = self.packet(now, Kind::Ping, PROBE_HEADER + probes.payload_bytes, number);
+        self.send(now, probe, net, routes);
+    }
+
     fn tcp(&mut self) -> &mut Tcp {
         match &mut self.end {
             End::Tcp(t) => t,
@@ -199,6 +235,10 @@ impl Flow {
         }
         if let Some(ack) = t.receiver.as_mut().and_then(|r| r.on_timer(now)) {
             self.send_ack(now, ack, NONE, net, routes, obs);
+        }
+        let t = self.tcp();
+        if let (Some(probes), true, false) = (t.probes, now >= t.probe_at, t.stopped) {
+            self.send_probe(now, probes, net, routes);
         }
         let t = self.tcp();
         let mut out = std::mem::take(&mut t.out);
@@ -298,8 +338,15 @@ impl Flow {
         self.send(now, packet, net, routes);
     }
 
-    /// A packet reached its destination.
-    pub fn receive<O: Observer>(&mut self, now: Nanos, h: u32, net: &mut Net, routes: &Routes, obs: &mut O) {
+    /// A packet reached its destination. Returns what a probe's reply tells.
+    pub fn receive<O: Observer>(
+        &mut self,
+        now: Nanos,
+        h: u32,
+        net: &mut Net,
+        routes: &Routes,
+        obs: &mut O,
+    ) -> Option<Signal<'static>> {
         self.totals.delivered += 1;
         let packet = *net.packets.get(h);
         match packet.kind {
@@ -312,6 +359,11 @@ impl Flow {
                 show(obs, now, false, &packet, 0, &AckBlocks::default(), None, &[]);
                 show(obs, now, true, &pong, 0, &AckBlocks::default(), None, &[]);
                 self.send(now, pong, net, routes);
+            }
+            Kind::Pong if matches!(self.end, End::Tcp(_)) => {
+                net.release(h);
+                let gap = self.tcp().reply_at.replace(now).map(|last| now - last);
+                return Some(Signal::ProbeRtt { rtt: now - packet.sent, gap });
             }
             Kind::Pong => {
                 net.release(h);
@@ -331,6 +383,7 @@ impl Flow {
             Kind::Data => self.receive_data(now, h, packet, net, routes, obs),
             Kind::Ack => self.receive_ack(now, h, packet, net, routes, obs),
         }
+        None
     }
 
     fn establish<O: Observer>(&mut self, now: Nanos, net: &mut Net, routes: &Routes, obs: &mut O) {
@@ -351,6 +404,9 @@ impl Flow {
         }
         t.echo = EchoMode::of(&caps);
         t.overhead = Overhead::of(&caps);
+        t.probes = caps.probes;
+        t.scope = caps.signal_scope;
+        t.probe_at = if caps.probes.is_some() { now } else { Nanos::MAX };
         t.receiver = Some(Receiver::new(&cfg, caps.ack_every.unwrap_or(cfg.delayed_ack)));
         t.mode = sender.controller().mode(sender.window());
         t.sender = Some(sender);
@@ -511,6 +567,11 @@ impl Tcp {
             segments,
             out: Vec::new(),
             mode: "",
+            probes: None,
+            scope: SignalScope::Path,
+            probe_at: Nanos::MAX,
+            probe_number: 0,
+            reply_at: None,
         };
         // Known before the handshake, because capacity and base RTT hang on the packet's size.
         let init = perigee_cc::ConnInit {
@@ -543,7 +604,7 @@ impl Tcp {
             due = due.min(r.deadline());
         }
         if !self.stopped {
-            due = due.min(stop);
+            due = due.min(stop).min(self.probe_at);
         }
         due
     }

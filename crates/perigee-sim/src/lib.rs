@@ -3,7 +3,7 @@
 //!
 //! Floors:
 //! * [`Simulation`]: the event loop. Behind it: `schedule` (what happens next), `packet` (arenas), `net` (ports and
-//!   links), `routes` (ways and their RTT), `host` (both ends of a flow).
+//!   links), `routes` (ways and their RTT), `host` (both ends of a flow), `notices` (what flows are told of handovers).
 //! * [`setup`]: what a simulation is made of (flows with their controller and transport options, run options).
 //! * [`observe`]: what it tells while it runs, and what it leaves behind.
 //!
@@ -11,6 +11,7 @@
 
 mod host;
 mod net;
+mod notices;
 pub mod observe;
 mod packet;
 mod routes;

@@ -2,8 +2,8 @@
 //! What happens next: tournament trees over sources of events, each with the one instant it knows.
 //!
 //! A source re-keys its leaf in place, so a tree never holds stale entries and costs O(log n) per change with no
-//! allocation. The order of simultaneous events is part of the model: timeline changes, departures of shared ports,
-//! arrivals by link, transport timers by flow, the sampler; within a class the lower number goes first.
+//! allocation. The order of simultaneous events is part of the model: timeline changes, notices, departures of shared
+//! ports, arrivals by link, transport timers by flow, the sampler; within a class the lower number goes first.
 
 use perigee_units::Nanos;
 
@@ -12,6 +12,8 @@ use perigee_units::Nanos;
 pub enum Source {
     /// The next change of the timeline.
     Timeline,
+    /// The next notice to a flow.
+    Notice,
     /// The packet in service at a port with several links departs.
     Port(u32),
     /// A packet arrives at the far end of a link.
@@ -27,6 +29,7 @@ pub enum Source {
 #[derive(Clone, Debug)]
 pub struct Schedule {
     timeline: Nanos,
+    notice: Nanos,
     ports: Tree,
     links: Tree,
     flows: Tree,
@@ -38,6 +41,7 @@ impl Schedule {
     pub fn new(ports: usize, links: usize, flows: usize) -> Self {
         Schedule {
             timeline: Nanos::MAX,
+            notice: Nanos::MAX,
             ports: Tree::new(ports),
             links: Tree::new(links),
             flows: Tree::new(flows),
@@ -56,6 +60,7 @@ impl Schedule {
     pub fn next(&self) -> (Nanos, Source) {
         let mut next = (self.timeline, Source::Timeline);
         for (at, source) in [
+            (self.notice, Source::Notice),
             (self.ports.first(), Source::Port(self.ports.winner())),
             (self.links.first(), Source::Link(self.links.winner())),
             (self.flows.first(), Source::Flow(self.flows.winner())),
@@ -73,6 +78,7 @@ impl Schedule {
     pub fn set(&mut self, source: Source, at: Nanos) {
         match source {
             Source::Timeline => self.timeline = at,
+            Source::Notice => self.notice = at,
             Source::Port(p) => self.ports.set(p, at),
             Source::Link(l) => self.links.set(l, at),
             Source::Flow(f) => self.flows.set(f, at),

@@ -47,6 +47,30 @@ pub struct FlowSetup {
     pub scheme: Scheme,
     /// Its transport options (unused by pings).
     pub tcp: perigee_tcp::Config,
+    /// What it is told of handovers, outages and path changes; `None` = nothing.
+    pub notices: Option<Notices>,
+}
+
+/// How knowledge of the timeline reaches a flow's congestion control: as
+/// [`Signal::HandoverBegin`](perigee_cc::Signal::HandoverBegin) and its end, or as
+/// [`Signal::PathChange`](perigee_cc::Signal::PathChange).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notices {
+    /// The beginning is told this long before the event …
+    pub lead: Nanos,
+    /// … and the end this long after its beginning was told.
+    pub hold: Nanos,
+    /// Errors of the prediction in nanoseconds: each notice comes earlier or later by one of them, drawn at random.
+    pub errors: Arc<[i64]>,
+    /// Probability that a notice does not arrive.
+    pub loss: f64,
+}
+
+impl Default for Notices {
+    /// Told at the instant of the event, for 2.3 s (SaTCP's published hold time).
+    fn default() -> Self {
+        Notices { lead: Nanos::ZERO, hold: Nanos::from_millis(2300), errors: Arc::from([]), loss: 0.0 }
+    }
 }
 
 /// How a run is made.

@@ -3,12 +3,13 @@
 
 use crate::host::{End, Flow};
 use crate::net::{mix, name_key, Net};
+use crate::notices::{Desk, Subscriber, Told};
 use crate::observe::*;
 use crate::packet::Packet;
 use crate::routes::{Next, Routes};
 use crate::schedule::Source;
 use crate::setup::{FlowSetup, Options, SimError};
-use perigee_cc::{CongestionControl, INFINITE_SSTHRESH};
+use perigee_cc::{CongestionControl, Signal, INFINITE_SSTHRESH};
 use perigee_timeline::{Change, Chunk, ChunkSource, Header, NoteKind};
 use perigee_units::Nanos;
 use std::sync::Arc;
@@ -29,6 +30,9 @@ pub struct Simulation {
     /// The chunk being applied, and the next change in it.
     chunk: Option<Arc<Chunk>>,
     cursor: usize,
+    /// The chunk after it: notices must come before their events.
+    ahead: Option<Arc<Chunk>>,
+    desk: Desk,
     next_sample: Nanos,
     events: u64,
     internals: Vec<(&'static str, f64)>,
@@ -49,6 +53,8 @@ impl Simulation {
             flows: Vec::with_capacity(flows.len()),
             chunk: None,
             cursor: 0,
+            ahead: None,
+            desk: Desk::default(),
             next_sample: Nanos::ZERO,
             events: 0,
             internals: Vec::new(),
@@ -79,7 +85,13 @@ impl Simulation {
         let start = setup.start + jitter;
         setup.stop = setup.stop.min(self.duration);
         self.net.flow_keys[id as usize] = key;
-        let flow = Flow::new(id, setup, start, seed, self.options.max_hops);
+        if let Some(how) = setup.notices.clone() {
+            let pair = header.pairs[setup.forward.ix()];
+            let (pairs, ends) = ([setup.forward, setup.reverse], [pair.from.0, pair.to.0]);
+            self.desk.subscribe(Subscriber::new(id, mix(seed), pairs, ends, how));
+        }
+        let source = header.pairs[setup.forward.ix()].from.0;
+        let flow = Flow::new(id, setup, start, seed, self.options.max_hops, source);
         self.net.schedule.set(Source::Flow(id), flow.next_due());
         self.flows.push(flow);
         Ok(())
@@ -95,6 +107,7 @@ impl Simulation {
         obs: &mut O,
         progress: &mut dyn FnMut(Nanos) -> bool,
     ) -> Result<Outcome, SimError> {
+        self.ahead = self.read_ahead(source, Nanos::ZERO)?;
         self.fetch(source, Nanos::ZERO)?;
         if self.options.sample > Nanos::ZERO {
             self.next_sample = self.options.sample;
@@ -124,6 +137,7 @@ impl Simulation {
                 Source::Link(link) => self.arrival(now, link, obs),
                 Source::Flow(f) => self.flows[f as usize].on_timer(now, &mut self.net, &self.routes, obs),
                 Source::Port(p) => self.net.advance(p, now),
+                Source::Notice => self.tell(now),
                 Source::Timeline => self.apply_changes(now, source, obs)?,
                 Source::Sampler => self.sample(now, obs),
             }
@@ -154,8 +168,11 @@ impl Simulation {
                 self.net.enqueue(now, h, next);
             }
             Next::Arrived => {
-                let flow = packet.flow as usize;
-                self.flows[flow].receive(now, h, &mut self.net, &self.routes, obs);
+                let flow = packet.flow;
+                let reply = self.flows[flow as usize].receive(now, h, &mut self.net, &self.routes, obs);
+                if let Some(reply) = reply {
+                    self.signal(now, flow, &reply);
+                }
             }
             Next::Lost => self.net.discard(h, DropCause::NoRoute),
         }
@@ -171,13 +188,53 @@ impl Simulation {
                 return Ok(());
             }
             self.cursor = 0;
-            self.chunk = source.next_chunk().map_err(|reason| SimError::Source { at: now, reason })?;
+            self.chunk = self.ahead.take();
+            if self.chunk.is_some() {
+                self.ahead = self.read_ahead(source, now)?;
+            }
             match &self.chunk {
                 Some(chunk) => self.net.extend(&chunk.ports, &chunk.links, now),
                 None => {
                     self.net.schedule.set(Source::Timeline, Nanos::MAX);
                     return Ok(());
                 }
+            }
+        }
+    }
+
+    fn read_ahead(
+        &mut self,
+        source: &mut dyn ChunkSource,
+        now: Nanos,
+    ) -> Result<Option<Arc<Chunk>>, SimError> {
+        let chunk = source.next_chunk().map_err(|reason| SimError::Source { at: now, reason })?;
+        if let (Some(chunk), false) = (&chunk, self.desk.is_idle()) {
+            self.desk.read(chunk, now);
+            self.net.schedule.set(Source::Notice, self.desk.next());
+        }
+        Ok(chunk)
+    }
+
+    /// Delivers the notices of this instant.
+    fn tell(&mut self, now: Nanos) {
+        while let Some((flow, told)) = self.desk.pop(now) {
+            let signal = match told {
+                Told::Begin(end) => Signal::HandoverBegin { expected_end: Some(end) },
+                Told::End => Signal::HandoverEnd,
+                Told::Path(id) => Signal::PathChange { id },
+            };
+            self.signal(now, flow, &signal);
+        }
+        self.net.schedule.set(Source::Notice, self.desk.next());
+    }
+
+    /// Tells a flow something, and the other flows of its host that listen to everything their host learns.
+    fn signal(&mut self, now: Nanos, flow: u32, signal: &Signal<'_>) {
+        let host = self.flows[flow as usize].source;
+        for other in &mut self.flows {
+            let listens = other.id == flow || (other.source == host && other.listens_to_host());
+            if listens {
+                other.signal(now, signal, &mut self.net);
             }
         }
     }

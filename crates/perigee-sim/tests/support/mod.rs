@@ -64,6 +64,7 @@ pub fn setup(name: &str, forward: PairId, reverse: PairId, scheme: Scheme) -> Fl
         app: App::Bulk { bytes: None },
         scheme,
         tcp: perigee_tcp::Config::default(),
+        notices: None,
     }
 }
 

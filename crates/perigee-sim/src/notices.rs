@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What flows are told of the timeline, and when: notices of handovers, outages and path changes, with lead time,
+//! prediction error and loss.
+
+use crate::net::mix;
+use crate::setup::Notices;
+use perigee_timeline::{Change, Chunk, Note, NoteKind, PairId};
+use perigee_units::Nanos;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Events of a flow closer than this are one: an outage and the reconfiguration that ends it, say.
+const ONE_EVENT: Nanos = Nanos::from_millis(500);
+
+/// What a flow is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Told {
+    /// The handover is over.
+    End,
+    /// A handover or outage begins; when it should be over.
+    Begin(Nanos),
+    /// The path changes.
+    Path(u64),
+}
+
+/// A flow that wants to be told.
+#[derive(Clone, Debug)]
+pub struct Subscriber {
+    pub flow: u32,
+    /// Key of its random draws.
+    pub key: u64,
+    pub forward: PairId,
+    pub reverse: PairId,
+    /// Its end nodes.
+    pub ends: [u32; 2],
+    pub how: Notices,
+    /// Its latest event, and how many there were.
+    last: Option<Nanos>,
+    events: u64,
+}
+
+impl Subscriber {
+    pub fn new(flow: u32, key: u64, pairs: [PairId; 2], ends: [u32; 2], how: Notices) -> Self {
+        Subscriber { flow, key, forward: pairs[0], reverse: pairs[1], ends, how, last: None, events: 0 }
+    }
+
+    fn concerned(&self, note: &Note) -> bool {
+        match (note.pair, note.node) {
+            (Some(p), _) => p == self.forward || p == self.reverse,
+            (None, Some(n)) => self.ends.contains(&n.0),
+            (None, None) => true,
+        }
+    }
+}
+
+/// All notices that are to come.
+#[derive(Clone, Debug, Default)]
+pub struct Desk {
+    subscribers: Vec<Subscriber>,
+    due: BinaryHeap<Reverse<(Nanos, u32, Told)>>,
+}
+
+impl Desk {
+    pub fn subscribe(&mut self, s: Subscriber) {
+        self.subscribers.push(s);
+    }
+
+    /// Nobody wants to be told anything.
+    pub fn is_idle(&self) -> bool {
+        self.subscribers.is_empty()
+    }
+
+    /// Takes note of what a chunk will bring.
+    pub fn read(&mut self, chunk: &Chunk, now: Nanos) {
+        for timed in &chunk.changes {
+            let Change::Note(note) = &timed.change else { continue };
+            for s in &mut self.subscribers {
+                if s.concerned(note) {
+                    announce(s, note, timed.at, now, &mut self.due);
+                }
+            }
+        }
+    }
+
+    /// When the next notice is due.
+    pub fn next(&self) -> Nanos {
+        self.due.peek().map_or(Nanos::MAX, |n| n.0 .0)
+    }
+
+    /// The next notice that is due by `now`.
+    pub fn pop(&mut self, now: Nanos) -> Option<(u32, Told)> {
+        if self.next() > now {
+            return None;
+        }
+        self.due.pop().map(|Reverse((_, flow, told))| (flow, told))
+    }
+}
+
+fn announce(
+    s: &mut Subscriber,
+    note: &Note,
+    at: Nanos,
+    now: Nanos,
+    due: &mut BinaryHeap<Reverse<(Nanos, u32, Told)>>,
+) {
+    use NoteKind::*;
+    let known = s.last.is_some_and(|last| at.saturating_sub(last) < ONE_EVENT);
+    if known || !matches!(note.kind, Handover | OutageBegin | Reconfiguration | PathChange) {
+        return;
+    }
+    s.last = Some(at);
+    s.events += 1;
+    let draw = mix(s.key ^ mix(s.events));
+    if (draw >> 11) as f64 / (1u64 << 53) as f64 >= 1.0 - s.how.loss {
+        return;
+    }
+    if note.kind == PathChange {
+        due.push(Reverse((at.max(now), s.flow, Told::Path(draw))));
+        return;
+    }
+    let error = match s.how.errors.len() {
+        0 => 0,
+        n => s.how.errors[(mix(draw) % n as u64) as usize],
+    };
+    let begin = (at.0 as i128 - s.how.lead.0 as i128 + error as i128).max(now.0 as i128) as u64;
+    let end = Nanos(begin) + s.how.hold;
+    due.push(Reverse((Nanos(begin), s.flow, Told::Begin(end))));
+    due.push(Reverse((end, s.flow, Told::End)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perigee_timeline::Timed;
+
+    fn note(at_ms: u64, kind: NoteKind) -> Timed {
+        let note = Note { kind, node: None, pair: None, value: 0.0, text: String::new() };
+        Timed { at: Nanos::from_millis(at_ms), change: Change::Note(note) }
+    }
+
+    fn desk(how: Notices, changes: Vec<Timed>) -> Vec<(u64, Told)> {
+        let mut d = Desk::default();
+        d.subscribe(Subscriber::new(0, 7, [PairId(0), PairId(1)], [0, 1], how));
+        d.read(&Chunk { changes, ..Chunk::default() }, Nanos::ZERO);
+        let mut out = Vec::new();
+        while d.next() != Nanos::MAX {
+            let at = d.next();
+            out.push((at.0 / 1_000_000, d.pop(at).unwrap().1));
+        }
+        out
+    }
+
+    #[test]
+    fn a_handover_is_told_ahead_of_time_and_its_end_after_the_hold_time() {
+        let how = Notices { lead: Nanos::from_millis(500), ..Notices::default() };
+        let told =
+            desk(how, vec![note(15_000, NoteKind::OutageBegin), note(15_100, NoteKind::Reconfiguration)]);
+        let end = Nanos::from_millis(16_800);
+        assert_eq!(told, [(14_500, Told::Begin(end)), (16_800, Told::End)]);
+    }
+
+    #[test]
+    fn an_error_moves_the_notice_and_loss_suppresses_it() {
+        let how = Notices { errors: [200_000_000].into(), ..Notices::default() };
+        assert_eq!(desk(how, vec![note(1000, NoteKind::Handover)])[0].0, 1200);
+        let how = Notices { loss: 1.0, ..Notices::default() };
+        assert_eq!(desk(how, vec![note(1000, NoteKind::Handover)]), []);
+    }
+}
