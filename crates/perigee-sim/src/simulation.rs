@@ -80,7 +80,7 @@ impl Simulation {
         let seed = mix(mix(self.options.seed) ^ key);
         let jitter = match self.options.start_jitter {
             Nanos::ZERO => Nanos::ZERO,
-            most => Nanos((seed as u128 * most.0 as u128 >> 64) as u64),
+            most => Nanos(((seed as u128 * most.0 as u128) >> 64) as u64),
         };
         let start = setup.start + jitter;
         setup.stop = setup.stop.min(self.duration);

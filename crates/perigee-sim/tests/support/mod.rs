@@ -68,6 +68,9 @@ pub fn setup(name: &str, forward: PairId, reverse: PairId, scheme: Scheme) -> Fl
     }
 }
 
+/// Named values of a controller.
+pub type Internals = Vec<(&'static str, f64)>;
+
 /// What a run told.
 #[derive(Default, Clone, PartialEq)]
 pub struct Log {
@@ -75,7 +78,7 @@ pub struct Log {
     pub rtts: Vec<(u32, Nanos, Nanos, Option<Nanos>)>,
     /// (time, flow, cwnd, delivered bytes, in flight)
     pub flows: Vec<(Nanos, u32, u64, u64, u64)>,
-    pub internals: Vec<(Nanos, u32, Vec<(&'static str, f64)>)>,
+    pub internals: Vec<(Nanos, u32, Internals)>,
     /// (time, port, queue bytes)
     pub queues: Vec<(Nanos, u32, u64)>,
     pub events: Vec<(Nanos, String)>,
