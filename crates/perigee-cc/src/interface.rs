@@ -383,6 +383,25 @@ pub enum Telemetry<'a> {
         /// Instrumented hops are fewer than the hops of the path.
         partial: bool,
     },
+    /// The fixed-size record that ports overwrite instead of appending to a stack (orbcc.md section 15), decoded.
+    Pint {
+        /// Order-sensitive digest of the ports on the path.
+        path_id: u64,
+        /// Highest utilisation on the path, averaged by its port.
+        u: f64,
+        /// Nominal rate of that port's outgoing link.
+        bw: BitRate,
+        /// Flows that use the port.
+        flows: u32,
+        /// Flows in their start-up among them, if the port counts them.
+        starting: Option<u32>,
+        /// Sum of rxQlen/bw over all hops.
+        queue_delay: Nanos,
+        /// Packets covered by the ACK.
+        covered: u32,
+        /// Instrumented hops are fewer than the hops of the path.
+        partial: bool,
+    },
 }
 
 /// What the sender writes into the telemetry header of each data packet; zero = unknown.
@@ -460,6 +479,9 @@ pub struct Caps {
     pub pacing: Pacing,
     /// How much telemetry it needs.
     pub telemetry: TelemetryNeed,
+    /// Ports write the fixed-size record [`Telemetry::Pint`] instead of appending to a stack (only with
+    /// [`TelemetryNeed::Stack`]).
+    pub pint: bool,
     /// Telemetry bytes are on the wire (only with telemetry).
     pub telemetry_on_wire: bool,
     /// Unit of the meter's txBytes (only with telemetry).
@@ -503,6 +525,7 @@ impl Caps {
         recovery: Recovery::Prr,
         pacing: Pacing::HostDefault,
         telemetry: TelemetryNeed::None,
+        pint: false,
         telemetry_on_wire: false,
         tx_bytes_unit: TxBytesUnit::Wire,
         host_restores_cwnd: true,

@@ -9,25 +9,32 @@
 //! loss                  ssthresh = max(cwnd / 2, 2)   the transport's PRR takes cwnd there
 //! ```
 //!
-//! Differs from RFC 5681: the reduction starts from cwnd, not from FlightSize, and a stretch ACK of n packets grows the
+//! Differs from RFC 5681: the reduction starts from cwnd, not from FlightSize (`reduce_from = flight` does, as ns-3), and a stretch ACK of n packets grows the
 //! window by n in slow start (no ABC limit), both as in Linux.
 
 use crate::window::{slow_start, AdditiveIncrease};
 use crate::*;
 
-/// NewReno has no parameters.
-pub const PARAMS: &[ParamSpec] = &[];
+/// Parameters.
+pub const PARAMS: &[ParamSpec] = &[ParamSpec {
+    name: "reduce_from",
+    domain: Domain::Choice(&["window", "flight"]),
+    unit: "",
+    source: "Linux; RFC 5681 and ns-3",
+    help: "what is halved after a loss: the window, or what is outstanding",
+}];
 
 /// State of one connection.
 #[derive(Clone, Debug, Default)]
 pub struct NewReno {
+    from_flight: bool,
     increase: AdditiveIncrease,
 }
 
 impl NewReno {
     /// A controller for a new connection.
-    pub fn new(_params: &Params, _init: &ConnInit) -> Self {
-        NewReno::default()
+    pub fn new(params: &Params, _init: &ConnInit) -> Self {
+        NewReno { from_flight: params.choice("reduce_from") == "flight", ..NewReno::default() }
     }
 }
 
@@ -53,7 +60,8 @@ impl CongestionControl for NewReno {
     }
 
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
-        cx.bytes((cx.packets(w.cwnd) / 2).max(2))
+        let outstanding = if self.from_flight { cx.outstanding } else { w.cwnd };
+        cx.bytes((cx.packets(outstanding) / 2).max(2))
     }
 
     fn on_transition(&mut self, _cx: &Cx, _w: &mut Window, t: Transition) {
@@ -107,6 +115,13 @@ mod tests {
         for (cwnd, ssthresh) in [(1, 2), (7, 3), (332, 166)] {
             assert_eq!(NewReno::default().ssthresh(&cx(), &window(cwnd, 9)), ssthresh * MSS);
         }
+    }
+
+    #[test]
+    fn the_rfc_halves_what_is_outstanding() {
+        let mut c = NewReno { from_flight: true, ..NewReno::default() };
+        let cx = Cx { outstanding: 40 * MSS, ..cx() };
+        assert_eq!(c.ssthresh(&cx, &window(100, 9)), 20 * MSS);
     }
 
     #[test]

@@ -22,6 +22,9 @@
 //!                                                               fallback (Cubic)
 //! ```
 //!
+//! With `echo = pint` (orbcc.md section 15) packets carry one record of fixed size: ports average u themselves and the sender
+//! takes it as U; the start adds 5 % of the BDP per RTT, divided by the flows that are starting, up to its share.
+//!
 //! Differs from HPCC: the switch's mean RTT instead of a configured one in (1); AI from the flow count and added in both
 //! branches; a constant weight in (2) instead of time over RTT; no stages; the reference follows a timer, not sequence
 //! numbers; base RTT, window and path id travel with the packets. Differs from the authors' simulator, in the profile
@@ -32,10 +35,11 @@ pub mod options;
 mod path;
 mod rtt;
 
+use crate::rng::Rng;
 use crate::utilisation::{bottleneck, queue_delay, STACK_LIFETIME};
 use crate::*;
 use fallback::{Coverage, Fallback, Handover};
-pub use options::{head, paper, repro, PARAMS};
+pub use options::{head, paper, pint, repro, PARAMS};
 use options::{Decrease, Options, PathChange, Reference};
 use path::{Arrival, PathGuard};
 use rtt::{quantise, RttEstimate};
@@ -71,6 +75,10 @@ struct Port {
     bw: BitRate,
     avg_rtt: Nanos,
     flows: u32,
+    /// PINT: flows in their start-up.
+    starting: Option<u32>,
+    /// PINT: the port has averaged u itself.
+    averaged: bool,
 }
 
 impl Port {
@@ -104,6 +112,7 @@ pub struct OrbCc {
     reference_timer: Option<Nanos>,
     update_reference: bool,
     fallback: Option<Fallback>,
+    rng: Rng,
 }
 
 impl OrbCc {
@@ -126,6 +135,7 @@ impl OrbCc {
             reference_timer: None,
             update_reference: false,
             fallback: options.fallback.then(|| Fallback::new(init)),
+            rng: Rng::new(init.seed),
             options,
         }
     }
@@ -144,6 +154,11 @@ impl OrbCc {
     fn read(&mut self, cx: &Cx, telemetry: &Telemetry<'_>) -> Option<Port> {
         match *telemetry {
             Telemetry::Stack { path_id, hops, .. } => self.read_stack(cx, path_id, hops),
+            Telemetry::Pint { path_id, u, bw, flows, starting, .. } => self.read_record(
+                cx,
+                path_id,
+                Port { u, bw, flows, starting, averaged: true, ..Port::default() },
+            ),
             Telemetry::Bottleneck { path_id, hop, u, tau, bw, avg_rtt, flows, .. } => {
                 let arrival = self.path.judge(cx.now, self.rtt.smoothed(), path_id, true);
                 let measured = hop != u8::MAX && avg_rtt > Nanos::ZERO && bw.0 > 0;
@@ -151,9 +166,31 @@ impl OrbCc {
                     Arrival::Changed if self.port.is_some() => self.on_path_change(),
                     Arrival::Late => None,
                     // Receivers keep a reference per path: a record is a measurement even if it is the path's first.
-                    _ => measured.then_some(Port { hop: hop as usize, u, tau, bw, avg_rtt, flows }),
+                    _ => measured.then_some(Port {
+                        hop: hop as usize,
+                        u,
+                        tau,
+                        bw,
+                        avg_rtt,
+                        flows,
+                        ..Port::default()
+                    }),
                 }
             }
+        }
+    }
+
+    /// A record of fixed size: nothing to compare with, except the path.
+    fn read_record(&mut self, cx: &Cx, path_id: u64, port: Port) -> Option<Port> {
+        if self.options.echo_sampling < 1.0 && self.rng.unit() >= self.options.echo_sampling {
+            return None;
+        }
+        let srtt = self.rtt.smoothed();
+        match self.path.judge(cx.now, srtt, path_id, true) {
+            Arrival::Changed if self.port.is_some() => self.on_path_change(),
+            Arrival::Late => None,
+            // Records do not tell the ports' mean RTT; the own one stands for it.
+            _ => (port.bw.0 > 0).then_some(Port { avg_rtt: srtt.max(Nanos(1)), ..port }),
         }
     }
 
@@ -190,6 +227,7 @@ impl OrbCc {
             bw: hop.bw,
             avg_rtt: hop.avg_rtt,
             flows: hop.flows,
+            ..Port::default()
         })
     }
 
@@ -221,18 +259,22 @@ impl OrbCc {
         }
         self.port = Some(port);
         self.average(&port, covered);
-        let window = if self.phase == Phase::Jump && self.options.initial_phase && self.options.assign_jump {
+        let climbs = port.averaged && self.options.initial_phase && self.climb(&port);
+        let jumps = self.phase == Phase::Jump && self.options.initial_phase && self.options.assign_jump;
+        let window = if jumps && !climbs {
             self.phase = Phase::Settling;
             self.ref_cwnd = self.bounded(cx, w, &port, self.initial_target(&port));
             self.increase = self.share_of_increase(&port);
             self.ref_cwnd
         } else {
-            self.increase = self.next_increase(w, &port);
+            if !climbs {
+                self.increase = self.next_increase(w, &port);
+            }
             let window = self.bounded(cx, w, &port, self.law());
             if self.update_reference {
                 self.update_reference = false;
                 self.ref_cwnd = window;
-                if self.phase == Phase::Settling {
+                if self.phase == Phase::Settling && !climbs {
                     self.phase = Phase::Control;
                 }
             }
@@ -243,7 +285,9 @@ impl OrbCc {
 
     /// Equation (2).
     fn average(&mut self, port: &Port, covered: u32) {
-        let weight = if self.options.time_weighted {
+        let weight = if port.averaged {
+            1.0
+        } else if self.options.time_weighted {
             (port.tau.0 as f64 / port.avg_rtt.0 as f64).min(1.0)
         } else if covered <= 1 {
             self.options.alpha
@@ -260,6 +304,23 @@ impl OrbCc {
     fn share_of_increase(&self, port: &Port) -> f64 {
         let flows = if self.options.share_increase { port.flows } else { 1 };
         self.options.additive_increase * port.bytes_per_flow(self.rtt.last_s, flows)
+    }
+
+    /// PINT's start: towards the share of the port, as fast as the starting flows together may. False: it is over.
+    fn climb(&mut self, port: &Port) -> bool {
+        if !matches!(self.phase, Phase::Jump | Phase::Settling) {
+            return false;
+        }
+        let missing = self.initial_target(port) - self.ref_cwnd;
+        if missing <= 0.0 || self.utilisation >= self.options.eta {
+            self.phase = Phase::Control;
+            return false;
+        }
+        self.phase = Phase::Settling;
+        let starting = port.starting.unwrap_or(port.flows);
+        let most = self.options.additive_increase * port.bytes_per_flow(self.rtt.base_s, starting);
+        self.increase = missing.min(most);
+        true
     }
 
     fn initial_target(&self, port: &Port) -> f64 {
@@ -366,13 +427,15 @@ impl OrbCc {
 fn queueing(telemetry: &Telemetry<'_>) -> Nanos {
     match telemetry {
         Telemetry::Stack { hops, .. } => queue_delay(hops),
-        Telemetry::Bottleneck { queue_delay, .. } => *queue_delay,
+        Telemetry::Bottleneck { queue_delay, .. } | Telemetry::Pint { queue_delay, .. } => *queue_delay,
     }
 }
 
 fn covered(telemetry: &Telemetry<'_>) -> u32 {
     match telemetry {
-        Telemetry::Stack { covered, .. } | Telemetry::Bottleneck { covered, .. } => *covered,
+        Telemetry::Stack { covered, .. }
+        | Telemetry::Bottleneck { covered, .. }
+        | Telemetry::Pint { covered, .. } => *covered,
     }
 }
 
@@ -381,6 +444,7 @@ impl CongestionControl for OrbCc {
         let echo = self.options.bottleneck_echo;
         Caps {
             telemetry: if echo { TelemetryNeed::Bottleneck } else { TelemetryNeed::Stack },
+            pint: self.options.pint,
             telemetry_on_wire: self.options.on_wire,
             tx_bytes_unit: self.options.tx_bytes_unit,
             on_rto: OnRto::Keep,

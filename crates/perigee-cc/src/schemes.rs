@@ -127,6 +127,7 @@ schemes! {
         "orbcc", "OrbCC", orbcc::paper, "steers by the telemetry of the busiest port on the path, as the papers describe it";
         "orbcc-repro", "OrbCC (repro)", orbcc::repro, "as the authors' simulator behind the papers' figures does it";
         "orbcc-head", "OrbCC (head)", orbcc::head, "as the authors' simulator of August 2026 does it";
+        "orbcc-pint", "OrbCC (PINT)", orbcc::pint, "OrbCC with one telemetry record of fixed size per packet";
         "leotcp", "LeoTCP", orbcc::repro, "OrbCC under its earlier name: the options of orbcc-repro";
     }
 }

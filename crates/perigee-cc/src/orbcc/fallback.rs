@@ -35,9 +35,11 @@ impl Coverage {
     pub fn of(telemetry: Option<&Telemetry<'_>>) -> Self {
         match telemetry {
             None | Some(Telemetry::Stack { hops: [], .. }) => Coverage::None,
-            Some(Telemetry::Stack { partial: true, .. } | Telemetry::Bottleneck { partial: true, .. }) => {
-                Coverage::Partial
-            }
+            Some(
+                Telemetry::Stack { partial: true, .. }
+                | Telemetry::Bottleneck { partial: true, .. }
+                | Telemetry::Pint { partial: true, .. },
+            ) => Coverage::Partial,
             Some(_) => Coverage::Complete,
         }
     }

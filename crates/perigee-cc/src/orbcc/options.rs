@@ -68,7 +68,18 @@ pub const PARAMS: &[ParamSpec] = &[
         "paper; payload in the source",
         "what ports count as sent",
     ),
-    choice("echo", &["full", "bottleneck"], "source; the paper describes bottleneck", "what ACKs bring back"),
+    choice(
+        "echo",
+        &["full", "bottleneck", "pint"],
+        "source; the paper describes bottleneck; pint is the variant of 2026",
+        "what ACKs bring back",
+    ),
+    number(
+        "echo_sampling",
+        (1.0, 0.0001, 1.0),
+        "variant of 2026",
+        "with echo = pint: probability with which an ACK's telemetry is used",
+    ),
     choice("overhead", &["wire", "none"], "paper; none in the source", "whether telemetry costs bytes"),
     choice(
         "ewma",
@@ -166,6 +177,11 @@ pub fn head() -> Vec<(&'static str, Value)> {
     options
 }
 
+/// The variant with one fixed-size record per packet.
+pub fn pint() -> Vec<(&'static str, Value)> {
+    vec![("echo", word("pint"))]
+}
+
 /// The papers: the defaults.
 pub fn paper() -> Vec<(&'static str, Value)> {
     Vec::new()
@@ -201,6 +217,8 @@ pub(super) struct Options {
     pub pacing_gain: f64,
     pub tx_bytes_unit: TxBytesUnit,
     pub bottleneck_echo: bool,
+    pub pint: bool,
+    pub echo_sampling: f64,
     pub on_wire: bool,
     pub time_weighted: bool,
     pub reference: Reference,
@@ -235,6 +253,8 @@ impl Options {
                 _ => TxBytesUnit::Wire,
             },
             bottleneck_echo: is("echo", "bottleneck"),
+            pint: is("echo", "pint"),
+            echo_sampling: p.float("echo_sampling"),
             on_wire: is("overhead", "wire"),
             time_weighted: is("ewma", "hpcc_time"),
             reference: match p.choice("t_ref").as_str() {

@@ -400,3 +400,58 @@ fn the_receivers_record_steers_like_a_stack() {
         assert!(difference < 0.005, "ACK {i}: {difference}");
     }
 }
+
+fn record(u: f64, flows: u32, starting: u32) -> Telemetry<'static> {
+    Telemetry::Pint {
+        path_id: 1,
+        u,
+        bw: BW,
+        flows,
+        starting: Some(starting),
+        queue_delay: Nanos::ZERO,
+        covered: 1,
+        partial: false,
+    }
+}
+
+#[test]
+fn a_record_of_fixed_size_is_taken_as_it_is() {
+    let mut l = Loop::new(&[], pint());
+    assert!(l.cc.caps().pint);
+    l.cc.phase = Phase::Control;
+    l.cc.ref_cwnd = 600_000.0;
+    l.ack(Some(record(0.99, 1, 1)));
+    assert_eq!(l.cc.utilisation, 0.99, "the port has averaged already");
+    // 600000 · 0.95/0.99 + 0.05 · 12.5 MB/s · 52 ms.
+    assert!(l.w.cwnd.abs_diff(608_257) <= 1, "{}", l.w.cwnd);
+}
+
+#[test]
+fn with_records_the_start_climbs_to_its_share_instead_of_jumping() {
+    let mut l = Loop::new(&[], pint());
+    let share = 0.95 * 12.5e6 * 0.052 / 2.0;
+    let mut windows = vec![];
+    for _ in 0..60 {
+        l.now += RTT;
+        l.ack(Some(record(0.5, 2, 1)));
+        windows.push((l.cc.phase, l.w.cwnd));
+    }
+    let climbing: Vec<u64> = windows.iter().filter(|w| w.0 == Phase::Settling).map(|w| w.1).collect();
+    // One flow is starting: 5 % of the whole BDP per round.
+    let steps = climbing.windows(2).map(|w| w[1].saturating_sub(w[0]));
+    assert!(steps.clone().all(|s| s <= 32_501) && climbing.len() >= 8, "{climbing:?}");
+    assert_eq!(windows.last().unwrap().0, Phase::Control);
+    assert!(windows.iter().any(|w| w.1 as f64 >= share - 1.0));
+}
+
+#[test]
+fn a_sender_may_look_at_a_part_of_the_records() {
+    let mut l = Loop::new(&[("echo_sampling", Value::Float(0.25))], pint());
+    let mut used = 0;
+    for i in 0..1000u64 {
+        l.now += Nanos::from_micros(100);
+        l.ack(Some(record(1.0 + i as f64 * 1e-6, 1, 1)));
+        used += (l.cc.utilisation == 1.0 + i as f64 * 1e-6) as u32;
+    }
+    assert!((200..300).contains(&used), "{used}");
+}
