@@ -44,7 +44,7 @@ mod rules;
 
 use crate::bbr::aggregation::{Aggregation, SLOT_ROUNDS, STARTUP_SLOT_ROUNDS};
 use crate::bbr::pacing::{paced_bytes_per_s, PacingRate, PriorCwnd};
-use crate::bbr::units::{bdp, packets_in, Bw, BW_SHIFT, UNIT};
+use crate::bbr::units::{bandwidth_ceil, bdp, packets_in, Bw, BW_SHIFT, UNIT};
 use crate::clock::JiffyClock;
 use crate::notice::{Horizon, Notices};
 use crate::rng::Rng;
@@ -110,11 +110,6 @@ impl Sample {
     fn is_observation(&self) -> bool {
         self.timed && self.acked > 0
     }
-}
-
-/// Version 1 rounds down and can get stuck at very low rates.
-fn bandwidth_ceil(packets: u64, us: u64) -> Bw {
-    ((packets as u128) << BW_SHIFT).div_ceil(us as u128).min(1 << 40) as Bw
 }
 
 /// State of one connection.

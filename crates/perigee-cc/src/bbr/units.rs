@@ -11,13 +11,30 @@ pub const UNIT: u64 = 1 << 8;
 /// Bound that keeps every product below in range; 10^5 times the fastest link there is.
 const BW_MAX: Bw = 1 << 40;
 
+/// Packets below this can be scaled within 64 bits.
+const NARROW: u64 = 1 << (u64::BITS - BW_SHIFT);
+
 /// Percent of the estimate at which is paced: the queue at the bottleneck should drain, not build.
 const PACED_PERCENT: u128 = 99;
 
 /// Bandwidth of `packets` in `us` microseconds (> 0).
 #[inline]
 pub fn bandwidth(packets: u64, us: u64) -> Bw {
-    ((packets as u128) << BW_SHIFT).checked_div(us as u128).unwrap_or(0).min(BW_MAX as u128) as Bw
+    match packets {
+        // Almost always: a narrow division is much cheaper.
+        0..NARROW => (packets << BW_SHIFT).checked_div(us).unwrap_or(0).min(BW_MAX),
+        _ => ((packets as u128) << BW_SHIFT).checked_div(us as u128).unwrap_or(0).min(BW_MAX as u128) as Bw,
+    }
+}
+
+/// The same rounded up, as version 3 has it: rounding down can get stuck at very low rates.
+#[inline]
+pub fn bandwidth_ceil(packets: u64, us: u64) -> Bw {
+    match packets {
+        _ if us == 0 => 0,
+        0..NARROW => (packets << BW_SHIFT).div_ceil(us).min(BW_MAX),
+        _ => ((packets as u128) << BW_SHIFT).div_ceil(us as u128).min(BW_MAX as u128) as Bw,
+    }
 }
 
 /// Whole packets that pass in `us` microseconds.
@@ -59,9 +76,17 @@ mod tests {
     }
 
     #[test]
+    fn both_ways_of_dividing_agree_and_rounding_up_rounds_up() {
+        for packets in [NARROW - 1, NARROW] {
+            assert_eq!(bandwidth(packets, 1 << 30), BW_MAX.min(((packets as u128) << BW_SHIFT >> 30) as u64));
+        }
+        assert_eq!((bandwidth(1, 1000), bandwidth_ceil(1, 1000)), (16_777, 16_778));
+    }
+
+    #[test]
     fn absurd_inputs_saturate() {
         let bw = bandwidth(u64::MAX, 1);
         assert!(bytes_per_s(bw, 739, u32::MAX) > 0 && bdp(bw, u64::MAX, 739) == u32::MAX as u64);
-        assert_eq!(bandwidth(1, 0), 0);
+        assert_eq!((bandwidth(1, 0), bandwidth_ceil(1, 0)), (0, 0));
     }
 }
