@@ -274,7 +274,7 @@ impl Net {
         let held = !up && mode == OutageMode::Hold;
         if port.serving == NONE && port.packets == 0 && !held {
             self.begin_service(p, h, now);
-            return self.reschedule_port(p);
+            return self.service_began(p);
         }
         let in_service = (port.count_in_service && port.serving != NONE) as u64;
         let fits = match port.limit {
@@ -461,15 +461,32 @@ impl Net {
     #[inline]
     fn reschedule_link(&mut self, link: u32) {
         let l = &self.links[link as usize];
-        let port = &self.ports[l.port as usize];
-        let mut at = match l.flight.head {
-            NONE => Nanos::MAX,
-            h => self.packets.get(h).arrival,
-        };
-        if !port.shared && port.done != Nanos::MAX {
-            at = at.min(port.done.saturating_add(l.delay_at(port.done)));
+        let flying = l.flight.head;
+        let mut at = if flying == NONE { Nanos::MAX } else { self.packets.get(flying).arrival };
+        // In order, the packet in service cannot come before one in flight.
+        if flying == NONE || l.reorder {
+            let port = &self.ports[l.port as usize];
+            if !port.shared && port.done != Nanos::MAX {
+                at = at.min(port.done.saturating_add(l.delay_at(port.done)));
+            }
         }
         self.schedule.set(Source::Link(link), at);
+    }
+
+    /// A packet begins its service at a port that was idle.
+    #[inline]
+    fn service_began(&mut self, p: u32) {
+        let port = &self.ports[p as usize];
+        if port.shared {
+            let done = port.done;
+            self.schedule.set(Source::Port(p), done);
+            return;
+        }
+        let link = port.link;
+        let l = &self.links[link as usize];
+        if l.flight.head == NONE || l.reorder {
+            self.reschedule_link(link);
+        }
     }
 
     /// A port's next departure: an event of its own only where links share it.

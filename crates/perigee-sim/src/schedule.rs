@@ -87,22 +87,31 @@ impl Schedule {
     }
 }
 
-/// A tournament tree.
+/// A tournament tree. Leaves start at half of the nodes; where two are due at once, the left one wins.
 #[derive(Clone, Debug)]
 struct Tree {
-    /// Per node its winner, as `time << 32 | leaf`: one comparison decides time and then order. Leaves start at half.
-    nodes: Vec<u128>,
+    nodes: Vec<Node>,
 }
+
+/// The winner below a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Node {
+    at: u64,
+    leaf: u32,
+}
+
+/// Later than everything, with room for one more.
+const NEVER: u64 = u64::MAX >> 1;
 
 impl Tree {
     fn new(leaves: usize) -> Self {
         let size = leaves.next_power_of_two();
-        let mut nodes = vec![0; 2 * size];
+        let mut nodes = vec![Node { at: NEVER, leaf: 0 }; 2 * size];
         for (leaf, node) in nodes[size..].iter_mut().enumerate() {
-            *node = entry(Nanos::MAX, leaf as u32);
+            node.leaf = leaf as u32;
         }
         for i in (1..size).rev() {
-            nodes[i] = nodes[2 * i].min(nodes[2 * i + 1]);
+            nodes[i] = nodes[2 * i];
         }
         Tree { nodes }
     }
@@ -113,33 +122,41 @@ impl Tree {
             return;
         }
         let mut new = Tree::new(leaves);
-        for &node in &self.nodes[size..] {
-            new.set(node as u32, time(node));
+        for node in &self.nodes[size..] {
+            new.set(node.leaf, Nanos(node.at));
         }
         *self = new;
     }
 
     #[inline]
     fn first(&self) -> Nanos {
-        time(self.nodes[1])
+        match self.nodes[1].at {
+            NEVER => Nanos::MAX,
+            at => Nanos(at),
+        }
     }
 
     #[inline]
     fn winner(&self) -> u32 {
-        self.nodes[1] as u32
+        self.nodes[1].leaf
     }
 
     #[inline]
     fn set(&mut self, leaf: u32, at: Nanos) {
         let nodes = self.nodes.as_mut_slice();
         let mut i = nodes.len() / 2 + leaf as usize;
-        let mut winner = entry(at, leaf);
-        if nodes[i] == winner {
+        let mut winner = Node { at: at.0.min(NEVER), leaf };
+        if nodes[i].at == winner.at {
             return;
         }
         nodes[i] = winner;
         while i > 1 {
-            winner = lesser(winner, nodes[i ^ 1]);
+            let other = nodes[i ^ 1];
+            // Without a branch, because which of the two wins is as good as random: an odd node's sibling is the left
+            // one and wins a tie.
+            let lost = other.at < winner.at + (i & 1) as u64;
+            winner.at = if lost { other.at } else { winner.at };
+            winner.leaf = if lost { other.leaf } else { winner.leaf };
             i >>= 1;
             // Nothing above changes. (Where this leaf was the winner of all, everything does.)
             if nodes[i] == winner {
@@ -148,23 +165,6 @@ impl Tree {
             nodes[i] = winner;
         }
     }
-}
-
-#[inline]
-fn entry(at: Nanos, leaf: u32) -> u128 {
-    (at.0 as u128) << 32 | leaf as u128
-}
-
-#[inline]
-fn time(entry: u128) -> Nanos {
-    Nanos((entry >> 32) as u64)
-}
-
-/// Without a branch: which of the two wins is as good as random.
-#[inline]
-fn lesser(a: u128, b: u128) -> u128 {
-    let mask = 0u128.wrapping_sub((b < a) as u128);
-    a ^ ((a ^ b) & mask)
 }
 
 #[cfg(test)]
