@@ -46,6 +46,14 @@ class Scenario:
     def world(self, seed: int) -> World: ...
 
 @final
+class Sky:
+    """Satellites and ground points of a scenario, and the pairs that were asked for."""
+
+    def __init__(self, scenario: Scenario, ends: list[tuple[str, str]], seed: int | None = None) -> None: ...
+    def paths(self) -> str: ...
+    def picture(self, t_ns: int) -> str: ...
+
+@final
 class World:
     """A scenario with one seed."""
 

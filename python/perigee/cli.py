@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from perigee import sky_cli
+from perigee.options import CcOption, JsonOption, ScenarioArg, SetOption, TleOption
+
 if TYPE_CHECKING:
     from perigee.scenario import Scenario
 
@@ -27,18 +30,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-
-ScenarioArg = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, e.g. port.bottleneck.rate=50Mbit; repeatable."),
-]
-CcOption = Annotated[str | None, typer.Option("--cc", metavar="A,B,C", help="Congestion controls to compare.")]
-TleOption = Annotated[
-    Path | None,
-    typer.Option("--tle", metavar="FILE", help="Satellites from a TLE file instead of the scenario's."),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
 def main() -> None:
@@ -262,6 +253,8 @@ def _options(
 ) -> None:
     """A laboratory for transport protocols over satellite networks."""
 
+
+sky_cli.register(app, _scenario)
 
 if __name__ == "__main__":
     main()

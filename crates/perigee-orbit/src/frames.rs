@@ -115,6 +115,17 @@ impl Ellipsoid {
     }
 }
 
+/// Mean radius of the Earth, for distances along the ground.
+const MEAN_RADIUS_M: f64 = 6_371_008.8;
+
+/// Distance along the ground, on a sphere (haversine formula).
+pub fn great_circle_m(a: GeoPoint, b: GeoPoint) -> f64 {
+    let half = |d: f64| libm::sin(d * RAD / 2.0);
+    let (lat, lon) = (half(a.lat_deg - b.lat_deg), half(a.lon_deg - b.lon_deg));
+    let h = lat * lat + libm::cos(a.lat_deg * RAD) * libm::cos(b.lat_deg * RAD) * lon * lon;
+    2.0 * MEAN_RADIUS_M * libm::asin(h.sqrt().min(1.0))
+}
+
 /// The direction "up" at a place: the normal of the ellipsoid.
 pub fn up(p: GeoPoint) -> Vec3 {
     let (sin_lat, cos_lat) = libm::sincos(p.lat_deg * RAD);

@@ -7,7 +7,8 @@
 //!   of them as positions over time).
 //! * [`planes`]: the grid in real element sets; [`lasers`]: who is linked to whom; [`constellation`]: all of it.
 //! * [`visibility`]: what a ground point sees; [`attach`]: which satellite it takes; [`routing`]: shortest paths.
-//! * [`spec`]: the description of a sky; [`sky`]: questions about one instant; [`stream`]: the timeline.
+//! * [`spec`]: the description of a sky; [`sky`]: questions about one instant; [`survey`]: paths over time without
+//!   packets; [`stream`]: the timeline.
 //! * [`cities`]: places by name.
 //!
 //! ```
@@ -45,6 +46,7 @@ pub mod shell;
 pub mod sky;
 pub mod spec;
 pub mod stream;
+pub mod survey;
 #[cfg(test)]
 mod testdata;
 pub mod time;

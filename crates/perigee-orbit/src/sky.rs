@@ -4,7 +4,7 @@
 //! [`Sky::stream`] turns it into a timeline; this module answers for single instants: round-trip times (to size
 //! queues before a run), the check that every pair can talk at all, and full forwarding tables.
 
-use crate::attach::{choose, Held, Offer, Policy};
+use crate::attach::{choose, Held, Offer, Policy, Reselect};
 use crate::constellation::Constellation;
 use crate::frames::{distance_m, Vec3, SPEED_OF_LIGHT_M_S};
 use crate::lasers::LaserGraph;
@@ -161,18 +161,8 @@ impl Sky {
     pub fn route_at(&self, pair: PairId, t: Nanos) -> Result<Option<Route>, SkyError> {
         let moment = self.moment_at(t)?;
         let routes = self.routes(&moment, self.serve(&moment, &[]), &mut Tree::default());
-        let found = self.ways.iter().zip(routes.paths).find_map(|(w, path)| match path {
-            Some(p) if w.along == Some(pair) => Some((w.from, p, w.root)),
-            Some(p) if w.against == Some(pair) => Some((w.root, p.into_iter().rev().collect(), w.from)),
-            _ => None,
-        });
-        Ok(found.map(|(from, satellites, to)| {
-            let mut points = vec![self.ground[from].ecef];
-            points.extend(satellites.iter().map(|&v| self.place(v, &moment.positions)));
-            points.push(self.ground[to].ecef);
-            let delays = points.windows(2).map(|w| light_time(w[0], w[1])).collect();
-            Route { satellites, delays }
-        }))
+        let path = self.path_of(pair, &routes);
+        Ok(path.map(|p| self.route(pair, p, &moment.positions)))
     }
 
     /// Round-trip time of a pair without serialisation and queues; `None` = unreachable.
@@ -216,6 +206,11 @@ impl Sky {
         }
         // The end of the run too, so that a decaying satellite is found before the run and not in it.
         self.moment_at(self.spec.duration).map(|_| ())
+    }
+
+    /// What a ground point gets depends on what it had.
+    pub(crate) fn has_memory(&self) -> bool {
+        self.spec.reselect != Reselect::EachStep || self.spec.hysteresis > 0.0
     }
 
     /// Where a satellite or, behind all satellites, a ground point is.

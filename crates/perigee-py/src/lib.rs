@@ -4,6 +4,7 @@
 
 mod convert;
 mod runs;
+mod sky;
 
 use perigee_scenario::schema;
 use pyo3::prelude::*;
@@ -17,6 +18,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("RunError", m.py().get_type::<runs::RunError>())?;
     m.add_class::<runs::Scenario>()?;
     m.add_class::<runs::World>()?;
+    m.add_class::<sky::Sky>()?;
     m.add_function(wrap_pyfunction!(json_schema, m)?)?;
     m.add_function(wrap_pyfunction!(reference, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;

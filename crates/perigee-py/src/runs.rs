@@ -24,13 +24,13 @@ create_exception!(_core, RunError, PyRuntimeError, "A run failed.");
 /// Time between calls of the progress function: often enough for eyes and Ctrl-C, too rarely to cost anything.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
-fn wrong(e: &perigee_scenario::ScenarioError) -> PyErr {
+pub(crate) fn wrong(e: &perigee_scenario::ScenarioError) -> PyErr {
     ScenarioError::new_err((e.to_string(), json!(e).to_string()))
 }
 
 /// A checked scenario.
 #[pyclass(frozen, module = "perigee._core")]
-pub struct Scenario(Arc<perigee_scenario::Scenario>);
+pub struct Scenario(pub(crate) Arc<perigee_scenario::Scenario>);
 
 #[pymethods]
 impl Scenario {

@@ -226,7 +226,7 @@ pub const CONSTELLATION: Section = Section {
         optional(
             "start",
             Kind::Instant,
-            "time zero of the run; default: the newest epoch of the TLE file, or 2000-01-01T12:00:00Z",
+            "time zero of the run; default: the newest epoch of the TLE file, or 2000-01-01T00:00:00Z",
         ),
         key(
             "step",
@@ -434,7 +434,12 @@ pub const NOTICES: Section = Section {
     help: "What the schemes are told of handovers, outages and reconfigurations (most listen to nothing).",
     keys: &[
         key("on", Kind::Bool, "true", "whether they are told anything"),
-        key("lead", ANY_TIME, "0 s", "the beginning is told this long before the event (SaTCP's testbed: 0.5 s)"),
+        key(
+            "lead",
+            ANY_TIME,
+            "0 s",
+            "the beginning is told this long before the event (SaTCP's testbed: 0.5 s)",
+        ),
         key("hold", ANY_TIME, "2.3 s", "the end is told this long after the beginning was"),
         key("error", SHORT_DRAW, "0 s", "each notice comes earlier or later by a draw of this"),
         key("loss", Kind::Number(0.0, 1.0), "0", "probability that a notice does not arrive"),

@@ -35,6 +35,7 @@ pub mod sky;
 mod sky_spec;
 pub mod source;
 mod spell;
+pub mod survey;
 pub mod tree;
 pub mod warnings;
 pub mod world;

@@ -77,7 +77,7 @@ fn longest(sky: &Sky, pairs: usize, duration: Nanos) -> Result<usize, SkyError> 
 }
 
 /// Each pair of nodes that some flow connects, once, in the order of the flows.
-fn pairs(scenario: &Scenario) -> Result<Vec<(usize, usize)>, ScenarioError> {
+pub(crate) fn pairs(scenario: &Scenario) -> Result<Vec<(usize, usize)>, ScenarioError> {
     let mut pairs = Vec::new();
     for flow in &scenario.flows {
         let Some((from, to)) = &flow.ends else {

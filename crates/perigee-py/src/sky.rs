@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A scenario's constellation without its packets.
+
+use crate::runs::{wrong, RunError, Scenario};
+use perigee_scenario::survey::{self, Look};
+use pyo3::prelude::*;
+
+/// Satellites and ground points of a scenario, and the pairs that were asked for.
+#[pyclass(frozen, module = "perigee._core")]
+pub struct Sky(Look);
+
+#[pymethods]
+impl Sky {
+    /// The sky of a scenario with traffic between `ends` (nodes, cities or "lat, lon"), or else that of its flows.
+    #[new]
+    #[pyo3(signature = (scenario, ends, seed=None))]
+    fn new(scenario: &Scenario, ends: Vec<(String, String)>, seed: Option<u64>) -> PyResult<Self> {
+        let seed = seed.unwrap_or(scenario.0.run.seed);
+        Ok(Sky(survey::look(&scenario.0, &ends, seed).map_err(|e| wrong(&e))?))
+    }
+
+    /// The paths of all pairs at every step, as JSON.
+    fn paths(&self, py: Python<'_>) -> PyResult<String> {
+        let found = py.detach(|| self.0.paths().map(|json| json.to_string()));
+        found.map_err(RunError::new_err)
+    }
+
+    /// Everything at an instant, as JSON.
+    fn picture(&self, py: Python<'_>, t_ns: u64) -> PyResult<String> {
+        let found = py.detach(|| self.0.picture(t_ns).map(|json| json.to_string()));
+        found.map_err(RunError::new_err)
+    }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What `perigee paths` and `perigee sky` ask: a scenario's constellation without its packets, as JSON.
+
+use crate::error::{Problem, ScenarioError};
+use crate::scenario::{NodeSpec, Position, Scenario};
+use crate::sky;
+use crate::sky_spec;
+use crate::source::{Constellation, Source};
+use perigee_orbit::frames::{great_circle_m, SPEED_OF_LIGHT_M_S};
+use perigee_orbit::survey::{Hop, Leg, PairSurvey};
+use perigee_orbit::{Sky, SkySpec};
+use perigee_timeline::{GeoPoint, PairId};
+use perigee_units::Nanos;
+use serde_json::{json, Value as Json};
+use std::sync::Arc;
+
+/// Light in fibre is this much slower.
+const FIBRE: f64 = 1.47;
+
+/// A sky with the pairs that were asked for.
+pub struct Look {
+    /// The sky.
+    pub sky: Arc<Sky>,
+    /// Ends of each pair, as indices of ground points; the way there is pair `2 i` of the sky.
+    pub pairs: Vec<(usize, usize)>,
+}
+
+/// The sky of a scenario with traffic between `ends`, or else that of its flows. An end is a node, a city, or
+/// `"lat, lon"` in degrees.
+///
+/// # Errors
+/// A source without satellites, an unknown place.
+pub fn look(scenario: &Scenario, ends: &[(String, String)], seed: u64) -> Result<Look, ScenarioError> {
+    let Source::Constellation(c) = &scenario.source else {
+        let p = Problem::new("source", "there are no satellites in it");
+        return Err(p.hint("paths and skies need a [source.constellation]").into());
+    };
+    let mut scenario = scenario.clone();
+    let mut place = |name: &String| node(&mut scenario, name, c);
+    let mut pairs = Vec::new();
+    for (from, to) in ends {
+        let pair = (place(from)?, place(to)?);
+        if pair.0 == pair.1 {
+            return Err(Problem::new("from", "both ends are the same").found(format!("{from:?}")).into());
+        }
+        pairs.push(pair);
+    }
+    if pairs.is_empty() {
+        pairs = sky::pairs(&scenario)?;
+    }
+    let mut spec: SkySpec = sky_spec::spec(&scenario, c, &pairs, seed)?;
+    // A pair and its way back may both be listed.
+    let mut seen = Vec::new();
+    pairs.retain(|&(a, b)| {
+        let new = !seen.contains(&(a, b)) && !seen.contains(&(b, a));
+        seen.push((a, b));
+        new
+    });
+    spec.pairs = pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
+    let wrong = |e: perigee_orbit::SkyError| Problem::new("source.constellation", e.to_string()).at(&c.place);
+    Ok(Look { sky: Arc::new(Sky::new(spec).map_err(wrong)?), pairs })
+}
+
+/// A node of the scenario by its name, or a new one.
+fn node(scenario: &mut Scenario, name: &str, c: &Constellation) -> Result<usize, ScenarioError> {
+    let same = |n: &NodeSpec| n.name == name || matches!(&n.position, Position::City(city) if city == name);
+    if let Some(i) = scenario.nodes.iter().position(same) {
+        return Ok(i);
+    }
+    let degrees = || {
+        let (lat, lon) = name.split_once(',')?;
+        Some(Position::Degrees(lat.trim().parse().ok()?, lon.trim().parse().ok()?))
+    };
+    // What the scenario's own nodes are, its guests are too.
+    let kind = scenario.nodes.first().map_or("terminal".into(), |n| n.kind.clone());
+    scenario.nodes.push(NodeSpec {
+        name: name.into(),
+        kind,
+        position: degrees().unwrap_or_else(|| Position::City(name.into())),
+        height_m: 0.0,
+        mask_deg: None,
+        dishes: None,
+        place: c.place.clone(),
+    });
+    Ok(scenario.nodes.len() - 1)
+}
+
+impl Look {
+    fn place(&self, ground: usize) -> GeoPoint {
+        self.sky.spec().ground[ground].place
+    }
+
+    fn name(&self, ground: usize) -> &str {
+        &self.sky.spec().ground[ground].name
+    }
+
+    /// The paths of all pairs at every step.
+    ///
+    /// # Errors
+    /// When a satellite decays during the run.
+    pub fn paths(&self) -> Result<Json, String> {
+        let ids: Vec<PairId> = (0..self.pairs.len()).map(|i| PairId(2 * i as u32)).collect();
+        let found = self.sky.survey(&ids)?;
+        let spec = self.sky.spec();
+        let pairs: Vec<Json> = self.pairs.iter().zip(&found).map(|(p, s)| self.pair(*p, s)).collect();
+        Ok(json!({
+            "title": spec.title,
+            "start": self.sky.constellation().start.to_string(),
+            "step_s": spec.step.as_secs_f64(),
+            "duration_s": spec.duration.as_secs_f64(),
+            "report": self.sky.report(),
+            "pairs": pairs,
+        }))
+    }
+
+    fn pair(&self, (from, to): (usize, usize), s: &PairSurvey) -> Json {
+        let distance_m = great_circle_m(self.place(from), self.place(to));
+        json!({
+            "from": self.name(from),
+            "to": self.name(to),
+            "from_place": degrees(self.place(from)),
+            "to_place": degrees(self.place(to)),
+            "distance_km": distance_m / 1e3,
+            "fibre_rtt_ms": 2e3 * distance_m * FIBRE / SPEED_OF_LIGHT_M_S,
+            "rtt_ms": s.rtts.iter().map(|r| r.map(Nanos::as_millis_f64)).collect::<Vec<_>>(),
+            "ends_ascend": s.ends_ascend,
+            "legs": s.legs.iter().map(|l| self.leg(l)).collect::<Vec<_>>(),
+        })
+    }
+
+    fn leg(&self, leg: &Leg) -> Json {
+        json!({
+            "t_s": leg.from.as_secs_f64(),
+            "rtt_ms": leg.rtt.map(Nanos::as_millis_f64),
+            "hops": leg.hops.as_ref().map(|h| h.iter().map(|h| self.hop(h)).collect::<Vec<_>>()),
+        })
+    }
+
+    fn hop(&self, h: &Hop) -> Json {
+        json!({
+            "name": self.sky.vertex_name(h.vertex),
+            "shell": h.place.map(|p| p.shell),
+            "plane": h.place.map(|p| p.plane),
+            "slot": h.place.map(|p| p.slot),
+            "ascending": h.ascending,
+            "over": degrees(h.over),
+        })
+    }
+
+    /// Everything at an instant of the run, in nanoseconds from its start.
+    ///
+    /// # Errors
+    /// When a satellite has decayed by then.
+    pub fn picture(&self, t_ns: u64) -> Result<Json, String> {
+        let t = Nanos(t_ns);
+        let p = self.sky.picture(t)?;
+        let c = self.sky.constellation();
+        let satellite = |(i, (over, ascending)): (usize, &(GeoPoint, bool))| {
+            let shell = c.places[i].map(|p| p.shell);
+            json!([over.lat_deg, over.lon_deg, over.height_m / 1e3, shell, ascending])
+        };
+        let ground = |(g, n): (usize, &perigee_orbit::GroundNode)| {
+            let mask_deg = match n.mask {
+                perigee_orbit::visibility::Mask::Elevation(deg) => Some(deg),
+                perigee_orbit::visibility::Mask::Range(_) => None,
+            };
+            json!({
+                "name": n.name, "place": degrees(n.place), "kind": format!("{:?}", n.kind).to_lowercase(),
+                "mask_deg": mask_deg, "serving": p.serving[g], "visible": p.visible[g],
+            })
+        };
+        let path = |(i, &(from, to)): (usize, &(usize, usize))| {
+            let route = p.routes[2 * i].as_ref();
+            json!({
+                "from": from, "to": to,
+                "rtt_ms": route.map(|r| (r.one_way() * 2).as_millis_f64()),
+                "vertices": route.map(|r| r.satellites.clone()),
+            })
+        };
+        Ok(json!({
+            "title": self.sky.spec().title,
+            "t_s": t.as_secs_f64(),
+            "instant": c.start.plus(t).to_string(),
+            "satellites": p.satellites.iter().enumerate().map(satellite).collect::<Vec<_>>(),
+            "names": c.names,
+            "lasers": p.lasers,
+            "ground": self.sky.spec().ground.iter().enumerate().map(ground).collect::<Vec<_>>(),
+            "paths": self.pairs.iter().enumerate().map(path).collect::<Vec<_>>(),
+        }))
+    }
+}
+
+fn degrees(p: GeoPoint) -> [f64; 2] {
+    [p.lat_deg, p.lon_deg]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn scenario() -> Scenario {
+        let text = "[run]\nduration = \"3 s\"\n[source.constellation]\npreset = \"starlink-shell1\"\n\
+                    [node.a]\nplace = \"London\"\n[node.b]\nplace = \"New York\"\n[[flow]]\nfrom = \"a\"\nto = \"b\"\ncc = \"cubic\"\n";
+        Scenario::parse(text, "test", Path::new(""), &[]).unwrap()
+    }
+
+    fn paths(ends: &[(&str, &str)]) -> Json {
+        let ends: Vec<_> = ends.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
+        look(&scenario(), &ends, 1).unwrap().paths().unwrap()
+    }
+
+    #[test]
+    fn ends_are_nodes_cities_or_coordinates() {
+        let own = paths(&[]);
+        assert_eq!(own["pairs"][0]["rtt_ms"].as_array().unwrap().len(), 30);
+        assert!((own["pairs"][0]["distance_km"].as_f64().unwrap() - 5570.0).abs() < 15.0);
+        assert_eq!(own["pairs"], paths(&[("a", "b")])["pairs"]);
+        assert_eq!(own["pairs"], paths(&[("London", "New York")])["pairs"]);
+        let two = paths(&[("London", "Tokyo"), ("10.5, -20", "a")]);
+        assert_eq!(two["pairs"][0]["to"], "Tokyo");
+        assert_eq!(two["pairs"][1]["from_place"], json!([10.5, -20.0]));
+        let wrong = look(&scenario(), &[("a".into(), "Atlantis".into())], 1).err().unwrap();
+        assert!(wrong.to_string().contains("Atlantis"), "{wrong}");
+    }
+
+    #[test]
+    fn a_picture_shows_the_path_that_a_survey_lists() {
+        let look = look(&scenario(), &[], 1).unwrap();
+        let picture = look.picture(2_000_000_000).unwrap();
+        let paths = look.paths().unwrap();
+        assert_eq!(picture["satellites"].as_array().unwrap().len(), 1584);
+        assert_eq!(picture["lasers"].as_array().unwrap().len(), 3168);
+        assert_eq!(picture["paths"][0]["rtt_ms"], paths["pairs"][0]["rtt_ms"][20]);
+    }
+}

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Commands that look at a constellation without running packets."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from perigee.options import JsonOption, ScenarioArg, SetOption, TleOption
+
+if TYPE_CHECKING:
+    from perigee.paths import PairPaths
+    from perigee.scenario import Scenario
+
+BAD_INPUT = 2
+POLICIES = ("shortest-path", "nearest", "highest-elevation", "longest-visibility")
+
+FromOption = Annotated[
+    str | None, typer.Option("--from", metavar="PLACE", help='Node, city or "lat, lon"; default: the flows.')
+]
+ToOption = Annotated[str | None, typer.Option("--to", metavar="PLACE", help="The other end.")]
+OutOption = Annotated[Path | None, typer.Option(help="Picture to write (.png or .svg).")]
+
+Load = Callable[..., "Scenario"]
+_load: list[Load] = []
+
+
+def register(app: typer.Typer, load: Load) -> None:
+    """Adds the commands to the command line; `load` reads a scenario or ends with its problems."""
+    _load[:] = [load]
+    for command in (paths, sky):
+        app.command()(command)
+
+
+def paths(
+    scenario: ScenarioArg,
+    origin: FromOption = None,
+    target: ToOption = None,
+    attach: Annotated[
+        str | None, typer.Option(metavar="A,B", help=f"Ways of choosing satellites, of {', '.join(POLICIES)}.")
+    ] = None,
+    out: OutOption = None,
+    csv: Annotated[Path | None, typer.Option(help="Write RTT and links over time to this file.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Print every path with its satellites.")] = False,
+    tle: TleOption = None,
+    sets: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show RTT, links and satellites of paths over time, beside a great-circle fibre."""
+    from perigee import _core
+    from perigee import paths as found
+
+    ends = _ends(origin, target)
+    surveys: list[list[PairPaths]] = []
+    for policy in _policies(attach):
+        chosen = [] if policy is None else [f"source.constellation.attach={policy}"]
+        loaded = _load[0](scenario, [*(sets or []), *chosen], tle, as_json=as_json)
+        try:
+            surveys.append(found.survey(loaded, ends, policy or "as in the scenario"))
+        except (_core.ScenarioError, _core.RunError) as error:
+            _stop(error.args[0])
+    pairs = [list(of_pair) for of_pair in zip(*surveys, strict=True)]
+    flat = [p for of_pair in pairs for p in of_pair]
+    contrasts = {id(of[-1]): found.contrast(of[0], of[-1]) for of in pairs if len(of) > 1}
+    if csv is not None:
+        found.write_csv(csv, flat)
+    if as_json:
+        _print_json(flat, contrasts)
+    else:
+        _print_table(pairs, contrasts)
+        if listed:
+            _print_legs(flat)
+    if out is not None:
+        _write_plots(pairs, out, quiet=as_json)
+
+
+def sky(
+    scenario: ScenarioArg,
+    time: Annotated[str, typer.Option(metavar="TIME", help="Instant of the run, such as 42s.")] = "0s",
+    origin: FromOption = None,
+    target: ToOption = None,
+    out: OutOption = None,
+    zoom: Annotated[bool, typer.Option("--zoom", help="Show only the region of the paths.")] = False,
+    lasers: Annotated[bool, typer.Option(help="Draw the laser links.")] = True,
+    tle: TleOption = None,
+    sets: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw a map of satellites, lasers, coverage and paths at an instant."""
+    from perigee import _core
+    from perigee.skymap import draw, picture
+
+    loaded = _load[0](scenario, sets, tle, as_json=as_json)
+    try:
+        found = picture(loaded, _seconds(time), _ends(origin, target))
+    except (_core.ScenarioError, _core.RunError) as error:
+        _stop(error.args[0])
+    if as_json:
+        print(json.dumps(found))
+        return
+    file = out or Path(f"{loaded.name}-sky.png")
+    _save(draw(found, zoom=zoom, lasers=lasers), file)
+    print(f"{len(found['satellites'])} satellites, {len(found['lasers'])} laser links at {found['instant']}")
+    for p in found["paths"]:
+        ends = f"{found['ground'][p['from']]['name']} to {found['ground'][p['to']]['name']}"
+        print(f"  {ends}: " + (f"{p['rtt_ms']:.2f} ms" if p["vertices"] is not None else "no path"))
+    print(f"map: {file}")
+
+
+def _stop(message: str) -> NoReturn:
+    print(f"perigee: {message}", file=sys.stderr)
+    raise SystemExit(BAD_INPUT)
+
+
+def _ends(origin: str | None, target: str | None) -> list[tuple[str, str]]:
+    if origin is not None and target is not None:
+        return [(origin, target)]
+    if origin is not None or target is not None:
+        _stop("give --from and --to, or neither")
+    return []
+
+
+def _policies(attach: str | None) -> list[str | None]:
+    if attach is None:
+        return [None]
+    names: list[str | None] = [name.strip() for name in attach.split(",") if name.strip()]
+    for name in names:
+        if name not in POLICIES:
+            _stop(f"--attach: {name!r} is none of {', '.join(POLICIES)}")
+    return names or [None]
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(ms|s|min|h|)\s*", text)
+    if match is None:
+        _stop(f"--time: {text!r} is not a time such as 42s")
+    return float(match[1]) * {"ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0, "h": 3600.0}[match[2]]
+
+
+def _print_json(pairs: Sequence[PairPaths], contrasts: dict[int, Any]) -> None:
+    rows = []
+    for p in pairs:
+        row = p.statistics()
+        row["paths"] = [{"t_s": leg.t_s, "rtt_ms": leg.rtt_ms, "hops": leg.hops} for leg in p.legs]
+        if contrasts.get(id(p)) is not None:
+            row["contrast"] = vars(contrasts[id(p)])
+        rows.append(row)
+    print(json.dumps(rows, indent=1))
+
+
+def _print_table(pairs: Sequence[Sequence[PairPaths]], contrasts: dict[int, Any]) -> None:
+    def ms(value: float | None) -> str:
+        return "-" if value is None else f"{value:.2f}"
+
+    head = ("mean", "min", "max", "x fibre", "links", "changes", "handovers", "no path")
+    for of_pair in pairs:
+        p = of_pair[0]
+        print(f"{p.origin} to {p.target}: {p.distance_km:,.0f} km, {p.fibre_rtt_ms:.2f} ms in a great-circle fibre")
+        print(f"  {'RTT of propagation, ms':<24}" + "".join(f"{name:>10}" for name in head))
+        for q in of_pair:
+            s = q.statistics()
+            mean = s["rtt_mean_ms"]
+            cells = [ms(mean), ms(s["rtt_min_ms"]), ms(s["rtt_max_ms"])]
+            cells.append("-" if mean is None else f"{mean / s['fibre_rtt_ms']:.2f}")
+            cells.append("-" if mean is None else f"{s['links_min']} to {s['links_max']}")
+            cells += [str(s["path_changes"]), f"{s['handovers_from']} + {s['handovers_to']}"]
+            cells.append(f"{s['unreachable_share']:.1%}")
+            print(f"  {q.label:<24}" + "".join(f"{cell:>10}" for cell in cells))
+            _print_contrast(of_pair[0], q, contrasts)
+
+
+def _print_contrast(first: PairPaths, p: PairPaths, contrasts: dict[int, Any]) -> None:
+    c = contrasts.get(id(p))
+    if c is None:
+        return
+    apart = "" if c.apart_share is None else f"; of these, {c.apart_share:.0%} with the end satellites flying apart"
+    print(
+        f"  {p.label} is {c.mean_ratio:.2f} times {first.label} on average, {c.largest_ratio:.2f} at most, "
+        f"over 1.5 in {c.slow_share:.0%} of the time{apart}"
+    )
+
+
+def _print_legs(pairs: Sequence[PairPaths]) -> None:
+    from perigee.paths import hop_name
+
+    for p in pairs:
+        print(f"\n{p.origin} to {p.target}, {p.label}: paths (↑ northbound, ↓ southbound, p = orbital plane)")
+        for leg in p.legs:
+            if leg.hops is None:
+                print(f"  {leg.t_s:9.1f} s  no path")
+            else:
+                names = " ".join(hop_name(h) for h in leg.hops)
+                print(f"  {leg.t_s:9.1f} s  {leg.rtt_ms:8.2f} ms  {leg.links:2d} links  {names}")
+
+
+def _write_plots(pairs: Sequence[Sequence[PairPaths]], out: Path, *, quiet: bool) -> None:
+    from perigee.paths import plot
+
+    for i, of_pair in enumerate(pairs):
+        file = out if len(pairs) == 1 else out.with_stem(f"{out.stem}-{i + 1}")
+        _save(plot(of_pair), file)
+        if not quiet:
+            print(f"plot: {file}")
+
+
+def _save(figure: Any, file: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(file, dpi=160)
+    except (OSError, ValueError) as error:
+        _stop(f"cannot write {file}: {error}")
+    finally:
+        plt.close(figure)

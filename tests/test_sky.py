@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee paths` and `perigee sky`: a constellation without packets."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import perigee
+from conftest import Cli
+from perigee.paths import contrast, survey
+from perigee.skymap import footprint_deg, picture
+
+SKY = """
+title = "over the Atlantic"
+[run]
+duration = "40 s"
+[source.constellation]
+preset = "starlink-shell1"
+[node.london]
+place = "London"
+[node.new-york]
+place = "New York"
+[[flow]]
+from = "london"
+to = "new-york"
+cc = "cubic"
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "sky.toml"
+    path.write_text(SKY, encoding="utf-8")
+    return path
+
+
+def test_paths_prints_statistics_and_writes_a_plot_and_a_table(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    done = cli("paths", scenario, "--attach", "shortest-path,nearest", "--out", "p.svg", "--csv", "p.csv", "--list")
+    assert done.returncode == 0, done.stderr
+    assert "great-circle fibre" in done.stdout
+    assert "nearest is" in done.stdout
+    assert (tmp_path / "p.svg").stat().st_size > 5000
+    with (tmp_path / "p.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * 400
+    assert all(40 < float(r["rtt_ms"]) < 300 for r in rows)
+
+
+def test_any_two_places_make_a_pair(cli: Cli, scenario: Path) -> None:
+    done = cli("paths", scenario, "--from", "48.4284, -123.3656", "--to", "Sao Paulo", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)[0]
+    assert found["rtt_min_ms"] > found["fibre_rtt_ms"] / 1.47
+    assert found["links_min"] == min(len(p["hops"]) + 1 for p in found["paths"])
+    assert {"name", "plane", "slot", "ascending"} <= set(found["paths"][0]["hops"][0])
+
+
+def test_a_new_path_begins_where_its_first_satellite_is_visible(scenario: Path) -> None:
+    (paths,) = survey(perigee.load(scenario))
+    assert paths.legs[0].t_s == 0
+    assert np.all(np.diff([leg.t_s for leg in paths.legs]) > 0)
+    assert len(paths.rtt_ms) == 400
+    assert contrast(paths, paths).largest_ratio == 1.0  # type: ignore[union-attr]
+    assert set(paths.handovers(0)) <= set(paths.changes())
+
+
+def test_sky_draws_a_map_of_the_instant_that_paths_lists(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    done = cli("sky", scenario, "--time", "12s", "--out", "map.png")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "map.png").stat().st_size > 50_000
+    loaded = perigee.load(scenario)
+    found = picture(loaded, 12.0)
+    assert len(found["lasers"]) == 3168
+    assert found["paths"][0]["rtt_ms"] == survey(loaded)[0].rtt_ms[120]
+
+
+def test_a_policy_with_a_memory_holds_on_the_map_what_it_holds_in_the_run(scenario: Path) -> None:
+    loaded = perigee.load(scenario, {"source.constellation.reselect": "hold"})
+    at_14, at_16 = (survey(loaded)[0].rtt_ms[k] for k in (140, 160))
+    assert picture(loaded, 14.0)["paths"][0]["rtt_ms"] == at_14
+    assert picture(loaded, 16.0)["paths"][0]["rtt_ms"] == at_16
+
+
+def test_the_footprint_is_that_of_the_closed_form() -> None:
+    # 550 km and 25 degrees: a radius of 940.7 km on the ground (the seed of the Hypatia study gives the same).
+    assert footprint_deg(550, 25) * np.pi / 180 * 6371 == pytest.approx(940.7, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["paths", "--from", "Atlantis", "--to", "London"], "Atlantis"),
+        (["paths", "--from", "London"], "give --from and --to, or neither"),
+        (["paths", "--from", "London", "--to", "London"], "both ends are the same"),
+        (["paths", "--attach", "luckiest"], "none of shortest-path"),
+        (["sky", "--time", "soon"], "is not a time"),
+        (["sky", "--out", "map.bmpx"], "cannot write"),
+    ],
+)
+def test_bad_input_is_named(cli: Cli, scenario: Path, words: list[str], expected: str) -> None:
+    done = cli(words[0], scenario, *words[1:])
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
