@@ -114,7 +114,7 @@ struct Curve {
 
 /// What Cubic remembers of its last loss and its epoch.
 #[derive(Clone, Debug)]
-pub(crate) struct Memory(Curve);
+pub(crate) struct Memory(Curve, Option<Rfc9438>);
 
 /// State of one connection.
 #[derive(Clone, Debug)]
@@ -165,11 +165,12 @@ impl Cubic {
 
     /// A copy of what a reduction changes, and its way back.
     pub(crate) fn memory(&self) -> Memory {
-        Memory(self.curve.clone())
+        Memory(self.curve.clone(), self.rfc.clone())
     }
 
     pub(crate) fn recall(&mut self, memory: Memory) {
         self.curve = Curve { hasten: self.curve.hasten, ..memory.0 };
+        self.rfc = memory.1;
     }
 
     /// Forgets the path: curve, lowest RTT and HyStart's rounds.

@@ -13,8 +13,8 @@
 //!  START (×2) ──► PROBE (pairs around r) ──► MOVE (along the gradient) ──► PROBE …
 //! ```
 //!
-//! Two controllers, see [`newer`](self) (`variant = newer`, the default) and `udt`, the program behind the paper and the LEO
-//! study; they differ in utility, intervals and steps. There is no window in the algorithm; the transport's is set out of
+//! Two controllers, each with a file of its own: `variant = newer`, the default, and `udt`, the program behind the paper and
+//! the LEO study; they differ in utility, intervals and steps. There is no window in the algorithm; the transport's is set out of
 //! the way. `newer` stops sending while more than four intervals that nobody waits for are under way.
 //!
 //! Differs from the programs: intervals count payload, not datagrams. `newer`: the slope is taken over send times instead
