@@ -107,6 +107,20 @@ impl PathLog {
         Ok(PathLog { seconds })
     }
 
+    /// The log as text, in the form that [`PathLog::parse`] reads.
+    pub fn to_text(&self) -> String {
+        let line = |(i, second): (usize, &Option<LoggedPath>)| {
+            let Some(path) = second else { return format!("{}$NULL\n", i + 1) };
+            let list = |items: Vec<String>| format!("[{}]", items.join(", "));
+            let nodes = list(path.nodes.iter().map(i64::to_string).collect());
+            let delays_s: Vec<f64> = path.delays.iter().map(|d| d.as_secs_f64()).collect();
+            let sum: f64 = delays_s.iter().sum();
+            let delays = list(delays_s.iter().map(f64::to_string).collect());
+            format!("{}${nodes}${}${delays}${sum}\n", i + 1, path.nodes.len())
+        };
+        self.seconds.iter().enumerate().map(line).collect()
+    }
+
     /// The timeline of a stretch of the log. Pairs: [`FORWARD`] and [`REVERSE`]; nodes 0 and 1 are the two ends.
     ///
     /// # Errors
@@ -416,6 +430,12 @@ mod tests {
         use NoteKind::*;
         let expected = [(2, Unreachable), (3, Reachable), (4, Handover), (4, PathChange)];
         assert_eq!(notes(&timeline(Hops::Positions)), expected);
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let log = PathLog::parse(LOG).unwrap();
+        assert_eq!(PathLog::parse(&log.to_text()).unwrap(), log);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! Floors:
 //! * [`model`]: the types.
 //! * [`workload`]: the flows.
-//! * [`store`]: save, load, check.
+//! * [`store`]: save, load, check; [`follow`]: where packets go at an instant; [`diff`]: two timelines compared.
 //! * [`topology`]: chain, dumbbell, parking lot.
 //! * [`schedule`]: changes at given times, listed or drawn as published studies did ([`python_random`]).
 //! * [`leoem`], [`mahimahi`]: recorded paths, rates and delays; [`trace`]: what their readers share.
@@ -16,6 +16,8 @@
 //! A timeline is carried in [`Chunk`]s so that long ones stream: the [`Header`] is the state at time zero, each chunk
 //! adds nodes, ports and links that appear and lists the changes of its time span.
 
+pub mod diff;
+pub mod follow;
 pub mod leoem;
 pub mod mahimahi;
 pub mod model;

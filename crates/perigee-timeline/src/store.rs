@@ -30,13 +30,25 @@ pub enum TimelineError {
 ///
 /// # Errors
 /// When writing fails.
-pub fn save(timeline: &Timeline, mut out: impl Write) -> Result<(), TimelineError> {
+pub fn save(timeline: &Timeline, out: impl Write) -> Result<(), TimelineError> {
+    save_stream(&timeline.header, &mut timeline.reader(), out)
+}
+
+/// Writes a timeline chunk by chunk, so that a long one needs no memory.
+///
+/// # Errors
+/// When writing fails, or the source cannot go on.
+pub fn save_stream(
+    header: &Header,
+    source: &mut dyn ChunkSource,
+    mut out: impl Write,
+) -> Result<(), TimelineError> {
     let line = |out: &mut dyn Write, json: serde_json::Result<String>| -> Result<(), TimelineError> {
         let json = json.map_err(|e| TimelineError::Invalid(e.to_string()))?;
         Ok(writeln!(out, "{json}")?)
     };
-    line(&mut out, serde_json::to_string(&timeline.header))?;
-    for chunk in &timeline.chunks {
+    line(&mut out, serde_json::to_string(header))?;
+    while let Some(chunk) = source.next_chunk().map_err(TimelineError::Invalid)? {
         line(&mut out, serde_json::to_string(chunk.as_ref()))?;
     }
     Ok(out.flush()?)

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Compares two timelines: the ways of their common pairs over time, and their notes.
+//!
+//! Pairs are matched by the names of their ends, nodes on the way by their names, so that two generators that number
+//! things differently can be compared. Times of changes may differ by a tolerance.
+
+use crate::follow::{every, Follower};
+use crate::model::*;
+use perigee_units::Nanos;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A pair in both timelines.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PairDiff {
+    /// Names of its ends.
+    pub from: String,
+    /// Names of its ends.
+    pub to: String,
+    /// Instants that were compared.
+    pub steps: u64,
+    /// Instants with the same nodes on the way (or no way in either).
+    pub same_way: u64,
+    /// Instants at which both have a way: those that the delays below are about.
+    pub both: u64,
+    /// Instants at which only the first has a way.
+    pub only_a: u64,
+    /// Instants at which only the second has one.
+    pub only_b: u64,
+    /// First instant with another way, in seconds.
+    pub first_difference_s: Option<f64>,
+    /// Mean one-way propagation delay in milliseconds, of the instants at which both have a way.
+    pub mean_ms: [f64; 2],
+    /// Mean and largest difference of the one-way delays in milliseconds, without sign.
+    pub mean_difference_ms: f64,
+    /// As above.
+    pub largest_difference_ms: f64,
+}
+
+/// Notes of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NoteDiff {
+    /// Kind, as in saved timelines.
+    pub kind: String,
+    /// How many there are.
+    pub count: [usize; 2],
+    /// Of these, how many have no partner of the same node or pair in the other within the tolerance.
+    pub alone: [usize; 2],
+}
+
+/// All differences.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Diff {
+    /// Titles.
+    pub titles: [String; 2],
+    /// Lengths in seconds.
+    pub durations_s: [f64; 2],
+    /// Pairs of only one of them, as "from to".
+    pub pairs_alone: [Vec<String>; 2],
+    /// Pairs of both.
+    pub pairs: Vec<PairDiff>,
+    /// Kinds of notes that either has.
+    pub notes: Vec<NoteDiff>,
+}
+
+impl Diff {
+    /// Nothing differs.
+    pub fn is_empty(&self) -> bool {
+        let same = |p: &PairDiff| p.same_way == p.steps && p.largest_difference_ms == 0.0;
+        self.durations_s[0] == self.durations_s[1]
+            && self.pairs_alone.iter().all(Vec::is_empty)
+            && self.pairs.iter().all(same)
+            && self.notes.iter().all(|n| n.alone == [0, 0])
+    }
+}
+
+/// Names on the way and its delay, at an instant.
+type Seen = Option<(Vec<String>, f64)>;
+
+/// Compares two timelines every `step`, over the time that both cover.
+pub fn diff(a: &Timeline, b: &Timeline, step: Nanos, tolerance: Nanos) -> Diff {
+    let ends = [pair_names(a), pair_names(b)];
+    let common: Vec<_> = ends[0].iter().filter(|(k, _)| ends[1].contains_key(*k)).collect();
+    let alone = |this: &BTreeMap<Ends, PairId>, other: &BTreeMap<Ends, PairId>| {
+        this.keys().filter(|k| !other.contains_key(*k)).map(|k| format!("{} {}", k.0, k.1)).collect()
+    };
+    let mut pairs = Vec::new();
+    let ids = |i: usize| -> Vec<PairId> { common.iter().map(|(k, _)| ends[i][*k]).collect() };
+    let (seen_a, seen_b) = (ways(a, &ids(0), step), ways(b, &ids(1), step));
+    for (i, ((from, to), _)) in common.iter().enumerate() {
+        let mut d = PairDiff { from: from.clone(), to: to.clone(), ..PairDiff::default() };
+        for (k, (x, y)) in seen_a[i].iter().zip(&seen_b[i]).enumerate() {
+            d.add((step * k as u64).as_secs_f64(), x, y);
+        }
+        d.finish();
+        pairs.push(d);
+    }
+    Diff {
+        titles: [a.header.title.clone(), b.header.title.clone()],
+        durations_s: [a, b].map(|t| t.header.duration.as_secs_f64()),
+        pairs_alone: [alone(&ends[0], &ends[1]), alone(&ends[1], &ends[0])],
+        pairs,
+        notes: notes(a, b, tolerance),
+    }
+}
+
+type Ends = (String, String);
+
+fn pair_names(t: &Timeline) -> BTreeMap<Ends, PairId> {
+    let name = |n: NodeId| t.header.nodes[n.ix()].name.clone();
+    let pairs = t.header.pairs.iter().enumerate();
+    pairs.map(|(i, p)| ((name(p.from), name(p.to)), PairId(i as u32))).collect()
+}
+
+fn ways(t: &Timeline, pairs: &[PairId], step: Nanos) -> Vec<Vec<Seen>> {
+    let mut seen = vec![Vec::new(); pairs.len()];
+    every(t, step, |now, f: &Follower| {
+        for (pair, list) in pairs.iter().zip(&mut seen) {
+            let way = f.way(*pair, now);
+            let names = |n: &NodeId| f.names[n.ix()].clone();
+            list.push(
+                way.map(|w| (w.nodes.iter().map(names).collect::<Vec<_>>(), w.one_way().as_millis_f64())),
+            );
+        }
+    });
+    seen
+}
+
+impl PairDiff {
+    fn add(&mut self, t_s: f64, a: &Seen, b: &Seen) {
+        self.steps += 1;
+        let same = match (a, b) {
+            (None, None) => true,
+            (Some(x), Some(y)) => {
+                let difference = (x.1 - y.1).abs();
+                self.both += 1;
+                self.mean_ms[0] += x.1;
+                self.mean_ms[1] += y.1;
+                self.mean_difference_ms += difference;
+                self.largest_difference_ms = self.largest_difference_ms.max(difference);
+                x.0 == y.0
+            }
+            (Some(_), None) => {
+                self.only_a += 1;
+                false
+            }
+            (None, Some(_)) => {
+                self.only_b += 1;
+                false
+            }
+        };
+        if same {
+            self.same_way += 1;
+        } else if self.first_difference_s.is_none() {
+            self.first_difference_s = Some(t_s);
+        }
+    }
+
+    /// Sums become means.
+    fn finish(&mut self) {
+        let n = self.both.max(1) as f64;
+        self.mean_ms = self.mean_ms.map(|sum| sum / n);
+        self.mean_difference_ms /= n;
+    }
+}
+
+fn notes(a: &Timeline, b: &Timeline, tolerance: Nanos) -> Vec<NoteDiff> {
+    let (a, b) = (collect(a), collect(b));
+    let mut kinds: Vec<&String> = a.keys().chain(b.keys()).map(|k| &k.0).collect();
+    kinds.sort();
+    kinds.dedup();
+    let count =
+        |all: &Noted, kind: &String| all.iter().filter(|(k, _)| k.0 == *kind).map(|(_, v)| v.len()).sum();
+    let alone = |x: &Noted, y: &Noted, kind: &String| {
+        let of_kind = x.iter().filter(|(k, _)| k.0 == *kind);
+        of_kind.map(|(k, times)| unmatched(times, y.get(k).map_or(&[], |v| v), tolerance)).sum()
+    };
+    let one = |kind: &String| NoteDiff {
+        kind: kind.clone(),
+        count: [count(&a, kind), count(&b, kind)],
+        alone: [alone(&a, &b, kind), alone(&b, &a, kind)],
+    };
+    kinds.into_iter().map(one).collect()
+}
+
+/// Times of notes by kind and by the name of their node or the ends of their pair.
+type Noted = BTreeMap<(String, String), Vec<Nanos>>;
+
+fn collect(t: &Timeline) -> Noted {
+    let mut names: Vec<&str> = t.header.nodes.iter().map(|n| n.name.as_str()).collect();
+    let mut all = Noted::new();
+    for chunk in &t.chunks {
+        names.extend(chunk.nodes.iter().map(|n| n.name.as_str()));
+        for c in &chunk.changes {
+            let Change::Note(n) = &c.change else { continue };
+            let pair = n.pair.map(|p| t.header.pairs[p.ix()]);
+            let who = match (n.node, pair) {
+                (Some(node), _) => names[node.ix()].to_string(),
+                (None, Some(p)) => format!("{} {}", names[p.from.ix()], names[p.to.ix()]),
+                (None, None) => String::new(),
+            };
+            all.entry((n.kind.name().to_string(), who)).or_default().push(c.at);
+        }
+    }
+    all
+}
+
+/// How many of `times` have no partner in `others`; each partner serves once. Both are in order.
+fn unmatched(times: &[Nanos], others: &[Nanos], tolerance: Nanos) -> usize {
+    let mut next = 0;
+    let mut alone = 0;
+    for &t in times {
+        while next < others.len() && others[next] + tolerance < t {
+            next += 1;
+        }
+        if next < others.len() && others[next] <= t + tolerance {
+            next += 1;
+        } else {
+            alone += 1;
+        }
+    }
+    alone
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::leoem::PathLog;
+
+    const LOG: &str = "\
+1$[-1, 7, 8, -2]$4$[0.001, 0.002, 0.003]$0.006
+2$[-1, 7, 8, -2]$4$[0.001, 0.0025, 0.003]$0.0065
+3$NULL
+4$[-1, 9, -2]$3$[0.001, 0.004]$0.005
+";
+
+    fn timeline(text: &str) -> Timeline {
+        let options = crate::leoem::PathOptions { hops: crate::leoem::Hops::Nodes, ..Default::default() };
+        PathLog::parse(text).unwrap().timeline(&options).unwrap()
+    }
+
+    fn compare(other: &str) -> Diff {
+        diff(&timeline(LOG), &timeline(other), Nanos::from_millis(500), Nanos::from_millis(200))
+    }
+
+    #[test]
+    fn a_timeline_does_not_differ_from_itself() {
+        let d = compare(LOG);
+        assert!(d.is_empty(), "{d:?}");
+        assert_eq!((d.pairs.len(), d.pairs[0].steps, d.pairs[0].both), (2, 8, 6));
+        assert!((d.pairs[0].mean_ms[0] - (6.0 + 6.5 + 5.0) / 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn another_delay_another_way_and_another_gap_are_told_apart() {
+        let slower = compare(&LOG.replace("0.0025, 0.003]$0.0065", "0.0035, 0.003]$0.0075"));
+        let p = &slower.pairs[0];
+        assert_eq!((p.same_way, p.first_difference_s), (8, None));
+        assert!((p.largest_difference_ms - 1.0).abs() < 1e-9 && !slower.is_empty());
+        let detour = compare(&LOG.replace("4$[-1, 9, -2]", "4$[-1, 6, -2]"));
+        assert_eq!((detour.pairs[1].same_way, detour.pairs[1].first_difference_s), (6, Some(3.0)));
+        let gap = compare(&LOG.replace("2$[-1, 7, 8, -2]$4$[0.001, 0.0025, 0.003]$0.0065", "2$NULL"));
+        assert_eq!((gap.pairs[0].only_a, gap.pairs[0].only_b), (2, 0));
+        let unreachable = gap.notes.iter().find(|n| n.kind == "unreachable").unwrap();
+        assert_eq!((unreachable.count, unreachable.alone), ([1, 1], [1, 1]), "it comes a second earlier");
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Reads a timeline as a traveller would: where a pair's packets go at an instant, and how long they take.
+
+use crate::model::*;
+use perigee_units::Nanos;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The way of a pair at an instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// Nodes from end to end.
+    pub nodes: Vec<NodeId>,
+    /// Delay of each link, as if it were entered at that instant.
+    pub delays: Vec<Nanos>,
+}
+
+impl Way {
+    /// One-way propagation delay.
+    pub fn one_way(&self) -> Nanos {
+        self.delays.iter().fold(Nanos::ZERO, |sum, d| sum + *d)
+    }
+}
+
+/// The state of a timeline at an instant that moves forward.
+#[derive(Debug, Default)]
+pub struct Follower {
+    /// Names of all nodes so far.
+    pub names: Vec<String>,
+    owners: Vec<NodeId>,
+    ends: Vec<(NodeId, NodeId)>,
+    /// Since when each link has the delay that holds.
+    delays: Vec<(Nanos, Delay)>,
+    paths: BTreeMap<PairId, Arc<[LinkId]>>,
+    hops: BTreeMap<(NodeId, NodeId), LinkId>,
+    pairs: Vec<Pair>,
+    routing: Routing,
+}
+
+impl Follower {
+    /// At the start of a timeline.
+    pub fn new(header: &Header) -> Self {
+        let mut f = Follower { pairs: header.pairs.clone(), routing: header.routing, ..Follower::default() };
+        f.meet(&header.nodes, &header.ports, &header.links, Nanos::ZERO);
+        f
+    }
+
+    fn meet(&mut self, nodes: &[Node], ports: &[Port], links: &[Link], since: Nanos) {
+        self.names.extend(nodes.iter().map(|n| n.name.clone()));
+        self.owners.extend(ports.iter().map(|p| p.node));
+        self.ends.extend(links.iter().map(|l| (self.owners[l.port.ix()], l.to)));
+        self.delays.extend(links.iter().map(|l| (since, l.delay)));
+    }
+
+    /// Learns what a chunk adds to the network; its changes are then given to [`Follower::apply`].
+    pub fn enter(&mut self, chunk: &Chunk) {
+        self.meet(&chunk.nodes, &chunk.ports, &chunk.links, chunk.start);
+    }
+
+    /// Applies a change.
+    pub fn apply(&mut self, c: &Timed) {
+        match &c.change {
+            Change::Delay(link, delay) => self.delays[link.ix()] = (c.at, *delay),
+            Change::Path(pair, Some(links)) => {
+                self.paths.insert(*pair, links.clone());
+            }
+            Change::Path(pair, None) => {
+                self.paths.remove(pair);
+            }
+            Change::NextHop { at, to, link: Some(link) } => {
+                self.hops.insert((*at, *to), *link);
+            }
+            Change::NextHop { at, to, link: None } => {
+                self.hops.remove(&(*at, *to));
+            }
+            _ => {}
+        }
+    }
+
+    /// The way of a pair at `t`, which is not before the last change; `None` = unreachable.
+    pub fn way(&self, pair: PairId, t: Nanos) -> Option<Way> {
+        let links = self.links(pair)?;
+        let start = self.pairs[pair.ix()].from;
+        let nodes = std::iter::once(start).chain(links.iter().map(|l| self.ends[l.ix()].1)).collect();
+        let delay = |l: &LinkId| {
+            let (since, delay) = self.delays[l.ix()];
+            delay.at(t.saturating_sub(since))
+        };
+        Some(Way { nodes, delays: links.iter().map(delay).collect() })
+    }
+
+    fn links(&self, pair: PairId) -> Option<Vec<LinkId>> {
+        if self.routing == Routing::PerPath {
+            return self.paths.get(&pair).map(|l| l.to_vec());
+        }
+        let Pair { from, to } = self.pairs[pair.ix()];
+        let (mut here, mut links) = (from, Vec::new());
+        while here != to {
+            let link = *self.hops.get(&(here, to))?;
+            links.push(link);
+            here = self.ends[link.ix()].1;
+            // Tables that lead in a circle lead nowhere.
+            if links.len() > self.names.len() {
+                return None;
+            }
+        }
+        Some(links)
+    }
+}
+
+/// Calls `visit` at every multiple of `step` before the end of a timeline, with all changes up to then applied.
+pub fn every(timeline: &Timeline, step: Nanos, mut visit: impl FnMut(Nanos, &Follower)) {
+    let mut f = Follower::new(&timeline.header);
+    let mut t = Nanos::ZERO;
+    for chunk in &timeline.chunks {
+        f.enter(chunk);
+        for c in &chunk.changes {
+            while t < c.at {
+                visit(t, &f);
+                t += step;
+            }
+            f.apply(c);
+        }
+        while t < chunk.end {
+            visit(t, &f);
+            t += step;
+        }
+    }
+}
