@@ -237,6 +237,23 @@ def bench(
     raise SystemExit(bench_command(cases or [], repeat=repeat, instructions=instructions, as_json=as_json))
 
 
+@app.command()
+def validate(
+    group: Annotated[list[str] | None, typer.Option(help="Only this group of cells (single, loss, step, …).")] = None,
+    cc: CcOption = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Cells at once.")] = 2,
+    seeds: Annotated[int, typer.Option(min=2, help="Runs of each cell with random draws.")] = 5,
+    out: Annotated[Path | None, typer.Option(help="CSV file for the verdicts.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare the simulator with measured curves of the real Linux stack."""
+    from perigee.validate import validate_command
+
+    schemes = [s for s in (cc or "").split(",") if s]
+    code = validate_command(group or [], schemes, jobs=jobs, seeds=seeds, as_json=as_json, out=out)
+    raise SystemExit(code)
+
+
 def _show_version(value: bool) -> None:
     if value:
         from perigee import _core

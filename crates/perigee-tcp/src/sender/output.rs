@@ -140,7 +140,10 @@ impl Sender {
         let tag = if self.caps.per_packet {
             let cx = self.cx(now);
             let pkt = SentPkt { seq: seg * self.mss, bytes: self.cfg.mss, retrans };
-            self.cc.on_sent(&cx, &mut self.win, &pkt)
+            let tag = self.cc.on_sent(&cx, &mut self.win, &pkt);
+            // A monitor interval that begins with this packet has its own rate.
+            self.update_pacing_rate();
+            tag
         } else {
             0
         };
