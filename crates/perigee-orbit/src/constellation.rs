@@ -26,6 +26,8 @@ pub struct Constellation {
     pub names: Vec<String>,
     /// Shell, plane and slot of each, where it has one.
     pub places: Vec<Option<Place>>,
+    /// Mean elements of each: those of the file or, of a generated shell, those of its circles at the start.
+    pub elements: Vec<Tle>,
     /// Calendar time of t = 0.
     pub start: Epoch,
     /// How they move.
@@ -43,6 +45,7 @@ pub struct Constellation {
 struct Fleet {
     names: Vec<String>,
     places: Vec<Option<Place>>,
+    elements: Vec<Tle>,
     start: Epoch,
     motion: Motion,
     grid: Vec<(u32, u32)>,
@@ -77,6 +80,7 @@ impl Constellation {
         Ok(Constellation {
             names: fleet.names,
             places: fleet.places,
+            elements: fleet.elements,
             start: fleet.start,
             motion: fleet.motion,
             fixed: Arc::new(LaserGraph::new(n, &links)),
@@ -163,13 +167,20 @@ fn revs_per_day(shell: &Shell) -> f64 {
     (MU_M3_S2 / (a * a * a)).sqrt() * 86_400.0 / TAU
 }
 
-fn motion(shell: &Shell, start: Epoch) -> Result<Group, SkyError> {
-    let Propagation::Sgp4 { revs_per_day: revs, epoch } = shell.propagation else {
-        return Ok(Group::Shell(ShellMotion::new(*shell, start)));
-    };
-    let revs = revs.unwrap_or_else(|| revs_per_day(shell));
-    let sets = shell_elements(shell, revs, epoch.unwrap_or(start));
-    Ok(Group::Sgp4(prepare(&sets, Gravity::Wgs72)?))
+fn motion(shell: &Shell, elements: &[Tle], start: Epoch) -> Result<Group, SkyError> {
+    match shell.propagation {
+        Propagation::Sgp4 { .. } => Ok(Group::Sgp4(prepare(elements, Gravity::Wgs72)?)),
+        _ => Ok(Group::Shell(ShellMotion::new(*shell, start))),
+    }
+}
+
+fn elements(shell: &Shell, start: Epoch) -> Vec<Tle> {
+    match shell.propagation {
+        Propagation::Sgp4 { revs_per_day: revs, epoch } => {
+            shell_elements(shell, revs.unwrap_or_else(|| revs_per_day(shell)), epoch.unwrap_or(start))
+        }
+        _ => shell_elements(shell, revs_per_day(shell), start),
+    }
 }
 
 fn generated(shells: &[Shell], spec: &SkySpec) -> Result<Fleet, SkyError> {
@@ -180,6 +191,7 @@ fn generated(shells: &[Shell], spec: &SkySpec) -> Result<Fleet, SkyError> {
     let mut fleet = Fleet {
         names: Vec::new(),
         places: Vec::new(),
+        elements: Vec::new(),
         start,
         motion: Motion(Vec::new()),
         grid: Vec::new(),
@@ -201,7 +213,9 @@ fn generated(shells: &[Shell], spec: &SkySpec) -> Result<Fleet, SkyError> {
             let own = plus_grid(shell, spec.lasers.seam);
             fleet.grid.extend(own.iter().map(|(a, b)| (first + a, first + b)));
         }
-        fleet.motion.0.push(motion(shell, start)?);
+        let own = elements(shell, start);
+        fleet.motion.0.push(motion(shell, &own, start)?);
+        fleet.elements.extend(own.into_iter().zip(first..).map(|(set, n)| Tle { catalogue: n + 1, ..set }));
         fleet.report.push(describe(shell, start));
     }
     Ok(fleet)
@@ -239,6 +253,7 @@ fn from_elements(
     let group = found.places.iter().map(|p| Some(p.map_or(u32::MAX, |p| p.shell))).collect();
     Ok(Fleet {
         names: unique_names(&sets, &found.kept),
+        elements: found.kept.iter().map(|&i| sets[i].clone()).collect(),
         start,
         motion: Motion(vec![Group::Sgp4(found.kept.iter().map(|&i| motion[i].clone()).collect())]),
         grid: found.links,

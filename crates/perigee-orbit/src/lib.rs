@@ -9,7 +9,7 @@
 //! * [`visibility`]: what a ground point sees; [`attach`]: which satellite it takes; [`routing`]: shortest paths.
 //! * [`spec`]: the description of a sky; [`sky`]: questions about one instant; [`survey`]: paths over time without
 //!   packets; [`stream`]: the timeline.
-//! * [`cities`]: places by name.
+//! * [`cities`]: places by name; [`hypatia`]: state folders of another tool.
 //!
 //! ```
 //! use perigee_orbit::{cities, GroundKind, GroundNode, Sky, SkySpec};
@@ -33,6 +33,7 @@ pub mod cities;
 pub mod constellation;
 pub mod frames;
 mod handover;
+pub mod hypatia;
 pub mod lasers;
 mod mesh;
 pub mod motion;
@@ -53,5 +54,6 @@ pub mod time;
 pub mod tle;
 pub mod visibility;
 
+pub use plan::Recorded;
 pub use sky::{Route, Sky, SkyError, TableScratch};
 pub use spec::*;

@@ -6,16 +6,49 @@ use crate::attach::Held;
 use crate::motion::Positions;
 use crate::routing::Tree;
 use crate::sky::{Moment, Routes, Sky};
+use perigee_timeline::PairId;
 use perigee_units::Nanos;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Paths that were made elsewhere: those of each pair from an instant on, until the next one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recorded {
+    times: Vec<Nanos>,
+    /// Vertices of each pair's path, in the order of the pairs.
+    paths: Vec<Vec<Option<Vec<u32>>>>,
+}
+
+impl Recorded {
+    /// Adds the paths from `t` on; instants come in order.
+    pub fn push(&mut self, t: Nanos, paths: Vec<Option<Vec<u32>>>) {
+        self.times.push(t);
+        self.paths.push(paths);
+    }
+
+    fn at(&self, t: Nanos, pair: PairId) -> Option<&Vec<u32>> {
+        let i = self.times.partition_point(|&since| since <= t).checked_sub(1)?;
+        self.paths[i].get(pair.ix())?.as_ref()
+    }
+
+    /// What [`Sky::routes`] would find.
+    fn routes(&self, sky: &Sky, t: Nanos) -> Routes {
+        let path = |w: &crate::sky::Way| match (w.along, w.against) {
+            (Some(pair), _) => self.at(t, pair).cloned(),
+            (None, Some(pair)) => self.at(t, pair).map(|p| p.iter().rev().copied().collect()),
+            (None, None) => None,
+        };
+        Routes { paths: sky.ways.iter().map(path).collect(), ..Routes::default() }
+    }
+}
 
 /// Goes through a sky from its start.
 pub(crate) struct Planner {
     sky: Arc<Sky>,
     /// What the ground points held at the last step.
     held: Vec<Held>,
+    recorded: Option<Recorded>,
 }
 
 /// Some steps.
@@ -29,7 +62,12 @@ pub(crate) struct Steps {
 
 impl Planner {
     pub fn new(sky: &Arc<Sky>) -> Self {
-        Planner { sky: Arc::clone(sky), held: Vec::new() }
+        Planner { sky: Arc::clone(sky), held: Vec::new(), recorded: None }
+    }
+
+    /// Takes paths as they are given instead of searching them.
+    pub fn replaying(sky: &Arc<Sky>, recorded: Recorded) -> Self {
+        Planner { recorded: Some(recorded), ..Planner::new(sky) }
     }
 
     /// The steps `first..last`, counted from the start; they must follow those of the call before.
@@ -67,6 +105,11 @@ impl Planner {
     }
 
     fn routes(&mut self, moments: &[Moment]) -> Vec<Routes> {
+        if let Some(recorded) = &self.recorded {
+            let nobody = vec![None; self.sky.spec.ground.len()];
+            let routes = |m: &Moment| Routes { serving: nobody.clone(), ..recorded.routes(&self.sky, m.t) };
+            return moments.iter().map(routes).collect();
+        }
         let mut held = Vec::with_capacity(moments.len());
         for m in moments {
             self.held = self.sky.serve(m, &self.held);

@@ -7,7 +7,7 @@ use crate::frames::WGS84;
 use crate::handover::{Hand, Terminal};
 use crate::motion::Positions;
 use crate::network::{Network, Step, Vertex};
-use crate::plan::{Planner, Steps};
+use crate::plan::{Planner, Recorded, Steps};
 use crate::routing::{DOWN, NOWHERE};
 use crate::sky::{Routes, Sky, Way};
 use crate::spec::GroundKind;
@@ -64,6 +64,15 @@ impl Sky {
 
     /// The chunks that follow [`Sky::header`].
     pub fn stream(self: &Arc<Self>) -> SkyStream {
+        self.stream_of(Planner::new(self))
+    }
+
+    /// The same with paths from elsewhere. All ground points must be stations, and routing per path.
+    pub fn replay(self: &Arc<Self>, recorded: Recorded) -> SkyStream {
+        self.stream_of(Planner::replaying(self, recorded))
+    }
+
+    fn stream_of(self: &Arc<Self>, planner: Planner) -> SkyStream {
         let mut net = Network::new(self);
         net.new_nodes.clear();
         net.new_ports.clear();
@@ -71,7 +80,7 @@ impl Sky {
             sky: Arc::clone(self),
             net,
             terminals: vec![Terminal::default(); self.spec.ground.len()],
-            planner: Planner::new(self),
+            planner,
             paths: Vec::new(),
             tables: Tables::default(),
             changes: Vec::new(),

@@ -29,6 +29,15 @@ impl Epoch {
         Epoch(first.0 + (day_e8 - 100_000_000) * (NS_PER_DAY / 100_000_000))
     }
 
+    /// The inverse of [`Epoch::from_tle`], to 1e-8 days.
+    pub fn to_tle(self) -> (i64, i64) {
+        let ns = self.0 + NS_PER_DAY / 2;
+        let (year, ..) = civil(ns.div_euclid(NS_PER_DAY));
+        let unit = NS_PER_DAY / 100_000_000;
+        let since = self.0 - Epoch::midnight(year, 1, 1).0;
+        (year.rem_euclid(100), (since + unit / 2).div_euclid(unit) + 100_000_000)
+    }
+
     /// `"2022-09-14"`, `"2022-09-14T12:00:00"` or `"2022-09-14 12:00:00.25Z"`.
     ///
     /// # Errors

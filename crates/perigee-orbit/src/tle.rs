@@ -50,6 +50,50 @@ pub struct Tle {
     pub revs_per_day: f64,
 }
 
+impl Tle {
+    /// The two lines. Catalogue numbers beyond five digits are cut to their last five; drag is written as zero where
+    /// there is none.
+    pub fn lines(&self) -> [String; 2] {
+        let (id, (year, day_e8)) = (self.catalogue % 100_000, self.epoch.to_tle());
+        let (day, part) = (day_e8 / 100_000_000, day_e8 % 100_000_000);
+        let degrees = |rad: f64| (rad / RAD).rem_euclid(360.0);
+        // What rounds up to a whole turn is none.
+        let angle = |rad: f64| if degrees(rad) >= 359.999_95 { 0.0 } else { degrees(rad) };
+        let drag = write_exponent(self.bstar);
+        let one =
+            format!("1 {id:05}U 00000ABC {year:02}{day:03}.{part:08}  .00000000  00000-0 {drag} 0    0");
+        let two = format!(
+            "2 {id:05} {:8.4} {:8.4} {:07} {:8.4} {:8.4} {:11.8}    0",
+            self.inclination_rad / RAD,
+            angle(self.raan_rad),
+            libm::round(self.eccentricity * 1e7) as u64,
+            angle(self.perigee_rad),
+            angle(self.anomaly_rad),
+            self.revs_per_day,
+        );
+        [one, two].map(|line| format!("{line}{}", checksum(line.as_bytes())))
+    }
+}
+
+/// The inverse of [`exponent`].
+fn write_exponent(v: f64) -> String {
+    if v == 0.0 {
+        return " 00000-0".into();
+    }
+    let mut power = libm::floor(libm::log10(v.abs())) as i32 + 1;
+    let mut mantissa = libm::round(v.abs() * libm::pow(10.0, f64::from(5 - power))) as u32;
+    if mantissa == 100_000 {
+        (mantissa, power) = (10_000, power + 1);
+    }
+    let sign = if v < 0.0 { '-' } else { ' ' };
+    format!("{sign}{mantissa:05}{}{}", if power <= 0 { '-' } else { '+' }, power.abs().min(9))
+}
+
+fn checksum(line: &[u8]) -> u32 {
+    let value = |c: &u8| if *c == b'-' { 1 } else { char::from(*c).to_digit(10).unwrap_or(0) };
+    line.iter().map(value).sum::<u32>() % 10
+}
+
 /// Reads a file of two-line or three-line sets; blank lines are skipped.
 ///
 /// # Errors
@@ -135,14 +179,11 @@ fn check_line(n: usize, line: &str, kind: u8) -> Result<(), TleError> {
     if bytes.len() < 69 {
         return Err(at(n, format!("it is cut off: {} of 69 columns", bytes.len())));
     }
-    let sum: u32 = bytes[..68]
-        .iter()
-        .map(|c| if *c == b'-' { 1 } else { char::from(*c).to_digit(10).unwrap_or(0) })
-        .sum();
+    let sum = checksum(&bytes[..68]);
     let found = bytes[68];
-    if u32::from(found.wrapping_sub(b'0')) != sum % 10 {
+    if u32::from(found.wrapping_sub(b'0')) != sum {
         let found = char::from(found);
-        return Err(at(n, format!("the checksum in column 69 is {found}, the line adds up to {}", sum % 10)));
+        return Err(at(n, format!("the checksum in column 69 is {found}, the line adds up to {sum}")));
     }
     Ok(())
 }
@@ -237,6 +278,20 @@ STARLINK-71
         assert!(error("A\nB\nC\n").starts_with("line 2: expected line 1 of an element set"));
         let twice = format!("{TWO}{TWO}");
         assert_eq!(error(&twice), "line 8: catalogue number 44238 comes twice, first in line 2");
+    }
+
+    #[test]
+    fn what_is_written_is_what_was_read() {
+        for set in parse(TWO).unwrap() {
+            let text = format!("{}\n{}\n", set.name, set.lines().join("\n"));
+            let again = &parse(&text).unwrap()[0];
+            let numbers = |t: &Tle| {
+                [t.inclination_rad, t.raan_rad, t.eccentricity, t.perigee_rad, t.anomaly_rad, t.revs_per_day]
+            };
+            assert!(numbers(again).iter().zip(numbers(&set)).all(|(a, b)| (a - b).abs() < 1e-9), "{text}");
+            assert_eq!((again.epoch, again.catalogue), (set.epoch, set.catalogue));
+            assert!((again.bstar - set.bstar).abs() < 1e-9, "{text}");
+        }
     }
 
     #[test]
