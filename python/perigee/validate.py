@@ -31,6 +31,12 @@ RANDOM_SCHEMES = {"bbr", "bbr3", "leocc"}
 STATIC = {"single", "fq"}
 GOODPUT_STATIC, GOODPUT_ELSEWHERE = 0.02, 0.04
 QUEUE_SHARE, QUEUE_MS = 0.10, 1.5
+QUICK_ACKS = 1442
+"""The receivers of the curves have an initial buffer of 8 MiB. While the receive window grows into half of it, by two
+segments a packet from 64 KiB on, Linux gives back an immediate ACK for each packet: 16 + (4 MiB - 64 KiB) / 2896 B."""
+START_JITTER = "20 ms"
+"""Two flows over one drop-tail queue sit on a knife edge: who loses the packet depends on microseconds. Their starts
+are shaken so that our seeds show how far that carries."""
 LEO_CAPACITY_MBPS = 67.25
 """Time average of the schedule's rate: turns a mean queue in bytes into a delay."""
 
@@ -99,7 +105,7 @@ class Cell:
     def is_random(self) -> bool:
         """Chance has a part in it."""
         lossy = self.group == "leoloss" or self.flows[0].loss_pct > 0
-        return lossy or any(f.cc in RANDOM_SCHEMES for f in self.flows)
+        return lossy or len(self.flows) > 1 or any(f.cc in RANDOM_SCHEMES for f in self.flows)
 
 
 @dataclass(frozen=True)
@@ -157,6 +163,8 @@ def scenario(cell: Cell) -> str:
     lines = ["[run]", f'duration = "{first.dur_s:g} s"', f'warmup = "{max(begin, 0):g} s"', "[source.dumbbell]"]
     lines += ['rtt_at = "ack-path"', 'delay_drop = "reorder"', f"pairs = {len(flows)}"]
     follows_schedule = cell.group.startswith("leo")
+    if len(flows) > 1:
+        lines.insert(1, f'start_jitter = "{START_JITTER}"')
     rtts = [{"step": "20"}.get(cell.group, "54" if follows_schedule else f.rtt_ms) for f in flows]
     lines.append(f"rtt = [{', '.join(json.dumps(r + ' ms') for r in rtts)}]")
     if first.loss_pct > 0 and not follows_schedule:
@@ -165,8 +173,9 @@ def scenario(cell: Cell) -> str:
     lines += ["[port.all]", "framing = 14", "[port.bottleneck]"]
     lines += [f'rate = "{first.rate_mbps:g} Mbit"', f'queue = "{first.queue_bytes} B"']
     lines += ["[port.reverse]", wide, "[port.access]", wide]
+    lines += ["[tcp]", f"quickack = {QUICK_ACKS}"]
     if cell.group == "fq":
-        lines += ["[tcp]", "pacing = true"]
+        lines.append("pacing = true")
     # The satcp of the curves is told 0.5 s ahead, for 2.3 s; leocc's clock begins with its socket.
     lines += ["[notices]", 'lead = "0.5 s"', 'hold = "2.3 s"']
     if any(f.cc == "leocc" for f in flows):

@@ -53,10 +53,10 @@ pub const OPTIONS: &[ParamSpec] = &[
     },
     ParamSpec {
         name: "quickack",
-        domain: Domain::Int { default: 16, min: 0, max: 1000 },
+        domain: Domain::Int { default: 16, min: 0, max: 1_000_000 },
         unit: "ACKs",
         source: "Linux TCP_MAX_QUICKACKS",
-        help: "immediate ACKs at the start of a connection",
+        help: "immediate ACKs at the start of a connection; Linux gives one back for each packet by which the receive window grows, so that a large initial buffer means many more (8 MB: about 1440)",
     },
     flag("timestamps", true, "RFC 7323", "timestamp option: RTT of retransmissions, Eifel detection"),
     flag("dsack", true, "RFC 2883", "report and use duplicate SACKs"),
