@@ -384,3 +384,21 @@ mod signals {
         assert!(deaf.lock().unwrap().is_empty());
     }
 }
+
+#[test]
+fn a_sender_that_defers_sends_in_bursts_and_loses_no_goodput() {
+    let go = |tso_defer: bool| {
+        let mut built = net(100, 625_000, &[50]);
+        // The sender's own link, ten times as fast as the bottleneck, shows bursts as waiting.
+        let access = built.flows[0].hops[0][0];
+        built.header.ports[access.port.ix()].rate = BitRate::from_mbit(1000);
+        let mut f = flow(&built, 0, "newreno");
+        f.tcp.tso_defer = tso_defer;
+        let (out, log) = run(&built.timeline(s(20), Vec::new()), vec![f], 1);
+        let l = out.links[access.link.ix()];
+        (log.goodput_mbit(0, s(5), s(20)), l.wait_ns / l.waited as u128)
+    };
+    let (plain, deferred) = (go(false), go(true));
+    assert!((deferred.0 / plain.0 - 1.0).abs() < 0.01, "{plain:?} and {deferred:?}");
+    assert!(deferred.1 > 3 * plain.1, "{plain:?} and {deferred:?}");
+}

@@ -76,6 +76,12 @@ pub const OPTIONS: &[ParamSpec] = &[
         source: "Linux TSO autosizing",
         help: "largest burst that paced schemes send at once; 0 = about 1 ms of the pacing rate, as Linux",
     },
+    flag(
+        "tso_defer",
+        false,
+        "Linux tcp_tso_should_defer",
+        "unpaced senders wait for a fuller burst (about 1 ms of data) if the next ACK is near",
+    ),
     ParamSpec {
         name: "min_rto",
         domain: Domain::Time {
@@ -114,6 +120,7 @@ pub struct Config {
     pub pacing: bool,
     pub slow_start_after_idle: bool,
     pub tso_segments: u32,
+    pub tso_defer: bool,
     pub min_rto: Nanos,
     pub send_buffer: u64,
 }
@@ -136,6 +143,7 @@ impl Config {
             pacing: p.bool("pacing"),
             slow_start_after_idle: p.bool("slow_start_after_idle"),
             tso_segments: p.int("tso_segments") as u32,
+            tso_defer: p.bool("tso_defer"),
             min_rto: p.time("min_rto"),
             send_buffer: p.int("send_buffer") as u64,
         }

@@ -62,6 +62,9 @@ impl Sender {
                 return count;
             }
         }
+        if self.defers(now) {
+            return 0;
+        }
         // Half the window at most in one go, so that a burst never fills it alone.
         let half = (self.cwnd() / 2).max(1);
         while count < unit.min(half) && self.has_room() && self.has_new_data() {
@@ -78,6 +81,22 @@ impl Sender {
             }
         }
         count
+    }
+
+    /// An unpaced sender waits for a fuller burst: if less than a burst and less than a third of the window may go, the
+    /// last one is not a millisecond old, and the next ACK is due within half an SRTT.
+    fn defers(&self, now: Nanos) -> bool {
+        const FULLER_WITHIN: Nanos = Nanos::from_millis(1);
+        if !self.cfg.tso_defer || self.paced || self.ca >= CaState::Recovery || self.board.out() == 0 {
+            return false;
+        }
+        let free = self.cwnd().saturating_sub(self.board.in_flight());
+        let burst = tso_segments(self.pacing_rate, self.rtt.min(), self.mss, 2);
+        let head = self.board.slot(self.board.una()).tx.sent;
+        free < burst
+            && free < self.cwnd() / 3
+            && now.saturating_sub(self.last_sent) <= FULLER_WITHIN
+            && now.saturating_sub(head) >= self.rtt.srtt() / 2
     }
 
     /// A whole segment fits into the window.
@@ -196,7 +215,7 @@ impl Sender {
             self.pacing_rate = rate;
             return;
         }
-        if !self.paced {
+        if !self.paced && !self.cfg.tso_defer {
             return;
         }
         let percent = if self.win.cwnd < self.win.ssthresh / 2 { 200 } else { 120 };
@@ -205,7 +224,7 @@ impl Sender {
     }
 
     fn after_sending(&mut self, now: Nanos, new_sent: u64, any_sent: bool) {
-        let limited = !self.has_room();
+        let limited = !self.has_room() || self.defers(now);
         if any_sent || limited {
             self.validate_window(now, limited);
         }
