@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from perigee._core import RunError, ScenarioError
     from perigee.record import Run, open_record
     from perigee.scenario import Results, Scenario, load, loads, schemes
+    from perigee.timeline import Timeline, load_timeline
 
 __all__ = [
     "Results",
@@ -22,7 +23,9 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Timeline",
     "load",
+    "load_timeline",
     "loads",
     "open_record",
     "schemes",
@@ -35,8 +38,10 @@ _HOMES = {
     "RunError": "perigee._core",
     "Scenario": "perigee.scenario",
     "ScenarioError": "perigee._core",
+    "Timeline": "perigee.timeline",
     "__version__": "perigee._core",
     "load": "perigee.scenario",
+    "load_timeline": "perigee.timeline",
     "loads": "perigee.scenario",
     "open_record": "perigee.record",
     "schemes": "perigee.scenario",

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perigee import _core
+from perigee.bench_case import WHOLE_RUN, names
 from perigee.cli import BAD_INPUT, FAILED
 
 if TYPE_CHECKING:
@@ -21,20 +21,12 @@ if TYPE_CHECKING:
 # For comparison, millions of packet-hops per second and core on the same kind of machine.
 OTHERS = "ns-3 3.48: 0.12-0.30; OMNeT++/INET: 0.02-0.06; htsim (a bare engine without SACK): 8-11"
 
-_CHILD = """
-import json, resource, sys, time
-from perigee import _core
-begin = time.process_time()
-found = json.loads(_core.bench(sys.argv[1])) if sys.argv[1] else {}
-found["cpu_s"] = time.process_time() - begin
-found["peak_rss_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-print(json.dumps(found))
-"""
+_CHILD = [sys.executable, "-m", "perigee.bench_case"]
 
 
 def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json: bool) -> int:
     """Runs the cases and prints rates."""
-    known = _core.bench_cases()
+    known = names()
     unknown = [c for c in cases if c not in known]
     if unknown:
         print(f"perigee: no case {unknown[0]!r}; there are {', '.join(known)}", file=sys.stderr)
@@ -44,7 +36,7 @@ def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json:
         row = _best(name, repeat)
         if row is None:
             return FAILED
-        if instructions:
+        if instructions and "packet_hops" in row and name != WHOLE_RUN:
             row["instructions_per_packet_hop"] = _instructions_per_hop(name, row["packet_hops"])
         rows.append(row)
         if not as_json:
@@ -52,16 +44,22 @@ def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json:
     if as_json:
         print(json.dumps({"cases": rows}, indent=1))
     else:
-        slowest = min(rows, key=lambda r: r["packet_hops_per_s"])
-        print(f"slowest: {slowest['name']}, {slowest['packet_hops_per_s'] / 1e6:.1f} million packet-hops/s and core")
+        _print_slowest(rows)
         print(f"others on the same kind of machine: {OTHERS}")
     return 0
+
+
+def _print_slowest(rows: list[dict[str, Any]]) -> None:
+    simulated = [r for r in rows if "packet_hops" in r]
+    if simulated:
+        slowest = min(simulated, key=lambda r: r["packet_hops_per_s"])
+        print(f"slowest: {slowest['name']}, {slowest['packet_hops_per_s'] / 1e6:.1f} million packet-hops/s and core")
 
 
 def _best(name: str, repeat: int) -> dict[str, Any] | None:
     rows = []
     for _ in range(repeat):
-        done = subprocess.run([sys.executable, "-c", _CHILD, name], capture_output=True, text=True, check=False)
+        done = subprocess.run([*_CHILD, name], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             print(f"perigee: {name} failed:\n{done.stderr}", file=sys.stderr)
             return None
@@ -70,7 +68,9 @@ def _best(name: str, repeat: int) -> dict[str, Any] | None:
 
 
 def _rates(m: dict[str, Any]) -> dict[str, Any]:
-    """Rates per second of a core: a busy machine takes wall time away, not these."""
+    """Rates per second of a core: a busy machine takes wall time away, not these. A sky alone has no packets."""
+    if "packet_hops" not in m:
+        return m
     return {
         **m,
         "packet_hops_per_s": m["packet_hops"] / m["cpu_s"],
@@ -79,8 +79,9 @@ def _rates(m: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _or_dash(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0f}"
+def _number(key: str, form: str, unit: float = 1.0) -> Callable[[dict[str, Any]], str]:
+    """Shows a number of a row, or a dash where the case has none."""
+    return lambda r: "-" if r.get(key) is None else form.format(r[key] / unit)
 
 
 def _instructions_per_hop(name: str, packet_hops: int) -> float | None:
@@ -90,7 +91,7 @@ def _instructions_per_hop(name: str, packet_hops: int) -> float | None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "callgrind.out"
-        words = [valgrind, "--tool=callgrind", f"--callgrind-out-file={out}", sys.executable, "-c", _CHILD]
+        words = [valgrind, "--tool=callgrind", f"--callgrind-out-file={out}", *_CHILD]
         counts = []
         for case in (name, ""):
             done = subprocess.run([*words, case], capture_output=True, text=True, check=False)
@@ -104,14 +105,14 @@ def _instructions_per_hop(name: str, packet_hops: int) -> float | None:
 # Heading, width, and how a row shows it.
 _COLUMNS: list[tuple[str, int, Callable[[dict[str, Any]], str]]] = [
     ("case", 24, lambda r: f"{r['name']:<24}"),
-    ("Mhops/s", 9, lambda r: f"{r['packet_hops_per_s'] / 1e6:.2f}"),
-    ("Mevents/s", 11, lambda r: f"{r['events_per_s'] / 1e6:.2f}"),
-    ("ns/hop", 8, lambda r: f"{r['ns_per_packet_hop']:.1f}"),
-    ("cpu s", 8, lambda r: f"{r['cpu_s']:.2f}"),
-    ("wall s", 8, lambda r: f"{r['wall_s']:.2f}"),
-    ("MB", 6, lambda r: f"{r['peak_rss_bytes'] / 1e6:.0f}"),
-    ("B/flow", 9, lambda r: str(r["memory_per_flow_bytes"])),
-    ("instr/hop", 11, lambda r: _or_dash(r.get("instructions_per_packet_hop"))),
+    ("Mhops/s", 9, _number("packet_hops_per_s", "{:.2f}", 1e6)),
+    ("Mevents/s", 11, _number("events_per_s", "{:.2f}", 1e6)),
+    ("ns/hop", 8, _number("ns_per_packet_hop", "{:.1f}")),
+    ("cpu s", 8, _number("cpu_s", "{:.2f}")),
+    ("wall s", 8, _number("wall_s", "{:.2f}")),
+    ("MB", 6, _number("peak_rss_bytes", "{:.0f}", 1e6)),
+    ("B/flow", 9, _number("memory_per_flow_bytes", "{:.0f}")),
+    ("instr/hop", 11, _number("instructions_per_packet_hop", "{:.0f}")),
 ]
 
 
@@ -119,4 +120,10 @@ def _print_row(r: dict[str, Any], *, first: bool) -> None:
     if first:
         print("".join(f"{head:<{w}}" if head == "case" else f"{head:>{w}}" for head, w, _ in _COLUMNS))
     line = "".join(f"{shown(r):>{w}}" for _, w, shown in _COLUMNS)
-    print(line + ("" if r["hops_match_links"] else "  packet-hops differ from the link counters!"))
+    print(line + _remark(r))
+
+
+def _remark(r: dict[str, Any]) -> str:
+    if "ms_per_snapshot" in r:
+        return f"  {r['ms_per_snapshot']:.2f} ms per snapshot with routes"
+    return "" if r["hops_match_links"] else "  packet-hops differ from the link counters!"

@@ -106,7 +106,8 @@ def _no_path_s(t: Row) -> float:
     if t["started_ns"] is None:
         return math.nan
     end = t["stop_ns"] if t["completed_ns"] is None else t["completed_ns"]
-    return max(0, end - t["started_ns"] - t["routed_ns"]) / 1e9
+    gap_ns: int = end - t["started_ns"] - t["routed_ns"]
+    return max(0, gap_ns) / 1e9
 
 
 def _span_ns(run: Run, bulk: list[Row]) -> int:

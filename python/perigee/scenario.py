@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from perigee.record import Run
+    from perigee.timeline import Timeline
 
 
 def load(path: str | Path, sets: Mapping[str, object] | None = None, **keys: object) -> Scenario:
@@ -80,6 +81,13 @@ class Scenario:
     def title(self) -> str:
         """One line for tables and reports."""
         return self.core.title
+
+    def timeline(self, seed: int | None = None) -> Timeline:
+        """The network over the whole run, without traffic."""
+        from perigee.timeline import Timeline
+
+        world = self.core.world(self.core.seed if seed is None else seed)
+        return Timeline(_core.Timeline.of(world))
 
     def run(self, cc: str | None = None, seed: int | None = None) -> Run:
         """Runs one scheme with one seed and keeps the record in memory."""

@@ -5,6 +5,7 @@
 mod convert;
 mod runs;
 mod sky;
+mod timelines;
 
 use perigee_scenario::schema;
 use pyo3::prelude::*;
@@ -19,6 +20,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<runs::Scenario>()?;
     m.add_class::<runs::World>()?;
     m.add_class::<sky::Sky>()?;
+    m.add_class::<timelines::Timeline>()?;
     m.add_function(wrap_pyfunction!(json_schema, m)?)?;
     m.add_function(wrap_pyfunction!(reference, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;

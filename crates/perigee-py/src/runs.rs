@@ -93,7 +93,7 @@ impl Scenario {
 
 /// A scenario with one seed.
 #[pyclass(frozen, module = "perigee._core")]
-pub struct World(Arc<perigee_scenario::World>);
+pub struct World(pub(crate) Arc<perigee_scenario::World>);
 
 #[pymethods]
 impl World {
@@ -181,13 +181,13 @@ impl Reporter {
 /// Names of the benchmark's cases.
 #[pyfunction]
 pub fn bench_cases() -> Vec<&'static str> {
-    benches::CASES.iter().map(|c| c.name).collect()
+    benches::names()
 }
 
 /// Runs one case of the benchmark; its numbers as JSON.
 #[pyfunction]
 pub fn bench(py: Python<'_>, name: &str) -> PyResult<String> {
     let name = name.to_string();
-    let result = py.detach(move || benches::run(&name));
-    result.map(|r| json!(r).to_string()).map_err(RunError::new_err)
+    let result = py.detach(move || benches::measure(&name));
+    result.map(|json| json.to_string()).map_err(RunError::new_err)
 }

@@ -113,7 +113,15 @@ pub const RUN: Section = Section {
 pub const SOURCE: Section = Section {
     name: "source",
     help: "Where the network comes from: exactly one of these sections.",
-    keys: &[one(&CHAIN), one(&DUMBBELL), one(&PARKING_LOT), one(&PATH_LOG), one(&TRACE), one(&CONSTELLATION)],
+    keys: &[
+        one(&CHAIN),
+        one(&DUMBBELL),
+        one(&PARKING_LOT),
+        one(&PATH_LOG),
+        one(&TRACE),
+        one(&TIMELINE),
+        one(&CONSTELLATION),
+    ],
 };
 
 const DELAY_DROP: Key = key(
@@ -199,6 +207,13 @@ pub const TRACE: Section = Section {
         LOSS,
         DELAY_DROP,
     ],
+};
+
+/// `[source.timeline]`.
+pub const TIMELINE: Section = Section {
+    name: "timeline",
+    help: "A timeline saved by `perigee timeline SCENARIO --out FILE`: nodes, ports, links and changes are as saved.",
+    keys: &[required("file", Kind::File, "the saved timeline")],
 };
 
 /// `[source.constellation]`.

@@ -6,7 +6,7 @@
 //! * [`kind`], [`grammar`], [`keys`]: what may be written; one table per section drives validation, [`schema`] and
 //!   the reference page.
 //! * [`scenario`], [`source`]: the file as types.
-//! * [`network`], [`ports`], [`changes`], [`replay`], [`sky`]: the network over time; [`shared`]: one for all schemes.
+//! * [`network`], [`ports`], [`changes`], [`replay`], [`saved`], [`sky`]: the network over time; [`shared`]: one for all schemes.
 //! * [`world`]: the composition root; [`estimate`]: what it will cost.
 //! * [`run`]: one run, with [`recorder`] and [`routes`] listening; [`warnings`]: what to look at before trusting it.
 //!
@@ -28,6 +28,7 @@ pub mod recorder;
 pub mod replay;
 pub mod routes;
 pub mod run;
+pub mod saved;
 pub mod scenario;
 pub mod schema;
 pub mod shared;
@@ -44,6 +45,7 @@ mod write;
 /// What a front end needs of the crates below; it depends on this one only.
 pub use perigee_cc as cc;
 pub use perigee_record as record;
+pub use perigee_timeline as timeline;
 pub use perigee_units as units;
 
 pub use error::{Origin, Place, Problem, ScenarioError};

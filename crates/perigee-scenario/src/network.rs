@@ -56,6 +56,7 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
         Source::Constellation(c) => crate::sky::build(scenario, c, seed),
         Source::PathLog(p) => crate::replay::path_log(scenario, p),
         Source::Trace(t) => crate::replay::trace(scenario, t, seed),
+        Source::Timeline(t) => crate::saved::build(scenario, t),
     }
 }
 

@@ -52,6 +52,19 @@ impl SharedTimeline {
         Reader { board: self.board.clone(), next: 0 }
     }
 
+    /// All chunks, once they are made.
+    ///
+    /// # Errors
+    /// When the source cannot go on.
+    pub fn all(&self) -> Result<Vec<Arc<Chunk>>, String> {
+        let mut reader = self.reader();
+        let mut chunks = Vec::new();
+        while let Some(chunk) = reader.next_chunk()? {
+            chunks.push(chunk);
+        }
+        Ok(chunks)
+    }
+
     /// The chunks made so far.
     pub fn made(&self) -> Vec<Arc<Chunk>> {
         self.board.lock().chunks.clone()

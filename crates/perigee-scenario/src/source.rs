@@ -27,6 +27,8 @@ pub enum Source {
     PathLog(PathLog),
     /// `[source.trace]`.
     Trace(Trace),
+    /// `[source.timeline]`.
+    Timeline(SavedTimeline),
     /// `[source.constellation]`.
     Constellation(Box<Constellation>),
 }
@@ -75,6 +77,14 @@ pub struct Trace {
     pub rtt: Nanos,
     pub loss: f64,
     pub delay_drop: DelayDrop,
+    pub place: Place,
+}
+
+/// `[source.timeline]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::TIMELINE documents each
+pub struct SavedTimeline {
+    pub file: PathBuf,
     pub place: Place,
 }
 
@@ -146,6 +156,7 @@ impl Source {
     pub fn files(&self) -> Vec<PathBuf> {
         match self {
             Source::PathLog(p) => vec![p.file.clone()],
+            Source::Timeline(t) => vec![t.file.clone()],
             Source::Trace(t) => std::iter::once(&t.rate_file).chain(&t.delay_file).cloned().collect(),
             Source::Constellation(c) => c.files(),
             _ => Vec::new(),
@@ -186,6 +197,7 @@ pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Source> {
         }
         "path_log" => Some(Source::PathLog(path_log(c))),
         "trace" => Some(Source::Trace(trace(c))),
+        "timeline" => Some(Source::Timeline(saved(c))),
         _ => constellation(c, problems).map(|c| Source::Constellation(Box::new(c))),
     }
 }
@@ -241,6 +253,11 @@ fn path_log(c: &Checked) -> PathLog {
         first: c.time("first"),
         place: c.place_of("file").clone(),
     }
+}
+
+fn saved(c: &Checked) -> SavedTimeline {
+    let place = c.place_of("file");
+    SavedTimeline { file: resolve(place, &c.text("file")), place: place.clone() }
 }
 
 fn trace(c: &Checked) -> Trace {

@@ -10,7 +10,7 @@ use crate::shared::SharedTimeline;
 use crate::spell;
 use perigee_cc::{Params, Value};
 use perigee_sim::{FlowSetup, Options, Scheme};
-use perigee_timeline::{App, Header};
+use perigee_timeline::{App, Header, Timeline};
 use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -93,6 +93,14 @@ impl World {
             report: net.report,
             scenario,
         })
+    }
+
+    /// The network over the whole run, to be saved.
+    ///
+    /// # Errors
+    /// When the source cannot go on.
+    pub fn whole_timeline(&self) -> Result<Timeline, String> {
+        Ok(Timeline { header: self.header.clone(), chunks: self.timeline.all()? })
     }
 
     /// The flows under `cc` (which replaces `"*"`).

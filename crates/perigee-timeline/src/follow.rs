@@ -2,7 +2,7 @@
 //! Reads a timeline as a traveller would: where a pair's packets go at an instant, and how long they take.
 
 use crate::model::*;
-use perigee_units::Nanos;
+use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,6 +31,10 @@ pub struct Follower {
     ends: Vec<(NodeId, NodeId)>,
     /// Since when each link has the delay that holds.
     delays: Vec<(Nanos, Delay)>,
+    up: Vec<bool>,
+    /// The port that feeds each link.
+    feeders: Vec<PortId>,
+    rates: Vec<BitRate>,
     paths: BTreeMap<PairId, Arc<[LinkId]>>,
     hops: BTreeMap<(NodeId, NodeId), LinkId>,
     pairs: Vec<Pair>,
@@ -50,6 +54,19 @@ impl Follower {
         self.owners.extend(ports.iter().map(|p| p.node));
         self.ends.extend(links.iter().map(|l| (self.owners[l.port.ix()], l.to)));
         self.delays.extend(links.iter().map(|l| (since, l.delay)));
+        self.up.extend(links.iter().map(|l| l.up));
+        self.feeders.extend(links.iter().map(|l| l.port));
+        self.rates.extend(ports.iter().map(|p| p.rate));
+    }
+
+    /// At time zero of a whole timeline, with the changes of that instant.
+    pub fn at_start(timeline: &Timeline) -> Self {
+        let mut f = Follower::new(&timeline.header);
+        if let Some(chunk) = timeline.chunks.first() {
+            f.enter(chunk);
+            chunk.changes.iter().take_while(|c| c.at == Nanos::ZERO).for_each(|c| f.apply(c));
+        }
+        f
     }
 
     /// Learns what a chunk adds to the network; its changes are then given to [`Follower::apply`].
@@ -61,6 +78,9 @@ impl Follower {
     pub fn apply(&mut self, c: &Timed) {
         match &c.change {
             Change::Delay(link, delay) => self.delays[link.ix()] = (c.at, *delay),
+            Change::Rate(port, rate) => self.rates[port.ix()] = *rate,
+            Change::Down(link, _) => self.up[link.ix()] = false,
+            Change::Up(link) => self.up[link.ix()] = true,
             Change::Path(pair, Some(links)) => {
                 self.paths.insert(*pair, links.clone());
             }
@@ -73,7 +93,7 @@ impl Follower {
             Change::NextHop { at, to, link: None } => {
                 self.hops.remove(&(*at, *to));
             }
-            _ => {}
+            Change::Loss(..) | Change::Note(_) => {}
         }
     }
 
@@ -82,14 +102,33 @@ impl Follower {
         let links = self.links(pair)?;
         let start = self.pairs[pair.ix()].from;
         let nodes = std::iter::once(start).chain(links.iter().map(|l| self.ends[l.ix()].1)).collect();
-        let delay = |l: &LinkId| {
-            let (since, delay) = self.delays[l.ix()];
-            delay.at(t.saturating_sub(since))
-        };
-        Some(Way { nodes, delays: links.iter().map(delay).collect() })
+        Some(Way { nodes, delays: links.iter().map(|&l| self.delay(l, t)).collect() })
     }
 
-    fn links(&self, pair: PairId) -> Option<Vec<LinkId>> {
+    /// Delay of a link that is entered at `t`, which is not before the last change.
+    pub fn delay(&self, link: LinkId, t: Nanos) -> Nanos {
+        let (since, delay) = self.delays[link.ix()];
+        delay.at(t.saturating_sub(since))
+    }
+
+    /// The port that feeds a link, and its rate.
+    pub fn feeder(&self, link: LinkId) -> (PortId, BitRate) {
+        let port = self.feeders[link.ix()];
+        (port, self.rates[port.ix()])
+    }
+
+    /// The first of the slowest ports along links, with its rate.
+    pub fn slowest(&self, links: &[LinkId]) -> Option<(PortId, BitRate)> {
+        links.iter().map(|&l| self.feeder(l)).min_by_key(|&(_, rate)| rate)
+    }
+
+    /// All links are up and no port is blocked.
+    pub fn carries(&self, links: &[LinkId]) -> bool {
+        links.iter().all(|&l| self.up[l.ix()] && self.feeder(l).1 > BitRate(0))
+    }
+
+    /// The links of a pair's way; `None` = unreachable.
+    pub fn links(&self, pair: PairId) -> Option<Vec<LinkId>> {
         if self.routing == Routing::PerPath {
             return self.paths.get(&pair).map(|l| l.to_vec());
         }

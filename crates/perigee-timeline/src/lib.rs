@@ -8,7 +8,8 @@
 //! Floors:
 //! * [`model`]: the types.
 //! * [`workload`]: the flows.
-//! * [`store`]: save, load, check; [`follow`]: where packets go at an instant; [`diff`]: two timelines compared.
+//! * [`store`]: save, load, check; [`follow`]: where packets go at an instant; [`view`]: what a pair sees over time;
+//!   [`diff`]: two timelines compared.
 //! * [`topology`]: chain, dumbbell, parking lot.
 //! * [`schedule`]: changes at given times, listed or drawn as published studies did ([`python_random`]).
 //! * [`leoem`], [`mahimahi`]: recorded paths, rates and delays; [`trace`]: what their readers share.
@@ -28,6 +29,7 @@ pub mod store;
 mod testdata;
 pub mod topology;
 pub mod trace;
+pub mod view;
 pub mod workload;
 
 pub use model::*;

@@ -404,6 +404,19 @@ impl Timeline {
         Timeline { header, chunks: vec![Arc::new(chunk)] }
     }
 
+    /// The same, ending at `end` if that is earlier.
+    pub fn until(mut self, end: Nanos) -> Self {
+        self.header.duration = self.header.duration.min(end);
+        self.chunks.retain(|c| c.start < end);
+        if let Some(last) = self.chunks.last_mut().filter(|c| c.end > end) {
+            let last = Arc::make_mut(last);
+            last.end = end;
+            last.changes.retain(|c| c.at < end);
+            last.tracks.retain(|p| p.at < end);
+        }
+        self
+    }
+
     /// A reader from the beginning.
     pub fn reader(&self) -> ChunkReader {
         ChunkReader { chunks: self.chunks.clone().into_iter() }
@@ -413,6 +426,15 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_timeline_can_be_cut_within_a_chunk() {
+        let note = |s: u64| Timed { at: Nanos::from_secs(s), change: Change::Up(LinkId(0)) };
+        let header = Header { duration: Nanos::from_secs(9), ..Header::default() };
+        let cut = Timeline::single(header, (0..9).map(note).collect()).until(Nanos::from_secs(4));
+        assert_eq!((cut.header.duration, cut.chunks[0].end), (Nanos::from_secs(4), Nanos::from_secs(4)));
+        assert_eq!(cut.chunks[0].changes.len(), 4);
+    }
 
     #[test]
     fn a_linear_delay_moves_with_its_slope_and_stops_at_zero() {

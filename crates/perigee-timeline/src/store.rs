@@ -4,6 +4,7 @@
 
 use crate::model::*;
 use perigee_units::{Nanos, NS_PER_S};
+use std::collections::BTreeSet;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
@@ -75,6 +76,9 @@ pub fn load(input: impl BufRead) -> Result<Timeline, TimelineError> {
     Ok(timeline)
 }
 
+/// Longest delay of a link and longest timeline: sums of both stay far from the end of the clock.
+const LONGEST: Nanos = Nanos::from_secs(366 * 86_400);
+
 /// Checks that ids exist, times do not run back, paths are connected, and values are in range.
 ///
 /// # Errors
@@ -84,8 +88,11 @@ pub fn check(timeline: &Timeline) -> Result<(), TimelineError> {
     let mut seen = Seen::default();
     seen.add(&h.nodes, &h.ports, &h.links)?;
     for (i, p) in h.pairs.iter().enumerate() {
-        if p.from.ix() >= seen.nodes || p.to.ix() >= seen.nodes {
+        if p.from.ix() >= seen.nodes() || p.to.ix() >= seen.nodes() {
             return invalid(format!("pair {i} names a node that does not exist at the start"));
+        }
+        if p.from == p.to {
+            return invalid(format!("pair {i} leads from node {} to itself", p.from.0));
         }
     }
     let mut now = Nanos::ZERO;
@@ -106,8 +113,17 @@ pub fn check(timeline: &Timeline) -> Result<(), TimelineError> {
             now = c.at;
             seen.change(c, h)?;
         }
+        seen.tracks(&chunk.tracks)?;
+    }
+    if end != h.duration || end > LONGEST {
+        return invalid(format!("it ends at {end}; its header says {}, at most {LONGEST}", h.duration));
     }
     Ok(())
+}
+
+fn known_pair(h: &Header, id: PairId) -> Result<Pair, TimelineError> {
+    let pair = h.pairs.get(id.ix()).copied();
+    pair.ok_or_else(|| TimelineError::Invalid(format!("pair {} does not exist", id.0)))
 }
 
 fn invalid<T>(reason: String) -> Result<T, TimelineError> {
@@ -117,16 +133,35 @@ fn invalid<T>(reason: String) -> Result<T, TimelineError> {
 /// What exists so far; remembers the two ends of each link for the path check.
 #[derive(Default)]
 struct Seen {
-    nodes: usize,
+    names: BTreeSet<String>,
     port_node: Vec<NodeId>,
     link_ends: Vec<(NodeId, NodeId)>,
 }
 
 impl Seen {
+    fn nodes(&self) -> usize {
+        self.names.len()
+    }
+
+    fn node(&self, id: NodeId) -> Result<(), TimelineError> {
+        if id.ix() < self.nodes() {
+            return Ok(());
+        }
+        invalid(format!("node {} does not exist", id.0))
+    }
+
+    fn tracks(&self, points: &[TrackPoint]) -> Result<(), TimelineError> {
+        points.iter().try_for_each(|p| self.node(p.node))
+    }
+
     fn add(&mut self, nodes: &[Node], ports: &[Port], links: &[Link]) -> Result<(), TimelineError> {
-        self.nodes += nodes.len();
+        for n in nodes {
+            if !self.names.insert(n.name.clone()) {
+                return invalid(format!("two nodes are called {:?}", n.name));
+            }
+        }
         for p in ports {
-            if p.node.ix() >= self.nodes {
+            if p.node.ix() >= self.nodes() {
                 return invalid(format!("port {:?} sits on a node that does not exist", p.name));
             }
             match p.queue.limit {
@@ -141,7 +176,7 @@ impl Seen {
             let Some(&from) = self.port_node.get(l.port.ix()) else {
                 return invalid(format!("link {} leaves a port that does not exist", self.link_ends.len()));
             };
-            if l.to.ix() >= self.nodes {
+            if l.to.ix() >= self.nodes() {
                 return invalid(format!("link {} ends at a node that does not exist", self.link_ends.len()));
             }
             self.values(l.delay, l.loss)?;
@@ -151,6 +186,9 @@ impl Seen {
     }
 
     fn values(&self, delay: Delay, loss: f64) -> Result<(), TimelineError> {
+        if delay.base > LONGEST {
+            return invalid(format!("a delay of {}; at most {LONGEST}", delay.base));
+        }
         if delay.slope.unsigned_abs() >= NS_PER_S {
             return invalid(format!("a delay changes by {} ns per second: faster than time", delay.slope));
         }
@@ -175,19 +213,23 @@ impl Seen {
             Change::Delay(l, d) => self.link(*l).and_then(|_| self.values(*d, 0.0)),
             Change::Loss(l, p) => self.link(*l).and_then(|_| self.values(Delay::default(), *p)),
             Change::Down(l, _) | Change::Up(l) => self.link(*l).map(|_| ()),
-            Change::NextHop { at, link: Some(l), .. } => {
+            Change::NextHop { at, to, link: None } => self.node(*at).and_then(|()| self.node(*to)),
+            Change::NextHop { at, to, link: Some(l) } => {
+                self.node(*to)?;
                 if self.link(*l)?.0 != *at {
                     return invalid(format!("at {}: the next hop of node {} does not leave it", c.at, at.0));
                 }
                 Ok(())
             }
             Change::Path(pair, links) => {
-                let Some(p) = h.pairs.get(pair.ix()) else {
-                    return invalid(format!("pair {} does not exist", pair.0));
-                };
-                links.as_deref().map_or(Ok(()), |links| self.path(*p, links, c.at))
+                let p = known_pair(h, *pair)?;
+                links.as_deref().map_or(Ok(()), |links| self.path(p, links, c.at))
             }
-            _ => Ok(()),
+            Change::Note(note) => {
+                note.node.map_or(Ok(()), |node| self.node(node))?;
+                note.pair.map_or(Ok(()), |pair| known_pair(h, pair).map(|_| ()))
+            }
+            Change::Rate(..) => Ok(()),
         }
     }
 
@@ -271,8 +313,25 @@ mod tests {
     #[test]
     fn a_path_that_does_not_connect_its_pair_is_refused() {
         let mut t = two_nodes();
+        t.header.pairs[0] = Pair { from: NodeId(1), to: NodeId(0) };
+        assert!(check(&t).unwrap_err().to_string().contains("leaves node 0, not node 1"));
+    }
+
+    #[test]
+    fn names_are_unique_and_nobody_talks_to_himself() {
+        let mut t = two_nodes();
+        t.header.nodes[1].name = "a".into();
+        assert!(check(&t).unwrap_err().to_string().contains("two nodes are called \"a\""));
+        let mut t = two_nodes();
         t.header.pairs[0].to = NodeId(0);
-        assert!(check(&t).unwrap_err().to_string().contains("ends at node 1"));
+        assert!(check(&t).unwrap_err().to_string().contains("itself"));
+    }
+
+    #[test]
+    fn a_file_that_ends_too_early_is_refused() {
+        let mut t = two_nodes();
+        t.chunks.clear();
+        assert!(check(&t).unwrap_err().to_string().contains("it ends at 0 ns"));
     }
 
     #[test]

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee timeline`: saves and plots the network of a scenario, without packets."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from perigee.options import JsonOption, SetOption, TleOption
+
+if TYPE_CHECKING:
+    from perigee.scenario import Scenario
+    from perigee.timeline import Timeline
+
+BAD_INPUT = 2
+
+Load = Callable[..., "Scenario"]
+_load: list[Load] = []
+
+
+def register(app: typer.Typer, load: Load) -> None:
+    """Adds the command to the command line; `load` reads a scenario or ends with its problems."""
+    _load[:] = [load]
+    app.command()(timeline)
+
+
+def timeline(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario, or a saved timeline.")],
+    out: Annotated[Path | None, typer.Option(help="Save the timeline to this file (JSON, a line per chunk).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Picture of base RTT, rate and outages (.png, .svg).")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the draws.")] = None,
+    tle: TleOption = None,
+    sets: SetOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Save or plot the network over time; `[source.timeline]` replays what is saved."""
+    from perigee import _core
+
+    taken = [p for p in (out, plot) if p is not None and p.exists() and not force]
+    if taken:
+        _stop(f"{taken[0]} exists; say --force to replace it")
+    try:
+        found = _open(source, seed, tle, sets, as_json=as_json)
+        if out is not None:
+            found.save(out, force=force)
+        if plot is not None:
+            found.plot().savefig(plot, dpi=130)
+    except (_core.ScenarioError, _core.RunError) as error:
+        _stop(error.args[0])
+    except (OSError, ValueError) as error:
+        _stop(f"cannot write: {error}")
+    if as_json:
+        print(json.dumps(found.facts, indent=1))
+    else:
+        _print(found)
+        for what, path in (("timeline", out), ("plot", plot)):
+            if path is not None:
+                print(f"{what}: {path}")
+
+
+def _open(source: Path, seed: int | None, tle: Path | None, sets: list[str] | None, *, as_json: bool) -> Timeline:
+    from perigee.timeline import load_timeline
+
+    if not _is_saved(source):
+        return _load[0](source, sets, tle, as_json=as_json).timeline(seed)
+    if seed is not None or tle is not None or sets:
+        _stop(f"{source} is a saved timeline: --seed, --tle and --set belong to the scenario that it is made from")
+    return load_timeline(source)
+
+
+def _is_saved(source: Path) -> bool:
+    """A saved timeline begins with a brace, which no TOML file does."""
+    try:
+        with source.open("rb") as file:
+            return file.read(1) == b"{"
+    except OSError:
+        return False
+
+
+def _print(found: Timeline) -> None:
+    f = found.facts
+    print(f"{found.title}: {found.duration_s:g} s, {f['nodes']} nodes, {f['ports']} ports, {f['links']} links")
+    print("  changes: " + (", ".join(f"{n} {kind}" for kind, n in f["changes"].items()) or "none"))
+    pairs = found.pairs
+    print("  pairs: " + ", ".join(f"{a} to {b}" for a, b in pairs[:5]) + (", …" if len(pairs) > 5 else ""))
+
+
+def _stop(message: str) -> NoReturn:
+    print(f"perigee: {message}", file=sys.stderr)
+    raise SystemExit(BAD_INPUT)
