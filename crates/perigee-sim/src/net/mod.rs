@@ -6,74 +6,17 @@
 //! instant the previous one left. Starting is the dequeue: telemetry and statistics happen there, in exact time order,
 //! although a dequeue has no event of its own. So a packet costs one event per hop.
 
+mod changes;
+mod list;
+
 use crate::observe::{DropCause, LinkTotals, CAUSES};
 use crate::packet::*;
 use crate::schedule::{Schedule, Source};
+use list::List;
 use perigee_cc::TxBytesUnit;
 use perigee_telemetry::{counted_bytes, switch_id, Meter};
 use perigee_timeline::{Delay, DelayDrop, Link, OutageMode, Port, QueueLimit};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
-
-/// A list of packets threaded through [`Packet::next`].
-#[derive(Clone, Copy, Debug)]
-pub struct List {
-    pub head: u32,
-    tail: u32,
-}
-
-impl List {
-    const EMPTY: List = List { head: NONE, tail: NONE };
-
-    #[inline]
-    fn push(&mut self, packets: &mut Arena<Packet>, h: u32) {
-        packets.get_mut(h).next = NONE;
-        if self.tail == NONE {
-            self.head = h;
-        } else {
-            packets.get_mut(self.tail).next = h;
-        }
-        self.tail = h;
-    }
-    #[inline]
-    fn pop(&mut self, packets: &Arena<Packet>) -> u32 {
-        let h = self.head;
-        if h != NONE {
-            self.head = packets.get(h).next;
-            if self.head == NONE {
-                self.tail = NONE;
-            }
-        }
-        h
-    }
-    /// Inserts by arrival time, after packets that arrive at the same instant.
-    fn insert_by_arrival(&mut self, packets: &mut Arena<Packet>, h: u32) {
-        let arrival = packets.get(h).arrival;
-        if self.tail == NONE || packets.get(self.tail).arrival <= arrival {
-            return self.push(packets, h);
-        }
-        let mut before = NONE;
-        let mut at = self.head;
-        while packets.get(at).arrival <= arrival {
-            before = at;
-            at = packets.get(at).next;
-        }
-        packets.get_mut(h).next = at;
-        match before {
-            NONE => self.head = h,
-            b => packets.get_mut(b).next = h,
-        }
-    }
-    fn iter<'a>(&self, packets: &'a Arena<Packet>) -> impl Iterator<Item = u32> + 'a {
-        let mut at = self.head;
-        std::iter::from_fn(move || {
-            let h = at;
-            (h != NONE).then(|| {
-                at = packets.get(h).next;
-                h
-            })
-        })
-    }
-}
 
 /// A port while it runs.
 #[derive(Clone, Debug)]
@@ -502,131 +445,6 @@ impl Net {
         }
     }
 
-    // ---- Changes of the timeline ------------------------------------------------------------------------------------
-    // They apply before anything else happens at their instant, so the port first runs to the instant before.
-
-    pub fn set_rate(&mut self, now: Nanos, p: u32, rate: BitRate) {
-        self.advance(p, before(now));
-        self.pause(p, now);
-        let port = &mut self.ports[p as usize];
-        port.rate = rate;
-        port.cached = (0, Nanos::ZERO);
-        self.resume(p, now);
-    }
-
-    pub fn set_delay(&mut self, now: Nanos, link: u32, delay: Delay) {
-        let p = self.links[link as usize].port;
-        self.advance(p, before(now));
-        let l = &mut self.links[link as usize];
-        l.delay = delay;
-        l.since = now;
-        self.reschedule_link(link);
-    }
-
-    pub fn set_loss(&mut self, now: Nanos, link: u32, loss: f64) {
-        let p = self.links[link as usize].port;
-        self.advance(p, before(now));
-        self.links[link as usize].loss = loss_threshold(loss);
-    }
-
-    pub fn set_down(&mut self, now: Nanos, link: u32, mode: OutageMode) {
-        let p = self.links[link as usize].port;
-        self.advance(p, before(now));
-        let l = &mut self.links[link as usize];
-        l.up = false;
-        l.mode = mode;
-        l.touched = true;
-        match mode {
-            OutageMode::Flush => self.flush(now, link),
-            OutageMode::Hold => {
-                if self.serves(p, link) {
-                    self.pause(p, now);
-                }
-                self.reschedule_port(p);
-            }
-            OutageMode::Blackhole => {}
-        }
-    }
-
-    pub fn set_up(&mut self, now: Nanos, link: u32) {
-        let p = self.links[link as usize].port;
-        self.advance(p, before(now));
-        self.links[link as usize].up = true;
-        if self.ports[p as usize].serving == NONE {
-            self.serve_next(p, now);
-        }
-        self.resume(p, now);
-    }
-
-    fn serves(&self, p: u32, link: u32) -> bool {
-        let h = self.ports[p as usize].serving;
-        h != NONE && self.packets.get(h).link == link
-    }
-
-    /// Stops the transmission under way and remembers what is left of it.
-    fn pause(&mut self, p: u32, now: Nanos) {
-        let port = &mut self.ports[p as usize];
-        if port.done != Nanos::MAX {
-            port.work = (port.done - now).0 as u128 * port.rate.0 as u128;
-            port.done = Nanos::MAX;
-        }
-    }
-
-    /// Lets a paused transmission go on, if rate and link allow.
-    fn resume(&mut self, p: u32, now: Nanos) {
-        let port = &mut self.ports[p as usize];
-        if port.serving != NONE && port.done == Nanos::MAX && port.rate.0 > 0 {
-            let l = &self.links[self.packets.get(port.serving).link as usize];
-            if l.up || l.mode != OutageMode::Hold {
-                let left = port.work.div_ceil(port.rate.0 as u128);
-                port.done = Nanos((now.0 as u128 + left).min(u64::MAX as u128 - 1) as u64);
-            }
-        }
-        self.reschedule_port(p);
-    }
-
-    /// An interface goes down: everything on its way through the link is lost.
-    fn flush(&mut self, now: Nanos, link: u32) {
-        let p = self.links[link as usize].port;
-        let flight = std::mem::replace(&mut self.links[link as usize].flight, List::EMPTY);
-        self.drop_list(flight, link);
-        self.links[link as usize].last_arrival = now;
-        let port = &mut self.ports[p as usize];
-        let waiting = [
-            std::mem::replace(&mut port.waiting, List::EMPTY),
-            std::mem::replace(&mut port.probes, List::EMPTY),
-        ];
-        for (which, list) in waiting.into_iter().enumerate() {
-            for h in list.iter(&self.packets).collect::<Vec<_>>() {
-                if self.packets.get(h).link != link {
-                    let port = &mut self.ports[p as usize];
-                    let keep = if which == 0 { &mut port.waiting } else { &mut port.probes };
-                    keep.push(&mut self.packets, h);
-                    continue;
-                }
-                let port = &mut self.ports[p as usize];
-                port.packets -= 1;
-                port.bytes -= self.packets.get(h).ip_bytes as u64 + port.framing as u64;
-                self.drop_at(h, link, DropCause::Outage);
-            }
-        }
-        if self.serves(p, link) {
-            let port = &mut self.ports[p as usize];
-            let h = std::mem::replace(&mut port.serving, NONE);
-            port.done = Nanos::MAX;
-            self.drop_at(h, link, DropCause::Outage);
-            self.serve_next(p, now);
-        }
-        self.reschedule_link(link);
-        self.reschedule_port(p);
-    }
-
-    fn drop_list(&mut self, list: List, link: u32) {
-        for h in list.iter(&self.packets).collect::<Vec<_>>() {
-            self.drop_at(h, link, DropCause::Outage);
-        }
-    }
-
     // ---- The end ----------------------------------------------------------------------------------------------------
 
     /// Counts what is still under way: into the totals of each link, and per flow.
@@ -658,11 +476,6 @@ impl Net {
     pub fn rate(&self, link: u32) -> BitRate {
         self.ports[self.links[link as usize].port as usize].rate
     }
-}
-
-/// The last instant before `t`.
-fn before(t: Nanos) -> Nanos {
-    Nanos(t.0.saturating_sub(1))
 }
 
 fn loss_threshold(p: f64) -> u64 {
