@@ -16,6 +16,7 @@ SKY = (ROOT / "scenarios/leo/london-new-york.toml").read_text(encoding="utf-8")
 SPOILS = [
     (SMALL, "run.duratoin=5 s", ["unknown key", "did you mean"]),
     (SMALL, "run.duration=5", ["no unit"]),
+    (SMALL, "extends=other.toml", ["belongs into the file"]),
     (SMALL, "run.duration=1e9 s", ["largest allowed"]),
     (SMALL, "port.bottleneck.rate=0 bit", ["zero"]),
     (SMALL, "port.bottleneck.rate=-5 Mbit", ["negative"]),
@@ -85,3 +86,34 @@ def test_unknown_files_commands_and_schemes_are_bad_input(cli: Cli, small: Path)
     assert cli("report", "nowhere").returncode == 2
     assert cli("compare", "nowhere", "nowhere").returncode == 2
     assert cli("bench", "nothing").returncode == 2
+
+
+def test_a_bad_scenario_costs_no_earlier_results_even_with_force(cli: Cli, small: Path, tmp_path: Path) -> None:
+    assert cli("run", small, "--out", "out").returncode == 0
+    before = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    done = cli("run", small, "--out", "out", "--force", "--set", "port.nowhere.rate=1 Mbit")
+    assert done.returncode == 2
+    assert {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize("out", ["file", "file/below"])
+def test_a_folder_that_cannot_be_written_to_is_refused_before_the_run(
+    cli: Cli, small: Path, tmp_path: Path, out: str
+) -> None:
+    (tmp_path / "file").write_text("here already", encoding="utf-8")
+    done = cli("run", small, "--out", out, "--force")
+    assert done.returncode == 2
+    assert "cannot write to" in done.stderr
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "here already"
+
+
+@pytest.mark.parametrize("manifest", ["[]", '{"tables": 5, "cc": 7}', '{"tables": {}, "cc": "cubic"}', "\x00"])
+def test_what_only_looks_like_a_manifest_is_refused(cli: Cli, tmp_path: Path, manifest: str) -> None:
+    folder = tmp_path / "out" / "cubic" / "seed1"
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text(manifest, encoding="utf-8")
+    for words in (["verify", "out"], ["report", "out"], ["compare", "out", "out"]):
+        done = cli(*words)
+        assert done.returncode == 2, done.stderr
+        assert "manifest" in done.stderr or "record" in done.stderr
+        assert "Traceback" not in done.stderr

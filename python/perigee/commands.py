@@ -15,7 +15,7 @@ from perigee.cli import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.metrics import Row, flow_rows, mean_and_interval
 from perigee.record import RecordError, find_records
 from perigee.runner import Interrupted, Plan, execute
-from perigee.summary import COLUMNS, as_data, by_scheme, conclude, finite, forget_conclusions, one_line
+from perigee.summary import COLUMNS, as_data, by_scheme, conclude, finite, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,22 +45,24 @@ def run_command(
     folder = out if out is not None else fresh_folder(scenario.name)
     try:
         plan = Plan.of(scenario, cc, out=folder, force=force, pcap=pcap, command=sys.argv)
-        forget_conclusions(folder)
         results = _execute(plan, jobs, quiet=as_json)
+        conclude(folder, report=report)
     except _core.ScenarioError as error:
         print(error.args[0], file=sys.stderr)
         return BAD_INPUT
     except RecordError as error:
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
-    except (_core.RunError, OSError) as error:
+    except _core.RunError as error:
         print(f"perigee: {error}", file=sys.stderr)
+        return FAILED
+    except OSError as error:
+        print(f"perigee: cannot write to {folder}: {error.strerror or error}", file=sys.stderr)
         return FAILED
     except Interrupted as stop:
         kept = f"{len(stop.results)} complete runs are in {folder}" if len(stop.results) else "nothing was complete"
         print(f"perigee: interrupted; {kept}", file=sys.stderr)
         return INTERRUPTED
-    conclude(folder, report=report)
     if as_json:
         print(json.dumps(as_data(results, folder), indent=1))
     else:
@@ -123,11 +125,12 @@ def _print_results(results: Results, folder: Path, *, report: bool) -> None:
 
 
 def _print_probes(results: Results) -> None:
-    """Pings have no goodput: a line each, for the first run."""
-    for row in flow_rows(results[0]) if len(results) else []:
-        if row["flow_cc"] == "ping":
+    """Pings have no goodput: a line each, for the first run of each scheme that they ran beside."""
+    for run in results.firsts():
+        for row in (r for r in flow_rows(run) if r["flow_cc"] == "ping"):
+            beside = "" if run.cc == "ping" else f" beside {run.cc}"
             print(
-                f"ping {row['flow']}: mean {row['rtt_mean_ms']:.2f} ms, median {row['rtt_median_ms']:.2f}, "
+                f"ping {row['flow']}{beside}: mean {row['rtt_mean_ms']:.2f} ms, median {row['rtt_median_ms']:.2f}, "
                 f"p99 {row['rtt_p99_ms']:.2f}; base {row['base_rtt_ms']:.2f}; without a path {row['unreachable']} times"
             )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 PARTIAL = ".partial"
+OLD = ".old"
 
 
 class RecordError(Exception):
@@ -131,15 +133,21 @@ def open_record(folder: str | Path) -> Run:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RecordError(f"{folder} is not a complete record: {error}") from error
-    if "tables" not in manifest or "cc" not in manifest:
+    if not _is_manifest(manifest):
         raise RecordError(f"{path} is not the manifest of a run")
     return Run(manifest, folder)
+
+
+def _is_manifest(found: Any) -> bool:
+    """What everything that reads records relies on."""
+    kinds: dict[str, Any] = {"cc": str, "seed": int, "tables": dict, "warmup_ns": int, "warnings": list}
+    return isinstance(found, dict) and all(isinstance(found.get(k), kind) for k, kind in kinds.items())
 
 
 def find_records(folder: str | Path) -> list[Run]:
     """All complete records under `folder`, in the order scheme (as first run), seed."""
     folder = Path(folder)
-    found = [m.parent for m in folder.glob(f"*/*/{MANIFEST}") if not m.parent.name.endswith(PARTIAL)]
+    found = [m.parent for m in folder.glob(f"*/*/{MANIFEST}") if not m.parent.name.endswith((PARTIAL, OLD))]
     if (folder / MANIFEST).exists():
         found = [folder]
     if not found:
@@ -160,6 +168,16 @@ def run_folder(out: Path, cc: str, seed: int) -> Path:
     return out / cc / f"seed{seed}"
 
 
+def make_ready(folder: Path) -> None:
+    """Makes sure that a folder can be written to, before hours are spent on what belongs there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise RecordError(f"cannot write to {folder}: {error.strerror}") from error
+
+
 def fresh_partial(folder: Path, *, force: bool) -> Path:
     """An empty folder to write into; leftovers of a killed run are removed."""
     if folder.exists() and not force:
@@ -172,7 +190,7 @@ def fresh_partial(folder: Path, *, force: bool) -> Path:
 
 def publish(partial: Path, folder: Path) -> None:
     """Gives a complete folder its name. What stood there goes only after the new one is complete."""
-    old = folder.with_name(folder.name + ".old")
+    old = folder.with_name(folder.name + OLD)
     if folder.exists():
         shutil.rmtree(old, ignore_errors=True)
         folder.rename(old)

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee import _core
-from perigee.record import RecordError, Run, from_core, run_folder
+from perigee.record import RecordError, Run, from_core, make_ready, run_folder
 from perigee.scenario import Results
+from perigee.summary import forget_conclusions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -102,10 +103,13 @@ def execute(plan: Plan, *, jobs: int | None = None, progress: Callable[[float], 
     shared = _Shared(plan)
     for _, seed in plan.tasks:
         shared.left[seed] = shared.left.get(seed, 0) + 1
-    # The first world is built (and its flows checked) before anything is written.
+    # The first world is built (and its flows checked) before anything is written or removed.
     first = shared.world(plan.tasks[0][1])
     for cc in dict.fromkeys(cc for cc, _ in plan.tasks):
         first.check(cc)
+    if plan.out is not None:
+        make_ready(plan.out)
+        forget_conclusions(plan.out)
     workers = max(1, min(jobs or os.cpu_count() or 1, len(plan.tasks)))
     with ThreadPoolExecutor(workers, thread_name_prefix="run") as pool:
         futures = [pool.submit(_one, shared, cc, seed) for cc, seed in plan.tasks]

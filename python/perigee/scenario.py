@@ -112,11 +112,9 @@ class Scenario:
         With `out`, records, summary.csv and report.html are written there. `progress` hears the share done, 0 to 1.
         """
         from perigee.runner import Plan, execute
-        from perigee.summary import conclude, forget_conclusions
+        from perigee.summary import conclude
 
         plan = Plan.of(self, cc, seeds=seeds, out=out, force=force, pcap=pcap)
-        if plan.out is not None:
-            forget_conclusions(plan.out)
         results = execute(plan, jobs=jobs, progress=progress)
         if plan.out is not None:
             conclude(plan.out, report=True)

@@ -215,6 +215,11 @@ fn apply(table: &mut Table, set: &str) -> Result<(), ScenarioError> {
     if keys.iter().any(|k| k.is_empty()) {
         return Err(form().into());
     }
+    if keys == ["extends"] {
+        // Files are merged before overrides are: it would be ignored.
+        let p = Problem::new("extends", "belongs into the file: overrides come after it").at(&place);
+        return Err(p.into());
+    }
     let value = override_value(text.trim(), &place);
     put(table, &keys, value, &place).map_err(|why| Problem::new(path.trim(), why).at(&place).into())
 }
