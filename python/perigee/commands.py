@@ -46,7 +46,7 @@ def run_command(
     try:
         plan = Plan.of(scenario, cc, out=folder, force=force, pcap=pcap, command=sys.argv)
         results = _execute(plan, jobs, quiet=as_json)
-        conclude(folder, report=report)
+        strangers = conclude(folder, results[-1], report=report)
     except _core.ScenarioError as error:
         print(error.args[0], file=sys.stderr)
         return BAD_INPUT
@@ -67,6 +67,8 @@ def run_command(
         print(json.dumps(as_data(results, folder), indent=1))
     else:
         _print_results(results, folder, report=report)
+        for r in strangers:
+            print(f"left out of summary and report, as it is of another scenario: {r.folder}")
     return 0
 
 

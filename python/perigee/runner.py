@@ -112,8 +112,10 @@ def execute(plan: Plan, *, jobs: int | None = None, progress: Callable[[float], 
         forget_conclusions(plan.out)
     workers = max(1, min(jobs or os.cpu_count() or 1, len(plan.tasks)))
     with ThreadPoolExecutor(workers, thread_name_prefix="run") as pool:
-        futures = [pool.submit(_one, shared, cc, seed) for cc, seed in plan.tasks]
+        futures: list[Future[Run | None]] = []
         try:
+            # Ctrl-C may come while thousands of runs are still being handed out.
+            futures.extend(pool.submit(_one, shared, cc, seed) for cc, seed in plan.tasks)
             _wait(futures, shared, progress)
         except BaseException as error:
             shared.stop.set()

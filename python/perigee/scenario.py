@@ -117,7 +117,7 @@ class Scenario:
         plan = Plan.of(self, cc, seeds=seeds, out=out, force=force, pcap=pcap)
         results = execute(plan, jobs=jobs, progress=progress)
         if plan.out is not None:
-            conclude(plan.out, report=True)
+            conclude(plan.out, results[-1], report=True)
         return results
 
 

@@ -41,15 +41,31 @@ def forget_conclusions(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def conclude(folder: Path, *, report: bool) -> None:
-    """Writes report.html and, last of all, summary.csv: a folder that has one is complete."""
-    runs = find_records(folder)
+def conclude(folder: Path, latest: Run, *, report: bool) -> list[Run]:
+    """Writes report.html and, last of all, summary.csv: a folder that has one is complete.
+
+    Records that --force left in the folder belong there if they are of the same experiment as the latest run; the
+    others are returned.
+    """
+    found = find_records(folder)
+    runs = [r for r in found if experiment(r) == experiment(latest)]
     if report:
         # The report needs this module.
         from perigee.report import write_report
 
         write_report(runs, folder / "report.html")
     write_text(folder / "summary.csv", summary_csv(runs))
+    return [r for r in found if r not in runs]
+
+
+def experiment(run: Run) -> list[str]:
+    """The scenario without what runs of one comparison may differ in."""
+    kept, section = [], ""
+    for line in run.manifest["scenario_toml"].splitlines():
+        section = line if line.startswith("[") else section
+        if section != "[run]" or line.split(" = ")[0] not in ("cc", "seed", "runs"):
+            kept.append(line)
+    return kept
 
 
 def summary_csv(runs: Sequence[Run]) -> str:
