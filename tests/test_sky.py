@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import perigee
-from conftest import Cli
+from conftest import ROOT, Cli
 from perigee.paths import contrast, survey
 from perigee.skymap import footprint_deg, picture
 
@@ -84,6 +84,39 @@ def test_a_policy_with_a_memory_holds_on_the_map_what_it_holds_in_the_run(scenar
     at_14, at_16 = (survey(loaded)[0].rtt_ms[k] for k in (140, 160))
     assert picture(loaded, 14.0)["paths"][0]["rtt_ms"] == at_14
     assert picture(loaded, 16.0)["paths"][0]["rtt_ms"] == at_16
+
+
+# Pair, strategy, mean, least and largest RTT in ms over 200 s, calculated independently with Hypatia's rules.
+STUDY = [
+    ("sao-paulo", 11000, "shortest-path", 83.99, 81.37, 88.00),
+    ("sao-paulo", 11000, "nearest", 247.85, 120.81, 323.94),
+    ("sao-paulo", 5500, "shortest-path", 45.04, 43.10, 48.69),
+    ("victoria", 11000, "shortest-path", 120.47, 118.52, 127.07),
+    ("victoria", 5500, "shortest-path", 53.41, 43.62, 63.40),
+    ("victoria", 5500, "nearest", 171.76, 78.98, 292.77),
+    ("montreal", 11000, "shortest-path", 222.82, 211.98, 243.37),
+    ("montreal", 5500, "shortest-path", 96.93, 93.00, 106.42),
+    ("san-jose-costa-rica", 11000, "shortest-path", 142.58, 136.85, 150.59),
+    ("san-jose-california", 11000, "shortest-path", 118.60, 114.53, 127.12),
+]
+
+
+def test_the_pairs_of_the_hypatia_study_have_its_round_trips() -> None:
+    file = ROOT / "scenarios" / "studies" / "hypatia-pairs.toml"
+    found = {}
+    for policy in ("shortest-path", "nearest"):
+        loaded = perigee.load(file, {"source.constellation.attach": policy})
+        found |= {(p.origin, p.target, policy): p for p in survey(loaded, label=policy)}
+    assert len(found) == 2 * 10
+    for city, km, policy, mean, least, largest in STUDY:
+        p = found[city, f"{city}-{km}", policy]
+        rtts = [p.rtt_ms.mean(), p.rtt_ms.min(), p.rtt_ms.max()]
+        assert rtts == pytest.approx([mean, least, largest], abs=0.1), (city, km, policy)
+    for city, km, low, high in (("sao-paulo", 11000, 3, 4), ("victoria", 5500, 4.5, 6)):
+        ends = (city, f"{city}-{km}")
+        c = contrast(found[(*ends, "shortest-path")], found[(*ends, "nearest")])
+        assert c is not None
+        assert low < c.largest_ratio < high
 
 
 def test_the_footprint_is_that_of_the_closed_form() -> None:

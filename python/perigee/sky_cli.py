@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from perigee.paths import PairPaths
     from perigee.scenario import Scenario
 
-BAD_INPUT = 2
+BAD_INPUT, DIFFERENT = 2, 3
+EXPORTS = ("timeline", "hypatia", "leoem")
+IMPORTS = ("hypatia", "leoem")
 POLICIES = ("shortest-path", "nearest", "highest-elevation", "longest-visibility")
 
 FromOption = Annotated[
@@ -34,8 +36,9 @@ _load: list[Load] = []
 def register(app: typer.Typer, load: Load) -> None:
     """Adds the commands to the command line; `load` reads a scenario or ends with its problems."""
     _load[:] = [load]
-    for command in (paths, sky):
+    for command in (paths, sky, export, diff):
         app.command()(command)
+    app.command("import")(import_state)
 
 
 def paths(
@@ -113,6 +116,66 @@ def sky(
     print(f"map: {file}")
 
 
+def export(
+    what: Annotated[str, typer.Argument(metavar="FORMAT", help=f"One of {', '.join(EXPORTS)}.")],
+    scenario: ScenarioArg,
+    out: Annotated[Path, typer.Argument(help="File (Hypatia: folder) to write.")],
+    origin: FromOption = None,
+    target: ToOption = None,
+    tle: TleOption = None,
+    sets: SetOption = None,
+) -> None:
+    """Write a scenario's network over time as a timeline, a state folder of Hypatia or a path log of LeoEM."""
+    from perigee import _core
+
+    if what not in EXPORTS:
+        _stop(f"FORMAT: {what!r} is none of {', '.join(EXPORTS)}")
+    loaded = _load[0](scenario, sets, tle)
+    try:
+        _core.export(loaded.core, what, out, _ends(origin, target))
+    except (_core.ScenarioError, _core.RunError) as error:
+        _stop(error.args[0])
+    print(f"{what}: {out}")
+
+
+def import_state(
+    what: Annotated[str, typer.Argument(metavar="FORMAT", help=f"One of {', '.join(IMPORTS)}.")],
+    source: Annotated[Path, typer.Argument(help="Folder of Hypatia, or file of LeoEM.")],
+    out: Annotated[Path, typer.Argument(help="Timeline to write.")],
+    origin: FromOption = None,
+    target: ToOption = None,
+    dynamic: Annotated[str | None, typer.Option(help="Folder of forwarding states, where there are several.")] = None,
+) -> None:
+    """Turn a state folder of Hypatia or a path log of LeoEM into a timeline."""
+    from perigee import _core
+
+    if what not in IMPORTS:
+        _stop(f"FORMAT: {what!r} is none of {', '.join(IMPORTS)}")
+    try:
+        _core.import_state(what, source, out, _ends(origin, target), dynamic)
+    except _core.RunError as error:
+        _stop(error.args[0])
+    print(f"timeline: {out}")
+
+
+def diff(
+    a: Annotated[Path, typer.Argument(help="A saved timeline.")],
+    b: Annotated[Path, typer.Argument(help="Another.")],
+    step: Annotated[str, typer.Option(help="Time between instants that are compared.")] = "100ms",
+    tolerance: Annotated[str, typer.Option(help="Events may be this far apart.")] = "200ms",
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two timelines: ways, delays and events of their common pairs. Exit code 3 if they differ."""
+    from perigee import _core, exchange
+
+    try:
+        found = exchange.diff(a, b, step_s=_seconds(step), tolerance_s=_seconds(tolerance))
+    except _core.RunError as error:
+        _stop(error.args[0])
+    print(json.dumps(found, indent=1) if as_json else "\n".join(exchange.lines(found)))
+    raise SystemExit(0 if found["same"] else DIFFERENT)
+
+
 def _stop(message: str) -> NoReturn:
     print(f"perigee: {message}", file=sys.stderr)
     raise SystemExit(BAD_INPUT)
@@ -139,7 +202,7 @@ def _policies(attach: str | None) -> list[str | None]:
 def _seconds(text: str) -> float:
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(ms|s|min|h|)\s*", text)
     if match is None:
-        _stop(f"--time: {text!r} is not a time such as 42s")
+        _stop(f"{text!r} is not a time such as 42s")
     return float(match[1]) * {"ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0, "h": 3600.0}[match[2]]
 
 

@@ -9,7 +9,7 @@
 //! * [`visibility`]: what a ground point sees; [`attach`]: which satellite it takes; [`routing`]: shortest paths.
 //! * [`spec`]: the description of a sky; [`sky`]: questions about one instant; [`survey`]: paths over time without
 //!   packets; [`stream`]: the timeline.
-//! * [`cities`]: places by name; [`hypatia`]: state folders of another tool.
+//! * [`cities`]: places by name; [`hypatia`]: state folders of another tool; [`compat`]: skies as other tools see them.
 //!
 //! ```
 //! use perigee_orbit::{cities, GroundKind, GroundNode, Sky, SkySpec};
@@ -30,6 +30,7 @@
 
 pub mod attach;
 pub mod cities;
+pub mod compat;
 pub mod constellation;
 pub mod frames;
 mod handover;

@@ -9,6 +9,7 @@ use crate::motion::Positions;
 use crate::plan::{Planner, Steps};
 use crate::planes::Place;
 use crate::sky::{light_time, Route, Routes, Sky};
+use perigee_timeline::leoem::{LoggedPath, PathLog};
 use perigee_timeline::{GeoPoint, PairId};
 use perigee_units::Nanos;
 use std::sync::Arc;
@@ -131,6 +132,30 @@ impl Sky {
         Route { satellites, delays }
     }
 
+    /// The path of a pair at every full second, as LeoEM logs it; satellites and relays by number.
+    ///
+    /// # Errors
+    /// When a satellite decays during the run, or when no step falls on a full second.
+    pub fn path_log(self: &Arc<Self>, pair: PairId) -> Result<PathLog, String> {
+        let mut planner = Planner::new(self);
+        let (step, second) = (self.spec.step, Nanos::from_secs(1));
+        if second.0 % step.0 != 0 {
+            return Err(format!("steps of {step} do not fall on full seconds"));
+        }
+        let mut log = PathLog::default();
+        let total = self.spec.duration.0.div_ceil(step.0);
+        for first in (0..total).step_by(BATCH as usize) {
+            let steps = planner.steps(first..total.min(first + BATCH))?;
+            for ((t, m), routes) in steps.times.iter().zip(&steps.moments).zip(&steps.routes) {
+                if t.0 % second.0 == 0 {
+                    let path = self.path_of(pair, routes);
+                    log.seconds.push(path.map(|p| logged(self.route(pair, p, &m.positions))));
+                }
+            }
+        }
+        Ok(log)
+    }
+
     /// Everything at the step at or before `t`.
     ///
     /// # Errors
@@ -159,6 +184,12 @@ impl Sky {
             routes: pairs.map(route).collect(),
         })
     }
+}
+
+fn logged(route: Route) -> LoggedPath {
+    let inner = route.satellites.iter().map(|&v| i64::from(v));
+    let nodes = std::iter::once(-1).chain(inner).chain([-2]).collect();
+    LoggedPath { nodes, delays: route.delays }
 }
 
 impl Leg {

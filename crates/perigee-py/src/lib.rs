@@ -3,6 +3,7 @@
 //! `perigee-scenario`, what its numbers mean in `python/perigee`.
 
 mod convert;
+mod exchange;
 mod runs;
 mod sky;
 mod timelines;
@@ -25,6 +26,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(reference, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;
     m.add_function(wrap_pyfunction!(convert::hash_table, m)?)?;
+    m.add_function(wrap_pyfunction!(exchange::export, m)?)?;
+    m.add_function(wrap_pyfunction!(exchange::import_state, m)?)?;
+    m.add_function(wrap_pyfunction!(exchange::diff_timelines, m)?)?;
     m.add_function(wrap_pyfunction!(runs::bench_cases, m)?)?;
     m.add_function(wrap_pyfunction!(runs::bench, m)?)
 }

@@ -19,6 +19,7 @@ pub mod bench;
 pub mod changes;
 pub mod error;
 pub mod estimate;
+pub mod exchange;
 pub mod grammar;
 pub mod keys;
 pub mod kind;

@@ -31,12 +31,33 @@ pub fn path_log(scenario: &Scenario, p: &PathLog) -> Result<Network, ScenarioErr
     let text = read(key, &p.file, &p.place)?;
     let wrong = |why: String| Problem::new(key, format!("{}: {why}", p.file.display())).at(&p.place);
     let log = leoem::PathLog::parse(&text).map_err(|e| wrong(e.to_string()))?;
+    of_log(scenario, &log, p, ENDS).map_err(|e| match e {
+        Unfit::Log(why) => wrong(why).into(),
+        Unfit::Scenario(e) => e,
+    })
+}
+
+/// Why a log makes no network.
+pub(crate) enum Unfit {
+    /// It is too short, or has no path.
+    Log(String),
+    /// The scenario contradicts itself.
+    Scenario(ScenarioError),
+}
+
+/// The network of a log in memory; the names are those of its ends.
+pub(crate) fn of_log(
+    scenario: &Scenario,
+    log: &leoem::PathLog,
+    p: &PathLog,
+    ends: [&str; 2],
+) -> Result<Network, Unfit> {
     let first = p.first.0.div_ceil(Nanos::from_secs(1).0) as usize;
     // The queue is sized at time zero, or at the first second that has a path.
     let path = log.seconds.iter().skip(first).flatten().next();
     let at_start = log.seconds.get(first).is_some_and(Option::is_some);
     let hops = path.map_or(0, |path| path.delays.len());
-    let table = PortTable::new(&scenario.ports, &["hop"], &[])?;
+    let table = PortTable::new(&scenario.ports, &["hop"], &[]).map_err(Unfit::Scenario)?;
     let hop = table.settled("hop", "");
     let serialisation =
         [1500, 52].map(|bytes| hop.rate.time_for(bytes + u64::from(hop.framing)) * hops as u64);
@@ -49,8 +70,8 @@ pub fn path_log(scenario: &Scenario, p: &PathLog) -> Result<Network, ScenarioErr
         port,
         ..PathOptions::default()
     };
-    let mut timeline = log.timeline(&options).map_err(wrong)?;
-    for (node, name) in timeline.header.nodes.iter_mut().zip(ENDS) {
+    let mut timeline = log.timeline(&options).map_err(Unfit::Log)?;
+    for (node, name) in timeline.header.nodes.iter_mut().zip(ends) {
         node.name = name.into();
     }
     let gaps = log.seconds.iter().skip(first).take(scenario.run.duration.0.div_ceil(1_000_000_000) as usize);
@@ -59,8 +80,8 @@ pub fn path_log(scenario: &Scenario, p: &PathLog) -> Result<Network, ScenarioErr
         source: Box::new(timeline.reader()),
         header: timeline.header,
         pairs: vec![PairPlace {
-            from: ENDS[0].into(),
-            to: ENDS[1].into(),
+            from: ends[0].into(),
+            to: ends[1].into(),
             forward: leoem::FORWARD,
             reverse: leoem::REVERSE,
         }],

@@ -4,11 +4,13 @@
 use crate::error::{Problem, ScenarioError};
 use crate::network::{refuse_changes, Network, PairPlace};
 use crate::ports::{PortReport, PortTable, Settled};
+use crate::replay;
 use crate::scenario::Scenario;
 use crate::sky_spec;
-use crate::source::Constellation;
+use crate::source::{self, Constellation};
 use crate::spell;
-use perigee_orbit::{Route, Sky, SkyError};
+use perigee_orbit::{compat, Route, Sky, SkyError};
+use perigee_timeline::leoem::PathLog;
 use perigee_timeline::PairId;
 use perigee_units::Nanos;
 use std::sync::Arc;
@@ -22,6 +24,9 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     let wrong =
         |e: SkyError| ScenarioError::from(Problem::new("source.constellation", e.to_string()).at(&c.place));
     let pairs = pairs(scenario)?;
+    if matches!(&c.satellites, source::Satellites::Preset(name) if name == sky_spec::LEOEM) {
+        return leoem(scenario, c, &pairs);
+    }
     let sky = Sky::new(sky_spec::spec(scenario, c, &pairs, seed)?).map_err(wrong)?;
     sky.check().map_err(wrong)?;
     let table = PortTable::new(&scenario.ports, &["ground", "laser"], &[])?;
@@ -48,6 +53,47 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
         pairs: places(scenario, &pairs),
         report,
     })
+}
+
+/// The path that LeoEM would have logged between two nodes, over lasers or, without them, over all stations.
+fn leoem(scenario: &Scenario, c: &Constellation, pairs: &[(usize, usize)]) -> Result<Network, ScenarioError> {
+    let wrong =
+        |why: String| ScenarioError::from(Problem::new("source.constellation.preset", why).at(&c.place));
+    let &[(from, to)] = pairs else {
+        return Err(wrong(format!(
+            "{}: a path log has one pair of nodes, not {}",
+            sky_spec::LEOEM,
+            pairs.len()
+        )));
+    };
+    let log = leoem_log(scenario, c, (from, to))?;
+    let replay =
+        source::PathLog { file: "".into(), as_nodes: true, first: Nanos::ZERO, place: c.place.clone() };
+    let ends = [from, to].map(|n| scenario.nodes[n].name.as_str());
+    replay::of_log(scenario, &log, &replay, ends).map_err(|e| match e {
+        replay::Unfit::Log(why) => wrong(why),
+        replay::Unfit::Scenario(e) => e,
+    })
+}
+
+/// The log itself.
+///
+/// # Errors
+/// Unknown places.
+pub(crate) fn leoem_log(
+    scenario: &Scenario,
+    c: &Constellation,
+    (from, to): (usize, usize),
+) -> Result<PathLog, ScenarioError> {
+    let place = |n: usize| sky_spec::ground(&scenario.nodes[n], sky_spec::MASK_DEG, false).map(|g| g.place);
+    let way = if c.lasers.pattern == "none" {
+        let stations = (0..scenario.nodes.len()).filter(|&n| scenario.nodes[n].kind == "station");
+        compat::leoem::Way::Relays(stations.map(place).collect::<Result<_, _>>()?)
+    } else {
+        compat::leoem::Way::Lasers
+    };
+    let seconds = scenario.run.duration.0.div_ceil(1_000_000_000) as u32;
+    Ok(compat::leoem::path_log([place(from)?, place(to)?], &way, seconds))
 }
 
 /// Propagation and serialisation of a full packet there and a plain ACK back: radios at both ends, lasers between.

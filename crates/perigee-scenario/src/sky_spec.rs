@@ -12,13 +12,14 @@ use perigee_orbit::shell::{Phasing, Propagation, Shell};
 use perigee_orbit::time::Epoch;
 use perigee_orbit::visibility::Mask;
 use perigee_orbit::{
-    presets, GroundKind, GroundNode, GroundPorts, Handover, Lasers, Outage, Pattern, Satellites, SkySpec,
+    compat, presets, GroundKind, GroundNode, GroundPorts, Handover, Lasers, Outage, Pattern, Satellites,
+    SkySpec,
 };
 use perigee_timeline::GeoPoint;
 use perigee_units::Nanos;
 use std::path::Path;
 
-/// Constellations known by name (those of `perigee_orbit::presets`).
+/// Constellations known by name (those of `perigee_orbit::presets`), and other tools' skies (`perigee_orbit::compat`).
 pub const PRESETS: &[&str] = &[
     "starlink-shell1",
     "starlink-gen1",
@@ -28,10 +29,18 @@ pub const PRESETS: &[&str] = &[
     "oneweb",
     "iridium",
     "geostationary",
+    "hypatia-compat-starlink",
+    "hypatia-compat-kuiper",
+    "hypatia-compat-telesat",
+    "orbtcp-compat",
+    LEOEM,
 ];
 
+/// The one that makes a path log instead of a sky.
+pub const LEOEM: &str = "leoem-compat";
+
 /// Elevation below which a satellite is not used, where nothing else is said (Starlink's filing).
-const MASK_DEG: f64 = 25.0;
+pub(crate) const MASK_DEG: f64 = 25.0;
 
 /// Longest outage of a recorded distribution that is believed.
 const MAX_OUTAGE_S: f64 = 3600.0;
@@ -51,7 +60,7 @@ pub fn spec(
     let ground = scenario.nodes.iter().map(|n| ground(n, mask, c.relay)).collect::<Result<_, _>>()?;
     let start = c.start.as_deref().map(Epoch::parse).transpose();
     let start = start.map_err(|e| Problem::new("source.constellation.start", e).at(&c.place))?;
-    Ok(SkySpec {
+    let mut spec = SkySpec {
         title: scenario.title.clone(),
         satellites,
         lasers: lasers(c)?,
@@ -68,7 +77,11 @@ pub fn spec(
         handover: handover(&scenario.handover)?,
         seed,
         ..SkySpec::default()
-    })
+    };
+    if let source::Satellites::Preset(name) = &c.satellites {
+        compat::apply(name, &mut spec, &|key| c.given.contains(&key));
+    }
+    Ok(spec)
 }
 
 fn policy(word: &str) -> Policy {
@@ -98,7 +111,8 @@ fn satellites(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
     };
     match &c.satellites {
         source::Satellites::Preset(name) => {
-            let known = presets::find(name);
+            // Another tool's sky replaces what stands here.
+            let known = presets::find(name).or_else(|| presets::find("starlink-shell1"));
             let preset = known.ok_or_else(|| Problem::new("source.constellation.preset", "unknown"))?;
             let moved = |shell: &Shell| match shell.propagation {
                 Propagation::EarthFixed => Shell { raan0_deg: c.longitude_deg, ..*shell },
@@ -202,7 +216,7 @@ fn read(key: &str, file: &Path, place: &Place) -> Result<String, ScenarioError> 
     Ok(std::fs::read_to_string(file).map_err(why)?)
 }
 
-fn ground(n: &NodeSpec, mask_deg: f64, relay: bool) -> Result<GroundNode, ScenarioError> {
+pub(crate) fn ground(n: &NodeSpec, mask_deg: f64, relay: bool) -> Result<GroundNode, ScenarioError> {
     let (lat_deg, lon_deg) = match &n.position {
         Position::Degrees(lat, lon) => (*lat, *lon),
         Position::City(city) => {
@@ -234,7 +248,9 @@ fn ground(n: &NodeSpec, mask_deg: f64, relay: bool) -> Result<GroundNode, Scenar
 mod tests {
     #[test]
     fn the_words_of_the_grammar_are_the_presets_of_the_orbits() {
-        let names: Vec<_> = perigee_orbit::presets::PRESETS.iter().map(|p| p.name).collect();
+        let own = perigee_orbit::presets::PRESETS.iter().map(|p| p.name);
+        let hypatia = perigee_orbit::compat::HYPATIA.iter().map(|p| p.0);
+        let names: Vec<_> = own.chain(hypatia).chain(["orbtcp-compat", super::LEOEM]).collect();
         assert_eq!(names, super::PRESETS);
     }
 }

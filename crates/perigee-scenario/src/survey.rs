@@ -5,7 +5,7 @@ use crate::error::{Problem, ScenarioError};
 use crate::scenario::{NodeSpec, Position, Scenario};
 use crate::sky;
 use crate::sky_spec;
-use crate::source::{Constellation, Source};
+use crate::source::{Constellation, Satellites, Source};
 use perigee_orbit::frames::{great_circle_m, SPEED_OF_LIGHT_M_S};
 use perigee_orbit::survey::{Hop, Leg, PairSurvey};
 use perigee_orbit::{Sky, SkySpec};
@@ -35,6 +35,10 @@ pub fn look(scenario: &Scenario, ends: &[(String, String)], seed: u64) -> Result
         let p = Problem::new("source", "there are no satellites in it");
         return Err(p.hint("paths and skies need a [source.constellation]").into());
     };
+    if matches!(&c.satellites, Satellites::Preset(name) if name == sky_spec::LEOEM) {
+        let p = Problem::new("source.constellation.preset", "it makes a path log, not a sky").at(&c.place);
+        return Err(p.hint("perigee export leoem SCENARIO FILE writes the log").into());
+    }
     let mut scenario = scenario.clone();
     let mut place = |name: &String| node(&mut scenario, name, c);
     let mut pairs = Vec::new();

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Networks over time to and from files.
+
+use crate::runs::{wrong, RunError, Scenario};
+use perigee_scenario::exchange;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// Writes what a scenario's network does: `what` is "timeline", "hypatia" or "leoem".
+#[pyfunction]
+#[pyo3(signature = (scenario, what, out, ends, seed=None))]
+pub fn export(
+    py: Python<'_>,
+    scenario: &Scenario,
+    what: &str,
+    out: PathBuf,
+    ends: Vec<(String, String)>,
+    seed: Option<u64>,
+) -> PyResult<()> {
+    let (s, seed) = (&scenario.0, seed.unwrap_or(scenario.0.run.seed));
+    let done = py.detach(|| match what {
+        "timeline" => Some(exchange::export_timeline(s, seed, &out)),
+        "hypatia" => Some(exchange::export_hypatia(s, seed, &out)),
+        "leoem" => Some(exchange::export_leoem(s, &ends, seed, &out)),
+        _ => None,
+    });
+    done.ok_or_else(|| PyValueError::new_err(format!("there is no export as {what:?}")))?
+        .map_err(|e| wrong(&e))
+}
+
+/// Reads another tool's state and writes it as a timeline: `what` is "hypatia" or "leoem".
+#[pyfunction]
+#[pyo3(signature = (what, source, out, ends, dynamic=None))]
+pub fn import_state(
+    py: Python<'_>,
+    what: &str,
+    source: PathBuf,
+    out: PathBuf,
+    ends: Vec<(String, String)>,
+    dynamic: Option<String>,
+) -> PyResult<()> {
+    let done = py.detach(|| match what {
+        "hypatia" => Some(exchange::import_hypatia(&source, dynamic.as_deref(), &ends, &out)),
+        "leoem" => Some(exchange::import_leoem(&source, &out)),
+        _ => None,
+    });
+    done.ok_or_else(|| PyValueError::new_err(format!("there is no import of {what:?}")))?
+        .map_err(RunError::new_err)
+}
+
+/// Compares two saved timelines; JSON.
+#[pyfunction]
+pub fn diff_timelines(
+    py: Python<'_>,
+    a: PathBuf,
+    b: PathBuf,
+    step_ns: u64,
+    tolerance_ns: u64,
+) -> PyResult<String> {
+    let found =
+        py.detach(|| exchange::diff_files(&a, &b, step_ns, tolerance_ns).map(|json| json.to_string()));
+    found.map_err(RunError::new_err)
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Networks over time to and from files: timelines, state folders of Hypatia, path logs of LeoEM.
+
+use crate::error::{Problem, ScenarioError};
+use crate::network;
+use crate::scenario::Scenario;
+use crate::sky;
+use crate::sky_spec;
+use crate::source::{Satellites, Source};
+use crate::survey;
+use perigee_orbit::hypatia;
+use perigee_orbit::{Sky, SkySpec};
+use perigee_timeline::leoem::{Hops, PathLog, PathOptions};
+use perigee_timeline::{diff, store, ChunkSource, Header, PairId, Timeline};
+use perigee_units::Nanos;
+use serde_json::{json, Value as Json};
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::Path;
+use std::sync::Arc;
+
+fn at_file(file: &Path) -> impl Fn(String) -> String + '_ {
+    move |why| format!("{}: {why}", file.display())
+}
+
+fn problem(key: &str, why: String) -> ScenarioError {
+    Problem::new(key, why).into()
+}
+
+/// Writes the network of a scenario, whatever its source.
+///
+/// # Errors
+/// When it cannot be built or written.
+pub fn export_timeline(scenario: &Scenario, seed: u64, file: &Path) -> Result<(), ScenarioError> {
+    let mut net = network::build(scenario, seed)?;
+    write(&net.header, net.source.as_mut(), file).map_err(|e| problem("export", e))
+}
+
+fn write(header: &Header, source: &mut dyn ChunkSource, file: &Path) -> Result<(), String> {
+    let out = File::create(file).map_err(|e| at_file(file)(e.to_string()))?;
+    store::save_stream(header, source, BufWriter::new(out)).map_err(|e| at_file(file)(e.to_string()))
+}
+
+/// Writes the forwarding state of a sky as a folder of Hypatia.
+///
+/// # Errors
+/// What such a folder cannot hold.
+pub fn export_hypatia(scenario: &Scenario, seed: u64, folder: &Path) -> Result<(), ScenarioError> {
+    let look = survey::look(scenario, &[], seed)?;
+    hypatia::write_folder(&look.sky, folder).map_err(|e| problem("export", e))
+}
+
+/// Writes the path of a pair, second by second, as LeoEM does.
+///
+/// # Errors
+/// A source without satellites, more than one pair, a file that cannot be written.
+pub fn export_leoem(
+    scenario: &Scenario,
+    ends: &[(String, String)],
+    seed: u64,
+    file: &Path,
+) -> Result<(), ScenarioError> {
+    let log = leoem_log(scenario, ends, seed)?;
+    std::fs::write(file, log.to_text()).map_err(|e| problem("export", at_file(file)(e.to_string())))
+}
+
+fn leoem_log(scenario: &Scenario, ends: &[(String, String)], seed: u64) -> Result<PathLog, ScenarioError> {
+    if let Source::Constellation(c) = &scenario.source {
+        if matches!(&c.satellites, Satellites::Preset(name) if name == sky_spec::LEOEM) {
+            let pairs = sky::pairs(scenario)?;
+            return match pairs[..] {
+                [pair] if ends.is_empty() => sky::leoem_log(scenario, c, pair),
+                _ => Err(problem("export", format!("{} needs one pair, of the flows", sky_spec::LEOEM))),
+            };
+        }
+    }
+    let look = survey::look(scenario, ends, seed)?;
+    if look.pairs.len() != 1 {
+        let n = look.pairs.len();
+        return Err(problem("export", format!("a path log holds one pair, there are {n}: name its ends")));
+    }
+    look.sky.path_log(PairId(0)).map_err(|e| problem("export", e))
+}
+
+/// Reads a folder of Hypatia and writes the timeline of a pair of its stations (all pairs, if none is named).
+///
+/// # Errors
+/// Files that are missing or damaged, unknown stations.
+pub fn import_hypatia(
+    folder: &Path,
+    dynamic: Option<&str>,
+    ends: &[(String, String)],
+    file: &Path,
+) -> Result<(), String> {
+    let state = hypatia::read_folder(folder, dynamic)?;
+    let names: Vec<&str> = state.spec.ground.iter().map(|g| g.name.as_str()).collect();
+    let station = |name: &String| {
+        let found = names.iter().position(|n| n == name);
+        found.ok_or_else(|| format!("ground_stations.txt: there is no station {name:?}"))
+    };
+    let mut pairs = Vec::new();
+    for (from, to) in ends {
+        let (a, b) = (station(from)?, station(to)?);
+        pairs.extend([(a, b), (b, a)]);
+    }
+    if pairs.is_empty() {
+        let n = names.len();
+        pairs = (0..n).flat_map(|a| (0..n).filter(move |&b| b != a).map(move |b| (a, b))).collect();
+    }
+    let recorded = state.paths(&pairs)?;
+    let title = format!("Hypatia's state of {} stations", names.len());
+    let sky = Sky::new(SkySpec { title, pairs, ..state.spec.clone() }).map_err(|e| e.to_string())?;
+    let sky = Arc::new(sky);
+    write(&sky.header(), &mut sky.replay(recorded), file)
+}
+
+/// Reads a path log of LeoEM and writes its timeline.
+///
+/// # Errors
+/// A damaged log.
+pub fn import_leoem(log: &Path, file: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(log).map_err(|e| at_file(log)(e.to_string()))?;
+    let parsed = PathLog::parse(&text).map_err(|e| at_file(log)(e.to_string()))?;
+    let options = PathOptions { hops: Hops::Nodes, ..PathOptions::default() };
+    let timeline = parsed.timeline(&options).map_err(at_file(log))?;
+    write(&timeline.header, &mut timeline.reader(), file)
+}
+
+/// Compares two saved timelines.
+///
+/// # Errors
+/// Files that are no timelines.
+pub fn diff_files(a: &Path, b: &Path, step_ns: u64, tolerance_ns: u64) -> Result<Json, String> {
+    let load = |file: &Path| -> Result<Timeline, String> {
+        let input = File::open(file).map_err(|e| at_file(file)(e.to_string()))?;
+        store::load(BufReader::new(input)).map_err(|e| at_file(file)(e.to_string()))
+    };
+    let d = diff::diff(&load(a)?, &load(b)?, Nanos(step_ns.max(1)), Nanos(tolerance_ns));
+    Ok(json!({ "same": d.is_empty(), "diff": d }))
+}
