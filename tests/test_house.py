@@ -17,6 +17,7 @@ TRANSPORT = LOW | {"cc"}
 MAY_KNOW = {
     "units": set(),
     "cc": LOW,
+    "capi": TRANSPORT,
     "timeline": LOW,
     "record": LOW,
     "telemetry": TRANSPORT,
