@@ -32,7 +32,8 @@ fn problem(key: &str, why: String) -> ScenarioError {
 /// # Errors
 /// When it cannot be built or written.
 pub fn export_timeline(scenario: &Scenario, seed: u64, file: &Path) -> Result<(), ScenarioError> {
-    let mut net = network::build(scenario, seed)?;
+    let scenario = crate::traffic::expand(&Arc::new(scenario.clone()), seed);
+    let mut net = network::build(&scenario, seed)?;
     write(&net.header, net.source.as_mut(), file).map_err(|e| problem("export", e))
 }
 

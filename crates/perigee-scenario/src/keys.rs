@@ -350,6 +350,12 @@ pub const NODE: Section = Section {
         optional("lon", Kind::Number(-180.0, 360.0), "degrees east"),
         key("height", Kind::Length(-500.0, 10_000.0), "0 m", "above the ellipsoid"),
         optional("mask", Kind::Angle(0.0, 90.0), "smallest elevation for this node alone"),
+        key(
+            "weight",
+            Kind::Number(0.0, 1e12),
+            "1",
+            "population or demand, for the traffic pattern `gravity`",
+        ),
         optional(
             "dishes",
             Kind::Int(1, 10_000),
@@ -497,6 +503,11 @@ pub const FLOW: Section = Section {
             "sending node; with neither from nor to: one flow for each pair of the source",
         ),
         optional("to", Kind::Text, "receiving node"),
+        optional(
+            "pattern",
+            Kind::Word(&["permutation", "all-to-one", "gravity"]),
+            "several flows between the nodes of a constellation instead: each node to one other, at random; all to the node `to`; `count` pairs drawn by the product of the nodes' weights",
+        ),
         key(
             "cc",
             Kind::Scheme(true),

@@ -38,6 +38,7 @@ mod sky_spec;
 pub mod source;
 mod spell;
 pub mod survey;
+pub mod traffic;
 pub mod tree;
 pub mod warnings;
 pub mod world;

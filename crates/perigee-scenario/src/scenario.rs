@@ -6,6 +6,7 @@ use crate::grammar::{check, Checked, Given};
 use crate::keys::{self, MAX_FLOWS};
 use crate::kind::{Draw, Val};
 use crate::source::{self, Source};
+use crate::traffic::Pattern;
 use crate::tree::{self, Table};
 use perigee_timeline::{App, OutageMode};
 use perigee_units::{BitRate, Nanos, Size};
@@ -79,6 +80,8 @@ pub struct NodeSpec {
     pub mask_deg: Option<f64>,
     /// Dishes of a station, where they are limited.
     pub dishes: Option<u32>,
+    /// For traffic patterns.
+    pub weight: f64,
     /// Where it was written.
     pub place: Place,
 }
@@ -176,6 +179,7 @@ pub struct TelemetrySpec {
 pub struct FlowSpec {
     pub name: Option<String>,
     pub ends: Option<(String, String)>,
+    pub pattern: Option<Pattern>,
     pub cc: String,
     pub app: App,
     pub start: Nanos,
@@ -380,12 +384,15 @@ impl Reader<'_> {
             height_m: c.metres("height"),
             mask_deg: c.opt_degrees("mask"),
             dishes: c.opt_int("dishes").map(|n| n as u32),
+            weight: c.number("weight"),
             place: c.place.clone(),
         })
     }
 
     fn flow(&mut self, c: &Checked, run: &RunSpec) -> FlowSpec {
+        let pattern = self.pattern(c);
         let ends = match (c.opt_text("from"), c.opt_text("to")) {
+            _ if c.has("pattern") => None,
             (Some(from), Some(to)) if from == to => {
                 self.problems.push(c.problem("to", "a flow from a node to itself").found(format!("{to:?}")));
                 None
@@ -405,6 +412,7 @@ impl Reader<'_> {
         let flow = FlowSpec {
             name: c.opt_text("name"),
             ends,
+            pattern,
             cc: c.text("cc"),
             app,
             start: c.time("start"),
@@ -417,6 +425,32 @@ impl Reader<'_> {
         };
         self.flow_times(c, &flow, run);
         flow
+    }
+
+    fn pattern(&mut self, c: &Checked) -> Option<Pattern> {
+        let word = c.opt_text("pattern")?;
+        if c.has("from") {
+            self.problems.push(c.problem("from", "a pattern chooses the senders"));
+        }
+        match (word.as_str(), c.opt_text("to")) {
+            ("all-to-one", Some(to)) => match self.top.named("node").iter().any(|(name, _)| *name == to) {
+                true => Some(Pattern::AllToOne(to)),
+                false => {
+                    self.problems.push(c.problem("to", "no node is called that").found(format!("{to:?}")));
+                    None
+                }
+            },
+            ("all-to-one", None) => {
+                self.problems.push(c.problem("pattern", "all-to-one needs `to`"));
+                None
+            }
+            (_, Some(_)) => {
+                self.problems.push(c.problem("to", "this pattern chooses the receivers"));
+                None
+            }
+            ("permutation", None) => Some(Pattern::Permutation),
+            _ => Some(Pattern::Gravity),
+        }
     }
 
     fn flow_times(&mut self, c: &Checked, flow: &FlowSpec, run: &RunSpec) {

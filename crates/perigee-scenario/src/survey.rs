@@ -6,6 +6,7 @@ use crate::scenario::{NodeSpec, Position, Scenario};
 use crate::sky;
 use crate::sky_spec;
 use crate::source::{Constellation, Satellites, Source};
+use crate::traffic;
 use perigee_orbit::frames::{great_circle_m, SPEED_OF_LIGHT_M_S};
 use perigee_orbit::survey::{Hop, Leg, PairSurvey};
 use perigee_orbit::{Sky, SkySpec};
@@ -39,7 +40,7 @@ pub fn look(scenario: &Scenario, ends: &[(String, String)], seed: u64) -> Result
         let p = Problem::new("source.constellation.preset", "it makes a path log, not a sky").at(&c.place);
         return Err(p.hint("perigee export leoem SCENARIO FILE writes the log").into());
     }
-    let mut scenario = scenario.clone();
+    let mut scenario = Scenario::clone(&traffic::expand(&Arc::new(scenario.clone()), seed));
     let mut place = |name: &String| node(&mut scenario, name, c);
     let mut pairs = Vec::new();
     for (from, to) in ends {
@@ -84,6 +85,7 @@ fn node(scenario: &mut Scenario, name: &str, c: &Constellation) -> Result<usize,
         height_m: 0.0,
         mask_deg: None,
         dishes: None,
+        weight: 1.0,
         place: c.place.clone(),
     });
     Ok(scenario.nodes.len() - 1)

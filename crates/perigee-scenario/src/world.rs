@@ -80,6 +80,7 @@ impl World {
     /// # Errors
     /// Whatever can only be known when the network is built: unknown ports and nodes, files, unreachable pairs.
     pub fn build(scenario: Arc<Scenario>, seed: u64) -> Result<Self, ScenarioError> {
+        let scenario = crate::traffic::expand(&scenario, seed);
         let net = network::build(&scenario, seed)?;
         let flows = plans(&scenario, &net)?;
         let max_hops = scenario.telemetry.max_hops.unwrap_or(net.longest.clamp(1, MAX_TELEMETRY_HOPS));

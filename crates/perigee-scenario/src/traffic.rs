@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Traffic between all nodes of a constellation: a `[[flow]]` with a pattern becomes one flow for each pair it draws.
+//! The draws depend on the seed and on the number of the entry, so that other entries change nothing.
+
+use crate::scenario::{FlowSpec, Scenario};
+use std::sync::Arc;
+
+/// Who talks to whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// A random permutation without fixed points: every node sends to one and hears from one.
+    Permutation,
+    /// Every other node sends to this one.
+    AllToOne(String),
+    /// `count` pairs, each as likely as the product of its nodes' weights.
+    Gravity,
+}
+
+/// The scenario with its patterns drawn.
+pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
+    if scenario.flows.iter().all(|f| f.pattern.is_none()) {
+        return scenario.clone();
+    }
+    let mut flows = Vec::new();
+    for (i, flow) in scenario.flows.iter().enumerate() {
+        match &flow.pattern {
+            None => flows.push(flow.clone()),
+            Some(pattern) => {
+                let mut draw = Draw(mix(seed ^ mix(i as u64)));
+                let pairs = pairs(scenario, pattern, flow.count, &mut draw);
+                flows.extend(pairs.into_iter().enumerate().map(|(k, p)| one(scenario, flow, k as u64, p)));
+            }
+        }
+    }
+    Arc::new(Scenario { flows, ..Scenario::clone(scenario) })
+}
+
+fn one(scenario: &Scenario, flow: &FlowSpec, k: u64, (from, to): (usize, usize)) -> FlowSpec {
+    let name = |n: usize| scenario.nodes[n].name.clone();
+    let gravity = flow.pattern == Some(Pattern::Gravity);
+    FlowSpec {
+        name: flow.name.as_ref().map(|prefix| format!("{prefix}.{}", k + 1)),
+        ends: Some((name(from), name(to))),
+        start: flow.start + flow.stagger * k,
+        count: if gravity { 1 } else { flow.count },
+        pattern: None,
+        ..flow.clone()
+    }
+}
+
+fn pairs(scenario: &Scenario, pattern: &Pattern, count: u64, draw: &mut Draw) -> Vec<(usize, usize)> {
+    let n = scenario.nodes.len();
+    match pattern {
+        Pattern::Permutation => {
+            let mut order: Vec<usize> = (0..n).collect();
+            for i in (1..n).rev() {
+                order.swap(i, draw.below(i as u64 + 1) as usize);
+            }
+            // One cycle through all nodes has no fixed point.
+            let mut pairs: Vec<_> = (0..n).map(|i| (order[i], order[(i + 1) % n])).collect();
+            pairs.sort_unstable();
+            pairs
+        }
+        Pattern::AllToOne(name) => {
+            let target = scenario.nodes.iter().position(|node| node.name == *name);
+            target.map_or(Vec::new(), |to| (0..n).filter(|&from| from != to).map(|from| (from, to)).collect())
+        }
+        Pattern::Gravity => (0..count).map(|_| gravity(scenario, draw)).collect(),
+    }
+}
+
+/// Two different nodes by weight; the second is drawn among the others.
+fn gravity(scenario: &Scenario, draw: &mut Draw) -> (usize, usize) {
+    let weights: Vec<f64> = scenario.nodes.iter().map(|n| n.weight).collect();
+    let from = draw.weighted(&weights, usize::MAX);
+    (from, draw.weighted(&weights, from))
+}
+
+/// Steele, Lea and Flood's SplitMix64 as a stream.
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.0)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
+    }
+
+    fn weighted(&mut self, weights: &[f64], without: usize) -> usize {
+        let of = |i: usize| if i == without { 0.0 } else { weights[i] };
+        let total: f64 = (0..weights.len()).map(of).sum();
+        let mut left = self.next() as f64 / u64::MAX as f64 * total;
+        let last = (0..weights.len()).rev().find(|&i| of(i) > 0.0).unwrap_or(0);
+        for i in 0..weights.len() {
+            left -= of(i);
+            if left < 0.0 {
+                return i;
+            }
+        }
+        last
+    }
+}
+
+fn mix(x: u64) -> u64 {
+    let z = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    fn flows(flow: &str, seed: u64) -> Vec<FlowSpec> {
+        let places = [("a", 10, 1.0), ("b", 20, 1.0), ("c", 30, 1.0), ("d", 40, 97.0), ("e", 45, 0.5)];
+        let mut text =
+            "[run]\nduration = \"1 s\"\n[source.constellation]\npreset = \"starlink-shell1\"\n".to_string();
+        for (name, lat, weight) in places {
+            text += &format!("[node.{name}]\nlat = {lat}\nlon = {lat}\nweight = {weight}\n");
+        }
+        text += &format!("[[flow]]\ncc = \"cubic\"\n{flow}\n");
+        let scenario = Scenario::parse(&text, "test", Path::new(""), &[]).unwrap();
+        expand(&Arc::new(scenario), seed).flows.clone()
+    }
+
+    fn ends(flows: &[FlowSpec]) -> Vec<(String, String)> {
+        flows.iter().map(|f| f.ends.clone().unwrap()).collect()
+    }
+
+    #[test]
+    fn in_a_permutation_everybody_sends_to_one_and_hears_from_one() {
+        let all = ends(&flows("pattern = \"permutation\"", 1));
+        assert_eq!(all.len(), 5);
+        assert_eq!(all.iter().map(|e| &e.0).collect::<BTreeSet<_>>().len(), 5);
+        assert_eq!(all.iter().map(|e| &e.1).collect::<BTreeSet<_>>().len(), 5);
+        assert!(all.iter().all(|e| e.0 != e.1));
+        assert_eq!(all, ends(&flows("pattern = \"permutation\"", 1)));
+        assert!((2..9).any(|seed| ends(&flows("pattern = \"permutation\"", seed)) != all));
+    }
+
+    #[test]
+    fn all_to_one_is_all_to_one() {
+        let all = flows("pattern = \"all-to-one\"\nto = \"c\"\nname = \"up\"\nstagger = \"10 ms\"", 1);
+        assert!(ends(&all).iter().all(|e| e.1 == "c" && e.0 != "c") && all.len() == 4);
+        assert_eq!(all[3].name.as_deref(), Some("up.4"));
+        assert_eq!(all[3].start, perigee_units::Nanos::from_millis(30));
+    }
+
+    #[test]
+    fn gravity_prefers_heavy_nodes_and_never_pairs_a_node_with_itself() {
+        let all = ends(&flows("pattern = \"gravity\"\ncount = 400", 1));
+        assert!(all.len() == 400 && all.iter().all(|e| e.0 != e.1));
+        let heavy = all.iter().filter(|e| e.0 == "d" || e.1 == "d").count();
+        assert!(heavy > 380, "{heavy}");
+    }
+}
