@@ -15,7 +15,6 @@ struct Wire {
 }
 
 const FORWARD: LinkId = LinkId(0);
-const REVERSE: LinkId = LinkId(1);
 
 fn wire(mbit: u64, delay: Nanos) -> Wire {
     let node = |name: &str| Node { name: name.into(), class: NodeClass::Host, place: None };
@@ -329,5 +328,4 @@ fn the_base_rtt_of_a_sample_is_that_of_its_send_time() {
     for r in &log.rtts {
         assert_eq!(Some(r.2), r.3, "sent at {}", r.1);
     }
-    let _ = REVERSE;
 }
