@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from perigee import sky_cli, timeline_cli
+from perigee import sky_cli, study_cli, timeline_cli
 from perigee.options import CcOption, JsonOption, ScenarioArg, SetOption, TleOption
 
 if TYPE_CHECKING:
@@ -273,6 +273,7 @@ def _options(
 
 sky_cli.register(app, _scenario)
 timeline_cli.register(app, _scenario)
+study_cli.register(app)
 
 if __name__ == "__main__":
     main()

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Digests by the content of what made them: scenario as resolved, files it reads, scheme, seed, and the code itself.
+
+A digest is written under another name and renamed, so that what is there is complete whatever killed the writer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perigee import _core
+from perigee.study import digest as digests
+from perigee.study.digest import Digest
+
+if TYPE_CHECKING:
+    from perigee.scenario import Scenario
+    from perigee.study.model import Case
+
+
+@lru_cache(maxsize=1)
+def code_version() -> str:
+    """Changes whenever the compiled code or the making of digests does."""
+    parts = [Path(_core.__file__), Path(digests.__file__)]
+    return hashlib.sha256(b"".join(hashlib.sha256(p.read_bytes()).digest() for p in parts)).hexdigest()[:16]
+
+
+@lru_cache(maxsize=4096)
+def _file_hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def key_of(case: Case, scenario: Scenario) -> str:
+    """Name of the digest of a case whose scenario is loaded."""
+    core = scenario.core
+    content = {
+        "code": code_version(),
+        "format": digests.FORMAT,
+        "scenario": core.toml,
+        "files": [_file_hash(f) for f in core.files],
+        "cc": case.cc,
+        "seed": case.seed,
+        "keep": asdict(case.keep),
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+class Cache:
+    """A folder of digests."""
+
+    def __init__(self, folder: Path) -> None:
+        """Makes the folder when something is written."""
+        self.folder = folder
+
+    def path(self, key: str) -> Path:
+        """Where a digest belongs."""
+        return self.folder / key[:2] / f"{key}.digest"
+
+    def read(self, key: str) -> Digest | None:
+        """A digest, or None if there is none that can be read."""
+        try:
+            return Digest.from_bytes(self.path(key).read_bytes())
+        except (OSError, ValueError):
+            return None
+
+    def has(self, key: str) -> bool:
+        """Whether a digest is there (complete by construction)."""
+        return self.path(key).exists()
+
+    def write(self, key: str, digest: Digest) -> None:
+        """Stores a digest: wholly or not at all."""
+        path = self.path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".partial-{os.getpid()}-{id(digest)}")
+        with temporary.open("wb") as file:
+            file.write(digest.to_bytes())
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+
+    def sweep(self) -> None:
+        """Removes what killed writers left behind."""
+        for path in self.folder.glob("*/*.partial-*"):
+            path.unlink(missing_ok=True)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What `perigee study run` and `report` do."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perigee.record import RecordError, make_ready, write_text
+from perigee.study import conclude, gallery
+from perigee.study.cache import Cache
+from perigee.study.execute import Failure, Plan, Progress, Runner, outcomes
+from perigee.study.registry import experiments
+from perigee.study.verdicts import REPRODUCED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perigee.study.model import Ask
+    from perigee.study.verdicts import Verdict
+
+FAILED, INTERRUPTED, BAD_INPUT = 1, 130, 2
+FAILURES = "failures.json"
+
+
+def run_command(
+    names: Sequence[str], ask: Ask, out: Path, *, jobs: int | None, force: bool, as_json: bool = False
+) -> int:
+    """Runs what is missing, then tables, verdicts, figures and the gallery."""
+    begin = time.perf_counter()
+    folder = out / ask.size.value
+    try:
+        make_ready(folder)
+    except RecordError as error:
+        print(f"perigee: {error}", file=sys.stderr)
+        return BAD_INPUT
+    chosen = [experiments()[n] for n in names]
+    plan = Plan.of(chosen, ask)
+    cache = Cache(out / "cache")
+    screen = Screen(len(chosen))
+    runner = Runner(plan, cache, jobs or os.cpu_count() or 1, screen.show)
+    try:
+        failures = runner.run(force=force)
+    except KeyboardInterrupt:
+        screen.end()
+        print("interrupted: what is complete is kept, the same command goes on", file=sys.stderr)
+        return INTERRUPTED
+    screen.end()
+    verdicts: dict[str, list[Verdict]] = {}
+    for experiment in chosen:
+        try:
+            found = outcomes(plan, cache, experiment.name)
+            if found:
+                conclude.tabulate(experiment, found, ask, folder, len(plan.planned[experiment.name]))
+                verdicts[experiment.name] = conclude.finish(experiment, folder)
+        except Exception as error:  # one experiment that fails must not stop the others
+            _concluding_failed(failures, experiment.name, error)
+    _write_failures(folder, failures)
+    gallery.write(folder)
+    _tell(verdicts, failures, folder, time.perf_counter() - begin, as_json=as_json)
+    return FAILED if failures else 0
+
+
+def report_command(names: Sequence[str], folder: Path, *, as_json: bool = False) -> int:
+    """Draws everything again from saved tables."""
+    begin = time.perf_counter()
+    verdicts: dict[str, list[Verdict]] = {}
+    for name in names:
+        if (folder / name / conclude.DATA).is_dir():
+            verdicts[name] = conclude.finish(experiments()[name], folder)
+    if not verdicts:
+        print(f"perigee: {folder} holds no results of these experiments: `perigee study run` first", file=sys.stderr)
+        return BAD_INPUT
+    gallery.write(folder)
+    _tell(verdicts, [], folder, time.perf_counter() - begin, as_json=as_json)
+    return 0
+
+
+def _concluding_failed(failures: list[Failure], name: str, error: Exception) -> None:
+    import traceback
+
+    from perigee.study.model import Case
+
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    text = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+    failures.append(Failure(name, Case("tables and figure", "-"), text))
+
+
+def _write_failures(folder: Path, failures: Sequence[Failure]) -> None:
+    rows = [
+        {
+            "experiment": f.experiment,
+            "scenario": f.case.scenario,
+            "cc": f.case.cc,
+            "seed": f.case.seed,
+            "sets": dict(f.case.sets),
+            "error": f.error,
+        }
+        for f in failures
+    ]
+    write_text(folder / FAILURES, json.dumps(rows, indent=1, default=str) + "\n")
+
+
+def _tell(
+    verdicts: dict[str, list[Verdict]], failures: Sequence[Failure], folder: Path, wall_s: float, *, as_json: bool
+) -> None:
+    if as_json:
+        rows = {name: [v.__dict__ for v in found] for name, found in verdicts.items()}
+        print(json.dumps({"verdicts": rows, "failures": len(failures), "wall_s": round(wall_s, 1)}, indent=1))
+        return
+    for name, found in verdicts.items():
+        good = sum(v.verdict == REPRODUCED for v in found)
+        print(f"{name:<30} {good} of {len(found)} claims reproduced")
+        for v in found:
+            if v.verdict != REPRODUCED:
+                print(f"    {v.verdict}: {v.claim}: published {v.published}, ours {v.ours or 'none'} ({v.tolerance})")
+    for f in failures[:20]:
+        print(
+            f"failed: {f.experiment}: {f.case.scenario} --cc {f.case.cc} --seed {f.case.seed}: {f.error}",
+            file=sys.stderr,
+        )
+    if len(failures) > 20:
+        print(f"failed: {len(failures) - 20} more, see {folder / FAILURES}", file=sys.stderr)
+    print(f"{wall_s:.0f} s; gallery: {folder / 'index.html'}")
+
+
+class Screen:
+    """A line of progress on a terminal; a line a minute elsewhere."""
+
+    def __init__(self, experiments: int) -> None:
+        """Notes when it began."""
+        self.begin = time.perf_counter()
+        self.experiments = experiments
+        self.last = -1e9
+        self.live = sys.stderr.isatty()
+        self.shown = False
+
+    def show(self, p: Progress) -> None:
+        """Tells how far it is."""
+        now = time.perf_counter()
+        if now - self.last < (0.5 if self.live else 60) or p.total == p.cached:
+            return
+        self.last, self.shown = now, True
+        eta = "" if p.eta_s != p.eta_s else f", about {_time(p.eta_s)} left"
+        text = f"{p.done} of {p.total - p.cached} runs ({p.cached} cached), {_time(now - self.begin)}{eta}: {p.now}"
+        print(f"\r{text:<100}" if self.live else text, end="" if self.live else "\n", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Leaves the line."""
+        if self.live and self.shown:
+            print(file=sys.stderr)
+
+
+def _time(seconds: float) -> str:
+    minutes, s = divmod(int(seconds), 60)
+    hours, m = divmod(minutes, 60)
+    return f"{hours} h {m} min" if hours else f"{m} min {s} s" if m else f"{s} s"

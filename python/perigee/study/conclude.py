@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Digests → tables; tables → verdicts and figures.
+
+`OUT/study/experiment/`: `data/NAME.csv` (what the figure and the verdicts are made from), `about.json` (size, runs,
+wall time), `verdicts.json`, `NAME.svg`, `.pdf`, `.png`. The second step needs the first's files only.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from perigee.record import write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from perigee.study.model import Ask, Experiment, Outcome, Tables
+    from perigee.study.verdicts import Verdict
+
+DATA, ABOUT, VERDICTS = "data", "about.json", "verdicts.json"
+
+
+class ConcludeError(Exception):
+    """Tables are missing or cannot be read."""
+
+
+def tabulate(experiment: Experiment, found: Sequence[Outcome], ask: Ask, out: Path, planned: int) -> None:
+    """Computes and writes the tables of an experiment."""
+    tables = experiment.tables(found)
+    folder = out / experiment.name
+    fresh = folder / f"{DATA}.partial"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    for name, frame in tables.items():
+        frame.to_csv(fresh / f"{name}.csv", index=False, float_format="%.9g", lineterminator="\n")
+    shutil.rmtree(folder / DATA, ignore_errors=True)
+    fresh.rename(folder / DATA)
+    about = {
+        "size": ask.size.value,
+        "schemes": list(dict.fromkeys(o.case.cc for o in found)),
+        "runs": len(found),
+        "planned": planned,
+        "simulated_s": sum(o.digest.info["duration_ns"] for o in found) / 1e9,
+        "packet_hops": sum(o.digest.info["packet_hops"] for o in found),
+        "conserved": all(o.digest.info["conserved"] for o in found),
+    }
+    write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
+
+
+def read_tables(folder: Path) -> Tables:
+    """The tables as saved."""
+    import pandas as pd
+
+    files = sorted((folder / DATA).glob("*.csv"))
+    if not files:
+        raise ConcludeError(f"{folder} holds no tables: run the experiment first")
+    return {f.stem: _read_csv(pd, f) for f in files}
+
+
+def _read_csv(pd: Any, file: Path) -> Any:
+    try:
+        return pd.read_csv(file)
+    except pd.errors.EmptyDataError:
+        return pd.DataFrame()
+
+
+def finish(experiment: Experiment, out: Path) -> list[Verdict]:
+    """Verdicts and figures from the tables as saved."""
+    from perigee.study import style
+
+    folder = out / experiment.name
+    tables = read_tables(folder)
+    verdicts = experiment.verdicts(tables)
+    rows = [{**asdict(v), "why": why(experiment, v)} for v in verdicts]
+    write_text(folder / VERDICTS, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+    for name, figure in experiment.draw(tables).items():
+        style.save(figure, folder, name)
+    return verdicts
+
+
+def why(experiment: Experiment, verdict: Verdict) -> str:
+    """The explanation of a claim that is not reproduced."""
+    from perigee.study.verdicts import DIFFERS
+
+    return experiment.explained.get(verdict.key, "open") if verdict.verdict == DIFFERS else ""

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Tables of outcomes, and sums over them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from perigee.study.stats import Estimate, mean, median
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import pandas as pd
+
+    from perigee.study.model import Outcome
+
+
+def table(found: Sequence[Outcome], row: Callable[[Outcome], Mapping[str, Any] | None]) -> pd.DataFrame:
+    """A row per outcome: its labels, scheme and seed, then what `row` says (None = no row)."""
+    import pandas as pd
+
+    rows = []
+    for o in found:
+        values = row(o)
+        if values is not None:
+            rows.append({**o.case.labels, "cc": o.case.cc, "seed": o.case.seed, **values})
+    return pd.DataFrame(rows)
+
+
+def series(found: Sequence[Outcome], rows: Callable[[Outcome], Iterable[Mapping[str, Any]]]) -> pd.DataFrame:
+    """Several rows per outcome."""
+    import pandas as pd
+
+    return pd.DataFrame([{**o.case.labels, "cc": o.case.cc, "seed": o.case.seed, **r} for o in found for r in rows(o)])
+
+
+def pick(frame: pd.DataFrame, **where: Any) -> pd.DataFrame:
+    """Rows with these values."""
+    if frame.empty:
+        return frame
+    for column, wanted in where.items():
+        frame = frame[frame[column] == wanted]
+    return frame
+
+
+def average(frame: pd.DataFrame, column: str, **where: Any) -> Estimate:
+    """Mean of a column over rows with these values."""
+    chosen = pick(frame, **where)
+    return mean(chosen[column].to_numpy(dtype=float) if len(chosen) else [])
+
+
+def middle(frame: pd.DataFrame, column: str, **where: Any) -> Estimate:
+    """Median of a column over rows with these values."""
+    chosen = pick(frame, **where)
+    return median(chosen[column].to_numpy(dtype=float) if len(chosen) else [])
+
+
+def schemes(frame: pd.DataFrame) -> list[str]:
+    """Schemes of a table, in the order in which they were run."""
+    return list(dict.fromkeys(frame["cc"])) if len(frame) else []
+
+
+def by_scheme(
+    frame: pd.DataFrame, column: str, ccs: Sequence[str], how: str = "median", **where: Any
+) -> list[tuple[str, float]]:
+    """(label, value) of each scheme, for orderings."""
+    from perigee.study.style import label
+
+    estimate = middle if how == "median" else average
+    return [(label(cc), estimate(frame, column, cc=cc, **where).value) for cc in ccs]
+
+
+def number(x: Any) -> float:
+    """A float; NaN for None."""
+    return math.nan if x is None else float(x)

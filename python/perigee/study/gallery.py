@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""One offline page with all figures and the table of verdicts, from what is saved in a folder."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from typing import TYPE_CHECKING, Any
+
+from perigee.record import write_text
+from perigee.study.registry import STUDIES, experiments
+from perigee.study.verdicts import DIFFERS, REPRODUCED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from perigee.study.model import Experiment
+
+PAGE = "index.html"
+TITLES = {
+    "orbcc": "OrbCC",
+    "leotcp": "LeoTCP",
+    "leo-cc": "Congestion control in LEO networks (Mazilu et al.)",
+    "hypatia": "TCP over Starlink's lasers (Barbosa et al.)",
+    "geo": "Cubic and BBR over a geostationary service (Claypool et al.)",
+}
+HEADS = ("claim", "published", "ours", "95 % interval", "tolerance", "verdict", "why")
+MARKS = {REPRODUCED: "yes", DIFFERS: "no"}
+
+
+def write(folder: Path) -> Path:
+    """Writes the gallery of all experiments that have results in `folder`."""
+    found = [(e, folder / e.name) for e in experiments().values() if (folder / e.name / "verdicts.json").exists()]
+    parts = ["<!doctype html><html lang=en><head><meta charset=utf-8>"]
+    parts.append("<meta name=viewport content='width=device-width'>")
+    parts.append(f"<title>Perigee: studies</title><style>{_css()}</style></head><body><main>")
+    parts.append("<h1>Five studies, made again</h1>")
+    parts.append(
+        "<p class=soft>Each figure comes from runs of the same simulator with only the published set-up varied. "
+        "Verdicts are computed from the tables beside the figures (folder <code>data</code> of each experiment).</p>"
+    )
+    parts.append(_overview(found))
+    for study in STUDIES:
+        mine = [(e, f) for e, f in found if e.study == study]
+        if mine:
+            parts.append(f"<h2 id='{study}'>{html.escape(TITLES[study])}</h2>")
+            parts += [_section(e, f) for e, f in mine]
+    parts.append("</main></body></html>\n")
+    path = folder / PAGE
+    write_text(path, "\n".join(parts))
+    return path
+
+
+def _overview(found: list[tuple[Experiment, Path]]) -> str:
+    rows = []
+    for e, f in found:
+        verdicts = _json(f / "verdicts.json", [])
+        good = sum(v["verdict"] == REPRODUCED for v in verdicts)
+        bad = sum(v["verdict"] == DIFFERS for v in verdicts)
+        about = _json(f / "about.json", {})
+        runs = f"{about.get('runs', 0)} of {about.get('planned', 0)}"
+        rows.append(
+            f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td>{html.escape(e.title)}</td>"
+            f"<td>{html.escape(e.figure)}</td>"
+            f"<td>{good}</td><td>{bad}</td><td>{len(verdicts) - good - bad}</td><td>{runs}</td>"
+            f"<td>{about.get('size', '')}</td></tr>"
+        )
+    head = "".join(
+        f"<th>{h}</th>"
+        for h in ("experiment", "", "published as", "reproduced", "not reproduced", "no data", "runs", "size")
+    )
+    return f"<div class=scroll><table class=sum><tr>{head}</tr>{''.join(rows)}</table></div>"
+
+
+def _section(e: Experiment, folder: Path) -> str:
+    pictures = "".join(
+        f"<figure><img alt='{html.escape(e.title)}: {p.stem}' src='data:image/png;base64,{_base64(p)}'></figure>"
+        for p in sorted(folder.glob("*.png"))
+    )
+    notes = "".join(f"<li>{html.escape(d)}</li>" for d in [*e.deviations, *(f"Missing: {m}" for m in e.missing)])
+    notes = f"<ul class=soft>{notes}</ul>" if notes else ""
+    method = f"<details><summary>method</summary><p class=soft>{html.escape(e.method)}</p>{notes}</details>"
+    links = " ".join(f"<a href='{e.name}/data/{p.name}'>{p.name}</a>" for p in sorted((folder / "data").glob("*.csv")))
+    links += " " + " ".join(f"<a href='{e.name}/{p.name}'>{p.name}</a>" for p in sorted(folder.glob("*.svg")))
+    return (
+        f"<h3 id='{e.name}'>{html.escape(e.title)} <span class=soft>{e.name} · {html.escape(e.figure)}</span></h3>"
+        f"{pictures}{_table(_json(folder / 'verdicts.json', []))}{method}<p class=soft>data: {links}</p>"
+    )
+
+
+def _table(verdicts: list[dict[str, Any]]) -> str:
+    if not verdicts:
+        return ""
+    rows = []
+    for v in verdicts:
+        mark = MARKS.get(v["verdict"], "")
+        claim = f"{html.escape(v['claim'])}<br><span class=soft>{html.escape(v['source'])}</span>"
+        cells = [html.escape(v[k]) for k in ("published", "ours", "interval", "tolerance")]
+        rows.append(
+            f"<tr><td class=w>{claim}</td>{''.join(f'<td>{c}</td>' for c in cells)}"
+            f"<td class='v {mark}'>{v['verdict']}</td><td>{html.escape(v['why'])}</td></tr>"
+        )
+    head = "".join(f"<th>{h}</th>" for h in HEADS)
+    return f"<div class=scroll><table><tr>{head}</tr>{''.join(rows)}</table></div>"
+
+
+def _css() -> str:
+    from importlib.resources import files
+
+    return (files("perigee.study") / "gallery.css").read_text(encoding="utf-8")
+
+
+def _base64(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode()
+
+
+def _json(path: Path, otherwise: Any) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return otherwise

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What an experiment is: runs to make, tables to compute from them, published claims to compare, a figure to draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pandas as pd
+
+    from perigee.study.digest import Digest
+    from perigee.study.verdicts import Verdict
+
+SCENARIOS = Path(__file__).parent / "scenarios"
+
+Tables = dict[str, "pd.DataFrame"]
+Label = str | float | int
+BEYOND = ("newreno", "vegas", "copa", "hybla", "starquic_cubic", "starquic_bbr3", "bbr3_hint", "hpcc", "vivace")
+"""Schemes that no study compared everywhere; `--cc all` adds them to each figure."""
+
+
+class Size(str, Enum):
+    """How much is run: a smoke check, what an afternoon allows, or all that was published."""
+
+    QUICK = "quick"
+    DEFAULT = "default"
+    FULL = "full"
+
+
+@dataclass(frozen=True)
+class Keep:
+    """What of a run's record is kept beside its totals: columns of the time series, and routes and events."""
+
+    columns: tuple[str, ...] = ("goodput_bps", "rtt_ns")
+    routes: bool = False
+    events: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """One simulation: a scenario of the family with its overrides, a scheme and a seed; `labels` name it in tables."""
+
+    scenario: str
+    cc: str
+    labels: Mapping[str, Label] = field(default_factory=dict)
+    seed: int = 1
+    sets: Mapping[str, object] = field(default_factory=dict)
+    keep: Keep = field(default_factory=Keep)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What the user wants: how much, other schemes than the published ones, recorded paths."""
+
+    size: Size = Size.DEFAULT
+    cc: tuple[str, ...] = ()
+    data: Path | None = None
+
+    def pick(self, quick: Sequence[Any], default: Sequence[Any], full: Sequence[Any]) -> list[Any]:
+        """One of three, by size."""
+        return list({Size.QUICK: quick, Size.DEFAULT: default, Size.FULL: full}[self.size])
+
+    def count(self, quick: int, default: int, full: int) -> int:
+        """One of three numbers, by size."""
+        return {Size.QUICK: quick, Size.DEFAULT: default, Size.FULL: full}[self.size]
+
+    def schemes(self, published: Sequence[str]) -> list[str]:
+        """The schemes of a figure: those published, those asked for instead, or all."""
+        if self.cc == ("all",):
+            return list(dict.fromkeys([*published, *BEYOND]))
+        return list(self.cc or published)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A case that was run, and what was kept of it."""
+
+    case: Case
+    digest: Digest
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A published figure or table, made again."""
+
+    name: str
+    """`study/experiment`."""
+    title: str
+    figure: str
+    """Where it was published."""
+    schemes: tuple[str, ...]
+    cases: Callable[[Ask], list[Case]]
+    tables: Callable[[Sequence[Outcome]], Tables]
+    verdicts: Callable[[Tables], list[Verdict]]
+    draw: Callable[[Tables], Mapping[str, Any]]
+    """Pictures by name, as matplotlib figures."""
+    method: str
+    """Set-up, metric, windows and units, for its page (Markdown)."""
+    deviations: tuple[str, ...] = ()
+    """Where the method differs from the published one, and why."""
+    explained: Mapping[str, str] = field(default_factory=dict)
+    """By claim: the explanation, with its evidence, that is shown if the claim is not reproduced."""
+    missing: tuple[str, ...] = ()
+    """Published curves that we do not have, with the reason."""
+
+    @property
+    def study(self) -> str:
+        """The study's name."""
+        return self.name.split("/", 1)[0]

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""All experiments: one file each under `perigee.figures`, listed here in the order of the gallery."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perigee.study.model import Experiment
+
+MODULES = ("orbcc_responsiveness",)
+
+
+class UnknownError(ValueError):
+    """A name that no experiment and no study has."""
+
+
+@lru_cache(maxsize=1)
+def experiments() -> dict[str, Experiment]:
+    """All experiments by name."""
+    found: dict[str, Experiment] = {}
+    for module in MODULES:
+        for experiment in import_module(f"perigee.figures.{module}").EXPERIMENTS:
+            found[experiment.name] = experiment
+    return dict(sorted(found.items(), key=lambda item: STUDIES.index(item[1].study)))
+
+
+STUDIES = ("orbcc", "leotcp", "leo-cc", "hypatia", "geo")
+
+
+def choose(names: list[str]) -> list[Experiment]:
+    """The experiments that names mean: `all`, a study, or `study/experiment`.
+
+    Raises:
+        UnknownError: a name means nothing.
+    """
+    everything = experiments()
+    chosen: dict[str, Experiment] = {}
+    for name in names:
+        hits = {
+            k: e
+            for k, e in everything.items()
+            if name in {"all", k, e.study} or (name.endswith("/") and k.startswith(name))
+        }
+        if not hits:
+            from difflib import get_close_matches
+
+            close = get_close_matches(name, [*everything, *STUDIES, "all"], 3)
+            hint = f"did you mean {' or '.join(close)}?" if close else "see `perigee study list`"
+            raise UnknownError(f"no experiment is called {name!r}; {hint}")
+        chosen |= hits
+    return list(chosen.values())

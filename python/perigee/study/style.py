@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Looks: one colour, line and marker per scheme in every figure, told apart without colours too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# Colours of Okabe and Ito, which colour-blind readers can tell apart; markers and dashes do it in grey.
+LOOKS: dict[str, tuple[str, str, str]] = {
+    "cubic": ("#0072B2", "o", "-"),
+    "bbr": ("#009E73", "s", "--"),
+    "bbr3": ("#D55E00", "^", "-."),
+    "satcp": ("#CC79A7", "v", (0, (5, 1))),  # type: ignore[dict-item]
+    "leocc": ("#56B4E9", "D", (0, (3, 1, 1, 1))),  # type: ignore[dict-item]
+    "leocc_omnet": ("#56B4E9", "D", (0, (3, 1, 1, 1))),  # type: ignore[dict-item]
+    "orbcc-repro": ("#E69F00", "*", "-"),
+    "orbcc": ("#7A5200", "P", ":"),
+    "vivace": ("#6D4BC3", "X", (0, (1, 1))),  # type: ignore[dict-item]
+    "astraea": ("#999999", "h", (0, (4, 2, 1, 2))),  # type: ignore[dict-item]
+    "newreno": ("#000000", "<", "-"),
+    "vegas": ("#8A5A44", ">", "--"),
+}
+OTHERS = ("#4D4D4D", "#8C6BB1", "#41AB5D", "#EF6548", "#2B8CBE", "#A6761D", "#666666", "#1B9E77")
+MARKERS = "dHpxs^v<>"
+LABELS = {
+    "orbcc-repro": "OrbCC",
+    "orbcc": "OrbCC (paper's text)",
+    "bbr": "BBRv1",
+    "leocc_omnet": "LeoCC",
+}
+INK, SOFT = "#16202c", "#5b6876"
+WIDTH_IN = 3.5
+"""Width of one panel, inches: a column of a paper."""
+
+
+def label(cc: str) -> str:
+    """The name of a scheme in figures."""
+    from perigee.scenario import schemes
+
+    return LABELS.get(cc) or {s["id"]: s["label"] for s in schemes()}.get(cc, cc)
+
+
+def look(cc: str) -> dict[str, Any]:
+    """Colour, marker and dashes of a scheme, for `Axes.plot`."""
+    if cc in LOOKS:
+        colour, marker, dashes = LOOKS[cc]
+    else:
+        at = sum(cc.encode()) % len(OTHERS)
+        colour, marker, dashes = OTHERS[at], MARKERS[at], "--"
+    return {"color": colour, "marker": marker, "linestyle": dashes}
+
+
+def line(cc: str) -> dict[str, Any]:
+    """The same without a marker."""
+    return {k: v for k, v in look(cc).items() if k != "marker"}
+
+
+def panels(columns: int = 1, rows: int = 1, *, width: float = WIDTH_IN, height: float = 2.5, **keys: Any) -> Any:
+    """A figure and its axes (always an array), with spines, grid and type of a paper."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    mpl.rcParams.update(
+        {
+            "font.size": 8,
+            "axes.titlesize": 8.5,
+            "axes.labelsize": 8,
+            "legend.fontsize": 7.5,
+            "xtick.labelsize": 7.5,
+            "ytick.labelsize": 7.5,
+            "axes.edgecolor": SOFT,
+            "axes.labelcolor": INK,
+            "xtick.color": SOFT,
+            "ytick.color": SOFT,
+            "lines.linewidth": 1.2,
+            "lines.markersize": 4,
+            "svg.hashsalt": "perigee",
+            "svg.fonttype": "none",
+            "pdf.fonttype": 42,
+        }
+    )
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(width * columns, height * rows), squeeze=False, layout="constrained", **keys
+    )
+    for a in axes.flat:
+        a.grid(alpha=0.25, linewidth=0.6)
+        a.spines[["top", "right"]].set_visible(False)
+        a.set_axisbelow(True)
+    return figure, axes
+
+
+def shared_legend(figure: Any, axes: Iterable[Any], columns: int = 4) -> None:
+    """One legend for all panels, above them."""
+    handles: dict[str, Any] = {}
+    for a in axes:
+        for handle, name in zip(*a.get_legend_handles_labels(), strict=True):
+            handles.setdefault(name, handle)
+    if handles:
+        figure.legend(
+            list(handles.values()),
+            list(handles),
+            loc="outside upper center",
+            ncols=columns,
+            frameon=False,
+            handlelength=3,
+        )
+
+
+def cdf(axis: Any, values: Sequence[float], cc: str, name: str | None = None, **keys: Any) -> None:
+    """The empirical distribution of values as steps."""
+    import numpy as np
+
+    x = np.sort(np.asarray(values, dtype=float))
+    x = x[~np.isnan(x)]
+    if len(x):
+        y = np.arange(1, len(x) + 1) / len(x)
+        axis.step(x, y, where="post", label=name or label(cc), **{**line(cc), **keys})
+
+
+def heat(axis: Any, rows: Sequence[str], columns: Sequence[str], cells: Any, errors: Any = None, **keys: Any) -> Any:
+    """A heat map with the numbers in its cells."""
+    import numpy as np
+
+    grid = np.asarray(cells, dtype=float)
+    keys.setdefault("cmap", "cividis")
+    image = axis.imshow(np.ma.masked_invalid(grid), aspect="auto", **keys)
+    axis.grid(visible=False)
+    axis.set_xticks(range(len(columns)), columns)
+    axis.set_yticks(range(len(rows)), rows)
+    low, high = image.get_clim()
+    for (i, j), v in np.ndenumerate(grid):
+        if np.isnan(v):
+            axis.text(j, i, "-", ha="center", va="center", color=SOFT, fontsize=7)
+            continue
+        dark = (v - low) / max(high - low, 1e-12) < 0.55
+        text = f"{v:.2f}" if errors is None or np.isnan(errors[i][j]) else f"{v:.2f}\n±{errors[i][j]:.2f}"
+        axis.text(j, i, text, ha="center", va="center", color="white" if dark else "black", fontsize=6.5)
+    return image
+
+
+def save(figure: Any, folder: Path, name: str) -> None:
+    """Writes NAME.svg, NAME.pdf and NAME.png without dates: the same data gives the same bits."""
+    import matplotlib.pyplot as plt
+
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+    figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
+    figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})
+    plt.close(figure)

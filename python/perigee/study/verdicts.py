@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Published claims against ours. A verdict is computed from numbers; nothing here can be typed in."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from perigee.study.stats import Estimate, known, mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+REPRODUCED, DIFFERS, MISSING = "reproduced", "not reproduced", "no data"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One row of the table of verdicts."""
+
+    key: str
+    """Names the claim within its experiment; explanations refer to it."""
+    claim: str
+    source: str
+    published: str
+    ours: str
+    interval: str
+    """95 % interval of ours."""
+    tolerance: str
+    verdict: str
+
+
+def near(
+    key: str, claim: str, source: str, published: float, ours: Estimate, tolerance: float, unit: str = ""
+) -> Verdict:
+    """Ours is within `tolerance` of the published number."""
+    good = abs(ours.value - published) <= tolerance
+    return _row(key, claim, source, f"{published:g}{_u(unit)}", ours, f"± {tolerance:g}{_u(unit)}", good, unit)
+
+
+def within(
+    key: str,
+    claim: str,
+    source: str,
+    published: str,
+    ours: Estimate,
+    low: float = -math.inf,
+    high: float = math.inf,
+    unit: str = "",
+) -> Verdict:
+    """Ours lies between two bounds."""
+    if math.isinf(low):
+        words = f"at most {high:g}"
+    elif math.isinf(high):
+        words = f"at least {low:g}"
+    else:
+        words = f"{low:g} to {high:g}"
+    return _row(key, claim, source, published, ours, words + _u(unit), low <= ours.value <= high, unit)
+
+
+def order(
+    key: str, claim: str, source: str, values: Sequence[tuple[str, float]], *, slack: float = 0.0, unit: str = ""
+) -> Verdict:
+    """Each value is at least the next one, less `slack`."""
+    numbers = [v for _, v in values]
+    ours = ", ".join(f"{name} {v:.4g}" for name, v in values) + _u(unit)
+    tolerance = f"each at least the next{f' less {slack:g}' if slack else ''}"
+    published = " ≥ ".join(name for name, _ in values)
+    if any(math.isnan(v) for v in numbers) or len(numbers) < 2:
+        return Verdict(key, claim, source, published, ours, "", tolerance, MISSING)
+    good = all(a >= b - slack for a, b in pairwise(numbers))
+    return Verdict(key, claim, source, published, ours, "", tolerance, REPRODUCED if good else DIFFERS)
+
+
+def count(
+    key: str, claim: str, source: str, published: str, holds: Mapping[str, bool], at_least: int | None = None
+) -> Verdict:
+    """A statement holds for all (or at least so many) of several cases."""
+    if not holds:
+        return Verdict(key, claim, source, published, "", "", "", MISSING)
+    need = len(holds) if at_least is None else at_least
+    yes = sum(holds.values())
+    failing = [name for name, ok in holds.items() if not ok]
+    ours = f"{yes} of {len(holds)}" + (f"; not: {', '.join(failing[:6])}{' …' * (len(failing) > 6)}" if failing else "")
+    verdict = REPRODUCED if yes >= need else DIFFERS
+    return Verdict(key, claim, source, published, ours, "", f"{need} of {len(holds)}", verdict)
+
+
+def value(number: float) -> Estimate:
+    """A number without an interval."""
+    return Estimate(float(number), math.nan, math.nan, 1)
+
+
+def largest(values: Sequence[float]) -> Estimate:
+    """The largest of several, as a number."""
+    x = known(values)
+    return value(float(x.max())) if len(x) else mean([])
+
+
+def smallest(values: Sequence[float]) -> Estimate:
+    """The smallest of several, as a number."""
+    x = known(values)
+    return value(float(x.min())) if len(x) else mean([])
+
+
+def _u(unit: str) -> str:
+    return f" {unit}" if unit else ""
+
+
+def _row(
+    key: str, claim: str, source: str, published: str, ours: Estimate, tolerance: str, good: bool, unit: str
+) -> Verdict:
+    if math.isnan(ours.value):
+        return Verdict(key, claim, source, published, "", "", tolerance, MISSING)
+    words = f"{ours}{_u(unit)}"
+    return Verdict(key, claim, source, published, words, ours.interval, tolerance, REPRODUCED if good else DIFFERS)

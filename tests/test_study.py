@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The studies: statistics, the runner's cache, the command line end to end."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import Cli, command
+from perigee.scenario import load
+from perigee.study import stats
+from perigee.study.cache import Cache
+from perigee.study.digest import Digest
+from perigee.study.execute import Plan, Runner, outcomes
+from perigee.study.model import SCENARIOS, Ask, Size
+from perigee.study.registry import UnknownError, choose, experiments
+from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED, near, order, value
+
+
+def test_the_tests_of_the_geostationary_study_come_out_as_published() -> None:
+    steady = stats.t_test_from_moments(112.9, 12.2, 80, 123.3, 17.0, 80)
+    assert (round(steady.t, 2), steady.freedom, round(steady.d, 3)) == (4.45, 158, 0.703)
+    assert steady.p < 0.0001
+    start = stats.t_test_from_moments(23.1, 1.8, 80, 16.6, 0.3, 80)
+    assert (round(start.t, 2), round(start.d, 2)) == (31.86, 5.04)
+
+
+def test_welch_and_student_agree_with_equal_spread_and_differ_otherwise() -> None:
+    assert stats.t_test([1, 2, 3], [2, 3, 4]).p == pytest.approx(stats.t_test([1, 2, 3], [2, 3, 4], welch=True).p)
+    a, b = [1.0, 2, 3, 4], [0.0, 10, 20, 5, 5]
+    assert stats.t_test(a, b, welch=True).freedom < stats.t_test(a, b).freedom
+
+
+def test_a_ratio_per_second_punishes_flows_that_take_turns() -> None:
+    a, b = [60.0, 40.0] * 10, [40.0, 60.0] * 10
+    assert stats.ratios(a, b).mean() == pytest.approx(2 / 3)
+    assert stats.ratio_of_means(a, b) == pytest.approx(1)
+    assert len(stats.ratios([0, 1], [0, 2])) == 1
+
+
+def test_intervals_cover_and_single_values_have_none() -> None:
+    m = stats.mean([1, 2, 3, 4, 5])
+    assert (m.value, round(m.high - m.low, 3)) == (3, 3.926)
+    assert np.isnan(stats.mean([1]).low)
+    e = stats.median(list(range(50)))
+    assert e.low < e.value < e.high
+
+
+def test_verdicts_follow_the_numbers() -> None:
+    assert near("k", "", "", 10, value(10.9), 1).verdict == REPRODUCED
+    assert near("k", "", "", 10, value(11.1), 1).verdict == DIFFERS
+    assert order("k", "", "", [("a", 2), ("b", 1)]).verdict == REPRODUCED
+    assert order("k", "", "", [("a", 1), ("b", 2)]).verdict == DIFFERS
+    assert order("k", "", "", [("a", 1), ("b", float("nan"))]).verdict == MISSING
+
+
+@pytest.mark.parametrize(("study", "low", "period", "n"), [("orbcc", 1, 5, 61), ("leotcp", 5, 15, 21)])
+def test_schedules_are_those_of_the_studies(study: str, low: int, period: int, n: int) -> None:
+    """The studies drew them with CPython's generator: so does this test."""
+    draw = random.Random(7)
+    expected = []
+    for _ in range(n):
+        rate, rtt = draw.randint(50, 100), draw.randint(low, 100)
+        draw.uniform(0, 1)
+        if study == "orbcc":
+            draw.randint(45, 120)
+        expected.append((rate, rtt))
+    run = load(SCENARIOS / study / "responsiveness.toml", {"run.duration": "31 s"}).run(cc="newreno", seed=7)
+    flows = run.to_pandas("flows")
+    for k, (rate, rtt) in enumerate(expected[: 30 // period + 1]):
+        # One second after the change the new values hold, whatever the outage.
+        row = flows[flows["t_ns"] == (k * period + 1) * 1_000_000_000].iloc[0]
+        assert row["path_rate_bps"] == rate * 1_000_000
+        assert row["base_rtt_ns"] == pytest.approx(rtt * 1e6, abs=0.5e6)
+
+
+def test_every_experiment_has_cases_of_every_size_and_sound_scenarios() -> None:
+    everything = list(experiments().values())
+    counts = {}
+    for size in Size:
+        ask = Ask(size)
+        counts[size] = sum(len(e.cases(ask)) for e in everything)
+    assert counts[Size.QUICK] < counts[Size.DEFAULT] <= counts[Size.FULL]
+    plan = Plan.of(everything, Ask(Size.QUICK))
+    assert plan.failures == []
+
+
+def test_names_are_refused_with_a_hint() -> None:
+    with pytest.raises(UnknownError, match="did you mean orbcc/responsiveness"):
+        choose(["orbcc/responsivenes"])
+
+
+def test_a_digest_survives_the_disk() -> None:
+    d = Digest([{"name": "a", "goodput": 1.5}], np.array([1.0, 2.0]), {"rtt_ns": np.array([[1.0, np.nan]])})
+    d.rtt_ms = np.zeros((1, 201))
+    back = Digest.from_bytes(d.to_bytes())
+    assert back.flows == d.flows
+    assert np.isnan(back.columns["rtt_ns"][0, 1])
+    assert back.to_bytes() == d.to_bytes()
+    with pytest.raises(ValueError, match="damaged"):
+        Digest.from_bytes(d.to_bytes()[:-30])
+
+
+ONE = ("study", "run", "leotcp/responsiveness", "--quick", "--cc", "newreno,orbcc-repro", "--jobs", "2", "--out", "o")
+
+
+def results(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_a_killed_run_goes_on_to_the_same_results(cli: Cli, tmp_path: Path) -> None:
+    done = cli(*ONE)
+    assert done.returncode == 0, done.stderr
+    whole = results(tmp_path / "o" / "quick")
+    assert {"index.html", "failures.json"} <= set(whole)
+    (tmp_path / "o").rename(tmp_path / "first")
+    for pause in (0.7, 1.1, 1.6):
+        process = subprocess.Popen(command(*ONE), cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        time.sleep(pause)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    done = cli(*ONE)
+    assert done.returncode == 0, done.stderr
+    assert results(tmp_path / "o" / "quick") == whole
+    # What is cached is not run again, and a report needs no runs.
+    before = sorted(p.stat().st_mtime_ns for p in (tmp_path / "o" / "cache").rglob("*.digest"))
+    assert cli(*ONE).returncode == 0
+    assert sorted(p.stat().st_mtime_ns for p in (tmp_path / "o" / "cache").rglob("*.digest")) == before
+    assert cli("study", "report", "--size", "quick", "--out", "o").returncode == 0
+    assert results(tmp_path / "o" / "quick") == whole
+
+
+def test_a_failing_run_is_reported_and_stops_nothing(tmp_path: Path) -> None:
+    good = experiments()["leotcp/responsiveness"].cases(Ask(Size.QUICK, ("newreno",)))[0]
+    good = replace(good, sets={"run.duration": "2 s"})
+    bad = replace(good, sets={"source.dumbbell.rtt": "20 parsecs"}, seed=3)
+    ill = replace(good, cc="no-such-scheme", seed=4)
+    one = replace(experiments()["leotcp/responsiveness"], cases=lambda _: [bad, ill, good])
+    plan, cache = Plan.of([one], Ask(Size.QUICK)), Cache(tmp_path / "cache")
+    failures = Runner(plan, cache, 2).run()
+    assert [(f.case.scenario, f.case.seed) for f in failures] == [(good.scenario, 3), (good.scenario, 4)]
+    assert "20 parsecs" in failures[0].error
+    assert [o.case for o in outcomes(plan, cache, one.name)] == [good]
+
+
+def test_bad_names_end_with_a_message(cli: Cli) -> None:
+    done = cli("study", "list", "--json")
+    assert "orbcc/responsiveness" in {e["name"] for e in json.loads(done.stdout)}
+    done = cli("study", "run", "nonsense")
+    assert done.returncode == 2
+    assert "no experiment is called 'nonsense'" in done.stderr
+    assert cli("study", "run", "orbcc/responsiveness", "--cc", "nonsense").returncode == 2
+    assert cli("study", "report", "--out", "nowhere").returncode == 2
