@@ -391,12 +391,12 @@ impl Simulation {
         self.net.advance(p, now);
         let port = &self.net.ports[p as usize];
         let (queue_bytes, queue_packets, rate) = (port.bytes, port.packets, port.rate);
+        let totals = self.net.totals(link, now);
         let l = &mut self.net.links[link as usize];
         let active = std::mem::take(&mut l.touched) || queue_packets > 0;
         if !active {
             return;
         }
-        let totals = l.totals;
         obs.link(&LinkSample {
             at: now,
             link,
@@ -439,7 +439,7 @@ impl Simulation {
             }
             conserved &= t.sent == t.delivered + t.dropped.iter().sum::<u64>() + t.under_way;
         }
-        let links: Vec<LinkTotals> = self.net.links.iter().map(|l| l.totals).collect();
+        let links: Vec<LinkTotals> = (0..self.net.links.len() as u32).map(|l| self.net.totals(l, end)).collect();
         for l in &links {
             conserved &= l.entered == l.crossed + l.dropped.iter().sum::<u64>() + l.under_way;
         }

@@ -5,33 +5,84 @@
 use super::*;
 
 impl Net {
+    /// Before something changes at `now`: an express packet that leaves at `now` or later is in service again.
+    pub(super) fn to_stepwise(&mut self, p: u32, now: Nanos) {
+        let port = &mut self.ports[p as usize];
+        if !std::mem::replace(&mut port.express, false) {
+            return;
+        }
+        if !port.leaves_from(now) {
+            port.done = Nanos::MAX;
+            return;
+        }
+        let l = &mut self.links[port.link as usize];
+        port.serving = l.flight.pop_last(&mut self.packets);
+        l.last_arrival = l.earlier_arrival;
+        l.totals.tx_packets -= 1;
+        l.totals.tx_bytes -= port.cached.0 as u64;
+    }
+
+    /// After the change: the port is express if it can be, and the packet in service flies.
+    pub(super) fn to_express(&mut self, p: u32) {
+        let port = &mut self.ports[p as usize];
+        let l = &mut self.links[port.link as usize];
+        if port.express || port.shared || !l.up || l.loss > 0 || l.reorder || port.rate.0 == 0 {
+            return;
+        }
+        port.express = true;
+        if port.serving == NONE {
+            port.done = Nanos::ZERO;
+            return;
+        }
+        let h = std::mem::replace(&mut port.serving, NONE);
+        let size = self.packets.get(h).ip_bytes as u32 + port.framing;
+        // The size is what a packet in service is known by; a changed rate has emptied the cache.
+        port.cached = (size, port.rate.time_for(size as u64));
+        l.totals.tx_packets += 1;
+        l.totals.tx_bytes += size as u64;
+        l.earlier_arrival = l.last_arrival;
+        l.fly(&mut self.packets, h, port.done);
+    }
+
     pub fn set_rate(&mut self, now: Nanos, p: u32, rate: BitRate) {
         self.advance(p, before(now));
+        self.to_stepwise(p, now);
         self.pause(p, now);
         let port = &mut self.ports[p as usize];
         port.rate = rate;
         port.cached = (0, Nanos::ZERO);
         self.resume(p, now);
+        self.to_express(p);
     }
 
     pub fn set_delay(&mut self, now: Nanos, link: u32, delay: Delay) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
+        let port = &self.ports[p as usize];
         let l = &mut self.links[link as usize];
         l.delay = delay;
         l.since = now;
+        if port.express && port.leaves_from(now) {
+            // The packet in service leaves under the new delay.
+            let arrival = (port.done + l.delay_at(port.done)).max(l.earlier_arrival);
+            l.last_arrival = arrival;
+            self.packets.get_mut(l.flight.tail).arrival = arrival;
+        }
         self.reschedule_link(link);
     }
 
     pub fn set_loss(&mut self, now: Nanos, link: u32, loss: f64) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
+        self.to_stepwise(p, now);
         self.links[link as usize].loss = loss_threshold(loss);
+        self.to_express(p);
     }
 
     pub fn set_down(&mut self, now: Nanos, link: u32, mode: OutageMode) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
+        self.to_stepwise(p, now);
         let l = &mut self.links[link as usize];
         l.up = false;
         l.mode = mode;
@@ -51,11 +102,13 @@ impl Net {
     pub fn set_up(&mut self, now: Nanos, link: u32) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
+        self.to_stepwise(p, now);
         self.links[link as usize].up = true;
         if self.ports[p as usize].serving == NONE {
             self.serve_next(p, now);
         }
         self.resume(p, now);
+        self.to_express(p);
     }
 
     fn serves(&self, p: u32, link: u32) -> bool {

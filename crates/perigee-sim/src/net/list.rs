@@ -7,7 +7,7 @@ use crate::packet::{Arena, Packet, NONE};
 #[derive(Clone, Copy, Debug)]
 pub struct List {
     pub head: u32,
-    tail: u32,
+    pub tail: u32,
 }
 
 impl List {
@@ -33,6 +33,19 @@ impl List {
             }
         }
         h
+    }
+    /// Takes the last one back; there must be one. Walks the list: for rare occasions.
+    pub fn pop_last(&mut self, packets: &mut Arena<Packet>) -> u32 {
+        let last = self.tail;
+        let before = self.iter(packets).take_while(|&h| h != last).last();
+        match before {
+            Some(h) => {
+                packets.get_mut(h).next = NONE;
+                self.tail = h;
+            }
+            None => *self = List::EMPTY,
+        }
+        last
     }
     /// Inserts by arrival time, after packets that arrive at the same instant.
     pub fn insert_by_arrival(&mut self, packets: &mut Arena<Packet>, h: u32) {

@@ -5,6 +5,10 @@
 //! *advances* it: packets that have left by t move to the flight list of their link, and the next one starts at the
 //! instant the previous one left. Starting is the dequeue: telemetry and statistics happen there, in exact time order,
 //! although a dequeue has no event of its own. So a packet costs one event per hop.
+//!
+//! Nearly always a port has one link, which is up, loses nothing and keeps the order. Then it is known at the dequeue when
+//! the packet will arrive, and it joins the flight at once: the port is *express*. Before anything about such a port
+//! changes, the packet in service is taken back ([`Net::to_stepwise`]), so that what happens is the same to the bit.
 
 mod changes;
 mod list;
@@ -18,45 +22,54 @@ use perigee_telemetry::{counted_bytes, switch_id, Meter};
 use perigee_timeline::{Delay, DelayDrop, Link, OutageMode, Port, QueueLimit};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 
-/// A port while it runs.
+/// A port while it runs. What each packet touches comes first.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct PortState {
-    pub rate: BitRate,
-    framing: u32,
-    /// Packet in service.
-    serving: u32,
-    /// When it has left; [`Nanos::MAX`] while paused.
+    /// When the packet in service has left. Express: the past where there is none. Else [`Nanos::MAX`] then, and while
+    /// it is paused.
     done: Nanos,
-    /// What is left of a paused transmission, in bits × 10^9.
-    work: u128,
     waiting: List,
-    probes: List,
-    pub packets: u64,
-    /// Waiting bytes, framing included.
-    pub bytes: u64,
-    limit: QueueLimit,
+    /// Transmission time of the packet size seen last.
+    cached: (u32, Nanos),
+    framing: u32,
+    /// Its only link is up, loses nothing and keeps the order; its rate is not zero.
+    express: bool,
     count_in_service: bool,
     probe_priority: bool,
     /// It has more than one link, so its departures are events of their own.
     shared: bool,
+    pub packets: u64,
+    /// Waiting bytes, framing included.
+    pub bytes: u64,
+    meter: Option<Box<Meter>>,
+    limit: QueueLimit,
+    pub rate: BitRate,
+    probes: List,
+    /// Packet in service, unless express.
+    serving: u32,
     links: u32,
     /// Its first link; the only one unless `shared`.
     link: u32,
     node: u32,
-    /// Transmission time of the packet size seen last.
-    cached: (u32, Nanos),
-    meter: Option<Box<Meter>>,
+    /// What is left of a paused transmission, in bits × 10^9.
+    work: u128,
 }
 
-/// A link while it runs.
+/// A link while it runs. What each packet touches comes first.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct LinkState {
     pub port: u32,
     pub to: u32,
+    flight: List,
     delay: Delay,
     since: Nanos,
-    flight: List,
     last_arrival: Nanos,
+    /// Totals; an express packet in service counts as sent (see [`Net::totals`]).
+    totals: LinkTotals,
+    /// The latest arrival before that of the packet in service, where that one is express.
+    earlier_arrival: Nanos,
     /// Random loss, as a threshold on 53 random bits.
     loss: u64,
     key: u64,
@@ -65,7 +78,6 @@ pub struct LinkState {
     reorder: bool,
     /// Something happened since the latest sample.
     pub touched: bool,
-    pub totals: LinkTotals,
 }
 
 impl LinkState {
@@ -78,6 +90,63 @@ impl LinkState {
     pub fn delay_and_slope(&self, t: Nanos) -> (Nanos, i64) {
         (self.delay_at(t), self.delay.slope)
     }
+}
+
+impl LinkState {
+    /// A packet that leaves the port at `at` joins the flight, in order.
+    #[inline]
+    fn fly(&mut self, packets: &mut Arena<Packet>, h: u32, at: Nanos) {
+        let arrival = (at + self.delay_at(at)).max(self.last_arrival);
+        self.last_arrival = arrival;
+        packets.get_mut(h).arrival = arrival;
+        self.flight.push(packets, h);
+    }
+}
+
+impl PortState {
+    /// Express: a packet in service leaves at `now` or later. (Nothing leaves at time zero: that is "never used".)
+    fn leaves_from(&self, now: Nanos) -> bool {
+        self.done >= now && self.done > Nanos::ZERO
+    }
+    /// A packet of `size` bytes may wait while one of `serving` bytes (0 = none) is in service.
+    #[inline]
+    fn has_room(&self, size: u64, serving: u64) -> bool {
+        let serving = if self.count_in_service { serving } else { 0 };
+        match self.limit {
+            QueueLimit::Packets(n) => self.packets + u64::from(serving > 0) < n,
+            QueueLimit::Bytes(n) => self.bytes + serving + size <= n,
+        }
+    }
+    #[inline]
+    fn append(&mut self, packets: &mut Arena<Packet>, h: u32, size: u64) {
+        self.packets += 1;
+        self.bytes += size;
+        let probe = self.probe_priority && packets.get(h).kind.is_probe();
+        let list = if probe { &mut self.probes } else { &mut self.waiting };
+        list.push(packets, h);
+    }
+    #[inline]
+    fn first_waiting(&self) -> Option<u32> {
+        let list = if self.probes.head != NONE { self.probes } else { self.waiting };
+        (list.head != NONE).then_some(list.head)
+    }
+    /// Takes the first waiting packet; there must be one.
+    #[inline]
+    fn take_next(&mut self, packets: &Arena<Packet>) -> u32 {
+        let list = if self.probes.head != NONE { &mut self.probes } else { &mut self.waiting };
+        let h = list.pop(packets);
+        self.packets -= 1;
+        self.bytes -= packets.get(h).ip_bytes as u64 + self.framing as u64;
+        h
+    }
+}
+
+/// Telemetry of a packet that comes to a port.
+fn note_arrival(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, now: Nanos) {
+    let (Kind::Data, Some(meter)) = (packet.kind, &mut port.meter) else { return };
+    let head = stacks.head_mut(packet.telemetry);
+    let queued = port.bytes - port.packets * port.framing as u64;
+    head.q_in = meter.on_enqueue(now, &head.stamp, packet.flow, queued);
 }
 
 /// The network.
@@ -135,6 +204,7 @@ impl Net {
             self.ports.push(PortState {
                 rate: p.rate,
                 framing: p.framing,
+                express: false,
                 serving: NONE,
                 done: Nanos::MAX,
                 work: 0,
@@ -154,6 +224,7 @@ impl Net {
             });
         }
         for l in links {
+            self.to_stepwise(l.port.0, now);
             let port = &mut self.ports[l.port.ix()];
             if port.links == 0 {
                 port.link = self.links.len() as u32;
@@ -171,6 +242,7 @@ impl Net {
                 since: now,
                 flight: List::EMPTY,
                 last_arrival: Nanos::ZERO,
+                earlier_arrival: Nanos::ZERO,
                 loss: loss_threshold(l.loss),
                 key,
                 up: l.up,
@@ -183,6 +255,7 @@ impl Net {
         self.schedule.grow(self.ports.len(), self.links.len());
         for l in links {
             // The port may have become shared: its departure becomes an event, and its first link's key loses it.
+            self.to_express(l.port.0);
             self.reschedule_port(l.port.0);
             self.reschedule_link(self.ports[l.port.ix()].link);
         }
@@ -191,25 +264,53 @@ impl Net {
     // ---- A packet's way -------------------------------------------------------------------------------------------
 
     /// Puts a packet into the queue of a link's port.
+    #[inline]
     pub fn enqueue(&mut self, now: Nanos, h: u32, link: u32) {
         let l = &mut self.links[link as usize];
         l.totals.entered += 1;
         l.touched = true;
+        let p = l.port;
+        if !self.ports[p as usize].express {
+            return self.enqueue_stepwise(now, h, link);
+        }
+        self.catch_up(p, now);
+        let port = &mut self.ports[p as usize];
+        let packet = self.packets.get_mut(h);
+        packet.link = link;
+        packet.enqueued = now;
+        if packet.telemetry != NONE {
+            note_arrival(port, packet, &mut self.stacks, now);
+        }
+        // Nobody is waiting where the port is idle, because it has caught up.
+        if port.done <= now {
+            let flew = self.links[link as usize].flight.head != NONE;
+            self.begin_service(p, h, now);
+            if !flew {
+                self.schedule.set(Source::Link(link), self.packets.get(h).arrival);
+            }
+            return;
+        }
+        let size = packet.ip_bytes as u64 + port.framing as u64;
+        let serving = port.cached.0 as u64;
+        if !port.has_room(size, serving) {
+            return self.drop_at(h, link, DropCause::Queue);
+        }
+        port.append(&mut self.packets, h, size);
+    }
+
+    /// The same for ports that are not express.
+    fn enqueue_stepwise(&mut self, now: Nanos, h: u32, link: u32) {
+        let l = &self.links[link as usize];
         let p = l.port;
         let (up, mode) = (l.up, l.mode);
         self.advance(p, now);
         let packet = self.packets.get_mut(h);
         packet.link = link;
         packet.enqueued = now;
-        let (telemetry, flow, kind) = (packet.telemetry, packet.flow, packet.kind);
         let port = &mut self.ports[p as usize];
         let size = packet.ip_bytes as u64 + port.framing as u64;
-        if telemetry != NONE && kind == Kind::Data {
-            if let Some(meter) = &mut port.meter {
-                let head = self.stacks.head_mut(telemetry);
-                let queued = port.bytes - port.packets * port.framing as u64;
-                head.q_in = meter.on_enqueue(now, &head.stamp, flow, queued);
-            }
+        if packet.telemetry != NONE {
+            note_arrival(port, packet, &mut self.stacks, now);
         }
         if !up && mode == OutageMode::Flush {
             return self.drop_at(h, link, DropCause::Outage);
@@ -219,32 +320,35 @@ impl Net {
             self.begin_service(p, h, now);
             return self.service_began(p);
         }
-        let in_service = (port.count_in_service && port.serving != NONE) as u64;
-        let fits = match port.limit {
-            QueueLimit::Packets(n) => port.packets + in_service < n,
-            QueueLimit::Bytes(n) => {
-                let serving = if in_service > 0 {
-                    self.packets.get(port.serving).ip_bytes as u64 + port.framing as u64
-                } else {
-                    0
-                };
-                port.bytes + serving + size <= n
-            }
+        let serving = match port.serving {
+            NONE => 0,
+            s => self.packets.get(s).ip_bytes as u64 + port.framing as u64,
         };
-        if !fits {
+        if !port.has_room(size, serving) {
             return self.drop_at(h, link, DropCause::Queue);
         }
-        port.packets += 1;
-        port.bytes += size;
-        let list = if port.probe_priority && kind.is_probe() { &mut port.probes } else { &mut port.waiting };
-        list.push(&mut self.packets, h);
+        port.append(&mut self.packets, h, size);
     }
 
     /// A link's event: the packet that arrives at its far end by `now`, if there is one.
     #[inline]
     pub fn arrive(&mut self, now: Nanos, link: u32) -> Option<u32> {
         let p = self.links[link as usize].port;
-        if !self.ports[p as usize].shared {
+        let port = &self.ports[p as usize];
+        if port.express {
+            self.catch_up(p, now);
+            let l = &mut self.links[link as usize];
+            let h = l.flight.pop(&self.packets);
+            l.totals.crossed += 1;
+            l.touched = true;
+            let next = match l.flight.head {
+                NONE => Nanos::MAX,
+                next => self.packets.get(next).arrival,
+            };
+            self.schedule.set(Source::Link(link), next);
+            return Some(h);
+        }
+        if !port.shared {
             self.advance_quietly(p, now);
         }
         let l = &mut self.links[link as usize];
@@ -260,14 +364,29 @@ impl Net {
     }
 
     /// Lets a port run until `t`, inclusive.
-    #[inline]
     pub fn advance(&mut self, p: u32, t: Nanos) {
-        if self.advance_quietly(p, t) {
+        if self.ports[p as usize].express {
+            // Whoever waits flies after somebody who is on the way: the link's key does not change.
+            self.catch_up(p, t);
+        } else if self.advance_quietly(p, t) {
             self.reschedule_port(p);
         }
     }
 
+    /// Lets an express port run until `t`, inclusive: waiting packets begin their service.
     #[inline]
+    fn catch_up(&mut self, p: u32, t: Nanos) {
+        loop {
+            let port = &mut self.ports[p as usize];
+            if port.packets == 0 || port.done > t {
+                return;
+            }
+            let left = port.done;
+            let h = port.take_next(&self.packets);
+            self.begin_service(p, h, left);
+        }
+    }
+
     fn advance_quietly(&mut self, p: u32, t: Nanos) -> bool {
         let mut moved = false;
         while self.ports[p as usize].done <= t {
@@ -301,14 +420,11 @@ impl Net {
                 return self.drop_at(h, link, DropCause::Random);
             }
         }
-        let arrival = at + l.delay_at(at);
         if l.reorder {
-            packet.arrival = arrival;
+            packet.arrival = at + l.delay_at(at);
             l.flight.insert_by_arrival(&mut self.packets, h);
         } else {
-            packet.arrival = arrival.max(l.last_arrival);
-            l.last_arrival = packet.arrival;
-            l.flight.push(&mut self.packets, h);
+            l.fly(&mut self.packets, h, at);
         }
         if port.shared {
             self.reschedule_link(link);
@@ -319,19 +435,13 @@ impl Net {
     fn serve_next(&mut self, p: u32, at: Nanos) {
         loop {
             let port = &mut self.ports[p as usize];
-            let list = if port.probes.head != NONE { &mut port.probes } else { &mut port.waiting };
-            let h = list.head;
-            if h == NONE {
-                return;
-            }
+            let Some(h) = port.first_waiting() else { return };
             let link = self.packets.get(h).link;
             let l = &self.links[link as usize];
             if !l.up && l.mode == OutageMode::Hold {
                 return;
             }
-            list.pop(&self.packets);
-            port.packets -= 1;
-            port.bytes -= self.packets.get(h).ip_bytes as u64 + port.framing as u64;
+            port.take_next(&self.packets);
             if !l.up && l.mode == OutageMode::Flush {
                 self.drop_at(h, link, DropCause::Outage);
                 continue;
@@ -341,34 +451,41 @@ impl Net {
     }
 
     /// The dequeue: everything that an egress port does to a packet happens here.
+    #[inline]
     fn begin_service(&mut self, p: u32, h: u32, at: Nanos) {
-        let packet = self.packets.get(h);
+        let packet = self.packets.get_mut(h);
         let port = &mut self.ports[p as usize];
+        let l = &mut self.links[packet.link as usize];
         let size = packet.ip_bytes as u32 + port.framing;
-        let totals = &mut self.links[packet.link as usize].totals;
-        totals.wait_ns += (at - packet.enqueued).0 as u128;
-        totals.waited += 1;
+        l.totals.wait_ns += (at - packet.enqueued).0 as u128;
+        l.totals.waited += 1;
         if packet.telemetry != NONE && packet.kind == Kind::Data {
             if let Some(meter) = &mut port.meter {
                 let queued = port.bytes - port.packets * port.framing as u64;
                 let unit = self.tx_units[packet.flow as usize];
-                let payload = self.stacks.head(packet.telemetry).payload;
-                let counted = counted_bytes(unit, payload, packet.ip_bytes as u32, size);
-                let q_in = self.stacks.head(packet.telemetry).q_in;
-                let hop = meter.on_dequeue(at, q_in, queued, port.rate, counted);
+                let head = self.stacks.head(packet.telemetry);
+                let counted = counted_bytes(unit, head.payload, packet.ip_bytes as u32, size);
+                let hop = meter.on_dequeue(at, head.q_in, queued, port.rate, counted);
                 self.stacks.push(packet.telemetry, hop, switch_id(port.node));
             }
+        }
+        if port.cached.0 != size {
+            port.cached = (size, port.rate.time_for(size as u64));
+        }
+        if port.express {
+            port.done = at.saturating_add(port.cached.1);
+            l.totals.tx_packets += 1;
+            l.totals.tx_bytes += size as u64;
+            l.earlier_arrival = l.last_arrival;
+            return l.fly(&mut self.packets, h, port.done);
         }
         port.serving = h;
         if port.rate.0 == 0 {
             port.work = size as u128 * 8 * NS_PER_S as u128;
             port.done = Nanos::MAX;
-            return;
+        } else {
+            port.done = at.saturating_add(port.cached.1);
         }
-        if port.cached.0 != size {
-            port.cached = (size, port.rate.time_for(size as u64));
-        }
-        port.done = at.saturating_add(port.cached.1);
     }
 
     fn drop_at(&mut self, h: u32, link: u32, cause: DropCause) {
@@ -409,7 +526,7 @@ impl Net {
         // In order, the packet in service cannot come before one in flight.
         if flying == NONE || l.reorder {
             let port = &self.ports[l.port as usize];
-            if !port.shared && port.done != Nanos::MAX {
+            if !port.express && !port.shared && port.done != Nanos::MAX {
                 at = at.min(port.done.saturating_add(l.delay_at(port.done)));
             }
         }
@@ -449,8 +566,9 @@ impl Net {
 
     /// Counts what is still under way: into the totals of each link, and per flow.
     pub fn count_under_way(&mut self, end: Nanos, per_flow: &mut [u64]) {
-        for p in 0..self.ports.len() {
-            self.advance(p as u32, end);
+        for p in 0..self.ports.len() as u32 {
+            self.advance(p, end);
+            self.to_stepwise(p, end + Nanos(1));
         }
         let mut found = Vec::new();
         for port in &self.ports {
@@ -468,6 +586,17 @@ impl Net {
         }
     }
 
+    /// A link's totals at `now`, up to which its port has advanced.
+    pub fn totals(&self, link: u32, now: Nanos) -> LinkTotals {
+        let l = &self.links[link as usize];
+        let port = &self.ports[l.port as usize];
+        let mut totals = l.totals;
+        if port.express && port.done > now {
+            totals.tx_packets -= 1;
+            totals.tx_bytes -= port.cached.0 as u64;
+        }
+        totals
+    }
     /// Bytes of framing that a link's port adds.
     pub fn framing(&self, link: u32) -> u32 {
         self.ports[self.links[link as usize].port as usize].framing
