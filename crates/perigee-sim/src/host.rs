@@ -5,7 +5,6 @@ use crate::net::Net;
 use crate::observe::{FlowTotals, Observer, PacketKind, PacketView, SimEvent};
 use crate::packet::*;
 use crate::routes::{BaseRtt, Routes};
-use crate::schedule::Source;
 use crate::setup::FlowSetup;
 use perigee_cc::{CongestionControl, Probes, Signal, SignalScope, TelemetryNeed};
 use perigee_tcp::{Ack, AckBlocks, Receiver, Sender, Transmit};
@@ -184,7 +183,7 @@ impl Flow {
     }
 
     fn reschedule(&self, net: &mut Net) {
-        net.schedule.set(Source::Flow(self.id), self.next_due());
+        net.schedule.set_flow(self.id, self.next_due());
     }
 
     /// It is told what any flow of its host learns.

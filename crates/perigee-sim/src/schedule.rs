@@ -31,6 +31,8 @@ pub struct Schedule {
     timeline: Nanos,
     notice: Nanos,
     ports: Tree,
+    /// The first of the three above: of the rare events that precede arrivals of the same instant.
+    early: (Nanos, Source),
     links: Tree,
     flows: Tree,
     sampler: Nanos,
@@ -43,6 +45,7 @@ impl Schedule {
             timeline: Nanos::MAX,
             notice: Nanos::MAX,
             ports: Tree::new(ports),
+            early: (Nanos::MAX, Source::Timeline),
             links: Tree::new(links),
             flows: Tree::new(flows),
             sampler: Nanos::MAX,
@@ -53,67 +56,86 @@ impl Schedule {
     pub fn grow(&mut self, ports: usize, links: usize) {
         self.ports.grow(ports);
         self.links.grow(links);
+        self.find_early();
     }
 
-    /// The next event.
+    /// Instants from here on count as "never".
+    pub fn horizon(&self) -> Nanos {
+        [&self.ports, &self.links, &self.flows].map(Tree::horizon).into_iter().min().expect("three trees")
+    }
+
+    /// The next event; none is left where it lies at the [horizon](Schedule::horizon) or beyond.
     #[inline]
     pub fn next(&self) -> (Nanos, Source) {
-        let mut next = (self.timeline, Source::Timeline);
-        for (at, source) in [
-            (self.notice, Source::Notice),
-            (self.ports.first(), Source::Port(self.ports.winner())),
-            (self.links.first(), Source::Link(self.links.winner())),
-            (self.flows.first(), Source::Flow(self.flows.winner())),
-            (self.sampler, Source::Sampler),
-        ] {
-            if at < next.0 {
-                next = (at, source);
-            }
+        let (mut at, link) = self.links.first();
+        let mut source = Source::Link(link);
+        let (flow_at, flow) = self.flows.first();
+        if flow_at < at {
+            (at, source) = (flow_at, Source::Flow(flow));
         }
-        next
+        if self.sampler < at {
+            (at, source) = (self.sampler, Source::Sampler);
+        }
+        if self.early.0 <= at {
+            (at, source) = self.early;
+        }
+        (at, source)
+    }
+
+    /// A link's next instant; [`Nanos::MAX`] = never.
+    #[inline]
+    pub fn set_link(&mut self, link: u32, at: Nanos) {
+        self.links.set(link, at);
+    }
+
+    /// A flow's next instant; [`Nanos::MAX`] = never.
+    #[inline]
+    pub fn set_flow(&mut self, flow: u32, at: Nanos) {
+        self.flows.set(flow, at);
     }
 
     /// A source's next instant; [`Nanos::MAX`] = never.
-    #[inline]
     pub fn set(&mut self, source: Source, at: Nanos) {
         match source {
+            Source::Link(l) => return self.set_link(l, at),
+            Source::Flow(f) => return self.set_flow(f, at),
+            Source::Sampler => self.sampler = at,
             Source::Timeline => self.timeline = at,
             Source::Notice => self.notice = at,
             Source::Port(p) => self.ports.set(p, at),
-            Source::Link(l) => self.links.set(l, at),
-            Source::Flow(f) => self.flows.set(f, at),
-            Source::Sampler => self.sampler = at,
+        }
+        self.find_early();
+    }
+
+    fn find_early(&mut self) {
+        let (port_at, port) = self.ports.first();
+        self.early = (self.timeline, Source::Timeline);
+        for (at, source) in [(self.notice, Source::Notice), (port_at, Source::Port(port))] {
+            if at < self.early.0 {
+                self.early = (at, source);
+            }
         }
     }
 }
 
-/// A tournament tree. Leaves start at half of the nodes; where two are due at once, the left one wins.
+/// A tournament tree over `time << bits | leaf`: one word per node, so that the earlier of two is their minimum, and
+/// the left one where two are due at once. Leaves start at half of the nodes.
 #[derive(Clone, Debug)]
 struct Tree {
-    nodes: Vec<Node>,
+    nodes: Vec<u64>,
+    /// Bits of a leaf's number.
+    bits: u32,
 }
-
-/// The winner below a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Node {
-    at: u64,
-    leaf: u32,
-}
-
-/// Later than everything, with room for one more.
-const NEVER: u64 = u64::MAX >> 1;
 
 impl Tree {
     fn new(leaves: usize) -> Self {
         let size = leaves.next_power_of_two();
-        let mut nodes = vec![Node { at: NEVER, leaf: 0 }; 2 * size];
-        for (leaf, node) in nodes[size..].iter_mut().enumerate() {
-            node.leaf = leaf as u32;
-        }
-        for i in (1..size).rev() {
-            nodes[i] = nodes[2 * i];
-        }
-        Tree { nodes }
+        Tree { nodes: vec![u64::MAX; 2 * size], bits: size.trailing_zeros() }
+    }
+
+    /// The first time that does not fit. With 2^16 leaves that is 78 hours.
+    fn horizon(&self) -> Nanos {
+        Nanos(u64::MAX >> self.bits)
     }
 
     fn grow(&mut self, leaves: usize) {
@@ -122,47 +144,37 @@ impl Tree {
             return;
         }
         let mut new = Tree::new(leaves);
-        for node in &self.nodes[size..] {
-            new.set(node.leaf, Nanos(node.at));
+        for leaf in 0..size as u32 {
+            let key = self.nodes[size + leaf as usize];
+            new.set(leaf, if key == u64::MAX { Nanos::MAX } else { Nanos(key >> self.bits) });
         }
         *self = new;
     }
 
+    /// The earliest, and whose it is; the horizon where there is none.
     #[inline]
-    fn first(&self) -> Nanos {
-        match self.nodes[1].at {
-            NEVER => Nanos::MAX,
-            at => Nanos(at),
-        }
-    }
-
-    #[inline]
-    fn winner(&self) -> u32 {
-        self.nodes[1].leaf
+    fn first(&self) -> (Nanos, u32) {
+        let key = self.nodes[1];
+        (Nanos(key >> self.bits), (key & ((1 << self.bits) - 1)) as u32)
     }
 
     #[inline]
     fn set(&mut self, leaf: u32, at: Nanos) {
+        let mut key = if at >= self.horizon() { u64::MAX } else { at.0 << self.bits | leaf as u64 };
         let nodes = self.nodes.as_mut_slice();
         let mut i = nodes.len() / 2 + leaf as usize;
-        let mut winner = Node { at: at.0.min(NEVER), leaf };
-        if nodes[i].at == winner.at {
+        if nodes[i] == key {
             return;
         }
-        nodes[i] = winner;
+        nodes[i] = key;
         while i > 1 {
-            let other = nodes[i ^ 1];
-            // Without a branch, because which of the two wins is as good as random: an odd node's sibling is the left
-            // one and wins a tie.
-            let lost = other.at < winner.at + (i & 1) as u64;
-            winner.at = if lost { other.at } else { winner.at };
-            winner.leaf = if lost { other.leaf } else { winner.leaf };
+            key = key.min(nodes[i ^ 1]);
             i >>= 1;
             // Nothing above changes. (Where this leaf was the winner of all, everything does.)
-            if nodes[i] == winner {
+            if nodes[i] == key {
                 return;
             }
-            nodes[i] = winner;
+            nodes[i] = key;
         }
     }
 }
@@ -189,7 +201,17 @@ mod tests {
             assert_eq!(s.next(), (Nanos(5), src));
             s.set(src, Nanos::MAX);
         }
-        assert_eq!(s.next().0, Nanos::MAX);
+        assert!(s.next().0 >= s.horizon());
+    }
+
+    #[test]
+    fn what_lies_beyond_the_horizon_never_comes() {
+        let mut s = Schedule::new(0, 1 << 16, 2);
+        assert_eq!(s.horizon(), Nanos((1 << 48) - 1));
+        s.set(Source::Link(65_535), s.horizon());
+        assert!(s.next().0 >= s.horizon());
+        s.set(Source::Link(65_535), Nanos(s.horizon().0 - 1));
+        assert_eq!(s.next(), (Nanos((1 << 48) - 2), Source::Link(65_535)));
     }
 
     proptest::proptest! {
@@ -203,7 +225,9 @@ mod tests {
                 keys[link as usize] = at;
                 s.set(Source::Link(link), Nanos(at));
                 let best = (0..20).min_by_key(|&k| (keys[k], k)).unwrap();
-                assert_eq!(s.next(), (Nanos(keys[best]), Source::Link(best as u32)));
+                if keys[best] < u64::MAX {
+                    assert_eq!(s.next(), (Nanos(keys[best]), Source::Link(best as u32)));
+                }
             }
         }
     }

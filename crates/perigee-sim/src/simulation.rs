@@ -107,6 +107,7 @@ impl Simulation {
         obs: &mut O,
         progress: &mut dyn FnMut(Nanos) -> bool,
     ) -> Result<Outcome, SimError> {
+        self.check_horizon()?;
         self.ahead = self.read_ahead(source, Nanos::ZERO)?;
         self.fetch(source, Nanos::ZERO)?;
         if self.options.sample > Nanos::ZERO {
@@ -118,7 +119,7 @@ impl Simulation {
         let mut at_this_instant = 0;
         loop {
             let (at, what) = self.net.schedule.next();
-            if at > self.duration || at == Nanos::MAX {
+            if at > self.duration {
                 now = self.duration;
                 break;
             }
@@ -147,6 +148,22 @@ impl Simulation {
             }
         }
         Ok(self.finish(now, stopped))
+    }
+
+    /// # Errors
+    /// When the schedule cannot tell all instants of so long a run apart from "never".
+    fn check_horizon(&self) -> Result<(), SimError> {
+        let horizon = self.net.schedule.horizon();
+        if self.duration < horizon {
+            return Ok(());
+        }
+        let (links, flows) = (self.net.links.len(), self.flows.len());
+        let reason = format!(
+            "a run of {} with {links} links and {flows} flows is too long: at most {horizon} are possible; \
+             run it in parts",
+            self.duration
+        );
+        Err(SimError::Setup(reason))
     }
 
     fn name_of(&self, source: Source) -> String {
@@ -193,7 +210,10 @@ impl Simulation {
                 self.ahead = self.read_ahead(source, now)?;
             }
             match &self.chunk {
-                Some(chunk) => self.net.extend(&chunk.ports, &chunk.links, now),
+                Some(chunk) => {
+                    self.net.extend(&chunk.ports, &chunk.links, now);
+                    self.check_horizon()?;
+                }
                 None => {
                     self.net.schedule.set(Source::Timeline, Nanos::MAX);
                     return Ok(());
@@ -392,11 +412,10 @@ impl Simulation {
         let port = &self.net.ports[p as usize];
         let (queue_bytes, queue_packets, rate) = (port.bytes, port.packets, port.rate);
         let totals = self.net.totals(link, now);
-        let l = &mut self.net.links[link as usize];
-        let active = std::mem::take(&mut l.touched) || queue_packets > 0;
-        if !active {
+        if !self.net.take_activity(link) && queue_packets == 0 {
             return;
         }
+        let l = &self.net.links[link as usize];
         obs.link(&LinkSample {
             at: now,
             link,
@@ -439,7 +458,8 @@ impl Simulation {
             }
             conserved &= t.sent == t.delivered + t.dropped.iter().sum::<u64>() + t.under_way;
         }
-        let links: Vec<LinkTotals> = (0..self.net.links.len() as u32).map(|l| self.net.totals(l, end)).collect();
+        let links: Vec<LinkTotals> =
+            (0..self.net.links.len() as u32).map(|l| self.net.totals(l, end)).collect();
         for l in &links {
             conserved &= l.entered == l.crossed + l.dropped.iter().sum::<u64>() + l.under_way;
         }

@@ -18,8 +18,8 @@ impl Net {
         let l = &mut self.links[port.link as usize];
         port.serving = l.flight.pop_last(&mut self.packets);
         l.last_arrival = l.earlier_arrival;
-        l.totals.tx_packets -= 1;
-        l.totals.tx_bytes -= port.cached.0 as u64;
+        l.tx_packets -= 1;
+        l.tx_bytes -= port.cached.0 as u64;
     }
 
     /// After the change: the port is express if it can be, and the packet in service flies.
@@ -38,8 +38,8 @@ impl Net {
         let size = self.packets.get(h).ip_bytes as u32 + port.framing;
         // The size is what a packet in service is known by; a changed rate has emptied the cache.
         port.cached = (size, port.rate.time_for(size as u64));
-        l.totals.tx_packets += 1;
-        l.totals.tx_bytes += size as u64;
+        l.tx_packets += 1;
+        l.tx_bytes += size as u64;
         l.earlier_arrival = l.last_arrival;
         l.fly(&mut self.packets, h, port.done);
     }
@@ -86,7 +86,6 @@ impl Net {
         let l = &mut self.links[link as usize];
         l.up = false;
         l.mode = mode;
-        l.touched = true;
         match mode {
             OutageMode::Flush => self.flush(now, link),
             OutageMode::Hold => {

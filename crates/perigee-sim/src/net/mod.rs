@@ -66,8 +66,12 @@ pub struct LinkState {
     delay: Delay,
     since: Nanos,
     last_arrival: Nanos,
-    /// Totals; an express packet in service counts as sent (see [`Net::totals`]).
-    totals: LinkTotals,
+    /// Counters of [`LinkTotals`]; an express packet in service counts as sent (see [`Net::totals`]).
+    entered: u64,
+    crossed: u64,
+    tx_packets: u64,
+    tx_bytes: u64,
+    wait_ns: u128,
     /// The latest arrival before that of the packet in service, where that one is express.
     earlier_arrival: Nanos,
     /// Random loss, as a threshold on 53 random bits.
@@ -76,8 +80,10 @@ pub struct LinkState {
     pub up: bool,
     mode: OutageMode,
     reorder: bool,
-    /// Something happened since the latest sample.
-    pub touched: bool,
+    dropped: [u64; CAUSES],
+    under_way: u64,
+    /// Packets that entered, crossed or were dropped until the latest sample.
+    seen: u64,
 }
 
 impl LinkState {
@@ -93,6 +99,24 @@ impl LinkState {
 }
 
 impl LinkState {
+    /// The dequeue at an express port: a packet of `size` bytes begins its service at `at`. Returns its arrival.
+    #[inline]
+    fn express(
+        &mut self,
+        port: &mut PortState,
+        packets: &mut Arena<Packet>,
+        h: u32,
+        size: u32,
+        at: Nanos,
+    ) -> Nanos {
+        port.done = at.saturating_add(port.time_for(size));
+        self.tx_packets += 1;
+        self.tx_bytes += size as u64;
+        self.earlier_arrival = self.last_arrival;
+        self.fly(packets, h, port.done);
+        self.last_arrival
+    }
+
     /// A packet that leaves the port at `at` joins the flight, in order.
     #[inline]
     fn fly(&mut self, packets: &mut Arena<Packet>, h: u32, at: Nanos) {
@@ -104,6 +128,14 @@ impl LinkState {
 }
 
 impl PortState {
+    /// Transmission time of a packet of `size` bytes; the rate is not zero.
+    #[inline]
+    fn time_for(&mut self, size: u32) -> Nanos {
+        if self.cached.0 != size {
+            self.cached = (size, self.rate.time_for(size as u64));
+        }
+        self.cached.1
+    }
     /// Express: a packet in service leaves at `now` or later. (Nothing leaves at time zero: that is "never used".)
     fn leaves_from(&self, now: Nanos) -> bool {
         self.done >= now && self.done > Nanos::ZERO
@@ -147,6 +179,23 @@ fn note_arrival(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, now:
     let head = stacks.head_mut(packet.telemetry);
     let queued = port.bytes - port.packets * port.framing as u64;
     head.q_in = meter.on_enqueue(now, &head.stamp, packet.flow, queued);
+}
+
+/// Telemetry of a packet that leaves the queue of a port: its switch's record.
+fn note_dequeue(
+    port: &mut PortState,
+    packet: &Packet,
+    stacks: &mut Stacks,
+    units: &[TxBytesUnit],
+    at: Nanos,
+) {
+    let (Kind::Data, Some(meter)) = (packet.kind, &mut port.meter) else { return };
+    let queued = port.bytes - port.packets * port.framing as u64;
+    let head = stacks.head(packet.telemetry);
+    let ip_bytes = packet.ip_bytes as u32;
+    let counted = counted_bytes(units[packet.flow as usize], head.payload, ip_bytes, ip_bytes + port.framing);
+    let hop = meter.on_dequeue(at, head.q_in, queued, port.rate, counted);
+    stacks.push(packet.telemetry, hop, switch_id(port.node));
 }
 
 /// The network.
@@ -248,8 +297,14 @@ impl Net {
                 up: l.up,
                 mode: OutageMode::Flush,
                 reorder: l.delay_drop == DelayDrop::Reorder,
-                touched: false,
-                totals: LinkTotals::default(),
+                entered: 0,
+                crossed: 0,
+                tx_packets: 0,
+                tx_bytes: 0,
+                wait_ns: 0,
+                dropped: [0; CAUSES],
+                under_way: 0,
+                seen: 0,
             });
         }
         self.schedule.grow(self.ports.len(), self.links.len());
@@ -267,35 +322,40 @@ impl Net {
     #[inline]
     pub fn enqueue(&mut self, now: Nanos, h: u32, link: u32) {
         let l = &mut self.links[link as usize];
-        l.totals.entered += 1;
-        l.touched = true;
         let p = l.port;
-        if !self.ports[p as usize].express {
-            return self.enqueue_stepwise(now, h, link);
-        }
-        self.catch_up(p, now);
         let port = &mut self.ports[p as usize];
         let packet = self.packets.get_mut(h);
         packet.link = link;
         packet.enqueued = now;
+        l.entered += 1;
+        if !port.express {
+            return self.enqueue_stepwise(now, h, link);
+        }
+        if port.packets > 0 && port.done <= now {
+            self.catch_up(p, now);
+        }
+        let l = &mut self.links[link as usize];
+        let port = &mut self.ports[p as usize];
+        let packet = self.packets.get(h);
+        let size = packet.ip_bytes as u32 + port.framing;
         if packet.telemetry != NONE {
             note_arrival(port, packet, &mut self.stacks, now);
         }
-        // Nobody is waiting where the port is idle, because it has caught up.
-        if port.done <= now {
-            let flew = self.links[link as usize].flight.head != NONE;
-            self.begin_service(p, h, now);
-            if !flew {
-                self.schedule.set(Source::Link(link), self.packets.get(h).arrival);
+        if port.done > now {
+            if !port.has_room(size as u64, port.cached.0 as u64) {
+                return self.drop_at(h, link, DropCause::Queue);
             }
-            return;
+            return port.append(&mut self.packets, h, size as u64);
         }
-        let size = packet.ip_bytes as u64 + port.framing as u64;
-        let serving = port.cached.0 as u64;
-        if !port.has_room(size, serving) {
-            return self.drop_at(h, link, DropCause::Queue);
+        // Nobody is waiting where the port is idle, because it has caught up.
+        if packet.telemetry != NONE {
+            note_dequeue(port, packet, &mut self.stacks, &self.tx_units, now);
         }
-        port.append(&mut self.packets, h, size);
+        let first = l.flight.head == NONE;
+        let arrival = l.express(port, &mut self.packets, h, size, now);
+        if first {
+            self.schedule.set_link(link, arrival);
+        }
     }
 
     /// The same for ports that are not express.
@@ -304,9 +364,7 @@ impl Net {
         let p = l.port;
         let (up, mode) = (l.up, l.mode);
         self.advance(p, now);
-        let packet = self.packets.get_mut(h);
-        packet.link = link;
-        packet.enqueued = now;
+        let packet = self.packets.get(h);
         let port = &mut self.ports[p as usize];
         let size = packet.ip_bytes as u64 + port.framing as u64;
         if packet.telemetry != NONE {
@@ -335,20 +393,33 @@ impl Net {
     pub fn arrive(&mut self, now: Nanos, link: u32) -> Option<u32> {
         let p = self.links[link as usize].port;
         let port = &self.ports[p as usize];
-        if port.express {
-            self.catch_up(p, now);
-            let l = &mut self.links[link as usize];
-            let h = l.flight.pop(&self.packets);
-            l.totals.crossed += 1;
-            l.touched = true;
-            let next = match l.flight.head {
-                NONE => Nanos::MAX,
-                next => self.packets.get(next).arrival,
-            };
-            self.schedule.set(Source::Link(link), next);
-            return Some(h);
+        if !port.express {
+            return self.arrive_stepwise(now, link);
         }
-        if !port.shared {
+        if port.packets > 0 && port.done <= now {
+            self.catch_up(p, now);
+        }
+        let l = &mut self.links[link as usize];
+        let h = l.flight.head;
+        let packet = self.packets.get(h);
+        debug_assert_eq!(packet.arrival, now);
+        l.crossed += 1;
+        l.flight.head = packet.next;
+        let next = match packet.next {
+            NONE => {
+                l.flight.tail = NONE;
+                Nanos::MAX
+            }
+            next => self.packets.get(next).arrival,
+        };
+        self.schedule.set_link(link, next);
+        Some(h)
+    }
+
+    /// The same for ports that are not express.
+    fn arrive_stepwise(&mut self, now: Nanos, link: u32) -> Option<u32> {
+        let p = self.links[link as usize].port;
+        if !self.ports[p as usize].shared {
             self.advance_quietly(p, now);
         }
         let l = &mut self.links[link as usize];
@@ -356,8 +427,7 @@ impl Net {
         let due = h != NONE && self.packets.get(h).arrival <= now;
         if due {
             l.flight.pop(&self.packets);
-            l.totals.crossed += 1;
-            l.touched = true;
+            l.crossed += 1;
         }
         self.reschedule_link(link);
         due.then_some(h)
@@ -374,16 +444,19 @@ impl Net {
     }
 
     /// Lets an express port run until `t`, inclusive: waiting packets begin their service.
-    #[inline]
     fn catch_up(&mut self, p: u32, t: Nanos) {
-        loop {
-            let port = &mut self.ports[p as usize];
-            if port.packets == 0 || port.done > t {
-                return;
-            }
-            let left = port.done;
+        let port = &mut self.ports[p as usize];
+        let l = &mut self.links[port.link as usize];
+        while port.packets > 0 && port.done <= t {
+            let at = port.done;
             let h = port.take_next(&self.packets);
-            self.begin_service(p, h, left);
+            let packet = self.packets.get(h);
+            let size = packet.ip_bytes as u32 + port.framing;
+            l.wait_ns += (at - packet.enqueued).0 as u128;
+            if packet.telemetry != NONE {
+                note_dequeue(port, packet, &mut self.stacks, &self.tx_units, at);
+            }
+            l.express(port, &mut self.packets, h, size, at);
         }
     }
 
@@ -406,8 +479,8 @@ impl Net {
         let packet = self.packets.get_mut(h);
         let link = packet.link;
         let l = &mut self.links[link as usize];
-        l.totals.tx_packets += 1;
-        l.totals.tx_bytes += packet.ip_bytes as u64 + port.framing as u64;
+        l.tx_packets += 1;
+        l.tx_bytes += packet.ip_bytes as u64 + port.framing as u64;
         if !l.up {
             return self.drop_at(h, link, DropCause::Outage);
         }
@@ -450,48 +523,26 @@ impl Net {
         }
     }
 
-    /// The dequeue: everything that an egress port does to a packet happens here.
-    #[inline]
+    /// The dequeue at a port that is not express.
     fn begin_service(&mut self, p: u32, h: u32, at: Nanos) {
-        let packet = self.packets.get_mut(h);
+        let packet = self.packets.get(h);
         let port = &mut self.ports[p as usize];
-        let l = &mut self.links[packet.link as usize];
         let size = packet.ip_bytes as u32 + port.framing;
-        l.totals.wait_ns += (at - packet.enqueued).0 as u128;
-        l.totals.waited += 1;
-        if packet.telemetry != NONE && packet.kind == Kind::Data {
-            if let Some(meter) = &mut port.meter {
-                let queued = port.bytes - port.packets * port.framing as u64;
-                let unit = self.tx_units[packet.flow as usize];
-                let head = self.stacks.head(packet.telemetry);
-                let counted = counted_bytes(unit, head.payload, packet.ip_bytes as u32, size);
-                let hop = meter.on_dequeue(at, head.q_in, queued, port.rate, counted);
-                self.stacks.push(packet.telemetry, hop, switch_id(port.node));
-            }
-        }
-        if port.cached.0 != size {
-            port.cached = (size, port.rate.time_for(size as u64));
-        }
-        if port.express {
-            port.done = at.saturating_add(port.cached.1);
-            l.totals.tx_packets += 1;
-            l.totals.tx_bytes += size as u64;
-            l.earlier_arrival = l.last_arrival;
-            return l.fly(&mut self.packets, h, port.done);
+        self.links[packet.link as usize].wait_ns += (at - packet.enqueued).0 as u128;
+        if packet.telemetry != NONE {
+            note_dequeue(port, packet, &mut self.stacks, &self.tx_units, at);
         }
         port.serving = h;
         if port.rate.0 == 0 {
             port.work = size as u128 * 8 * NS_PER_S as u128;
             port.done = Nanos::MAX;
         } else {
-            port.done = at.saturating_add(port.cached.1);
+            port.done = at.saturating_add(port.time_for(size));
         }
     }
 
     fn drop_at(&mut self, h: u32, link: u32, cause: DropCause) {
-        let l = &mut self.links[link as usize];
-        l.totals.dropped[cause as usize] += 1;
-        l.touched = true;
+        self.links[link as usize].dropped[cause as usize] += 1;
         self.discard(h, cause);
     }
 
@@ -530,7 +581,7 @@ impl Net {
                 at = at.min(port.done.saturating_add(l.delay_at(port.done)));
             }
         }
-        self.schedule.set(Source::Link(link), at);
+        self.schedule.set_link(link, at);
     }
 
     /// A packet begins its service at a port that was idle.
@@ -581,7 +632,7 @@ impl Net {
         }
         for h in found {
             let packet = self.packets.get(h);
-            self.links[packet.link as usize].totals.under_way += 1;
+            self.links[packet.link as usize].under_way += 1;
             per_flow[packet.flow as usize] += 1;
         }
     }
@@ -590,12 +641,26 @@ impl Net {
     pub fn totals(&self, link: u32, now: Nanos) -> LinkTotals {
         let l = &self.links[link as usize];
         let port = &self.ports[l.port as usize];
-        let mut totals = l.totals;
-        if port.express && port.done > now {
-            totals.tx_packets -= 1;
-            totals.tx_bytes -= port.cached.0 as u64;
+        let serving = match port.express {
+            true if port.done > now => port.cached.0 as u64,
+            _ => 0,
+        };
+        LinkTotals {
+            entered: l.entered,
+            crossed: l.crossed,
+            dropped: l.dropped,
+            under_way: l.under_way,
+            tx_packets: l.tx_packets - u64::from(serving > 0),
+            tx_bytes: l.tx_bytes - serving,
+            wait_ns: l.wait_ns,
+            waited: l.tx_packets,
         }
-        totals
+    }
+    /// Something happened at a link since the latest question.
+    pub fn take_activity(&mut self, link: u32) -> bool {
+        let l = &mut self.links[link as usize];
+        let seen = l.entered + l.crossed + l.dropped.iter().sum::<u64>();
+        std::mem::replace(&mut l.seen, seen) != seen
     }
     /// Bytes of framing that a link's port adds.
     pub fn framing(&self, link: u32) -> u32 {
