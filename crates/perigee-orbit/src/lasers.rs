@@ -113,6 +113,34 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// From a satellite to the point where its line of sight is tangent to the grazing sphere.
+    fn horizon_m(&self, at: &Positions, sat: usize) -> f64 {
+        let (p, low) = (at.get(sat), EARTH_RADIUS_M + self.grazing_height_m);
+        (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] - low * low).max(0.0).sqrt()
+    }
+
+    /// No link that is this long or shorter is too long or grazes the air, wherever it is.
+    pub fn clear_m(&self, at: &Positions) -> f64 {
+        let square = |((x, y), z): ((&f64, &f64), &f64)| x * x + y * y + z * z;
+        let lowest2 = at.x.iter().zip(&at.y).zip(&at.z).map(square).fold(f64::INFINITY, f64::min);
+        let low = EARTH_RADIUS_M + self.grazing_height_m;
+        (2.0 * (lowest2 - low * low).max(0.0).sqrt()).min(self.max_range_m)
+    }
+
+    /// Length of the link between two satellites; one that is too long or grazes the air has none.
+    pub fn length(&self, at: &Positions, a: u32, b: u32) -> Weight {
+        let (a, b) = (a as usize, b as usize);
+        let d = distance_m(at.get(a), at.get(b));
+        let clear = || d <= self.horizon_m(at, a) + self.horizon_m(at, b);
+        if d <= self.max_range_m && clear() {
+            crate::routing::weight(d)
+        } else {
+            UNREACHABLE
+        }
+    }
+}
+
 /// The laser links as rows of neighbours, for the route search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaserGraph {
@@ -163,6 +191,11 @@ impl LaserGraph {
         self.rows.len().saturating_sub(1)
     }
 
+    /// Satellites that one is linked to.
+    pub fn neighbours(&self, sat: u32) -> &[u32] {
+        &self.to[self.rows[sat as usize] as usize..self.rows[sat as usize + 1] as usize]
+    }
+
     /// Number of links, both directions counted once.
     pub fn links(&self) -> usize {
         self.links.len()
@@ -173,21 +206,9 @@ impl LaserGraph {
         self.links.iter().map(|l| l.ends)
     }
 
-    /// Those of [`LaserGraph::pairs`] that have a length.
-    pub fn usable<'a>(&'a self, weights: &'a [Weight]) -> impl Iterator<Item = [u32; 2]> + 'a {
-        let there = |l: &&Laser| weights[l.entries[0] as usize] != UNREACHABLE;
-        self.links.iter().filter(there).map(|l| l.ends)
-    }
-
     /// Length of every entry at an instant; a link that is too long or whose line of sight grazes the air has none.
     pub fn weights(&self, at: &Positions, limits: Limits, out: &mut Vec<Weight>) {
-        let low = EARTH_RADIUS_M + limits.grazing_height_m;
-        // From a satellite to the point where its line of sight is tangent to the grazing sphere.
-        let tangent = |s: usize| {
-            let p = at.get(s);
-            (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] - low * low).max(0.0).sqrt()
-        };
-        let horizon: Vec<f64> = (0..at.len()).map(tangent).collect();
+        let horizon: Vec<f64> = (0..at.len()).map(|s| limits.horizon_m(at, s)).collect();
         out.clear();
         out.resize(self.to.len(), UNREACHABLE);
         for l in &self.links {

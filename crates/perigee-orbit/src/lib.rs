@@ -6,7 +6,8 @@
 //! * [`shell`] (generated, in closed form), [`presets`] (known ones), [`tle`] and [`omm`] (element sets), [`motion`] (all
 //!   of them as positions over time).
 //! * [`planes`]: the grid in real element sets; [`lasers`]: who is linked to whom; [`constellation`]: all of it.
-//! * [`visibility`]: what a ground point sees; [`attach`]: which satellite it takes; [`routing`]: shortest paths.
+//! * [`visibility`]: what a ground point sees; [`attach`]: which satellite it takes; [`routing`],
+//!   [`aim`]: shortest paths.
 //! * [`spec`]: the description of a sky; [`sky`]: questions about one instant; [`survey`]: paths over time without
 //!   packets; [`stream`]: the timeline.
 //! * [`cities`]: places by name; [`hypatia`]: state folders of another tool; [`compat`]: skies as other tools see them.
@@ -28,6 +29,7 @@
 //! # Ok::<(), perigee_orbit::SkyError>(())
 //! ```
 
+pub mod aim;
 pub mod attach;
 pub mod cities;
 pub mod compat;

@@ -3,15 +3,18 @@
 //! radio links too. A relay is a vertex behind all satellites, numbered as everywhere: satellites first, then all
 //! ground points.
 
+use crate::aim::Field;
 use crate::lasers::{LaserGraph, Limits};
 use crate::motion::Positions;
-use crate::routing::{Access, Graph, Weight};
+use crate::routing::{Access, Graph, Weight, UNREACHABLE};
 use std::sync::Arc;
 
 /// Links with lengths.
 #[derive(Debug, Default)]
 pub(crate) struct Mesh {
     lasers: Arc<LaserGraph>,
+    limits: Limits,
+    /// Empty if the links are measured only where a search looks.
     weights: Vec<Weight>,
     /// Lasers and radio links together, if any station relays.
     mixed: Option<Mixed>,
@@ -35,8 +38,20 @@ impl Mesh {
         visible: &[Vec<Access>],
     ) {
         self.lasers = lasers.clone();
+        self.limits = limits;
         self.lasers.weights(at, limits, &mut self.weights);
         self.mixed = relays.contains(&true).then(|| self.mix(relays, visible));
+    }
+
+    /// Takes lasers without measuring them.
+    pub fn adopt(&mut self, lasers: &Arc<LaserGraph>, limits: Limits) {
+        *self = Mesh { lasers: lasers.clone(), limits, ..Mesh::default() };
+    }
+
+    /// For an aimed search, if nothing is measured yet.
+    pub fn field<'a>(&'a self, at: &'a Positions) -> Option<Field<'a>> {
+        let aims = self.weights.is_empty() && self.mixed.is_none();
+        aims.then(|| Field::new(&self.lasers, at, self.limits))
     }
 
     fn mix(&self, relays: &[bool], visible: &[Vec<Access>]) -> Mixed {
@@ -72,7 +87,8 @@ impl Mesh {
     }
 
     /// The laser links that can carry packets.
-    pub fn lasers(&self) -> impl Iterator<Item = [u32; 2]> + '_ {
-        self.lasers.usable(&self.weights)
+    pub fn lasers(&self, at: &Positions) -> Vec<[u32; 2]> {
+        let there = |l: &[u32; 2]| self.limits.length(at, l[0], l[1]) != UNREACHABLE;
+        self.lasers.pairs().filter(there).collect()
     }
 }

@@ -38,6 +38,12 @@ impl Positions {
         self.y.clear();
         self.z.clear();
     }
+    /// Makes room for so many more.
+    pub fn reserve(&mut self, more: usize) {
+        for axis in [&mut self.x, &mut self.y, &mut self.z] {
+            axis.reserve(more);
+        }
+    }
     /// Adds one.
     pub fn push(&mut self, p: Vec3) {
         self.x.push(p[0]);
@@ -205,6 +211,7 @@ impl Span<'_> {
                 Group::Shell(shell) => shell.positions(at, gmst, out),
                 Group::Sgp4(_) => {
                     let k = (t.0 / KNOT.0 - self.first) as usize;
+                    out.reserve(knots[k].len());
                     let s = (t.0 % KNOT.0) as f64 / KNOT.0 as f64;
                     for (a, b) in knots[k].iter().zip(&knots[k + 1]) {
                         out.push(to_ecef(hermite(a, b, s), gmst));

@@ -5,8 +5,8 @@
 use crate::attach::Held;
 use crate::motion::Positions;
 use crate::routing::Tree;
-use crate::sky::{Moment, Routes, Sky};
-use perigee_timeline::PairId;
+use crate::sky::{Moment, RootRoutes, Routes, Sky, Way};
+use perigee_timeline::{PairId, Routing};
 use perigee_units::Nanos;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -115,7 +115,30 @@ impl Planner {
             self.held = self.sky.serve(m, &self.held);
             held.push(self.held.clone());
         }
-        let route = |tree: &mut Tree, (m, h): (&Moment, Vec<Held>)| self.sky.routes(m, h, tree);
+        if self.sky.spec.routing == Routing::PerHop {
+            return self.tables(moments, &held);
+        }
+        let route = |tree: &mut Tree, (m, h): (&Moment, Vec<Held>)| self.sky.routes(m, &h, tree);
         moments.par_iter().zip(held).map_init(Tree::default, route).collect()
+    }
+
+    /// Next-hop tables: roots in parallel, each from instant to instant, because few next hops change between two.
+    fn tables(&self, moments: &[Moment], held: &[Vec<Held>]) -> Vec<Routes> {
+        let roots: Vec<&[Way]> = self.sky.ways.chunk_by(|a, b| a.root == b.root).collect();
+        let of_root = |ways: &&[Way]| -> Vec<RootRoutes> {
+            let mut tree = Tree::default();
+            moments.iter().zip(held).map(|(m, h)| self.sky.routes_to(m, h, ways, &mut tree)).collect()
+        };
+        let by_root: Vec<Vec<RootRoutes>> = roots.par_iter().map(of_root).collect();
+        let serving = |h: &Vec<Held>| h.iter().map(|h| h.sat).collect();
+        let empty = |h| Routes { serving: serving(h), ..Routes::default() };
+        let mut routes: Vec<Routes> = held.iter().map(empty).collect();
+        for root in by_root {
+            for (r, found) in routes.iter_mut().zip(root) {
+                r.paths.extend(found.paths);
+                r.next_hops.extend(found.next_hops);
+            }
+        }
+        routes
     }
 }

@@ -29,7 +29,7 @@ pub const MAX_SATELLITES: usize = DOWN as usize;
 const HOP_BITS: u32 = 20;
 
 /// Width of a bucket: 262 km, a power of two so that the bucket of a distance is a shift.
-const BUCKET_SHIFT: u32 = 28;
+pub(crate) const BUCKET_SHIFT: u32 = 28;
 /// One bucket in millimetres.
 pub const BUCKET_MM: Weight = 1 << BUCKET_SHIFT;
 
@@ -68,18 +68,18 @@ impl Graph<'_> {
 /// Distance and next hop in one word, the distance above: the smaller label is the shorter way or, of two equal ones,
 /// that through the satellite of the lower number. One comparison decides both.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
-struct Label(u64);
+pub(crate) struct Label(u64);
 
 impl Label {
-    const NONE: Label = Label(u64::MAX);
+    pub(crate) const NONE: Label = Label(u64::MAX);
 
-    fn new(distance: Weight, next: u32) -> Self {
+    pub(crate) fn new(distance: Weight, next: u32) -> Self {
         Label(distance << HOP_BITS | Weight::from(next))
     }
     fn next(self) -> u32 {
         (self.0 & Weight::from(NOWHERE)) as u32
     }
-    fn distance(self) -> Weight {
+    pub(crate) fn distance(self) -> Weight {
         if self == Label::NONE {
             UNREACHABLE
         } else {
@@ -94,8 +94,10 @@ impl Label {
 /// Shortest ways of all satellites to one destination, and the memory for the search: reuse it.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
-    labels: Vec<Label>,
-    buckets: Vec<Vec<u32>>,
+    pub(crate) labels: Vec<Label>,
+    pub(crate) buckets: Vec<Vec<u32>>,
+    /// Of an aimed search: least lengths still ahead, as far as they are known.
+    pub(crate) ahead: Vec<Weight>,
     /// Next hops of the tree before a refresh that are not measured yet.
     before: Vec<u32>,
     walk: Vec<u32>,
@@ -105,9 +107,7 @@ impl Tree {
     /// Searches from a destination that `gates` can reach, until all `targets` are settled (all satellites, if there
     /// are none). Distances of other satellites are then upper bounds.
     pub fn search(&mut self, graph: Graph<'_>, gates: &[Access], targets: &[Access]) {
-        self.labels.clear();
-        self.labels.resize(graph.rows.len() - 1, Label::NONE);
-        self.buckets.iter_mut().for_each(Vec::clear);
+        self.clear(graph.rows.len() - 1);
         for g in gates {
             self.improve(g.sat, Label::new(g.range, DOWN));
         }
@@ -119,6 +119,13 @@ impl Tree {
             self.settle_bucket(graph, bucket);
             bucket += 1;
         }
+    }
+
+    /// Forgets the tree before.
+    pub(crate) fn clear(&mut self, satellites: usize) {
+        self.labels.clear();
+        self.labels.resize(satellites, Label::NONE);
+        self.buckets.iter_mut().for_each(Vec::clear);
     }
 
     /// Searches as [`Tree::search`] does for all satellites, starting from the tree that is there: that of the instant
@@ -171,7 +178,7 @@ impl Tree {
         }
     }
 
-    fn settled_below(&self, bucket: usize, targets: &[Access]) -> bool {
+    pub(crate) fn settled_below(&self, bucket: usize, targets: &[Access]) -> bool {
         let bound = (bucket as Weight) << BUCKET_SHIFT;
         targets.iter().all(|t| self.distance(t.sat) < bound)
     }

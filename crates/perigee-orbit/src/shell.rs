@@ -152,6 +152,10 @@ pub struct ShellMotion {
     shell: Shell,
     start: Epoch,
     rates_rad_s: (f64, f64),
+    /// Sine and cosine of the inclination.
+    tilt: (f64, f64),
+    /// Of each plane at the start: see [`Shell::elements_rad`].
+    planes: Vec<(f64, f64)>,
     /// Cosine and sine of each slot's place in its plane: one sine per plane and instant is enough.
     slots: Vec<(f64, f64)>,
 }
@@ -166,7 +170,9 @@ impl ShellMotion {
                 (c, s)
             })
             .collect();
-        ShellMotion { shell, start, rates_rad_s: shell.rates_rad_s(), slots }
+        let tilt = libm::sincos(shell.inclination_deg * RAD);
+        let planes = (0..shell.planes).map(|plane| shell.elements_rad(plane)).collect();
+        ShellMotion { shell, start, rates_rad_s: shell.rates_rad_s(), tilt, planes, slots }
     }
 
     /// Number of satellites.
@@ -181,6 +187,7 @@ impl ShellMotion {
 
     /// Appends the Earth-fixed positions at an instant.
     pub fn positions(&self, at: Epoch, gmst_rad: f64, out: &mut Positions) {
+        out.reserve(self.len());
         for plane in 0..self.shell.planes {
             let circle = self.circle(plane, at, gmst_rad);
             self.slots.iter().for_each(|&slot| out.push(circle.place(slot)));
@@ -200,8 +207,8 @@ impl ShellMotion {
             _ => (at.minutes_since(self.start) * 60.0, gmst_rad),
         };
         let r = self.shell.radius_m();
-        let (sin_i, cos_i) = libm::sincos(self.shell.inclination_deg * RAD);
-        let (node, phase) = self.shell.elements_rad(plane);
+        let (sin_i, cos_i) = self.tilt;
+        let (node, phase) = self.planes[plane as usize];
         let (so, co) = libm::sincos(node + self.rates_rad_s.0 * t - gmst_rad);
         let (sb, cb) = libm::sincos(wrap(phase + self.rates_rad_s.1 * t));
         Circle { p: [r * co, r * so, 0.0], q: [-r * so * cos_i, r * co * cos_i, r * sin_i], first: (cb, sb) }

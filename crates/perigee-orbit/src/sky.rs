@@ -4,6 +4,7 @@
 //! [`Sky::stream`] turns it into a timeline; this module answers for single instants: round-trip times (to size
 //! queues before a run), the check that every pair can talk at all, and full forwarding tables.
 
+use crate::aim::Goal;
 use crate::attach::{choose, Held, Offer, Policy, Reselect};
 use crate::constellation::Constellation;
 use crate::frames::{distance_m, Vec3, SPEED_OF_LIGHT_M_S};
@@ -17,6 +18,7 @@ use crate::visibility::GroundPoint;
 use perigee_timeline::topology::PortSpec;
 use perigee_timeline::{PairId, Routing};
 use perigee_units::Nanos;
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// A satellite that stays in view for longer than this counts as staying for ever.
@@ -57,7 +59,8 @@ pub(crate) struct Moment {
     pub positions: Positions,
     pub mesh: Mesh,
     pub visible: Vec<Vec<Access>>,
-    /// For terminals that want the shortest path: length of the paths to all peers through each visible satellite.
+    /// For terminals that want the shortest path at every step: length of the paths to all peers through each visible
+    /// satellite.
     paths: Vec<Vec<Weight>>,
 }
 
@@ -70,6 +73,15 @@ pub(crate) struct Routes {
     pub paths: Vec<Option<Vec<u32>>>,
     /// With next-hop tables: next hops of all satellites towards each root, in the order of [`Sky::roots`].
     pub next_hops: Vec<Vec<u32>>,
+}
+
+/// Paths to one root.
+#[derive(Debug, Default)]
+pub(crate) struct RootRoutes {
+    /// Of each of its ways.
+    pub paths: Vec<Option<Vec<u32>>>,
+    /// Next hops of all satellites, if packets follow tables.
+    pub next_hops: Option<Vec<u32>>,
 }
 
 /// Length and nodes of a route.
@@ -110,7 +122,12 @@ pub struct Sky {
     /// Ground points with traffic to or from each one.
     peers: Vec<Vec<usize>>,
     relays: Vec<bool>,
+    /// Every destination has few origins and nothing relays: searches are aimed, lasers measured where they look.
+    aims: bool,
 }
+
+/// With more ways to one destination than this, one tree is cheaper than as many aimed searches.
+const FEW_WAYS: usize = 4;
 
 impl Sky {
     /// Builds a sky; queues may still be placeholders (see [`Sky::with_ports`]).
@@ -126,8 +143,10 @@ impl Sky {
         let ground = spec.ground.iter().map(|g| GroundPoint::new(g.place, g.mask, spec.ellipsoid)).collect();
         let peers = peers(&spec);
         let ways = ways(&spec, &peers);
-        let relays = spec.ground.iter().map(|g| g.relays).collect();
-        Ok(Sky { spec, constellation, ground, ways, peers, relays })
+        let relays: Vec<bool> = spec.ground.iter().map(|g| g.relays).collect();
+        let few = ways.chunk_by(|a, b| a.root == b.root).all(|of_root| of_root.len() <= FEW_WAYS);
+        let aims = few && spec.routing == Routing::PerPath && !relays.contains(&true);
+        Ok(Sky { spec, constellation, ground, ways, peers, relays, aims })
     }
 
     /// The same sky with other ports: queues given in bandwidth-delay products are known only when [`Sky::rtt_at`]
@@ -160,9 +179,29 @@ impl Sky {
     /// When a satellite has decayed by then.
     pub fn route_at(&self, pair: PairId, t: Nanos) -> Result<Option<Route>, SkyError> {
         let moment = self.moment_at(t)?;
-        let routes = self.routes(&moment, self.serve(&moment, &[]), &mut Tree::default());
+        let routes = self.routes(&moment, &self.serve(&moment, &[]), &mut Tree::default());
         let path = self.path_of(pair, &routes);
         Ok(path.map(|p| self.route(pair, p, &moment.positions)))
+    }
+
+    /// The routes of all pairs at an instant, as [`Sky::route_at`] finds each.
+    ///
+    /// # Errors
+    /// When a satellite has decayed by then.
+    pub fn routes_at(&self, t: Nanos) -> Result<Vec<Option<Route>>, SkyError> {
+        let moment = self.moment_at(t)?;
+        let routes = self.routes(&moment, &self.serve(&moment, &[]), &mut Tree::default());
+        let pairs = (0..self.spec.pairs.len()).map(|i| PairId(i as u32));
+        let mut paths: Vec<Option<Vec<u32>>> = vec![None; self.spec.pairs.len()];
+        for (way, path) in self.ways.iter().zip(routes.paths) {
+            if let Some(pair) = way.against {
+                paths[pair.ix()] = path.as_ref().map(|p| p.iter().rev().copied().collect());
+            }
+            if let Some(pair) = way.along {
+                paths[pair.ix()] = path;
+            }
+        }
+        Ok(pairs.zip(paths).map(|(id, p)| Some(self.route(id, p?, &moment.positions))).collect())
     }
 
     /// Round-trip time of a pair without serialisation and queues; `None` = unreachable.
@@ -185,7 +224,7 @@ impl Sky {
         let mut t = Nanos::ZERO;
         while t <= self.spec.duration && !(blind.is_empty() && cut.is_empty()) {
             let moment = self.moment_at(t)?;
-            let routes = self.routes(&moment, self.serve(&moment, &[]), &mut Tree::default());
+            let routes = self.routes(&moment, &self.serve(&moment, &[]), &mut Tree::default());
             blind.retain(|&g| moment.visible[g].is_empty());
             cut.retain(|&w| routes.paths[w].is_none());
             t += sample;
@@ -252,8 +291,16 @@ impl Sky {
                 self.look(g, &m.positions, &mut m.visible[g]);
             }
         }
-        m.mesh.measure(lasers, &m.positions, self.constellation.limits(), &self.relays, &m.visible);
-        m.paths = (0..self.ground.len()).map(|g| self.paths_through(&m, g, tree)).collect();
+        let limits = self.constellation.limits();
+        if self.aims {
+            m.mesh.adopt(lasers, limits);
+        } else {
+            m.mesh.measure(lasers, &m.positions, limits, &self.relays, &m.visible);
+        }
+        // Where choices are rare, paths are searched for each of them.
+        if self.spec.reselect == Reselect::EachStep {
+            m.paths = (0..self.ground.len()).map(|g| self.paths_through(&m, g, tree)).collect();
+        }
         m
     }
 
@@ -279,8 +326,10 @@ impl Sky {
         let visible = &m.visible[g];
         let mut sums = vec![0; visible.len()];
         if visible.len() > 1 {
+            // The other satellites may cost more than they do if nothing but the cheapest is asked for.
+            let best = self.peers[g].len() == 1 && self.spec.hysteresis == 0.0;
             for &peer in &self.peers[g] {
-                tree.search(m.mesh.graph(), &m.visible[peer], visible);
+                self.grow(m, tree, &m.visible[peer], (g, visible), best);
                 for (sum, a) in sums.iter_mut().zip(visible) {
                     *sum += a.range + tree.distance(a.sat).min(NO_PATH);
                 }
@@ -289,16 +338,34 @@ impl Sky {
         sums
     }
 
+    /// Searches from `gates` until the `targets`, seen by ground point `g`, have their distances; with `best`, only the
+    /// one that is on the shortest path needs its true one.
+    fn grow(
+        &self,
+        m: &Moment,
+        tree: &mut Tree,
+        gates: &[Access],
+        (g, targets): (usize, &[Access]),
+        best: bool,
+    ) {
+        let point = self.ground[g].ecef;
+        match m.mesh.field(&m.positions) {
+            Some(f) if best => tree.toward(&f, gates, targets, Goal::best(point)),
+            Some(f) => tree.toward(&f, gates, targets, Goal::all(point, targets)),
+            None => tree.search(m.mesh.graph(), gates, targets),
+        }
+    }
+
     /// A ground point that has one satellite for all its peers.
     fn holds_one(&self, g: usize) -> bool {
         self.spec.ground[g].kind == GroundKind::Terminal || self.spec.attach != Policy::ShortestPath
     }
 
     /// What the policy asks for each visible satellite, the `i`-th of the ground point's view.
-    fn price(&self, m: &Moment, g: usize, i: usize) -> f64 {
+    fn price(&self, m: &Moment, g: usize, i: usize, paths: &[Weight]) -> f64 {
         let a = m.visible[g][i];
         match self.spec.attach {
-            Policy::ShortestPath => m.paths[g][i] as f64,
+            Policy::ShortestPath => paths[i] as f64,
             Policy::Nearest => a.range as f64,
             Policy::HighestElevation => {
                 let sin = self.ground[g].sin_elevation(m.positions.get(a.sat as usize));
@@ -343,7 +410,15 @@ impl Sky {
         if still_there && !self.spec.reselect.due(self.constellation.start, held.chosen, m.t) {
             return held;
         }
-        let offer = |(i, &access): (usize, &Access)| Offer { access, price: self.price(m, g, i) };
+        let searched;
+        let paths = match m.paths.get(g) {
+            Some(paths) => paths,
+            None => {
+                searched = self.paths_through(m, g, &mut Tree::default());
+                &searched
+            }
+        };
+        let offer = |(i, &access): (usize, &Access)| Offer { access, price: self.price(m, g, i, paths) };
         let offers: Vec<Offer> = visible.iter().enumerate().map(offer).collect();
         let sat = choose(&offers, held.sat, self.spec.hysteresis).map(|a| a.sat);
         Held { sat, chosen: m.t }
@@ -364,22 +439,39 @@ impl Sky {
     }
 
     /// Paths when each terminal has its satellite.
-    pub(crate) fn routes(&self, m: &Moment, held: Vec<Held>, tree: &mut Tree) -> Routes {
+    pub(crate) fn routes(&self, m: &Moment, held: &[Held], tree: &mut Tree) -> Routes {
         let serving: Vec<Option<u32>> = held.iter().map(|h| h.sat).collect();
         let mut r = Routes::default();
-        let gates: Vec<Vec<Access>> = (0..self.ground.len()).map(|g| self.gates(m, g, serving[g])).collect();
-        let tables = self.spec.routing == Routing::PerHop;
         for of_root in self.ways.chunk_by(|a, b| a.root == b.root) {
-            let root = &gates[of_root[0].root];
-            let targets: Vec<Access> = of_root.iter().flat_map(|w| gates[w.from].iter().copied()).collect();
-            tree.search(m.mesh.graph(), root, if tables { &[] } else { &targets });
-            r.paths.extend(of_root.iter().map(|w| tree.path(&gates[w.from])));
-            if tables {
-                r.next_hops.push(tree.next_hops().collect());
-            }
+            let found = self.routes_to(m, held, of_root, tree);
+            r.paths.extend(found.paths);
+            r.next_hops.extend(found.next_hops);
         }
         r.serving = serving;
         r
+    }
+
+    /// Paths of the ways to one root and, with next-hop tables, the table. The tree of an instant before is a good
+    /// start for such a table, and any tree leads to the same one.
+    pub(crate) fn routes_to(&self, m: &Moment, held: &[Held], ways: &[Way], tree: &mut Tree) -> RootRoutes {
+        let gates = |g: usize| self.gates(m, g, held[g].sat);
+        let root = gates(ways[0].root);
+        let from: Vec<Vec<Access>> = ways.iter().map(|w| gates(w.from)).collect();
+        let mut found = RootRoutes::default();
+        if self.spec.routing == Routing::PerHop {
+            tree.refresh(m.mesh.graph(), &root);
+            found.next_hops = Some(tree.next_hops().collect());
+        } else if m.mesh.field(&m.positions).is_none() {
+            let all: Vec<Access> = from.iter().flatten().copied().collect();
+            tree.search(m.mesh.graph(), &root, &all);
+        }
+        for (way, from) in ways.iter().zip(&from) {
+            if m.mesh.field(&m.positions).is_some() {
+                self.grow(m, tree, &root, (way.from, from), true);
+            }
+            found.paths.push(tree.path(from));
+        }
+        found
     }
 
     /// Full forwarding tables at an instant: positions, visibility, laser lengths, and the next hop of every
@@ -397,20 +489,27 @@ impl Sky {
         let span = self.constellation.motion.span(self.constellation.start, t, t).map_err(SkyError::Spec)?;
         span.positions(t, &mut s.positions);
         s.visible.resize_with(self.ground.len(), Vec::new);
-        for (g, visible) in s.visible.iter_mut().enumerate() {
-            self.look(g, &s.positions, visible);
-        }
+        let at = &s.positions;
+        s.visible.par_iter_mut().enumerate().for_each(|(g, visible)| self.look(g, at, visible));
         let lasers = self.constellation.lasers_at(t).map_err(SkyError::Spec)?;
         s.mesh.measure(&lasers, &s.positions, self.constellation.limits(), &self.relays, &s.visible);
-        s.next.clear();
+        let row = self.constellation.len() + self.ground.len();
+        s.next.resize(dests.len() * row, NOWHERE);
         s.trees.resize_with(dests.len(), Tree::default);
-        for (&dest, tree) in dests.iter().zip(&mut s.trees) {
-            tree.refresh(s.mesh.graph(), &s.visible[dest]);
-            s.next.extend(tree.next_hops());
+        let (graph, visible) = (s.mesh.graph(), &s.visible);
+        let work = s.trees.par_iter_mut().zip(s.next.par_chunks_mut(row)).zip(dests);
+        let filled = work.map(|((tree, next), &dest)| {
+            tree.refresh(graph, &visible[dest]);
             let first = |seen: &Vec<Access>| tree.best(seen).map_or(NOWHERE, |a| a.sat);
-            s.next.extend(s.visible.iter().map(first));
-        }
-        Ok(s.next.iter().filter(|&&n| n != NOWHERE).count())
+            let hops = tree.next_hops().take(self.constellation.len()).chain(visible.iter().map(first));
+            let mut filled = 0;
+            for (place, hop) in next.iter_mut().zip(hops) {
+                *place = hop;
+                filled += usize::from(hop != NOWHERE);
+            }
+            filled
+        });
+        Ok(filled.sum())
     }
 }
 

@@ -178,7 +178,7 @@ impl Sky {
         let route = |p: u32| self.path_of(PairId(p), r).map(|path| self.route(PairId(p), path, &m.positions));
         Ok(Picture {
             satellites: (0..self.constellation.len()).map(over).collect(),
-            lasers: m.mesh.lasers().collect(),
+            lasers: m.mesh.lasers(&m.positions),
             visible: m.visible.iter().map(|v| v.iter().map(|a| a.sat).collect()).collect(),
             serving: r.serving.clone(),
             routes: pairs.map(route).collect(),

@@ -3,7 +3,9 @@
 //! the nodes were.
 
 use perigee_record::tables::{RouteRow, RouteTable, TrackRow, TrackTable};
-use perigee_timeline::{Change, Chunk, ChunkSource, GeoPoint, Header, LinkId, Node, NodeId, PairId};
+use perigee_timeline::{
+    Change, Chunk, ChunkSource, GeoPoint, Header, Link, LinkId, Node, NodeId, PairId, Port, PortId,
+};
 use perigee_units::Nanos;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,7 +15,9 @@ pub struct RouteListener<S> {
     inner: S,
     /// Near and far end of each link.
     links: Vec<(NodeId, NodeId)>,
-    ports: Vec<NodeId>,
+    /// Port of each link.
+    link_ports: Vec<PortId>,
+    ports: Vec<Port>,
     nodes: Vec<String>,
     /// The routes so far.
     pub routes: RouteTable,
@@ -27,12 +31,13 @@ impl<S: ChunkSource> RouteListener<S> {
         let mut l = RouteListener {
             inner,
             links: Vec::new(),
+            link_ports: Vec::new(),
             ports: Vec::new(),
             nodes: Vec::new(),
             routes: RouteTable::default(),
             tracks: TrackTable::default(),
         };
-        l.extend(Nanos::ZERO, &header.nodes, header.ports.iter().map(|p| p.node), &header.links);
+        l.extend(Nanos::ZERO, &header.nodes, &header.ports, &header.links);
         l
     }
 
@@ -46,13 +51,13 @@ impl<S: ChunkSource> RouteListener<S> {
         &self.links
     }
 
-    fn extend(
-        &mut self,
-        at: Nanos,
-        nodes: &[Node],
-        ports: impl Iterator<Item = NodeId>,
-        links: &[perigee_timeline::Link],
-    ) {
+    /// The port that feeds a link.
+    pub fn port_of(&self, link: usize) -> Option<(PortId, &Port)> {
+        let id = *self.link_ports.get(link)?;
+        Some((id, self.ports.get(id.ix())?))
+    }
+
+    fn extend(&mut self, at: Nanos, nodes: &[Node], ports: &[Port], links: &[Link]) {
         for n in nodes {
             let id = NodeId(self.nodes.len() as u32);
             self.nodes.push(n.name.clone());
@@ -60,10 +65,11 @@ impl<S: ChunkSource> RouteListener<S> {
                 self.track(at, id, place);
             }
         }
-        self.ports.extend(ports);
+        self.ports.extend_from_slice(ports);
         for l in links {
-            let from = self.ports.get(l.port.ix()).copied().unwrap_or(l.to);
+            let from = self.ports.get(l.port.ix()).map_or(l.to, |p| p.node);
             self.links.push((from, l.to));
+            self.link_ports.push(l.port);
         }
     }
 
@@ -91,7 +97,7 @@ impl<S: ChunkSource> RouteListener<S> {
     }
 
     fn listen(&mut self, chunk: &Chunk) {
-        self.extend(chunk.start, &chunk.nodes, chunk.ports.iter().map(|p| p.node), &chunk.links);
+        self.extend(chunk.start, &chunk.nodes, &chunk.ports, &chunk.links);
         for t in &chunk.changes {
             if let Change::Path(pair, links) = &t.change {
                 self.route(t.at, *pair, links.as_deref());

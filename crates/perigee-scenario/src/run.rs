@@ -12,7 +12,7 @@ use perigee_record::tables::{
 };
 use perigee_record::{Rtts, Table};
 use perigee_sim::{FlowSetup, Outcome, Scheme, SimError, Simulation};
-use perigee_timeline::{NodeId, Port, QueueLimit};
+use perigee_timeline::{NodeId, QueueLimit};
 use perigee_units::Nanos;
 use serde_json::{json, Value as Json};
 use std::path::Path;
@@ -98,8 +98,7 @@ fn finished<const PACKETS: bool>(
     outcome: &Outcome,
 ) -> Finished {
     let totals = flow_totals(world, cc, &recorder, outcome);
-    let ports = all_ports(world);
-    let links = link_totals(&source, &ports, outcome);
+    let links = link_totals(&source, outcome);
     let Recorder { flows, internals, links: link_series, events, rtts, .. } = recorder;
     let nodes = source.nodes().to_vec();
     let warnings = warnings::after(world, cc, setups, outcome);
@@ -181,24 +180,12 @@ fn flow_totals<const P: bool>(world: &World, cc: &str, recorder: &Recorder<P>, o
     table.finish()
 }
 
-/// A port with the links it feeds, by link.
-type LinkPorts = Vec<(u32, Port)>;
-
-/// The port of every link that the timeline has made so far.
-fn all_ports(world: &World) -> LinkPorts {
-    let chunks = world.timeline.made();
-    let more = chunks.iter().flat_map(|c| &c.ports);
-    let ports: Vec<&Port> = world.header.ports.iter().chain(more).collect();
-    let links = world.header.links.iter().chain(chunks.iter().flat_map(|c| &c.links));
-    links.filter_map(|l| ports.get(l.port.ix()).map(|p| (l.port.0, (*p).clone()))).collect()
-}
-
 /// Links that nothing ever entered are left out: a constellation has thousands.
-fn link_totals(source: &RouteListener<Reader>, ports: &LinkPorts, outcome: &Outcome) -> Table {
+fn link_totals(source: &RouteListener<Reader>, outcome: &Outcome) -> Table {
     let mut table = LinkTotalsTable::default();
     let name = |id: NodeId| source.nodes().get(id.ix()).cloned().unwrap_or_default();
     for (i, t) in outcome.links.iter().enumerate().filter(|(_, t)| t.entered > 0) {
-        let (Some((port, spec)), Some(&(from, to))) = (ports.get(i), source.link_ends().get(i)) else {
+        let (Some((port, spec)), Some(&(from, to))) = (source.port_of(i), source.link_ends().get(i)) else {
             continue;
         };
         let [drops_queue, drops_random, drops_outage, drops_no_route] = t.dropped;
@@ -208,7 +195,7 @@ fn link_totals(source: &RouteListener<Reader>, ports: &LinkPorts, outcome: &Outc
         };
         table.push(LinkTotalsRow {
             link: i as u32,
-            port: *port,
+            port: port.0,
             name: spec.name.clone(),
             from: name(from),
             to: name(to),

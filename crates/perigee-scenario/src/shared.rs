@@ -1,20 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One timeline for all schemes of a seed: made once, on its own thread, a few chunks ahead of the fastest reader.
+//!
+//! A timeline of days does not fit the memory: beyond [`KEPT_BYTES`] the oldest chunks are forgotten. A reader that
+//! needs them, because it is late or slow, makes the timeline again for itself: the same chunks, by construction.
 
-use perigee_timeline::{Chunk, ChunkSource};
+use perigee_timeline::{Change, Chunk, ChunkSource};
+use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Chunks that the maker may be ahead of the fastest reader.
 const AHEAD: usize = 4;
+/// Memory for chunks that all readers may still want.
+const KEPT_BYTES: usize = 64 << 20;
+
+/// Makes a source from its beginning.
+pub type Maker = Arc<dyn Fn() -> Result<Box<dyn ChunkSource>, String> + Send + Sync>;
 
 #[derive(Default)]
 struct State {
-    chunks: Vec<Arc<Chunk>>,
+    /// The chunks from `first` on.
+    chunks: VecDeque<Arc<Chunk>>,
+    first: usize,
+    bytes: usize,
     /// The source has ended, or failed with these words.
     end: Option<Result<(), String>>,
     /// Chunks that the fastest reader has asked for.
     wanted: usize,
     closed: bool,
+}
+
+impl State {
+    fn push(&mut self, chunk: Arc<Chunk>, budget: usize) {
+        self.bytes += size(&chunk);
+        self.chunks.push_back(chunk);
+        // Never the one that somebody waits for.
+        while self.bytes > budget && self.first + 1 < self.wanted {
+            if let Some(old) = self.chunks.pop_front() {
+                self.bytes -= size(&old);
+                self.first += 1;
+            }
+        }
+    }
+}
+
+/// Memory of a chunk, roughly.
+fn size(chunk: &Chunk) -> usize {
+    let change = |c: &perigee_timeline::Timed| match &c.change {
+        Change::Path(_, Some(links)) => 64 + 4 * links.len(),
+        Change::Note(note) => 128 + note.text.len(),
+        _ => 64,
+    };
+    chunk.changes.iter().map(change).sum::<usize>() + 64 * (chunk.tracks.len() + chunk.links.len()) + 1024
 }
 
 #[derive(Default)]
@@ -36,20 +72,25 @@ impl Board {
 /// A timeline that several runs read.
 pub struct SharedTimeline {
     board: Arc<Board>,
+    again: Maker,
 }
 
 impl SharedTimeline {
-    /// Starts the thread that makes the chunks.
-    pub fn new(source: Box<dyn ChunkSource>) -> Self {
+    /// Starts the thread that makes the chunks of `source`; `again` makes the same source anew.
+    pub fn new(source: Box<dyn ChunkSource>, again: Maker) -> Self {
+        Self::within(KEPT_BYTES, source, again)
+    }
+
+    fn within(budget: usize, source: Box<dyn ChunkSource>, again: Maker) -> Self {
         let board = Arc::new(Board::default());
         let maker = board.clone();
-        std::thread::spawn(move || make(source, &maker));
-        SharedTimeline { board }
+        std::thread::spawn(move || make(source, &maker, budget));
+        SharedTimeline { board, again }
     }
 
     /// A reader from the beginning.
     pub fn reader(&self) -> Reader {
-        Reader { board: self.board.clone(), next: 0 }
+        Reader { board: self.board.clone(), again: self.again.clone(), own: None, next: 0 }
     }
 
     /// All chunks, once they are made.
@@ -64,11 +105,6 @@ impl SharedTimeline {
         }
         Ok(chunks)
     }
-
-    /// The chunks made so far.
-    pub fn made(&self) -> Vec<Arc<Chunk>> {
-        self.board.lock().chunks.clone()
-    }
 }
 
 impl Drop for SharedTimeline {
@@ -78,23 +114,20 @@ impl Drop for SharedTimeline {
     }
 }
 
-fn make(mut source: Box<dyn ChunkSource>, board: &Board) {
+fn make(mut source: Box<dyn ChunkSource>, board: &Board, budget: usize) {
     loop {
         let mut state = board.lock();
-        while !state.closed && state.chunks.len() >= state.wanted + AHEAD {
+        while !state.closed && state.first + state.chunks.len() >= state.wanted + AHEAD {
             state = board.wait(state);
         }
         if state.closed {
             return;
         }
         drop(state);
-        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| source.next_chunk()))
-            .unwrap_or_else(
-                |_| Err("the source of the timeline broke down (a bug: please report it)".into()),
-            );
+        let made = next_of(source.as_mut());
         let mut state = board.lock();
         match made {
-            Ok(Some(chunk)) => state.chunks.push(chunk),
+            Ok(Some(chunk)) => state.push(chunk, budget),
             Ok(None) => state.end = Some(Ok(())),
             Err(why) => state.end = Some(Err(why)),
         }
@@ -107,21 +140,33 @@ fn make(mut source: Box<dyn ChunkSource>, board: &Board) {
     }
 }
 
+fn next_of(source: &mut dyn ChunkSource) -> Result<Option<Arc<Chunk>>, String> {
+    let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| source.next_chunk()));
+    made.unwrap_or_else(|_| Err("the source of the timeline broke down (a bug: please report it)".into()))
+}
+
 /// Reads a [`SharedTimeline`] from its beginning.
 pub struct Reader {
     board: Arc<Board>,
+    again: Maker,
+    /// A source of its own, if the shared one has forgotten what comes next.
+    own: Option<Box<dyn ChunkSource>>,
     next: usize,
 }
 
-impl ChunkSource for Reader {
-    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, String> {
+impl Reader {
+    fn shared(&mut self) -> Result<Option<Arc<Chunk>>, String> {
         let mut state = self.board.lock();
         if state.wanted <= self.next {
             state.wanted = self.next + 1;
             self.board.changed.notify_all();
         }
         loop {
-            if let Some(chunk) = state.chunks.get(self.next) {
+            if self.next < state.first {
+                drop(state);
+                return self.alone();
+            }
+            if let Some(chunk) = state.chunks.get(self.next - state.first) {
                 self.next += 1;
                 return Ok(Some(chunk.clone()));
             }
@@ -131,6 +176,26 @@ impl ChunkSource for Reader {
                 None if state.closed => return Err("the timeline was closed".into()),
                 None => state = self.board.wait(state),
             }
+        }
+    }
+
+    /// From now on by itself.
+    fn alone(&mut self) -> Result<Option<Arc<Chunk>>, String> {
+        let mut source = (self.again)()?;
+        for _ in 0..self.next {
+            next_of(source.as_mut())?;
+        }
+        let chunk = next_of(source.as_mut());
+        self.own = Some(source);
+        chunk
+    }
+}
+
+impl ChunkSource for Reader {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, String> {
+        match &mut self.own {
+            Some(source) => next_of(source.as_mut()),
+            None => self.shared(),
         }
     }
 }
@@ -156,6 +221,11 @@ mod tests {
         }
     }
 
+    fn shared(budget: usize, limit: Option<u64>) -> SharedTimeline {
+        let again: Maker = Arc::new(move || Ok(Box::new(Counting(0, limit))));
+        SharedTimeline::within(budget, again().unwrap(), again)
+    }
+
     fn read_all(mut r: Reader) -> Result<usize, String> {
         let mut n = 0;
         while let Some(c) = r.next_chunk()? {
@@ -167,7 +237,7 @@ mod tests {
 
     #[test]
     fn every_reader_sees_every_chunk_once() {
-        let t = SharedTimeline::new(Box::new(Counting(0, None)));
+        let t = shared(1 << 30, None);
         let readers = [t.reader(), t.reader(), t.reader()];
         let threads = readers.map(|r| std::thread::spawn(move || read_all(r)));
         for thread in threads {
@@ -178,8 +248,20 @@ mod tests {
 
     #[test]
     fn a_source_that_fails_fails_every_reader() {
-        let t = SharedTimeline::new(Box::new(Counting(0, Some(3))));
+        let t = shared(1 << 30, Some(3));
         assert_eq!(read_all(t.reader()), Err("no more".into()));
         assert_eq!(read_all(t.reader()), Err("no more".into()));
+    }
+
+    #[test]
+    fn a_reader_that_is_late_or_slow_gets_what_was_forgotten() {
+        let t = shared(1, None);
+        let mut slow = t.reader();
+        assert_eq!(slow.next_chunk().unwrap().unwrap().start, Nanos(0));
+        assert_eq!(read_all(t.reader()), Ok(40));
+        assert!(t.board.lock().first > 30, "memory is bounded");
+        assert_eq!(slow.next_chunk().unwrap().unwrap().start, Nanos(1));
+        assert_eq!(slow.next_chunk().unwrap().unwrap().start, Nanos(2));
+        assert_eq!(read_all(t.reader()), Ok(40), "a late reader too");
     }
 }

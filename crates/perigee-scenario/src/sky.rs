@@ -31,10 +31,9 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     sky.check().map_err(wrong)?;
     let table = PortTable::new(&scenario.ports, &["ground", "laser"], &[])?;
     let (ground, laser) = (table.settled("ground", ""), table.settled("laser", ""));
-    let routes: Vec<Option<Route>> = (0..pairs.len())
-        .map(|i| sky.route_at(PairId(2 * i as u32), Nanos::ZERO))
-        .collect::<Result<_, _>>()
-        .map_err(wrong)?;
+    // Every second pair is a way back.
+    let routes: Vec<Option<Route>> =
+        sky.routes_at(Nanos::ZERO).map_err(wrong)?.into_iter().step_by(2).collect();
     let base_rtts: Vec<Option<Nanos>> =
         routes.iter().map(|r| r.as_ref().map(|r| base_rtt(r, &ground, &laser))).collect();
     let largest = base_rtts.iter().flatten().copied().max().unwrap_or(Nanos::from_millis(50));
@@ -47,7 +46,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
         ports: vec![PortReport::new("ground", "ground", &ground), PortReport::new("laser", "laser", &laser)],
         base_rtts,
         hops: routes.iter().map(|r| r.as_ref().map_or(0, |r| r.delays.len())).collect(),
-        longest: longest(&sky, pairs.len(), scenario.run.duration).map_err(wrong)?,
+        longest: longest(&sky, scenario.run.duration).map_err(wrong)?,
         // The radio of the sender: lasers are faster.
         bottlenecks: pairs.iter().map(|&(from, _)| from as u32).collect(),
         pairs: places(scenario, &pairs),
@@ -109,15 +108,13 @@ fn base_rtt(route: &Route, ground: &Settled, laser: &Settled) -> Nanos {
 
 /// One link more than the longest route that is seen at a few instants: a route that is longer for a moment loses the
 /// telemetry of its last hop, no more.
-fn longest(sky: &Sky, pairs: usize, duration: Nanos) -> Result<usize, SkyError> {
+fn longest(sky: &Sky, duration: Nanos) -> Result<usize, SkyError> {
     const INSTANTS: u64 = 64;
     let step = (duration / INSTANTS).max(Nanos::from_secs(10));
     let mut longest = 0;
     for k in 0..=duration.0 / step.0 {
-        for pair in 0..pairs.min(64) {
-            let route = sky.route_at(PairId(2 * pair as u32), step * k)?;
-            longest = longest.max(route.map_or(0, |r| r.delays.len()));
-        }
+        let links = sky.routes_at(step * k)?.into_iter().flatten().map(|r| r.delays.len()).max();
+        longest = longest.max(links.unwrap_or(0));
     }
     Ok(longest + 1)
 }

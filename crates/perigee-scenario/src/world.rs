@@ -84,12 +84,16 @@ impl World {
         let net = network::build(&scenario, seed)?;
         let flows = plans(&scenario, &net)?;
         let max_hops = scenario.telemetry.max_hops.unwrap_or(net.longest.clamp(1, MAX_TELEMETRY_HOPS));
+        let again = {
+            let scenario = scenario.clone();
+            move || network::build(&scenario, seed).map(|net| net.source).map_err(|e| e.to_string())
+        };
         Ok(World {
             seed,
             max_hops,
             flows,
             header: net.header,
-            timeline: SharedTimeline::new(net.source),
+            timeline: SharedTimeline::new(net.source, Arc::new(again)),
             ports: net.ports,
             report: net.report,
             scenario,

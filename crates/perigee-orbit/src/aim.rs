@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The shortest path between two ground points, without looking at most of the sky: Dijkstra's search of
+//! [`crate::routing`], aimed (A*: Hart, Nilsson, Raphael 1968).
+//!
+//! A satellite is worth a visit only if its way so far plus the straight line to the goal is not longer than the path
+//! that is found in the end. Laser links are measured when they are looked at. What [`Tree::path`] says afterwards is
+//! what it says after a full search, ties included: every satellite whose way and straight line together are as short
+//! as the path is settled.
+
+use crate::frames::{distance_m, Vec3};
+use crate::lasers::{LaserGraph, Limits};
+use crate::motion::Positions;
+use crate::routing::{Access, Label, Tree, Weight, BUCKET_SHIFT, DOWN, UNREACHABLE};
+
+/// Straight lines are taken this much shorter: links are rounded to millimetres, up and down.
+const ROUNDING_MM: Weight = 1000;
+
+/// Laser links at an instant, not measured yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a> {
+    lasers: &'a LaserGraph,
+    at: &'a Positions,
+    limits: Limits,
+    /// A link that is not longer than this exists.
+    clear_m: f64,
+}
+
+/// Where a search is aimed.
+#[derive(Clone, Copy, Debug)]
+pub struct Goal {
+    point: Vec3,
+    /// Straight lines to the point are longer than ways to a satellite that counts, by at most this.
+    reach: Weight,
+    /// One satellite is enough: the one through which the point is nearest.
+    best: bool,
+}
+
+impl Goal {
+    /// The best of the satellites that a ground point may use. Lengths of ways through others are upper bounds.
+    pub fn best(point: Vec3) -> Self {
+        Goal { point, reach: ROUNDING_MM, best: true }
+    }
+
+    /// All satellites that a ground point may use.
+    pub fn all(point: Vec3, targets: &[Access]) -> Self {
+        let farthest = targets.iter().map(|a| a.range).max().unwrap_or(0);
+        Goal { point, reach: farthest + ROUNDING_MM, best: false }
+    }
+
+    /// What is still to go from a satellite is not shorter than this.
+    fn ahead(&self, from: Vec3) -> Weight {
+        ((distance_m(from, self.point) * 1e3) as Weight).saturating_sub(self.reach)
+    }
+}
+
+impl<'a> Field<'a> {
+    /// Links of a constellation at an instant.
+    pub fn new(lasers: &'a LaserGraph, at: &'a Positions, limits: Limits) -> Self {
+        Field { lasers, at, limits, clear_m: limits.clear_m(at) }
+    }
+
+    fn length(&self, a: u32, b: u32) -> Weight {
+        let d = distance_m(self.at.get(a as usize), self.at.get(b as usize));
+        if d <= self.clear_m {
+            return crate::routing::weight(d);
+        }
+        self.limits.length(self.at, a, b)
+    }
+}
+
+impl Tree {
+    /// Searches from a destination that `gates` can reach until the goal is settled; `targets` are the satellites
+    /// around it. Only their distances and paths hold afterwards.
+    pub fn toward(&mut self, field: &Field<'_>, gates: &[Access], targets: &[Access], goal: Goal) {
+        self.clear(field.at.len());
+        self.ahead.clear();
+        self.ahead.resize(field.at.len(), UNREACHABLE);
+        for g in gates {
+            self.approach(field, g.sat, Label::new(g.range, DOWN), goal);
+        }
+        let mut bucket = 0;
+        while bucket < self.buckets.len() && !self.reached(bucket, targets, goal) {
+            let mut i = 0;
+            while i < self.buckets[bucket].len() {
+                let here = self.buckets[bucket][i];
+                i += 1;
+                let label = self.labels[here as usize];
+                // An entry whose satellite has moved to an earlier bucket since is stale.
+                if bucket_of(label.distance() + self.ahead[here as usize]) != bucket {
+                    continue;
+                }
+                for &to in field.lasers.neighbours(here) {
+                    let length = field.length(here, to);
+                    if length != UNREACHABLE {
+                        self.approach(field, to, Label::new(label.distance() + length, here), goal);
+                    }
+                }
+            }
+            bucket += 1;
+        }
+    }
+
+    /// Everything that matters lies before this bucket.
+    fn reached(&self, bucket: usize, targets: &[Access], goal: Goal) -> bool {
+        if !goal.best {
+            return self.settled_below(bucket, targets);
+        }
+        let bound = (bucket as Weight) << BUCKET_SHIFT;
+        targets.is_empty() || targets.iter().any(|&t| self.through(t) < bound)
+    }
+
+    fn approach(&mut self, field: &Field<'_>, sat: u32, new: Label, goal: Goal) {
+        let old = self.labels[sat as usize];
+        if new >= old {
+            return;
+        }
+        self.labels[sat as usize] = new;
+        if new.distance() == old.distance() {
+            return;
+        }
+        if self.ahead[sat as usize] == UNREACHABLE {
+            self.ahead[sat as usize] = goal.ahead(field.at.get(sat as usize));
+        }
+        let bucket = bucket_of(new.distance() + self.ahead[sat as usize]);
+        if bucket >= self.buckets.len() {
+            self.buckets.resize_with(bucket + 1, Vec::new);
+        }
+        self.buckets[bucket].push(sat);
+    }
+}
+
+fn bucket_of(length: Weight) -> usize {
+    (length >> BUCKET_SHIFT) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lasers::{plus_grid, Seam};
+    use crate::presets::STARLINK_SHELL1;
+    use crate::routing::Graph;
+    use crate::shell::ShellMotion;
+    use crate::time::Epoch;
+    use crate::visibility::{GroundPoint, Mask};
+    use perigee_timeline::GeoPoint;
+    use proptest::prelude::*;
+
+    fn point(lat_deg: f64, lon_deg: f64) -> GroundPoint {
+        let place = GeoPoint { lat_deg, lon_deg, height_m: 0.0 };
+        GroundPoint::new(place, Mask::default(), crate::frames::WGS84)
+    }
+
+    fn place() -> impl Strategy<Value = (f64, f64)> {
+        (-56.0f64..56.0, -180.0f64..180.0)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+        #[test]
+        fn an_aimed_search_finds_what_a_full_one_finds(
+            a in place(), b in place(), minutes in 0u64..100, near in prop::bool::ANY,
+        ) {
+            let links = plus_grid(&STARLINK_SHELL1, if near { Seam::Open } else { Seam::Auto });
+            let lasers = LaserGraph::new(1584, &links);
+            let limits = Limits { max_range_m: if near { 1_500e3 } else { f64::INFINITY }, ..Limits::default() };
+            let mut at = Positions::default();
+            let later = Epoch::Y2000.plus(perigee_units::Nanos::from_secs(60 * minutes));
+            ShellMotion::new(STARLINK_SHELL1, Epoch::Y2000).positions(later, 1.0, &mut at);
+            let (mut gates, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+            point(a.0, a.1).visible(&at, &mut gates);
+            point(b.0, b.1).visible(&at, &mut targets);
+            lasers.weights(&at, limits, &mut weights);
+            let (mut full, mut aimed) = (Tree::default(), Tree::default());
+            full.search(Graph { rows: &lasers.rows, to: &lasers.to, weights: &weights }, &gates, &[]);
+            let [from, to] = [a, b].map(|p| point(p.0, p.1).ecef);
+            let field = Field::new(&lasers, &at, limits);
+            // Memory that has been used must not matter.
+            aimed.toward(&field, &targets, &gates, Goal::all(from, &gates));
+            aimed.toward(&field, &gates, &targets, Goal::all(to, &targets));
+            for t in &targets {
+                prop_assert_eq!(full.distance(t.sat), aimed.distance(t.sat));
+                prop_assert_eq!(full.path(&[*t]), aimed.path(&[*t]));
+            }
+            prop_assert_eq!(full.path(&targets), aimed.path(&targets));
+            aimed.toward(&field, &gates, &targets, Goal::best(to));
+            prop_assert_eq!(full.best(&targets), aimed.best(&targets));
+            prop_assert_eq!(full.path(&targets), aimed.path(&targets));
+        }
+    }
+}
