@@ -117,6 +117,7 @@ pub const SOURCE: Section = Section {
         one(&CHAIN),
         one(&DUMBBELL),
         one(&PARKING_LOT),
+        one(&CROSSING),
         one(&PATH_LOG),
         one(&TRACE),
         one(&TIMELINE),
@@ -180,6 +181,19 @@ pub const PARKING_LOT: Section = Section {
         key("rtt_at", Kind::Word(&["access", "forward"]), "access", "which links hold it: the access links, or the first link of the data path"),
         key("bottleneck_delay", RTT, "0 s", "fixed one-way delay of each bottleneck (with rtt_at = \"access\")"),
         DELAY_DROP,
+    ],
+};
+
+/// `[source.crossing]`.
+pub const CROSSING: Section = Section {
+    name: "crossing",
+    help: "Two dumbbells, a1 -> a2 and b1 -> b2. Pairs s1, d1, … stay on the first; those that follow move between the second and the first, and nothing is lost. Ports: bottleneck, reverse, access.",
+    keys: &[
+        key("staying", Kind::Int(1, 10_000), "2", "pairs that stay on the first"),
+        key("moving", Kind::Int(1, 10_000), "2", "pairs that start on the second"),
+        key("rtt", Kind::OneOrMany(&RTT), "50 ms", "round-trip propagation time of all pairs, or a list with one of each; the same on both ways"),
+        key("bottleneck_delay", RTT, "0 s", "fixed one-way delay of each bottleneck"),
+        required("moves", Kind::OneOrMany(&ANY_TIME), "times at which the moving pairs change sides: to the first, back, and so on"),
     ],
 };
 

@@ -4,7 +4,8 @@
 use crate::error::{Problem, ScenarioError};
 use crate::ports::{PortReport, PortTable};
 use crate::scenario::Scenario;
-use crate::source::{Chain, Fan, Source};
+use crate::source::{Chain, Crossing, Fan, Source};
+use perigee_timeline::crossing;
 use perigee_timeline::topology::{self, Built, PortSpec};
 use perigee_timeline::{ChunkSource, Header, LinkId, NodeId, PairId, Timed};
 use perigee_units::{BitRate, Nanos};
@@ -53,6 +54,7 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
         Source::Chain(c) => micro(scenario, topology::chain(&chain(c)), seed, no_more),
         Source::Dumbbell(f) => micro(scenario, topology::dumbbell(&dumbbell(f)), seed, no_more),
         Source::ParkingLot(f) => micro(scenario, topology::parking_lot(&parking_lot(f)), seed, no_more),
+        Source::Crossing(c) => micro(scenario, crossing::crossing(&crossing(c)), seed, no_more),
         Source::Constellation(c) => crate::sky::build(scenario, c, seed),
         Source::PathLog(p) => crate::replay::path_log(scenario, p),
         Source::Trace(t) => crate::replay::trace(scenario, t, seed),
@@ -86,6 +88,18 @@ fn dumbbell(f: &Fan) -> topology::DumbbellSpec {
         access: PortSpec::packets(ACCESS_RATE, 1),
         loss: f.loss,
         delay_drop: f.delay_drop,
+        ..Default::default()
+    }
+}
+
+fn crossing(c: &Crossing) -> crossing::CrossingSpec {
+    crossing::CrossingSpec {
+        staying: c.staying,
+        moving: c.moving,
+        rtts: c.rtts.clone(),
+        moves: c.moves.clone(),
+        bottleneck_delay: c.bottleneck_delay,
+        access: PortSpec::packets(ACCESS_RATE, 1),
         ..Default::default()
     }
 }

@@ -23,6 +23,8 @@ pub enum Source {
     Dumbbell(Fan),
     /// `[source.parking_lot]`.
     ParkingLot(Fan),
+    /// `[source.crossing]`.
+    Crossing(Crossing),
     /// `[source.path_log]`.
     PathLog(PathLog),
     /// `[source.trace]`.
@@ -54,6 +56,17 @@ pub struct Fan {
     pub bottleneck_delay: Nanos,
     pub loss: f64,
     pub delay_drop: DelayDrop,
+}
+
+/// `[source.crossing]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::CROSSING documents each
+pub struct Crossing {
+    pub staying: usize,
+    pub moving: usize,
+    pub rtts: Vec<Nanos>,
+    pub bottleneck_delay: Nanos,
+    pub moves: Vec<Nanos>,
 }
 
 /// `[source.path_log]`.
@@ -195,6 +208,7 @@ pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Source> {
             let n = c.int("bottlenecks") as usize;
             fan(c, n, n + 1, 0.0, problems).map(Source::ParkingLot)
         }
+        "crossing" => crossing(c, problems).map(Source::Crossing),
         "path_log" => Some(Source::PathLog(path_log(c))),
         "trace" => Some(Source::Trace(trace(c))),
         "timeline" => Some(Source::Timeline(saved(c))),
@@ -225,16 +239,36 @@ fn chain(c: &Checked, problems: &mut Vec<Problem>) -> Option<Chain> {
     })
 }
 
-fn fan(c: &Checked, bottlenecks: usize, pairs: usize, loss: f64, problems: &mut Vec<Problem>) -> Option<Fan> {
-    let mut rtts: Vec<Nanos> =
-        c.many("rtt").into_iter().filter_map(|v| if let Val::Time(t) = v { Some(t) } else { None }).collect();
-    if rtts.len() == 1 {
-        rtts = vec![rtts[0]; pairs];
-    } else if rtts.len() != pairs {
-        let p = c.problem("rtt", format!("{} round-trip times for {pairs} pairs", rtts.len()));
-        problems.push(p.allowed("one, or one for each pair"));
-        return None;
+fn times(c: &Checked, name: &str) -> Vec<Nanos> {
+    c.many(name).into_iter().filter_map(|v| if let Val::Time(t) = v { Some(t) } else { None }).collect()
+}
+
+/// A round-trip time for each pair; one value holds for all.
+fn rtts(c: &Checked, pairs: usize, problems: &mut Vec<Problem>) -> Option<Vec<Nanos>> {
+    match times(c, "rtt") {
+        one if one.len() == 1 => Some(vec![one[0]; pairs]),
+        each if each.len() == pairs => Some(each),
+        some => {
+            let p = c.problem("rtt", format!("{} round-trip times for {pairs} pairs", some.len()));
+            problems.push(p.allowed("one, or one for each pair"));
+            None
+        }
     }
+}
+
+fn crossing(c: &Checked, problems: &mut Vec<Problem>) -> Option<Crossing> {
+    let (staying, moving) = (c.int("staying") as usize, c.int("moving") as usize);
+    Some(Crossing {
+        staying,
+        moving,
+        rtts: rtts(c, staying + moving, problems)?,
+        bottleneck_delay: c.time("bottleneck_delay"),
+        moves: times(c, "moves"),
+    })
+}
+
+fn fan(c: &Checked, bottlenecks: usize, pairs: usize, loss: f64, problems: &mut Vec<Problem>) -> Option<Fan> {
+    let rtts = rtts(c, pairs, problems)?;
     let placement = match c.text("rtt_at").as_str() {
         "even" => Placement::Even,
         "bottleneck" => Placement::Bottleneck,

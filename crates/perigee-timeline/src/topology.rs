@@ -340,15 +340,15 @@ fn spread(delays: &mut [Nanos], hops: &[Vec<Hop>; 2], rtt: Nanos) {
 
 /// Collects nodes, ports and links under dense ids.
 #[derive(Default)]
-struct Drawing {
+pub(crate) struct Drawing {
     header: Header,
     paths: Vec<Timed>,
-    flows: Vec<FlowPath>,
-    bottlenecks: Vec<Duplex>,
+    pub(crate) flows: Vec<FlowPath>,
+    pub(crate) bottlenecks: Vec<Duplex>,
 }
 
 impl Drawing {
-    fn node(&mut self, name: String, class: NodeClass) -> NodeId {
+    pub(crate) fn node(&mut self, name: String, class: NodeClass) -> NodeId {
         self.header.nodes.push(Node { name, class, place: None });
         NodeId(self.header.nodes.len() as u32 - 1)
     }
@@ -365,7 +365,7 @@ impl Drawing {
     }
 
     /// The way back never loses at random: the studies put random loss on the data direction only.
-    fn duplex(
+    pub(crate) fn duplex(
         &mut self,
         (a, b): (NodeId, NodeId),
         forward: PortSpec,
@@ -376,7 +376,7 @@ impl Drawing {
         Duplex { forward: self.hop(a, b, forward, loss, drop), reverse: self.hop(b, a, reverse, 0.0, drop) }
     }
 
-    fn flow(&mut self, from: NodeId, to: NodeId, along: &[Duplex]) {
+    pub(crate) fn flow(&mut self, from: NodeId, to: NodeId, along: &[Duplex]) {
         let data: Vec<Hop> = along.iter().map(|d| d.forward).collect();
         let acks: Vec<Hop> = along.iter().rev().map(|d| d.reverse).collect();
         let forward = self.pair(from, to, &data);
@@ -390,6 +390,17 @@ impl Drawing {
         let links: Arc<[LinkId]> = hops.iter().map(|h| h.link).collect();
         self.paths.push(Timed { at: Nanos::ZERO, change: Change::Path(pair, Some(links)) });
         pair
+    }
+
+    /// Finishes with round-trip times placed so.
+    pub(crate) fn finish_placed(
+        self,
+        title: String,
+        placement: Placement,
+        bottleneck_delay: Nanos,
+        rtts: &[Nanos],
+    ) -> Result<Built, TopologyError> {
+        self.finish(title, DelayPlan { placement, bottleneck_delay }, rtts)
     }
 
     fn finish(mut self, title: String, plan: DelayPlan, rtts: &[Nanos]) -> Result<Built, TopologyError> {

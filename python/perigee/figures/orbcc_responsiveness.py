@@ -254,8 +254,8 @@ def _least(now: pd.DataFrame, column: str, ccs: Sequence[str]) -> list[tuple[str
 
 METHOD = """One bulk flow for 300 s over a dumbbell whose bottleneck changes {what}. The schedules are those of the
 study, drawn by the same generator (run k is seed k). Queue 340 packets everywhere, access links of 10 Gbit/s. Goodput
-of a run is the plain mean of its seconds; RTT the mean over seconds of the mean of the samples in that second (mean over
-all samples beside it in the table); retransmissions are bits sent again per second of the run."""
+of a run is the plain mean of its seconds; RTT the mean over seconds of the mean of the samples in that second (mean
+over all samples beside it in the table); retransmissions are bits sent again per second of the run."""
 
 SHARED_DEVIATIONS = (
     "Transport: the simulator's Linux-like TCP with an ACK per packet, pacing for all schemes and no tail loss probe; "

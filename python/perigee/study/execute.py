@@ -7,6 +7,7 @@ next call goes on with the others.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from perigee.study.model import Ask, Case, Experiment
 
 POLL_S = 0.5
+MAX_ERROR = 300
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Plan:
                 try:
                     rows.append(_planned(case))
                 except (_core.ScenarioError, OSError) as error:
-                    plan.failures.append(Failure(experiment.name, case, str(error)))
+                    plan.failures.append(Failure(experiment.name, case, in_short(error)))
         return plan
 
     def unique(self) -> dict[str, tuple[str, Planned]]:
@@ -92,6 +94,16 @@ class Plan:
 def _planned(case: Case) -> Planned:
     scenario = Scenario(_core.Scenario.load(SCENARIOS / case.scenario, overrides(case.sets, {})))
     return Planned(case, key_of(case, scenario), scenario.core.duration_ns / 1e9, scenario)
+
+
+def in_short(error: BaseException) -> str:
+    """An error in one line; of a scenario's problems the first, without the overrides that led to it."""
+    if isinstance(error, _core.ScenarioError):
+        problems = json.loads(error.args[1])
+        more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
+        return f"{problems[0]['key']}: {problems[0]['message']}{more}"
+    text = f"{type(error).__name__}: {error}".splitlines()[0]
+    return text if len(text) <= MAX_ERROR else text[:MAX_ERROR] + " …"
 
 
 class Runner:
@@ -134,7 +146,7 @@ class Runner:
                 name, planned = futures[f]
                 error = f.exception()
                 if error is not None:
-                    failures.append(Failure(name, planned.case, f"{type(error).__name__}: {error}"))
+                    failures.append(Failure(name, planned.case, in_short(error)))
                 progress.done += 1
                 progress.now = name
             progress.eta_s = self._eta(futures[f] for f in pending)

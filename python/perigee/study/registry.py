@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from perigee.study.model import Experiment
 
-MODULES = ("orbcc_responsiveness",)
+MODULES = (
+    "orbcc_responsiveness",
+    "orbcc_parking_lot",
+    "orbcc_two_flows",
+    "orbcc_soft_handover",
+    "orbcc_hard_handover",
+    "orbcc_initial_phase",
+)
 
 
 class UnknownError(ValueError):

@@ -95,8 +95,9 @@ def panels(columns: int = 1, rows: int = 1, *, width: float = WIDTH_IN, height: 
     return figure, axes
 
 
-def shared_legend(figure: Any, axes: Iterable[Any], columns: int = 4) -> None:
-    """One legend for all panels, above them."""
+def shared_legend(figure: Any, axes: Iterable[Any], columns: int = 8) -> None:
+    """One legend for all panels, above them, in as many columns as fit."""
+    columns = max(2, min(columns, int(figure.get_figwidth() / 1.25)))
     handles: dict[str, Any] = {}
     for a in axes:
         for handle, name in zip(*a.get_legend_handles_labels(), strict=True):

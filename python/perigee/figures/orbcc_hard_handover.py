@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Hard handovers: one flow with outages of fixed length (LeoTCP, Fig. 8), many flows (OrbCC, Fig. 8).
+
+One flow: mean of the goodput samples of 1 s that end between d and d + 2.5 s after an outage of length d began; the
+first of them contains the outage. Many flows, window 105 to 155 s: sum of goodputs over 100 Mbit/s; mean over flows
+and seconds of the RTT over 50 ms.
+"""
+
+from __future__ import annotations
+
+import random
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perigee.figures.orbcc_responsiveness import SHARED_DEVIATIONS
+from perigee.study import frames, style
+from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee.study.stats import jain
+from perigee.study.verdicts import Verdict, near, order, within
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MINE = "orbcc-repro"
+ONE = ("cubic", "bbr", "bbr3", MINE, "orbcc")
+MANY = ("cubic", "bbr", "bbr3", "satcp", "leocc_omnet", MINE, "orbcc")
+MODEL_MBPS = {20: 93.7, 60: 85.2, 100: 85.2, 140: 85.2, 200: 85.2}
+"""LeoTCP in the specification's verification model, by length of the outage in ms (8.4)."""
+FLOWS = (5, 10, 20)
+HANDOVERS_S = tuple(range(15, 250, 15))
+WINDOW_S = (105, 155)
+
+
+def one_cases(ask: Ask) -> list[Case]:
+    """Outage lengths x runs; the flow starts at uniform(0, 0.5) s."""
+    out = []
+    for d in ask.pick((20, 100, 200), (20, 60, 100, 140, 200), range(20, 201, 20)):
+        for run in range(1, ask.count(1, 3, 5) + 1):
+            sets = {
+                "schedule.outage": f"{d} ms",
+                "flow.0.start": f"{random.Random(1998 + run).uniform(0, 0.5):.9f} s",
+                "run.duration": f"{ask.count(60, 300, 300)} s",
+            }
+            labels = {"outage_ms": d, "run": run}
+            keep = Keep(("goodput_bps",))
+            out += [Case("leotcp/hard-handover.toml", cc, labels, run, sets, keep) for cc in ask.schemes(ONE)]
+    return out
+
+
+def _one(o: Outcome) -> dict[str, Any]:
+    d, outage_s = o.digest, float(o.case.labels["outage_ms"]) / 1e3
+    goodput, t = np.nan_to_num(d.mbps(0)), d.t_s
+    phase = t - 5 * np.floor(t / 5)
+    chosen = (t > 5) & (phase >= outage_s - 1e-9) & (phase <= outage_s + 2.5 + 1e-9) & (phase > 0)
+    return {"goodput_mbps": goodput[chosen].mean(), "whole_mbps": goodput.mean(), "timeouts": d.flows[0]["timeouts"]}
+
+
+def draw_one(t: Tables) -> dict[str, Any]:
+    """Goodput after handovers against the length of the outage."""
+    runs = t["runs"]
+    figure, axes = style.panels(1, 1, width=4.2, height=2.8)
+    a = axes[0][0]
+    for cc in frames.schemes(runs):
+        one = runs[runs["cc"] == cc].groupby("outage_ms")["goodput_mbps"]
+        a.errorbar(
+            one.mean().index, one.mean(), one.std().fillna(0), label=style.label(cc), capsize=2, **style.look(cc)
+        )
+    a.set_xlabel("outage, ms")
+    a.set_ylabel("goodput in 2.5 s after it, Mbit/s")
+    a.set_ylim(bottom=0)
+    style.shared_legend(figure, axes[0])
+    return {"hard-handover": figure}
+
+
+def check_one(t: Tables) -> list[Verdict]:
+    """Section 8.4 of the specification."""
+    runs, out = t["runs"], []
+    for d, published in MODEL_MBPS.items():
+        ours = frames.average(runs, "goodput_mbps", cc=MINE, outage_ms=d)
+        if ours.n:
+            source = "verification model of the specification, 8.4"
+            out.append(
+                near(f"leotcp-{d}", f"LeoTCP: goodput after outages of {d} ms", source, published, ours, 4, "Mbit/s")
+            )
+    short = runs[runs["outage_ms"] == runs["outage_ms"].min()]
+    names = [MINE, "bbr3", "bbr", "cubic"]
+    values = dict(zip(names, frames.by_scheme(short, "goodput_mbps", names, "mean"), strict=True))
+    source = "LeoTCP, Fig. 8"
+    for cc in ("bbr", "bbr3"):
+        rows = [values[MINE], values[cc], values["cubic"]]
+        out.append(order(f"short-{cc}", f"short outages: LeoTCP before {style.label(cc)} before Cubic", source, rows))
+    return out
+
+
+@lru_cache(maxsize=1)
+def outages_ms() -> dict[int, list[int]]:
+    """One generator, seeded 1, drawn for 5, then 10, then 20 flows."""
+    draw = random.Random(1)
+    return {n: [draw.randint(45, 120) for _ in HANDOVERS_S] for n in FLOWS}
+
+
+def many_cases(ask: Ask) -> list[Case]:
+    """Flow k of n starts at (k + 1) 100 / n ± 2.5 s."""
+    out = []
+    for n in FLOWS:
+        for run in range(1, ask.count(1, 5, 5) + 1):
+            draw = random.Random(1998 + run + n)
+            end_s = ask.count(155, 250, 250)
+            starts = [draw.uniform((k + 1) * 100 / n - 2.5, (k + 1) * 100 / n + 2.5) for k in range(n)]
+            sets: dict[str, object] = {
+                "source.dumbbell.pairs": n,
+                "run.duration": f"{end_s} s",
+                "change": [
+                    {"at": f"{t} s", "outage": f"{ms} ms"}
+                    for t, ms in zip(HANDOVERS_S, outages_ms()[n], strict=True)
+                    if t < end_s
+                ],
+                "flow": [
+                    {"from": f"s{k}", "to": f"d{k}", "cc": "*", "start": f"{s:.9f} s"} for k, s in enumerate(starts, 1)
+                ],
+            }
+            labels, keep = {"flows": n, "run": run}, Keep(("goodput_bps", "rtt_ns"))
+            out += [Case("orbcc/many-flow-handover.toml", cc, labels, run, sets, keep) for cc in ask.schemes(MANY)]
+    return out
+
+
+def _many(o: Outcome) -> dict[str, Any]:
+    d = o.digest
+    mask = d.window(*WINDOW_S)
+    goodput = np.nan_to_num(d.mbps()[:, mask])
+    rtt = d.columns["rtt_ns"][:, mask] / 1e6
+    return {
+        "goodput": goodput.sum(axis=0).mean() / 100,
+        "delay": np.nanmean(np.nanmean(rtt, axis=1)) / 50,
+        "delay_by_sample": np.nanmean(d.mean_rtt_ms(*WINDOW_S)) / 50,
+        "jain": jain(goodput.mean(axis=1)),
+    }
+
+
+def draw_many(t: Tables) -> dict[str, Any]:
+    """Goodput against delay, best at the upper right; bars: one standard deviation over runs."""
+    runs = t["runs"]
+    counts = sorted(set(runs["flows"]))
+    figure, axes = style.panels(len(counts), 1, width=2.9, height=2.6, sharey=True)
+    for a, n in zip(axes[0], counts, strict=True):
+        for cc in frames.schemes(runs):
+            one = frames.pick(runs, flows=n, cc=cc)
+            look = style.look(cc) | {"linestyle": "none"}
+            a.errorbar(
+                one["delay"].mean(), one["goodput"].mean(), one["goodput"].std(), one["delay"].std(),
+                label=style.label(cc), capsize=2, elinewidth=0.6, **look,
+            )  # fmt: skip
+        a.set_title(f"{n} flows", loc="left")
+        a.set_xlabel("RTT / 50 ms (better to the right)")
+        a.invert_xaxis()
+    axes[0][0].set_ylabel("goodput / 100 Mbit/s")
+    style.shared_legend(figure, axes[0])
+    return {"many-flows": figure}
+
+
+def check_many(t: Tables) -> list[Verdict]:
+    """Section 8.5 of the specification."""
+    runs, out = t["runs"], []
+    source, model = "OrbCC, Fig. 8", "OrbCC, Fig. 8; verification model 8.5"
+    for n in sorted(set(runs["flows"])):
+        here = runs[runs["flows"] == n]
+
+        def of(cc: str, column: str, here: Any = here) -> Any:
+            return frames.average(here, column, cc=cc)
+
+        out += [
+            within(
+                f"orbcc-goodput-{n}",
+                f"OrbCC, {n} flows: goodput",
+                model,
+                "high (model 0.944)",
+                of(MINE, "goodput"),
+                0.92,
+            ),
+            within(
+                f"orbcc-delay-{n}",
+                f"OrbCC, {n} flows: delay",
+                model,
+                "minimal (model 1.045)",
+                of(MINE, "delay"),
+                high=1.10,
+            ),
+        ]
+        for cc in ("bbr", "bbr3"):
+            words = f"{style.label(cc)}, {n} flows: delay"
+            out.append(within(f"{cc}-{n}", words, source, "around 2", of(cc, "delay"), 1.6, 2.6))
+        for cc in ("cubic", "satcp"):
+            words = f"{style.label(cc)}, {n} flows: goodput"
+            out.append(within(f"{cc}-{n}", words, source, "high", of(cc, "goodput"), 0.9))
+        names = [cc for cc in frames.schemes(here) if cc not in {"cubic", "satcp"}]
+        low = min(frames.by_scheme(here, "delay", ["cubic", "satcp"], "mean"), key=lambda v: v[1])
+        top = max(frames.by_scheme(here, "delay", names, "mean"), key=lambda v: v[1])
+        out.append(order(f"largest-{n}", f"{n} flows: delay of Cubic and SaTCP largest", source, [low, top]))
+        leo = frames.by_scheme(here, "delay", ["leocc_omnet"], "mean")
+        others = max(frames.by_scheme(here, "delay", [MINE, "bbr", "bbr3"], "mean"), key=lambda v: v[1])
+        out.append(order(f"leocc-{n}", f"{n} flows: LeoCC's delay above both BBRs and OrbCC", source, [*leo, others]))
+    return out
+
+
+def _tables(row: Any) -> Any:
+    def make(found: Sequence[Outcome]) -> Tables:
+        return {"runs": frames.table(found, row)}
+
+    return make
+
+
+EXPERIMENTS = [
+    Experiment(
+        "leotcp/hard-handover",
+        "Hard handover of one flow",
+        "LeoTCP, Fig. 8",
+        ONE,
+        one_cases,
+        _tables(_one),
+        check_one,
+        draw_one,
+        """One flow, 100 Mbit/s, 50 ms, queue 432 packets; from 5 s on every 5 s an outage of 20 to 200 ms that loses
+all packets at the link. Metric: mean of the goodput samples of 1 s that end between d and d + 2.5 s after an outage
+of length d began.""",
+        SHARED_DEVIATIONS,
+    ),
+    Experiment(
+        "orbcc/many-flow-handover",
+        "Hard handovers of 5, 10 and 20 flows",
+        "OrbCC, Fig. 8",
+        MANY,
+        many_cases,
+        _tables(_many),
+        check_many,
+        draw_many,
+        """5, 10 or 20 flows that join over 100 s, 100 Mbit/s, 50 ms, queue 2158 packets (5 BDP); every 15 s an outage
+of 45 to 120 ms, drawn as the study did. Window 105 to 155 s (the script's; the text says 100 to 150 s).""",
+        SHARED_DEVIATIONS,
+    ),
+]

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The initial phase: OrbCC and LeoTCP, Fig. 10 and the RTTs of the text.
+
+Metrics: mean goodput of the first 50 flows and of each group of late flows in intervals of 0.5 s; mean RTT of the
+first 50 flows during their first 100 base RTTs (10 s of time: the text's "100 RTTs"), and of all flows from 40 to 41
+s.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perigee.figures.orbcc_responsiveness import SHARED_DEVIATIONS
+from perigee.study import frames, style
+from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee.study.verdicts import Verdict, near, within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+MINE = "orbcc-repro"
+FILE = "orbcc/initial-phase.toml"
+VARIANTS: dict[str, Mapping[str, object]] = {"with": {}, "without": {"cc.orbcc-repro.initial_phase": False}}
+JOINS = {10: (50,), 20: (51, 52), 30: (53, 54, 55, 56), 40: tuple(range(57, 65))}
+"""Flows that join, by second."""
+PAYLOAD_MBPS = 200 * 1448 / 1507
+PUBLISHED = {"orbcc": {"first": (104.68, 104.13), "join": (105.48, 104.18)}, "leotcp": {"join": (105.53, 104.18)}}
+"""RTT in ms with and without the phase. LeoTCP's first value (113.50) is no target: the specification, 9.12."""
+
+
+def cases(ask: Ask) -> list[Case]:
+    """50 flows start within half a second, 15 later."""
+    out = []
+    for run in range(1, ask.count(1, 3, 5) + 1):
+        draw = random.Random(1998 + run)
+        starts = [draw.uniform(0.7, 1.2) for _ in range(50)] + [float(s) for s, who in JOINS.items() for _ in who]
+        flows = [{"from": f"s{k}", "to": f"d{k}", "cc": "*", "start": f"{s:.9f} s"} for k, s in enumerate(starts, 1)]
+        for variant, sets in VARIANTS.items():
+            labels: dict[str, str | float | int] = {"variant": variant, "run": run}
+            out.append(Case(FILE, MINE, labels, run, {"flow": flows, **sets}, Keep(("goodput_bps", "rtt_ns"))))
+    return out
+
+
+def tables(found: Sequence[Outcome]) -> Tables:
+    """One row per run, and half seconds of each group."""
+    return {"runs": frames.table(found, _row), "series": frames.series(found, _halves)}
+
+
+def _row(o: Outcome) -> dict[str, Any]:
+    d = o.digest
+    after = {s: d.mean_mbps(s + 0.5, s + 1)[list(who)].mean() for s, who in JOINS.items()}
+    old = d.mean_mbps(8, 10)[:50].mean(), d.mean_mbps(10, 12)[:50].mean()
+    return {
+        "rtt_first_ms": d.mean_rtt_ms(1.0, 11.2)[:50].mean(),
+        "rtt_join_ms": np.nanmean(d.mean_rtt_ms(40, 41)),
+        "rtt_after_ms": np.nanmean(d.mean_rtt_ms(40, 50)),
+        **{f"join{s}_mbps": v for s, v in after.items()},
+        "reach10_s": _reach(o, 10),
+        "dip10": old[1] / old[0] / (50 / 51),
+    }
+
+
+def _reach(o: Outcome, second: int) -> float:
+    """Seconds until the flows that join at a second have 90 % of their share, as means of 0.5 s."""
+    d, who = o.digest, list(JOINS[second])
+    share = PAYLOAD_MBPS / (who[-1] + 1)
+    for k in range(20):
+        begin = second + k / 2
+        if d.mean_mbps(begin, begin + 0.5)[who].mean() >= 0.9 * share:
+            return k / 2 + 0.5
+    return float("nan")
+
+
+def _halves(o: Outcome) -> list[dict[str, Any]]:
+    d = o.digest
+    groups = {0: tuple(range(50)), **JOINS}
+    rows = []
+    for k in range(int(d.t_s[-1] * 2)):
+        goodput = d.mean_mbps(k / 2, k / 2 + 0.5)
+        for second, who in groups.items():
+            if k / 2 >= second:
+                rows.append({"t_s": k / 2 + 0.5, "joined_s": second, "goodput_mbps": goodput[list(who)].mean()})
+    return rows
+
+
+def draw(t: Tables) -> dict[str, Any]:
+    """Goodput of the first flows and of those that join, with and without the phase."""
+    s = t["series"]
+    figure, axes = style.panels(2, 1, height=2.6, sharey=True)
+    colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+    for a, variant in zip(axes[0], VARIANTS, strict=True):
+        mine = s[s["variant"] == variant]
+        for i, (joined, one) in enumerate(mine.groupby("joined_s")):
+            by_time = one.groupby("t_s")["goodput_mbps"]
+            if joined == 0:
+                a.plot(by_time.mean(), color="black", linestyle="--", label="first 50 flows (mean)")
+                continue
+            name = f"{len(JOINS[int(joined)])} from {int(joined)} s on"
+            a.plot(by_time.mean(), color=colours[i - 1], linewidth=1, label=name)
+            a.fill_between(
+                by_time.min().index, by_time.min(), by_time.max(), color=colours[i - 1], alpha=0.2, linewidth=0
+            )
+        a.set_title(f"{variant} initial phase", loc="left")
+        a.set_xlabel("time, s")
+        a.set_ylim(0, 6)
+    axes[0][0].set_ylabel("goodput of a flow, Mbit/s")
+    style.shared_legend(figure, axes[0], 5)
+    return {"initial-phase": figure}
+
+
+def verdicts(study: str) -> Callable[[Tables], list[Verdict]]:
+    """Section 8.8 of the specification."""
+    paper = {"orbcc": "OrbCC", "leotcp": "LeoTCP"}[study]
+
+    def check(t: Tables) -> list[Verdict]:
+        runs, out = t["runs"], []
+        tolerances = {"first": (1.0, 0.5), "join": (1.5, 0.5)}
+        words = {
+            "first": "mean RTT of the first 50 flows in their first 100 RTTs",
+            "join": "mean RTT when eight join at 40 s",
+        }
+        for key, values in PUBLISHED[study].items():
+            for variant, published, tolerance in zip(VARIANTS, values, tolerances[key], strict=True):
+                ours = frames.average(runs, f"rtt_{key}_ms", variant=variant)
+                claim = f"{words[key]}, {variant} initial phase"
+                out.append(
+                    near(f"{key}-{variant}", claim, f"{paper}, Fig. 10 and text", published, ours, tolerance, "ms")
+                )
+        model = "verification model of the specification, 8.8"
+        for second, values in ((10, (3.5, 1.5)), (40, (2.6, 1.3))):
+            for variant, published in zip(VARIANTS, values, strict=True):
+                ours = frames.average(runs, f"join{second}_mbps", variant=variant)
+                claim = f"goodput 1 s after joining at {second} s, {variant} initial phase"
+                out.append(near(f"goodput{second}-{variant}", claim, model, published, ours, 0.3, "Mbit/s"))
+        fast, slow = (frames.average(runs, "reach10_s", variant=v) for v in VARIANTS)
+        out.append(
+            within(
+                "fast",
+                "with the phase: time to 90 % of the share",
+                f"{paper}, Fig. 10",
+                "about 1 s",
+                fast,
+                high=1.5,
+                unit="s",
+            )
+        )
+        out.append(within("slow", "without it", f"{paper}, Fig. 10", "about 4.5 s", slow, 3, unit="s"))
+        dip = frames.average(runs, "dip10", variant="with")
+        out.append(
+            within(
+                "dip",
+                "the others' goodput changes by the share only",
+                f"{paper}, Fig. 10",
+                "not affected",
+                dip,
+                0.95,
+                1.05,
+            )
+        )
+        return out
+
+    return check
+
+
+METHOD = """65 flows of 100 ms over 200 Mbit/s, queue 863 packets (half a BDP): 50 start between 0.7 and 1.2 s, 1, 2,
+4 and 8 more at 10, 20, 30 and 40 s. With and without OrbCC's initial phase. "First 100 RTTs" are 10 s of time: with
+the first 100 samples, as the script takes them, the printed numbers do not come out of the published algorithm (the
+specification)."""
+
+EXPERIMENTS = [
+    Experiment(
+        f"{study}/initial-phase",
+        "Flows that join many others",
+        f"{paper}, Fig. 10",
+        (MINE,),
+        cases,
+        tables,
+        verdicts(study),
+        draw,
+        METHOD,
+        SHARED_DEVIATIONS,
+    )
+    for study, paper in (("orbcc", "OrbCC"), ("leotcp", "LeoTCP"))
+]

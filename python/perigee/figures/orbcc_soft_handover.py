@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Soft handover: OrbCC and LeoTCP, Fig. 7 and the RTTs of the text.
+
+Two flows of 20 ms join two flows of 50 ms on their bottleneck at 100 s (Change 1) and leave it at 200 s (Change 2).
+Metrics: Jain over the four flows' means from 101 to 106 s, sum of goodputs from 101 to 103 s over 100 Mbit/s; for
+Change 2 the means of both bottlenecks (201 to 206 s for that of the 50 ms flows, 201 to 203 s for the other). RTTs:
+mean of all samples of the two flows of a group during the first 100 base RTTs from 101 s on.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perigee.figures.orbcc_responsiveness import SHARED_DEVIATIONS
+from perigee.study import frames, style
+from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee.study.stats import jain, mean
+from perigee.study.verdicts import Verdict, near, order, within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+FILE = "orbcc/soft-handover.toml"
+MINE = "orbcc-repro"
+SCHEMES = ("cubic", "bbr", "bbr3", MINE, "orbcc")
+PUBLISHED = {
+    "orbcc": {"cubic": (62.70, 94.57), "bbr": (63.45, 92.44), "bbr3": (43.63, 78.74), MINE: (21.50, 51.50)},
+    "leotcp": {"cubic": (61.96, 93.77), "bbr": (63.94, 94.63), "bbr3": (46.36, 77.77), MINE: (21.50, 51.50)},
+}
+"""RTT of the 20 ms and of the 50 ms flows after Change 1, ms."""
+TOLERANCE_MS = {"cubic": 4.0, "bbr": 5.0, "bbr3": 6.0, MINE: 0.5}
+STAYING, MOVING = slice(0, 2), slice(2, 4)
+
+
+def starts_s(run: int) -> list[int]:
+    """Seconds, drawn as the study did (generator seeded 1999 for run 1)."""
+    draw = random.Random(1998 + run)
+    return [draw.randint(0, 50) for _ in range(4)]
+
+
+def cases(ask: Ask) -> list[Case]:
+    """Five runs with other start times."""
+    out = []
+    for run in range(1, ask.count(1, 5, 5) + 1):
+        sets: dict[str, object] = {f"flow.{i}.start": f"{s} s" for i, s in enumerate(starts_s(run))}
+        keep = Keep(("goodput_bps", "rtt_ns"))
+        out += [Case(FILE, cc, {"run": run}, run, sets, keep) for cc in ask.schemes(SCHEMES)]
+    return out
+
+
+def tables(found: Sequence[Outcome]) -> Tables:
+    """One row per run, and the first run's seconds."""
+    first = [o for o in found if o.case.seed == 1]
+    return {"runs": frames.table(found, _row), "series": frames.series(first, _seconds)}
+
+
+def _row(o: Outcome) -> dict[str, Any]:
+    d = o.digest
+    after = [d.mean_mbps(101, 106), d.mean_mbps(201, 206)[STAYING], d.mean_mbps(201, 203)[MOVING]]
+    back = (d.mean_mbps(201, 206)[STAYING].sum() + d.mean_mbps(201, 203)[MOVING].sum()) / 2
+    return {
+        "jain1": jain(after[0]),
+        "goodput1": d.mean_mbps(101, 103).sum() / 100,
+        "jain2": (jain(after[1]) + jain(after[2])) / 2,
+        "goodput2": back / 100,
+        "rtt20_ms": d.mean_rtt_ms(101, 103)[MOVING].mean(),
+        "rtt50_ms": d.mean_rtt_ms(101, 106)[STAYING].mean(),
+        "rtt20_steady_ms": d.mean_rtt_ms(150, 200)[MOVING].mean(),
+        "rtt50_steady_ms": d.mean_rtt_ms(150, 200)[STAYING].mean(),
+    }
+
+
+def _seconds(o: Outcome) -> list[dict[str, Any]]:
+    d = o.digest
+    rows = []
+    for second in range(90, 130):
+        goodput, rtt = d.mean_mbps(second, second + 1), d.mean_rtt_ms(second, second + 1)
+        rows.append(
+            {
+                "t_s": second + 1,
+                "goodput20_mbps": goodput[MOVING].mean(),
+                "goodput50_mbps": goodput[STAYING].mean(),
+                "rtt20_ms": np.nanmean(rtt[MOVING]),
+                "rtt50_ms": np.nanmean(rtt[STAYING]),
+            }
+        )
+    return rows
+
+
+def draw(t: Tables) -> dict[str, Any]:
+    """Fairness against goodput after both changes; RTTs beside the published ones; one run over time."""
+    runs = t["runs"]
+    figure, axes = style.panels(3, 1, width=2.9, height=2.7)
+    for a, k, title in zip(axes[0], (1, 2), ("Change 1: four flows share", "Change 2: two flows each"), strict=False):
+        for cc in frames.schemes(runs):
+            one = runs[runs["cc"] == cc]
+            look = style.look(cc) | {"linestyle": "none"}
+            a.errorbar(
+                one[f"jain{k}"].mean(), one[f"goodput{k}"].mean(), one[f"goodput{k}"].std(), one[f"jain{k}"].std(),
+                label=style.label(cc), capsize=2, elinewidth=0.6, **look,
+            )  # fmt: skip
+        a.axhline(0.961, color=style.SOFT, linewidth=0.7, linestyle=":", label="link full")
+        a.set_title(title, loc="left")
+        a.set_xlabel("Jain's index")
+    axes[0][0].set_ylabel("goodput / 100 Mbit/s")
+    a = axes[0][2]
+    names = frames.schemes(runs)
+    for i, cc in enumerate(names):
+        one = runs[runs["cc"] == cc]
+        colour = style.look(cc)["color"]
+        for column, base in (("rtt20_ms", 0), ("rtt50_ms", 1)):
+            a.bar(i + base * 0.4 - 0.2, one[column].mean(), 0.36, color=colour, alpha=1 if base else 0.55)
+        for base, value in enumerate(PUBLISHED["orbcc"].get(cc, ())):
+            a.plot([i + base * 0.4 - 0.36, i + base * 0.4 - 0.04], [value, value], color="black", linewidth=1.4)
+    a.plot([], [], color="black", linewidth=1.4, label="published")
+    a.set_xticks(range(len(names)), [style.label(cc).split(" (")[0] for cc in names])
+    a.set_title("RTT after Change 1, ms (20 and 50 ms flows)", loc="left")
+    style.shared_legend(figure, axes[0], 7)
+    return {"handover": figure, "run": _over_time(t)}
+
+
+def _over_time(t: Tables) -> Any:
+    s = t["series"]
+    figure, axes = style.panels(2, 2, height=1.8, sharex=True)
+    for j, base in enumerate((20, 50)):
+        for i, (column, title) in enumerate(
+            ((f"goodput{base}_mbps", "goodput per flow, Mbit/s"), (f"rtt{base}_ms", "RTT, ms"))
+        ):
+            for cc in frames.schemes(s):
+                one = s[s["cc"] == cc]
+                axes[i][j].plot(one["t_s"], one[column], label=style.label(cc), **style.line(cc))
+            axes[i][j].axvline(100, color=style.SOFT, linewidth=0.7, linestyle=":")
+            axes[i][j].set_ylabel(title)
+        axes[0][j].set_title(f"flows of {base} ms", loc="left")
+        axes[1][j].set_xlabel("time, s")
+    style.shared_legend(figure, axes.flat, 5)
+    return figure
+
+
+def verdicts(study: str) -> Callable[[Tables], list[Verdict]]:
+    """Section 8.3 of the specification."""
+    source = {"orbcc": "OrbCC, section III, Fig. 7", "leotcp": "LeoTCP, Fig. 8 and text"}[study]
+
+    def check(t: Tables) -> list[Verdict]:
+        runs = t["runs"]
+        out = []
+        for cc, values in PUBLISHED[study].items():
+            for column, base, published in zip(("rtt20_ms", "rtt50_ms"), (20, 50), values, strict=True):
+                ours = frames.average(runs, column, cc=cc)
+                words = f"{style.label(cc)}: RTT of the {base} ms flows during 100 RTTs after Change 1"
+                out.append(near(f"{cc}-{base}", words, source, published, ours, TOLERANCE_MS[cc], "ms"))
+        mine = runs[runs["cc"] == MINE]
+        for k in (1, 2):
+            good, fair = mean(mine[f"goodput{k}"].to_numpy()), mean(mine[f"jain{k}"].to_numpy())
+            out.append(within(f"jain{k}", f"OrbCC: Jain after Change {k}", source, "near 1 (figure)", fair, 0.98))
+            out.append(within(f"goodput{k}", f"OrbCC: goodput after Change {k}", source, "full (figure)", good, 0.93))
+        two = frames.by_scheme(runs, "goodput2", [MINE, "cubic"], "mean")
+        out.append(order("cubic2", "Cubic's goodput after Change 2 below OrbCC's", source, two))
+        pair = frames.by_scheme(runs, "goodput2", ["bbr", "bbr3"], "mean")
+        out.append(order("bbr2", "BBRv3 slower than BBRv1 after Change 2", source, pair))
+        return out
+
+    return check
+
+
+METHOD = """Two dumbbells of 100 Mbit/s, queues of 432 packets everywhere, access links of 1 Gbit/s. Two flows of 50
+ms stay on the first; two of 20 ms start on the second, move to the first at 100 s and back at 200 s, with 20 ms on
+either way. Nothing is lost by the move; packets under way arrive. Start times are the study's. RTTs are weighted by
+acknowledged bytes in tenths of a second, which equals the mean over all samples."""
+
+EXPERIMENTS = [
+    Experiment(
+        f"{study}/soft-handover",
+        "Soft handover",
+        f"{paper}, Fig. 7",
+        SCHEMES,
+        cases,
+        tables,
+        verdicts(study),
+        draw,
+        METHOD,
+        (
+            *SHARED_DEVIATIONS,
+            "The study's script averages Jain's index of Change 2 over the seconds of Change 1; ours is over those of "
+            "Change 2.",
+        ),
+    )
+    for study, paper in (("orbcc", "OrbCC"), ("leotcp", "LeoTCP"))
+]
