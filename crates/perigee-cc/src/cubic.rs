@@ -72,6 +72,13 @@ pub const PARAMS: &[ParamSpec] = &[
         source: "Linux (3 = both)",
         help: "signs that end slow start: ACK trains, rising delay",
     },
+    ParamSpec {
+        name: "hystart_rule",
+        domain: Domain::Choice(&["linux", "linux-4.15"]),
+        unit: "",
+        source: "Linux since 2025; Linux before 5.8",
+        help: "which kernel's thresholds (ns-3's with variant = ns3)",
+    },
 ];
 
 /// Fixed point of the factors below.
@@ -138,7 +145,11 @@ impl Cubic {
         let detect = Detect { train: signs != "delay", delay: signs != "train" };
         let variant = params.choice("variant");
         let ns3 = variant == "ns3";
-        let flavour = if ns3 { Flavour::Ns3 } else { Flavour::Linux };
+        let flavour = match params.choice("hystart_rule").as_str() {
+            _ if ns3 => Flavour::Ns3,
+            "linux-4.15" => Flavour::Linux415,
+            _ => Flavour::Linux,
+        };
         Cubic {
             ns3,
             rfc: (variant == "rfc9438").then(|| Rfc9438::new(params.bool("fast_convergence"))),

@@ -32,6 +32,9 @@ pub enum Flavour {
     /// The margin of the delay is the whole lowest RTT, 4 ms to 1 s, and trains are never compared with half of it: slow
     /// start ends much later.
     Ns3,
+    /// Linux before 5.8: whole milliseconds, trains always compared with half of the lowest RTT, a round's lowest RTT
+    /// fixed by its first eight samples, and a new round only after the ACK that ended the old one was judged.
+    Linux415,
 }
 
 const LOW_WINDOW_SEGMENTS: u64 = 16;
@@ -90,19 +93,29 @@ impl HyStart {
         if self.found {
             return false;
         }
-        if cx.snd_una > self.round_end_seq {
+        let round_over = cx.snd_una > self.round_end_seq;
+        let late = self.flavour == Flavour::Linux415;
+        if round_over && !late {
             self.start_round(cx);
         }
-        if cx.packets(w.cwnd) < LOW_WINDOW_SEGMENTS {
-            return false;
+        let found = cx.packets(w.cwnd) >= LOW_WINDOW_SEGMENTS && self.looks_full(cx, w, rtt, delay_min);
+        if round_over && late {
+            self.start_round(cx);
         }
+        self.found = found;
+        found
+    }
+
+    fn looks_full(&mut self, cx: &Cx, w: &Window, rtt: Nanos, delay_min: Nanos) -> bool {
         let train = self.detect.train && self.train_is_long(cx, w, delay_min);
         let delay = self.detect.delay && self.delay_has_risen(rtt, delay_min);
-        self.found = train || delay;
-        self.found
+        train || delay
     }
 
     fn train_is_long(&mut self, cx: &Cx, w: &Window, delay_min: Nanos) -> bool {
+        if self.flavour == Flavour::Linux415 {
+            return self.train_is_long_415(cx, delay_min);
+        }
         if cx.now.saturating_sub(self.last_ack) > MAX_ACK_SPACING {
             return false;
         }
@@ -117,14 +130,27 @@ impl HyStart {
         cx.now.saturating_sub(self.round_start) > threshold
     }
 
+    fn train_is_long_415(&mut self, cx: &Cx, delay_min: Nanos) -> bool {
+        let ms = |t: Nanos| t.as_micros() / 1000;
+        let now = ms(cx.now);
+        if now.saturating_sub(ms(self.last_ack)) > ms(MAX_ACK_SPACING) {
+            return false;
+        }
+        self.last_ack = cx.now;
+        now.saturating_sub(ms(self.round_start)) > ms(delay_min / 2)
+    }
+
     fn delay_has_risen(&mut self, rtt: Nanos, delay_min: Nanos) -> bool {
-        self.round_min_rtt = self.round_min_rtt.min(rtt);
-        if self.samples < SAMPLES_BEFORE_DELAY_TEST {
+        let first_samples = self.samples < SAMPLES_BEFORE_DELAY_TEST;
+        if first_samples || self.flavour != Flavour::Linux415 {
+            self.round_min_rtt = self.round_min_rtt.min(rtt);
+        }
+        if first_samples {
             self.samples += 1;
             return false;
         }
         let margin = match self.flavour {
-            Flavour::Linux => (delay_min / 8).clamp(DELAY_MARGIN.0, DELAY_MARGIN.1),
+            Flavour::Linux | Flavour::Linux415 => (delay_min / 8).clamp(DELAY_MARGIN.0, DELAY_MARGIN.1),
             Flavour::Ns3 => delay_min.clamp(DELAY_MARGIN_NS3.0, DELAY_MARGIN_NS3.1),
         };
         self.round_min_rtt > delay_min.saturating_add(margin)
@@ -212,6 +238,24 @@ mod tests {
             let rtt = Nanos::from_millis(rtt);
             assert!(!h.on_sample(&cx(i * 5, i), &window(20), rtt, rtt.min(Nanos::from_millis(29))));
         }
+    }
+
+    #[test]
+    fn before_5_8_eight_samples_decide_on_a_round_and_pacing_does_not_matter() {
+        let ms = Nanos::from_millis;
+        let mut h = HyStart::new(Detect { train: false, delay: true }, Flavour::Linux415, Nanos::ZERO);
+        h.restart(&cx(0, 0));
+        for i in 1..=8 {
+            assert!(!h.on_sample(&cx(i * 5, i), &window(20), ms(200), ms(100)));
+        }
+        assert!(h.on_sample(&cx(45, 9), &window(20), ms(100), ms(100)), "a low sample comes too late");
+        let mut h = HyStart::new(BOTH, Flavour::Linux415, Nanos::ZERO);
+        h.restart(&cx(0, 0));
+        let found = (1..=100).find(|&i| {
+            let cx = Cx { paced: true, ..cx(i, i) };
+            h.on_sample(&cx, &window(40), ms(100), ms(100))
+        });
+        assert_eq!(found, Some(51));
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub enum Origin {
     },
     /// `--set key=value`, or a keyword argument in Python; the text is `key=value`.
     Override(String),
+    /// A default of this transport profile.
+    Profile(&'static str),
 }
 
 /// A place in a scenario.
@@ -35,6 +37,7 @@ impl fmt::Display for Place {
             (Origin::File { name, .. }, Some(line)) => write!(f, "{name}:{line}"),
             (Origin::File { name, .. }, None) => f.write_str(name),
             (Origin::Override(text), _) => write!(f, "--set {text}"),
+            (Origin::Profile(id), _) => write!(f, "profile {id}"),
         }
     }
 }
@@ -130,7 +133,7 @@ impl Serialize for Problem {
         let (file, set) = match self.place.as_ref().map(|p| p.origin.as_ref()) {
             Some(Origin::File { name, .. }) => (Some(name.as_str()), None),
             Some(Origin::Override(text)) => (None, Some(text.as_str())),
-            None => (None, None),
+            Some(Origin::Profile(_)) | None => (None, None),
         };
         Flat {
             file,

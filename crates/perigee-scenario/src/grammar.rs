@@ -51,6 +51,8 @@ pub enum Content {
     List(&'static Section),
     /// Transport options.
     Tcp,
+    /// A profile, transport options, and tables of them by scheme.
+    TcpOfAll,
     /// Tables of scheme parameters, by scheme.
     ByScheme,
     /// Parameters of the scheme that this other key of the section names.
@@ -75,6 +77,8 @@ pub enum Part {
     Params(Given),
     /// Parameters by scheme.
     ByScheme(BTreeMap<String, Given>),
+    /// Transport options, and those by scheme.
+    Tcp(Given, BTreeMap<String, Given>),
 }
 
 /// A section whose keys and values are all valid.
@@ -196,7 +200,7 @@ impl Checked {
     /// The parameters under `key`.
     pub fn params(&self, key: &str) -> Given {
         match self.parts.get(key) {
-            Some((Part::Params(p), _)) => p.clone(),
+            Some((Part::Params(p) | Part::Tcp(p, _), _)) => p.clone(),
             _ => Given::new(),
         }
     }
@@ -204,7 +208,7 @@ impl Checked {
     /// The parameters of each scheme under `key`.
     pub fn by_scheme(&self, key: &str) -> BTreeMap<String, Given> {
         match self.parts.get(key) {
-            Some((Part::ByScheme(p), _)) => p.clone(),
+            Some((Part::ByScheme(p) | Part::Tcp(_, p), _)) => p.clone(),
             _ => BTreeMap::new(),
         }
     }
@@ -335,6 +339,7 @@ fn content(
             let t = as_table(item, path, out)?;
             Some(Part::Params(params(perigee_tcp::OPTIONS, t, path, out)))
         }
+        Content::TcpOfAll => tcp_of_all(item, path, out),
         Content::ByScheme => by_scheme(item, path, out),
         Content::SchemeOf(other) => {
             let t = as_table(item, path, out)?;
@@ -402,6 +407,23 @@ fn by_scheme(item: &Item, path: &str, out: &mut Vec<Problem>) -> Option<Part> {
         }
     }
     Some(Part::ByScheme(found))
+}
+
+/// `[tcp]`: a table in it belongs to the scheme of its name.
+fn tcp_of_all(item: &Item, path: &str, out: &mut Vec<Problem>) -> Option<Part> {
+    let t = as_table(item, path, out)?;
+    let is_scheme = |e: &Entry| matches!(e.item.value, Raw::Table(_)) && perigee_cc::info(&e.key).is_some();
+    let (tables, options): (Vec<Entry>, Vec<Entry>) = t.0.iter().cloned().partition(is_scheme);
+    // The profile has been applied before.
+    let options = Table(options.into_iter().filter(|e| e.key != "profile").collect());
+    let mut found = BTreeMap::new();
+    for e in tables {
+        let path = join(path, &e.key);
+        if let Some(t) = as_table(&e.item, &path, out) {
+            found.insert(e.key.clone(), params(perigee_tcp::OPTIONS, t, &path, out));
+        }
+    }
+    Some(Part::Tcp(params(perigee_tcp::OPTIONS, &options, path, out), found))
 }
 
 /// Reads a table of parameters against the table of a scheme or of the transport.

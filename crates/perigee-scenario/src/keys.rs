@@ -2,7 +2,7 @@
 //! The grammar of scenario files: one table per section. Validation, the JSON Schema and the reference page of the
 //! guide are all made from these tables, so a key that is added here exists everywhere.
 
-use crate::grammar::Content::{ByScheme, List, Named, One, Tcp, Value};
+use crate::grammar::Content::{ByScheme, List, Named, One, Tcp, TcpOfAll, Value};
 use crate::grammar::{Key, Section};
 use crate::kind::Kind;
 use perigee_units::Nanos;
@@ -66,10 +66,10 @@ pub const SCENARIO: Section = Section {
         one(&TELEMETRY),
         Key {
             name: "tcp",
-            content: Tcp,
+            content: TcpOfAll,
             default: None,
             required: false,
-            help: "[tcp]: transport options of all flows",
+            help: "[tcp]: transport options of all flows, and [tcp.SCHEME]: of those that run it",
         },
         Key {
             name: "cc",

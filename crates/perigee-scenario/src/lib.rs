@@ -25,6 +25,7 @@ pub mod keys;
 pub mod kind;
 pub mod network;
 pub mod ports;
+pub mod profiles;
 pub mod recorder;
 pub mod replay;
 pub mod routes;

@@ -236,6 +236,7 @@ fn manifest(world: &World, cc: &str, setups: &[FlowSetup], outcome: &Outcome, ta
         "report": world.report,
         "ports": world.ports,
         "telemetry_max_hops": world.max_hops,
+        "tcp_profile": world.scenario.profile,
         "flows": flows(world, cc, setups),
         "pairs": world.header.pairs.iter().map(|p| json!({
             "from": world.header.nodes[p.from.ix()].name,
@@ -267,7 +268,21 @@ fn flows(world: &World, cc: &str, setups: &[FlowSetup]) -> Vec<Json> {
             "base_rtt_ns": plan.base_rtt.map(|r| r.0),
             "hops": plan.hops,
             "cc_params": params,
+            "tcp": tcp_options(world, plan, setup, cc),
         })
     };
     world.flows.iter().zip(setups).take(SHOWN).map(one).collect()
+}
+
+/// Transport options as resolved; empty for flows without a transport.
+fn tcp_options(world: &World, plan: &crate::world::FlowPlan, setup: &FlowSetup, cc: &str) -> Json {
+    match world.transport_of(plan, cc) {
+        Ok((_, params)) if is_bulk(setup.app) => {
+            let mut options: serde_json::Map<String, Json> =
+                params.resolved().into_iter().map(|(k, v)| (k.to_string(), json!(v))).collect();
+            options.insert("buffer_bytes".into(), json!(setup.tcp.buffer));
+            Json::Object(options)
+        }
+        _ => json!({}),
+    }
 }

@@ -40,8 +40,12 @@ pub struct Scenario {
     pub notices: Option<perigee_sim::Notices>,
     /// `[telemetry]`.
     pub telemetry: TelemetrySpec,
+    /// Name of the transport profile.
+    pub profile: &'static str,
     /// `[tcp]`.
     pub tcp: Given,
+    /// `[tcp.SCHEME]`.
+    pub tcp_of: BTreeMap<String, Given>,
     /// `[cc.SCHEME]`.
     pub cc: BTreeMap<String, Given>,
     /// `[[flow]]`.
@@ -211,13 +215,16 @@ impl Scenario {
     }
 
     fn read(table: &Table, name: &str, file: &str) -> Result<Self, ScenarioError> {
+        let mut table = table.clone();
+        let profile = crate::profiles::apply(&mut table)?;
+        let table = &table;
         let origin = crate::error::Origin::File { name: file.into(), folder: PathBuf::new() };
         let place = Place { origin: Arc::new(origin), line: None };
         let top = check(&keys::SCENARIO, table, &place).map_err(ScenarioError)?;
         let mut problems = Vec::new();
         let scenario = Reader { top: &top, problems: &mut problems }.scenario(table, name);
         match scenario {
-            Some(s) if problems.is_empty() => Ok(s),
+            Some(s) if problems.is_empty() => Ok(Scenario { profile, ..s }),
             _ => Err(ScenarioError(problems)),
         }
     }
@@ -339,7 +346,9 @@ impl Reader<'_> {
                 echo: telemetry.opt_text("echo"),
                 max_hops: telemetry.opt_int("max_hops").map(|n| n as usize),
             },
+            profile: crate::profiles::PROFILES[0].id,
             tcp: top.params("tcp"),
+            tcp_of: top.by_scheme("tcp"),
             cc: top.by_scheme("cc"),
             flows,
             resolved_toml: crate::write::toml(table),

@@ -3,6 +3,7 @@
 
 use crate::grammar::{Content, Key, Section};
 use crate::keys::SCENARIO;
+use crate::profiles::{Preset, Profile, PROFILES};
 use perigee_cc::{Domain, ParamSpec, Value as Param};
 use serde_json::{json, Map, Value as Json};
 use std::fmt::Write;
@@ -39,6 +40,15 @@ fn key(k: &Key) -> Json {
         Content::Named(s) => json!({"type": "object", "additionalProperties": section(s)}),
         Content::List(s) => json!({"type": "array", "items": section(s), "minItems": 1}),
         Content::Tcp => params(perigee_tcp::OPTIONS),
+        Content::TcpOfAll => {
+            let mut schema = params(perigee_tcp::OPTIONS);
+            let ids: Vec<_> = PROFILES.iter().map(|p| p.id).collect();
+            schema["properties"]["profile"] = json!({"enum": ids, "default": ids[0]});
+            for s in perigee_cc::SCHEMES {
+                schema["properties"][s.id] = params(perigee_tcp::OPTIONS);
+            }
+            schema
+        }
         Content::ByScheme => {
             let schemes = perigee_cc::SCHEMES.iter().map(|s| (s.id.to_string(), params(s.params)));
             json!({
@@ -98,7 +108,10 @@ pub fn reference() -> String {
          set from the command line with `--set section.key=value`. A hyphen may stand for an underscore in keys.\n",
     );
     page(&SCENARIO, "", &mut out);
-    parameters("[tcp]", "Transport options.", perigee_tcp::OPTIONS, &mut out);
+    let help = "Transport options of all flows. `profile` names a set of other defaults (below); `[tcp.SCHEME]` holds \
+                for the flows of that scheme only.";
+    parameters("[tcp]", help, perigee_tcp::OPTIONS, &mut out);
+    PROFILES.iter().for_each(|p| profile(p, &mut out));
     for s in perigee_cc::SCHEMES {
         parameters(&format!("[cc.{}]", s.id), s.summary, s.params, &mut out);
     }
@@ -150,6 +163,22 @@ fn parameters(heading: &str, help: &str, specs: &[ParamSpec], out: &mut String) 
             p.unit,
             p.source
         );
+    }
+}
+
+fn profile(p: &Profile, out: &mut String) {
+    let _ = write!(out, "\n## [tcp] profile = \"{}\"\n\n{}.\n", p.id, p.help);
+    if !p.settings.is_empty() {
+        out.push_str("\n| key | value | source |\n|---|---|---|\n");
+    }
+    for s in p.settings {
+        let value = match s.value {
+            Preset::Bool(b) => b.to_string(),
+            Preset::Int(i) => i.to_string(),
+            Preset::Float(x) => x.to_string(),
+            Preset::Text(t) => t.to_string(),
+        };
+        let _ = writeln!(out, "| `{}` | `{value}` | {} |", s.key, s.source);
     }
 }
 

@@ -296,7 +296,7 @@ fn put_in_list(
 pub fn resolve(place: &Place, name: &str) -> PathBuf {
     match place.origin.as_ref() {
         Origin::File { folder, .. } => folder.join(name),
-        Origin::Override(_) => PathBuf::from(name),
+        Origin::Override(_) | Origin::Profile(_) => PathBuf::from(name),
     }
 }
 

@@ -52,8 +52,10 @@ pub struct FlowPlan {
     pub hops: usize,
     /// Number of its slowest port at time zero: flows with the same number share it.
     pub bottleneck: u32,
-    /// Its transport options.
+    /// Its transport options, those of its scheme left out where that is still open.
     pub tcp: perigee_tcp::Config,
+    /// Bandwidth-delay product and queue of its slowest port at time zero.
+    path_bytes: u64,
     spec: FlowSpec,
 }
 
@@ -136,6 +138,21 @@ impl World {
         }
     }
 
+    /// Transport options of a flow under `cc`, as the transport takes them and as the manifest lists them.
+    ///
+    /// # Errors
+    /// Options that contradict each other.
+    pub fn transport_of(
+        &self,
+        plan: &FlowPlan,
+        cc: &str,
+    ) -> Result<(perigee_tcp::Config, Params), ScenarioError> {
+        let params = transport(&self.scenario, &plan.spec, self.scheme_of(plan, cc))?;
+        let mut tcp = perigee_tcp::Config::new(&params);
+        size_buffer(&mut tcp, plan.path_bytes);
+        Ok((tcp, params))
+    }
+
     fn setup(&self, plan: &FlowPlan, cc: &str) -> Result<FlowSetup, ScenarioError> {
         let id = match self.scheme_of(plan, cc) {
             // A ping needs no scheme; any will do as a placeholder.
@@ -163,7 +180,7 @@ impl World {
             stop: plan.stop,
             app: plan.spec.app,
             scheme: Scheme::Builtin(info, params),
-            tcp: plan.tcp.clone(),
+            tcp: self.transport_of(plan, cc)?.0,
             notices: self.scenario.notices.clone(),
         })
     }
@@ -177,10 +194,13 @@ fn plans(scenario: &Scenario, net: &network::Network) -> Result<Vec<FlowPlan>, S
     let mut plans = Vec::new();
     let mut names = BTreeSet::new();
     for spec in &scenario.flows {
-        let tcp = transport(scenario, spec)?;
         for pair in chosen(spec, &net.pairs)? {
             for k in 0..spec.count {
                 let place = &net.pairs[pair];
+                let mut plan_tcp = perigee_tcp::Config::new(&transport(scenario, spec, &spec.cc)?);
+                let bottleneck = net.header.ports.get(net.bottlenecks[pair] as usize);
+                let path_bytes = bottleneck.zip(net.base_rtts[pair]).map_or(0, |(p, rtt)| path_bytes(p, rtt));
+                size_buffer(&mut plan_tcp, path_bytes);
                 plans.push(FlowPlan {
                     name: unique(spec, place, k, &mut names)?,
                     pair: place.clone(),
@@ -189,7 +209,8 @@ fn plans(scenario: &Scenario, net: &network::Network) -> Result<Vec<FlowPlan>, S
                     base_rtt: net.base_rtts[pair],
                     hops: net.hops[pair],
                     bottleneck: net.bottlenecks[pair],
-                    tcp: tcp.clone(),
+                    tcp: plan_tcp,
+                    path_bytes,
                     spec: spec.clone(),
                 });
             }
@@ -198,12 +219,29 @@ fn plans(scenario: &Scenario, net: &network::Network) -> Result<Vec<FlowPlan>, S
     Ok(plans)
 }
 
-fn transport(scenario: &Scenario, spec: &FlowSpec) -> Result<perigee_tcp::Config, ScenarioError> {
+/// Options of a flow that runs `cc`: of all flows, of all flows of the scheme, its own.
+fn transport(scenario: &Scenario, spec: &FlowSpec, cc: &str) -> Result<Params, ScenarioError> {
     let mut given = values(Some(&scenario.tcp));
+    given.extend(values(scenario.tcp_of.get(cc)));
     given.extend(values(Some(&spec.tcp)));
     let params = Params::new(perigee_tcp::OPTIONS, given);
-    let params = params.map_err(|e| Problem::new("tcp", e.to_string()).at(&spec.place))?;
-    Ok(perigee_tcp::Config::new(&params))
+    params.map_err(|e| Problem::new("tcp", e.to_string()).at(&spec.place).into())
+}
+
+/// What fits a path: its bandwidth-delay product and its queue.
+fn path_bytes(port: &perigee_timeline::Port, rtt: Nanos) -> u64 {
+    const PACKET: u64 = 1500;
+    let queue = match port.queue.limit {
+        perigee_timeline::QueueLimit::Bytes(b) => b,
+        perigee_timeline::QueueLimit::Packets(n) => n.saturating_mul(PACKET),
+    };
+    port.rate.bytes_in(rtt).saturating_add(queue)
+}
+
+fn size_buffer(tcp: &mut perigee_tcp::Config, path_bytes: u64) {
+    if tcp.buffer == 0 && tcp.buffer_factor > 0.0 {
+        tcp.buffer = (tcp.buffer_factor * path_bytes as f64) as u64;
+    }
 }
 
 /// Indices of the pairs that a `[[flow]]` means.

@@ -14,8 +14,7 @@ use perigee_units::Nanos;
 
 /// IP bytes of SYN and SYN-ACK with their options.
 const SYN_BYTES: u32 = 60;
-/// First SYN timeouts; Linux repeats the first four times before it doubles.
-const SYN_TIMEOUT: Nanos = Nanos::from_secs(1);
+/// Linux repeats the SYN four times before it doubles the timeout.
 const SYN_LINEAR: u32 = 4;
 
 /// IP and ICMP header of a probe.
@@ -218,14 +217,15 @@ impl Flow {
     }
 
     fn tcp_timer<O: Observer>(&mut self, now: Nanos, net: &mut Net, routes: &Routes, obs: &mut O) {
-        let stop = self.setup.stop;
+        let (stop, syn_timeout) = (self.setup.stop, self.setup.tcp.initial_rto);
+        let linear = if self.setup.tcp.rto.rfc6298_gain.is_none() { SYN_LINEAR } else { 1 };
         let t = self.tcp();
         if t.sender.is_none() {
             if now >= t.syn_at {
                 t.syn_tries += 1;
                 t.syn_sent.get_or_insert(now);
-                let doublings = t.syn_tries.saturating_sub(SYN_LINEAR).min(6);
-                t.syn_at = now + SYN_TIMEOUT * (1 << doublings);
+                let doublings = t.syn_tries.saturating_sub(linear).min(6);
+                t.syn_at = now + syn_timeout * (1 << doublings);
                 self.note_start(now, obs);
                 let syn = self.packet(now, Kind::Syn, SYN_BYTES, 0);
                 self.send(now, syn, net, routes);
@@ -579,7 +579,7 @@ impl Tcp {
             init_cwnd: mss,
             srtt: None,
             seed: 0,
-            hz: setup.tcp.hz.max(1),
+            hz: setup.tcp.controller_hz(),
         };
         let caps = setup.scheme.build(&init).caps();
         if caps.telemetry != TelemetryNeed::None {

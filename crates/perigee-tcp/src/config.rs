@@ -83,6 +83,103 @@ pub const OPTIONS: &[ParamSpec] = &[
         "unpaced senders wait for a fuller burst (about 1 ms of data) if the next ACK is near",
     ),
     ParamSpec {
+        name: "pacing_ss_ratio",
+        domain: Domain::Int { default: 200, min: 10, max: 1000 },
+        unit: "% of cwnd/SRTT",
+        source: "Linux tcp_pacing_ss_ratio",
+        help: "pacing rate of window-based schemes below half of ssthresh",
+    },
+    ParamSpec {
+        name: "pacing_ca_ratio",
+        domain: Domain::Int { default: 120, min: 10, max: 1000 },
+        unit: "% of cwnd/SRTT",
+        source: "Linux tcp_pacing_ca_ratio",
+        help: "and above it",
+    },
+    flag("unpaced_first_window", false, "INET's paced schemes", "the initial window leaves as one burst"),
+    ParamSpec {
+        name: "init_ssthresh",
+        domain: Domain::Int { default: 0, min: 0, max: 1 << 30 },
+        unit: "segments",
+        source: "RFC 5681: as high as possible",
+        help: "slow start threshold of a new connection; 0 = none",
+    },
+    ParamSpec {
+        name: "loss_detection",
+        domain: Domain::Choice(&["rack", "rack-4.15", "dupthresh"]),
+        unit: "",
+        source: "RFC 8985 in Linux 6.12; Linux 4.15; RFC 6675",
+        help: "what marks a segment lost: time (RACK); time with a window of 1 ms at least, and three segments SACKed above it; the latter alone",
+    },
+    ParamSpec {
+        name: "reduction",
+        domain: Domain::Choice(&["rfc9937", "linux-4.15", "rfc6937", "rfc6675"]),
+        unit: "",
+        source: "PRR of Linux 6.12; of Linux 4.15; as published, with the slow start bound; RFC 6675",
+        help: "how the window comes down to ssthresh after a loss: in proportion, bounded by conservation in four ways, or at once",
+    },
+    flag("undo", true, "RFC 3708, RFC 4015", "take reductions back that prove spurious"),
+    ParamSpec {
+        name: "rto_rule",
+        domain: Domain::Choice(&["linux", "rfc6298"]),
+        unit: "",
+        source: "Linux tcp_rtt_estimator; RFC 6298",
+        help: "the timeout: SRTT + max(variance, min_rto), or max(SRTT + 4 x variance, min_rto)",
+    },
+    ParamSpec {
+        name: "rttvar_gain",
+        domain: Domain::Int { default: 4, min: 1, max: 64 },
+        unit: "1/n",
+        source: "RFC 6298; 8 in INET",
+        help: "gain of the variance with rto_rule = rfc6298",
+    },
+    ParamSpec {
+        name: "initial_rto",
+        domain: Domain::Time {
+            default: Nanos::from_secs(1),
+            min: Nanos::from_millis(1),
+            max: Nanos::from_secs(60),
+        },
+        unit: "time",
+        source: "RFC 6298; 3 s in INET and ns-3",
+        help: "timeout of the first SYN",
+    },
+    ParamSpec {
+        name: "max_rto",
+        domain: Domain::Time {
+            default: Nanos::from_secs(120),
+            min: Nanos::from_secs(1),
+            max: Nanos::from_secs(3600),
+        },
+        unit: "time",
+        source: "Linux TCP_RTO_MAX",
+        help: "longest timeout",
+    },
+    ParamSpec {
+        name: "rtt_granularity",
+        domain: Domain::Time { default: Nanos::ZERO, min: Nanos::ZERO, max: Nanos::from_secs(1) },
+        unit: "time",
+        source: "Linux: microseconds; 1 ms in INET and ns-3",
+        help: "with timestamps: RTT samples are differences of times rounded down to this; 0 = exact",
+    },
+    flag(
+        "smoothed_samples",
+        false,
+        "ns-3: EstimateRtt keeps the estimate as the last RTT",
+        "the congestion control is told the smoothed RTT instead of samples",
+    ),
+    ParamSpec {
+        name: "delayed_ack_timeout",
+        domain: Domain::Time {
+            default: Nanos::from_millis(40),
+            min: Nanos::from_millis(1),
+            max: Nanos::from_millis(500),
+        },
+        unit: "time",
+        source: "Linux TCP_DELACK_MIN; 200 ms in ns-3",
+        help: "longest delay of an acknowledgement",
+    },
+    ParamSpec {
         name: "min_rto",
         domain: Domain::Time {
             default: Nanos::from_millis(200),
@@ -91,7 +188,7 @@ pub const OPTIONS: &[ParamSpec] = &[
         },
         unit: "time",
         source: "Linux TCP_RTO_MIN",
-        help: "floor of the variance term of the retransmission timeout",
+        help: "floor of the retransmission timeout, or of its variance term (see rto_rule)",
     },
     ParamSpec {
         name: "send_buffer",
@@ -99,6 +196,20 @@ pub const OPTIONS: &[ParamSpec] = &[
         unit: "bytes",
         source: "socket buffers as a cap on bytes in flight",
         help: "largest number of unacknowledged bytes; 0 = no cap",
+    },
+    ParamSpec {
+        name: "receive_buffer",
+        domain: Domain::Int { default: 0, min: 0, max: 1 << 40 },
+        unit: "bytes",
+        source: "receive window of a fixed buffer that is read at once",
+        help: "largest window that the receiver offers, in payload bytes; 0 = no cap",
+    },
+    ParamSpec {
+        name: "buffer_factor",
+        domain: Domain::Float { default: 0.0, min: 0.0, max: 1e6 },
+        unit: "x (BDP + queue)",
+        source: "Mininet testbeds size socket buffers so",
+        help: "both buffers as a multiple of the bandwidth-delay product and queue of the flow's bottleneck at time zero, where they are not given in bytes; 0 = no cap",
     },
 ];
 
@@ -118,14 +229,86 @@ pub struct Config {
     pub tlp: bool,
     pub frto: bool,
     pub pacing: bool,
+    pub pacing_ss_ratio: u64,
+    pub pacing_ca_ratio: u64,
+    pub unpaced_first_window: bool,
+    pub init_ssthresh: u64,
+    pub loss_detection: LossDetection,
+    pub reduction: Reduction,
+    pub undo: bool,
+    pub rto: RtoRule,
+    pub initial_rto: Nanos,
+    pub rtt_granularity: Nanos,
+    pub smoothed_samples: bool,
+    pub delayed_ack_timeout: Nanos,
     pub slow_start_after_idle: bool,
     pub tso_segments: u32,
     pub tso_defer: bool,
-    pub min_rto: Nanos,
-    pub send_buffer: u64,
+    /// Cap on bytes in flight, the smaller of both buffers; 0 = none.
+    pub buffer: u64,
+    pub buffer_factor: f64,
+}
+
+/// What marks segments lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossDetection {
+    /// RFC 8985 as Linux 6.12 runs it.
+    Rack,
+    /// The younger RACK of Linux 4.15, beside RFC 6675's rule.
+    Rack415,
+    /// RFC 6675: three segments SACKed above it.
+    DupThresh,
+}
+
+/// How the window comes down after a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// PRR with the SafeACK rule (RFC 9937).
+    Rfc9937,
+    /// PRR that grows only on ACKs of retransmissions (Linux 4.15).
+    Linux415,
+    /// PRR with the slow start reduction bound (RFC 6937).
+    Rfc6937,
+    /// At once.
+    Rfc6675,
+}
+
+/// How the timeout follows from RTT samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoRule {
+    /// RFC 6298's formula with this inverse gain of the variance; `None` = Linux.
+    pub rfc6298_gain: Option<i64>,
+    /// Floor: of the variance term (Linux), of the whole (RFC 6298).
+    pub min: Nanos,
+    /// Longest timeout.
+    pub max: Nanos,
+}
+
+impl RtoRule {
+    /// Linux's, with its longest timeout of 120 s.
+    pub const fn linux(min: Nanos) -> Self {
+        RtoRule { rfc6298_gain: None, min, max: Nanos::from_secs(120) }
+    }
+}
+
+/// The smaller of two caps, of which zero is none.
+fn smaller_cap(a: u64, b: u64) -> u64 {
+    match (a, b) {
+        (0, cap) | (cap, 0) => cap,
+        (a, b) => a.min(b),
+    }
 }
 
 impl Config {
+    /// Ticks per second of the controllers' clocks: exact timers still leave them milliseconds.
+    pub fn controller_hz(&self) -> u32 {
+        if self.hz == 0 {
+            1000
+        } else {
+            self.hz
+        }
+    }
+
     /// From checked options (`Params::new(OPTIONS, …)`).
     pub fn new(p: &Params) -> Self {
         Config {
@@ -141,11 +324,36 @@ impl Config {
             tlp: p.bool("tlp"),
             frto: p.bool("frto"),
             pacing: p.bool("pacing"),
+            pacing_ss_ratio: p.int("pacing_ss_ratio") as u64,
+            pacing_ca_ratio: p.int("pacing_ca_ratio") as u64,
+            unpaced_first_window: p.bool("unpaced_first_window"),
+            init_ssthresh: p.int("init_ssthresh") as u64,
+            loss_detection: match p.choice("loss_detection").as_str() {
+                "rack-4.15" => LossDetection::Rack415,
+                "dupthresh" => LossDetection::DupThresh,
+                _ => LossDetection::Rack,
+            },
+            reduction: match p.choice("reduction").as_str() {
+                "linux-4.15" => Reduction::Linux415,
+                "rfc6937" => Reduction::Rfc6937,
+                "rfc6675" => Reduction::Rfc6675,
+                _ => Reduction::Rfc9937,
+            },
+            undo: p.bool("undo"),
+            rto: RtoRule {
+                rfc6298_gain: (p.choice("rto_rule") == "rfc6298").then(|| p.int("rttvar_gain")),
+                min: p.time("min_rto"),
+                max: p.time("max_rto"),
+            },
+            initial_rto: p.time("initial_rto"),
+            rtt_granularity: if p.bool("timestamps") { p.time("rtt_granularity") } else { Nanos::ZERO },
+            smoothed_samples: p.bool("smoothed_samples"),
+            delayed_ack_timeout: p.time("delayed_ack_timeout"),
             slow_start_after_idle: p.bool("slow_start_after_idle"),
             tso_segments: p.int("tso_segments") as u32,
             tso_defer: p.bool("tso_defer"),
-            min_rto: p.time("min_rto"),
-            send_buffer: p.int("send_buffer") as u64,
+            buffer: smaller_cap(p.int("send_buffer") as u64, p.int("receive_buffer") as u64),
+            buffer_factor: p.float("buffer_factor"),
         }
     }
 }

@@ -4,9 +4,6 @@
 use crate::{Config, Seg};
 use perigee_units::Nanos;
 
-/// Delayed-ACK timer (Linux `TCP_DELACK_MIN`): in bulk transfer it never fires.
-const DELAYED_ACK_TIMEOUT: Nanos = Nanos::from_millis(40);
-
 /// An acknowledgement to be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckBlocks {
@@ -51,6 +48,8 @@ pub struct Receiver {
     quick: u32,
     quick_refill: u32,
     pending: u32,
+    /// Longest delay of an ACK; in bulk transfer it never comes to that.
+    delay: Nanos,
     deadline: Nanos,
     /// The peer's timestamp to echo, and what was acknowledged last (RFC 7323 section 4.3).
     ts_recent: u32,
@@ -73,6 +72,7 @@ impl Receiver {
             quick: config.quickack,
             quick_refill: config.quickack,
             pending: 0,
+            delay: config.delayed_ack_timeout,
             deadline: Nanos::MAX,
             ts_recent: 0,
             last_acked: 0,
@@ -121,7 +121,7 @@ impl Receiver {
         if self.quick > 0 || self.pending >= self.every {
             return Some(self.acknowledge(None));
         }
-        self.deadline = self.deadline.min(now + DELAYED_ACK_TIMEOUT);
+        self.deadline = self.deadline.min(now + self.delay);
         None
     }
 
@@ -224,7 +224,7 @@ mod tests {
     fn a_lone_segment_is_acknowledged_when_the_timer_fires() {
         let mut r = receiver();
         assert!(r.on_data(T, 0, 7).is_none());
-        assert_eq!(r.deadline(), DELAYED_ACK_TIMEOUT);
+        assert_eq!(r.deadline(), Nanos::from_millis(40));
         let ack = r.on_timer(r.deadline()).unwrap();
         assert_eq!((ack.ack, ack.ts_ecr, ack.covered), (1, 7, 1));
         assert_eq!(r.deadline(), Nanos::MAX);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Round-trip time and retransmission timeout, as Linux computes them (tcp-stack section 2).
 
+use crate::config::RtoRule;
 use perigee_units::Nanos;
 
-/// Longest timeout (Linux `TCP_RTO_MAX`).
-pub const RTO_MAX: Nanos = Nanos::from_secs(120);
 /// Window of the transport's minimum RTT (Linux `tcp_min_rtt_wlen`).
 const MIN_RTT_WINDOW: Nanos = Nanos::from_secs(300);
 
 /// SRTT, the variance term, the timeout and the windowed minimum.
 #[derive(Clone, Debug)]
 pub struct Rtt {
+    rule: RtoRule,
     min_rto: i64,
     tick: u64,
     /// Smoothed RTT in eighths of a nanosecond, so that its fraction is kept.
@@ -28,13 +28,14 @@ pub struct Rtt {
 
 impl Rtt {
     /// `tick`: length of a jiffy; timeouts are rounded up to it. Zero = exact.
-    pub fn new(min_rto: Nanos, tick: Nanos) -> Self {
+    pub fn new(rule: RtoRule, tick: Nanos) -> Self {
         Rtt {
-            min_rto: min_rto.0 as i64,
+            rule,
+            min_rto: rule.min.0 as i64,
             tick: tick.0,
             srtt8: 0,
             mdev4: 0,
-            mdev_max: min_rto.0 as i64,
+            mdev_max: rule.min.0 as i64,
             rttvar: 0,
             round_end: 0,
             rto: Nanos::from_secs(1),
@@ -51,11 +52,23 @@ impl Rtt {
             self.rttvar = self.mdev4.max(self.min_rto);
             self.mdev_max = self.rttvar;
             self.round_end = nxt;
+        } else if let Some(gain) = self.rule.rfc6298_gain {
+            self.update_plainly(r, gain);
         } else {
             self.update(r, una, nxt);
         }
-        let rto = Nanos(((self.srtt8 >> 3) + self.rttvar) as u64);
-        self.rto = round_up(rto, self.tick).min(RTO_MAX);
+        let rto = match self.rule.rfc6298_gain {
+            None => (self.srtt8 >> 3) + self.rttvar,
+            Some(_) => ((self.srtt8 >> 3) + self.mdev4).max(self.min_rto),
+        };
+        self.rto = round_up(Nanos(rto as u64), self.tick).min(self.rule.max);
+    }
+
+    /// RFC 6298 section 2.3: both averages from the same error.
+    fn update_plainly(&mut self, r: i64, gain: i64) {
+        let err = r - (self.srtt8 >> 3);
+        self.mdev4 += (err.abs() * 4 - self.mdev4) / gain;
+        self.srtt8 += err;
     }
 
     fn update(&mut self, r: i64, una: u64, nxt: u64) {
@@ -160,7 +173,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
     fn quiet(rtt_ms: u64, samples: u64) -> Rtt {
-        let mut r = Rtt::new(Nanos(200 * MS), Nanos::ZERO);
+        let mut r = Rtt::new(RtoRule::linux(Nanos(200 * MS)), Nanos::ZERO);
         for i in 0..samples {
             r.sample(Nanos(rtt_ms * MS), i, i + 10);
         }
@@ -179,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_first_sample_counts_twice_as_deviation() {
-        let mut r = Rtt::new(Nanos(200 * MS), Nanos::ZERO);
+        let mut r = Rtt::new(RtoRule::linux(Nanos(200 * MS)), Nanos::ZERO);
         r.sample(Nanos(300 * MS), 0, 10);
         assert_eq!((r.srtt(), r.rto()), (Nanos(300 * MS), Nanos(900 * MS)));
     }
@@ -198,14 +211,28 @@ mod tests {
 
     #[test]
     fn timeouts_are_rounded_up_to_ticks() {
-        let mut r = Rtt::new(Nanos(200 * MS), Nanos(4 * MS));
+        let mut r = Rtt::new(RtoRule::linux(Nanos(200 * MS)), Nanos(4 * MS));
         r.sample(Nanos(51 * MS), 0, 1);
         assert_eq!(r.rto().0 % (4 * MS), 0);
     }
 
     #[test]
+    fn by_rfc_6298_the_floor_holds_for_the_whole_timeout() {
+        let rule = RtoRule { rfc6298_gain: Some(4), ..RtoRule::linux(Nanos(1000 * MS)) };
+        let mut r = Rtt::new(rule, Nanos::ZERO);
+        r.sample(Nanos(84 * MS), 0, 10);
+        assert_eq!(r.rto(), Nanos(1000 * MS));
+        // R = 500 ms first: RTTVAR = 250 ms, RTO = 1.5 s; then a sample of 900 ms: RTTVAR = 0.75 x 250 + 0.25 x 400.
+        let mut r = Rtt::new(rule, Nanos::ZERO);
+        r.sample(Nanos(500 * MS), 0, 10);
+        assert_eq!(r.rto(), Nanos(1500 * MS));
+        r.sample(Nanos(900 * MS), 1, 10);
+        assert_eq!((r.srtt(), r.rto()), (Nanos(550 * MS), Nanos((550 + 4 * 2875 / 10) * MS)));
+    }
+
+    #[test]
     fn the_minimum_is_forgotten_after_its_window() {
-        let mut r = Rtt::new(Nanos(200 * MS), Nanos::ZERO);
+        let mut r = Rtt::new(RtoRule::linux(Nanos(200 * MS)), Nanos::ZERO);
         r.sample_min(Nanos::ZERO, Nanos(20 * MS));
         for s in 1..200 {
             r.sample_min(Nanos::from_secs(s), Nanos(50 * MS));

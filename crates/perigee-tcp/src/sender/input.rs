@@ -148,7 +148,11 @@ impl Sender {
 
     /// RTT samples of this ACK: for the smoothed estimator, and of the newest packet for the congestion control.
     fn take_rtt(&mut self, now: Nanos, before: &Before, p: &mut Progress) -> (Option<Nanos>, Option<Nanos>) {
-        let since = |t: Nanos| now.saturating_sub(t);
+        let coarse = self.cfg.rtt_granularity.0;
+        let since = |t: Nanos| match coarse {
+            0 => now.saturating_sub(t),
+            g => Nanos((now.0 / g).saturating_sub(t.0 / g).max(1) * g),
+        };
         let mut seq_rtt = None;
         let mut ca_rtt = None;
         if let (Some((first, last)), false) = (p.acked_span, p.retrans_acked) {
@@ -204,7 +208,7 @@ impl Sender {
             newly_acked: delivered * self.mss,
             newly_cum_acked: p.acked * self.mss,
             newly_lost: (self.rate.lost - before.lost) * self.mss,
-            rtt: ca_rtt,
+            rtt: if self.cfg.smoothed_samples { ca_rtt.map(|_| self.rtt.srtt()) } else { ca_rtt },
             seq_rtt,
             prior_in_flight: before.in_flight * self.mss,
             rs,
@@ -229,7 +233,8 @@ impl Sender {
     ) {
         let prr = self.caps.recovery == perigee_cc::Recovery::Prr;
         if prr && self.in_reduction() {
-            self.reduce(self.rate.delivered - before.delivered, self.rate.lost - before.lost, p.acked > 0);
+            let safe = self.is_safe_ack(p, self.rate.lost - before.lost);
+            self.reduce(self.rate.delivered - before.delivered, safe);
         }
         let telemetry = telemetry.filter(|_| self.caps.telemetry != TelemetryNeed::None);
         let cx = self.cx(now);

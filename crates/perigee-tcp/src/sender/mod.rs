@@ -74,7 +74,7 @@ enum Resend {
 
 /// Proportional rate reduction (RFC 9937) and what an undo restores.
 #[derive(Clone, Copy, Debug, Default)]
-struct Reduction {
+struct Episode {
     prior_cwnd: u64,
     /// 0 = nothing to restore.
     prior_ssthresh: u64,
@@ -141,8 +141,10 @@ pub struct Sender {
     /// Ranges of the previous ACK, to tag only what is new.
     sack_cache: [(Seg, Seg); 4],
     rack: RackState,
+    /// Below it the rule of RFC 6675 has marked what it had to.
+    dup_marked: Seg,
     probe: ProbeState,
-    reduction: Reduction,
+    reduction: Episode,
     frto: bool,
     resend: Resend,
     /// Timeouts in a row without progress, and the doublings of the timeout.
@@ -187,11 +189,11 @@ impl Sender {
             init_cwnd: cfg.init_cwnd as u64 * mss,
             srtt: handshake,
             seed,
-            hz: cfg.hz.max(1),
+            hz: cfg.controller_hz(),
         };
         let cc = build(&init);
         let caps = cc.caps();
-        let mut rtt = Rtt::new(cfg.min_rto, Nanos(tick));
+        let mut rtt = Rtt::new(cfg.rto, Nanos(tick));
         if let Some(r) = handshake {
             rtt.sample(r, 0, 0);
             rtt.sample_min(now, r);
@@ -223,8 +225,9 @@ impl Sender {
                 dsack_seen: false,
                 last_delivered: 0,
             },
+            dup_marked: 0,
             probe: ProbeState::default(),
-            reduction: Reduction::default(),
+            reduction: Episode::default(),
             frto: false,
             resend: Resend::Nothing,
             retransmits: 0,
@@ -247,8 +250,14 @@ impl Sender {
             cfg,
         };
         s.rate.delivered_time = now;
+        if s.cfg.init_ssthresh > 0 {
+            s.set_ssthresh(s.cfg.init_ssthresh);
+        }
         let cx = s.cx(now);
         s.cc.on_start(&cx, &mut s.win);
+        if s.cfg.unpaced_first_window {
+            s.caps.unpaced_start = s.cwnd() as u32;
+        }
         s.update_pacing_rate();
         s
     }

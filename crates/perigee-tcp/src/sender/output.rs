@@ -106,7 +106,7 @@ impl Sender {
     }
 
     pub(super) fn has_new_data(&self) -> bool {
-        let cap = self.cfg.send_buffer;
+        let cap = self.cfg.buffer;
         self.board.nxt() < self.available && (cap == 0 || (self.board.out() + 1) * self.mss <= cap)
     }
 
@@ -218,7 +218,8 @@ impl Sender {
         if !self.paced && !self.cfg.tso_defer {
             return;
         }
-        let percent = if self.win.cwnd < self.win.ssthresh / 2 { 200 } else { 120 };
+        let below = self.win.cwnd < self.win.ssthresh / 2;
+        let percent = if below { self.cfg.pacing_ss_ratio } else { self.cfg.pacing_ca_ratio };
         let bytes = self.win.cwnd.max(self.board.out() * self.mss);
         self.pacing_rate = BitRate::of(bytes.saturating_mul(percent) / 100, self.rtt.srtt());
     }

@@ -3,12 +3,15 @@
 
 use super::input::Progress;
 use super::*;
+use crate::config::LossDetection;
 use crate::rtt::round_up;
-use crate::scoreboard::{Slot, EVER_RETRANS, LOST, RETRANS};
+use crate::scoreboard::{Slot, EVER_RETRANS, LOST, RETRANS, SACKED};
 use perigee_cc::{LossEvent, LossKind, Transition};
 
 /// Recoveries without a duplicate report after which the reordering window shrinks back.
 const REO_PERSIST: u32 = 16;
+/// Segments SACKed above a hole that make it a loss (RFC 6675).
+const DUP_THRESHOLD: u64 = 3;
 /// Steps of the reordering window at most.
 const MAX_STEPS: u64 = 255;
 
@@ -58,11 +61,52 @@ impl Sender {
     }
 
     pub(super) fn reordering_window(&self) -> Nanos {
+        match self.cfg.loss_detection {
+            LossDetection::Rack => {}
+            LossDetection::Rack415 => return self.reordering_window_415(),
+            LossDetection::DupThresh => return Nanos::ZERO,
+        }
         if self.reord_seen == 0 && (self.ca >= CaState::Recovery || self.board.sacked >= self.reordering) {
             return Nanos::ZERO;
         }
         let min = if self.rtt.min() == Nanos::MAX { Nanos::ZERO } else { self.rtt.min() };
         (min / 4 * self.rack.steps).min(self.rtt.srtt())
+    }
+
+    /// Linux 4.15: never below a millisecond, and narrow only in recovery without reordering.
+    fn reordering_window_415(&self) -> Nanos {
+        const LEAST: Nanos = Nanos::from_millis(1);
+        let min = self.rtt.min();
+        if (self.reord_seen == 0 && self.ca >= CaState::Recovery) || min == Nanos::MAX {
+            return LEAST;
+        }
+        (min / 4 * self.rack.steps).max(LEAST).min(self.rtt.srtt())
+    }
+
+    /// RFC 6675: a segment is lost when `reordering` segments above it are selectively acknowledged. A retransmission
+    /// is not judged again.
+    fn mark_by_dupthresh(&mut self, now: Nanos) {
+        let mut needed = match self.cfg.loss_detection {
+            LossDetection::DupThresh => DUP_THRESHOLD,
+            _ => self.reordering,
+        };
+        if self.board.sacked < needed {
+            return;
+        }
+        let una = self.board.una();
+        let mut end = self.highest_sacked;
+        while end > una && needed > 0 {
+            end -= 1;
+            needed -= (self.board.slot(end).flags & SACKED != 0) as u64;
+        }
+        let from = self.dup_marked.max(una);
+        self.dup_marked = from.max(end);
+        for seg in from..end {
+            if self.board.slot(seg).flags & (SACKED | LOST | EVER_RETRANS) == 0 {
+                self.mark_lost(now, seg, LossKind::Rack);
+                self.board.unlist(seg);
+            }
+        }
     }
 
     /// Marks what is overdue; returns the longest remaining wait, if something is not overdue yet.
@@ -95,6 +139,12 @@ impl Sender {
     /// Runs loss detection if a delivery moved the reference. Arms the reordering timer where a packet is not overdue
     /// yet; then the other timers must not be touched.
     pub(super) fn find_losses(&mut self, now: Nanos, p: &mut Progress) {
+        if self.cfg.loss_detection != LossDetection::Rack {
+            self.mark_by_dupthresh(now);
+            if self.cfg.loss_detection == LossDetection::DupThresh {
+                return;
+            }
+        }
         if self.board.out() == 0 || !std::mem::take(&mut self.rack.advanced) {
             return;
         }
@@ -130,9 +180,10 @@ impl Sender {
     /// At a timeout everything is lost except what was sent so recently that its ACK may still come.
     pub(super) fn mark_lost_at_timeout(&mut self, now: Nanos) {
         let wait = self.rack.rtt + self.reordering_window();
+        let by_time = self.cfg.loss_detection != LossDetection::DupThresh;
         for seg in self.board.una()..self.board.nxt() {
             let slot = self.board.slot(seg);
-            let recent = slot.tx.sent + wait > now;
+            let recent = by_time && slot.tx.sent + wait > now;
             if seg != self.board.una() && recent && slot.flags & LOST == 0 {
                 continue;
             }
@@ -142,12 +193,12 @@ impl Sender {
 
     /// The reordering timer fired.
     pub(super) fn reorder_timeout(&mut self, now: Nanos) {
-        let (in_flight, lost) = (self.board.in_flight(), self.rate.lost);
+        let in_flight = self.board.in_flight();
         let wait = self.detect_losses(now);
         if self.board.in_flight() != in_flight && self.ca != CaState::Recovery {
             self.enter_recovery(now);
             if self.caps.recovery == perigee_cc::Recovery::Prr {
-                self.reduce(1, self.rate.lost - lost, false);
+                self.reduce(1, false);
             }
         }
         match wait {
@@ -171,7 +222,7 @@ impl Sender {
         let delay = if srtt == Nanos::ZERO {
             Nanos::from_secs(1)
         } else if self.board.out() == 1 {
-            srtt * 2 + self.cfg.min_rto
+            srtt * 2 + self.cfg.rto.min
         } else {
             srtt * 2 + Nanos::from_millis(2)
         };

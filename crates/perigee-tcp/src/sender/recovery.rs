@@ -3,6 +3,7 @@
 
 use super::input::{Before, Progress};
 use super::*;
+use crate::config::Reduction;
 use crate::scoreboard::EVER_RETRANS;
 use perigee_cc::{OnRto, Recovery, Transition, UndoKind};
 
@@ -114,6 +115,9 @@ impl Sender {
     }
 
     fn allow_undo(&mut self) {
+        if !self.cfg.undo {
+            return;
+        }
         self.reduction.undo_marker = Some(self.board.una());
         let probe = (self.probe.high.is_some() && self.probe.was_retrans) as u64;
         let outstanding = self.board.retrans + probe;
@@ -136,8 +140,18 @@ impl Sender {
         self.win.ssthresh = self.cc.ssthresh(&cx, &self.win);
     }
 
+    /// The ACK shows that the network takes more: PRR may send one packet beyond what was delivered.
+    pub(super) fn is_safe_ack(&self, p: &Progress, lost: u64) -> bool {
+        match self.cfg.reduction {
+            Reduction::Rfc9937 => p.acked > 0 && lost == 0,
+            Reduction::Linux415 => p.retrans_acked && !p.lost_retrans,
+            Reduction::Rfc6937 => true,
+            Reduction::Rfc6675 => false,
+        }
+    }
+
     /// Proportional rate reduction: the window follows deliveries down to the threshold.
-    pub(super) fn reduce(&mut self, delivered: u64, lost: u64, advanced: bool) {
+    pub(super) fn reduce(&mut self, delivered: u64, safe: bool) {
         let r = &mut self.reduction;
         if delivered == 0 || r.prior_cwnd == 0 {
             return;
@@ -145,14 +159,16 @@ impl Sender {
         r.delivered += delivered;
         let in_flight = self.board.in_flight();
         let ssthresh = self.win.ssthresh / self.mss;
-        let mut count = if in_flight > ssthresh {
+        let mut count = if self.cfg.reduction == Reduction::Rfc6675 {
+            ssthresh.saturating_sub(in_flight)
+        } else if in_flight > ssthresh {
             let share = (ssthresh * r.delivered).div_ceil(r.prior_cwnd);
             share.saturating_sub(r.out)
         } else {
-            let mut n = r.delivered.saturating_sub(r.out).max(delivered);
-            if advanced && lost == 0 {
-                n += 1;
-            }
+            let n = match (self.cfg.reduction, safe) {
+                (Reduction::Linux415, false) => delivered,
+                _ => r.delivered.saturating_sub(r.out).max(delivered) + safe as u64,
+            };
             n.min(ssthresh - in_flight)
         };
         if r.out == 0 {
@@ -167,7 +183,7 @@ impl Sender {
             return;
         }
         if self.win.ssthresh < INFINITE_SSTHRESH
-            && (self.ca == CaState::Cwr || self.reduction.undo_marker.is_some())
+            && (self.ca == CaState::Cwr || self.reduction.undo_marker.is_some() || !self.cfg.undo)
         {
             self.win.cwnd = self.win.ssthresh;
         }
@@ -330,6 +346,7 @@ impl Sender {
             }
         }
         self.tell(now, Transition::Undo(kind));
+        self.dup_marked = self.board.una();
         self.reduction.undo_marker = None;
         self.rack.advanced = true;
         self.stats.undos += 1;

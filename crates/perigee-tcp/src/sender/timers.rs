@@ -3,7 +3,7 @@
 //! controller's own timer stand beside it.
 
 use super::*;
-use crate::rtt::{round_up, RTO_MAX};
+use crate::rtt::round_up;
 
 impl Sender {
     /// When [`Sender::on_timer`] (or, for pacing, [`Sender::transmit`]) should be called; [`Nanos::MAX`] = never.
@@ -77,7 +77,7 @@ impl Sender {
     }
 
     pub(super) fn backed_off_rto(&self) -> Nanos {
-        Nanos(self.rtt.rto().0.saturating_mul(1 << self.backoff.min(20))).min(RTO_MAX)
+        Nanos(self.rtt.rto().0.saturating_mul(1 << self.backoff.min(20))).min(self.cfg.rto.max)
     }
 
     /// How long until the head's timeout.

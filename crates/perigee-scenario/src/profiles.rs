@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Transport profiles: named sets of defaults, `[tcp] profile = "…"`. A profile fills in what the scenario leaves open,
+//! before anything is interpreted; whatever the file or an override says explicitly stays. The resolved scenario in the
+//! manifest shows the outcome.
+//!
+//! The default is `linux`: Linux 6.12, which is what every option's own default describes.
+
+use crate::error::{Origin, Place, Problem, ScenarioError};
+use crate::spell;
+use crate::tree::{Entry, Item, Raw, Table};
+use std::sync::Arc;
+
+/// A value of a profile.
+#[derive(Clone, Copy, Debug)]
+pub enum Preset {
+    /// On or off.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Float(f64),
+    /// A word or a quantity.
+    Text(&'static str),
+}
+
+/// One row of a profile.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Dotted key of the scenario. Keys below `source.X` hold only where the scenario has that source.
+    pub key: &'static str,
+    /// Its value.
+    pub value: Preset,
+    /// Where that comes from.
+    pub source: &'static str,
+}
+
+/// A profile.
+#[derive(Clone, Copy, Debug)]
+pub struct Profile {
+    /// Name in scenario files.
+    pub id: &'static str,
+    /// One line.
+    pub help: &'static str,
+    /// What it sets.
+    pub settings: &'static [Setting],
+}
+
+const fn on(key: &'static str, source: &'static str) -> Setting {
+    Setting { key, value: Preset::Bool(true), source }
+}
+const fn off(key: &'static str, source: &'static str) -> Setting {
+    Setting { key, value: Preset::Bool(false), source }
+}
+const fn int(key: &'static str, value: i64, source: &'static str) -> Setting {
+    Setting { key, value: Preset::Int(value), source }
+}
+const fn text(key: &'static str, value: &'static str, source: &'static str) -> Setting {
+    Setting { key, value: Preset::Text(value), source }
+}
+
+/// Every profile; the first is the default.
+pub const PROFILES: &[Profile] = &[
+    Profile { id: "linux", help: "Linux 6.12: the defaults of all options", settings: &[] },
+    Profile {
+        id: "study-orbcc",
+        help: "INET as the OrbCC and LeoTCP studies configured it",
+        settings: STUDY_ORBCC,
+    },
+    Profile { id: "study-hypatia", help: "ns-3 as the Hypatia study used it", settings: STUDY_HYPATIA },
+    Profile {
+        id: "study-geo",
+        help: "Linux 4.15 with large buffers, as the study of a geostationary service used it",
+        settings: STUDY_GEO,
+    },
+    Profile {
+        id: "study-leo-cc",
+        help: "Linux 6.4 in Mininet, as the study of LEO congestion control used it",
+        settings: STUDY_LEO_CC,
+    },
+];
+
+/// Where most rows come from.
+const ORBCC: &str = "experiments-orbcc section 3";
+const INET: &str = "INET 4.5: not implemented there";
+const RFC3390: &str = "experiments-orbcc section 3 (RFC 3390: 4380 bytes)";
+
+const STUDY_ORBCC: &[Setting] = &[
+    int("port.all.framing", 7, "experiments-orbcc section 3: PPP adds 7 bytes"),
+    on("port.all.probe_priority", "experiments-orbcc section 3: ICMP waits in a store of its own"),
+    int("tcp.hz", 0, "a simulator's timers are exact"),
+    int("tcp.delayed_ack", 1, ORBCC),
+    text("tcp.rtt_granularity", "1 ms", ORBCC),
+    text("tcp.rto_rule", "rfc6298", ORBCC),
+    int("tcp.rttvar_gain", 8, ORBCC),
+    text("tcp.min_rto", "200 ms", ORBCC),
+    text("tcp.max_rto", "240 s", ORBCC),
+    text("tcp.initial_rto", "3 s", ORBCC),
+    off("tcp.tlp", ORBCC),
+    off("tcp.frto", INET),
+    off("tcp.undo", INET),
+    text("tcp.reduction", "rfc6675", "INET 4.5: the window falls to ssthresh at once"),
+    off("tcp.slow_start_after_idle", "sources never idle"),
+    on("tcp.pacing", ORBCC),
+    int("tcp.tso_segments", 1, ORBCC),
+    int("tcp.pacing_ss_ratio", 200, ORBCC),
+    int("tcp.pacing_ca_ratio", 120, ORBCC),
+    on("tcp.unpaced_first_window", ORBCC),
+    int("tcp.receive_buffer", 200_000_000, ORBCC),
+    int("tcp.init_cwnd", 3, RFC3390),
+    int("tcp.init_ssthresh", 400, ORBCC),
+    int("tcp.bbr.init_cwnd", 4, ORBCC),
+    int("tcp.bbr.init_ssthresh", 4000, ORBCC),
+    int("tcp.bbr3.init_cwnd", 4, ORBCC),
+    int("tcp.bbr3.init_ssthresh", 4000, ORBCC),
+    int("tcp.leocc.init_cwnd", 4, ORBCC),
+    int("tcp.leocc.init_ssthresh", 4000, ORBCC),
+    int("tcp.leocc_omnet.init_cwnd", 4, ORBCC),
+    int("tcp.leocc_omnet.init_ssthresh", 4000, ORBCC),
+    int("tcp.orbcc.init_cwnd", 5, ORBCC),
+    int("tcp.orbcc.init_ssthresh", 4000, ORBCC),
+    int("tcp.orbcc-repro.init_cwnd", 5, ORBCC),
+    int("tcp.orbcc-repro.init_ssthresh", 4000, ORBCC),
+    int("tcp.orbcc-head.init_cwnd", 5, ORBCC),
+    int("tcp.orbcc-head.init_ssthresh", 4000, ORBCC),
+    int("tcp.orbcc-pint.init_cwnd", 5, ORBCC),
+    int("tcp.orbcc-pint.init_ssthresh", 4000, ORBCC),
+    int("tcp.leotcp.init_cwnd", 5, ORBCC),
+    int("tcp.leotcp.init_ssthresh", 4000, ORBCC),
+    text("cc.satcp.mode", "omnet", "Avian688/satcp"),
+    text("cc.satcp.hold", "2.3 s", ORBCC),
+    text("notices.hold", "2.3 s", ORBCC),
+    text("cc.leocc.kalman", "real", "Avian688/leocc"),
+    text("cc.leocc.rtt_overwrite", "each_round", "Avian688/leocc"),
+    int("cc.leocc.probe_rtt_slack", 3, "Avian688/leocc"),
+    off("cc.leocc.ack_aggregation", "Avian688/leocc"),
+];
+
+const HYPATIA: &str = "experiments-emulation section 4.2";
+const NS3: &str = "ns-3: not implemented there";
+
+const STUDY_HYPATIA: &[Setting] = &[
+    int("port.all.framing", 2, "experiments-emulation section 4.2: link header"),
+    int("tcp.mss", 1380, HYPATIA),
+    int("tcp.hz", 0, "a simulator's timers are exact"),
+    int("tcp.init_cwnd", 10, HYPATIA),
+    int(
+        "tcp.delayed_ack",
+        1,
+        "experiments-emulation section 4.2: fits the published Vegas; 2 is ns-3's default",
+    ),
+    text("tcp.delayed_ack_timeout", "200 ms", HYPATIA),
+    int("tcp.quickack", 0, NS3),
+    text("tcp.rtt_granularity", "1 ms", "ns-3: timestamps in milliseconds"),
+    on("tcp.smoothed_samples", "ns-3: EstimateRtt keeps the estimate as the last RTT"),
+    text("tcp.rto_rule", "rfc6298", "ns-3"),
+    text("tcp.min_rto", "1 s", HYPATIA),
+    text("tcp.initial_rto", "3 s", "ns-3 ConnTimeout"),
+    text("tcp.loss_detection", "dupthresh", HYPATIA),
+    text("tcp.reduction", "rfc6937", "ns-3 3.32 and later (3.31: rfc6675)"),
+    off("tcp.tlp", NS3),
+    off("tcp.frto", NS3),
+    off("tcp.dsack", NS3),
+    off("tcp.undo", NS3),
+    off("tcp.slow_start_after_idle", NS3),
+    int("tcp.tso_segments", 1, "ns-3 sends segment by segment"),
+    int("tcp.send_buffer", 33_554_432, HYPATIA),
+    int("tcp.receive_buffer", 33_554_432, HYPATIA),
+    text("cc.cubic.variant", "ns3", HYPATIA),
+    text("cc.vegas.variant", "ns3", HYPATIA),
+    int("cc.vegas.alpha", 4, HYPATIA),
+    int("cc.vegas.beta", 4, HYPATIA),
+    int("cc.vegas.gamma", 1, HYPATIA),
+];
+
+const GEO: &str = "experiments-emulation section 5.1";
+
+const STUDY_GEO: &[Setting] = &[
+    int("tcp.init_cwnd", 10, GEO),
+    int("tcp.hz", 250, "assumed: Ubuntu's configuration of 4.15"),
+    text("tcp.loss_detection", "rack-4.15", "tcp-stack section 12"),
+    text("tcp.reduction", "linux-4.15", "tcp-stack section 12"),
+    int("tcp.send_buffer", 60_000_000, GEO),
+    int("tcp.receive_buffer", 60_000_000, GEO),
+    text("cc.cubic.hystart_rule", "linux-4.15", "cc-classic section 3.3"),
+    off("cc.bbr.ack_aggregation", "Linux 5.1 and later"),
+];
+
+const LEO_CC: &str = "experiments-emulation section 1";
+
+const STUDY_LEO_CC: &[Setting] = &[
+    int("port.all.framing", 14, "experiments-emulation section 0.1: tbf counts Ethernet frames"),
+    text(
+        "source.dumbbell.rtt_at",
+        "forward",
+        "experiments-emulation section 0.1: the whole RTT on the way of the data",
+    ),
+    text("source.parking_lot.rtt_at", "forward", "experiments-emulation section 0.1"),
+    text("source.dumbbell.delay_drop", "reorder", "experiments-emulation section 0.1: netem"),
+    text("source.parking_lot.delay_drop", "reorder", "experiments-emulation section 0.1: netem"),
+    Setting { key: "tcp.buffer_factor", value: Preset::Float(22.0), source: LEO_CC },
+    int("tcp.hz", 250, "assumed: Ubuntu's configuration of 6.4"),
+    text("notices.lead", "0.5 s", LEO_CC),
+    text("notices.hold", "2.3 s", LEO_CC),
+    text("cc.satcp.mode", "linux", LEO_CC),
+    text("cc.satcp.hold", "2.3 s", LEO_CC),
+    text("cc.leocc.signal", "probes", LEO_CC),
+    text("cc.leocc.probe_interval", "10 ms", LEO_CC),
+    text("cc.leocc.gap_threshold", "45 ms", LEO_CC),
+    text("cc.leocc.trigger_scope", "host", "SpaceNetLab/LeoCC keeps the trigger in one variable"),
+    text("cc.vivace.variant", "udt", "experiments-emulation section 1: user space over UDT"),
+    on("cc.vivace.latency", "experiments-emulation section 1: flag 1"),
+    text("cc.astraea.step", "20 ms", "Aruuni/mininettestbed"),
+];
+
+/// The profile of that name.
+pub fn profile(id: &str) -> Option<&'static Profile> {
+    PROFILES.iter().find(|p| p.id == id)
+}
+
+/// Fills in what the scenario leaves open; returns the profile's name.
+///
+/// # Errors
+/// When `tcp.profile` is not the name of a profile.
+pub fn apply(table: &mut Table) -> Result<&'static str, ScenarioError> {
+    let Some(entry) = lookup(table, &["tcp", "profile"]) else { return Ok(PROFILES[0].id) };
+    let ids = || PROFILES.iter().map(|p| p.id);
+    let Raw::Text(id) = &entry.item.value else {
+        let p = Problem::new("tcp.profile", "must be a name").at(&entry.item.place);
+        return Err(p.found(entry.item.value.shown()).allowed(ids().collect::<Vec<_>>().join(", ")).into());
+    };
+    let Some(profile) = profile(id) else {
+        let mut p = Problem::new("tcp.profile", "no such profile").at(&entry.item.place);
+        p.hint = spell::hint(id, ids());
+        return Err(p.found(format!("{id:?}")).allowed(ids().collect::<Vec<_>>().join(", ")).into());
+    };
+    let place = Place { origin: Arc::new(Origin::Profile(profile.id)), line: None };
+    for setting in profile.settings {
+        let keys: Vec<&str> = setting.key.split('.').collect();
+        let has_source = keys[0] != "source" || lookup(table, &keys[..2]).is_some();
+        if has_source && !is_said(table, &keys) {
+            fill(table, &keys, setting.value, &place);
+        }
+    }
+    Ok(profile.id)
+}
+
+fn same(written: &str, key: &str) -> bool {
+    written.replace('-', "_") == key.replace('-', "_")
+}
+
+fn lookup<'a>(table: &'a Table, keys: &[&str]) -> Option<&'a Entry> {
+    let (first, rest) = keys.split_first()?;
+    let entry = table.0.iter().find(|e| same(&e.key, first))?;
+    match (&entry.item.value, rest) {
+        (_, []) => Some(entry),
+        (Raw::Table(t), rest) => lookup(t, rest),
+        _ => None,
+    }
+}
+
+/// The file says something of this key. `[link.X]` is `[port.X]`.
+fn is_said(table: &Table, keys: &[&str]) -> bool {
+    let link: Vec<&str> = std::iter::once("link").chain(keys[1..].iter().copied()).collect();
+    lookup(table, keys).is_some() || (keys[0] == "port" && lookup(table, &link).is_some())
+}
+
+/// Puts a default before whatever the file says: of two sections of one name the later counts.
+fn fill(table: &mut Table, keys: &[&str], value: Preset, place: &Place) {
+    let Some((first, rest)) = keys.split_first() else { return };
+    if !table.0.iter().any(|e| same(&e.key, first)) {
+        let value = if rest.is_empty() { raw(value) } else { Raw::Table(Table::default()) };
+        let item = Item { place: place.clone(), value };
+        table.0.insert(0, Entry { key: (*first).into(), place: place.clone(), item });
+    }
+    let entry = table.0.iter_mut().find(|e| same(&e.key, first));
+    if let Some(Entry { item: Item { value: Raw::Table(t), .. }, .. }) = entry {
+        fill(t, rest, value, place);
+    }
+}
+
+fn raw(value: Preset) -> Raw {
+    match value {
+        Preset::Bool(b) => Raw::Bool(b),
+        Preset::Int(i) => Raw::Int(i),
+        Preset::Float(x) => Raw::Float(x),
+        Preset::Text(t) => Raw::Text(t.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Scenario, World};
+    use std::path::Path;
+
+    fn scenario(text: &str, sets: &[&str]) -> Scenario {
+        let base = "[run]\nduration = \"1 s\"\n[source.dumbbell]\n[[flow]]\ncc = \"cubic\"\n";
+        let sets: Vec<String> = sets.iter().map(|s| s.to_string()).collect();
+        Scenario::parse(&format!("{base}{text}"), "t.toml", Path::new(""), &sets)
+            .unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    #[test]
+    fn every_profile_is_valid_and_has_sources() {
+        for p in PROFILES {
+            let s = scenario("", &[&format!("tcp.profile={}", p.id)]);
+            assert_eq!(s.profile, p.id);
+            World::build(Arc::new(s), 1).unwrap_or_else(|e| panic!("{}: {e}", p.id));
+            for (i, row) in p.settings.iter().enumerate() {
+                assert!(!row.source.is_empty(), "{}", row.key);
+                assert!(p.settings[..i].iter().all(|r| r.key != row.key), "{} twice", row.key);
+            }
+        }
+    }
+
+    #[test]
+    fn explicit_keys_override_a_profile_wherever_they_stand() {
+        let text = "[tcp]\nprofile = \"study-hypatia\"\nmss = 1000\n[link.all]\nframing = 9\n";
+        let world = World::build(Arc::new(scenario(text, &["tcp.delayed-ack=2"])), 1).unwrap();
+        let tcp = &world.setups("cubic").unwrap()[0].tcp;
+        assert_eq!((tcp.mss, tcp.delayed_ack, tcp.tlp), (1000, 2, false));
+        assert!(world.ports.iter().all(|p| p.framing_bytes == 9));
+    }
+
+    #[test]
+    fn schemes_have_their_own_initial_windows() {
+        let text = "[tcp]\nprofile = \"study-orbcc\"\n[tcp.bbr]\ninit_cwnd = 7\n[[flow]]\ncc = \"bbr\"\n";
+        let world = World::build(Arc::new(scenario(text, &[])), 1).unwrap();
+        let setups = world.setups("").unwrap();
+        assert_eq!((setups[0].tcp.init_cwnd, setups[0].tcp.init_ssthresh), (3, 400));
+        assert_eq!((setups[1].tcp.init_cwnd, setups[1].tcp.init_ssthresh), (7, 4000));
+    }
+
+    #[test]
+    fn buffers_may_follow_the_path() {
+        let text =
+            "[tcp]\nprofile = \"study-leo-cc\"\n[port.bottleneck]\nrate = \"100 Mbit\"\nqueue = \"600 kB\"\n";
+        let world = World::build(Arc::new(scenario(text, &["source.dumbbell.rtt=50 ms"])), 1).unwrap();
+        let buffer = world.setups("").unwrap()[0].tcp.buffer as f64;
+        assert!((buffer / (22.0 * (625e3 + 600e3)) - 1.0).abs() < 0.01, "{buffer}");
+    }
+
+    #[test]
+    fn unknown_profiles_are_refused_with_the_known_ones() {
+        let text = "[run]\nduration = \"1 s\"\n[source.dumbbell]\n[tcp]\nprofile = \"study-gea\"\n[[flow]]\n";
+        let e = Scenario::parse(text, "t.toml", Path::new(""), &[]).unwrap_err().to_string();
+        assert!(e.starts_with("t.toml:5: tcp.profile: no such profile") && e.contains("study-geo"), "{e}");
+    }
+}
