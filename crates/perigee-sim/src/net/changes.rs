@@ -6,7 +6,7 @@ use super::*;
 
 impl Net {
     /// Before something changes at `now`: an express packet that leaves at `now` or later is in service again.
-    pub(super) fn to_stepwise(&mut self, p: u32, now: Nanos) {
+    pub(super) fn go_stepwise(&mut self, p: u32, now: Nanos) {
         let port = &mut self.ports[p as usize];
         if !std::mem::replace(&mut port.express, false) {
             return;
@@ -23,7 +23,7 @@ impl Net {
     }
 
     /// After the change: the port is express if it can be, and the packet in service flies.
-    pub(super) fn to_express(&mut self, p: u32) {
+    pub(super) fn go_express(&mut self, p: u32) {
         let port = &mut self.ports[p as usize];
         let l = &mut self.links[port.link as usize];
         if port.express || port.shared || !l.up || l.loss > 0 || l.reorder || port.rate.0 == 0 {
@@ -46,13 +46,13 @@ impl Net {
 
     pub fn set_rate(&mut self, now: Nanos, p: u32, rate: BitRate) {
         self.advance(p, before(now));
-        self.to_stepwise(p, now);
+        self.go_stepwise(p, now);
         self.pause(p, now);
         let port = &mut self.ports[p as usize];
         port.rate = rate;
         port.cached = (0, Nanos::ZERO);
         self.resume(p, now);
-        self.to_express(p);
+        self.go_express(p);
     }
 
     pub fn set_delay(&mut self, now: Nanos, link: u32, delay: Delay) {
@@ -74,15 +74,15 @@ impl Net {
     pub fn set_loss(&mut self, now: Nanos, link: u32, loss: f64) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
-        self.to_stepwise(p, now);
+        self.go_stepwise(p, now);
         self.links[link as usize].loss = loss_threshold(loss);
-        self.to_express(p);
+        self.go_express(p);
     }
 
     pub fn set_down(&mut self, now: Nanos, link: u32, mode: OutageMode) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
-        self.to_stepwise(p, now);
+        self.go_stepwise(p, now);
         let l = &mut self.links[link as usize];
         l.up = false;
         l.mode = mode;
@@ -101,13 +101,13 @@ impl Net {
     pub fn set_up(&mut self, now: Nanos, link: u32) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
-        self.to_stepwise(p, now);
+        self.go_stepwise(p, now);
         self.links[link as usize].up = true;
         if self.ports[p as usize].serving == NONE {
             self.serve_next(p, now);
         }
         self.resume(p, now);
-        self.to_express(p);
+        self.go_express(p);
     }
 
     fn serves(&self, p: u32, link: u32) -> bool {

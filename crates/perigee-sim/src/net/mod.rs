@@ -8,7 +8,7 @@
 //!
 //! Nearly always a port has one link, which is up, loses nothing and keeps the order. Then it is known at the dequeue when
 //! the packet will arrive, and it joins the flight at once: the port is *express*. Before anything about such a port
-//! changes, the packet in service is taken back ([`Net::to_stepwise`]), so that what happens is the same to the bit.
+//! changes, the packet in service is taken back ([`Net::go_stepwise`]), so that what happens is the same to the bit.
 
 mod changes;
 mod list;
@@ -273,7 +273,7 @@ impl Net {
             });
         }
         for l in links {
-            self.to_stepwise(l.port.0, now);
+            self.go_stepwise(l.port.0, now);
             let port = &mut self.ports[l.port.ix()];
             if port.links == 0 {
                 port.link = self.links.len() as u32;
@@ -310,7 +310,7 @@ impl Net {
         self.schedule.grow(self.ports.len(), self.links.len());
         for l in links {
             // The port may have become shared: its departure becomes an event, and its first link's key loses it.
-            self.to_express(l.port.0);
+            self.go_express(l.port.0);
             self.reschedule_port(l.port.0);
             self.reschedule_link(self.ports[l.port.ix()].link);
         }
@@ -619,7 +619,7 @@ impl Net {
     pub fn count_under_way(&mut self, end: Nanos, per_flow: &mut [u64]) {
         for p in 0..self.ports.len() as u32 {
             self.advance(p, end);
-            self.to_stepwise(p, end + Nanos(1));
+            self.go_stepwise(p, end + Nanos(1));
         }
         let mut found = Vec::new();
         for port in &self.ports {
