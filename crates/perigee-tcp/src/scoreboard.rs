@@ -21,13 +21,18 @@ const LISTED: u8 = 32;
 
 const NONE: Seg = Seg::MAX;
 
-/// One outstanding segment.
+/// Slots of a ring at least: a hundred slow flows then fit a cache of a megabyte together.
+const FEWEST: usize = 16;
+
+/// One outstanding segment: one cache line.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub struct Slot {
     /// Snapshot at its latest transmission. Counters in packets.
     pub tx: Snapshot,
-    prev: Seg,
-    next: Seg,
+    /// Neighbours in the list by time of transmission: the low half of their numbers. Ends know that they are ends.
+    prev: u32,
+    next: u32,
     /// What the controller returned when it was sent.
     pub tag: u32,
     /// See the constants.
@@ -93,7 +98,7 @@ pub struct Scoreboard {
 impl Default for Scoreboard {
     fn default() -> Self {
         Scoreboard {
-            slots: vec![Slot::default(); 64],
+            slots: vec![Slot::default(); FEWEST],
             to_retransmit: vec![0; 1],
             una: 0,
             nxt: 0,
@@ -152,11 +157,11 @@ impl Scoreboard {
     /// A new segment was sent.
     pub fn push(&mut self, tx: Snapshot, tag: u32) -> Seg {
         if self.out() as usize == self.slots.len() {
-            self.grow();
+            self.resize(2 * self.slots.len());
         }
         let seg = self.nxt;
         self.nxt += 1;
-        *self.slot_mut(seg) = Slot { tx, prev: NONE, next: NONE, tag, flags: 0 };
+        *self.slot_mut(seg) = Slot { tx, prev: 0, next: 0, tag, flags: 0 };
         self.link_last(seg);
         seg
     }
@@ -273,6 +278,11 @@ impl Scoreboard {
             self.unlink(seg);
         }
         self.una += 1;
+        // Once per turn of the ring, which may have been a burst's.
+        let len = self.slots.len();
+        if self.una as usize & (len - 1) == 0 && len > FEWEST && self.out() as usize * 4 <= len {
+            self.resize(len / 2);
+        }
         s
     }
 
@@ -289,7 +299,8 @@ impl Scoreboard {
                 self.hint = found;
                 return Some(found);
             }
-            seg += 64 - (i % 64) as u64;
+            let run = self.slots.len().min(64);
+            seg += (run - i % run) as u64;
         }
         self.hint = self.nxt;
         None
@@ -304,20 +315,24 @@ impl Scoreboard {
     /// The transmission after `seg` in that order.
     #[inline]
     pub fn after(&self, seg: Seg) -> Option<Seg> {
-        let next = self.slot(seg).next;
-        (next != NONE).then_some(next)
+        (seg != self.tail).then(|| self.whole(self.slot(seg).next))
+    }
+
+    /// An outstanding segment's number from its low half.
+    #[inline]
+    fn whole(&self, low: u32) -> Seg {
+        self.una + low.wrapping_sub(self.una as u32) as u64
     }
 
     fn link_last(&mut self, seg: Seg) {
         let tail = self.tail;
         let s = self.slot_mut(seg);
-        s.prev = tail;
-        s.next = NONE;
+        s.prev = tail as u32;
         s.flags |= LISTED;
         if tail == NONE {
             self.head = seg;
         } else {
-            self.slot_mut(tail).next = seg;
+            self.slot_mut(tail).next = seg as u32;
         }
         self.tail = seg;
     }
@@ -325,24 +340,25 @@ impl Scoreboard {
     fn unlink(&mut self, seg: Seg) {
         let s = self.slot_mut(seg);
         s.flags &= !LISTED;
-        let (prev, next) = (s.prev, s.next);
-        if prev == NONE {
-            self.head = next;
-        } else {
-            self.slot_mut(prev).next = next;
-        }
-        if next == NONE {
-            self.tail = prev;
-        } else {
-            self.slot_mut(next).prev = prev;
+        let Slot { prev, next, .. } = *s;
+        let (first, last) = (seg == self.head, seg == self.tail);
+        match (first, last) {
+            (true, true) => (self.head, self.tail) = (NONE, NONE),
+            (true, false) => self.head = self.whole(next),
+            (false, true) => self.tail = self.whole(prev),
+            (false, false) => {
+                let (before, after) = (self.whole(prev), self.whole(next));
+                self.slot_mut(before).next = next;
+                self.slot_mut(after).prev = prev;
+            }
         }
     }
 
-    fn grow(&mut self) {
+    fn resize(&mut self, len: usize) {
         let old = std::mem::take(&mut self.slots);
         let mask = old.len() - 1;
-        self.slots = vec![Slot::default(); old.len() * 2];
-        self.to_retransmit = vec![0; old.len() * 2 / 64];
+        self.slots = vec![Slot::default(); len];
+        self.to_retransmit = vec![0; len.div_ceil(64)];
         for seg in self.una..self.nxt {
             let i = self.ix(seg);
             self.slots[i] = old[seg as usize & mask];
@@ -371,13 +387,13 @@ impl Scoreboard {
         }
         assert_eq!(sum, [self.sacked, self.lost, self.retrans]);
         let mut walked = 0;
-        let mut at = self.head;
+        let mut at = self.oldest();
         let mut last = Nanos::ZERO;
-        while at != NONE {
-            assert!(self.slot(at).tx.sent >= last, "list out of order");
-            last = self.slot(at).tx.sent;
+        while let Some(seg) = at {
+            assert!(self.slot(seg).tx.sent >= last, "list out of order");
+            last = self.slot(seg).tx.sent;
             walked += 1;
-            at = self.slot(at).next;
+            at = self.after(seg);
         }
         assert_eq!(walked, linked);
     }
@@ -437,6 +453,25 @@ mod tests {
     }
 
     #[test]
+    fn the_ring_shrinks_after_a_burst() {
+        let mut b = Scoreboard::default();
+        for i in 0..500 {
+            b.push(at(i), i as u32);
+        }
+        let most = b.memory_bytes();
+        for i in 500..3000 {
+            while b.out() > 3 {
+                assert_eq!(b.slot(b.una()).tag, b.una() as u32);
+                b.pop();
+            }
+            b.push(at(i), i as u32);
+            b.check();
+        }
+        assert_eq!(std::mem::size_of::<Slot>(), 64);
+        assert!(b.memory_bytes() * 16 < most);
+    }
+
+    #[test]
     fn losses_that_are_taken_back_are_in_flight_again_and_not_found_twice() {
         let mut b = Scoreboard::default();
         for i in 0..20 {
@@ -475,7 +510,12 @@ mod tests {
                     2 if b.out() > 0 => { b.pop(); }
                     3 if b.out() > 0 && b.slot(seg).flags & SACKED == 0 => b.mark_sacked(seg),
                     4 if b.out() > 0 => { b.mark_lost(seg); }
-                    5 => if let Some(seg) = b.next_lost() { b.retransmit(seg, at(clock), 0) },
+                    5 => {
+                        let lost = |&s: &Seg| b.slot(s).flags & (LOST | RETRANS) == LOST;
+                        let lowest = (b.una()..b.nxt()).find(lost);
+                        assert_eq!(b.next_lost(), lowest);
+                        if let Some(seg) = lowest { b.retransmit(seg, at(clock), 0) }
+                    }
                     _ => {}
                 }
                 b.check();
