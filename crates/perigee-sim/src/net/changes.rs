@@ -13,10 +13,11 @@ impl Net {
         }
         if !port.leaves_from(now) {
             port.done = Nanos::MAX;
+            port.serving = NONE;
             return;
         }
         let l = &mut self.links[port.link as usize];
-        port.serving = l.flight.pop_last(&mut self.packets);
+        l.flight.remove(&mut self.packets, port.serving);
         l.last_arrival = l.earlier_arrival;
         l.tx_packets -= 1;
         l.tx_bytes -= port.cached.0 as u64;
@@ -26,7 +27,7 @@ impl Net {
     pub(super) fn go_express(&mut self, p: u32) {
         let port = &mut self.ports[p as usize];
         let l = &mut self.links[port.link as usize];
-        if port.express || port.shared || !l.up || l.loss > 0 || l.reorder || port.rate.0 == 0 {
+        if port.express || port.shared || !l.up || l.loss > 0 || port.rate.0 == 0 {
             return;
         }
         port.express = true;
@@ -34,7 +35,7 @@ impl Net {
             port.done = Nanos::ZERO;
             return;
         }
-        let h = std::mem::replace(&mut port.serving, NONE);
+        let h = port.serving;
         let size = self.packets.get(h).ip_bytes as u32 + port.framing;
         // The size is what a packet in service is known by; a changed rate has emptied the cache.
         port.cached = (size, port.rate.time_for(size as u64));
@@ -64,9 +65,15 @@ impl Net {
         l.since = now;
         if port.express && port.leaves_from(now) {
             // The packet in service leaves under the new delay.
-            let arrival = (port.done + l.delay_at(port.done)).max(l.earlier_arrival);
-            l.last_arrival = arrival;
-            self.packets.get_mut(l.flight.tail).arrival = arrival;
+            l.last_arrival = l.earlier_arrival;
+            if l.reorder {
+                l.flight.remove(&mut self.packets, port.serving);
+                l.fly(&mut self.packets, port.serving, port.done);
+            } else {
+                // It stays the last one: no need to walk along a long flight ten times a second.
+                l.last_arrival = l.last_arrival.max(port.done + l.delay_at(port.done));
+                self.packets.get_mut(port.serving).arrival = l.last_arrival;
+            }
         }
         self.reschedule_link(link);
     }

@@ -34,18 +34,24 @@ impl List {
         }
         h
     }
-    /// Takes the last one back; there must be one. Walks the list: for rare occasions.
-    pub fn pop_last(&mut self, packets: &mut Arena<Packet>) -> u32 {
-        let last = self.tail;
-        let before = self.iter(packets).take_while(|&h| h != last).last();
-        match before {
-            Some(h) => {
-                packets.get_mut(h).next = NONE;
-                self.tail = h;
+    /// Takes a member out. Walks the list unless it is the only one: for rare occasions.
+    pub fn remove(&mut self, packets: &mut Arena<Packet>, h: u32) {
+        let next = packets.get(h).next;
+        if self.head == h {
+            self.head = next;
+            if next == NONE {
+                self.tail = NONE;
             }
-            None => *self = List::EMPTY,
+            return;
         }
-        last
+        let mut before = self.head;
+        while packets.get(before).next != h {
+            before = packets.get(before).next;
+        }
+        packets.get_mut(before).next = next;
+        if next == NONE {
+            self.tail = before;
+        }
     }
     /// Inserts by arrival time, after packets that arrive at the same instant.
     pub fn insert_by_arrival(&mut self, packets: &mut Arena<Packet>, h: u32) {

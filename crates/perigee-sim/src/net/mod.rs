@@ -6,9 +6,8 @@
 //! instant the previous one left. Starting is the dequeue: telemetry and statistics happen there, in exact time order,
 //! although a dequeue has no event of its own. So a packet costs one event per hop.
 //!
-//! Nearly always a port has one link, which is up, loses nothing and keeps the order. Then it is known at the dequeue when
-//! the packet will arrive, and it joins the flight at once: the port is *express*. Before anything about such a port
-//! changes, the packet in service is taken back ([`Net::go_stepwise`]), so that what happens is the same to the bit.
+//! Nearly always a port has one link, which is up and loses nothing. Then it is known at the dequeue when the packet will
+//! arrive, and it joins the flight at once: the port is *express*. Before anything about such a port changes, the packet in service is taken back ([`Net::go_stepwise`]), so that what happens is the same to the bit.
 
 mod changes;
 mod list;
@@ -30,10 +29,12 @@ pub struct PortState {
     /// it is paused.
     done: Nanos,
     waiting: List,
+    /// Packet in service. Express: the latest one that was.
+    serving: u32,
     /// Transmission time of the packet size seen last.
     cached: (u32, Nanos),
     framing: u32,
-    /// Its only link is up, loses nothing and keeps the order; its rate is not zero.
+    /// Its only link is up and loses nothing; its rate is not zero.
     express: bool,
     count_in_service: bool,
     probe_priority: bool,
@@ -46,8 +47,6 @@ pub struct PortState {
     limit: QueueLimit,
     pub rate: BitRate,
     probes: List,
-    /// Packet in service, unless express.
-    serving: u32,
     links: u32,
     /// Its first link; the only one unless `shared`.
     link: u32,
@@ -112,18 +111,25 @@ impl LinkState {
         port.done = at.saturating_add(port.time_for(size));
         self.tx_packets += 1;
         self.tx_bytes += size as u64;
+        port.serving = h;
         self.earlier_arrival = self.last_arrival;
-        self.fly(packets, h, port.done);
-        self.last_arrival
+        self.fly(packets, h, port.done)
     }
 
-    /// A packet that leaves the port at `at` joins the flight, in order.
+    /// A packet that leaves the port at `at` joins the flight. Returns its arrival.
     #[inline]
-    fn fly(&mut self, packets: &mut Arena<Packet>, h: u32, at: Nanos) {
-        let arrival = (at + self.delay_at(at)).max(self.last_arrival);
-        self.last_arrival = arrival;
-        packets.get_mut(h).arrival = arrival;
-        self.flight.push(packets, h);
+    fn fly(&mut self, packets: &mut Arena<Packet>, h: u32, at: Nanos) -> Nanos {
+        let mut arrival = at + self.delay_at(at);
+        if self.reorder {
+            packets.get_mut(h).arrival = arrival;
+            self.flight.insert_by_arrival(packets, h);
+        } else {
+            arrival = arrival.max(self.last_arrival);
+            self.last_arrival = arrival;
+            packets.get_mut(h).arrival = arrival;
+            self.flight.push(packets, h);
+        }
+        arrival
     }
 }
 
@@ -351,9 +357,8 @@ impl Net {
         if packet.telemetry != NONE {
             note_dequeue(port, packet, &mut self.stacks, &self.tx_units, now);
         }
-        let first = l.flight.head == NONE;
         let arrival = l.express(port, &mut self.packets, h, size, now);
-        if first {
+        if l.flight.head == h {
             self.schedule.set_link(link, arrival);
         }
     }
@@ -443,7 +448,9 @@ impl Net {
         }
     }
 
-    /// Lets an express port run until `t`, inclusive: waiting packets begin their service.
+    /// Lets an express port run until `t`, inclusive: waiting packets begin their service. None of them arrives before
+    /// the one that was in service, because the delay shrinks by less than a second per second, and [`Net::set_delay`]
+    /// applies to both.
     fn catch_up(&mut self, p: u32, t: Nanos) {
         let port = &mut self.ports[p as usize];
         let l = &mut self.links[port.link as usize];
@@ -493,12 +500,7 @@ impl Net {
                 return self.drop_at(h, link, DropCause::Random);
             }
         }
-        if l.reorder {
-            packet.arrival = at + l.delay_at(at);
-            l.flight.insert_by_arrival(&mut self.packets, h);
-        } else {
-            l.fly(&mut self.packets, h, at);
-        }
+        l.fly(&mut self.packets, h, at);
         if port.shared {
             self.reschedule_link(link);
         }
@@ -625,7 +627,7 @@ impl Net {
         for port in &self.ports {
             found.extend(port.waiting.iter(&self.packets));
             found.extend(port.probes.iter(&self.packets));
-            found.extend((port.serving != NONE).then_some(port.serving));
+            found.extend((port.serving != NONE).then_some(port.serving)); // not express: see above
         }
         for link in &self.links {
             found.extend(link.flight.iter(&self.packets));
