@@ -18,7 +18,7 @@ import pytest
 import perigee
 from conftest import ROOT, SMALL, Cli, command
 
-TABLES = {"flows", "links", "events", "rtt", "flow_totals", "link_totals", "routes", "tracks"}
+TABLES = {"completions", "flows", "links", "events", "rtt", "flow_totals", "link_totals", "routes", "tracks"}
 
 
 def hashes(out: Path) -> dict[str, dict[str, str]]:

@@ -15,7 +15,7 @@ from perigee.cli import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.metrics import Row, flow_rows, mean_and_interval
 from perigee.record import RecordError, find_records
 from perigee.runner import Interrupted, Plan, execute
-from perigee.summary import COLUMNS, as_data, by_scheme, conclude, finite, one_line
+from perigee.summary import COLUMNS, COMPLETION_COLUMNS, as_data, by_scheme, conclude, finite, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -117,6 +117,7 @@ def _print_results(results: Results, folder: Path, *, report: bool) -> None:
     # Files and pipes have no width: cells must not be cut there.
     console = Console(width=None if sys.stdout.isatty() else 200)
     console.print(scheme_table(by_scheme(results), width=console.width, plain=not console.is_terminal))
+    _print_completions(results)
     _print_probes(results)
     remarks = list(dict.fromkeys(f"{r.cc}: {w}" for r in results for w in r.manifest["warnings"]))
     if remarks:
@@ -124,6 +125,16 @@ def _print_results(results: Results, folder: Path, *, report: bool) -> None:
         for remark in remarks:
             print(f"  {remark}")
     print(f"record: {folder}" + (f", report: {folder / 'report.html'}" if report else ""))
+
+
+def _print_completions(results: Results) -> None:
+    """Objects and limited transfers: a line per scheme."""
+    for cc, rows in by_scheme(results).items():
+        if any(r.get("completions", 0) for r in rows):
+            known = [[float(r.get(name, math.nan)) for r in rows] for name, _, _ in COMPLETION_COLUMNS]
+            cells = zip(COMPLETION_COLUMNS, known, strict=True)
+            shown = (f"{heading} {_shown(v, form)}".replace("\n", " ") for (_, heading, form), v in cells)
+            print(f"completion times, {cc}: {', '.join(shown)}")
 
 
 def _print_probes(results: Results) -> None:

@@ -13,6 +13,8 @@ Definitions (the same for every backend):
 * **RTT**: the transport's samples, all of them; percentiles are exact to a microsecond.
 * **delay inflation**: mean over samples of RTT over the base RTT *when the packet was sent*; `inflation_min` divides
   the mean RTT by the smallest base RTT of the run.
+* **completion**: time from the request for an object (of a transfer without requests: from the beginning of its
+  connection) until its last byte arrived; only those that were complete before the end, begun after the warm-up.
 * **Jain**: (sum of goodputs)^2 / (n x sum of squared goodputs) over the bulk flows.
 """
 
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from perigee.record import Run
 
 PLAIN_PAYLOAD_SHARE = 1448 / 1500
+COMPLETION_PERCENTILES = {"completion_median_s": 0.5, "completion_p95_s": 0.95, "completion_p99_s": 0.99}
+# What flows without a congestion control have in its place.
+WITHOUT_TCP = ("ping", "cbr")
 PERCENTILES = {"rtt_median_ms": 0.5, "rtt_p95_ms": 0.95, "rtt_p99_ms": 0.99}
 
 Row = dict[str, Any]
@@ -71,7 +76,7 @@ def _flow_row(run: Run, t: Row, samples: list[tuple[int, int]]) -> Row:
 def run_summary(run: Run) -> Row:
     """The metrics of a run as a whole: over its bulk flows, or over its pings if there are no others."""
     totals: list[Row] = run.table("flow_totals").to_pylist()
-    bulk = [t for t in totals if t["cc"] != "ping"]
+    bulk = [t for t in totals if t["cc"] not in WITHOUT_TCP]
     chosen = bulk or totals
     together = _ratio(sum(t["window_bytes"] for t in bulk) * 8e9, _span_ns(run, bulk))
     goodputs = [_ratio(t["window_bytes"] * 8e9, t["window_ns"]) for t in bulk]
@@ -98,7 +103,28 @@ def run_summary(run: Run) -> Row:
         "outages": events.get("outage-begin", 0),
         "no_path_s": max((_no_path_s(t) for t in chosen), default=math.nan),
         "queue_mean_ms": queue_delay_ms(run),
+        **completion_columns(run),
     }
+
+
+def completion_columns(run: Run) -> Row:
+    """Number of objects and transfers that were complete, with mean and percentiles of their times in seconds."""
+    if "completions" not in run.manifest["tables"]:
+        return {}
+    warmup: int = run.manifest["warmup_ns"]
+    table = run.table("completions")
+    times = zip(table.column("asked_ns").to_pylist(), table.column("done_ns").to_pylist(), strict=True)
+    found = sorted((done - asked) / 1e9 for asked, done in times if asked >= warmup)
+    return {
+        "completions": len(found),
+        "completion_mean_s": _ratio(math.fsum(found), len(found)),
+        **{name: _quantile(found, q) for name, q in COMPLETION_PERCENTILES.items()},
+    }
+
+
+def _quantile(ascending: Sequence[float], q: float) -> float:
+    """The smallest value that at least a share `q` of all does not exceed; NaN of nothing."""
+    return ascending[max(1, math.ceil(q * len(ascending))) - 1] if ascending else math.nan
 
 
 def _no_path_s(t: Row) -> float:

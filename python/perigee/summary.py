@@ -31,6 +31,14 @@ COLUMNS = [
     ("outages", "outages", "{:.0f}"),
     ("no_path_s", "no path\ns", "{:.1f}"),
 ]
+# Shown beside the table where objects or transfers were complete.
+COMPLETION_COLUMNS = [
+    ("completions", "completed", "{:.0f}"),
+    ("completion_mean_s", "mean s", "{:.3f}"),
+    ("completion_median_s", "median s", "{:.3f}"),
+    ("completion_p95_s", "p95 s", "{:.3f}"),
+    ("completion_p99_s", "p99 s", "{:.3f}"),
+]
 # Per-flow rows of summary.csv beyond which only the totals are written.
 MAX_FLOW_ROWS = 1000
 

@@ -132,6 +132,24 @@ table! {
 }
 
 table! {
+    /// An object that an application asked for, or a limited transfer, that was complete before the end.
+    CompletionTable, CompletionRow, "completions" {
+        /// Index of the flow.
+        flow: u32,
+        /// Number of the object in its flow, from 0.
+        object: u64,
+        /// Its size.
+        bytes: u64,
+        /// When it was asked for; of a transfer without requests: when its connection began.
+        asked_ns: u64,
+        /// When its first data arrived; none for a transfer without requests.
+        first_ns: Option<u64>,
+        /// When its last byte arrived.
+        done_ns: u64,
+    }
+}
+
+table! {
     /// All RTT samples of a flow after the warm-up, counted by microsecond.
     RttTable, RttRow, "rtt" {
         /// Index of the flow.

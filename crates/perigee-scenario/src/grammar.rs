@@ -6,6 +6,7 @@ use crate::kind::{Draw, Kind, Val};
 use crate::spell;
 use crate::tree::{Entry, Item, Raw, Table};
 use perigee_cc::{ParamError, ParamSpec, Params, Value as Param};
+use perigee_timeline::Law;
 use perigee_units::{BitRate, Nanos, Size};
 use std::collections::BTreeMap;
 
@@ -140,6 +141,8 @@ impl Checked {
         rate, opt_rate, Rate, BitRate);
     getter!(/// A queue.
         queue, opt_queue, Queue, Size);
+    getter!(/// A law of random times or amounts.
+        law, opt_law, Law, Law);
     getter!(/// An amount of data.
         bytes, opt_bytes, Bytes, u64);
     getter!(/// An angle in degrees.

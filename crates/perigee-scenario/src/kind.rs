@@ -4,6 +4,7 @@
 use crate::error::{Place, Problem};
 use crate::spell;
 use crate::tree::{Item, Raw};
+use perigee_timeline::Law;
 use perigee_units::{parse_rate, parse_size, parse_time, BitRate, Nanos, ParseError, Size};
 use serde_json::{json, Value as Json};
 
@@ -20,6 +21,10 @@ pub enum Kind {
     Time(Nanos, Nanos),
     /// A time, or "uniform(45 ms, 120 ms)".
     TimeDraw(Nanos, Nanos),
+    /// A time, or a law of random times.
+    TimeLaw,
+    /// An amount of data, or a law of random amounts.
+    DataLaw,
     /// A rate above zero, "100 Mbit".
     Rate,
     /// A rate, zero allowed (blocked), or "uniform(50 Mbit, 100 Mbit)".
@@ -80,6 +85,7 @@ pub enum Val {
     Rate(BitRate),
     RateDraw(Draw<BitRate>),
     LossDraw(Draw<f64>),
+    Law(Law),
     Queue(Size),
     Bytes(u64),
     Degrees(f64),
@@ -168,6 +174,13 @@ impl Kind {
         match self {
             Kind::Time(min, max) => within(parse_time(text)?, *min, *max).map(Val::Time),
             Kind::TimeDraw(min, max) => draw(text, |t| within(parse_time(t)?, *min, *max)).map(Val::TimeDraw),
+            Kind::TimeLaw => {
+                law(text, |t| Ok(within(parse_time(t)?, Nanos::ZERO, LONGEST_LAW)?.as_secs_f64()))
+            }
+            Kind::DataLaw => law(text, |t| match Kind::Data.text(t)? {
+                Val::Bytes(b) => within(b, 1, LARGEST_LAW).map(|b| b as f64),
+                _ => Err(Refusal::new("not an amount of data")),
+            }),
             Kind::Rate => match parse_rate(text)? {
                 BitRate(0) => Err(Refusal::new("the rate is zero: nothing would ever move").remedy(
                     "to block a port for a while, use a change or schedule with rate 0, or an outage",
@@ -206,6 +219,8 @@ impl Kind {
             Kind::TimeDraw(min, max) => {
                 format!("a time or \"uniform(45 ms, 120 ms)\", from {min} to {max}")
             }
+            Kind::TimeLaw => format!("a time, {LAWS} with times such as \"2 s\""),
+            Kind::DataLaw => format!("an amount, {LAWS} with amounts such as \"1 MB\""),
             Kind::Rate => format!("a rate such as \"100 Mbit\", above zero, at most {MAX_RATE}"),
             Kind::RateDraw => {
                 "a rate such as \"100 Mbit\" or \"uniform(50 Mbit, 100 Mbit)\"; zero blocks".into()
@@ -258,6 +273,42 @@ impl Refusal {
         self.hint = Some(text.into());
         self
     }
+}
+
+/// Bounds of what a law is made of.
+const LONGEST_LAW: Nanos = Nanos::from_secs(86_400);
+const LARGEST_LAW: u64 = 1_000_000_000_000;
+const LAWS: &str = "\"uniform(LOW, HIGH)\", \"exponential(MEAN)\" or \"pareto(MEAN, SHAPE)\"";
+
+/// A law of random values; `one` reads a quantity.
+fn law(text: &str, one: impl Fn(&str) -> Result<f64, Refusal>) -> Result<Val, Refusal> {
+    let inside = |name: &str| text.trim().strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
+    let two = |t: &str| {
+        let pair = t.split_once(',').map(|(a, b)| (a.trim().to_string(), b.trim().to_string()));
+        pair.ok_or_else(|| Refusal::new("two values are needed, with a comma between them"))
+    };
+    let law = if let Some(t) = inside("uniform") {
+        let (low, high) = two(t)?;
+        let (low, high) = (one(&low)?, one(&high)?);
+        if low > high {
+            return Err(Refusal::new("the first value of uniform(low, high) is the larger one"));
+        }
+        Law::Uniform(low, high)
+    } else if let Some(t) = inside("exponential") {
+        Law::Exponential(one(t.trim())?)
+    } else if let Some(t) = inside("pareto") {
+        let (mean, shape) = two(t)?;
+        let shape: f64 = shape.parse().map_err(|_| Refusal::new("the shape of pareto is a number"))?;
+        if !(shape > 1.0 && shape <= 100.0) {
+            return Err(Refusal::new(
+                "the shape of pareto lies above 1 (else it has no mean) and at most at 100",
+            ));
+        }
+        Law::Pareto { mean: one(&mean)?, shape }
+    } else {
+        Law::Fixed(one(text)?)
+    };
+    Ok(Val::Law(law))
 }
 
 /// Faster than any link that exists; a typing error beyond.
@@ -381,6 +432,18 @@ mod tests {
         assert!(text(kind, "uniform(120 ms, 45 ms)").unwrap_err().contains("larger"));
         assert!(text(kind, "uniform(45 ms)").unwrap_err().contains("two values"));
         assert!(text(kind, "60 s").unwrap_err().contains("largest"));
+    }
+
+    #[test]
+    fn laws_are_read_with_their_units() {
+        assert_eq!(text(Kind::TimeLaw, "2 s"), Ok(Val::Law(Law::Fixed(2.0))));
+        assert_eq!(text(Kind::TimeLaw, "exponential(100 ms)"), Ok(Val::Law(Law::Exponential(0.1))));
+        assert_eq!(text(Kind::DataLaw, "uniform(1 kB, 2 kB)"), Ok(Val::Law(Law::Uniform(1e3, 2e3))));
+        let pareto = Law::Pareto { mean: 1e5, shape: 1.3 };
+        assert_eq!(text(Kind::DataLaw, "pareto(100 kB, 1.3)"), Ok(Val::Law(pareto)));
+        assert!(text(Kind::DataLaw, "pareto(100 kB, 1)").unwrap_err().contains("above 1"));
+        assert!(text(Kind::DataLaw, "pareto(100 kB)").unwrap_err().contains("comma"));
+        assert!(text(Kind::TimeLaw, "exponential(5)").is_err());
     }
 
     #[test]

@@ -4,10 +4,12 @@
 use crate::world::World;
 use perigee_cc::CaState;
 use perigee_record::pcap::{Body, Capture, CaptureFlow, CapturePacket};
-use perigee_record::tables::{EventRow, EventTable, FlowRow, FlowTable, Internals, LinkRow, LinkTable};
+use perigee_record::tables::{
+    CompletionRow, CompletionTable, EventRow, EventTable, FlowRow, FlowTable, Internals, LinkRow, LinkTable,
+};
 use perigee_record::Rtts;
 use perigee_sim::{
-    DropCause, FlowSample, LinkSample, Observer, PacketKind, PacketView, SimEvent, CAUSE_NAMES,
+    Completion, DropCause, FlowSample, LinkSample, Observer, PacketKind, PacketView, SimEvent, CAUSE_NAMES,
 };
 use perigee_timeline::{App, Note};
 use perigee_units::{BitRate, Nanos};
@@ -26,6 +28,8 @@ pub struct Recorder<const PACKETS: bool> {
     pub links: LinkTable,
     /// Events.
     pub events: EventTable,
+    /// Objects and transfers that are complete.
+    pub completions: CompletionTable,
     /// RTT samples by flow.
     pub rtts: Vec<Rtts>,
     /// Payload that each flow had delivered when its goodput window began.
@@ -51,6 +55,7 @@ impl<const PACKETS: bool> Recorder<PACKETS> {
             internals: Internals::default(),
             links: LinkTable::default(),
             events: EventTable::default(),
+            completions: CompletionTable::default(),
             rtts: vec![Rtts::default(); n],
             delivered_at_warmup: vec![0; n],
             nodes: world.header.nodes.iter().map(|n| n.name.clone()).collect(),
@@ -216,6 +221,17 @@ impl<const PACKETS: bool> Observer for Recorder<PACKETS> {
         }
     }
 
+    fn completion(&mut self, c: &Completion) {
+        self.completions.push(CompletionRow {
+            flow: c.flow,
+            object: c.object,
+            bytes: c.bytes,
+            asked_ns: c.asked.0,
+            first_ns: c.first.map(|t| t.0),
+            done_ns: c.done.0,
+        });
+    }
+
     fn packet(&mut self, p: &PacketView<'_>) {
         let Some(capture) = &mut self.capture else { return };
         if self.capture_error.is_some() {
@@ -239,7 +255,7 @@ fn cause_name(cause: DropCause) -> &'static str {
     CAUSE_NAMES[cause as usize]
 }
 
-/// A bulk flow, or a probe that carries nothing.
+/// A TCP flow, or UDP that has no congestion control.
 pub fn is_bulk(app: App) -> bool {
-    matches!(app, App::Bulk { .. })
+    app.is_tcp()
 }

@@ -99,7 +99,7 @@ fn finished<const PACKETS: bool>(
 ) -> Finished {
     let totals = flow_totals(world, cc, &recorder, outcome);
     let links = link_totals(&source, outcome);
-    let Recorder { flows, internals, links: link_series, events, rtts, .. } = recorder;
+    let Recorder { flows, internals, links: link_series, events, completions, rtts, .. } = recorder;
     let nodes = source.nodes().to_vec();
     let warnings = warnings::after(world, cc, setups, outcome);
     let mut flows = flows.finish();
@@ -109,6 +109,7 @@ fn finished<const PACKETS: bool>(
         link_series.finish(),
         events.finish(),
         rtt_table(rtts),
+        completions.finish(),
         totals,
         links,
         source.routes.finish(),

@@ -8,7 +8,7 @@ use crate::kind::{Draw, Val};
 use crate::source::{self, Source};
 use crate::traffic::Pattern;
 use crate::tree::{self, Table};
-use perigee_timeline::{App, OutageMode};
+use perigee_timeline::{App, Law, OutageMode};
 use perigee_units::{BitRate, Nanos, Size};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -186,6 +186,8 @@ pub struct FlowSpec {
     pub pattern: Option<Pattern>,
     pub cc: String,
     pub app: App,
+    /// Time between arrivals and size of each, where the flow stands for many.
+    pub arrivals: Option<(Law, Law)>,
     pub start: Nanos,
     pub stagger: Nanos,
     pub stop: Option<Nanos>,
@@ -234,7 +236,7 @@ impl Scenario {
     /// # Errors
     /// When a flow wants to be compared and nothing says with what.
     pub fn schemes(&self, asked: &[String]) -> Result<Vec<String>, ScenarioError> {
-        let open = self.flows.iter().find(|f| f.cc == "*" && matches!(f.app, App::Bulk { .. }));
+        let open = self.flows.iter().find(|f| f.cc == "*" && f.app.is_tcp());
         let list = if asked.is_empty() { &self.run.cc } else { asked };
         if let Some(unknown) = list.iter().find(|id| perigee_cc::info(id).is_none()) {
             let ids: Vec<_> = perigee_cc::SCHEMES.iter().map(|s| s.id).collect();
@@ -254,11 +256,8 @@ impl Scenario {
 
     /// A folder name for a scenario whose flows all name their scheme.
     fn own_scheme(&self) -> String {
-        let names: BTreeSet<&str> = self
-            .flows
-            .iter()
-            .map(|f| if matches!(f.app, App::Ping { .. }) { "ping" } else { f.cc.as_str() })
-            .collect();
+        let names: BTreeSet<&str> =
+            self.flows.iter().map(|f| crate::world::without_tcp(f.app).unwrap_or(f.cc.as_str())).collect();
         names.into_iter().collect::<Vec<_>>().join("+")
     }
 }
@@ -415,15 +414,27 @@ impl Reader<'_> {
             }
         };
         let app = match c.text("app").as_str() {
-            "ping" => App::Ping { interval: c.time("interval"), size: c.int("size") as u32 },
+            "ping" => {
+                App::Ping { interval: c.time("interval"), size: c.opt_int("size").unwrap_or(64) as u32 }
+            }
+            "cbr" => self.cbr(c),
+            "on-off" => App::OnOff { on: c.law("on"), off: c.law("off") },
+            "request" => App::Request {
+                size: self.object(c),
+                think: c.law("think"),
+                period: c.time("period"),
+                count: c.opt_int("objects").map_or(u64::MAX, |n| n as u64),
+            },
             _ => App::Bulk { bytes: c.opt_bytes("bytes") },
         };
+        let arrivals = self.arrivals(c, app);
         let flow = FlowSpec {
             name: c.opt_text("name"),
             ends,
             pattern,
             cc: c.text("cc"),
             app,
+            arrivals,
             start: c.time("start"),
             stagger: c.time("stagger"),
             stop: c.opt_time("stop"),
@@ -434,6 +445,34 @@ impl Reader<'_> {
         };
         self.flow_times(c, &flow, run);
         flow
+    }
+
+    fn cbr(&mut self, c: &Checked) -> App {
+        let size = c.opt_int("size").unwrap_or(1500) as u32;
+        let rate = c.opt_rate("rate").unwrap_or_else(|| {
+            self.problems.push(c.problem("rate", "a constant rate must be given"));
+            BitRate(1_000_000)
+        });
+        App::Cbr { interval: rate.time_for(u64::from(size)).max(Nanos(1)), size }
+    }
+
+    fn object(&mut self, c: &Checked) -> Law {
+        c.opt_law("object").unwrap_or_else(|| {
+            self.problems.push(c.problem("object", "the size of an object must be given"));
+            Law::Fixed(1.0)
+        })
+    }
+
+    fn arrivals(&mut self, c: &Checked, app: App) -> Option<(Law, Law)> {
+        let gap = c.opt_law("arrivals")?;
+        if !matches!(app, App::Bulk { bytes: None }) {
+            let p = c.problem("arrivals", "each arrival is a bulk transfer of one `object`");
+            self.problems.push(p.hint("leave out app and bytes"));
+        }
+        if matches!(gap, Law::Fixed(g) if g < 1e-6) {
+            self.problems.push(c.problem("arrivals", "arrivals without time between them never end"));
+        }
+        Some((gap, self.object(c)))
     }
 
     fn pattern(&mut self, c: &Checked) -> Option<Pattern> {

@@ -2,7 +2,11 @@
 //! Traffic between all nodes of a constellation: a `[[flow]]` with a pattern becomes one flow for each pair it draws.
 //! The draws depend on the seed and on the number of the entry, so that other entries change nothing.
 
+use crate::keys::MAX_FLOWS;
 use crate::scenario::{FlowSpec, Scenario};
+use perigee_sim::apps;
+use perigee_timeline::App;
+use perigee_units::Nanos;
 use std::sync::Arc;
 
 /// Who talks to whom.
@@ -18,22 +22,51 @@ pub enum Pattern {
 
 /// The scenario with its patterns drawn.
 pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
-    if scenario.flows.iter().all(|f| f.pattern.is_none()) {
+    if scenario.flows.iter().all(|f| f.pattern.is_none() && f.arrivals.is_none()) {
         return scenario.clone();
     }
     let mut flows = Vec::new();
     for (i, flow) in scenario.flows.iter().enumerate() {
         match &flow.pattern {
-            None => flows.push(flow.clone()),
+            None => flows.extend(arrivals(scenario, flow, seed, i as u64)),
             Some(pattern) => {
                 let mut draw = Draw(mix(seed ^ mix(i as u64)));
                 let pairs = pairs(scenario, pattern, flow.count, &mut draw);
-                flows.extend(pairs.into_iter().enumerate().map(|(k, p)| one(scenario, flow, k as u64, p)));
+                for (k, p) in pairs.into_iter().enumerate() {
+                    let flow = one(scenario, flow, k as u64, p);
+                    flows.extend(arrivals(scenario, &flow, seed, mix(i as u64) ^ k as u64));
+                }
             }
         }
     }
     Arc::new(Scenario { flows, ..Scenario::clone(scenario) })
 }
+
+/// A flow whose transfers arrive one by one becomes a flow for each; its name is the prefix of theirs.
+fn arrivals(scenario: &Scenario, flow: &FlowSpec, seed: u64, entry: u64) -> Vec<FlowSpec> {
+    let Some((gap, size)) = &flow.arrivals else { return vec![flow.clone()] };
+    let stop = flow.stop.unwrap_or(scenario.run.duration).min(scenario.run.duration);
+    let draws = mix(seed ^ mix(entry ^ ARRIVALS));
+    let mut found = Vec::new();
+    let mut at = flow.start;
+    while at < stop && found.len() <= MAX_FLOWS as usize {
+        let n = found.len() as u64;
+        found.push(FlowSpec {
+            name: flow.name.as_ref().map(|prefix| format!("{prefix}.{}", n + 1)),
+            start: at,
+            // A transfer that has begun is carried through.
+            stop: None,
+            app: App::Bulk { bytes: Some(apps::bytes(size, draws, 2 * n)) },
+            arrivals: None,
+            ..flow.clone()
+        });
+        at += apps::time(gap, draws, 2 * n + 1).max(Nanos(1000));
+    }
+    found
+}
+
+/// Keeps the draws of arrivals apart from those of pairs.
+const ARRIVALS: u64 = 0x6172_7269_7661_6c73;
 
 fn one(scenario: &Scenario, flow: &FlowSpec, k: u64, (from, to): (usize, usize)) -> FlowSpec {
     let name = |n: usize| scenario.nodes[n].name.clone();

@@ -69,6 +69,7 @@ impl FlowPlan {
         match self.spec.app {
             App::Bulk { bytes } => bytes,
             App::Ping { .. } => Some(0),
+            App::Cbr { .. } | App::OnOff { .. } | App::Request { .. } => None,
         }
     }
 }
@@ -83,6 +84,13 @@ impl World {
     /// Whatever can only be known when the network is built: unknown ports and nodes, files, unreachable pairs.
     pub fn build(scenario: Arc<Scenario>, seed: u64) -> Result<Self, ScenarioError> {
         let scenario = crate::traffic::expand(&scenario, seed);
+        if scenario.flows.len() > crate::keys::MAX_FLOWS as usize {
+            let place = scenario.flows.iter().map(|f| &f.place).next_back();
+            let mut p = Problem::new("flow.arrivals", "more flows than can be simulated");
+            p.place = place.cloned();
+            let most = format!("at most {}", crate::keys::MAX_FLOWS);
+            return Err(p.allowed(most).hint("lengthen the time between arrivals, or stop earlier").into());
+        }
         let net = network::build(&scenario, seed)?;
         let flows = plans(&scenario, &net)?;
         let max_hops = scenario.telemetry.max_hops.unwrap_or(net.longest.clamp(1, MAX_TELEMETRY_HOPS));
@@ -120,10 +128,10 @@ impl World {
 
     /// The scheme of a flow under `cc`.
     pub fn scheme_of<'a>(&'a self, flow: &'a FlowPlan, cc: &'a str) -> &'a str {
-        match (flow.spec.app, flow.spec.cc.as_str()) {
-            (App::Ping { .. }, _) => "ping",
-            (_, "*") => cc,
-            (_, named) => named,
+        match (without_tcp(flow.spec.app), flow.spec.cc.as_str()) {
+            (Some(app), _) => app,
+            (None, "*") => cc,
+            (None, named) => named,
         }
     }
 
@@ -155,8 +163,8 @@ impl World {
 
     fn setup(&self, plan: &FlowPlan, cc: &str) -> Result<FlowSetup, ScenarioError> {
         let id = match self.scheme_of(plan, cc) {
-            // A ping needs no scheme; any will do as a placeholder.
-            "ping" => "newreno",
+            // UDP needs no scheme; any will do as a placeholder.
+            "ping" | "cbr" => "newreno",
             id => id,
         };
         let wrong = |why: String| ScenarioError::from(Problem::new("flow", why).at(&plan.spec.place));
@@ -183,6 +191,15 @@ impl World {
             tcp: self.transport_of(plan, cc)?.0,
             notices: self.scenario.notices.clone(),
         })
+    }
+}
+
+/// What stands for the scheme of an app that needs none.
+pub(crate) fn without_tcp(app: App) -> Option<&'static str> {
+    match app {
+        App::Ping { .. } => Some("ping"),
+        App::Cbr { .. } => Some("cbr"),
+        _ => None,
     }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! End hosts: a TCP connection or a ping, both ends of it.
 
+use crate::apps::Work;
 use crate::net::Net;
-use crate::observe::{FlowTotals, Observer, PacketKind, PacketView, SimEvent};
+use crate::observe::{Completion, FlowTotals, Observer, PacketKind, PacketView, SimEvent};
 use crate::packet::*;
 use crate::routes::{BaseRtt, Routes};
 use crate::setup::FlowSetup;
@@ -17,7 +18,7 @@ const SYN_BYTES: u32 = 60;
 /// Linux repeats the SYN four times before it doubles the timeout.
 const SYN_LINEAR: u32 = 4;
 
-/// IP and ICMP header of a probe.
+/// IP and ICMP header of a probe, IP and UDP header of a datagram.
 const PROBE_HEADER: u32 = 28;
 
 /// One flow, both ends.
@@ -59,7 +60,7 @@ pub struct Tcp {
     syn_sent: Option<Nanos>,
     syn_at: Nanos,
     syn_tries: u32,
-    stopped: bool,
+    pub(crate) stopped: bool,
     /// Telemetry: what the scheme wants, and both ends' parts of it.
     echo: Option<EchoMode>,
     overhead: Overhead,
@@ -68,6 +69,8 @@ pub struct Tcp {
     max_hops: usize,
     /// Segments of a limited transfer, and the bytes of its last one.
     segments: Option<(u64, u32)>,
+    /// An application that does not send all the time.
+    pub(crate) work: Option<Box<Work>>,
     out: Vec<Transmit>,
     mode: &'static str,
     /// The prober beside the flow, for schemes that want one: what they want, the next probe, the latest reply.
@@ -81,8 +84,11 @@ pub struct Tcp {
 impl Flow {
     pub fn new(id: u32, setup: FlowSetup, start: Nanos, seed: u64, max_hops: usize, source: u32) -> Self {
         let end = match setup.app {
-            App::Ping { .. } => End::Ping { next: 0, at: start },
+            App::Ping { .. } | App::Cbr { .. } => End::Ping { next: 0, at: start },
             App::Bulk { bytes } => End::Tcp(Box::new(Tcp::new(&setup, bytes, start, max_hops))),
+            App::OnOff { .. } | App::Request { .. } => {
+                End::Tcp(Box::new(Tcp::new(&setup, None, start, max_hops)))
+            }
         };
         Flow {
             id,
@@ -109,7 +115,7 @@ impl Flow {
         }
     }
 
-    fn packet(&mut self, now: Nanos, kind: Kind, ip_bytes: u32, seq: u64) -> Packet {
+    pub(crate) fn packet(&mut self, now: Nanos, kind: Kind, ip_bytes: u32, seq: u64) -> Packet {
         let ordinal = &mut self.ordinals[!kind.is_forward() as usize];
         *ordinal += 1;
         Packet {
@@ -131,7 +137,7 @@ impl Flow {
     }
 
     /// Puts a packet on its way.
-    fn send(&mut self, now: Nanos, packet: Packet, net: &mut Net, routes: &Routes) {
+    pub(crate) fn send(&mut self, now: Nanos, packet: Packet, net: &mut Net, routes: &Routes) {
         self.totals.sent += 1;
         let pair = if packet.kind.is_forward() { self.setup.forward } else { self.setup.reverse };
         match routes.first(pair) {
@@ -157,12 +163,16 @@ impl Flow {
     pub fn on_timer<O: Observer>(&mut self, now: Nanos, net: &mut Net, routes: &Routes, obs: &mut O) {
         match &mut self.end {
             End::Ping { next, at } => {
-                let App::Ping { interval, size } = self.setup.app else { unreachable!("a ping's app") };
+                let (kind, interval, size) = match self.setup.app {
+                    App::Ping { interval, size } => (Kind::Ping, interval, size),
+                    App::Cbr { interval, size } => (Kind::Datagram, interval, size),
+                    _ => unreachable!("an app without TCP"),
+                };
                 let number = *next;
                 *next += 1;
                 *at = now + interval;
                 self.note_start(now, obs);
-                let packet = self.packet(now, Kind::Ping, size, number);
+                let packet = self.packet(now, kind, size, number);
                 show(obs, now, true, &packet, 0, &AckBlocks::default(), None, &[]);
                 self.totals.data_sent += 1;
                 self.send(now, packet, net, routes);
@@ -181,7 +191,7 @@ impl Flow {
         }
     }
 
-    fn reschedule(&self, net: &mut Net) {
+    pub(crate) fn reschedule(&self, net: &mut Net) {
         net.schedule.set_flow(self.id, self.next_due());
     }
 
@@ -209,7 +219,7 @@ impl Flow {
         self.send(now, probe, net, routes);
     }
 
-    fn tcp(&mut self) -> &mut Tcp {
+    pub(crate) fn tcp(&mut self) -> &mut Tcp {
         match &mut self.end {
             End::Tcp(t) => t,
             End::Ping { .. } => unreachable!("only TCP flows carry TCP packets"),
@@ -239,11 +249,15 @@ impl Flow {
         if let (Some(probes), true, false) = (t.probes, now >= t.probe_at, t.stopped) {
             self.send_probe(now, probes, net, routes);
         }
+        if self.tcp().work.as_ref().is_some_and(|w| w.due() <= now) {
+            self.app_timer(now, net, routes);
+        }
         let t = self.tcp();
         let mut out = std::mem::take(&mut t.out);
         let sender = t.sender.as_mut().expect("checked above");
         if now >= stop && !t.stopped {
             t.stopped = true;
+            t.work.iter_mut().for_each(|w| w.stop());
             sender.limit(0);
         }
         if sender.next_timer() <= now && sender.on_timer(now, &mut out) {
@@ -254,7 +268,7 @@ impl Flow {
     }
 
     /// Sends whatever the sender may send.
-    fn pump<O: Observer>(&mut self, now: Nanos, net: &mut Net, routes: &Routes, obs: &mut O) {
+    pub(crate) fn pump<O: Observer>(&mut self, now: Nanos, net: &mut Net, routes: &Routes, obs: &mut O) {
         let t = self.tcp();
         let mut out = std::mem::take(&mut t.out);
         t.sender.as_mut().expect("an established connection").transmit(now, &mut out);
@@ -276,7 +290,7 @@ impl Flow {
         let t = self.tcp();
         let payload = match t.segments {
             Some((segments, last)) if tx.seg + 1 == segments => last,
-            _ => mss,
+            _ => t.work.as_ref().map_or(mss, |w| w.payload(tx.seg, mss)),
         };
         let mut ip_bytes = payload + header;
         let mut telemetry = NONE;
@@ -379,6 +393,14 @@ impl Flow {
                 net.release(h);
                 self.establish(now, net, routes, obs);
             }
+            Kind::Request => {
+                net.release(h);
+                self.receive_request(now, packet.seq, net, routes, obs);
+            }
+            Kind::Datagram => {
+                net.release(h);
+                self.totals.goodput_bytes += u64::from((packet.ip_bytes as u32).saturating_sub(PROBE_HEADER));
+            }
             Kind::Data => self.receive_data(now, h, packet, net, routes, obs),
             Kind::Ack => self.receive_ack(now, h, packet, net, routes, obs),
         }
@@ -400,6 +422,10 @@ impl Flow {
         let caps = *sender.caps();
         if let Some((segments, _)) = t.segments {
             sender.limit(segments);
+        }
+        if let Some(work) = &mut t.work {
+            sender.limit(0);
+            work.begin(now);
         }
         t.echo = EchoMode::of(&caps);
         t.overhead = Overhead::of(&caps);
@@ -448,11 +474,23 @@ impl Flow {
             }
         }
         self.totals.goodput_bytes += (next - before) * mss as u64;
+        if next > before && self.tcp().work.is_some() {
+            self.take_objects(now, next, obs);
+            self.reschedule(net);
+        }
         if let Some((n, last)) = segments {
             if next == n && before < n {
                 self.totals.goodput_bytes -= (mss - last) as u64;
                 self.totals.completed = Some(now);
                 obs.event(now, &SimEvent::FlowComplete(self.id));
+                obs.completion(&Completion {
+                    flow: self.id,
+                    object: 0,
+                    bytes: (n - 1) * mss as u64 + last as u64,
+                    asked: self.totals.started.unwrap_or(now),
+                    first: None,
+                    done: now,
+                });
             }
         }
         match ack {
@@ -530,7 +568,7 @@ impl Flow {
     /// IP bytes of a full data packet and of a plain ACK, telemetry included.
     pub fn packet_bytes(&self) -> (u32, u32) {
         match (&self.end, self.setup.app) {
-            (_, App::Ping { size, .. }) => (size, size),
+            (_, App::Ping { size, .. } | App::Cbr { size, .. }) => (size, size),
             (End::Tcp(t), _) => {
                 let tcp = &self.setup.tcp;
                 let echo = match t.echo {
@@ -539,7 +577,7 @@ impl Flow {
                 };
                 (tcp.mss + tcp.header + t.telemetry_room(), tcp.header + echo)
             }
-            (End::Ping { .. }, App::Bulk { .. }) => unreachable!("a ping's app is a ping"),
+            (End::Ping { .. }, _) => unreachable!("an app without TCP"),
         }
     }
 }
@@ -564,6 +602,7 @@ impl Tcp {
             decoder: StackDecoder::default(),
             max_hops,
             segments,
+            work: Work::of(&setup.app, setup.tcp.mss).map(Box::new),
             out: Vec::new(),
             mode: "",
             probes: None,
@@ -604,6 +643,9 @@ impl Tcp {
         }
         if !self.stopped {
             due = due.min(stop).min(self.probe_at);
+            if let Some(work) = &self.work {
+                due = due.min(work.due());
+            }
         }
         due
     }

@@ -9,6 +9,7 @@
 //!
 //! It knows nothing of files, scenario syntax, plots or satellites.
 
+pub mod apps;
 mod host;
 mod net;
 mod notices;

@@ -183,6 +183,23 @@ pub struct PacketView<'a> {
     pub telemetry: &'a [u8],
 }
 
+/// An object or a limited transfer that is complete at its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Flow.
+    pub flow: u32,
+    /// Number of the object in its flow, from 0.
+    pub object: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was asked for; of a transfer without requests: when its connection began.
+    pub asked: Nanos,
+    /// When its first data arrived; unknown for transfers without requests.
+    pub first: Option<Nanos>,
+    /// When its last byte arrived.
+    pub done: Nanos,
+}
+
 /// Receives what a simulation tells. Every method has an empty default: an observer that wants nothing costs nothing.
 pub trait Observer {
     /// The observer wants [`Observer::packet`].
@@ -196,6 +213,8 @@ pub trait Observer {
     fn event(&mut self, _at: Nanos, _e: &SimEvent<'_>) {}
     /// An RTT sample of the transport (or a ping): the packet left at `sent`, when the route's RTT was `base`.
     fn rtt(&mut self, _flow: u32, _sent: Nanos, _rtt: Nanos, _base: Option<Nanos>) {}
+    /// An object that an application asked for, or a limited transfer, is complete.
+    fn completion(&mut self, _c: &Completion) {}
     /// A packet left its source or reached its destination.
     fn packet(&mut self, _p: &PacketView<'_>) {}
 }

@@ -20,6 +20,10 @@ pub enum Kind {
     Ack,
     Ping,
     Pong,
+    /// A client's request for an object.
+    Request,
+    /// UDP without an answer.
+    Datagram,
 }
 
 impl Kind {
@@ -33,12 +37,12 @@ impl Kind {
             Kind::Ack => Some(PacketKind::Ack),
             Kind::Ping => Some(PacketKind::Ping),
             Kind::Pong => Some(PacketKind::Pong),
-            Kind::Syn | Kind::SynAck => None,
+            Kind::Syn | Kind::SynAck | Kind::Request | Kind::Datagram => None,
         }
     }
     /// It travels from the flow's source to its destination.
     pub fn is_forward(self) -> bool {
-        matches!(self, Kind::Syn | Kind::Data | Kind::Ping)
+        matches!(self, Kind::Syn | Kind::Data | Kind::Ping | Kind::Datagram)
     }
 }
 

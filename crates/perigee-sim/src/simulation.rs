@@ -347,7 +347,9 @@ impl Simulation {
         self.next_sample += self.options.sample;
         self.net.schedule.set(Source::Sampler, self.next_sample);
         for i in 0..self.flows.len() {
-            if self.flows[i].active {
+            // A transfer that is complete is shown once more.
+            let over = |done: Nanos| done + self.options.sample < now;
+            if self.flows[i].active && !self.flows[i].totals.completed.is_some_and(over) {
                 self.sample_flow(i, now, obs);
             }
         }

@@ -20,8 +20,27 @@ pub enum Setting {
     Text(String),
 }
 
+/// How a quantity is drawn: seconds or bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Law {
+    /// Always the same.
+    Fixed(f64),
+    /// Between two bounds.
+    Uniform(f64, f64),
+    /// Memoryless, with this mean: times between the arrivals of a Poisson process.
+    Exponential(f64),
+    /// Heavy-tailed.
+    Pareto {
+        /// Mean.
+        mean: f64,
+        /// Exponent of the tail, above 1; below 2 the variance is infinite.
+        shape: f64,
+    },
+}
+
 /// What a flow sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum App {
     /// As much as the transport takes, until the flow stops or `bytes` are delivered.
@@ -36,6 +55,38 @@ pub enum App {
         /// Bytes of the IP packet, both ways.
         size: u32,
     },
+    /// UDP packets at a constant rate that nobody answers.
+    Cbr {
+        /// Time between packets.
+        interval: Nanos,
+        /// Bytes of the IP packet.
+        size: u32,
+    },
+    /// As much as the transport takes, silence, and so on, over one connection.
+    OnOff {
+        /// Seconds of sending.
+        on: Law,
+        /// Seconds of silence.
+        off: Law,
+    },
+    /// The receiver asks for one object after the other over one connection.
+    Request {
+        /// Bytes of an object.
+        size: Law,
+        /// Seconds between the end of an object and the next request.
+        think: Law,
+        /// Shortest time between two requests.
+        period: Nanos,
+        /// Objects in all.
+        count: u64,
+    },
+}
+
+impl App {
+    /// It runs over TCP, and so needs a congestion control.
+    pub fn is_tcp(&self) -> bool {
+        !matches!(self, App::Ping { .. } | App::Cbr { .. })
+    }
 }
 
 /// One flow.
