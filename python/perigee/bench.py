@@ -53,6 +53,7 @@ def _print_slowest(rows: list[dict[str, Any]]) -> None:
     simulated = [r for r in rows if "packet_hops" in r]
     if simulated:
         slowest = min(simulated, key=lambda r: r["packet_hops_per_s"])
+        print(f"each the fastest of {slowest['repeats']}, its cpu s beside their median")
         print(f"slowest: {slowest['name']}, {slowest['packet_hops_per_s'] / 1e6:.1f} million packet-hops/s and core")
 
 
@@ -64,7 +65,9 @@ def _best(name: str, repeat: int) -> dict[str, Any] | None:
             print(f"perigee: {name} failed:\n{done.stderr}", file=sys.stderr)
             return None
         rows.append(_rates(json.loads(done.stdout)))
-    return min(rows, key=lambda r: r["cpu_s"])
+    rows.sort(key=lambda r: r["cpu_s"])
+    # What else a machine does only ever slows a run down, so the fastest says most about the program.
+    return {**rows[0], "repeats": repeat, "median_cpu_s": rows[len(rows) // 2]["cpu_s"]}
 
 
 def _rates(m: dict[str, Any]) -> dict[str, Any]:
@@ -109,6 +112,7 @@ _COLUMNS: list[tuple[str, int, Callable[[dict[str, Any]], str]]] = [
     ("Mevents/s", 11, _number("events_per_s", "{:.2f}", 1e6)),
     ("ns/hop", 8, _number("ns_per_packet_hop", "{:.1f}")),
     ("cpu s", 8, _number("cpu_s", "{:.2f}")),
+    ("median", 8, _number("median_cpu_s", "{:.2f}")),
     ("wall s", 8, _number("wall_s", "{:.2f}")),
     ("MB", 6, _number("peak_rss_bytes", "{:.0f}", 1e6)),
     ("B/flow", 9, _number("memory_per_flow_bytes", "{:.0f}")),

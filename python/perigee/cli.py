@@ -225,7 +225,7 @@ def verify(
 @app.command()
 def bench(
     cases: Annotated[list[str] | None, typer.Argument(help="Cases; default: all.")] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Runs of each case; the fastest counts.")] = 3,
+    repeat: Annotated[int, typer.Option(min=1, help="Runs of each case; the fastest counts.")] = 5,
     instructions: Annotated[
         bool, typer.Option("--instructions", help="Count instructions too (slow; needs valgrind).")
     ] = False,

@@ -36,6 +36,8 @@ pub struct Schedule {
     links: Tree,
     flows: Tree,
     sampler: Nanos,
+    /// An arrival before this instant comes before everything else.
+    arrivals_before: Nanos,
 }
 
 impl Schedule {
@@ -49,6 +51,7 @@ impl Schedule {
             links: Tree::new(links),
             flows: Tree::new(flows),
             sampler: Nanos::MAX,
+            arrivals_before: Nanos::MAX,
         }
     }
 
@@ -69,6 +72,9 @@ impl Schedule {
     pub fn next(&self) -> (Nanos, Source) {
         let (mut at, link) = self.links.first();
         let mut source = Source::Link(link);
+        if at < self.arrivals_before {
+            return (at, source);
+        }
         let (flow_at, flow) = self.flows.first();
         if flow_at < at {
             (at, source) = (flow_at, Source::Flow(flow));
@@ -92,6 +98,7 @@ impl Schedule {
     #[inline]
     pub fn set_flow(&mut self, flow: u32, at: Nanos) {
         self.flows.set(flow, at);
+        self.find_bound();
     }
 
     /// A source's next instant; [`Nanos::MAX`] = never.
@@ -115,6 +122,14 @@ impl Schedule {
                 self.early = (at, source);
             }
         }
+        self.find_bound();
+    }
+
+    /// Arrivals go before flows and the sampler of the same instant, and after what is early.
+    #[inline]
+    fn find_bound(&mut self) {
+        let later = self.flows.first().0.min(self.sampler);
+        self.arrivals_before = self.early.0.min(later.saturating_add(Nanos(1)));
     }
 }
 
