@@ -37,7 +37,7 @@ def draw(found: dict[str, Any], *, zoom: bool = False, lasers: bool = True) -> A
 
     figure, axis = plt.subplots(figsize=(12, 7.1), layout="constrained")
     axis.set_facecolor(SEA)
-    _coast(axis)
+    coast(axis)
     _coverage(axis, found)
     satellites = np.array([[s[0], s[1]] for s in found["satellites"]], dtype=np.float64).reshape(-1, 2)
     if lasers and found["lasers"]:
@@ -66,7 +66,8 @@ def draw(found: dict[str, Any], *, zoom: bool = False, lasers: bool = True) -> A
     return figure
 
 
-def _coast(axis: Any) -> None:
+def coast(axis: Any) -> None:
+    """Draws the land, in degrees east and north."""
     from matplotlib.collections import PolyCollection
 
     text = (files("perigee") / "report" / "coast.json").read_text(encoding="utf-8")

@@ -71,6 +71,7 @@ def report(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME...]", help="Default: all that was run.")] = None,
     size: Annotated[str, typer.Option(help="quick, default or full.")] = "default",
     out: Annotated[Path, typer.Option(help="Folder of results.")] = Path("runs/study"),
+    docs: Annotated[Path | None, typer.Option(help="Also write a page per experiment into this folder.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Draw the figures, the verdicts and the gallery again from saved tables, without running anything."""
@@ -78,7 +79,7 @@ def report(
 
     if size not in {"quick", "default", "full"}:
         _stop(f"--size {size!r}: one of quick, default, full")
-    raise SystemExit(report_command(_chosen(names or ["all"], None), out / size, as_json=as_json))
+    raise SystemExit(report_command(_chosen(names or ["all"], None), out / size, docs=docs, as_json=as_json))
 
 
 def _chosen(names: list[str], only: list[str] | None) -> list[str]:

@@ -205,6 +205,13 @@ pub const PATH_LOG: Section = Section {
         required("file", Kind::File, "the log"),
         key("hops", Kind::Word(&["chain", "nodes"]), "chain", "chain = hop k of the path is port k whoever sits there (queues survive a change of satellites); nodes = each recorded node is a node"),
         key("first", ANY_TIME, "0 s", "skip this much of the log"),
+        key(
+            "breaks",
+            Kind::Word(&["none", "emulator"]),
+            "none",
+            "what a change of satellites breaks: nothing, or what LeoEM's emulator does: links between satellites lose what they hold, those of the ends are down for the time of [handover]",
+        ),
+        DELAY_DROP,
     ],
 };
 

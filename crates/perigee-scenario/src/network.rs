@@ -56,7 +56,7 @@ pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
         Source::ParkingLot(f) => micro(scenario, topology::parking_lot(&parking_lot(f)), seed, no_more),
         Source::Crossing(c) => micro(scenario, crossing::crossing(&crossing(c)), seed, no_more),
         Source::Constellation(c) => crate::sky::build(scenario, c, seed),
-        Source::PathLog(p) => crate::replay::path_log(scenario, p),
+        Source::PathLog(p) => crate::replay::path_log(scenario, p, seed),
         Source::Trace(t) => crate::replay::trace(scenario, t, seed),
         Source::Timeline(t) => crate::saved::build(scenario, t),
     }

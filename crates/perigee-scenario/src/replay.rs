@@ -6,6 +6,7 @@ use crate::network::{micro, refuse_changes, Network, PairPlace};
 use crate::ports::{PortReport, PortTable};
 use crate::scenario::Scenario;
 use crate::source::{PathLog, Trace};
+use perigee_timeline::breaks::Breaks;
 use perigee_timeline::leoem::{self, Hops, PathOptions};
 use perigee_timeline::mahimahi::{AtEnd, DelayTrace, RateTrace};
 use perigee_timeline::topology::{chain, ChainSpec};
@@ -25,13 +26,13 @@ fn read(key: &str, file: &Path, place: &Place) -> Result<String, ScenarioError> 
 ///
 /// # Errors
 /// A damaged file, or one that is too short for the run.
-pub fn path_log(scenario: &Scenario, p: &PathLog) -> Result<Network, ScenarioError> {
+pub fn path_log(scenario: &Scenario, p: &PathLog, seed: u64) -> Result<Network, ScenarioError> {
     refuse_changes(scenario, "a recorded path changes by itself")?;
     let key = "source.path_log.file";
     let text = read(key, &p.file, &p.place)?;
     let wrong = |why: String| Problem::new(key, format!("{}: {why}", p.file.display())).at(&p.place);
     let log = leoem::PathLog::parse(&text).map_err(|e| wrong(e.to_string()))?;
-    of_log(scenario, &log, p, ENDS).map_err(|e| match e {
+    of_log(scenario, &log, p, ENDS, seed).map_err(|e| match e {
         Unfit::Log(why) => wrong(why).into(),
         Unfit::Scenario(e) => e,
     })
@@ -51,6 +52,7 @@ pub(crate) fn of_log(
     log: &leoem::PathLog,
     p: &PathLog,
     ends: [&str; 2],
+    seed: u64,
 ) -> Result<Network, Unfit> {
     let first = p.first.0.div_ceil(Nanos::from_secs(1).0) as usize;
     // The queue is sized at time zero, or at the first second that has a path.
@@ -68,7 +70,8 @@ pub(crate) fn of_log(
         first: p.first,
         duration: Some(scenario.run.duration),
         port,
-        ..PathOptions::default()
+        delay_drop: p.delay_drop,
+        breaks: p.breaks.then(|| breaks(scenario, seed)),
     };
     let mut timeline = log.timeline(&options).map_err(Unfit::Log)?;
     for (node, name) in timeline.header.nodes.iter_mut().zip(ends) {
@@ -92,6 +95,11 @@ pub(crate) fn of_log(
         bottlenecks: vec![0],
         report: vec![format!("{}: {gaps} seconds of the run have no path", p.file.display())],
     })
+}
+
+fn breaks(scenario: &Scenario, seed: u64) -> Breaks {
+    let h = &scenario.handover;
+    Breaks { per_delay: h.per_delay, outage: (h.length.low, h.length.high), seed, mode: h.mode }
 }
 
 /// Builds the network of a rate trace and, where given, a delay trace.

@@ -4,10 +4,10 @@
 
 use perigee_record::tables::{RouteRow, RouteTable, TrackRow, TrackTable};
 use perigee_timeline::{
-    Change, Chunk, ChunkSource, GeoPoint, Header, Link, LinkId, Node, NodeId, PairId, Port, PortId,
+    Change, Chunk, ChunkSource, GeoPoint, Header, Link, LinkId, Node, NodeId, Pair, PairId, Port, PortId,
 };
 use perigee_units::Nanos;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Passes chunks on and remembers routes and tracks.
@@ -19,6 +19,11 @@ pub struct RouteListener<S> {
     link_ports: Vec<PortId>,
     ports: Vec<Port>,
     nodes: Vec<String>,
+    pairs: Vec<Pair>,
+    /// Next hops by (where, whither), if routing is per hop.
+    hops: HashMap<(NodeId, NodeId), LinkId>,
+    /// The route of each pair, if routing is per hop.
+    walked: Vec<Option<Vec<LinkId>>>,
     /// The routes so far.
     pub routes: RouteTable,
     /// The tracks so far.
@@ -34,6 +39,9 @@ impl<S: ChunkSource> RouteListener<S> {
             link_ports: Vec::new(),
             ports: Vec::new(),
             nodes: Vec::new(),
+            pairs: header.pairs.clone(),
+            hops: HashMap::new(),
+            walked: vec![None; header.pairs.len()],
             routes: RouteTable::default(),
             tracks: TrackTable::default(),
         };
@@ -96,12 +104,54 @@ impl<S: ChunkSource> RouteListener<S> {
         }
     }
 
+    /// Follows the tables for each pair and notes the routes that differ from before.
+    fn walk_all(&mut self, at: Nanos) {
+        for i in 0..self.pairs.len() {
+            let way = self.walk(self.pairs[i]);
+            if way != self.walked[i] {
+                self.route(at, PairId(i as u32), way.as_deref());
+                self.walked[i] = way;
+            }
+        }
+    }
+
+    /// The links from end to end; none without a route, or if the tables go in a circle.
+    fn walk(&self, pair: Pair) -> Option<Vec<LinkId>> {
+        let (mut here, mut way) = (pair.from, Vec::new());
+        while here != pair.to {
+            let link = *self.hops.get(&(here, pair.to))?;
+            way.push(link);
+            here = self.links.get(link.ix())?.1;
+            if way.len() > self.nodes.len() {
+                return None;
+            }
+        }
+        Some(way)
+    }
+
     fn listen(&mut self, chunk: &Chunk) {
         self.extend(chunk.start, &chunk.nodes, &chunk.ports, &chunk.links);
+        let mut turned = None;
         for t in &chunk.changes {
-            if let Change::Path(pair, links) = &t.change {
-                self.route(t.at, *pair, links.as_deref());
+            // Tables that change at one instant make one new route.
+            if let Some(at) = turned.filter(|&at| at < t.at) {
+                self.walk_all(at);
+                turned = None;
             }
+            match &t.change {
+                Change::Path(pair, links) => self.route(t.at, *pair, links.as_deref()),
+                Change::NextHop { at, to, link } => {
+                    match link {
+                        Some(link) => self.hops.insert((*at, *to), *link),
+                        None => self.hops.remove(&(*at, *to)),
+                    };
+                    turned = Some(t.at);
+                }
+                _ => {}
+            }
+        }
+        if let Some(at) = turned {
+            self.walk_all(at);
         }
         let mut seen = HashSet::new();
         for p in &chunk.tracks {

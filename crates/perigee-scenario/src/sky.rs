@@ -66,10 +66,16 @@ fn leoem(scenario: &Scenario, c: &Constellation, pairs: &[(usize, usize)]) -> Re
         )));
     };
     let log = leoem_log(scenario, c, (from, to))?;
-    let replay =
-        source::PathLog { file: "".into(), as_nodes: true, first: Nanos::ZERO, place: c.place.clone() };
+    let replay = source::PathLog {
+        file: "".into(),
+        as_nodes: true,
+        first: Nanos::ZERO,
+        breaks: false,
+        delay_drop: perigee_timeline::DelayDrop::Fifo,
+        place: c.place.clone(),
+    };
     let ends = [from, to].map(|n| scenario.nodes[n].name.as_str());
-    replay::of_log(scenario, &log, &replay, ends).map_err(|e| match e {
+    replay::of_log(scenario, &log, &replay, ends, 0).map_err(|e| match e {
         replay::Unfit::Log(why) => wrong(why),
         replay::Unfit::Scenario(e) => e,
     })

@@ -76,6 +76,8 @@ pub struct PathLog {
     pub file: PathBuf,
     pub as_nodes: bool,
     pub first: Nanos,
+    pub breaks: bool,
+    pub delay_drop: DelayDrop,
     pub place: Place,
 }
 
@@ -285,6 +287,8 @@ fn path_log(c: &Checked) -> PathLog {
         file: resolve(c.place_of("file"), &c.text("file")),
         as_nodes: c.text("hops") == "nodes",
         first: c.time("first"),
+        breaks: c.text("breaks") == "emulator",
+        delay_drop: delay_drop(c),
         place: c.place_of("file").clone(),
     }
 }

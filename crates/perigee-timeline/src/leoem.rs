@@ -7,6 +7,7 @@
 //! their delays are too small; whoever replays them wants just these.) The emulator's link cuts at handovers are not
 //! in the logs and not here: a schedule adds them.
 
+use crate::breaks::Breaks;
 use crate::model::*;
 use crate::topology::PortSpec;
 use crate::trace::{lines, number, TraceError};
@@ -66,6 +67,8 @@ pub struct PathOptions {
     pub port: PortSpec,
     /// What a shrinking delay does; LeoEM's emulator reorders.
     pub delay_drop: DelayDrop,
+    /// What breaks when satellites change; `None` = nothing.
+    pub breaks: Option<Breaks>,
 }
 
 impl Default for PathOptions {
@@ -76,6 +79,7 @@ impl Default for PathOptions {
             duration: None,
             port: PortSpec::default(),
             delay_drop: DelayDrop::Fifo,
+            breaks: None,
         }
     }
 }
@@ -241,7 +245,9 @@ impl<'a> Replay<'a> {
             }
         }
         if !same {
+            let broken = before.as_ref().zip(self.o.breaks).map(|(b, how)| how.of(t, b, path, &ways));
             self.set_paths(t, Some(ways));
+            self.changes.extend(broken.into_iter().flatten());
             self.note_change(t, before.as_ref(), path, begins);
         }
     }

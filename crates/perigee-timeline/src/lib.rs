@@ -12,11 +12,12 @@
 //!   [`diff`]: two timelines compared.
 //! * [`topology`]: chain, dumbbell, parking lot; [`crossing`]: two dumbbells whose pairs change sides.
 //! * [`schedule`]: changes at given times, listed or drawn as published studies did ([`python_random`]).
-//! * [`leoem`], [`mahimahi`]: recorded paths, rates and delays; [`trace`]: what their readers share.
+//! * [`leoem`] (with [`breaks`]), [`mahimahi`]: recorded paths, rates and delays; [`trace`]: what their readers share.
 //!
 //! A timeline is carried in [`Chunk`]s so that long ones stream: the [`Header`] is the state at time zero, each chunk
 //! adds nodes, ports and links that appear and lists the changes of its time span.
 
+pub mod breaks;
 pub mod crossing;
 pub mod diff;
 pub mod follow;

@@ -134,11 +134,14 @@ def draw(t: Tables) -> dict[str, Any]:
     style.shared_legend(figure, axes[0], 8)
     pictures = {"distributions": figure}
     if len(t.get("series", [])):
-        pictures["run"] = _over_time(t["series"])
+        end = t["series"]["t_s"].max()
+        begin = 30.0 if end <= 120 else 105.0
+        pictures["run"] = over_time(t["series"], begin, min(begin + 60, end))
     return pictures
 
 
-def _over_time(s: pd.DataFrame) -> Any:
+def over_time(s: pd.DataFrame, begin_s: float, end_s: float) -> Any:
+    """Goodput and RTT of one run beside what the path offers."""
     s = s[s["loss"] == s["loss"].max()]
     figure, axes = style.panels(1, 2, width=7.2, height=1.9, sharex=True)
     path = s[s["cc"] == frames.schemes(s)[0]]
@@ -152,8 +155,8 @@ def _over_time(s: pd.DataFrame) -> Any:
             a.plot(one["t_s"], one[column], label=style.label(cc), **style.line(cc), lw=0.9)
         a.set_ylabel(title)
     axes[1][0].set_xlabel("time, s")
-    begin = 30.0 if path["t_s"].max() <= 120 else 105.0
-    axes[1][0].set_xlim(begin, min(begin + 60, path["t_s"].max()))
+    end = float(path["t_s"].max())
+    axes[1][0].set_xlim(begin_s if begin_s < end else 0, min(end_s, end))
     style.shared_legend(figure, axes[:, 0], 8)
     return figure
 
@@ -258,8 +261,8 @@ of a run is the plain mean of its seconds; RTT the mean over seconds of the mean
 over all samples beside it in the table); retransmissions are bits sent again per second of the run."""
 
 SHARED_DEVIATIONS = (
-    "Transport: the simulator's Linux-like TCP with an ACK per packet, pacing for all schemes and no tail loss probe; "
-    "the study's is INET's.",
+    "Transport: our TCP with the profile `study-orbcc` (INET as the study configured it); OrbCC as its simulator has "
+    "it (`orbcc-repro`), and as the paper describes it with telemetry on the wire (`orbcc`) beside it.",
 )
 
 WHAT = {

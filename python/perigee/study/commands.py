@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee.record import RecordError, make_ready, write_text
-from perigee.study import conclude, gallery
+from perigee.study import conclude, gallery, pages
 from perigee.study.cache import Cache
 from perigee.study.execute import Failure, Plan, Progress, Runner, outcomes
 from perigee.study.registry import experiments
@@ -65,7 +65,7 @@ def run_command(
     return FAILED if failures else 0
 
 
-def report_command(names: Sequence[str], folder: Path, *, as_json: bool = False) -> int:
+def report_command(names: Sequence[str], folder: Path, *, docs: Path | None = None, as_json: bool = False) -> int:
     """Draws everything again from saved tables."""
     begin = time.perf_counter()
     verdicts: dict[str, list[Verdict]] = {}
@@ -76,6 +76,8 @@ def report_command(names: Sequence[str], folder: Path, *, as_json: bool = False)
         print(f"perigee: {folder} holds no results of these experiments: `perigee study run` first", file=sys.stderr)
         return BAD_INPUT
     gallery.write(folder)
+    if docs is not None:
+        pages.write(folder, docs)
     _tell(verdicts, [], folder, time.perf_counter() - begin, as_json=as_json)
     return 0
 

@@ -11,6 +11,7 @@ import json
 import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from perigee.study.digest import condense
 from perigee.study.model import SCENARIOS, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from perigee.study.model import Ask, Case, Experiment
 
@@ -106,6 +107,46 @@ def in_short(error: BaseException) -> str:
     return text if len(text) <= MAX_ERROR else text[:MAX_ERROR] + " …"
 
 
+class Worlds:
+    """Networks that several schemes share: each is built once, and forgotten after its last run."""
+
+    def __init__(self) -> None:
+        """Empty."""
+        self.lock = threading.Lock()
+        self.left: dict[tuple[str, int], int] = {}
+        self.built: dict[tuple[str, int], Future[_core.World]] = {}
+
+    def expect(self, planned: Iterable[Planned]) -> None:
+        """Counts the runs of each network."""
+        for p in planned:
+            self.left[self._key(p)] = self.left.get(self._key(p), 0) + 1
+
+    @staticmethod
+    def _key(p: Planned) -> tuple[str, int]:
+        return p.scenario.core.toml, p.case.seed
+
+    @contextmanager
+    def of(self, p: Planned) -> Iterator[_core.World]:
+        """The network of a run while it runs."""
+        key = self._key(p)
+        with self.lock:
+            mine = key not in self.built
+            future = self.built.setdefault(key, Future())
+        try:
+            if mine:
+                try:
+                    future.set_result(p.scenario.core.world(p.case.seed))
+                except BaseException as error:
+                    future.set_exception(error)
+                    raise
+            yield future.result()
+        finally:
+            with self.lock:
+                self.left[key] -= 1
+                if self.left[key] == 0:
+                    self.built.pop(key, None)
+
+
 class Runner:
     """Runs a plan with a number of threads (the simulator works outside the interpreter's lock)."""
 
@@ -115,7 +156,7 @@ class Runner:
         self.stop = threading.Event()
         self.cost: dict[tuple[str, str], list[float]] = {}
         self.lock = threading.Lock()
-        self.worlds: dict[tuple[str, int], tuple[_core.World, int]] = {}
+        self.worlds = Worlds()
 
     def run(self, *, force: bool = False) -> list[Failure]:
         """Runs what is missing (or everything with `force`) and returns all failures."""
@@ -123,6 +164,7 @@ class Runner:
         unique = self.plan.unique()
         todo = {k: v for k, v in unique.items() if force or not self.cache.has(k)}
         progress = Progress(len(unique), len(unique) - len(todo))
+        self.worlds.expect(p for _, p in todo.values())
         failures = list(self.plan.failures)
         # Long runs first would starve short experiments of early results; order is that of the gallery. Schemes of one
         # network come together, so that it is built once.
@@ -159,8 +201,8 @@ class Runner:
             return
         case = planned.case
         begin = time.perf_counter()
-        world = planned.scenario.core.world(case.seed)
-        manifest, tables, stopped = world.run(case.cc, None, lambda _: not self.stop.is_set())
+        with self.worlds.of(planned) as world:
+            manifest, tables, stopped = world.run(case.cc, None, lambda _: not self.stop.is_set())
         if stopped:
             return
         run = from_core(manifest, tables, {})

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SCENARIOS = Path(__file__).parent / "scenarios"
 
 Tables = dict[str, "pd.DataFrame"]
-Label = str | float | int
+Label = Any
 BEYOND = ("newreno", "vegas", "copa", "hybla", "starquic_cubic", "starquic_bbr3", "bbr3_hint", "hpcc", "vivace")
 """Schemes that no study compared everywhere; `--cc all` adds them to each figure."""
 

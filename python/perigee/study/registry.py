@@ -17,6 +17,14 @@ MODULES = (
     "orbcc_soft_handover",
     "orbcc_hard_handover",
     "orbcc_initial_phase",
+    "orbcc_constellation",
+    "orbcc_claims",
+    "leo_cc_responsiveness",
+    "leo_cc_fairness",
+    "leo_cc_leoem",
+    "hypatia_tables",
+    "hypatia_routes",
+    "geo_downloads",
 )
 
 

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What the experiments of the study of congestion control in LEO networks (Mazilu et al.) share."""
+
+from __future__ import annotations
+
+SCHEMES = ("cubic", "satcp", "bbr3", "leocc", "vivace")
+MISSING = ("Astraea: its trained policy is not part of this project.",)
+DEVIATIONS = (
+    "Goodputs are in units of 10^6; the study's parser of iperf3 divides by 2^20, so that its values are lower by a "
+    "factor of 0.9537.",
+    "Cuts cut both directions and lose what is queued; the study's shaper lets 42 ms of line rate pass unshaped after "
+    "one.",
+)
+CAPACITY_MBPS = 100.0
+
+
+def bdp_bytes(rtt_ms: float, bdp: float = 1.0) -> int:
+    """A number of BDP at 100 "mbit" of 2^20, as the testbed counts them."""
+    return int(bdp * int(100 * 2**20 * rtt_ms / 1e3 / 8))

@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Fairness and efficiency in the testbed: Mazilu et al., Fig. 4 to 7.
+
+Metrics: for every second of the last 100 s min(g1, g2) / max(g1, g2) of two flows, or of the long flow and the best
+short one, mean over all seconds and runs (ratio of means and Jain beside it). Efficiency, window 100 to 150 s: sum of
+goodputs over 100 Mbit/s; mean smoothed RTT over 50 ms; "useful" subtracts retransmitted frames of 1500 bytes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perigee.figures.leo_cc_common import CAPACITY_MBPS, DEVIATIONS, MISSING, SCHEMES, bdp_bytes
+from perigee.figures.orbcc_two_flows import yerror_or_none
+from perigee.study import frames, style
+from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee.study.stats import jain, ratio_of_means, ratios
+from perigee.study.verdicts import Verdict, count, near, order, smallest, value, within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+
+KEEP = Keep(("goodput_bps",))
+RTTS_MS = tuple(range(20, 201, 20))
+FLOWS = (5, 10, 20)
+
+
+def _rtts(ask: Ask) -> list[int]:
+    return ask.pick((20, 100, 200), RTTS_MS, RTTS_MS)
+
+
+def inter_cases(ask: Ask) -> list[Case]:
+    """RTTs x queues x runs x schemes; with and without cuts at 1 BDP."""
+    out = []
+    for q, cuts in ask.pick(
+        [(1.0, 0)], [(0.2, 0), (1.0, 0), (4.0, 0), (1.0, 1)], [(0.2, 0), (1.0, 0), (4.0, 0), (1.0, 1)]
+    ):
+        for rtt_ms in _rtts(ask):
+            for run in range(1, ask.count(1, 2, 5) + 1):
+                sets: dict[str, object] = {
+                    "source.dumbbell.rtt": ["20 ms", f"{rtt_ms} ms"],
+                    "port.bottleneck.queue": f"{bdp_bytes(rtt_ms, q)} B",
+                    "schedule.first": "15 s" if cuts else "199 s",
+                }
+                labels = {"rtt_ms": rtt_ms, "queue_bdp": q, "cuts": cuts, "run": run}
+                out += [Case("leo-cc/two-flows.toml", cc, labels, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
+    return out
+
+
+def intra_cases(ask: Ask) -> list[Case]:
+    """RTTs x runs x schemes, with cuts."""
+    out = []
+    for rtt_ms in _rtts(ask):
+        for run in range(1, ask.count(1, 2, 5) + 1):
+            sets = {"source.dumbbell.rtt": f"{rtt_ms} ms", "port.bottleneck.queue": f"{bdp_bytes(rtt_ms)} B"}
+            labels = {"rtt_ms": rtt_ms, "queue_bdp": 1.0, "cuts": 1, "run": run}
+            out += [Case("leo-cc/two-flows.toml", cc, labels, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
+    return out
+
+
+def parking_cases(ask: Ask) -> list[Case]:
+    """Three and six bottlenecks."""
+    out = []
+    for n in (3, 6):
+        for rtt_ms in ask.pick((100,), RTTS_MS[1::2], RTTS_MS):
+            for run in range(1, ask.count(1, 2, 5) + 1):
+                flows = [
+                    {"from": f"s{k}", "to": f"d{k}", "cc": "*", "start": "0 s" if k else "50 s"} for k in range(n + 1)
+                ]
+                sets = {
+                    "source.parking_lot.bottlenecks": n,
+                    "source.parking_lot.rtt": f"{rtt_ms} ms",
+                    "port.bottleneck.queue": f"{bdp_bytes(rtt_ms)} B",
+                    "flow": flows,
+                }
+                labels = {"bottlenecks": n, "rtt_ms": rtt_ms, "run": run}
+                out += [Case("leo-cc/parking-lot.toml", cc, labels, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
+    return out
+
+
+def efficiency_cases(ask: Ask) -> list[Case]:
+    """5, 10 and 20 flows that start evenly over 100 s and last 150 s."""
+    out = []
+    for n in FLOWS:
+        for run in range(1, ask.count(1, 3, 5) + 1):
+            starts = [100 * k / (n - 1) for k in range(n)]
+            flows = [
+                {"from": f"s{k}", "to": f"d{k}", "cc": "*", "start": f"{s:.6f} s", "stop": f"{s + 150:.6f} s"}
+                for k, s in enumerate(starts, 1)
+            ]
+            sets = {
+                "source.dumbbell.pairs": n,
+                "port.bottleneck.queue": f"{bdp_bytes(50, 5)} B",
+                "run.duration": f"{ask.count(150, 250, 250)} s",
+                "flow": flows,
+            }
+            if ask.size.value == "quick":
+                sets["flow"] = [{k: v for k, v in f.items() if k != "stop"} for f in flows]
+            keep = Keep(("goodput_bps", "srtt_ns", "rtt_ns", "retransmits"))
+            labels = {"flows": n, "run": run}
+            out += [Case("leo-cc/efficiency.toml", cc, labels, run, sets, keep) for cc in ask.schemes(SCHEMES)]
+    return out
+
+
+def _pair(o: Outcome) -> dict[str, Any]:
+    d = o.digest
+    goodput = np.nan_to_num(d.mbps()[:, d.window(100, 200)])
+    one, other = goodput[0], goodput[1:].max(axis=0)
+    each = ratios(one, other)
+    return {
+        "ratio": each.mean(),
+        "ratio_sd": each.std(),
+        "ratio_of_means": ratio_of_means(one, other),
+        "jain": jain(goodput.mean(axis=1)),
+        "goodput1_mbps": one.mean(),
+        "goodput2_mbps": goodput[1:].mean(),
+        "sum_mbps": goodput.sum(axis=0).mean(),
+    }
+
+
+def _many(o: Outcome) -> dict[str, Any]:
+    d = o.digest
+    mask = d.window(100, 150)
+    goodput = np.nan_to_num(d.mbps()[:, mask]).sum(axis=0).mean()
+    sent = d.columns["retransmits"]
+    again = np.nan_to_num(sent[:, d.t_s == 150]).sum() - np.nan_to_num(sent[:, d.t_s == 100]).sum()
+    return {
+        "utilisation": goodput / CAPACITY_MBPS,
+        "useful": (goodput - again * 1500 * 8 / 50 / 1e6) / CAPACITY_MBPS,
+        "inflation": np.nanmean(d.columns["srtt_ns"][:, mask]) / 1e6 / 50,
+        "inflation_by_sample": np.nanmean(d.mean_rtt_ms(100, 150)) / 50,
+        "jain": jain(np.nan_to_num(d.mbps()[:, mask]).mean(axis=1)),
+    }
+
+
+def _tables(row: Any) -> Callable[[Sequence[Outcome]], Tables]:
+    return lambda found: {"runs": frames.table(found, row)}
+
+
+def _panels(
+    runs: pd.DataFrame, by: str, names: dict[Any, str], lines: dict[Any, dict[float, str]] | None = None
+) -> Any:
+    shown = [v for v in names if v in set(runs[by])]
+    figure, axes = style.panels(len(shown), 1, width=2.9 if len(shown) > 1 else 4.2, height=2.6, sharey=True)
+    for a, v in zip(axes[0], shown, strict=True):
+        for cc in frames.schemes(runs):
+            one = runs[(runs[by] == v) & (runs["cc"] == cc)].groupby("rtt_ms")
+            mean = one["ratio"].mean()
+            error = yerror_or_none(one["ratio_sd"].mean())
+            a.errorbar(mean.index, mean, error, label=style.label(cc), capsize=2, elinewidth=0.6, **style.look(cc))
+        for level, name in (lines or {}).get(v, {}).items():
+            a.axhline(level, color=style.SOFT, linewidth=0.8, linestyle=":", label=name)
+        a.set_title(names[v], loc="left")
+        a.set_xlabel("RTT, ms")
+        a.set_ylim(-0.1, 1.1)
+    axes[0][0].set_ylabel("goodput ratio per second")
+    style.shared_legend(figure, axes[0])
+    return figure
+
+
+def draw_inter(t: Tables) -> dict[str, Any]:
+    """A panel per queue; cuts in the last."""
+    runs = t["runs"].assign(kind=[f"{q:g}/{c}" for q, c in zip(t["runs"]["queue_bdp"], t["runs"]["cuts"], strict=True)])
+    names = {"0.2/0": "0.2 BDP", "1/0": "1 BDP", "4/0": "4 BDP", "1/1": "1 BDP, cuts every 15 s"}
+    return {"inter-rtt": _panels(runs, "kind", names)}
+
+
+def draw_intra(t: Tables) -> dict[str, Any]:
+    """One panel."""
+    return {"intra-rtt": _panels(t["runs"], "cuts", {1: "1 BDP, cuts every 15 s"})}
+
+
+def draw_parking(t: Tables) -> dict[str, Any]:
+    """A panel for three and one for six bottlenecks."""
+    lines = {n: {1.0: "max-min fair", 1 / n: "proportionally fair"} for n in (3, 6)}
+    return {"parking-lot": _panels(t["runs"], "bottlenecks", {3: "3 bottlenecks", 6: "6 bottlenecks"}, lines)}
+
+
+def draw_efficiency(t: Tables) -> dict[str, Any]:
+    """Utilisation against delay with ellipses of one standard deviation over runs; pale: without retransmissions."""
+    from matplotlib.patches import Ellipse
+
+    runs = t["runs"]
+    counts = sorted(set(runs["flows"]))
+    figure, axes = style.panels(len(counts), 1, width=2.9, height=2.6, sharey=True)
+    for a, n in zip(axes[0], counts, strict=True):
+        for cc in frames.schemes(runs):
+            one = frames.pick(runs, flows=n, cc=cc)
+            x, y = one["inflation"].mean(), one["utilisation"].mean()
+            look = style.look(cc) | {"linestyle": "none"}
+            a.plot(x, y, label=style.label(cc), **look)
+            a.plot(x, one["useful"].mean(), alpha=0.35, **look)
+            if len(one) > 1:
+                size = 2 * one["inflation"].std(), 2 * one["utilisation"].std()
+                a.add_patch(Ellipse((x, y), *size, facecolor=look["color"], alpha=0.2, edgecolor=look["color"]))
+        a.set_title(f"{n} flows", loc="left")
+        a.set_xlabel("smoothed RTT / 50 ms (better to the right)")
+        a.invert_xaxis()
+    axes[0][0].set_ylabel("goodput / 100 Mbit/s")
+    style.shared_legend(figure, axes[0])
+    return {"efficiency": figure}
+
+
+def _mean(runs: pd.DataFrame, cc: str, column: str = "ratio") -> float:
+    one = runs[runs["cc"] == cc]
+    return float(one[column].mean()) if len(one) else float("nan")
+
+
+def check_inter(t: Tables) -> list[Verdict]:
+    """Section 3.2 of the specification."""
+    runs, source = t["runs"], "Fig. 4"
+    plain = runs[runs["cuts"] == 0]
+    one = plain[plain["queue_bdp"] == 1.0]
+    far = one[one["rtt_ms"] >= 60]
+    cubic, satcp = _mean(far, "cubic"), _mean(far, "satcp")
+    out = [
+        within("cubic", "Cubic: mean ratio at 60 ms and more, 1 BDP", source, "about 0.5", value(cubic), 0.35, 0.65),
+        within("satcp", "SaTCP like Cubic: difference", source, "the same", value(abs(cubic - satcp)), high=0.15),
+    ]
+    bbr3 = one[one["cc"] == "bbr3"].groupby("rtt_ms")["ratio"].mean()
+    if len(bbr3) > 1:
+        second = bbr3.index[bbr3.index > 20][0]
+        rows = [(f"at {second} ms", float(bbr3[second])), ("at 200 ms", float(bbr3.iloc[-1]))]
+        out.append(order("bbr3", "BBRv3, 1 BDP: the ratio falls with disparity", source, rows))
+        wins = (
+            one[(one["cc"] == "bbr3") & (one["rtt_ms"] >= 80)]
+            .groupby("rtt_ms")[["goodput1_mbps", "goodput2_mbps"]]
+            .mean()
+        )
+        holds = {f"{r} ms": bool(g["goodput2_mbps"] > g["goodput1_mbps"]) for r, g in wins.iterrows()}
+        out.append(count("bbr3-winner", "BBRv3, 1 BDP: the flow with the longer RTT wins", source, "it wins", holds))
+    shallow = plain[(plain["queue_bdp"] == 0.2) & (plain["rtt_ms"] >= 80)]
+    if len(shallow):
+        rows = [("0.2 BDP", _mean(shallow, "bbr3")), ("1 BDP", _mean(one[one["rtt_ms"] >= 80], "bbr3"))]
+        out.append(order("bbr3-shallow", "BBRv3 fairer with 0.2 BDP (80 ms and more)", source, rows))
+    leocc = one[one["cc"] == "leocc"].groupby("rtt_ms")["ratio"].mean()
+    worse = {f"{r} ms": bool(leocc[r] < bbr3[r]) for r in leocc.index.intersection(bbr3.index)}
+    need = round(0.6 * len(worse))
+    out.append(
+        count("leocc", "LeoCC less fair than BBRv3 over most of the range, 1 BDP", source, "6 of 10", worse, need)
+    )
+    others = min(((style.label(cc), _mean(one, cc)) for cc in SCHEMES if cc != "vivace"), key=lambda v: v[1])
+    out.append(order("vivace", "Vivace least fair (1 BDP)", source, [others, ("Vivace", _mean(one, "vivace"))]))
+    vivace = far[far["cc"] == "vivace"]
+    rows = [
+        ("flow of 20 ms", _mean(vivace, "vivace", "goodput1_mbps")),
+        ("other", _mean(vivace, "vivace", "goodput2_mbps")),
+    ]
+    out.append(order("vivace-winner", "Vivace: the flow with the short RTT dominates", source, rows, unit="Mbit/s"))
+    return out
+
+
+def check_intra(t: Tables) -> list[Verdict]:
+    """Section 3.3 of the specification."""
+    runs, source = t["runs"], "Fig. 5"
+    gap = abs(_mean(runs, "cubic") - _mean(runs, "satcp"))
+    spread = {cc: _mean(runs, cc, "ratio_sd") for cc in SCHEMES}
+    noisiest = max((cc for cc in SCHEMES if cc != "vivace"), key=lambda cc: spread[cc])
+    leocc = smallest(runs[runs["cc"] == "leocc"].groupby("rtt_ms")["ratio"].mean())
+    bbr3 = frames.average(runs, "ratio", cc="bbr3")
+    rows = [("Vivace", spread["vivace"]), (style.label(noisiest), spread[noisiest])]
+    return [
+        within("satcp", "SaTCP like Cubic: difference of mean ratios", source, "the same", value(gap), high=0.15),
+        within("leocc", "LeoCC: smallest ratio over all RTTs", source, "high", leocc, 0.7),
+        within("bbr3", "BBRv3: mean ratio", source, "fair", bbr3, 0.7),
+        order("vivace", "Vivace noisiest (standard deviation over seconds)", source, rows),
+    ]
+
+
+def check_parking(t: Tables) -> list[Verdict]:
+    """Section 3.4 of the specification."""
+    out = []
+    for n, published, tolerance in ((3, 0.333, 0.12), (6, 0.167, 0.10)):
+        here = frames.pick(t["runs"], bottlenecks=n)
+        source = f"Fig. 6{'a' if n == 3 else 'b'}"
+        for cc in ("cubic", "satcp", "bbr3", "leocc"):
+            words = f"{style.label(cc)}, {n} bottlenecks: mean ratio"
+            out.append(near(f"{cc}-{n}", words, source, published, frames.average(here, "ratio", cc=cc), tolerance))
+        words, high = f"Vivace, {n} bottlenecks", 0.333 if n == 3 else 0.1
+        published_words = "below the proportional line" if n == 3 else "almost 0"
+        out.append(
+            within(f"vivace-{n}", words, source, published_words, frames.average(here, "ratio", cc="vivace"), high=high)
+        )
+    return out
+
+
+def check_efficiency(t: Tables) -> list[Verdict]:
+    """Section 3.5 of the specification."""
+    runs, source, out = t["runs"], "Fig. 7", []
+    for n in sorted(set(runs["flows"])):
+        here = runs[runs["flows"] == n]
+        for cc in ("cubic", "satcp"):
+            inflation, use = (frames.average(here, c, cc=cc) for c in ("inflation", "utilisation"))
+            out.append(within(f"{cc}-{n}", f"{style.label(cc)}, {n} flows: delay", source, "near 6", inflation, 4.5))
+            out.append(
+                within(f"{cc}-use-{n}", f"{style.label(cc)}, {n} flows: goodput", source, "full", use, 0.90 * 0.956)
+            )
+        for cc, tolerance in (("bbr3", 0.4), ("leocc", 0.5)):
+            words = f"{style.label(cc)}, {n} flows: delay"
+            out.append(near(f"{cc}-{n}", words, source, 2.5, frames.average(here, "inflation", cc=cc), tolerance))
+        out.append(
+            within(
+                f"bbr3-use-{n}",
+                f"BBRv3, {n} flows: goodput",
+                source,
+                "full",
+                frames.average(here, "utilisation", cc="bbr3"),
+                0.88 * 0.956,
+            )
+        )
+    rising = [(f"{n} flows", frames.average(runs, "utilisation", cc="vivace", flows=n).value) for n in reversed(FLOWS)]
+    out.append(order("vivace", "Vivace: utilisation rises with the number of flows", source, rising))
+    return out
+
+
+COMMON = "100 Mbit/s, whole RTT on the way of the data, queues in bytes."
+EXPERIMENTS = [
+    Experiment(
+        "leo-cc/inter-rtt",
+        "Fairness of two flows with different RTTs",
+        "Fig. 4",
+        SCHEMES,
+        inter_cases,
+        _tables(_pair),
+        check_inter,
+        draw_inter,
+        f"Flow 1: 20 ms from 0 s; flow 2: 20 to 200 ms from 50 s; 200 s. Queues 0.2, 1 and 4 BDP of flow 2. {COMMON} "
+        "Window: the last 100 s. The study describes this figure without cuts; with cuts every 15 s beside it.",
+        DEVIATIONS,
+        missing=MISSING,
+    ),
+    Experiment(
+        "leo-cc/intra-rtt",
+        "Fairness of two flows with the same RTT",
+        "Fig. 5",
+        SCHEMES,
+        intra_cases,
+        _tables(_pair),
+        check_intra,
+        draw_intra,
+        f"As inter-rtt with both flows at 20 to 200 ms, 1 BDP, a cut of 45 to 120 ms every 15 s. {COMMON}",
+        DEVIATIONS,
+        missing=MISSING,
+    ),
+    Experiment(
+        "leo-cc/parking-lot",
+        "A long flow over three and six bottlenecks",
+        "Fig. 6",
+        SCHEMES,
+        parking_cases,
+        _tables(_pair),
+        check_parking,
+        draw_parking,
+        f"Short flows from 0 s, the long one from 50 s; 200 s; 1 BDP; 20 to 200 ms; cuts every 15 s on all "
+        f"bottlenecks at once. {COMMON} Ratio of the long flow to the best short one, last 100 s.",
+        DEVIATIONS,
+        missing=MISSING,
+    ),
+    Experiment(
+        "leo-cc/efficiency",
+        "Utilisation against delay of 5, 10 and 20 flows",
+        "Fig. 7",
+        SCHEMES,
+        efficiency_cases,
+        _tables(_many),
+        check_efficiency,
+        draw_efficiency,
+        f"Flows start evenly over 100 s and last 150 s; 50 ms, queue 5 BDP, cuts every 15 s. {COMMON} Window 100 to "
+        "150 s.",
+        DEVIATIONS,
+        missing=MISSING,
+    ),
+]

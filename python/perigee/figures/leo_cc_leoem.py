@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""One and two flows over the paths of LeoEM: Mazilu et al., Fig. 1 and 2.
+
+Metrics: goodput over 100 Mbit/s (mean of the seconds of the whole run); delay inflation = smoothed RTT over the base
+RTT of the same second, 10 to 290 s, at least 1; retransmitted over sent segments; ratio of two flows per second in
+the last 100 s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perigee.figures.leo_cc_common import CAPACITY_MBPS, MISSING, SCHEMES
+from perigee.study import frames, style
+from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee.study.stats import ratio_of_means, ratios
+from perigee.study.verdicts import Verdict, count, near, order, value, within
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+FILE, SKY = "leo-cc/leoem.toml", "leo-cc/leoem-sky.toml"
+KEEP = Keep(("goodput_bps", "srtt_ns", "base_rtt_ns", "cwnd_bytes"))
+LOGS = {
+    "SEA-NY ISL": ("Starlink_SEA_NY_15_ISL_path.log", 388),
+    "SEA-NY BP": ("Starlink_SEA_NY_15_BP_path.log", 326),
+    "SD-NY ISL": ("Starlink_SD_NY_15_ISL_path.log", 522),
+    "SD-NY BP": ("Starlink_SD_NY_15_BP_path.log", 408),
+    "NY-LDN ISL": ("Starlink_NY_LDN_15_ISL_path.log", 696),
+    "SD-SHA ISL": ("Starlink_SD_Shanghai_15_ISL_path.log", 740),
+    "SD-SEA BP": ("Starlink_SD_SEA_15_BP_path.log", 219),
+}
+"""File and queue (packets) of each path; the last is not in the study."""
+ENDS = {"SEA": "seattle", "NY": "new-york", "SD": "san-diego", "LDN": "london", "SHA": "shanghai"}
+WINDOW_S = (10, 290)
+
+
+def log_of(path: str, data: Path | None) -> Path | None:
+    """The recorded log, if it is given."""
+    file = None if data is None else data / "leoem" / "paths" / LOGS[path][0]
+    return file if file is not None and file.exists() else None
+
+
+def _cases(ask: Ask, *, flows: int) -> list[Case]:
+    out = []
+    seconds = ask.count(120, 300, 300)
+    for path in ask.pick(("SD-NY ISL", "SD-NY BP"), tuple(LOGS)[:6], tuple(LOGS)):
+        for kind, file, sets in networks(path, ask):
+            more: dict[str, object] = {**sets, "run.duration": f"{seconds} s"}
+            ends = ["end1", "end2"] if kind != "constellation" else [ENDS[e] for e in path.split()[0].split("-")]
+            more["flow"] = [
+                {"from": ends[0], "to": ends[1], "cc": "*", "start": f"{k * seconds // 3} s"} for k in range(flows)
+            ]
+            for run in range(1, ask.count(1, 2, 5) + 1):
+                labels = {"path": path, "network": kind, "run": run}
+                out += [Case(file, cc, labels, run, more, KEEP) for cc in ask.schemes(SCHEMES)]
+    return out
+
+
+def networks(path: str, ask: Ask) -> list[tuple[str, str, dict[str, object]]]:
+    """Recorded log if given, else a log made by its rules; and the physical constellation beside it."""
+    packets = f"{LOGS[path][1]} packets"
+    found: list[tuple[str, str, dict[str, object]]] = []
+    log = log_of(path, ask.data)
+    if log is not None:
+        found.append(("recorded", FILE, {"source.path_log.file": str(log), "port.hop.queue": packets}))
+    elif path == "SD-NY ISL" and ask.size.value == "quick":
+        found.append(("recorded", FILE, {"port.hop.queue": packets}))
+    ends = [ENDS.get(e) for e in path.split(maxsplit=1)[0].split("-")]
+    if path.endswith("ISL") and None not in ends and ask.size.value != "quick":
+        found.append(("constellation", SKY, {"port.all.queue": packets}))
+    return found
+
+
+def one_cases(ask: Ask) -> list[Case]:
+    """One flow for 300 s."""
+    return _cases(ask, flows=1)
+
+
+def two_cases(ask: Ask) -> list[Case]:
+    """The second flow joins after a third of the run."""
+    return _cases(ask, flows=2)
+
+
+def one_tables(found: Sequence[Outcome]) -> Tables:
+    """One row per run, and seconds of the first runs of the path with jumps."""
+    jumps = [o for o in found if o.case.seed == 1 and o.case.labels["path"] == "SD-NY ISL"]
+    return {"runs": frames.table(found, _one), "series": frames.series(jumps, _seconds)}
+
+
+def two_tables(found: Sequence[Outcome]) -> Tables:
+    """One row per run, and seconds of the path that changes most."""
+    chosen = [o for o in found if o.case.labels["path"] == "SD-NY BP"]
+    return {"runs": frames.table(found, _two), "series": frames.series(chosen, _pair_seconds)}
+
+
+def _one(o: Outcome) -> dict[str, Any]:
+    d = o.digest
+    flow = d.flows[0]
+    mask = (d.t_s > WINDOW_S[0]) & (d.t_s <= min(WINDOW_S[1], d.t_s[-1] - 10))
+    with np.errstate(invalid="ignore"):
+        inflation = (d.columns["srtt_ns"] / d.columns["base_rtt_ns"])[0, mask]
+    return {
+        "norm": np.nan_to_num(d.mbps(0)).mean() / CAPACITY_MBPS,
+        "inflation": max(1.0, float(np.nanmean(inflation))),
+        "inflation_by_sample": frames.number(flow["inflation"]),
+        "retransmit_pct": 100 * flow["retransmits"] / max(1, flow["data_sent"]),
+        "base_rtt_ms": np.nanmean(d.columns["base_rtt_ns"]) / 1e6,
+        "path_changes": flow["path_changes"],
+    }
+
+
+def _seconds(o: Outcome) -> list[dict[str, Any]]:
+    d = o.digest
+    c = d.columns
+    return [
+        {
+            "t_s": float(t),
+            "goodput_mbps": d.mbps(0)[i],
+            "base_rtt_ms": c["base_rtt_ns"][0, i] / 1e6,
+            "srtt_ms": c["srtt_ns"][0, i] / 1e6,
+            "cwnd_kb": c["cwnd_bytes"][0, i] / 1e3,
+        }
+        for i, t in enumerate(d.t_s)
+    ]
+
+
+def _two(o: Outcome) -> dict[str, Any]:
+    d = o.digest
+    end = d.t_s[-1]
+    mask = d.window(end - 100, end) if end >= 300 else d.window(end * 2 / 3, end)
+    g1, g2 = np.nan_to_num(d.mbps()[:, mask])
+    each = ratios(g1, g2)
+    return {
+        "ratio": each.mean(),
+        "ratio_sd": each.std(),
+        "ratio_of_means": ratio_of_means(g1, g2),
+        "goodput_sd_mbps": (g1.std() + g2.std()) / 2,
+        "sum_mbps": (g1 + g2).mean(),
+    }
+
+
+def _pair_seconds(o: Outcome) -> list[dict[str, Any]]:
+    d = o.digest
+    return [
+        {
+            "t_s": float(t),
+            "goodput1_mbps": np.nan_to_num(d.mbps(0)[i]),
+            "goodput2_mbps": np.nan_to_num(d.mbps(1)[i]),
+            "base_rtt_ms": d.columns["base_rtt_ns"][0, i] / 1e6,
+        }
+        for i, t in enumerate(d.t_s)
+        if t >= d.t_s[-1] * 2 / 3
+    ]
+
+
+def _rows(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    named = runs.assign(
+        row=[p + ("" if n == "recorded" else " (physical)") for p, n in zip(runs["path"], runs["network"], strict=True)]
+    )
+    return named, list(dict.fromkeys(named.sort_values("network", ascending=False, kind="stable")["row"]))
+
+
+def draw_one(t: Tables) -> dict[str, Any]:
+    """Three heat maps, and what a jump of the base RTT does."""
+    runs, rows = _rows(t["runs"])
+    ccs = frames.schemes(runs)
+    figure, axes = style.panels(3, 1, width=3.3, height=0.36 * len(rows) + 1.2)
+    for a, column, title, keys in (
+        (axes[0][0], "norm", "goodput / 100 Mbit/s", {"vmin": 0.0, "vmax": 1.0}),
+        (axes[0][1], "inflation", "delay inflation", {"vmin": 1.0, "cmap": "cividis_r"}),
+        (axes[0][2], "retransmit_pct", "retransmitted, %", {"vmin": 0.0, "cmap": "cividis_r"}),
+    ):
+        grid = runs.groupby(["row", "cc"])[column]
+        cells = [[grid.mean().get((p, cc), np.nan) for cc in ccs] for p in rows]
+        errors = [[grid.std().get((p, cc), np.nan) for cc in ccs] for p in rows]
+        style.heat(
+            a, rows if a is axes[0][0] else [""] * len(rows), [style.label(cc) for cc in ccs], cells, errors, **keys
+        )
+        a.set_title(title, loc="left")
+    pictures = {"single-flow": figure}
+    if len(t.get("series", [])):
+        pictures["jumps"] = _jumps(t["series"])
+    return pictures
+
+
+def _jumps(s: pd.DataFrame) -> Any:
+    s = s[s["network"] == s["network"].iloc[0]]
+    figure, axes = style.panels(1, 2, width=7.2, height=1.8, sharex=True)
+    path = s[s["cc"] == frames.schemes(s)[0]]
+    for a, column, title in (
+        (axes[0][0], "goodput_mbps", "goodput, Mbit/s"),
+        (axes[1][0], "srtt_ms", "smoothed RTT, ms"),
+    ):
+        for cc in frames.schemes(s):
+            one = s[s["cc"] == cc]
+            a.plot(one["t_s"], one[column], label=style.label(cc), linewidth=0.9, **style.line(cc))
+        a.set_ylabel(title)
+    axes[1][0].step(path["t_s"], path["base_rtt_ms"], where="pre", color="black", linewidth=0.9, label="base RTT")
+    axes[1][0].set_xlabel("time, s (San Diego - New York, lasers)")
+    style.shared_legend(figure, axes[:, 0])
+    return figure
+
+
+def draw_two(t: Tables) -> dict[str, Any]:
+    """Heat map of the ratios; goodputs over time on the path that changes most."""
+    runs, rows = _rows(t["runs"])
+    ccs = frames.schemes(runs)
+    figure, axes = style.panels(1, 1, width=4.2, height=0.36 * len(rows) + 1.2)
+    grid = runs.groupby(["row", "cc"])["ratio"]
+    cells = [[grid.mean().get((p, cc), np.nan) for cc in ccs] for p in rows]
+    errors = [[grid.std().get((p, cc), np.nan) for cc in ccs] for p in rows]
+    style.heat(axes[0][0], rows, [style.label(cc) for cc in ccs], cells, errors, vmin=0.5, vmax=1.0)
+    axes[0][0].set_title("goodput ratio per second, last 100 s", loc="left")
+    pictures = {"fairness": figure}
+    s = t.get("series")
+    if s is not None and len(s):
+        figure, axes = style.panels(len(ccs), 1, width=2.2, height=2.0, sharey=True)
+        for a, cc in zip(axes[0], ccs, strict=True):
+            one = s[s["cc"] == cc].groupby("t_s")
+            for column, dashes in (("goodput1_mbps", "-"), ("goodput2_mbps", "--")):
+                mean, sd = one[column].mean(), one[column].std().fillna(0)
+                a.plot(mean, color=style.look(cc)["color"], linestyle=dashes, linewidth=0.9)
+                a.fill_between(mean.index, mean - sd, mean + sd, color=style.look(cc)["color"], alpha=0.15, linewidth=0)
+            a.set_title(style.label(cc), loc="left")
+            a.set_xlabel("time, s")
+        axes[0][0].set_ylabel("goodput, Mbit/s")
+        pictures["evolution"] = figure
+    return pictures
+
+
+def _by_path(runs: pd.DataFrame, column: str) -> pd.DataFrame:
+    return frames.pick(runs, network="recorded").groupby(["path", "cc"])[column].mean().unstack()
+
+
+def check_one(t: Tables) -> list[Verdict]:
+    """L1 to L5 and L7 of the specification, on the recorded paths."""
+    runs, source, out = t["runs"], "Fig. 1a to 1c and text", []
+    norm, inflation, again = (_by_path(runs, c) for c in ("norm", "inflation", "retransmit_pct"))
+    paths = list(norm.index)
+    if "SD-NY BP" in paths:
+        here = norm.loc["SD-NY BP"]
+        gain = value(here["satcp"] - here["cubic"])
+        out += [
+            within("L1-cubic", "L1: Cubic cannot fill SD-NY BP", source, "not full", value(here["cubic"]), high=0.85),
+            within("L1-gain", "L1: SaTCP above Cubic there by", source, "better", gain, 0.05),
+            order(
+                "L1-order",
+                "L1: SaTCP at least Cubic there",
+                source,
+                [("SaTCP", here["satcp"]), ("Cubic", here["cubic"])],
+            ),
+        ]
+    if "SD-SHA ISL" in paths:
+        least = value(norm.loc["SD-SHA ISL", ["cubic", "satcp"]].min())
+        out.append(within("L1-quiet", "L1: Cubic and SaTCP fill SD-SHA ISL: the smaller", source, "full", least, 0.88))
+    if not paths:
+        return [Verdict("paths", "L1 to L7", source, "", "", "", "", "no data")]
+    out += [
+        near("L2-cubic", "L2: largest inflation of Cubic", source, 2.14, value(inflation["cubic"].max()), 0.20),
+        near("L2-satcp", "L2: largest inflation of SaTCP", source, 2.30, value(inflation["satcp"].max()), 0.20),
+        count("L2-order", "L2: SaTCP's inflation at least Cubic's less 0.05", source, "on every path",
+              {p: bool(inflation["satcp"][p] >= inflation["cubic"][p] - 0.05) for p in paths}),
+        within("L3-goodput", "L3: SaTCP above BBRv3 in goodput by, mean over paths", source, "slightly",
+               value((norm["satcp"] - norm["bbr3"]).mean()), 0, 0.12),
+        within("L3-delay", "L3: BBRv3's inflation below SaTCP's by, mean over paths", source, "much",
+               value((inflation["satcp"] - inflation["bbr3"]).mean()), 0.4),
+        count("L4-goodput", "L4: LeoCC at least SaTCP less 0.05", source, "on every path",
+              {p: bool(norm["leocc"][p] >= norm["satcp"][p] - 0.05) for p in paths}),
+        count("L4-delay", "L4: LeoCC's inflation at most SaTCP's less 0.3", source, "on every path",
+              {p: bool(inflation["leocc"][p] <= inflation["satcp"][p] - 0.3) for p in paths}),
+        count("L4-retransmit", "L4: LeoCC retransmits most", source, "4 of 6 paths",
+              {p: bool(again.loc[p].idxmax() == "leocc") for p in paths}, round(len(paths) * 2 / 3)),
+        count("L5-goodput", "L5: Vivace below LeoCC", source, "on every path",
+              {p: bool(norm["vivace"][p] < norm["leocc"][p]) for p in paths}),
+        count("L5-delay", "L5: Vivace's inflation like BBRv3's (± 0.35)", source, "alike",
+              {p: bool(abs(inflation["vivace"][p] - inflation["bbr3"][p]) <= 0.35) for p in paths}),
+    ]  # fmt: skip
+    out += _jump(t)
+    return out
+
+
+def _jump(t: Tables) -> list[Verdict]:
+    """L7: seconds that BBRv3 stays below 0.75 of the capacity after the first rise of the base RTT above 40 ms."""
+    s = t.get("series")
+    if s is None or not len(s):
+        return []
+    one = frames.pick(s, cc="bbr3", network="recorded").reset_index(drop=True)
+    rises = one.index[one["base_rtt_ms"].diff() > 40]
+    if not len(rises):
+        return []
+    after = one.loc[rises[0] + 1 : rises[0] + 20, "goodput_mbps"] < 75
+    seconds = int((~after).to_numpy().argmax()) if (~after).any() else len(after)
+    words = "L7: seconds below 0.75 of capacity after the base RTT rose by more than 40 ms, BBRv3"
+    return [
+        within(
+            "L7", words, "text; LeoEM path SD-NY ISL", "until its minimum expires (10 s)", value(seconds), 4, 12, "s"
+        )
+    ]
+
+
+def check_two(t: Tables) -> list[Verdict]:
+    """L8 and L9 of the specification."""
+    runs, source, out = t["runs"], "Fig. 1d and 2", []
+    ratio = _by_path(runs, "ratio")
+    paths = list(ratio.index)
+    if "SD-NY BP" in paths:
+        out.append(
+            within("L8-cubic", "L8: Cubic on SD-NY BP", source, "near 1", value(ratio["cubic"]["SD-NY BP"]), 0.7)
+        )
+        sd = _by_path(runs, "goodput_sd_mbps").loc["SD-NY BP"]
+        rows = [("BBRv3", sd["bbr3"]), ("LeoCC", sd["leocc"])]
+        out.append(order("L9", "L9: BBRv3 noisier than LeoCC on SD-NY BP", source, rows, unit="Mbit/s"))
+    for cc in ("bbr3", "leocc"):
+        holds = {f"{p} ({ratio[cc][p]:.2f})": bool(ratio[cc][p] >= 0.65) for p in paths}
+        out.append(count(f"L8-{cc}", f"L8: {style.label(cc)} high everywhere", source, "at least 0.65", holds))
+    if "SD-SHA ISL" in paths:
+        words = "L8: Vivace on the stable SD-SHA ISL"
+        out.append(within("L8-vivace", words, source, "very high", value(ratio["vivace"]["SD-SHA ISL"]), 0.75))
+    return out
+
+
+METHOD = """Paths logged by LeoEM (a line per second) with what its emulator breaks: links between satellites lose
+what they hold when the path leaves or joins them, an end's link is down for three times its old and new delay when
+its satellite changes, plus 45 to 120 ms (the study's text). 100 Mbit/s per link, queues of one BDP of the study's
+ping means. The rows "physical" are the same cities over a correct constellation (72 x 22, hard handovers of 45 to 120
+ms)."""
+DEVIATIONS = (
+    "Recorded logs are used if given (--data); of the study's six paths New York - London and Seattle - New York over "
+    "bent pipes are not public with us and appear as physical rows or not at all.",
+    "The dish links of LeoEM have 150 Mbit/s behind a host link of 100; ours have 100, so that the queue stands at the "
+    "link that is cut and is lost with it.",
+    "New delays hold from the start of a second; LeoEM's emulator sets them when its outages are over.",
+)
+
+EXPERIMENTS = [
+    Experiment(
+        "leo-cc/single-flow",
+        "One flow over LeoEM's paths",
+        "Fig. 1a to 1c",
+        SCHEMES,
+        one_cases,
+        one_tables,
+        check_one,
+        draw_one,
+        METHOD,
+        DEVIATIONS,
+        missing=MISSING,
+    ),
+    Experiment(
+        "leo-cc/fairness",
+        "Two flows over LeoEM's paths",
+        "Fig. 1d and 2",
+        SCHEMES,
+        two_cases,
+        two_tables,
+        check_two,
+        draw_two,
+        METHOD + " The second flow joins after a third of the run.",
+        DEVIATIONS,
+        missing=MISSING,
+    ),
+]

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Responsiveness: Mazilu et al., Fig. 3.
+
+Metric: mean of the goodput of each second of a run; a curve is its distribution over the schedules. "Share" divides
+by the mean rate of the run's schedule. One run over time: the run whose events the text describes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perigee.figures import orbcc_responsiveness as orbcc
+from perigee.figures.leo_cc_common import DEVIATIONS, MISSING, SCHEMES
+from perigee.study import frames, style
+from perigee.study.model import Ask, Case, Experiment, Tables
+from perigee.study.stats import Estimate, mean, median
+from perigee.study.verdicts import Verdict, order, within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+FILE = "leo-cc/responsiveness.toml"
+TEXT_RUN = 33
+"""The events of the text fit this run (the code draws run 2)."""
+
+
+def cases(*, loss: bool) -> Callable[[Ask], list[Case]]:
+    """Run k of the study is seed k; with loss, OrbCC's kin of this study without it beside."""
+
+    def make(ask: Ask) -> list[Case]:
+        sets: dict[str, object] = {"schedule.loss": 0} if loss else {}
+        if ask.size.value == "quick":
+            sets["run.duration"] = "100 s"
+        runs = sorted({*range(1, ask.count(3, 20, 50) + 1), *([2] if ask.size.value == "quick" else [TEXT_RUN])})
+        return [
+            Case(FILE, cc, {"run": run, "loss": int(loss)}, run, sets, orbcc.KEEP)
+            for run in runs
+            for cc in ask.schemes(SCHEMES)
+        ]
+
+    return make
+
+
+def both(ask: Ask) -> list[Case]:
+    """With and without loss: a figure needs both."""
+    return [*cases(loss=False)(ask), *cases(loss=True)(ask)]
+
+
+def draw(t: Tables) -> dict[str, Any]:
+    """Distributions with (dashed) and without loss; one run over time."""
+    runs = t["runs"]
+    figure, axes = style.panels(2, 1, height=2.6, sharey=True)
+    for a, loss in zip(axes[0], (0, 1), strict=True):
+        here = frames.pick(runs, loss=loss)
+        for cc in frames.schemes(here):
+            style.cdf(a, here[here["cc"] == cc]["goodput_mbps"].to_numpy(), cc)
+        path = here[here["cc"] == frames.schemes(here)[0]]["capacity_mbps"].to_numpy()
+        a.step(
+            np.sort(path), np.arange(1, len(path) + 1) / len(path), where="post", color="black", lw=0.9, label="path"
+        )
+        a.set_title("rate, RTT and loss change" if loss else "rate and RTT change", loc="left")
+        a.set_xlabel("mean goodput, Mbit/s")
+    axes[0][0].set_ylabel("share of runs")
+    style.shared_legend(figure, axes[0])
+    pictures = {"distributions": figure}
+    if len(t.get("series", [])):
+        pictures["run"] = orbcc.over_time(t["series"], 105, 225)
+    return pictures
+
+
+def _share(runs: pd.DataFrame, cc: str, loss: int) -> Estimate:
+    one = frames.pick(runs, cc=cc, loss=loss)
+    return median((one["goodput_mbps"] / one["capacity_mbps"]).to_numpy()) if len(one) else median([])
+
+
+def verdicts(t: Tables) -> list[Verdict]:
+    """The table of section 3.1 of the specification; numbers are its assumptions where it says so."""
+    runs = t["runs"]
+    source, assumed = "Fig. 3 and text", "Fig. 3; bounds assumed by the specification"
+    clean = {cc: _share(runs, cc, 0) for cc in SCHEMES}
+    lossy = {cc: _share(runs, cc, 1) for cc in SCHEMES}
+
+    def rows(values: dict[str, Estimate], ccs: list[str]) -> list[tuple[str, float]]:
+        return [(style.label(cc), values[cc].value) for cc in ccs]
+
+    drop = {cc: _paired(runs, cc) for cc in SCHEMES}
+    best = max((cc for cc in SCHEMES if cc != "leocc"), key=lambda cc: np.nan_to_num(clean[cc].value))
+    return [
+        order("leocc-best", "LeoCC best without loss", source, rows(clean, ["leocc", best])),
+        within("leocc-share", "LeoCC: share of the capacity, no loss", assumed, "best", clean["leocc"], 0.85),
+        within(
+            "bbr3-share", "BBRv3: share of the capacity, no loss", assumed, "below LeoCC", clean["bbr3"], 0.80, 0.93
+        ),
+        order("satcp", "SaTCP above Cubic", source, rows(clean, ["satcp", "cubic"])),
+        order("cubic", "Cubic slightly below BBRv3", source, rows(clean, ["bbr3", "cubic"])),
+        order("vivace", "Vivace below the others", source, rows(clean, ["cubic", "vivace"])),
+        within("leocc-loss", "LeoCC: share that loss costs", source, "little", drop["leocc"], -0.05, 0.05),
+        within("bbr3-loss", "BBRv3: share that loss costs", source, "clearly lower", drop["bbr3"], 0.05),
+        within("cubic-loss", "Cubic under loss", source, "collapses", lossy["cubic"], high=0.35),
+        within("satcp-loss", "SaTCP under loss", source, "collapses like Cubic", lossy["satcp"], high=0.35),
+        within("vivace-loss", "Vivace: share that loss costs", source, "close", drop["vivace"], -0.1, 0.1),
+    ]
+
+
+def _paired(runs: pd.DataFrame, cc: str) -> Estimate:
+    """What loss costs, run by run."""
+    one = runs[runs["cc"] == cc].assign(share=lambda r: r["goodput_mbps"] / r["capacity_mbps"])
+    wide = one.pivot_table(index="run", columns="loss", values="share")
+    return mean((wide[0] - wide[1]).to_numpy()) if {0, 1} <= set(wide.columns) else mean([])
+
+
+METHOD = """One flow for 300 s; every 15 s a cut of 45 to 120 ms and new values: 50 to 100 Mbit/s, 10 to 100 ms (whole
+RTT on the way of the data), and in the second variant 0 to 1 % random loss. Queue 655,360 bytes. Schedules are those
+of the study (run k is seed k). Delays change at the beginning of a cut, rates at its end; shrinking delays reorder,
+as netem does."""
+
+EXPERIMENTS = [
+    Experiment(
+        "leo-cc/responsiveness",
+        "Responsiveness, without and with random loss",
+        "Fig. 3",
+        SCHEMES,
+        both,
+        orbcc.tables,
+        verdicts,
+        draw,
+        METHOD,
+        (*DEVIATIONS, "The series drawn are those of run 2, as in the code; the text's events fit run 33 better."),
+        missing=MISSING,
+    )
+]

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What the OrbCC papers claim and nobody measured: bytes of telemetry, and ports without it.
+
+Overhead: net goodput (payload only) of OrbCC with telemetry as metadata or as bytes, with full or bottleneck echo,
+over 1 to 12 instrumented hops, against the other schemes on the same path. Partial deployment: goodput, delay and
+fairness of two flows when 0 to 100 % of the ports on the path write telemetry and the sender falls back to another
+scheme.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perigee.figures.orbcc_constellation import FILE as SKY
+from perigee.figures.orbcc_constellation import SHARED, starts
+from perigee.figures.orbcc_two_flows import FILE as TWO
+from perigee.figures.orbcc_two_flows import queue_packets
+from perigee.study import frames, style
+from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee.study.stats import jain
+from perigee.study.verdicts import Verdict, count, order, value, within
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+RIVALS = ("cubic", "bbr", "bbr3")
+KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"))
+VARIANTS: dict[str, Mapping[str, object]] = {
+    "no bytes": {"telemetry.overhead": "none", "telemetry.echo": "full"},
+    "bytes, full echo": {"telemetry.overhead": "wire", "telemetry.echo": "full"},
+    "bytes, bottleneck echo": {"telemetry.overhead": "wire", "telemetry.echo": "bottleneck"},
+}
+LINKS = 8
+BOTTLENECK = 4
+
+
+def overhead_cases(ask: Ask) -> list[Case]:
+    """Rows of 1 to 12 links under the schedules of E1; two flows of E4; the constellation of E9."""
+    hops, runs = ask.pick((1, 6, 12), (1, 3, 6, 9, 12), (1, 2, 3, 4, 6, 8, 10, 12)), ask.count(1, 2, 5)
+    length = f"{ask.count(60, 150, 300)} s"
+    out = []
+    for run in range(1, runs + 1):
+        for n in hops:
+            sets: dict[str, object] = {"source.chain.links": n, "run.duration": length}
+            out += _variants("orbcc/row.toml", {"path": "row", "hops": n, "run": run}, run, sets, ask)
+        sets = {
+            "source.dumbbell.rtt": ["20 ms", "100 ms"],
+            "port.all.queue": f"{queue_packets(100)} packets",
+            "port.all.metered": True,
+            "run.duration": length,
+            "flow.1.start": "10 s",
+        }
+        out += _variants(TWO, {"path": "two flows, 20 and 100 ms", "hops": 3, "run": run}, run, sets, ask)
+        a, b, _, packets = SHARED["New York - London"]
+        begin = starts(run)
+        sets = {"port.all.queue": f"{packets} packets", "run.duration": length}
+        for i in (0, 1):
+            sets |= {f"flow.{i}.from": a, f"flow.{i}.to": b, f"flow.{i}.start": begin[i]}
+        out += _variants(SKY, {"path": "New York - London", "hops": 6, "run": run}, run, sets, ask)
+    return out
+
+
+def _variants(file: str, labels: dict[str, Any], run: int, sets: dict[str, object], ask: Ask) -> list[Case]:
+    mine = [
+        Case(file, "orbcc", {**labels, "what": name}, run, {**sets, **more}, KEEP) for name, more in VARIANTS.items()
+    ]
+    return mine + [
+        Case(file, cc, {**labels, "what": cc}, run, sets, KEEP) for cc in ask.schemes(RIVALS) if cc != "orbcc"
+    ]
+
+
+def partial_cases(ask: Ask) -> list[Case]:
+    """0 to 8 of 8 ports write telemetry, drawn without replacement; the other schemes beside."""
+    out = []
+    for run in range(1, ask.count(2, 5, 10) + 1):
+        ports = [f"{'s' if k == 0 else f'r{k}'}->{'d' if k == LINKS - 1 else f'r{k + 1}'}" for k in range(LINKS)]
+        random.Random(run).shuffle(ports)
+        for n in ask.pick((0, 4, 8), (0, 2, 4, 6, 7, 8), range(LINKS + 1)):
+            metered: dict[str, object] = {f"port.{p}.metered": True for p in ports[:n]}
+            there = f"r{BOTTLENECK}->r{BOTTLENECK + 1}" in ports[:n]
+            labels = {"share": n / LINKS, "bottleneck": int(there), "run": run, "what": "orbcc"}
+            out.append(Case("orbcc/partial.toml", "orbcc", labels, run, metered, KEEP))
+        for cc in ("cubic", "bbr", "bbr3"):
+            labels = {"share": 0.0, "bottleneck": 0, "run": run, "what": cc}
+            out.append(Case("orbcc/partial.toml", cc, labels, run, {}, KEEP))
+    return out
+
+
+def tables(found: Sequence[Outcome]) -> Tables:
+    """One row per run."""
+    return {"runs": frames.table(found, _row)}
+
+
+def _row(o: Outcome) -> dict[str, Any]:
+    d = o.digest
+    later = d.t_s > d.t_s[-1] / 2
+    goodput = np.nan_to_num(d.mbps()[:, later]).mean(axis=1)
+    with np.errstate(invalid="ignore"):
+        inflation = np.nanmean(d.columns["rtt_ns"][:, later]) / np.nanmean(d.columns["base_rtt_ns"][:, later])
+    return {
+        "net_mbps": np.nan_to_num(d.mbps()).sum(axis=0).mean(),
+        "late_mbps": goodput.sum(),
+        "jain": jain(goodput) if len(goodput) > 1 else float("nan"),
+        "inflation": inflation,
+        "payload_share": d.flows[0]["payload_share"],
+    }
+
+
+def draw_overhead(t: Tables) -> dict[str, Any]:
+    """Net goodput against hops, and on the two other paths."""
+    runs = t["runs"]
+    figure, axes = style.panels(2, 1, height=2.7, sharey=True)
+    row = runs[runs["path"] == "row"]
+    whats = list(dict.fromkeys(row["what"]))
+    looks = {w: style.look(w) for w in whats if w not in VARIANTS}
+    looks |= dict(
+        zip(
+            VARIANTS,
+            ({"color": "#E69F00", "marker": m, "linestyle": s} for m, s in ("*-", ("P", "--"), "X:")),
+            strict=True,
+        )
+    )
+    for what in whats:
+        one = row[row["what"] == what].groupby("hops")["net_mbps"]
+        name = f"OrbCC, {what}" if what in VARIANTS else style.label(what)
+        axes[0][0].errorbar(
+            one.mean().index, one.mean(), one.std().fillna(0), label=name, capsize=2, elinewidth=0.6, **looks[what]
+        )
+    axes[0][0].set_xlabel("instrumented hops")
+    axes[0][0].set_ylabel("net goodput, Mbit/s")
+    axes[0][0].set_ylim(bottom=0)
+    axes[0][0].set_title("one flow, changes every 5 s", loc="left")
+    others = [p for p in dict.fromkeys(runs["path"]) if p != "row"]
+    for j, path in enumerate(others):
+        for i, what in enumerate(whats):
+            mean = runs[(runs["path"] == path) & (runs["what"] == what)]["net_mbps"].mean()
+            x = j + (i - len(whats) / 2 + 0.5) * 0.13
+            axes[0][1].bar(
+                x, mean, 0.12, color=looks[what]["color"], hatch="//" if what == "bytes, full echo" else None
+            )
+    axes[0][1].set_xticks(range(len(others)), others)
+    style.shared_legend(figure, axes[0][:1], 3)
+    return {"overhead": figure}
+
+
+def check_overhead(t: Tables) -> list[Verdict]:
+    """Is the overhead modest and outweighed?"""
+    runs, source, out = t["runs"], "OrbCC, section II: claimed, not measured", []
+    row = runs[runs["path"] == "row"].groupby(["hops", "what"])["net_mbps"].mean().unstack()
+    if 12 in row.index:
+        cost = value(100 * (1 - row.loc[12, "bytes, full echo"] / row.loc[12, "no bytes"]))
+        out.append(
+            within(
+                "cost", "goodput that bytes on the wire cost over 12 hops", source, "modest", cost, high=15, unit="%"
+            )
+        )
+    for echo in ("bytes, full echo", "bytes, bottleneck echo"):
+        rivals = row[[c for c in row.columns if c not in VARIANTS]].max(axis=1)
+        holds = {f"{h} hops": bool(row.loc[h, echo] >= rivals[h]) for h in row.index}
+        words = f"E1 with {echo}: OrbCC's net goodput at least that of every other scheme"
+        out.append(count(f"outweighed-{echo}", words, source, "outweighed by its gains", holds))
+    for path in [p for p in dict.fromkeys(runs["path"]) if p != "row"]:
+        of = runs[runs["path"] == path].groupby("what")["net_mbps"].mean()
+        rival = of[[c for c in of.index if c not in VARIANTS]]
+        rows = [("OrbCC", float(of["bytes, full echo"])), (style.label(str(rival.idxmax())), float(rival.max()))]
+        out.append(order(f"outweighed-{path}", f"{path}: the same", source, rows, unit="Mbit/s"))
+    return out
+
+
+def draw_partial(t: Tables) -> dict[str, Any]:
+    """Goodput, delay and fairness against the share of instrumented ports; the bottleneck among them or not."""
+    runs = t["runs"]
+    figure, axes = style.panels(3, 1, width=2.9, height=2.6)
+    mine = runs[runs["what"] == "orbcc"]
+    for a, column, title in zip(
+        axes[0],
+        ("late_mbps", "inflation", "jain"),
+        ("goodput of both, Mbit/s", "RTT / base RTT", "Jain's index"),
+        strict=True,
+    ):
+        for there, marker, name in ((1, "o", "bottleneck instrumented"), (0, "x", "bottleneck not instrumented")):
+            one = mine[mine["bottleneck"] == there]
+            a.plot(one["share"], one[column], marker, color=style.look("orbcc")["color"], label=name, linestyle="none")
+        for cc in ("cubic", "bbr", "bbr3"):
+            mean = runs[runs["what"] == cc][column].mean()
+            a.axhline(mean, label=style.label(cc), **{**style.line(cc), "linewidth": 0.9})
+        a.set_xlabel("share of ports instrumented")
+        a.set_title(title, loc="left")
+    style.shared_legend(figure, axes[0])
+    return {"partial-deployment": figure}
+
+
+def check_partial(t: Tables) -> list[Verdict]:
+    """Does the fallback keep goodput, and does full deployment pay?"""
+    runs = t["runs"]
+    source = "OrbCC, section IV: expected, not measured"
+    mine = runs[runs["what"] == "orbcc"]
+    cubic = float(runs[runs["what"] == "cubic"]["late_mbps"].mean())
+    holds = {f"{s:.0%}": bool(g >= 0.97 * cubic) for s, g in mine.groupby("share")["late_mbps"].mean().items()}
+    whole, none = (mine[mine["share"] == s]["inflation"].mean() for s in (1.0, 0.0))
+    rows = [("none", float(none)), ("all", float(whole))]
+    return [
+        count("goodput", "goodput with the fallback at least 97 % of Cubic's at every share", source, "usable", holds),
+        order("delay", "delay with no port instrumented at least that with all", source, rows),
+        within("all", "delay with all ports instrumented", source, "minimal", value(whole), high=1.1),
+    ]
+
+
+EXPERIMENTS = [
+    Experiment(
+        "orbcc/overhead",
+        "What the bytes of telemetry cost",
+        "claimed, never measured",
+        ("orbcc", *RIVALS),
+        overhead_cases,
+        tables,
+        check_overhead,
+        draw_overhead,
+        """One flow over 1 to 12 instrumented links under the schedules of the responsiveness experiment; two flows of
+20 and 100 ms over three instrumented links; two flows New York - London over the constellation. OrbCC as the paper
+describes it, its telemetry as metadata, or as bytes with full or bottleneck echo; the others on the same paths. Net
+goodput: payload only.""",
+    ),
+    Experiment(
+        "orbcc/partial-deployment",
+        "Some ports without telemetry",
+        "claimed, never measured",
+        ("orbcc", *RIVALS),
+        partial_cases,
+        tables,
+        check_partial,
+        draw_partial,
+        """Two flows (the second from 20 s on) over eight links, 50 ms, the fifth with 100 Mbit/s, the others with
+400. 0 to 8 ports write telemetry, chosen at random per run; the sender hands over to Cubic when telemetry is partial
+and the RTT rises. Second half of 60 s.""",
+    ),
+]

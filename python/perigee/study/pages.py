@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""A page of documentation per experiment, from its file and its results: what was published, ours, why they differ."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from perigee.record import write_text
+from perigee.study.gallery import TITLES
+from perigee.study.registry import STUDIES, experiments
+from perigee.study.verdicts import DIFFERS, REPRODUCED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from perigee.study.model import Experiment
+
+WIDTH = 116
+INDEX = """<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->
+<!-- Written by `perigee study report --docs docs/studies`. -->
+# Five studies, made again
+
+Each page: the published claim, our figure, the verdict, and where the method differs. The numbers count claims.
+`perigee study run all` makes everything again.
+"""
+HEAD = "| experiment | published as | reproduced | not | runs |"
+
+
+def write(results: Path, docs: Path) -> list[Path]:
+    """Writes STUDY-EXPERIMENT.md with its pictures for every experiment that has results, and README.md over all."""
+    docs.mkdir(parents=True, exist_ok=True)
+    written, lines = [], []
+    for study in STUDIES:
+        mine = [e for e in experiments().values() if e.study == study and (results / e.name / "verdicts.json").exists()]
+        if not mine:
+            continue
+        lines += [
+            f"\n## {TITLES[study]}\n",
+            "| experiment | published as | reproduced | not | runs |",
+            "|---|---|---|---|---|",
+        ]
+        for e in mine:
+            page = docs / f"{e.name.replace('/', '-')}.md"
+            verdicts = json.loads((results / e.name / "verdicts.json").read_text(encoding="utf-8"))
+            about = json.loads((results / e.name / "about.json").read_text(encoding="utf-8"))
+            write_text(page, _page(e, verdicts, about, _pictures(e, results, docs)))
+            written.append(page)
+            good, bad = (sum(v["verdict"] == w for v in verdicts) for w in (REPRODUCED, DIFFERS))
+            lines.append(f"| [{e.title}]({page.name}) | {e.figure} | {good} | {bad} | {about['runs']} |")
+    write_text(docs / "README.md", INDEX + "\n".join(lines) + "\n")
+    return [*written, docs / "README.md"]
+
+
+def _pictures(e: Experiment, results: Path, docs: Path) -> list[str]:
+    names = []
+    for picture in sorted((results / e.name).glob("*.png")):
+        name = f"{e.name.replace('/', '-')}-{picture.name}"
+        shutil.copyfile(picture, docs / name)
+        names.append(name)
+    return names
+
+
+def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], pictures: list[str]) -> str:
+    parts = ["<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->", f"# {e.title}", ""]
+    parts += [
+        f"{TITLES[e.study]}: {e.figure}. `perigee study run {e.name}` ({about['size']} size: {about['runs']} runs)",
+        "",
+    ]
+    parts += [f"![{e.title}]({name})\n" for name in pictures]
+    parts += ["| claim | published | ours | 95 % interval | tolerance | verdict |", "|---|---|---|---|---|---|"]
+    for v in verdicts:
+        cells = [
+            f"{v['claim']} ({v['source']})",
+            v["published"],
+            v["ours"],
+            v["interval"],
+            v["tolerance"],
+            v["verdict"],
+        ]
+        parts.append("| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |")
+    differing = [v for v in verdicts if v["verdict"] == DIFFERS]
+    if differing:
+        parts += ["", "## What is not reproduced, and why", ""]
+        parts += [_item(f"{v['claim']}: {v['why']}") for v in differing]
+    parts += ["", "## Method", "", *textwrap.wrap(" ".join(e.method.split()), WIDTH)]
+    if e.deviations or e.missing:
+        parts += ["", "## Deviations", ""]
+        parts += [_item(d) for d in (*e.deviations, *e.missing)]
+    return "\n".join(parts) + "\n"
+
+
+def _item(text: str) -> str:
+    return "\n".join(textwrap.wrap(f"* {text}", WIDTH, subsequent_indent="  "))

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Start times, outages and schedules of the studies are the published ones; metrics on made-up runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from perigee.figures import hypatia_tables, leo_cc_fairness, orbcc_constellation, orbcc_hard_handover, orbcc_two_flows
+from perigee.figures import orbcc_soft_handover as soft
+from perigee.study.digest import Digest
+from perigee.study.model import Ask, Case, Outcome, Size
+from perigee.study.registry import experiments
+from perigee.study.verdicts import DIFFERS, REPRODUCED, Verdict
+
+
+def test_starts_and_outages_are_those_of_the_studies() -> None:
+    second = [round(orbcc_two_flows.second_start_s(run, 1000, 2000), 2) for run in range(1, 6)]
+    assert second == [492.34, 498.97, 501.73, 504.55, 492.26]
+    starts = [tuple(soft.starts_s(run)) for run in range(1, 6)]
+    assert starts == [(7, 22, 9, 46), (28, 3, 49, 30), (37, 1, 23, 3), (46, 0, 32, 20), (7, 45, 35, 44)]
+    drawn = [tuple(round(float(s.split()[0]), 3) for s in orbcc_constellation.starts(run)) for run in range(1, 6)]
+    assert drawn == [(0.175, 0.213), (0.673, 1.421), (0.880, 0.544), (1.091, 0.750), (0.169, 1.447)]
+    outages = orbcc_hard_handover.outages_ms()
+    assert [len(outages[n]) for n in (5, 10, 20)] == [16, 16, 16]
+    assert outages[5][:4] == [62, 117, 53, 77]
+    assert orbcc_two_flows.queue_packets(50) == 431
+    assert leo_cc_fairness.bdp_bytes(100) == 1310720
+
+
+def outcome(columns: dict[str, Any], step_s: float = 1.0, **labels: Any) -> Outcome:
+    """A run that never was: time series by column, flows x samples."""
+    arrays = {k: np.array(v, dtype=float) for k, v in columns.items()}
+    flows, samples = next(iter(arrays.values())).shape
+    totals = [{"rtt_mean_ms": 1.0, "timeouts": 0, "retransmits": 0} for _ in range(flows)]
+    d = Digest(totals, np.arange(1, samples + 1) * step_s, arrays, np.zeros((flows, 201)))
+    return Outcome(Case("-", "cubic", labels), d)
+
+
+def test_fairness_is_taken_over_the_final_quarter_of_the_run() -> None:
+    # 2000 RTTs of 20 ms are 40 s: unfair for 30 s, then 2 to 1.
+    g = [[9e6] * 30 + [2e6] * 10, [1e6] * 30 + [1e6] * 10]
+    table = orbcc_two_flows.tables([outcome({"goodput_bps": g}, rtt_ms=20, length_rtts=2000)])["runs"]
+    assert table["ratio"].iloc[0] == pytest.approx(0.5)
+    assert table["ratio_1000"].iloc[0] == pytest.approx((10 * 0.5 + 10 / 9) / 20)
+
+
+def test_a_window_holds_the_samples_that_lie_in_it_and_rtts_are_weighted() -> None:
+    d = outcome({"goodput_bps": [[1e6, 3e6, 0, 5e6]], "rtt_ns": [[10e6, 20e6, np.nan, 90e6]]}).digest
+    assert list(d.window(0, 2)) == [True, True, False, False]
+    assert d.mean_mbps(0, 2)[0] == pytest.approx(2)
+    assert d.mean_rtt_ms(0, 3)[0] == pytest.approx((10 + 3 * 20) / 4)
+
+
+def test_goodput_after_an_outage_is_that_of_the_seconds_that_end_in_the_window() -> None:
+    # Outages at 5, 10, …: with 200 ms the seconds that end 1 and 2 s later count.
+    goodput = [[100e6 if t % 5 in {1, 2} else 1e6 for t in range(1, 31)]]
+    row = experiments()["leotcp/hard-handover"].tables([outcome({"goodput_bps": goodput}, outage_ms=200)])["runs"]
+    assert row["goodput_mbps"].iloc[0] == pytest.approx(100)
+
+
+def test_verdicts_of_tables_are_computed() -> None:
+    """The published tables themselves reproduce every claim on themselves; a wrong number does not."""
+    rows = []
+    for (km, strategy), table in hypatia_tables.TABLES.items():
+        for town, values in table.items():
+            for cc, mbit in zip(hypatia_tables.SCHEMES, values, strict=True):
+                rows.append({"town": town, "km": km, "strategy": strategy, "what": cc, "received_mbit": mbit})
+    for town, values in hypatia_tables.WIRED_TABLE.items():
+        for cc, mbit in zip(hypatia_tables.SCHEMES, values, strict=True):
+            payload = mbit * hypatia_tables.CEILING_MBIT / hypatia_tables.LINE_MBIT
+            rows.append({"town": town, "km": 11000, "strategy": "wired", "what": cc, "received_mbit": payload})
+    frame = pd.DataFrame(rows)
+    found = hypatia_tables.check_tables({"runs": frame})
+    assert differing(found) == []
+    frame.loc[frame["what"] == "cubic", "received_mbit"] *= 0.9
+    wrong = hypatia_tables.check_tables({"runs": frame})
+    assert len(differing(wrong)) > 15
+
+
+def differing(found: list[Verdict]) -> list[str]:
+    assert {v.verdict for v in found} <= {REPRODUCED, DIFFERS}
+    return [v.key for v in found if v.verdict == DIFFERS]
+
+
+def test_every_scheme_can_stand_in_every_experiment() -> None:
+    ask = Ask(Size.QUICK, ("all",))
+    for name in ("orbcc/inter-rtt", "leo-cc/efficiency", "hypatia/tables", "geo/downloads"):
+        ccs = {c.cc for c in experiments()[name].cases(ask)}
+        assert {"newreno", "vegas", "copa", "hybla", "hpcc"} <= ccs
+    assert replace(ask, cc=("vegas",)).schemes(("cubic",)) == ["vegas"]
