@@ -266,6 +266,8 @@ table! {
         tx_bytes: u64,
         /// Mean time that a packet waited before its own transmission; none if no packet did.
         mean_wait_ns: Option<f64>,
+        /// Packets marked instead of dropped (ECN).
+        marked_packets: u64,
         /// Packets lost because the queue was full.
         drops_queue: u64,
         /// Lost at random.

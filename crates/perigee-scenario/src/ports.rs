@@ -3,7 +3,7 @@
 //! bytes behind `bdp`.
 
 use crate::error::{Problem, ScenarioError};
-use crate::scenario::PortSetting;
+use crate::scenario::{AqmSetting, PortSetting};
 use crate::spell;
 use perigee_timeline::topology::PortSpec;
 use perigee_timeline::{Discipline, Header, LinkId, Port, Queue, QueueLimit};
@@ -23,6 +23,7 @@ pub struct Settled {
     bdp_rtt: Option<Nanos>,
     /// Bytes added to each packet.
     pub framing: u32,
+    discipline: AqmSetting,
     count_in_service: bool,
     probe_priority: bool,
     metered: bool,
@@ -35,6 +36,7 @@ fn defaults(class: &str) -> Settled {
         bdp_rate: None,
         bdp_rtt: None,
         framing: 0,
+        discipline: AqmSetting::default(),
         count_in_service: false,
         probe_priority: false,
         metered: true,
@@ -54,6 +56,22 @@ impl Settled {
                 *target = v;
             }
         }
+        fn keep<T: Clone>(target: &mut Option<T>, given: &Option<T>) {
+            if given.is_some() {
+                target.clone_from(given);
+            }
+        }
+        let (mine, theirs) = (&mut self.discipline, &s.discipline);
+        keep(&mut mine.name, &theirs.name);
+        keep(&mut mine.target, &theirs.target);
+        keep(&mut mine.interval, &theirs.interval);
+        keep(&mut mine.quantum, &theirs.quantum);
+        keep(&mut mine.queues, &theirs.queues);
+        keep(&mut mine.burst, &theirs.burst);
+        keep(&mut mine.red_min, &theirs.red_min);
+        keep(&mut mine.red_max, &theirs.red_max);
+        keep(&mut mine.red_p, &theirs.red_p);
+        keep(&mut mine.red_weight, &theirs.red_weight);
         set(&mut self.rate, s.rate);
         set(&mut self.queue, s.queue);
         set(&mut self.framing, s.framing);
@@ -77,12 +95,44 @@ impl Settled {
         };
         let queue = Queue {
             limit,
-            discipline: Discipline::DropTail,
+            discipline: discipline(&self.discipline, limit, self.framing),
             count_in_service: self.count_in_service,
             probe_priority: self.probe_priority,
         };
         PortSpec { rate: self.rate, queue, framing: self.framing, metered: self.metered }
     }
+}
+
+fn discipline(a: &AqmSetting, limit: QueueLimit, framing: u32) -> Discipline {
+    let ms = Nanos::from_millis;
+    let whole = match limit {
+        QueueLimit::Bytes(b) => b,
+        QueueLimit::Packets(n) => n.saturating_mul(FULL_PACKET + u64::from(framing)),
+    };
+    let interval = a.interval.unwrap_or(ms(100));
+    match a.name.as_deref() {
+        Some("red") => Discipline::Red {
+            min: a.red_min.unwrap_or(whole / 2),
+            max: a.red_max.unwrap_or(whole),
+            p_ppb: ppb(a.red_p.unwrap_or(0.1)),
+            weight_ppb: ppb(a.red_weight.unwrap_or(1.0)),
+        },
+        Some("codel") => Discipline::CoDel { target: a.target.unwrap_or(ms(5)), interval },
+        Some("fq_codel") => Discipline::FqCodel {
+            target: a.target.unwrap_or(ms(5)),
+            interval,
+            quantum: a.quantum.unwrap_or(1514),
+            queues: a.queues.unwrap_or(1024),
+        },
+        Some("pie") => {
+            Discipline::Pie { target: a.target.unwrap_or(ms(15)), burst: a.burst.unwrap_or(ms(150)) }
+        }
+        _ => Discipline::DropTail,
+    }
+}
+
+fn ppb(share: f64) -> u32 {
+    (share * 1e9 + 0.5) as u32
 }
 
 /// All `[port.NAME]` of a scenario, ready to be applied.
@@ -102,6 +152,7 @@ pub struct PortReport {
     pub queue_packets: Option<u64>,
     pub framing_bytes: u32,
     pub metered: bool,
+    pub discipline: Discipline,
 }
 
 /// Size of a full data packet and of a plain ACK, for base RTTs at time zero.
@@ -205,6 +256,7 @@ impl PortReport {
             queue_packets: packets,
             framing_bytes: spec.framing,
             metered: spec.metered,
+            discipline: spec.queue.discipline,
         }
     }
 }

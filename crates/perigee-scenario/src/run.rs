@@ -206,6 +206,7 @@ fn link_totals(source: &RouteListener<Reader>, outcome: &Outcome) -> Table {
             crossed_packets: t.crossed,
             under_way_packets: t.under_way,
             tx_bytes: t.tx_bytes,
+            marked_packets: t.marked,
             mean_wait_ns: (t.waited > 0).then(|| t.wait_ns as f64 / t.waited as f64),
             drops_queue,
             drops_random,

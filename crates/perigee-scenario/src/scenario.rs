@@ -109,10 +109,27 @@ pub struct PortSetting {
     pub bdp_rate: Option<BitRate>,
     pub bdp_rtt: Option<Nanos>,
     pub framing: Option<u32>,
+    pub discipline: AqmSetting,
     pub count_in_service: Option<bool>,
     pub probe_priority: Option<bool>,
     pub metered: Option<bool>,
     pub place: Place,
+}
+
+/// Discipline of a `[port.NAME]`, and what belongs to it.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)] // keys::PORT documents each
+pub struct AqmSetting {
+    pub name: Option<String>,
+    pub target: Option<Nanos>,
+    pub interval: Option<Nanos>,
+    pub quantum: Option<u32>,
+    pub queues: Option<u32>,
+    pub burst: Option<Nanos>,
+    pub red_min: Option<u64>,
+    pub red_max: Option<u64>,
+    pub red_p: Option<f64>,
+    pub red_weight: Option<f64>,
 }
 
 /// Which way.
@@ -238,14 +255,17 @@ impl Scenario {
     pub fn schemes(&self, asked: &[String]) -> Result<Vec<String>, ScenarioError> {
         let open = self.flows.iter().find(|f| f.cc == "*" && f.app.is_tcp());
         let list = if asked.is_empty() { &self.run.cc } else { asked };
-        if let Some(unknown) = list.iter().find(|id| perigee_cc::info(id).is_none()) {
+        // What stands for a scenario without open flows may be asked for by that name.
+        let own = self.own_scheme();
+        let known = |id: &str| perigee_cc::info(id).is_some() || (open.is_none() && id == own);
+        if let Some(unknown) = list.iter().find(|id| !known(id)) {
             let ids: Vec<_> = perigee_cc::SCHEMES.iter().map(|s| s.id).collect();
             let mut p = Problem::new("cc", "no such congestion control").found(format!("{unknown:?}"));
             p.hint = crate::spell::hint(unknown, ids.iter().copied());
             return Err(p.allowed(ids.join(", ")).into());
         }
         match open {
-            None => Ok(vec![self.own_scheme()]),
+            None => Ok(vec![own]),
             Some(f) if list.is_empty() => Err(Problem::new("flow.cc", "\"*\" waits for schemes to compare")
                 .at(&f.place)
                 .hint("give --cc a,b,c, or run.cc = [\"a\", \"b\"]")
@@ -593,6 +613,18 @@ fn port(name: &str, c: &Checked) -> PortSetting {
         bdp_rate: c.opt_rate("bdp_rate"),
         bdp_rtt: c.opt_time("bdp_rtt"),
         framing: c.opt_int("framing").map(|v| v as u32),
+        discipline: AqmSetting {
+            name: c.opt_text("discipline"),
+            target: c.opt_time("target"),
+            interval: c.opt_time("interval"),
+            quantum: c.opt_int("quantum").map(|n| n as u32),
+            queues: c.opt_int("queues").map(|n| n as u32),
+            burst: c.opt_time("burst"),
+            red_min: c.opt_bytes("red_min"),
+            red_max: c.opt_bytes("red_max"),
+            red_p: c.opt_number("red_p"),
+            red_weight: c.opt_number("red_weight"),
+        },
         count_in_service: c.opt_bool("count_in_service"),
         probe_priority: c.opt_bool("probe_priority"),
         metered: c.opt_bool("metered"),

@@ -2,6 +2,7 @@
 //! End hosts: a TCP connection or a ping, both ends of it.
 
 use crate::apps::Work;
+use crate::net::aqm::CE;
 use crate::net::Net;
 use crate::observe::{Completion, FlowTotals, Observer, PacketKind, PacketView, SimEvent};
 use crate::packet::*;
@@ -461,6 +462,9 @@ impl Flow {
         // A data packet that overtakes nothing arrives after the handshake; the receiver exists.
         let Some(receiver) = t.receiver.as_mut() else { return net.release(h) };
         let before = receiver.next();
+        if packet.ordinal & CE != 0 {
+            receiver.on_mark();
+        }
         let ack = receiver.on_data(now, packet.seq, ts);
         let next = receiver.next();
         let segments = t.segments;

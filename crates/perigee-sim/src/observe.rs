@@ -274,6 +274,8 @@ pub struct LinkTotals {
     pub crossed: u64,
     /// Packets lost, by cause.
     pub dropped: [u64; CAUSES],
+    /// Packets marked instead of dropped (ECN).
+    pub marked: u64,
     /// Packets waiting, in service or in flight at the end.
     pub under_way: u64,
     /// Packets that left the port on this link.

@@ -85,6 +85,7 @@ impl Simulation {
         let start = setup.start + jitter;
         setup.stop = setup.stop.min(self.duration);
         self.net.flow_keys[id as usize] = key;
+        self.net.ecn[id as usize] = setup.tcp.ecn && setup.app.is_tcp();
         if let Some(how) = setup.notices.clone() {
             let pair = header.pairs[setup.forward.ix()];
             let (pairs, ends) = ([setup.forward, setup.reverse], [pair.from.0, pair.to.0]);

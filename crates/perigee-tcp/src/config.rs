@@ -118,6 +118,7 @@ pub const OPTIONS: &[ParamSpec] = &[
         source: "PRR of Linux 6.12; of Linux 4.15; as published, with the slow start bound; RFC 6675",
         help: "how the window comes down to ssthresh after a loss: in proportion, bounded by conservation in four ways, or at once",
     },
+    flag("ecn", false, "RFC 3168; off in Linux unless the peer asks", "data may be marked instead of dropped; a mark reduces a window-based scheme once per round"),
     flag("undo", true, "RFC 3708, RFC 4015", "take reductions back that prove spurious"),
     ParamSpec {
         name: "rto_rule",
@@ -236,6 +237,7 @@ pub struct Config {
     pub loss_detection: LossDetection,
     pub reduction: Reduction,
     pub undo: bool,
+    pub ecn: bool,
     pub rto: RtoRule,
     pub initial_rto: Nanos,
     pub rtt_granularity: Nanos,
@@ -340,6 +342,7 @@ impl Config {
                 _ => Reduction::Rfc9937,
             },
             undo: p.bool("undo"),
+            ecn: p.bool("ecn"),
             rto: RtoRule {
                 rfc6298_gain: (p.choice("rto_rule") == "rfc6298").then(|| p.int("rttvar_gain")),
                 min: p.time("min_rto"),

@@ -17,6 +17,8 @@ pub struct AckBlocks {
     pub count: u8,
     /// Timestamp echo in milliseconds.
     pub ts_ecr: u32,
+    /// Packets that arrived marked since the connection began.
+    pub marked: u32,
     /// Data packets that it acknowledges for the first time, duplicates included.
     pub covered: u32,
 }
@@ -56,6 +58,7 @@ pub struct Receiver {
     last_acked: Seg,
     max_blocks: usize,
     dsack: bool,
+    marked: u32,
 }
 
 impl Receiver {
@@ -79,6 +82,7 @@ impl Receiver {
             // 40 bytes of options hold four blocks, or three beside a timestamp.
             max_blocks: if config.timestamps { 3 } else { 4 },
             dsack: config.dsack,
+            marked: 0,
         }
     }
 
@@ -95,6 +99,12 @@ impl Receiver {
     /// The delayed-ACK timer fired.
     pub fn on_timer(&mut self, now: Nanos) -> Option<AckBlocks> {
         (now >= self.deadline && self.pending > 0).then(|| self.acknowledge(None))
+    }
+
+    /// The data segment that is about to be told carries a congestion mark: the sender hears of it at once.
+    pub fn on_mark(&mut self) {
+        self.marked = self.marked.wrapping_add(1);
+        self.quick = self.quick.max(2);
     }
 
     /// A data segment with timestamp `ts_ms` arrived.
@@ -134,7 +144,15 @@ impl Receiver {
         let count = self.count.min(room);
         let mut sacks = [(0, 0); 4];
         sacks[..count].copy_from_slice(&self.ranges[..count]);
-        AckBlocks { ack: self.next, dsack, sacks, count: count as u8, ts_ecr: self.ts_recent, covered }
+        AckBlocks {
+            ack: self.next,
+            dsack,
+            sacks,
+            count: count as u8,
+            ts_ecr: self.ts_recent,
+            marked: self.marked,
+            covered,
+        }
     }
 
     /// Stores an out-of-order segment and puts its range first.

@@ -78,13 +78,52 @@ pub enum QueueLimit {
     Bytes(u64),
 }
 
-/// Which packet is dropped, and when. Drop-tail for now; random early drop, CoDel, fair queues and PIE join here.
+/// Which packet is dropped, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discipline {
     /// A packet that does not fit is dropped on arrival.
     #[default]
     DropTail,
+    /// Random early drop on arrival, with a probability that rises from zero at `min` waiting bytes to `p_ppb` at `max`,
+    /// and is one beyond.
+    Red {
+        /// Bytes below which nothing is dropped.
+        min: u64,
+        /// Bytes from which everything is.
+        max: u64,
+        /// Probability just below `max`, in 10^-9.
+        p_ppb: u32,
+        /// Weight of the present queue in the average that counts, in 10^-9; 10^9 = the queue itself.
+        weight_ppb: u32,
+    },
+    /// CoDel (RFC 8289).
+    #[serde(rename = "codel")]
+    CoDel {
+        /// Waiting time that is acceptable.
+        target: Nanos,
+        /// Time for which more is tolerated.
+        interval: Nanos,
+    },
+    /// fq_codel (RFC 8290).
+    #[serde(rename = "fq_codel")]
+    FqCodel {
+        /// As CoDel's, per flow.
+        target: Nanos,
+        /// As CoDel's.
+        interval: Nanos,
+        /// Bytes that a flow sends per turn.
+        quantum: u32,
+        /// Queues over which flows are hashed.
+        queues: u32,
+    },
+    /// PIE (RFC 8033).
+    Pie {
+        /// Queueing delay that is aimed at.
+        target: Nanos,
+        /// Time for which a burst passes freely.
+        burst: Nanos,
+    },
 }
 
 /// The queue of a port. The packet in transmission does not count unless `count_in_service`.

@@ -27,7 +27,7 @@ impl Net {
     pub(super) fn go_express(&mut self, p: u32) {
         let port = &mut self.ports[p as usize];
         let l = &mut self.links[port.link as usize];
-        if port.express || port.shared || !l.up || l.loss > 0 || port.rate.0 == 0 {
+        if port.express || port.shared || !l.up || l.loss > 0 || port.rate.0 == 0 || port.aqm.is_some() {
             return;
         }
         port.express = true;
@@ -169,6 +169,7 @@ impl Net {
                 self.drop_at(h, link, DropCause::Outage);
             }
         }
+        self.flush_managed(p, link);
         if self.serves(p, link) {
             let port = &mut self.ports[p as usize];
             let h = std::mem::replace(&mut port.serving, NONE);

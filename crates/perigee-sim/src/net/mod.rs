@@ -9,6 +9,7 @@
 //! Nearly always a port has one link, which is up and loses nothing. Then it is known at the dequeue when the packet will
 //! arrive, and it joins the flight at once: the port is *express*. Before anything about such a port changes, the packet in service is taken back ([`Net::go_stepwise`]), so that what happens is the same to the bit.
 
+pub mod aqm;
 mod changes;
 mod list;
 
@@ -47,6 +48,8 @@ pub struct PortState {
     limit: QueueLimit,
     pub rate: BitRate,
     probes: List,
+    /// Anything but drop-tail; such a port is never express.
+    aqm: Option<Box<aqm::Aqm>>,
     links: u32,
     /// Its first link; the only one unless `shared`.
     link: u32,
@@ -80,6 +83,7 @@ pub struct LinkState {
     mode: OutageMode,
     reorder: bool,
     dropped: [u64; CAUSES],
+    marked: u64,
     under_way: u64,
     /// Packets that entered, crossed or were dropped until the latest sample.
     seen: u64,
@@ -217,6 +221,8 @@ pub struct Net {
     pub flow_drops: Vec<[u64; CAUSES]>,
     pub flow_keys: Vec<u64>,
     pub tx_units: Vec<TxBytesUnit>,
+    /// Its data can be marked.
+    pub ecn: Vec<bool>,
     /// Names are needed for the keys of links that appear later.
     port_names: Vec<String>,
 }
@@ -248,6 +254,7 @@ impl Net {
             flow_drops: vec![[0; CAUSES]; flows],
             flow_keys: vec![0; flows],
             tx_units: vec![TxBytesUnit::Wire; flows],
+            ecn: vec![false; flows],
             port_names: Vec::new(),
         }
     }
@@ -276,6 +283,7 @@ impl Net {
                 node: p.node.0,
                 cached: (0, Nanos::ZERO),
                 meter: p.metered.then(Box::default),
+                aqm: aqm::Aqm::new(&p.queue.discipline),
             });
         }
         for l in links {
@@ -309,6 +317,7 @@ impl Net {
                 tx_bytes: 0,
                 wait_ns: 0,
                 dropped: [0; CAUSES],
+                marked: 0,
                 under_way: 0,
                 seen: 0,
             });
@@ -379,6 +388,9 @@ impl Net {
             return self.drop_at(h, link, DropCause::Outage);
         }
         let held = !up && mode == OutageMode::Hold;
+        if port.aqm.is_some() {
+            return self.enqueue_managed(now, h, link, held);
+        }
         if port.serving == NONE && port.packets == 0 && !held {
             self.begin_service(p, h, now);
             return self.service_began(p);
@@ -495,7 +507,7 @@ impl Net {
             let direction = packet.kind.is_forward() as u64;
             let key = self.seed ^ l.key;
             let draw = mix(mix(mix(key) ^ self.flow_keys[packet.flow as usize])
-                ^ (packet.ordinal as u64 * 2 + direction));
+                ^ ((packet.ordinal & !aqm::CE) as u64 * 2 + direction));
             if draw >> 11 < l.loss {
                 return self.drop_at(h, link, DropCause::Random);
             }
@@ -508,6 +520,9 @@ impl Net {
 
     /// Starts the next waiting packet at `at`, unless its link is held.
     fn serve_next(&mut self, p: u32, at: Nanos) {
+        if self.ports[p as usize].aqm.is_some() {
+            return self.serve_managed(p, at);
+        }
         loop {
             let port = &mut self.ports[p as usize];
             let Some(h) = port.first_waiting() else { return };
@@ -627,6 +642,7 @@ impl Net {
         for port in &self.ports {
             found.extend(port.waiting.iter(&self.packets));
             found.extend(port.probes.iter(&self.packets));
+            found.extend(port.aqm.iter().flat_map(|a| a.waiting(&self.packets)));
             found.extend((port.serving != NONE).then_some(port.serving)); // not express: see above
         }
         for link in &self.links {
@@ -651,6 +667,7 @@ impl Net {
             entered: l.entered,
             crossed: l.crossed,
             dropped: l.dropped,
+            marked: l.marked,
             under_way: l.under_way,
             tx_packets: l.tx_packets - u64::from(serving > 0),
             tx_bytes: l.tx_bytes - serving,

@@ -72,6 +72,9 @@ impl Sender {
         self.note_reordering(&before, &p);
         self.update_reordering_window(&p);
         self.check_probe(now, blocks.ack, &p);
+        if self.cfg.ecn {
+            self.take_marks(now, blocks.marked);
+        }
         if self.is_dubious(blocks, &p) {
             self.state_machine(now, &before, &mut p);
         }
@@ -99,7 +102,7 @@ impl Sender {
 
     /// Anything but plain forward progress in Open goes through the state machine.
     fn is_dubious(&self, blocks: &AckBlocks, p: &Progress) -> bool {
-        self.ca != CaState::Open || !blocks.is_plain() || p.acked == 0
+        self.ca != CaState::Open || self.new_marks > 0 || !blocks.is_plain() || p.acked == 0
     }
 
     /// Takes cumulatively acknowledged segments off the books.
@@ -190,6 +193,23 @@ impl Sender {
         self.board.una() == self.available
     }
 
+    /// Marks that an ACK reports for the first time reduce a window-based scheme, once per round (RFC 3168).
+    fn take_marks(&mut self, now: Nanos, marked: u32) {
+        // An ACK that was overtaken reports fewer.
+        let new = marked.wrapping_sub(self.marked) as i32;
+        self.new_marks = new.max(0) as u32;
+        if self.new_marks == 0 {
+            return;
+        }
+        self.marked = marked;
+        if self.caps.recovery == perigee_cc::Recovery::Prr && self.ca <= CaState::Disorder {
+            self.begin_reduction(now);
+            self.set_state(now, CaState::Cwr);
+            // A mark is no loss: there is nothing that could prove spurious.
+            self.reduction.undo_marker = None;
+        }
+    }
+
     fn close_ack(
         &mut self,
         now: Nanos,
@@ -216,7 +236,7 @@ impl Sender {
             ack_delayed: p.maybe_delayed,
             acks_tlp: self.probe.high.is_some_and(|h| self.probe.was_retrans && self.board.una() >= h),
             may_grow: !self.in_reduction() && if self.reordering > 3 { p.forward() } else { p.acked > 0 },
-            ece: 0,
+            ece: u64::from(self.new_marks) * self.mss,
             acked: &[],
             telemetry: None,
         }

@@ -162,6 +162,9 @@ pub struct Sender {
     cwnd_used: u64,
     cwnd_stamp: Nanos,
     last_sent: Nanos,
+    /// Marks reported so far, and those that the latest ACK reported.
+    marked: u32,
+    new_marks: u32,
     /// Timestamp echo of the latest ACK.
     last_ts_ecr: u32,
     /// Segments that the application has: `Seg::MAX` = without end.
@@ -242,6 +245,8 @@ impl Sender {
             cwnd_used: 0,
             cwnd_stamp: now,
             last_sent: now,
+            marked: 0,
+            new_marks: 0,
             last_ts_ecr: 0,
             available: Seg::MAX,
             acked_pkts: Vec::new(),

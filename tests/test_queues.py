@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Queue disciplines, from the scenario file to queueing delays, drops and marks."""
+
+from __future__ import annotations
+
+import pytest
+
+import perigee
+
+NETWORK = """
+[run]
+duration = "60 s"
+warmup = "10 s"
+[source.dumbbell]
+pairs = 2
+rtt = "50 ms"
+[port.bottleneck]
+rate = "20 Mbit"
+queue = "8 bdp"
+"""
+BULK = '[[flow]]\ncc = "*"\n'
+
+
+def finished(port: str, rest: str = BULK, cc: str | None = "cubic") -> perigee.Run:
+    """A run with a discipline at the bottleneck."""
+    return perigee.loads(f"{NETWORK}{port}\n{rest}").run(cc=cc, seed=1)
+
+
+def bottleneck(run: perigee.Run) -> dict[str, float]:
+    """Totals of the bottleneck."""
+    links = run.to_pandas("link_totals")
+    return dict(links[links["name"] == "r1->r2"].iloc[0])
+
+
+@pytest.mark.parametrize(
+    ("discipline", "at_most_ms"), [("drop-tail", 400), ("codel", 20), ("fq_codel", 20), ("pie", 30), ("red", 250)]
+)
+def test_disciplines_keep_queues_short_and_links_busy(discipline: str, at_most_ms: float) -> None:
+    run = finished(f'discipline = "{discipline}"')
+    assert run.manifest["conserved"]
+    link = bottleneck(run)
+    assert link["mean_wait_ns"] / 1e6 < at_most_ms
+    assert link["drops_queue"] > 0
+    assert link["marked_packets"] == 0
+    assert run.summary["share"] > 0.93
+    shown = next(p for p in run.manifest["ports"] if p["name"] == "r1->r2")["discipline"]
+    assert shown == discipline or discipline in shown
+
+
+@pytest.mark.parametrize("discipline", ["codel", "fq_codel", "pie", "red"])
+@pytest.mark.parametrize("cc", ["cubic", "newreno"])
+def test_marks_take_the_place_of_drops(discipline: str, cc: str) -> None:
+    # Without the overshoot of slow start, which no mark could prevent.
+    port = f'discipline = "{discipline}"\nred_p = 0.02'
+    transport = "[tcp]\ninit_ssthresh = 60\necn = "
+    dropped, marked = (finished(port, f"{transport}{ecn}\n{BULK}", cc=cc) for ecn in ("false", "true"))
+    link = bottleneck(marked)
+    assert link["marked_packets"] > 2
+    retransmits = [int(r.to_pandas("flow_totals")["retransmits"].sum()) for r in (dropped, marked)]
+    assert retransmits[1] < retransmits[0] / 4, retransmits
+    assert marked.summary["share"] > 0.93
+    # The mark does what the loss did: queues stay as short.
+    assert link["mean_wait_ns"] < 2 * bottleneck(dropped)["mean_wait_ns"] + 5e6
+
+
+def test_fair_queues_protect_a_thin_flow_from_thick_ones() -> None:
+    thin = '[[flow]]\napp = "cbr"\nrate = "1 Mbit"\nfrom = "s2"\nto = "d2"\n'
+    ping = '[[flow]]\napp = "ping"\ninterval = "20 ms"\nfrom = "s2"\nto = "d2"\n'
+    thick = '[[flow]]\ncc = "cubic"\nfrom = "s1"\nto = "d1"\ncount = 4\n'
+    rtts = {}
+    for discipline in ("drop-tail", "fq_codel"):
+        run = finished(f'discipline = "{discipline}"', thick + thin + ping, cc=None)
+        totals = run.to_pandas("flow_totals").set_index("cc")
+        rtts[discipline] = totals.loc["ping", "rtt_sum_ns"] / totals.loc["ping", "rtt_samples"] / 1e6
+        if discipline == "fq_codel":
+            assert totals.loc["cbr", "drops_queue"] == 0
+            shares = run.to_pandas("flow_totals").query("cc == 'cubic'")["goodput_bytes"]
+            assert shares.max() / shares.min() < 1.05
+    # Base RTT 50 ms; at most a packet of each thick flow and one of the constant rate come first.
+    assert rtts["fq_codel"] < 55
+    assert rtts["drop-tail"] > 150
+
+
+def test_early_drops_begin_at_their_threshold() -> None:
+    cbr = '[[flow]]\napp = "cbr"\nrate = "{} Mbit"\n'
+    port = 'discipline = "red"\nred_min = "100 kB"\nred_max = "200 kB"\nred_p = 0.1'
+    calm = finished(port, cbr.format(9) + 'from = "s1"\nto = "d1"\n', cc=None)
+    assert bottleneck(calm)["drops_queue"] == 0
+    # 21 Mbit/s into 20: the queue settles where a twentieth is dropped, near 148 kB.
+    over = finished(port, cbr.format(21) + 'from = "s1"\nto = "d1"\n', cc=None)
+    link = bottleneck(over)
+    assert link["drops_queue"] / link["entered_packets"] == pytest.approx(1 / 21, rel=0.05)
+    queue = over.to_pandas("links").query("t_ns > 2e10 and port == @link['port']")["queue_bytes"].mean()
+    assert queue == pytest.approx(148e3, rel=0.05)
+
+
+@pytest.mark.parametrize("discipline", ["codel", "fq_codel", "pie", "red"])
+def test_outages_and_disciplines_conserve_packets(discipline: str) -> None:
+    change = '[[change]]\nat = "20 s"\noutage = "300 ms"\nmode = "{}"\n'
+    for mode in ("flush", "hold", "blackhole"):
+        run = finished(f'discipline = "{discipline}"', change.format(mode) + BULK)
+        assert run.manifest["conserved"], mode
+        assert run.summary["share"] > 0.8, mode
+
+
+def test_equal_seeds_give_equal_drops() -> None:
+    hashes = [finished('discipline = "pie"').manifest["tables"]["link_totals"]["sha256"] for _ in range(2)]
+    assert hashes[0] == hashes[1]
