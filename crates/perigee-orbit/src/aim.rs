@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::lasers::{plus_grid, Seam};
     use crate::presets::STARLINK_SHELL1;
-    use crate::routing::Graph;
+    use crate::routing::{Graph, Step};
     use crate::shell::ShellMotion;
     use crate::time::Epoch;
     use crate::visibility::{GroundPoint, Mask};
@@ -171,7 +171,8 @@ mod tests {
             point(b.0, b.1).visible(&at, &mut targets);
             lasers.weights(&at, limits, &mut weights);
             let (mut full, mut aimed) = (Tree::default(), Tree::default());
-            full.search(Graph { rows: &lasers.rows, to: &lasers.to, weights: &weights }, &gates, &[]);
+            let steps: Vec<Step> = lasers.to.iter().zip(&weights).map(|(&to, &w)| Step::new(to, w)).collect();
+            full.search(Graph { rows: &lasers.rows, steps: &steps }, &gates, &[]);
             let [from, to] = [a, b].map(|p| point(p.0, p.1).ecef);
             let field = Field::new(&lasers, &at, limits);
             // Memory that has been used must not matter.

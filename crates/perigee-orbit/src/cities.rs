@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Cities by name, so that scenarios can say "London".
 //!
-//! Compiled for this project: the largest cities, and the places that the studies it rebuilds mention. Coordinates are
-//! those of the centre to a kilometre, in degrees. Names are in plain letters; [`find`] ignores case, accents and
-//! punctuation. Two cities of one name are told apart by what follows the comma.
+//! Two tables: [`CITIES`], compiled for this project, with the places that the studies it rebuilds mention; and the 1,500
+//! largest cities with their populations from GeoNames (CC BY 4.0; `data/cities.csv`, made by `data/make_cities.py`).
+//! Where both have a city the first one's coordinates count, those of the centre to a kilometre, in degrees. Names are
+//! in plain letters; [`find`] ignores case, accents and punctuation. Of several cities of one name the largest has it;
+//! the country tells the others apart: "Hyderabad, PK".
+
+use crate::frames::great_circle_m;
+use perigee_timeline::GeoPoint;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// A city of the first table and one of the second that are closer than this are the same.
+const SAME_CITY_M: f64 = 30e3;
 
 /// A city.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -16,13 +26,22 @@ pub struct City {
     pub lat_deg: f64,
     /// Degrees east.
     pub lon_deg: f64,
+    /// Inhabitants; zero = not known (not among the largest).
+    pub population: u64,
+}
+
+impl City {
+    /// On the ellipsoid.
+    pub fn place(&self) -> GeoPoint {
+        GeoPoint { lat_deg: self.lat_deg, lon_deg: self.lon_deg, height_m: 0.0 }
+    }
 }
 
 const fn city(name: &'static str, country: &'static str, lat_deg: f64, lon_deg: f64) -> City {
-    City { name, country, lat_deg, lon_deg }
+    City { name, country, lat_deg, lon_deg, population: 0 }
 }
 
-/// All cities, by name.
+/// The cities of the first table, by name.
 #[rustfmt::skip]
 pub const CITIES: &[City] = &[
     city("Abidjan", "CI", 5.320, -4.016),
@@ -281,27 +300,93 @@ pub const CITIES: &[City] = &[
     city("Zurich", "CH", 47.377, 8.541),
 ];
 
+/// Both tables in one.
+#[derive(Debug)]
+struct Atlas {
+    /// Those of the first table, then the others, the largest first.
+    cities: Vec<City>,
+    /// By name in plain letters, with and without the country.
+    by_name: BTreeMap<String, usize>,
+    /// The cities of the second table, the largest first.
+    largest: Vec<usize>,
+}
+
+fn atlas() -> &'static Atlas {
+    static ATLAS: OnceLock<Atlas> = OnceLock::new();
+    ATLAS.get_or_init(|| {
+        let mut atlas = Atlas { cities: CITIES.to_vec(), by_name: BTreeMap::new(), largest: Vec::new() };
+        for city in table() {
+            let near = |c: &City| great_circle_m(c.place(), city.place()) < SAME_CITY_M;
+            let same = atlas.cities[..CITIES.len()].iter().position(|c| c.population == 0 && near(c));
+            let number = same.unwrap_or(atlas.cities.len());
+            match same {
+                Some(i) => atlas.cities[i].population = city.population,
+                None => atlas.cities.push(city),
+            }
+            atlas.largest.push(number);
+        }
+        for (i, c) in atlas.cities.iter().enumerate() {
+            for name in [plain(c.name), plain(c.name) + &plain(c.country)] {
+                atlas.by_name.entry(name).or_insert(i);
+            }
+        }
+        atlas
+    })
+}
+
+/// The second table.
+fn table() -> impl Iterator<Item = City> {
+    let rows = include_str!("../data/cities.csv").lines().filter(|l| !l.starts_with('#')).skip(1);
+    rows.filter_map(|row| {
+        let mut cells = row.split(',');
+        Some(City {
+            name: cells.next()?,
+            country: cells.next()?,
+            lat_deg: cells.next()?.parse().ok()?,
+            lon_deg: cells.next()?.parse().ok()?,
+            population: cells.next()?.parse().ok()?,
+        })
+    })
+}
+
 /// The city of a name; the country may follow after a comma: "Lawrence, US".
 pub fn find(name: &str) -> Option<&'static City> {
-    let wanted = plain(name);
-    CITIES.iter().find(|c| plain(c.name) == wanted || plain(c.name) + &plain(c.country) == wanted)
+    atlas().by_name.get(&plain(name)).map(|&i| &atlas().cities[i])
+}
+
+/// The largest cities, the largest first.
+pub fn largest() -> impl Iterator<Item = &'static City> {
+    atlas().largest.iter().map(|&i| &atlas().cities[i])
 }
 
 /// Names of all cities.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    CITIES.iter().map(|c| c.name)
+    atlas().cities.iter().map(|c| c.name)
+}
+
+/// The ground stations of the OrbCC study, each with its name: five cities, then 95 gateways.
+pub fn study_stations() -> impl Iterator<Item = (&'static str, GeoPoint)> {
+    let rows = include_str!("../data/gateways.csv").lines().filter(|l| !l.starts_with('#')).skip(1);
+    rows.filter_map(|row| {
+        let mut cells = row.split(',');
+        let name = cells.next()?;
+        let (lat_deg, lon_deg) = (cells.next()?.parse().ok()?, cells.next()?.parse().ok()?);
+        Some((name, GeoPoint { lat_deg, lon_deg, height_m: 0.0 }))
+    })
 }
 
 /// The name that is spelt most like `name`, unless none is like it.
 pub fn nearest_spelling(name: &str) -> Option<&'static str> {
     let wanted = plain(name);
-    let best = CITIES.iter().map(|c| (edits(&wanted, &plain(c.name)), c.name)).min()?;
+    let all = &atlas().cities;
+    let (distance, best) = all.iter().enumerate().map(|(i, c)| (edits(&wanted, &plain(c.name)), i)).min()?;
     // Part of a name ("San Jose") is near to it however much is missing.
     let begins = || names().find(|n| wanted.len() >= 3 && plain(n).starts_with(&wanted));
-    if best.0 * 3 <= wanted.len() {
-        Some(best.1)
+    let like = || (distance * 3 <= wanted.len()).then_some(all[best].name);
+    if distance <= 1 {
+        like()
     } else {
-        begins()
+        begins().or_else(like)
     }
 }
 
@@ -365,5 +450,31 @@ mod tests {
         assert!(CITIES
             .iter()
             .all(|c| c.lat_deg.abs() < 72.0 && c.lon_deg.abs() <= 180.0 && c.country.len() == 2));
+    }
+
+    #[test]
+    fn more_than_a_thousand_cities_have_their_population() {
+        let all: Vec<&City> = largest().collect();
+        assert_eq!(all.len(), 1500);
+        assert!(all.windows(2).all(|w| w[0].population >= w[1].population) && all[1499].population > 100_000);
+        assert!(all
+            .iter()
+            .all(|c| c.lat_deg.abs() < 72.0 && c.lon_deg.abs() <= 180.0 && c.country.len() == 2));
+        let london = find("London").unwrap();
+        assert!(london.population > 8_000_000 && london.lat_deg == 51.507, "the first table's coordinates");
+        assert_eq!(find("Hyderabad").unwrap().country, "IN");
+        assert_eq!(find("Hyderabad, PK").unwrap().country, "PK");
+        // Every one of them is found by its name or by its name and country.
+        let lost: Vec<_> =
+            all.iter().filter(|c| find(&format!("{}, {}", c.name, c.country)).is_none()).collect();
+        assert!(lost.iter().all(|c| c.name.contains(',')), "{lost:?}");
+    }
+
+    #[test]
+    fn the_studys_stations_are_five_cities_and_95_gateways() {
+        let all: Vec<_> = study_stations().collect();
+        assert_eq!(all.len(), 100);
+        assert_eq!((all[2].0, all[29].0, all[94].0), ("New York", "Lawrence KS", "Foggia Apulia"));
+        assert!(all.iter().enumerate().all(|(i, a)| all[..i].iter().all(|b| b.0 != a.0)));
     }
 }

@@ -6,7 +6,7 @@
 use crate::aim::Field;
 use crate::lasers::{LaserGraph, Limits};
 use crate::motion::Positions;
-use crate::routing::{Access, Graph, Weight, UNREACHABLE};
+use crate::routing::{Access, Graph, Step, Weight, UNREACHABLE};
 use std::sync::Arc;
 
 /// Links with lengths.
@@ -14,8 +14,9 @@ use std::sync::Arc;
 pub(crate) struct Mesh {
     lasers: Arc<LaserGraph>,
     limits: Limits,
-    /// Empty if the links are measured only where a search looks.
     weights: Vec<Weight>,
+    /// Empty if the links are measured only where a search looks.
+    steps: Vec<Step>,
     /// Lasers and radio links together, if any station relays.
     mixed: Option<Mixed>,
 }
@@ -23,8 +24,7 @@ pub(crate) struct Mesh {
 #[derive(Debug, Default)]
 struct Mixed {
     rows: Vec<u32>,
-    to: Vec<u32>,
-    weights: Vec<Weight>,
+    steps: Vec<Step>,
 }
 
 impl Mesh {
@@ -40,6 +40,8 @@ impl Mesh {
         self.lasers = lasers.clone();
         self.limits = limits;
         self.lasers.weights(at, limits, &mut self.weights);
+        self.steps.clear();
+        self.steps.extend(self.lasers.to.iter().zip(&self.weights).map(|(&to, &w)| Step::new(to, w)));
         self.mixed = relays.contains(&true).then(|| self.mix(relays, visible));
     }
 
@@ -50,7 +52,7 @@ impl Mesh {
 
     /// For an aimed search, if nothing is measured yet.
     pub fn field<'a>(&'a self, at: &'a Positions) -> Option<Field<'a>> {
-        let aims = self.weights.is_empty() && self.mixed.is_none();
+        let aims = self.steps.is_empty() && self.mixed.is_none();
         aims.then(|| Field::new(&self.lasers, at, self.limits))
     }
 
@@ -71,9 +73,8 @@ impl Mesh {
         }
         let mut mixed = Mixed { rows: vec![0], ..Mixed::default() };
         for row in rows {
-            mixed.to.extend(row.iter().map(|e| e.0));
-            mixed.weights.extend(row.iter().map(|e| e.1));
-            mixed.rows.push(mixed.to.len() as u32);
+            mixed.steps.extend(row.iter().map(|&(to, length)| Step::new(to, length)));
+            mixed.rows.push(mixed.steps.len() as u32);
         }
         mixed
     }
@@ -81,8 +82,8 @@ impl Mesh {
     /// For the search.
     pub fn graph(&self) -> Graph<'_> {
         match &self.mixed {
-            Some(m) => Graph { rows: &m.rows, to: &m.to, weights: &m.weights },
-            None => Graph { rows: &self.lasers.rows, to: &self.lasers.to, weights: &self.weights },
+            Some(m) => Graph { rows: &m.rows, steps: &m.steps },
+            None => Graph { rows: &self.lasers.rows, steps: &self.steps },
         }
     }
 

@@ -27,6 +27,7 @@ pub const MAX_SATELLITES: usize = DOWN as usize;
 
 /// Bits of a next hop in a [`Label`]; the others are for the distance: 17 million kilometres.
 const HOP_BITS: u32 = 20;
+const HOP_MASK: u64 = (1 << HOP_BITS) - 1;
 
 /// Width of a bucket: 262 km, a power of two so that the bucket of a distance is a shift.
 pub(crate) const BUCKET_SHIFT: u32 = 28;
@@ -53,15 +54,27 @@ pub struct Access {
 pub struct Graph<'a> {
     /// `rows[s]..rows[s + 1]` are the entries of satellite `s`.
     pub rows: &'a [u32],
-    /// Neighbour of each entry.
-    pub to: &'a [u32],
-    /// Length of each entry.
-    pub weights: &'a [Weight],
+    /// Neighbour and length of each entry; a link is as long from both ends.
+    pub steps: &'a [Step],
 }
 
 impl Graph<'_> {
-    fn row(&self, sat: u32) -> std::ops::Range<usize> {
-        self.rows[sat as usize] as usize..self.rows[sat as usize + 1] as usize
+    fn row(&self, sat: u32) -> &[Step] {
+        &self.steps[self.rows[sat as usize] as usize..self.rows[sat as usize + 1] as usize]
+    }
+}
+
+/// A link to a neighbour in the form of a [`Label`]: its length above, the neighbour below.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step(u64);
+
+impl Step {
+    /// A link of that length, or [`UNREACHABLE`].
+    pub fn new(to: u32, length: Weight) -> Self {
+        Step(length.min(Label::NONE.0 >> HOP_BITS) << HOP_BITS | Weight::from(to))
+    }
+    fn to(self) -> u32 {
+        (self.0 & HOP_MASK) as u32
     }
 }
 
@@ -71,13 +84,20 @@ impl Graph<'_> {
 pub(crate) struct Label(u64);
 
 impl Label {
-    pub(crate) const NONE: Label = Label(u64::MAX);
+    /// Longer than any way; and a sum of two such still fits.
+    pub(crate) const NONE: Label = Label(1 << 62 | HOP_MASK);
+
+    /// The way over a link to a satellite with this label: no way at all is never shorter than none.
+    #[inline(always)]
+    fn over(self, step: Step) -> Label {
+        Label((self.0 & !HOP_MASK) + step.0)
+    }
 
     pub(crate) fn new(distance: Weight, next: u32) -> Self {
         Label(distance << HOP_BITS | Weight::from(next))
     }
     fn next(self) -> u32 {
-        (self.0 & Weight::from(NOWHERE)) as u32
+        (self.0 & HOP_MASK) as u32
     }
     pub(crate) fn distance(self) -> Weight {
         if self == Label::NONE {
@@ -98,9 +118,8 @@ pub struct Tree {
     pub(crate) buckets: Vec<Vec<u32>>,
     /// Of an aimed search: least lengths still ahead, as far as they are known.
     pub(crate) ahead: Vec<Weight>,
-    /// Next hops of the tree before a refresh that are not measured yet.
-    before: Vec<u32>,
-    walk: Vec<u32>,
+    /// After a refresh: all satellites, the nearest first, so that every next hop comes before those behind it.
+    order: Vec<u32>,
 }
 
 impl Tree {
@@ -132,49 +151,56 @@ impl Tree {
     /// before, or any other.
     pub fn refresh(&mut self, graph: Graph<'_>, gates: &[Access]) {
         let satellites = graph.rows.len() - 1;
-        if self.labels.len() != satellites {
-            return self.search(graph, gates, &[]);
+        if self.order.len() != satellites {
+            self.search(graph, gates, &[]);
+            self.order = (0..satellites as u32).collect();
+            self.order.sort_by_key(|&s| self.labels[s as usize].0);
+            return;
         }
-        self.before.clear();
-        self.before.extend(self.labels.iter().map(|l| l.next()));
-        self.labels.fill(Label::NONE);
-        self.buckets.iter_mut().for_each(Vec::clear);
+        self.clear(satellites);
         for g in gates {
             self.improve(g.sat, Label::new(g.range, DOWN));
         }
-        self.measure(graph);
+        // In the order of before every satellite finds its next hop of before ready, or a better one.
+        for &here in &self.order {
+            self.labels[here as usize] = self.nearest(graph, here);
+        }
+        // What comes later in that order may be nearer now: such shorter ways spread as in any search.
         for here in 0..satellites as u32 {
-            self.relax(graph, here);
+            let new = self.nearest(graph, here);
+            self.improve(here, new);
         }
         for bucket in 0.. {
             if bucket >= self.buckets.len() {
-                return;
+                break;
             }
             self.settle_bucket(graph, bucket);
         }
+        self.sort();
     }
 
-    /// Lengths along the next hops of before: true lengths of ways, if no longer of the shortest ones. What hung on a
-    /// gate or link that is gone has none.
-    fn measure(&mut self, graph: Graph<'_>) {
-        for start in 0..self.before.len() as u32 {
-            let mut here = start;
-            while self.before[here as usize] < DOWN {
-                self.walk.push(here);
-                here = self.before[here as usize];
+    /// The best way of a satellite, as its neighbours stand.
+    #[inline(always)]
+    fn nearest(&self, graph: Graph<'_>, here: u32) -> Label {
+        let mut best = self.labels[here as usize];
+        for &step in graph.row(here) {
+            let over = self.labels[step.to() as usize].over(step);
+            best = if over < best { over } else { best };
+        }
+        best
+    }
+
+    /// Puts the order right; it is nearly so.
+    fn sort(&mut self) {
+        for i in 1..self.order.len() {
+            let here = self.order[i];
+            let label = self.labels[here as usize];
+            let mut j = i;
+            while j > 0 && self.labels[self.order[j - 1] as usize] > label {
+                self.order[j] = self.order[j - 1];
+                j -= 1;
             }
-            while let Some(sat) = self.walk.pop() {
-                let up = std::mem::replace(&mut self.before[sat as usize], NOWHERE);
-                let row = graph.row(sat);
-                let link = graph.to[row.clone()].iter().position(|&to| to == up);
-                let length = link.map_or(UNREACHABLE, |i| graph.weights[row.start + i]);
-                let above = self.labels[up as usize];
-                if above != Label::NONE && length != UNREACHABLE {
-                    let label = &mut self.labels[sat as usize];
-                    let new = Label::new(above.distance() + length, up);
-                    *label = if new < *label { new } else { *label };
-                }
-            }
+            self.order[j] = here;
         }
     }
 
@@ -203,10 +229,10 @@ impl Tree {
         if label == Label::NONE {
             return;
         }
-        let row = graph.row(here);
-        for (&to, &w) in graph.to[row.clone()].iter().zip(&graph.weights[row]) {
-            if w != UNREACHABLE {
-                self.improve(to, Label::new(label.distance() + w, here));
+        for &step in graph.row(here) {
+            let way = label.over(step);
+            if way < Label::NONE {
+                self.improve(step.to(), Label(way.0 & !HOP_MASK | Weight::from(here)));
             }
         }
     }
@@ -248,10 +274,14 @@ impl Tree {
 
     /// The access through which the destination is nearest; the lower satellite on a tie.
     pub fn best(&self, from: &[Access]) -> Option<Access> {
-        from.iter()
-            .copied()
-            .filter(|a| self.distance(a.sat) != UNREACHABLE)
-            .min_by_key(|a| (self.through(*a), a.sat))
+        let mut best = (Label::NONE, None);
+        for a in from {
+            let way = self.labels[a.sat as usize].over(Step::new(a.sat, a.range));
+            if way < best.0 {
+                best = (way, Some(*a));
+            }
+        }
+        best.1
     }
 
     /// The satellites of the shortest path from a ground point with these accesses, in order.
@@ -275,8 +305,8 @@ mod tests {
     use proptest::prelude::*;
 
     /// Rounds of relaxation until nothing changes: too simple to be wrong.
-    fn bellman_ford(graph: Graph<'_>, gates: &[Access]) -> Vec<Weight> {
-        let n = graph.rows.len() - 1;
+    fn bellman_ford((rows, to, weights): (&[u32], &[u32], &[Weight]), gates: &[Access]) -> Vec<Weight> {
+        let n = rows.len() - 1;
         let mut dist = vec![UNREACHABLE; n];
         for g in gates {
             dist[g.sat as usize] = dist[g.sat as usize].min(g.range);
@@ -284,10 +314,10 @@ mod tests {
         loop {
             let before = dist.clone();
             for s in 0..n {
-                for e in graph.rows[s] as usize..graph.rows[s + 1] as usize {
-                    if dist[s] != UNREACHABLE && graph.weights[e] != UNREACHABLE {
-                        let t = graph.to[e] as usize;
-                        dist[t] = dist[t].min(dist[s] + graph.weights[e]);
+                for e in rows[s] as usize..rows[s + 1] as usize {
+                    if dist[s] != UNREACHABLE && weights[e] != UNREACHABLE {
+                        let t = to[e] as usize;
+                        dist[t] = dist[t].min(dist[s] + weights[e]);
                     }
                 }
             }
@@ -323,13 +353,14 @@ mod tests {
                 .flat_map(|s| g.to[g.rows[s] as usize..g.rows[s + 1] as usize].iter().map(move |&t| (s as u32, t)))
                 .map(|(s, t)| length(s, t))
                 .collect();
-            let graph = Graph { rows: &g.rows, to: &g.to, weights: &weights };
+            let steps: Vec<Step> = g.to.iter().zip(&weights).map(|(&to, &w)| Step::new(to, w)).collect();
+            let graph = Graph { rows: &g.rows, steps: &steps };
             let gates: Vec<Access> = gates.iter().map(|&(sat, range)| Access { sat, range }).collect();
             let mut tree = Tree::default();
             // A second search in the same memory must not see the first.
             tree.search(graph, &gates[..1], &[]);
             tree.search(graph, &gates, &[]);
-            let expected = bellman_ford(graph, &gates);
+            let expected = bellman_ford((&g.rows, &g.to, &weights), &gates);
             for s in 0..n as u32 {
                 prop_assert_eq!(tree.distance(s), expected[s as usize]);
                 if expected[s as usize] != UNREACHABLE {
@@ -348,9 +379,15 @@ mod tests {
                 }
             }
             // From whatever tree, a refresh leads to the same one.
-            let (mut other, mut grown) = (Tree::default(), weights.clone());
-            grown.iter_mut().step_by(3).for_each(|w| *w = if *w % 5 == 0 { UNREACHABLE } else { *w + 1 });
-            other.search(Graph { weights: &grown, ..graph }, &gates[..1], &[]);
+            let grown = |s: &Step| {
+                let w = s.0 >> HOP_BITS;
+                // The same for both ends of a link.
+                Step::new(s.to(), if w % 5 == 0 { UNREACHABLE } else { w + w % 3 })
+            };
+            let (mut other, grown) = (Tree::default(), steps.iter().map(grown).collect::<Vec<_>>());
+            other.refresh(Graph { steps: &grown, ..graph }, &gates[..1]);
+            other.refresh(graph, &gates);
+            prop_assert_eq!(&other.labels, &tree.labels);
             other.refresh(graph, &gates);
             prop_assert_eq!(&other.labels, &tree.labels);
             // Stopping early changes nothing for the targets.

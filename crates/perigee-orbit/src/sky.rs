@@ -501,13 +501,10 @@ impl Sky {
         let filled = work.map(|((tree, next), &dest)| {
             tree.refresh(graph, &visible[dest]);
             let first = |seen: &Vec<Access>| tree.best(seen).map_or(NOWHERE, |a| a.sat);
-            let hops = tree.next_hops().take(self.constellation.len()).chain(visible.iter().map(first));
-            let mut filled = 0;
-            for (place, hop) in next.iter_mut().zip(hops) {
-                *place = hop;
-                filled += usize::from(hop != NOWHERE);
-            }
-            filled
+            let (satellites, stations) = next.split_at_mut(self.constellation.len());
+            satellites.iter_mut().zip(tree.next_hops()).for_each(|(place, hop)| *place = hop);
+            stations.iter_mut().zip(visible.iter().map(first)).for_each(|(place, hop)| *place = hop);
+            next.iter().filter(|&&hop| hop != NOWHERE).count()
         });
         Ok(filled.sum())
     }

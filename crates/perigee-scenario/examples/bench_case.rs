@@ -11,11 +11,15 @@ use perigee_scenario::bench;
 
 fn main() -> Result<(), String> {
     let names: Vec<String> = std::env::args().skip(1).collect();
-    let all = || bench::CASES.iter().map(|c| c.name.to_string()).collect();
+    let all = || bench::names().into_iter().map(String::from).collect();
     for name in if names.is_empty() { all() } else { names } {
-        let m = bench::run(&name)?;
-        let rate = m.packet_hops as f64 / m.wall_s;
-        println!("{:<24}{:>12} packet-hops {:>8.2} million/s", m.name, m.packet_hops, rate / 1e6);
+        let m = bench::measure(&name)?;
+        match (m["packet_hops"].as_u64(), m["wall_s"].as_f64()) {
+            (Some(hops), Some(wall_s)) => {
+                println!("{name:<24}{hops:>12} packet-hops {:>8.2} million/s", hops as f64 / wall_s / 1e6);
+            }
+            _ => println!("{name:<24}{m}"),
+        }
     }
     Ok(())
 }

@@ -5,10 +5,8 @@
 //! run, so that the numbers are those that a user gets.
 
 use crate::scenario::Scenario;
+use crate::sky_bench;
 use crate::world::World;
-use perigee_orbit::{GroundKind, GroundNode, Sky, SkySpec, TableScratch};
-use perigee_timeline::GeoPoint;
-use perigee_units::Nanos;
 use serde::Serialize;
 use serde_json::{json, Value as Json};
 use std::path::Path;
@@ -121,15 +119,10 @@ pub const CASES: &[Case] = &[
     ),
 ];
 
-/// Case that moves a constellation and routes over it, without packets.
-pub const SNAPSHOT: &str = "sky-snapshot-100";
-/// Snapshots that it takes, 100 ms of flight apart.
-const SNAPSHOTS: u64 = 100;
-const STATIONS: usize = 100;
-
-/// Names of all cases.
+/// Names of the cases that run unless others are named.
 pub fn names() -> Vec<&'static str> {
-    CASES.iter().map(|c| c.name).chain([SNAPSHOT]).collect()
+    let experiments = sky_bench::EXPERIMENTS.iter().filter(|e| e.1).map(|e| e.0);
+    CASES.iter().map(|c| c.name).chain(sky_bench::SKIES.iter().copied()).chain(experiments).collect()
 }
 
 /// Runs a case; what it measured as JSON.
@@ -137,17 +130,22 @@ pub fn names() -> Vec<&'static str> {
 /// # Errors
 /// An unknown name, or a case that failed.
 pub fn measure(name: &str) -> Result<Json, String> {
-    if name == SNAPSHOT {
-        return Ok(json!(snapshot()?));
+    if let Some(case) = CASES.iter().find(|c| c.name == name) {
+        return Ok(json!(run(case.name)?));
     }
-    Ok(json!(run(name)?))
+    if let Some((text, cc)) = sky_bench::experiment(name) {
+        return Ok(json!(simulate(name, sky_bench::parse(&text, name)?, cc)?));
+    }
+    sky_bench::sky(name).map_err(|e| format!("{e}; there are {}", names().join(", ")))
 }
 
 /// What a case measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
     /// Name of the case.
-    pub name: &'static str,
+    pub name: String,
+    /// Time that it took to build the world: nodes, first routes, queues.
+    pub build_s: f64,
     /// Link crossings of all packets.
     pub packet_hops: u64,
     /// Events of the simulator.
@@ -175,9 +173,15 @@ pub fn run(name: &str) -> Result<Measured, String> {
         .ok_or_else(|| format!("no case {name:?}; there are {}", names().join(", ")))?;
     let sets: Vec<String> = case.sets.iter().map(|s| s.to_string()).collect();
     let scenario = Scenario::parse(case.toml, case.name, Path::new(""), &sets).map_err(|e| e.to_string())?;
-    let world = World::build(Arc::new(scenario), 1).map_err(|e| e.to_string())?;
+    simulate(case.name, scenario, case.cc)
+}
+
+fn simulate(name: &str, scenario: Scenario, cc: &str) -> Result<Measured, String> {
     let begin = Instant::now();
-    let done = crate::run(&world, case.cc, None, &mut |_| true).map_err(|e| format!("{e:?}"))?;
+    let world = World::build(Arc::new(scenario), 1).map_err(|e| e.to_string())?;
+    let build_s = begin.elapsed().as_secs_f64();
+    let begin = Instant::now();
+    let done = crate::run(&world, cc, None, &mut |_| true).map_err(|e| format!("{e:?}"))?;
     let wall_s = begin.elapsed().as_secs_f64();
     let number = |key: &str| done.manifest[key].as_u64().unwrap_or(0);
     let crossed = done
@@ -190,7 +194,8 @@ pub fn run(name: &str) -> Result<Measured, String> {
             _ => 0,
         });
     Ok(Measured {
-        name: case.name,
+        name: name.into(),
+        build_s,
         packet_hops: number("packet_hops"),
         events: number("events"),
         flows: world.flows.len(),
@@ -199,44 +204,4 @@ pub fn run(name: &str) -> Result<Measured, String> {
         memory_per_flow_bytes: done.memory_per_flow_bytes,
         hops_match_links: crossed == number("packet_hops"),
     })
-}
-
-/// What the case [`SNAPSHOT`] measured.
-#[derive(Clone, Debug, Serialize)]
-pub struct Snapshots {
-    /// Name of the case.
-    pub name: &'static str,
-    /// Snapshots taken.
-    pub snapshots: u64,
-    /// Positions, visibility, and routes from all satellites and stations to all stations.
-    pub ms_per_snapshot: f64,
-    /// Next hops that the tables hold, all snapshots together.
-    pub table_entries: usize,
-    /// Wall time of the snapshots alone.
-    pub wall_s: f64,
-}
-
-/// Starlink's first shell with a hundred ground stations.
-fn snapshot() -> Result<Snapshots, String> {
-    let spec = SkySpec { ground: (0..STATIONS).map(station).collect(), ..SkySpec::default() };
-    let sky = Sky::new(spec).map_err(|e| e.to_string())?;
-    let destinations: Vec<usize> = (0..STATIONS).collect();
-    let mut scratch = TableScratch::default();
-    let begin = Instant::now();
-    let mut table_entries = 0;
-    for k in 0..SNAPSHOTS {
-        let found = sky.snapshot_tables(Nanos::from_millis(100 * k), &destinations, &mut scratch);
-        table_entries += found.map_err(|e| e.to_string())?;
-    }
-    let wall_s = begin.elapsed().as_secs_f64();
-    let ms_per_snapshot = wall_s * 1e3 / SNAPSHOTS as f64;
-    Ok(Snapshots { name: SNAPSHOT, snapshots: SNAPSHOTS, ms_per_snapshot, table_entries, wall_s })
-}
-
-/// Stations on a spiral over the inhabited latitudes; the golden angle spreads their longitudes.
-fn station(i: usize) -> GroundNode {
-    const GOLDEN_ANGLE_DEG: f64 = 137.5;
-    let lat_deg = i as f64 * 100.0 / STATIONS as f64 - 50.0;
-    let lon_deg = (i as f64 * GOLDEN_ANGLE_DEG) % 360.0 - 180.0;
-    GroundNode::new(format!("g{i}"), GroundKind::Station, GeoPoint { lat_deg, lon_deg, height_m: 0.0 })
 }

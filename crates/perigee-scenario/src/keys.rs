@@ -47,6 +47,13 @@ pub const SCENARIO: Section = Section {
             help: "[node.NAME]: a terminal, station or host of a constellation",
         },
         Key {
+            name: "nodes",
+            content: List(&NODES),
+            default: None,
+            required: false,
+            help: "[[nodes]]: many nodes at once: the largest cities, the gateways of a study, the rows of a file",
+        },
+        Key {
             name: "port",
             content: Named(&PORT),
             default: None,
@@ -382,6 +389,24 @@ pub const NODE: Section = Section {
             Kind::Int(1, 10_000),
             "satellites that a station can talk to at once, the nearest ones; default: all in view",
         ),
+    ],
+};
+
+/// `[[nodes]]`.
+pub const NODES: Section = Section {
+    name: "nodes",
+    help: "Many nodes at once, each under its own name.",
+    keys: &[
+        optional(
+            "set",
+            Kind::Word(&["cities", "gateways", "study-cities"]),
+            "cities: the largest first, with their population as weight; gateways: the 95 of the OrbCC study; study-cities: its five cities",
+        ),
+        optional("file", Kind::File, "a CSV file with columns name, lat, lon and, if wanted, height_m, mask_deg, dishes, weight"),
+        optional("count", Kind::Int(1, 100_000), "only so many, from the top"),
+        key("kind", Kind::Word(&["terminal", "station"]), "station", "as of [node.NAME]"),
+        optional("mask", Kind::Angle(0.0, 90.0), "smallest elevation"),
+        optional("dishes", Kind::Int(1, 10_000), "satellites that a station can talk to at once"),
     ],
 };
 

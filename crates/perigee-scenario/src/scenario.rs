@@ -5,6 +5,7 @@ use crate::error::{Place, Problem, ScenarioError};
 use crate::grammar::{check, Checked, Given};
 use crate::keys::{self, MAX_FLOWS};
 use crate::kind::{Draw, Val};
+use crate::node_sets;
 use crate::source::{self, Source};
 use crate::traffic::Pattern;
 use crate::tree::{self, Table};
@@ -241,7 +242,7 @@ impl Scenario {
         let place = Place { origin: Arc::new(origin), line: None };
         let top = check(&keys::SCENARIO, table, &place).map_err(ScenarioError)?;
         let mut problems = Vec::new();
-        let scenario = Reader { top: &top, problems: &mut problems }.scenario(table, name);
+        let scenario = Reader { top: &top, nodes: Vec::new(), problems: &mut problems }.scenario(table, name);
         match scenario {
             Some(s) if problems.is_empty() => Ok(Scenario { profile, ..s }),
             _ => Err(ScenarioError(problems)),
@@ -313,6 +314,7 @@ pub fn outage_mode(word: &str) -> OutageMode {
 
 struct Reader<'a> {
     top: &'a Checked,
+    nodes: Vec<NodeSpec>,
     problems: &'a mut Vec<Problem>,
 }
 
@@ -321,9 +323,12 @@ impl Reader<'_> {
         let top = self.top;
         let run = self.run();
         let source = source::read(&top.one_or_default(&keys::SOURCE), self.problems);
-        let nodes: Vec<_> = top.named("node").iter().filter_map(|(name, c)| self.node(name, c)).collect();
+        self.nodes = top.named("node").iter().filter_map(|(name, c)| self.node(name, c)).collect();
+        let node_files = self.node_sets();
+        let nodes = self.nodes.clone();
+        let first_node = top.named("node").first().map(|(_, c)| c).or(top.list("nodes").first());
         let is_sky = matches!(source, Some(Source::Constellation(_)));
-        if let (false, Some((_, node))) = (is_sky || source.is_none(), top.named("node").first()) {
+        if let (false, Some(node)) = (is_sky || source.is_none(), first_node) {
             self.problems.push(
                 node.problem(
                     "kind",
@@ -345,7 +350,7 @@ impl Reader<'_> {
             name: name.into(),
             title: top.opt_text("title").unwrap_or_else(|| name.into()),
             run,
-            files: source.iter().flat_map(Source::files).chain(outages).collect(),
+            files: source.iter().flat_map(Source::files).chain(outages).chain(node_files).collect(),
             source: source?,
             nodes,
             ports: top.named("port").iter().map(|(name, c)| port(name, c)).collect(),
@@ -415,6 +420,27 @@ impl Reader<'_> {
             weight: c.number("weight"),
             place: c.place.clone(),
         })
+    }
+
+    /// Adds the nodes of `[[nodes]]`; the files that they come from.
+    fn node_sets(&mut self) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        for c in self.top.list("nodes") {
+            match node_sets::read(c) {
+                Ok((nodes, file)) => {
+                    let names: BTreeSet<&str> = self.nodes.iter().map(|n| n.name.as_str()).collect();
+                    if let Some(n) = nodes.iter().find(|n| names.contains(n.name.as_str())) {
+                        let why = "a node of that name exists already";
+                        let key = if c.has("set") { "set" } else { "file" };
+                        self.problems.push(c.problem(key, why).found(format!("{:?}", n.name)));
+                    }
+                    self.nodes.extend(nodes);
+                    files.extend(file);
+                }
+                Err(p) => self.problems.push(p),
+            }
+        }
+        files
     }
 
     fn flow(&mut self, c: &Checked, run: &RunSpec) -> FlowSpec {
@@ -501,7 +527,7 @@ impl Reader<'_> {
             self.problems.push(c.problem("from", "a pattern chooses the senders"));
         }
         match (word.as_str(), c.opt_text("to")) {
-            ("all-to-one", Some(to)) => match self.top.named("node").iter().any(|(name, _)| *name == to) {
+            ("all-to-one", Some(to)) => match self.nodes.iter().any(|n| n.name == to) {
                 true => Some(Pattern::AllToOne(to)),
                 false => {
                     self.problems.push(c.problem("to", "no node is called that").found(format!("{to:?}")));

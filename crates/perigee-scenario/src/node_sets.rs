@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `[[nodes]]`: many places at once, from a table of this project or a file of the user's.
+
+use crate::error::Problem;
+use crate::grammar::Checked;
+use crate::scenario::{NodeSpec, Position};
+use crate::tree;
+use perigee_orbit::cities;
+use std::path::PathBuf;
+
+/// The nodes of an entry and the file that they came from.
+///
+/// # Errors
+/// What is wrong with the entry or its file.
+pub fn read(c: &Checked) -> Result<(Vec<NodeSpec>, Option<PathBuf>), Problem> {
+    let count = c.opt_int("count").map_or(usize::MAX, |n| n as usize);
+    let node = |name: &str, lat: f64, lon: f64, weight: f64| NodeSpec {
+        name: name.into(),
+        kind: c.text("kind"),
+        position: Position::Degrees(lat, lon),
+        height_m: 0.0,
+        mask_deg: c.opt_degrees("mask"),
+        dishes: c.opt_int("dishes").map(|n| n as u32),
+        weight,
+        place: c.place.clone(),
+    };
+    let (mut all, file): (Vec<NodeSpec>, _) = match (c.opt_text("set"), c.opt_text("file")) {
+        (Some(set), None) if set == "cities" => {
+            let city = |c: &cities::City| node(c.name, c.lat_deg, c.lon_deg, c.population as f64);
+            (unique(cities::largest().map(city).collect()), None)
+        }
+        (Some(set), None) => {
+            let stations = cities::study_stations().map(|(name, p)| node(name, p.lat_deg, p.lon_deg, 1.0));
+            let (cities, gateways): (Vec<_>, Vec<_>) =
+                stations.enumerate().partition(|(i, _)| *i < STUDY_CITIES);
+            let chosen = if set == "gateways" { gateways } else { cities };
+            (chosen.into_iter().map(|(_, n)| n).collect(), None)
+        }
+        (None, Some(file)) => {
+            let path = tree::resolve(c.place_of("file"), &file);
+            let text = std::fs::read_to_string(&path)
+                .map_err(|e| c.problem("file", format!("cannot read {}: {e}", path.display())))?;
+            let rows = table(&text, &node);
+            (rows.map_err(|why| c.problem("file", format!("{}: {why}", path.display())))?, Some(path))
+        }
+        _ => return Err(c.problem("set", "give either a set or a file")),
+    };
+    if count != usize::MAX && count > all.len() {
+        let why = format!("{count} nodes of {}", all.len());
+        return Err(c.problem("count", why).allowed(format!("at most {}", all.len())));
+    }
+    all.truncate(count);
+    Ok((all, file))
+}
+
+/// The study's list begins with its cities.
+const STUDY_CITIES: usize = 5;
+
+/// Names that come twice get a number: cities of different countries may share one.
+fn unique(mut nodes: Vec<NodeSpec>) -> Vec<NodeSpec> {
+    let mut seen = std::collections::BTreeMap::<String, u32>::new();
+    for n in &mut nodes {
+        let times = seen.entry(n.name.clone()).or_default();
+        *times += 1;
+        if *times > 1 {
+            n.name = format!("{} {}", n.name, times);
+        }
+    }
+    nodes
+}
+
+/// Rows of a file; its first line names the columns.
+fn table(text: &str, node: &dyn Fn(&str, f64, f64, f64) -> NodeSpec) -> Result<Vec<NodeSpec>, String> {
+    let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
+    let Some((_, head)) = lines.next() else { return Err("it is empty".into()) };
+    let columns: Vec<&str> = head.split(',').map(str::trim).collect();
+    let place = |name: &str| columns.iter().position(|c| *c == name);
+    let needed = |name: &str| place(name).ok_or_else(|| format!("its first line names no column {name:?}"));
+    let (name, lat, lon) = (needed("name")?, needed("lat")?, needed("lon")?);
+    let mut nodes = Vec::new();
+    for (n, line) in lines {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        let wrong = |why: &str| format!("line {}: {why}: {line:?}", n + 1);
+        if cells.len() != columns.len() {
+            return Err(wrong(&format!("{} cells, the first line has {}", cells.len(), columns.len())));
+        }
+        let number = |column: usize, low: f64, high: f64| match cells[column].parse::<f64>() {
+            Ok(x) if (low..=high).contains(&x) => Ok(x),
+            _ => Err(wrong(&format!("{} must be a number from {low} to {high}", columns[column]))),
+        };
+        let optional = |column: &str, low: f64, high: f64| match place(column) {
+            Some(i) if !cells[i].is_empty() => number(i, low, high).map(Some),
+            _ => Ok(None),
+        };
+        if cells[name].is_empty() {
+            return Err(wrong("no name"));
+        }
+        let weight = optional("weight", 0.0, 1e12)?.or(optional("population", 0.0, 1e12)?).unwrap_or(1.0);
+        let new = node(cells[name], number(lat, -90.0, 90.0)?, number(lon, -180.0, 360.0)?, weight);
+        nodes.push(NodeSpec {
+            height_m: optional("height_m", -500.0, 10_000.0)?.unwrap_or(new.height_m),
+            mask_deg: optional("mask_deg", 0.0, 89.999)?.or(new.mask_deg),
+            dishes: optional("dishes", 1.0, 10_000.0)?.map(|d| d as u32).or(new.dishes),
+            ..new
+        });
+    }
+    Ok(nodes)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Scenario;
+    use std::path::Path;
+
+    fn scenario(nodes: &str, folder: &Path) -> Result<Scenario, String> {
+        let text = format!(
+            "[run]\nduration = \"1 s\"\n[source.constellation]\npreset = \"starlink-shell1\"\n{nodes}\n\
+             [[flow]]\npattern = \"permutation\"\ncc = \"cubic\"\n"
+        );
+        Scenario::parse(&text, "test", folder, &[]).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_largest_cities_and_the_gateways_are_nodes() {
+        let text = "[[nodes]]\nset = \"cities\"\ncount = 100\n[[nodes]]\nset = \"gateways\"\ndishes = 8\nmask = \"20 deg\"";
+        let s = scenario(text, Path::new("")).unwrap();
+        assert_eq!(s.nodes.len(), 195);
+        assert!(s.nodes[0].weight > 1e7 && s.nodes[0].dishes.is_none() && s.nodes[0].kind == "station");
+        assert_eq!((s.nodes[194].dishes, s.nodes[194].mask_deg), (Some(8), Some(20.0)));
+        let all = scenario("[[nodes]]\nset = \"cities\"", Path::new("")).unwrap();
+        assert_eq!(all.nodes.len(), 1500);
+        for (wrong, says) in [
+            ("[[nodes]]\nset = \"gateways\"\ncount = 96", "96 nodes of 95"),
+            ("[[nodes]]\ncount = 3", "either a set or a file"),
+            ("[node.London]\nplace = \"Paris\"\n[[nodes]]\nset = \"cities\"", "London"),
+        ] {
+            let e = scenario(wrong, Path::new("")).unwrap_err();
+            assert!(e.contains(says), "{e}");
+        }
+    }
+
+    #[test]
+    fn a_file_names_its_columns_and_a_wrong_line_is_named() {
+        let folder = std::env::temp_dir().join(format!("perigee-nodes-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let read = |text: &str| {
+            std::fs::write(folder.join("p.csv"), text).unwrap();
+            scenario("[[nodes]]\nfile = \"p.csv\"\nkind = \"terminal\"", &folder)
+        };
+        let s = read("# mine\nname,lat,lon,dishes,weight\nhere,10,20,,5\nthere,-10,200,3,\n").unwrap();
+        assert_eq!((s.nodes[0].weight, s.nodes[1].dishes), (5.0, Some(3)));
+        assert_eq!(s.files.len(), 1);
+        for (text, says) in [
+            ("", "empty"),
+            ("name,lat\na,1\n", "no column \"lon\""),
+            ("name,lat,lon\na,1,2\nb,91,2\n", "line 3: lat must be a number from -90 to 90"),
+            ("name,lat,lon\na,1\n", "line 2: 2 cells"),
+            ("name,lat,lon\n,1,3\n", "line 2: no name"),
+        ] {
+            let e = read(text).unwrap_err();
+            assert!(e.contains(says), "{e}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
