@@ -12,8 +12,8 @@ import pytest
 
 import perigee
 from conftest import ROOT, Cli
-from perigee.paths import contrast, survey
 from perigee.skymap import footprint_deg, picture
+from perigee.survey import contrast, survey
 
 SKY = """
 title = "over the Atlantic"

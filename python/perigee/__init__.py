@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from perigee._core import RunError, ScenarioError
+    from perigee.plugins import PluginError
     from perigee.record import Run, open_record
     from perigee.scenario import Results, Scenario, load, loads, schemes
+    from perigee.survey import paths
     from perigee.timeline import Timeline, load_timeline
 
 __all__ = [
+    "PluginError",
     "Results",
     "Run",
     "RunError",
@@ -28,11 +31,13 @@ __all__ = [
     "load_timeline",
     "loads",
     "open_record",
+    "paths",
     "schemes",
 ]
 
 # Names are imported when they are first used: `perigee --help` needs neither NumPy nor the compiled module.
 _HOMES = {
+    "PluginError": "perigee.plugins",
     "Results": "perigee.scenario",
     "Run": "perigee.record",
     "RunError": "perigee._core",
@@ -44,6 +49,7 @@ _HOMES = {
     "load_timeline": "perigee.timeline",
     "loads": "perigee.scenario",
     "open_record": "perigee.record",
+    "paths": "perigee.survey",
     "schemes": "perigee.scenario",
 }
 

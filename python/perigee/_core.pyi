@@ -25,9 +25,15 @@ class Scenario:
     """A checked scenario."""
 
     @staticmethod
-    def load(path: str | Path, sets: list[str]) -> Scenario: ...
+    def load(path: str | Path, sets: list[str], functions: dict[str, Callable[..., Any]] | None = None) -> Scenario: ...
     @staticmethod
-    def parse(text: str, name: str, folder: str | Path, sets: list[str]) -> Scenario: ...
+    def parse(
+        text: str,
+        name: str,
+        folder: str | Path,
+        sets: list[str],
+        functions: dict[str, Callable[..., Any]] | None = None,
+    ) -> Scenario: ...
     @property
     def name(self) -> str: ...
     @property
@@ -78,6 +84,63 @@ class Timeline:
     def save(self, path: str | Path) -> None: ...
     def describe(self) -> str: ...
     def follow(self, forward: int, reverse: int, step_ns: int) -> str: ...
+
+@final
+class SeenSatellite:
+    """A satellite as a ground point sees it."""
+
+    number: int
+    name: str
+    shell: int | None
+    plane: int | None
+    slot: int | None
+    range_km: float
+    elevation_deg: float
+    ascending: bool
+    visible_for_s: float
+
+@final
+class AttachView:
+    """What an attachment policy is told."""
+
+    t_s: float
+    node: str
+    peers: list[str]
+    holding: int | None
+    satellites: list[SeenSatellite]
+
+@final
+class RouteView:
+    """What a routing function is told."""
+
+    @property
+    def t_s(self) -> float: ...
+    @property
+    def origin(self) -> str: ...
+    @property
+    def target(self) -> str: ...
+    @property
+    def first(self) -> list[int]: ...
+    @property
+    def last(self) -> list[int]: ...
+    @property
+    def shortest(self) -> list[int] | None: ...
+    @property
+    def satellites(self) -> int: ...
+    def disjoint(self, k: int) -> list[list[int]]: ...
+    def neighbours(self, number: int) -> list[tuple[int, float]]: ...
+    def position_km(self, number: int) -> list[float]: ...
+    def place(self, number: int) -> tuple[int, int, int] | None: ...
+
+@final
+class LaserView:
+    """What a function that links satellites is told."""
+
+    t_s: float
+    @property
+    def satellites(self) -> int: ...
+    def position_km(self, number: int) -> list[float]: ...
+    def place(self, number: int) -> tuple[int, int, int] | None: ...
 
 def json_schema() -> str: ...
 def reference() -> str: ...

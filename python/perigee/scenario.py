@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from perigee import _core
+from perigee import _core, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,9 +23,11 @@ def load(path: str | Path, sets: Mapping[str, object] | None = None, **keys: obj
     """Reads and checks a scenario file.
 
     Overrides are given by dotted key, `load(path, {"run.duration": "5 s"})`, or as keywords with two underscores for
-    the dot, `load(path, run__duration="5 s")`.
+    the dot, `load(path, run__duration="5 s")`. Functions may be given for the keys that take one:
+    `load(path, attach=lambda view: view.satellites[0])` (docs/plugins.md).
     """
-    return Scenario(_core.Scenario.load(path, overrides(sets, keys)))
+    rest, functions = plugins.split(_merged(sets, keys))
+    return Scenario(_core.Scenario.load(path, overrides(rest, {}), functions))
 
 
 def loads(
@@ -37,7 +39,8 @@ def loads(
     **keys: object,
 ) -> Scenario:
     """Reads and checks scenario text, with overrides as in `load`; files that it names are looked for in `folder`."""
-    return Scenario(_core.Scenario.parse(text, name, folder, overrides(sets, keys)))
+    rest, functions = plugins.split(_merged(sets, keys))
+    return Scenario(_core.Scenario.parse(text, name, folder, overrides(rest, {}), functions))
 
 
 def schemes() -> list[dict[str, Any]]:
@@ -48,8 +51,11 @@ def schemes() -> list[dict[str, Any]]:
 
 def overrides(sets: Mapping[str, object] | None, keys: Mapping[str, object]) -> list[str]:
     """Overrides as the core takes them: `key=value` with the value in TOML."""
-    merged = {**(sets or {}), **{k.replace("__", "."): v for k, v in keys.items()}}
-    return [f"{key}={_toml(value)}" for key, value in merged.items()]
+    return [f"{key}={_toml(value)}" for key, value in _merged(sets, keys).items()]
+
+
+def _merged(sets: Mapping[str, object] | None, keys: Mapping[str, object]) -> dict[str, object]:
+    return {**(sets or {}), **{k.replace("__", "."): v for k, v in keys.items()}}
 
 
 def _toml(value: object) -> str:

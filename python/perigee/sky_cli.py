@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from perigee.options import JsonOption, ScenarioArg, SetOption, TleOption
+from perigee.weather_cli import weather
 
 if TYPE_CHECKING:
-    from perigee.paths import PairPaths
     from perigee.scenario import Scenario
+    from perigee.survey import PairPaths
 
 BAD_INPUT, DIFFERENT = 2, 3
 EXPORTS = ("timeline", "hypatia", "leoem")
@@ -39,6 +40,7 @@ def register(app: typer.Typer, load: Load) -> None:
     for command in (paths, sky, export, diff):
         app.command()(command)
     app.command("import")(import_state)
+    app.command()(weather)
 
 
 def paths(
@@ -57,7 +59,7 @@ def paths(
 ) -> None:
     """Show RTT, links and satellites of paths over time, beside a great-circle fibre."""
     from perigee import _core
-    from perigee import paths as found
+    from perigee import survey as found
 
     ends = _ends(origin, target)
     surveys: list[list[PairPaths]] = []
@@ -108,7 +110,7 @@ def sky(
         print(json.dumps(found))
         return
     file = out or Path(f"{loaded.name}-sky.png")
-    _save(draw(found, zoom=zoom, lasers=lasers), file)
+    save(draw(found, zoom=zoom, lasers=lasers), file)
     print(f"{len(found['satellites'])} satellites, {len(found['lasers'])} laser links at {found['instant']}")
     for p in found["paths"]:
         ends = f"{found['ground'][p['from']]['name']} to {found['ground'][p['to']]['name']}"
@@ -194,8 +196,8 @@ def _policies(attach: str | None) -> list[str | None]:
         return [None]
     names: list[str | None] = [name.strip() for name in attach.split(",") if name.strip()]
     for name in names:
-        if name not in POLICIES:
-            _stop(f"--attach: {name!r} is none of {', '.join(POLICIES)}")
+        if name not in POLICIES and ":" not in str(name):
+            _stop(f"--attach: {name!r} is none of {', '.join(POLICIES)}, and no function file.py:name")
     return names or [None]
 
 
@@ -250,7 +252,7 @@ def _print_contrast(first: PairPaths, p: PairPaths, contrasts: dict[int, Any]) -
 
 
 def _print_legs(pairs: Sequence[PairPaths]) -> None:
-    from perigee.paths import hop_name
+    from perigee.survey import hop_name
 
     for p in pairs:
         print(f"\n{p.origin} to {p.target}, {p.label}: paths (↑ northbound, ↓ southbound, p = orbital plane)")
@@ -263,16 +265,17 @@ def _print_legs(pairs: Sequence[PairPaths]) -> None:
 
 
 def _write_plots(pairs: Sequence[Sequence[PairPaths]], out: Path, *, quiet: bool) -> None:
-    from perigee.paths import plot
+    from perigee.survey import plot
 
     for i, of_pair in enumerate(pairs):
         file = out if len(pairs) == 1 else out.with_stem(f"{out.stem}-{i + 1}")
-        _save(plot(of_pair), file)
+        save(plot(of_pair), file)
         if not quiet:
             print(f"plot: {file}")
 
 
-def _save(figure: Any, file: Path) -> None:
+def save(figure: Any, file: Path) -> None:
+    """Writes a figure and closes it; ends with exit code 2 if that cannot be done."""
     import matplotlib.pyplot as plt
 
     try:

@@ -59,6 +59,11 @@ impl<'a> Field<'a> {
         Field { lasers, at, limits, clear_m: limits.clear_m(at) }
     }
 
+    /// Number of satellites.
+    pub fn satellites(&self) -> usize {
+        self.at.len()
+    }
+
     fn length(&self, a: u32, b: u32) -> Weight {
         let d = distance_m(self.at.get(a as usize), self.at.get(b as usize));
         if d <= self.clear_m {
@@ -72,6 +77,19 @@ impl Tree {
     /// Searches from a destination that `gates` can reach until the goal is settled; `targets` are the satellites
     /// around it. Only their distances and paths hold afterwards.
     pub fn toward(&mut self, field: &Field<'_>, gates: &[Access], targets: &[Access], goal: Goal) {
+        self.toward_without(field, gates, targets, goal, &[]);
+    }
+
+    /// The same where some satellites, marked in `taken`, must not be used.
+    pub fn toward_without(
+        &mut self,
+        field: &Field<'_>,
+        gates: &[Access],
+        targets: &[Access],
+        goal: Goal,
+        taken: &[bool],
+    ) {
+        let is_free = |sat: u32| !taken.get(sat as usize).is_some_and(|&t| t);
         self.clear(field.at.len());
         self.ahead.clear();
         self.ahead.resize(field.at.len(), UNREACHABLE);
@@ -91,7 +109,7 @@ impl Tree {
                 }
                 for &to in field.lasers.neighbours(here) {
                     let length = field.length(here, to);
-                    if length != UNREACHABLE {
+                    if length != UNREACHABLE && is_free(to) {
                         self.approach(field, to, Label::new(label.distance() + length, here), goal);
                     }
                 }

@@ -21,6 +21,8 @@ pub enum Policy {
     HighestElevation,
     /// It stays above the mask for the longest time.
     LongestVisibility,
+    /// A function of the user's says so.
+    Function,
 }
 
 /// When a satellite that is still visible may be given up for another. One that is lost is replaced at once.

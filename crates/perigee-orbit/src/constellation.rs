@@ -5,6 +5,7 @@ use crate::lasers::{plus_grid, LaserGraph, Limits, Near};
 use crate::motion::{satellite_name, shell_elements, Gravity, Group, Motion, Positions, Sgp4, MU_M3_S2};
 use crate::omm;
 use crate::planes::{arrange, Place, PlaneOptions};
+use crate::plugin::{failed, LaserFunction, NetView};
 use crate::routing::MAX_SATELLITES;
 use crate::shell::{Propagation, Shell, ShellMotion};
 use crate::sky::SkyError;
@@ -20,7 +21,6 @@ use std::sync::Arc;
 const STALE_DAYS: f64 = 14.0;
 
 /// All satellites of a sky.
-#[derive(Debug)]
 pub struct Constellation {
     /// Name of each.
     pub names: Vec<String>,
@@ -37,6 +37,7 @@ pub struct Constellation {
     /// Shell of each satellite that has lasers.
     group: Vec<Option<u32>>,
     lasers: Lasers,
+    function: Option<Arc<dyn LaserFunction>>,
     /// What a person should know about it.
     pub report: Vec<String>,
 }
@@ -71,7 +72,7 @@ impl Constellation {
         }
         let links = match &spec.lasers.pattern {
             Pattern::PlusGrid => fleet.grid,
-            Pattern::Nearest(_) | Pattern::None => Vec::new(),
+            Pattern::Nearest(_) | Pattern::Function | Pattern::None => Vec::new(),
             Pattern::List(links) => links.clone(),
         };
         if let Some((a, b)) = links.iter().find(|(a, b)| (*a).max(*b) as usize >= n) {
@@ -86,6 +87,7 @@ impl Constellation {
             fixed: Arc::new(LaserGraph::new(n, &links)),
             group: fleet.group,
             lasers: spec.lasers.clone(),
+            function: spec.plugins.lasers.clone(),
             report: fleet.report,
         })
     }
@@ -148,12 +150,46 @@ impl Constellation {
         };
         let mut links = match self.lasers.pattern {
             Pattern::Nearest(terminals) => near(terminals, false),
+            Pattern::Function => self.by_function(t, &at)?,
             _ => Vec::new(),
         };
         if self.lasers.cross_shell {
             links.extend(near(1, true));
         }
         Ok(links)
+    }
+}
+
+impl Constellation {
+    /// Satellites and the links that hold with them, for functions of the user's.
+    pub fn view(&self, at: &Positions, lasers: &Arc<LaserGraph>) -> NetView {
+        NetView {
+            at: at.clone(),
+            lasers: lasers.clone(),
+            limits: self.lasers.limits,
+            names: self.names.clone().into(),
+            places: self.places.clone().into(),
+        }
+    }
+
+    fn by_function(&self, t: Nanos, at: &Positions) -> Result<Vec<(u32, u32)>, String> {
+        let Some(function) = &self.function else { return Ok(Vec::new()) };
+        let wrong = |why: &str| failed(function.name(), t, "the laser links", why);
+        let links = function.links(t, &Arc::new(self.view(at, &self.fixed))).map_err(|e| wrong(&e))?;
+        let n = self.len() as u32;
+        if let Some((a, b)) = links.iter().find(|(a, b)| *a.max(b) >= n) {
+            return Err(wrong(&format!("a link from {a} to {b}: satellite numbers end at {}", n - 1)));
+        }
+        match links.iter().find(|(a, b)| a == b) {
+            Some((a, _)) => Err(wrong(&format!("a link from satellite {a} to itself"))),
+            None => Ok(links),
+        }
+    }
+}
+
+impl std::fmt::Debug for Constellation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Constellation({} satellites from {})", self.len(), self.start)
     }
 }
 

@@ -8,6 +8,7 @@
 //! * [`planes`]: the grid in real element sets; [`lasers`]: who is linked to whom; [`constellation`]: all of it.
 //! * [`visibility`]: what a ground point sees; [`attach`]: which satellite it takes; [`routing`],
 //!   [`aim`]: shortest paths.
+//! * [`disjoint`]: several paths without a common satellite; [`plugin`]: functions of the user's.
 //! * [`spec`]: the description of a sky; [`sky`]: questions about one instant; [`survey`]: paths over time without
 //!   packets; [`stream`]: the timeline.
 //! * [`cities`]: places by name; [`hypatia`]: state folders of another tool; [`compat`]: skies as other tools see them.
@@ -34,6 +35,7 @@ pub mod attach;
 pub mod cities;
 pub mod compat;
 pub mod constellation;
+pub mod disjoint;
 pub mod frames;
 mod handover;
 pub mod hypatia;
@@ -44,6 +46,7 @@ mod network;
 pub mod omm;
 mod plan;
 pub mod planes;
+pub mod plugin;
 pub mod presets;
 pub mod routing;
 pub mod shell;
@@ -58,5 +61,6 @@ pub mod tle;
 pub mod visibility;
 
 pub use plan::Recorded;
+pub use plugin::Plugins;
 pub use sky::{Route, Sky, SkyError, TableScratch};
 pub use spec::*;

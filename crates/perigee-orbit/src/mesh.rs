@@ -50,6 +50,11 @@ impl Mesh {
         *self = Mesh { lasers: lasers.clone(), limits, ..Mesh::default() };
     }
 
+    /// The laser links, whether they can carry packets or not.
+    pub fn all_lasers(&self) -> &Arc<LaserGraph> {
+        &self.lasers
+    }
+
     /// For an aimed search, if nothing is measured yet.
     pub fn field<'a>(&'a self, at: &'a Positions) -> Option<Field<'a>> {
         let aims = self.steps.is_empty() && self.mixed.is_none();

@@ -76,7 +76,7 @@ impl Planner {
         let (first, end) = (length * steps.start, length * steps.end);
         let times: Vec<Nanos> = steps.map(|k| length * k).collect();
         let (moments, after) = self.moments(&times, first, end)?;
-        let routes = self.routes(&moments);
+        let routes = self.routes(&moments)?;
         Ok(Steps { times, moments, routes, after })
     }
 
@@ -104,32 +104,37 @@ impl Planner {
         Ok((times.par_iter().map_init(Tree::default, moment).collect(), positions(after)))
     }
 
-    fn routes(&mut self, moments: &[Moment]) -> Vec<Routes> {
+    fn routes(&mut self, moments: &[Moment]) -> Result<Vec<Routes>, String> {
         if let Some(recorded) = &self.recorded {
             let nobody = vec![None; self.sky.spec.ground.len()];
             let routes = |m: &Moment| Routes { serving: nobody.clone(), ..recorded.routes(&self.sky, m.t) };
-            return moments.iter().map(routes).collect();
+            return Ok(moments.iter().map(routes).collect());
         }
         let mut held = Vec::with_capacity(moments.len());
         for m in moments {
-            self.held = self.sky.serve(m, &self.held);
+            self.held = self.sky.serve(m, &self.held)?;
             held.push(self.held.clone());
         }
         if self.sky.spec.routing == Routing::PerHop {
             return self.tables(moments, &held);
         }
         let route = |tree: &mut Tree, (m, h): (&Moment, Vec<Held>)| self.sky.routes(m, &h, tree);
+        if self.sky.spec.plugins.route.is_some() {
+            // Step after step, so that a function of the user's is asked in order of time.
+            let mut tree = Tree::default();
+            return moments.iter().zip(held).map(|(m, h)| route(&mut tree, (m, h))).collect();
+        }
         moments.par_iter().zip(held).map_init(Tree::default, route).collect()
     }
 
     /// Next-hop tables: roots in parallel, each from instant to instant, because few next hops change between two.
-    fn tables(&self, moments: &[Moment], held: &[Vec<Held>]) -> Vec<Routes> {
+    fn tables(&self, moments: &[Moment], held: &[Vec<Held>]) -> Result<Vec<Routes>, String> {
         let roots: Vec<&[Way]> = self.sky.ways.chunk_by(|a, b| a.root == b.root).collect();
-        let of_root = |ways: &&[Way]| -> Vec<RootRoutes> {
+        let of_root = |ways: &&[Way]| -> Result<Vec<RootRoutes>, String> {
             let mut tree = Tree::default();
             moments.iter().zip(held).map(|(m, h)| self.sky.routes_to(m, h, ways, &mut tree)).collect()
         };
-        let by_root: Vec<Vec<RootRoutes>> = roots.par_iter().map(of_root).collect();
+        let by_root: Vec<Vec<RootRoutes>> = roots.par_iter().map(of_root).collect::<Result<_, _>>()?;
         let serving = |h: &Vec<Held>| h.iter().map(|h| h.sat).collect();
         let empty = |h| Routes { serving: serving(h), ..Routes::default() };
         let mut routes: Vec<Routes> = held.iter().map(empty).collect();
@@ -139,6 +144,6 @@ impl Planner {
                 r.next_hops.extend(found.next_hops);
             }
         }
-        routes
+        Ok(routes)
     }
 }

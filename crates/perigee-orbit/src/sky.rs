@@ -7,10 +7,11 @@
 use crate::aim::Goal;
 use crate::attach::{choose, Held, Offer, Policy, Reselect};
 use crate::constellation::Constellation;
-use crate::frames::{distance_m, Vec3, SPEED_OF_LIGHT_M_S};
+use crate::frames::{distance_m, Vec3, RAD, SPEED_OF_LIGHT_M_S};
 use crate::lasers::LaserGraph;
 use crate::mesh::Mesh;
 use crate::motion::Positions;
+use crate::plugin::{failed, AttachFunction, AttachView, RouteFunction, RouteView, Seen};
 use crate::routing::{Access, Tree, Weight, NOWHERE};
 use crate::spec::{GroundKind, SkySpec};
 use crate::tle::TleError;
@@ -179,7 +180,7 @@ impl Sky {
     /// When a satellite has decayed by then.
     pub fn route_at(&self, pair: PairId, t: Nanos) -> Result<Option<Route>, SkyError> {
         let moment = self.moment_at(t)?;
-        let routes = self.routes(&moment, &self.serve(&moment, &[]), &mut Tree::default());
+        let routes = self.routes_of(&moment)?;
         let path = self.path_of(pair, &routes);
         Ok(path.map(|p| self.route(pair, p, &moment.positions)))
     }
@@ -190,7 +191,7 @@ impl Sky {
     /// When a satellite has decayed by then.
     pub fn routes_at(&self, t: Nanos) -> Result<Vec<Option<Route>>, SkyError> {
         let moment = self.moment_at(t)?;
-        let routes = self.routes(&moment, &self.serve(&moment, &[]), &mut Tree::default());
+        let routes = self.routes_of(&moment)?;
         let pairs = (0..self.spec.pairs.len()).map(|i| PairId(i as u32));
         let mut paths: Vec<Option<Vec<u32>>> = vec![None; self.spec.pairs.len()];
         for (way, path) in self.ways.iter().zip(routes.paths) {
@@ -224,7 +225,7 @@ impl Sky {
         let mut t = Nanos::ZERO;
         while t <= self.spec.duration && !(blind.is_empty() && cut.is_empty()) {
             let moment = self.moment_at(t)?;
-            let routes = self.routes(&moment, &self.serve(&moment, &[]), &mut Tree::default());
+            let routes = self.routes_of(&moment)?;
             blind.retain(|&g| moment.visible[g].is_empty());
             cut.retain(|&w| routes.paths[w].is_none());
             t += sample;
@@ -249,7 +250,15 @@ impl Sky {
 
     /// What a ground point gets depends on what it had.
     pub(crate) fn has_memory(&self) -> bool {
-        self.spec.reselect != Reselect::EachStep || self.spec.hysteresis > 0.0
+        self.spec.reselect != Reselect::EachStep
+            || self.spec.hysteresis > 0.0
+            || self.spec.attach == Policy::Function
+    }
+
+    /// Routes as if the run started at that moment.
+    fn routes_of(&self, m: &Moment) -> Result<Routes, SkyError> {
+        let held = self.serve(m, &[]).map_err(SkyError::Spec)?;
+        self.routes(m, &held, &mut Tree::default()).map_err(SkyError::Spec)
     }
 
     /// Where a satellite or, behind all satellites, a ground point is.
@@ -371,6 +380,8 @@ impl Sky {
                 let sin = self.ground[g].sin_elevation(m.positions.get(a.sat as usize));
                 libm::acos(sin.min(1.0))
             }
+            // Functions name a satellite, not prices.
+            Policy::Function => 0.0,
             Policy::LongestVisibility => 1.0 / (self.in_view_for(g, a.sat, m.t).as_secs_f64() + 0.1),
         }
     }
@@ -397,18 +408,25 @@ impl Sky {
     }
 
     /// Gives each ground point that needs one its satellite; `before` = what they held.
-    pub(crate) fn serve(&self, m: &Moment, before: &[Held]) -> Vec<Held> {
+    ///
+    /// # Errors
+    /// Of a function of the user's.
+    pub(crate) fn serve(&self, m: &Moment, before: &[Held]) -> Result<Vec<Held>, String> {
         (0..self.ground.len()).map(|g| self.hold(m, g, before.get(g).copied().unwrap_or_default())).collect()
     }
 
-    fn hold(&self, m: &Moment, g: usize, held: Held) -> Held {
+    fn hold(&self, m: &Moment, g: usize, held: Held) -> Result<Held, String> {
         if !self.holds_one(g) || self.peers[g].is_empty() {
-            return Held::default();
+            return Ok(Held::default());
         }
         let visible = &m.visible[g];
         let still_there = held.sat.is_some_and(|s| visible.iter().any(|a| a.sat == s));
         if still_there && !self.spec.reselect.due(self.constellation.start, held.chosen, m.t) {
-            return held;
+            return Ok(held);
+        }
+        if let Some(function) = &self.spec.plugins.attach {
+            let sat = self.ask(function.as_ref(), m, g, held.sat.filter(|_| still_there))?;
+            return Ok(Held { sat, chosen: m.t });
         }
         let searched;
         let paths = match m.paths.get(g) {
@@ -421,7 +439,75 @@ impl Sky {
         let offer = |(i, &access): (usize, &Access)| Offer { access, price: self.price(m, g, i, paths) };
         let offers: Vec<Offer> = visible.iter().enumerate().map(offer).collect();
         let sat = choose(&offers, held.sat, self.spec.hysteresis).map(|a| a.sat);
-        Held { sat, chosen: m.t }
+        Ok(Held { sat, chosen: m.t })
+    }
+
+    /// The satellite that a function of the user's chooses.
+    fn ask(
+        &self,
+        f: &dyn AttachFunction,
+        m: &Moment,
+        g: usize,
+        holding: Option<u32>,
+    ) -> Result<Option<u32>, String> {
+        let name = |g: usize| self.spec.ground[g].name.clone();
+        let c = &self.constellation;
+        let now = c.start.plus(m.t + Nanos::from_millis(100));
+        let seen = |a: &Access| {
+            let (sat, p) = (a.sat as usize, m.positions.get(a.sat as usize));
+            Seen {
+                sat: a.sat,
+                name: c.names[sat].clone(),
+                place: c.places[sat],
+                range_m: a.range as f64 / 1e3,
+                elevation_deg: libm::asin(self.ground[g].sin_elevation(p).min(1.0)) / RAD,
+                ascending: c.motion.position(sat, now).is_some_and(|later| later[2] > p[2]),
+                visible_for: self.in_view_for(g, a.sat, m.t),
+            }
+        };
+        let view = AttachView {
+            t: m.t,
+            node: name(g),
+            peers: self.peers[g].iter().map(|&p| name(p)).collect(),
+            holding,
+            seen: m.visible[g].iter().map(seen).collect(),
+        };
+        let wrong = |why: &str| failed(f.name(), m.t, &format!("{:?}", name(g)), why);
+        match f.choose(view).map_err(|why| wrong(&why))? {
+            Some(s) if m.visible[g].iter().all(|a| a.sat != s) => {
+                let what = c.names.get(s as usize).map_or("does not exist", |_| "is not in view");
+                Err(wrong(&format!("it chose satellite {s}, which {what}")))
+            }
+            chosen => Ok(chosen),
+        }
+    }
+
+    /// The path that a function of the user's chooses, from the start of a way to its root.
+    fn ask_route(
+        &self,
+        f: &dyn RouteFunction,
+        m: &Moment,
+        way: &Way,
+        gates: [&[Access]; 2],
+        shortest: Option<Vec<u32>>,
+    ) -> Result<Option<Vec<u32>>, String> {
+        let ends = [way.from, way.root];
+        let view = RouteView {
+            t: m.t,
+            ends: ends.map(|g| self.spec.ground[g].name.clone()),
+            points: ends.map(|g| self.ground[g].ecef),
+            gates: gates.map(<[Access]>::to_vec),
+            shortest,
+            net: Arc::new(self.constellation.view(&m.positions, m.mesh.all_lasers())),
+        };
+        let of = format!("{:?} to {:?}", view.ends[0], view.ends[1]);
+        let wrong = |why: &str| failed(f.name(), m.t, &of, why);
+        let view = Arc::new(view);
+        let path = f.route(&view).map_err(|why| wrong(&why))?;
+        if let Some(path) = &path {
+            view.check(path).map_err(|why| wrong(&why))?;
+        }
+        Ok(path)
     }
 
     /// The satellites that a ground point may use when `serving` are chosen.
@@ -439,21 +525,27 @@ impl Sky {
     }
 
     /// Paths when each terminal has its satellite.
-    pub(crate) fn routes(&self, m: &Moment, held: &[Held], tree: &mut Tree) -> Routes {
+    pub(crate) fn routes(&self, m: &Moment, held: &[Held], tree: &mut Tree) -> Result<Routes, String> {
         let serving: Vec<Option<u32>> = held.iter().map(|h| h.sat).collect();
         let mut r = Routes::default();
         for of_root in self.ways.chunk_by(|a, b| a.root == b.root) {
-            let found = self.routes_to(m, held, of_root, tree);
+            let found = self.routes_to(m, held, of_root, tree)?;
             r.paths.extend(found.paths);
             r.next_hops.extend(found.next_hops);
         }
         r.serving = serving;
-        r
+        Ok(r)
     }
 
     /// Paths of the ways to one root and, with next-hop tables, the table. The tree of an instant before is a good
     /// start for such a table, and any tree leads to the same one.
-    pub(crate) fn routes_to(&self, m: &Moment, held: &[Held], ways: &[Way], tree: &mut Tree) -> RootRoutes {
+    pub(crate) fn routes_to(
+        &self,
+        m: &Moment,
+        held: &[Held],
+        ways: &[Way],
+        tree: &mut Tree,
+    ) -> Result<RootRoutes, String> {
         let gates = |g: usize| self.gates(m, g, held[g].sat);
         let root = gates(ways[0].root);
         let from: Vec<Vec<Access>> = ways.iter().map(|w| gates(w.from)).collect();
@@ -469,9 +561,13 @@ impl Sky {
             if m.mesh.field(&m.positions).is_some() {
                 self.grow(m, tree, &root, (way.from, from), true);
             }
-            found.paths.push(tree.path(from));
+            let path = match &self.spec.plugins.route {
+                Some(f) => self.ask_route(f.as_ref(), m, way, [from, &root], tree.path(from))?,
+                None => tree.path(from),
+            };
+            found.paths.push(path);
         }
-        found
+        Ok(found)
     }
 
     /// Full forwarding tables at an instant: positions, visibility, laser lengths, and the next hop of every

@@ -6,6 +6,7 @@ use crate::frames::{Ellipsoid, WGS84};
 use crate::lasers::{Limits, Seam};
 use crate::motion::Gravity;
 use crate::planes::PlaneOptions;
+use crate::plugin::Plugins;
 use crate::presets::STARLINK_SHELL1;
 use crate::shell::Shell;
 use crate::time::Epoch;
@@ -43,6 +44,8 @@ pub enum Pattern {
     Nearest(u32),
     /// These, by number.
     List(Vec<(u32, u32)>),
+    /// What a function of the user's says, every [`Lasers::period`].
+    Function,
     /// None: a ground point reaches only what its own satellite sees, unless stations relay.
     None,
 }
@@ -85,7 +88,7 @@ impl Lasers {
 
     /// Links come and go.
     pub fn is_dynamic(&self) -> bool {
-        self.cross_shell || matches!(self.pattern, Pattern::Nearest(_))
+        self.cross_shell || matches!(self.pattern, Pattern::Nearest(_) | Pattern::Function)
     }
 }
 
@@ -205,6 +208,8 @@ pub struct SkySpec {
     pub handover: Handover,
     /// Seed of the outage draws.
     pub seed: u64,
+    /// Functions of the user's.
+    pub plugins: Plugins,
 }
 
 impl Default for SkySpec {
@@ -229,6 +234,7 @@ impl Default for SkySpec {
             ground_ports: GroundPorts::PerNode,
             handover: Handover::default(),
             seed: 1,
+            plugins: Plugins::default(),
         }
     }
 }
@@ -297,6 +303,18 @@ impl SkySpec {
                 return Err(format!("satellites are chosen every {t}, routes every {}", self.step));
             }
             _ => {}
+        }
+        let (p, function) = (&self.plugins, Pattern::Function);
+        if (self.attach == Policy::Function) != p.attach.is_some()
+            || (self.lasers.pattern == function) != p.lasers.is_some()
+        {
+            return Err("a function of the user's is named and not given, or given and not named".into());
+        }
+        if p.route.is_some() && self.routing == Routing::PerHop {
+            return Err("a function that chooses paths needs routing = \"per-path\"".into());
+        }
+        if p.route.is_some() && self.ground.iter().any(|g| g.relays) {
+            return Err("a function that chooses paths cannot use stations that relay".into());
         }
         if self.lasers.is_dynamic() && self.lasers.period < Nanos::from_secs(1) {
             return Err(format!("lasers are turned every {}: 1 s at least", self.lasers.period));

@@ -4,6 +4,7 @@
 
 mod convert;
 mod exchange;
+mod plugins;
 mod runs;
 mod sky;
 mod timelines;
@@ -22,6 +23,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<runs::World>()?;
     m.add_class::<sky::Sky>()?;
     m.add_class::<timelines::Timeline>()?;
+    m.add_class::<plugins::SeenSatellite>()?;
+    m.add_class::<plugins::AttachView>()?;
+    m.add_class::<plugins::RouteView>()?;
+    m.add_class::<plugins::LaserView>()?;
     m.add_function(wrap_pyfunction!(json_schema, m)?)?;
     m.add_function(wrap_pyfunction!(reference, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;

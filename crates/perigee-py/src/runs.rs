@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scenarios, worlds and runs. The interpreter lock is released while Rust works.
 
-use crate::convert;
+use crate::{convert, plugins};
 use perigee_scenario::units::Nanos;
 use perigee_scenario::{bench as benches, estimate};
 use pyo3::create_exception;
@@ -34,19 +34,33 @@ pub struct Scenario(pub(crate) Arc<perigee_scenario::Scenario>);
 
 #[pymethods]
 impl Scenario {
-    /// Reads and checks a file; `sets` are overrides `key=value`.
+    /// Reads and checks a file; `sets` are overrides `key=value`, `functions` those that its source names in memory.
     #[staticmethod]
-    fn load(path: PathBuf, sets: Vec<String>) -> PyResult<Self> {
+    #[pyo3(signature = (path, sets, functions=None))]
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        sets: Vec<String>,
+        functions: Option<Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
         let scenario = perigee_scenario::Scenario::load(&path, &sets).map_err(|e| wrong(&e))?;
-        Ok(Scenario(Arc::new(scenario)))
+        Ok(Scenario(Arc::new(plugins::load(py, scenario, functions.as_ref()).map_err(|e| wrong(&e))?)))
     }
 
     /// Reads and checks text.
     #[staticmethod]
-    fn parse(text: &str, name: &str, folder: PathBuf, sets: Vec<String>) -> PyResult<Self> {
+    #[pyo3(signature = (text, name, folder, sets, functions=None))]
+    fn parse(
+        py: Python<'_>,
+        text: &str,
+        name: &str,
+        folder: PathBuf,
+        sets: Vec<String>,
+        functions: Option<Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
         let scenario =
             perigee_scenario::Scenario::parse(text, name, &folder, &sets).map_err(|e| wrong(&e))?;
-        Ok(Scenario(Arc::new(scenario)))
+        Ok(Scenario(Arc::new(plugins::load(py, scenario, functions.as_ref()).map_err(|e| wrong(&e))?)))
     }
 
     #[getter]

@@ -69,6 +69,7 @@ pub const SCENARIO: Section = Section {
         },
         one(&SCHEDULE),
         one(&HANDOVER),
+        one(&BURSTS),
         one(&NOTICES),
         one(&TELEMETRY),
         Key {
@@ -284,9 +285,9 @@ pub const CONSTELLATION: Section = Section {
         ),
         key(
             "attach",
-            Kind::Word(&["shortest-path", "nearest", "highest-elevation", "longest-visibility"]),
+            Kind::WordOrFunction(&["shortest-path", "nearest", "highest-elevation", "longest-visibility"]),
             "shortest-path",
-            "which satellite a terminal uses: the one of the shortest path to the other end, the nearest, the highest, or the one that stays in view longest",
+            "which satellite a terminal uses: the one of the shortest path to the other end, the nearest, the highest, the one that stays in view longest, or the one that a Python function chooses (docs/plugins.md)",
         ),
         key(
             "reselect",
@@ -309,9 +310,15 @@ pub const CONSTELLATION: Section = Section {
         ),
         key(
             "lasers",
-            Kind::Word(&["grid", "nearest", "none"]),
+            Kind::WordOrFunction(&["grid", "nearest", "none"]),
             "grid",
-            "laser links between satellites: +Grid of each shell, the nearest of the shell (chosen anew every laser_period), none",
+            "laser links between satellites: +Grid of each shell, the nearest of the shell (chosen anew every laser_period), none, or those that a Python function names every laser_period",
+        ),
+        key(
+            "route",
+            Kind::WordOrFunction(&["shortest"]),
+            "shortest",
+            "paths of the pairs: the shortest, or those that a Python function names (with routing = \"per-path\")",
         ),
         optional("laser_list", Kind::File, "laser links instead: a line with two satellite numbers for each"),
         key("laser_seam", Kind::Word(&["auto", "linked", "open"]), "auto", "whether the last plane is linked to the first: auto = in a delta, not in a star"),
@@ -389,6 +396,7 @@ pub const NODE: Section = Section {
             Kind::Int(1, 10_000),
             "satellites that a station can talk to at once, the nearest ones; default: all in view",
         ),
+        optional("weather", Kind::File, "a CSV file with columns t_s, rate_share, loss, as `perigee weather` writes it; needs ground_ports = \"per-link\""),
     ],
 };
 
@@ -501,6 +509,18 @@ pub const HANDOVER: Section = Section {
             "0",
             "and for this many times the propagation delays to the old and the new satellite (LeoEM: 3, with outage = \"0 s\")",
         ),
+    ],
+};
+
+/// `[bursts]`.
+pub const BURSTS: Section = Section {
+    name: "bursts",
+    help: "Bursts of loss (Gilbert and Elliott) on every link between the ground and a satellite or, in a small network, on the slowest link of each pair.",
+    keys: &[
+        key("loss_outside", Kind::Number(0.0, 1.0), "0", "probability of loss between bursts"),
+        key("loss_inside", Kind::Number(0.0, 1.0), "0.5", "probability of loss in a burst"),
+        key("apart", Kind::Time(Nanos::from_millis(1), MAX_DURATION), "10 s", "mean time from the end of a burst to the next one, exponential"),
+        key("length", Kind::Time(Nanos::from_millis(1), MAX_DURATION), "100 ms", "mean length of a burst, exponential"),
     ],
 };
 

@@ -41,6 +41,8 @@ pub enum Kind {
     Length(f64, f64),
     /// One of these words.
     Word(&'static [&'static str]),
+    /// One of these words, or a Python function: "file.py:name", the file relative to the scenario.
+    WordOrFunction(&'static [&'static str]),
     /// The name of a scheme, or "*" where `true`.
     Scheme(bool),
     /// Any text.
@@ -202,6 +204,8 @@ impl Kind {
                 within(scaled(text, "length", &[("km", 1e3), ("m", 1.0)])?, *min, *max).map(Val::Metres)
             }
             Kind::Word(words) => word(text, words),
+            Kind::WordOrFunction(_) if function(text).is_some() => Ok(Val::Text(text.into())),
+            Kind::WordOrFunction(words) => word(text, words),
             Kind::Scheme(star) => scheme(text, *star),
             Kind::Text | Kind::File if text.is_empty() => Err(Refusal::new("the text is empty")),
             Kind::Text | Kind::File | Kind::Instant => Ok(Val::Text(text.into())),
@@ -233,6 +237,7 @@ impl Kind {
                 format!("a length such as \"550 km\", from {} km to {} km", min / 1e3, max / 1e3)
             }
             Kind::Word(words) => words.join(", "),
+            Kind::WordOrFunction(words) => format!("{}, or a function, \"file.py:name\"", words.join(", ")),
             Kind::Scheme(star) => {
                 let ids: Vec<_> = perigee_cc::SCHEMES.iter().map(|s| s.id).collect();
                 format!("{}{}", if *star { "\"*\", " } else { "" }, ids.join(", "))
@@ -255,6 +260,10 @@ impl Kind {
                 {"type": "string", "pattern": "^uniform\\(.*,.*\\)$"},
             ]}),
             Kind::Word(words) => json!({"enum": words}),
+            Kind::WordOrFunction(words) => json!({"anyOf": [
+                {"enum": words},
+                {"type": "string", "pattern": "^.+:[A-Za-z_][A-Za-z0-9_.]*$"},
+            ]}),
             Kind::Scheme(star) => {
                 let ids = perigee_cc::SCHEMES.iter().map(|s| s.id);
                 json!({"enum": star.then_some("*").into_iter().chain(ids).collect::<Vec<_>>()})
@@ -266,6 +275,13 @@ impl Kind {
             _ => json!({"type": "string", "minLength": 1}),
         }
     }
+}
+
+/// File and name of a function of the user's.
+pub fn function(text: &str) -> Option<(&str, &str)> {
+    let (file, name) = text.rsplit_once(':')?;
+    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    (is_name && !file.is_empty()).then_some((file, name))
 }
 
 impl Refusal {

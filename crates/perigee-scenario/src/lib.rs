@@ -20,6 +20,7 @@ pub mod changes;
 pub mod error;
 pub mod estimate;
 pub mod exchange;
+pub mod fading;
 pub mod grammar;
 pub mod keys;
 pub mod kind;
@@ -49,6 +50,7 @@ mod write;
 
 /// What a front end needs of the crates below; it depends on this one only.
 pub use perigee_cc as cc;
+pub use perigee_orbit as orbit;
 pub use perigee_record as record;
 pub use perigee_timeline as timeline;
 pub use perigee_units as units;

@@ -50,6 +50,11 @@ pub struct PairPlace {
 /// # Errors
 /// When the source cannot be built, or a node is unknown.
 pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
+    let net = bare(scenario, seed)?;
+    crate::fading::lay(scenario, net, seed)
+}
+
+fn bare(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
     match &scenario.source {
         Source::Chain(c) => micro(scenario, topology::chain(&chain(c)), seed, no_more),
         Source::Dumbbell(f) => micro(scenario, topology::dumbbell(&dumbbell(f)), seed, no_more),

@@ -22,6 +22,7 @@ pub fn read(c: &Checked) -> Result<(Vec<NodeSpec>, Option<PathBuf>), Problem> {
         mask_deg: c.opt_degrees("mask"),
         dishes: c.opt_int("dishes").map(|n| n as u32),
         weight,
+        weather: None,
         place: c.place.clone(),
     };
     let (mut all, file): (Vec<NodeSpec>, _) = match (c.opt_text("set"), c.opt_text("file")) {

@@ -2,6 +2,7 @@
 //! The scenario as types: every value read, every name resolved that can be resolved without building the network.
 
 use crate::error::{Place, Problem, ScenarioError};
+use crate::fading::{self, BurstSpec};
 use crate::grammar::{check, Checked, Given};
 use crate::keys::{self, MAX_FLOWS};
 use crate::kind::{Draw, Val};
@@ -37,6 +38,8 @@ pub struct Scenario {
     pub changes: Vec<ChangeSpec>,
     /// `[handover]`.
     pub handover: OutageSpec,
+    /// `[bursts]`.
+    pub bursts: Option<BurstSpec>,
     /// `[notices]`; `None` = nobody is told anything.
     pub notices: Option<perigee_sim::Notices>,
     /// `[telemetry]`.
@@ -55,6 +58,8 @@ pub struct Scenario {
     pub resolved_toml: String,
     /// Files that it names.
     pub files: Vec<PathBuf>,
+    /// The functions that the source names, once somebody has loaded them.
+    pub plugins: perigee_orbit::Plugins,
 }
 
 /// `[run]`.
@@ -87,6 +92,8 @@ pub struct NodeSpec {
     pub dishes: Option<u32>,
     /// For traffic patterns.
     pub weight: f64,
+    /// File of its weather.
+    pub weather: Option<PathBuf>,
     /// Where it was written.
     pub place: Place,
 }
@@ -326,6 +333,7 @@ impl Reader<'_> {
         self.nodes = top.named("node").iter().filter_map(|(name, c)| self.node(name, c)).collect();
         let node_files = self.node_sets();
         let nodes = self.nodes.clone();
+        let node_files: Vec<_> = node_files.into_iter().chain(fading::files(&nodes)).collect();
         let first_node = top.named("node").first().map(|(_, c)| c).or(top.list("nodes").first());
         let is_sky = matches!(source, Some(Source::Constellation(_)));
         if let (false, Some(node)) = (is_sky || source.is_none(), first_node) {
@@ -364,6 +372,7 @@ impl Reader<'_> {
                 per_delay: handover.number("per_delay"),
                 mode: outage_mode(&handover.text("mode")),
             },
+            bursts: top.one("bursts").map(fading::read),
             notices: notices(&top.one_or_default(&keys::NOTICES)),
             telemetry: TelemetrySpec {
                 overhead: telemetry.opt_text("overhead"),
@@ -376,6 +385,7 @@ impl Reader<'_> {
             cc: top.by_scheme("cc"),
             flows,
             resolved_toml: crate::write::toml(table),
+            plugins: perigee_orbit::Plugins::default(),
         })
     }
 
@@ -418,6 +428,7 @@ impl Reader<'_> {
             mask_deg: c.opt_degrees("mask"),
             dishes: c.opt_int("dishes").map(|n| n as u32),
             weight: c.number("weight"),
+            weather: c.opt_text("weather").map(|f| tree::resolve(c.place_of("weather"), &f)),
             place: c.place.clone(),
         })
     }

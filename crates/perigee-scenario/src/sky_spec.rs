@@ -2,6 +2,7 @@
 //! The keys of `[source.constellation]`, `[node.NAME]` and `[handover]` in the words of `perigee-orbit`.
 
 use crate::error::{Place, Problem, ScenarioError};
+use crate::kind;
 use crate::scenario::{NodeSpec, OutageSpec, Position, Scenario};
 use crate::source::{self, Constellation};
 use perigee_orbit::attach::{Policy, Reselect, STARLINK_SLOTS};
@@ -55,6 +56,7 @@ pub fn spec(
     pairs: &[(usize, usize)],
     seed: u64,
 ) -> Result<SkySpec, ScenarioError> {
+    loaded(scenario, c)?;
     let (satellites, own_mask) = satellites(c)?;
     let mask = c.mask_deg.unwrap_or(own_mask);
     let ground = scenario.nodes.iter().map(|n| ground(n, mask, c.relay)).collect::<Result<_, _>>()?;
@@ -76,6 +78,7 @@ pub fn spec(
         ground_ports: if c.ports_per_link { GroundPorts::PerLink } else { GroundPorts::PerNode },
         handover: handover(&scenario.handover)?,
         seed,
+        plugins: scenario.plugins.clone(),
         ..SkySpec::default()
     };
     if let source::Satellites::Preset(name) = &c.satellites {
@@ -89,7 +92,26 @@ fn policy(word: &str) -> Policy {
         "nearest" => Policy::Nearest,
         "highest-elevation" => Policy::HighestElevation,
         "longest-visibility" => Policy::LongestVisibility,
+        function if kind::function(function).is_some() => Policy::Function,
         _ => Policy::ShortestPath,
+    }
+}
+
+/// Every function that is named must have been loaded: only a Python process can do that.
+fn loaded(scenario: &Scenario, c: &Constellation) -> Result<(), ScenarioError> {
+    let p = &scenario.plugins;
+    let there = |key: &str| match key {
+        "attach" => p.attach.is_some(),
+        "route" => p.route.is_some(),
+        _ => p.lasers.is_some(),
+    };
+    match c.functions.iter().find(|f| !there(f.key)) {
+        None => Ok(()),
+        Some(f) => {
+            let why = format!("the function {} of {} is not loaded", f.name, f.file.display());
+            let p = Problem::new(format!("source.constellation.{}", f.key), why).at(&f.place);
+            Err(p.hint("name a function of a .py file, or hand one over with perigee.load(FILE, {KEY: function})").into())
+        }
     }
 }
 
@@ -147,6 +169,7 @@ fn lasers(c: &Constellation) -> Result<Lasers, ScenarioError> {
     let l = &c.lasers;
     let pattern = match (&l.list, l.pattern.as_str()) {
         (Some(file), _) => Pattern::List(link_list(file, &c.place)?),
+        (None, function) if kind::function(function).is_some() => Pattern::Function,
         (None, "none") => Pattern::None,
         (None, "nearest") => Pattern::Nearest(l.count),
         _ => Pattern::PlusGrid,

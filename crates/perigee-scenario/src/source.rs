@@ -4,7 +4,7 @@
 use crate::error::{Place, Problem};
 use crate::grammar::Checked;
 use crate::keys;
-use crate::kind::Val;
+use crate::kind::{function, Val};
 use crate::tree::resolve;
 use perigee_timeline::topology::Placement;
 use perigee_timeline::{DelayDrop, Routing};
@@ -119,12 +119,30 @@ pub struct Constellation {
     pub hysteresis: f64,
     pub routing: Routing,
     pub lasers: Lasers,
+    /// Python functions that are named: key, file, name.
+    pub functions: Vec<Function>,
     pub relay: bool,
     pub ports_per_link: bool,
     /// Keys that were written, whatever their value: presets of other tools yield to them.
     pub given: Vec<&'static str>,
     pub place: Place,
 }
+
+/// A Python function that a scenario names.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Of `[source.constellation]`: attach, route or lasers.
+    pub key: &'static str,
+    /// Where it is defined. The place of a function that was handed over in memory is [`IN_MEMORY`].
+    pub file: PathBuf,
+    /// Its name there.
+    pub name: String,
+    /// Where it was named.
+    pub place: Place,
+}
+
+/// "File" of a function that has none.
+pub const IN_MEMORY: &str = "in-memory";
 
 /// The keys `laser…` of `[source.constellation]`.
 #[derive(Clone, Debug)]
@@ -182,7 +200,8 @@ impl Source {
 impl Constellation {
     fn files(&self) -> Vec<PathBuf> {
         let elements = if let Satellites::Elements(file) = &self.satellites { Some(file) } else { None };
-        elements.into_iter().chain(&self.lasers.list).cloned().collect()
+        let own = self.functions.iter().map(|f| &f.file).filter(|f| !f.ends_with(IN_MEMORY));
+        elements.into_iter().chain(&self.lasers.list).chain(own).cloned().collect()
     }
 }
 
@@ -351,11 +370,22 @@ fn constellation(c: &Checked, problems: &mut Vec<Problem>) -> Option<Constellati
             period: c.time("laser_period"),
             set_up: c.time("laser_setup"),
         },
+        functions: ["attach", "route", "lasers"]
+            .into_iter()
+            .filter_map(|key| named_function(c, key))
+            .collect(),
         relay: c.text("relay") == "stations",
         ports_per_link: c.text("ground_ports") == "per-link",
         given: keys::CONSTELLATION.keys.iter().map(|k| k.name).filter(|k| c.has(k)).collect(),
         place: c.place.clone(),
     })
+}
+
+fn named_function(c: &Checked, key: &'static str) -> Option<Function> {
+    let text = c.text(key);
+    let (file, name) = function(&text)?;
+    let place = c.place_of(key).clone();
+    Some(Function { key, file: resolve(&place, file), name: name.into(), place })
 }
 
 fn shell(c: &Checked) -> Shell {

@@ -86,6 +86,7 @@ fn node(scenario: &mut Scenario, name: &str, c: &Constellation) -> Result<usize,
         mask_deg: None,
         dishes: None,
         weight: 1.0,
+        weather: None,
         place: c.place.clone(),
     });
     Ok(scenario.nodes.len() - 1)

@@ -3,7 +3,7 @@
 
 use crate::grammar::{Content, Section};
 use crate::keys::SCENARIO;
-use crate::kind::Kind;
+use crate::kind::{function, Kind};
 use crate::tree::{resolve, Item, Raw, Table};
 use std::collections::BTreeMap;
 
@@ -24,6 +24,12 @@ fn value(item: &Item, content: Option<&'static Content>) -> toml::Value {
     match (&item.value, content) {
         (Raw::Text(t), Some(Content::Value(Kind::File))) => {
             toml::Value::String(resolve(&item.place, t).display().to_string())
+        }
+        (Raw::Text(t), Some(Content::Value(Kind::WordOrFunction(_)))) => {
+            toml::Value::String(match function(t) {
+                Some((file, name)) => format!("{}:{name}", resolve(&item.place, file).display()),
+                None => t.clone(),
+            })
         }
         (Raw::Text(t), _) => toml::Value::String(t.clone()),
         (Raw::Bool(b), _) => toml::Value::Boolean(*b),

@@ -12,6 +12,7 @@
 //!   [`diff`]: two timelines compared.
 //! * [`topology`]: chain, dumbbell, parking lot; [`crossing`]: two dumbbells whose pairs change sides.
 //! * [`schedule`]: changes at given times, listed or drawn as published studies did ([`python_random`]).
+//! * [`fading`]: bursts of loss and weather over any source.
 //! * [`leoem`] (with [`breaks`]), [`mahimahi`]: recorded paths, rates and delays; [`trace`]: what their readers share.
 //!
 //! A timeline is carried in [`Chunk`]s so that long ones stream: the [`Header`] is the state at time zero, each chunk
@@ -20,6 +21,7 @@
 pub mod breaks;
 pub mod crossing;
 pub mod diff;
+pub mod fading;
 pub mod follow;
 pub mod leoem;
 pub mod mahimahi;

@@ -103,6 +103,14 @@ def survey(scenario: Scenario, ends: Sequence[tuple[str, str]] = (), label: str 
     return [_pair(p, found["step_s"], label) for p in found["pairs"]]
 
 
+def paths(scenario: Scenario, ends: Sequence[tuple[str, str]] = ()) -> list[PairPaths]:
+    """The paths of a scenario's flows, or of some pairs of nodes, cities or "lat, lon", over the whole run.
+
+    No packet runs; raises `ScenarioError` or `RunError` as a run would.
+    """
+    return survey(scenario, ends, "as in the scenario")
+
+
 def _pair(found: dict[str, Any], step_s: float, label: str) -> PairPaths:
     rtt = np.array([np.nan if v is None else v for v in found["rtt_ms"]], dtype=np.float64)
     return PairPaths(

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Python functions as the functions of a sky. What they are told are small classes; docs/plugins.md is their guide.
+
+use perigee_scenario::orbit::plugin::{self, AttachFunction, LaserFunction, NetView, RouteFunction};
+use perigee_scenario::source::{Function, Source, IN_MEMORY};
+use perigee_scenario::units::Nanos;
+use perigee_scenario::{Problem, ScenarioError};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use pyo3::{PyClass, PyClassInitializer};
+use std::sync::Arc;
+
+/// A satellite as a ground point sees it.
+#[pyclass(frozen, get_all, module = "perigee._core")]
+pub struct SeenSatellite {
+    number: u32,
+    name: String,
+    shell: Option<u32>,
+    plane: Option<u32>,
+    slot: Option<u32>,
+    range_km: f64,
+    elevation_deg: f64,
+    ascending: bool,
+    visible_for_s: f64,
+}
+
+/// What an attachment policy is told.
+#[pyclass(frozen, get_all, module = "perigee._core")]
+pub struct AttachView {
+    t_s: f64,
+    node: String,
+    peers: Vec<String>,
+    holding: Option<u32>,
+    satellites: Vec<Py<SeenSatellite>>,
+}
+
+/// What a routing function is told.
+#[pyclass(frozen, module = "perigee._core")]
+pub struct RouteView(Arc<plugin::RouteView>);
+
+/// What a function that links satellites is told.
+#[pyclass(frozen, module = "perigee._core")]
+pub struct LaserView {
+    net: Arc<NetView>,
+    #[pyo3(get)]
+    t_s: f64,
+}
+
+fn satellite(net: &NetView, number: u32) -> PyResult<usize> {
+    let sat = number as usize;
+    match sat < net.at.len() {
+        true => Ok(sat),
+        false => Err(PyIndexError::new_err(format!("there is no satellite {number}"))),
+    }
+}
+
+fn position(net: &NetView, number: u32) -> PyResult<[f64; 3]> {
+    Ok(net.at.get(satellite(net, number)?).map(|m| m / 1e3))
+}
+
+type GridPlace = Option<(u32, u32, u32)>;
+
+fn grid_place(net: &NetView, number: u32) -> PyResult<GridPlace> {
+    Ok(net.places[satellite(net, number)?].map(|p| (p.shell, p.plane, p.slot)))
+}
+
+#[pymethods]
+impl RouteView {
+    #[getter]
+    fn t_s(&self) -> f64 {
+        self.0.t.as_secs_f64()
+    }
+    #[getter]
+    fn origin(&self) -> &str {
+        &self.0.ends[0]
+    }
+    #[getter]
+    fn target(&self) -> &str {
+        &self.0.ends[1]
+    }
+    /// Satellites that the origin may use.
+    #[getter]
+    fn first(&self) -> Vec<u32> {
+        self.0.gates[0].iter().map(|a| a.sat).collect()
+    }
+    /// Satellites that the target may use.
+    #[getter]
+    fn last(&self) -> Vec<u32> {
+        self.0.gates[1].iter().map(|a| a.sat).collect()
+    }
+    #[getter]
+    fn shortest(&self) -> Option<Vec<u32>> {
+        self.0.shortest.clone()
+    }
+    #[getter]
+    fn satellites(&self) -> usize {
+        self.0.net.at.len()
+    }
+    /// Up to `k` paths without a common satellite.
+    fn disjoint(&self, k: usize) -> Vec<Vec<u32>> {
+        self.0.disjoint(k)
+    }
+    /// Satellites that one is linked to, each with the delay of the link in milliseconds.
+    fn neighbours(&self, number: u32) -> PyResult<Vec<(u32, f64)>> {
+        satellite(&self.0.net, number)?;
+        Ok(self.0.net.neighbours(number).into_iter().map(|(s, d)| (s, d.as_millis_f64())).collect())
+    }
+    /// Earth-fixed position in kilometres.
+    fn position_km(&self, number: u32) -> PyResult<[f64; 3]> {
+        position(&self.0.net, number)
+    }
+    /// Shell, plane and slot.
+    fn place(&self, number: u32) -> PyResult<GridPlace> {
+        grid_place(&self.0.net, number)
+    }
+}
+
+#[pymethods]
+impl LaserView {
+    #[getter]
+    fn satellites(&self) -> usize {
+        self.net.at.len()
+    }
+    /// Earth-fixed position in kilometres.
+    fn position_km(&self, number: u32) -> PyResult<[f64; 3]> {
+        position(&self.net, number)
+    }
+    /// Shell, plane and slot.
+    fn place(&self, number: u32) -> PyResult<GridPlace> {
+        grid_place(&self.net, number)
+    }
+}
+
+/// A Python function with the name under which it is reported.
+struct Call {
+    call: Py<PyAny>,
+    name: String,
+}
+
+impl Call {
+    /// Calls it with a view; what it answers, or why it failed, with the line where it did.
+    fn ask<'py, V, T>(&self, py: Python<'py>, view: V, what: &str) -> Result<T, String>
+    where
+        V: Into<PyClassInitializer<V>> + PyClass,
+        T: for<'a> FromPyObject<'a, 'py>,
+    {
+        let view = Py::new(py, view).map_err(|e| e.to_string())?;
+        let answer = self.call.bind(py).call1((view,)).map_err(|e| raised(py, &e))?;
+        let shown = answer.repr().map_or("something".to_string(), |r| r.to_string());
+        answer.extract().map_err(|_| format!("it answered {shown}; {what} is expected"))
+    }
+}
+
+/// An exception with the last line of the user's file that it passed.
+fn raised(py: Python<'_>, e: &PyErr) -> String {
+    let value = e.value(py);
+    let at = e.traceback(py).map_or(Ok(()), |tb| value.setattr("__traceback__", tb));
+    let line = at
+        .and_then(|()| py.import("perigee.plugins"))
+        .and_then(|m| m.call_method1("where_raised", (value,)))
+        .and_then(|w| w.extract::<String>());
+    format!("it raised {e}{}", line.unwrap_or_default())
+}
+
+impl AttachFunction for Call {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn choose(&self, v: plugin::AttachView) -> Result<Option<u32>, String> {
+        Python::attach(|py| {
+            let seen = |s: plugin::Seen| {
+                let satellite = SeenSatellite {
+                    number: s.sat,
+                    name: s.name,
+                    shell: s.place.map(|p| p.shell),
+                    plane: s.place.map(|p| p.plane),
+                    slot: s.place.map(|p| p.slot),
+                    range_km: s.range_m / 1e3,
+                    elevation_deg: s.elevation_deg,
+                    ascending: s.ascending,
+                    visible_for_s: s.visible_for.as_secs_f64(),
+                };
+                Py::new(py, satellite)
+            };
+            let satellites: PyResult<Vec<_>> = v.seen.into_iter().map(seen).collect();
+            let view = AttachView {
+                t_s: v.t.as_secs_f64(),
+                node: v.node,
+                peers: v.peers,
+                holding: v.holding,
+                satellites: satellites.map_err(|e| e.to_string())?,
+            };
+            let answer: Choice = self.ask(py, view, "a satellite of view.satellites, its number, or None")?;
+            Ok(match answer {
+                Choice::Satellite(s) => Some(s.get().number),
+                Choice::Number(n) => n,
+            })
+        })
+    }
+}
+
+/// What an attachment policy may answer.
+#[derive(FromPyObject)]
+enum Choice {
+    Satellite(Py<SeenSatellite>),
+    Number(Option<u32>),
+}
+
+impl RouteFunction for Call {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn route(&self, view: &Arc<plugin::RouteView>) -> Result<Option<Vec<u32>>, String> {
+        let what = "a list of satellite numbers from origin to target, or None";
+        Python::attach(|py| self.ask(py, RouteView(view.clone()), what))
+    }
+}
+
+impl LaserFunction for Call {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn links(&self, t: Nanos, net: &Arc<NetView>) -> Result<Vec<(u32, u32)>, String> {
+        let view = LaserView { net: net.clone(), t_s: t.as_secs_f64() };
+        Python::attach(|py| self.ask(py, view, "a list of pairs of satellite numbers"))
+    }
+}
+
+/// Loads the functions that a scenario names; `given` holds those that exist in memory only, by key.
+pub fn load(
+    py: Python<'_>,
+    mut scenario: perigee_scenario::Scenario,
+    given: Option<&Bound<'_, PyDict>>,
+) -> Result<perigee_scenario::Scenario, ScenarioError> {
+    let Source::Constellation(c) = &scenario.source else { return Ok(scenario) };
+    for f in c.functions.clone() {
+        let call = Arc::new(one(py, &f, given)?);
+        match f.key {
+            "attach" => scenario.plugins.attach = Some(call),
+            "route" => scenario.plugins.route = Some(call),
+            _ => scenario.plugins.lasers = Some(call),
+        }
+    }
+    Ok(scenario)
+}
+
+fn one(py: Python<'_>, f: &Function, given: Option<&Bound<'_, PyDict>>) -> Result<Call, ScenarioError> {
+    let key = format!("source.constellation.{}", f.key);
+    let in_memory = given.and_then(|g| g.get_item(f.key).ok().flatten());
+    if let Some(call) = in_memory {
+        return Ok(Call { call: call.unbind(), name: f.name.clone() });
+    }
+    let wrong = |why: String| ScenarioError::from(Problem::new(key.clone(), why).at(&f.place));
+    if f.file.ends_with(IN_MEMORY) {
+        return Err(wrong(format!("the function {} existed in memory only", f.name)));
+    }
+    let found = py
+        .import("perigee.plugins")
+        .and_then(|m| m.call_method1("function", (f.file.display().to_string(), f.name.as_str())));
+    let call = found.map_err(|e| wrong(e.value(py).to_string()))?;
+    let file = f.file.file_name().unwrap_or_default().to_string_lossy();
+    Ok(Call { call: call.unbind(), name: format!("{file}:{}", f.name) })
+}

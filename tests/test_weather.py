@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Rain: the series has the statistics it was fitted to, the modem takes its steps, a scenario takes the file."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import perigee
+from conftest import Cli
+from perigee.weather import STEPS, Climate, climate, modem, series
+
+SKY = """
+[run]
+duration = "6 s"
+[source.constellation]
+preset = "starlink-shell1"
+ground_ports = "per-link"
+[port.ground]
+rate = "10 Mbit"
+[node.london]
+place = "London"
+kind = "station"
+{weather}
+[node.new-york]
+place = "New York"
+kind = "station"
+[[flow]]
+from = "london"
+to = "new-york"
+cc = "cubic"
+"""
+
+
+def test_a_series_exceeds_what_its_climate_says_as_often_as_it_says() -> None:
+    c = Climate(m=-2.0, sigma=1.5, rain_share=0.07)
+    # Correlation lasts 5000 s: a step each 20000 s makes nearly independent values.
+    a = series(c, 100_000, step_s=20_000.0, seed=1)
+    for share in (0.05, 0.01, 0.001):
+        found = (a > c.exceeded(share)).mean()
+        # Four standard deviations of a share of independent values.
+        assert abs(found - share) < 4 * np.sqrt(share / len(a)), share
+    assert abs((a > 0).mean() - 0.07) < 0.004
+    assert (series(c, 500, step_s=1.0, seed=3) == series(c, 500, step_s=1.0, seed=3)).all()
+
+
+def test_a_series_forgets_as_slowly_as_its_correlation() -> None:
+    c = Climate(m=0.0, sigma=0.1, rain_share=0.999999)
+    a = np.log(series(c, 200_000, step_s=100.0, seed=2) + np.exp(-0.1 * 4.7534))
+    a -= a.mean()
+    lag = 50  # 5000 s: 1/e
+    assert abs((a[lag:] * a[:-lag]).mean() / a.var() - np.exp(-1)) < 0.05
+
+
+def test_the_modem_steps_down_with_the_rain_and_loses_what_comes_too_fast() -> None:
+    slow = np.linspace(0, 20, 2001)
+    link = modem(slow, clear_sky_db=14.0, step_s=1.0)
+    assert link.rate_share[0] == 1
+    assert (np.diff(link.rate_share) <= 0).all()
+    assert link.step[0] == "32APSK 3/4"
+    assert link.loss.max() == 1 and link.rate_share[-1] == 0 and link.step[-1] == "none"  # noqa: PT018
+    assert (link.loss[link.rate_share > 0] == 0).all(), "a margin of 1 dB covers 0.01 dB a second"
+    cliff = modem(np.array([0.0, 6.0, 6.0, 6.0]), clear_sky_db=14.0)
+    assert cliff.loss.tolist() == [0, 1, 0, 0], "for one lag the step is too high"
+    assert all(a[1] < b[1] and a[2] < b[2] for a, b in itertools.pairwise(STEPS))
+
+
+def test_a_scenario_slows_down_in_the_rain(tmp_path: Path) -> None:
+    (tmp_path / "rain.csv").write_text("# half\nt_s,rate_share,loss\n0,0.5,0\n", encoding="utf-8")
+    run = {}
+    for name, weather in (("dry", ""), ("wet", 'weather = "rain.csv"')):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(SKY.format(weather=weather), encoding="utf-8")
+        run[name] = perigee.load(path).run().summary["goodput_mbps"]
+    assert run["wet"] / run["dry"] == pytest.approx(0.5, rel=0.06)
+
+
+def test_statistics_are_those_of_the_recommendations(cli: Cli, tmp_path: Path) -> None:
+    itur = pytest.importorskip("itur", reason="the extra `weather` is not installed")
+    c = climate(51.5, -0.14, frequency_ghz=14.25, elevation_deg=31.077)
+    for percent in (0.01, 0.1, 1.0):
+        asked = itur.models.itu618.rain_attenuation(51.5, -0.14, 14.25, 31.077, p=percent).value
+        # A log-normal law bends a little less than the recommendation's.
+        assert c.exceeded(percent / 100) == pytest.approx(float(asked), rel=0.25)
+    path = tmp_path / "sky.toml"
+    path.write_text(SKY.format(weather=""), encoding="utf-8")
+    done = cli("weather", path, "--node", "london", "--out", "rain.csv", "--start", "0.01", "--plot", "rain.png")
+    assert done.returncode == 0, done.stderr
+    path.write_text(SKY.format(weather='weather = "rain.csv"'), encoding="utf-8")
+    assert cli("run", path, "--out", "out").returncode == 0
+    done = cli("weather", path, "--node", "paris", "--out", "rain.csv")
+    assert done.returncode == 2
+    assert "none of london, new-york" in done.stderr
