@@ -53,19 +53,15 @@ def weather(
     except (_core.ScenarioError, _core.RunError, rain.WeatherError, plugins.PluginError) as error:
         _stop(str(error.args[0]))
     where = f"{node} ({lat:.2f} N {lon:.2f} E), {frequency:g} GHz, {elevation:g} degrees"
-    about = (
-        f"perigee weather: {where}, seed {seed}, start {start}, Es/N0 {clear_sky:g} dB; Maseng-Bakken, P.618"
-    )
+    about = f"perigee weather: {where}, seed {seed}, start {start}, Es/N0 {clear_sky:g} dB; Maseng-Bakken, P.618"
     try:
         rows = rain.write_csv(out, link, step_s=step, about=about)
     except OSError as error:
         _stop(f"cannot write {out}: {error}")
     print(f"{where}: it rains {c.rain_share:.1%} of the time; exceeded 1 %: {c.exceeded(0.01):.1f} dB, ", end="")
     print(f"0.1 %: {c.exceeded(0.001):.1f} dB, 0.01 %: {c.exceeded(0.0001):.1f} dB")
-    print(
     lost = (link.loss == 1).mean()
     print(f"{out}: {rows} changes, mean rate {link.rate_share.mean():.1%}, no link {lost:.1%} of the time")
-    )
     if picture is not None:
         from perigee.sky_cli import save
 
