@@ -159,7 +159,7 @@ def draw_tables(t: Tables) -> dict[str, Any]:
                 published = TABLES[km, strategy].get(town.split(" (")[0])
                 if published and what in SCHEMES:
                     level = published[SCHEMES.index(what)]
-                    a.plot([x - 0.08, x + 0.08], [level, level], color="black", linewidth=1.2)
+                    style.tick(a, x, 0.08, level)
         a.axhline(CEILING_MBIT, color=style.SOFT, linewidth=0.7, linestyle=":")
         a.set_xticks(range(len(shown)), [s.replace(" (", "\n(") for s in shown], fontsize=7)
         a.set_title(f"Table {number}: {km:,} km, {strategy}", loc="left")

@@ -112,7 +112,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 def draw_overhead(t: Tables) -> dict[str, Any]:
     """Net goodput against hops, and on the two other paths."""
     runs = t["runs"]
-    figure, axes = style.panels(2, 1, height=2.7, sharey=True)
+    figure, axes = style.panels(2, 1, height=2.7)
     row = runs[runs["path"] == "row"]
     whats = list(dict.fromkeys(row["what"]))
     looks = {w: style.look(w) for w in whats if w not in VARIANTS}

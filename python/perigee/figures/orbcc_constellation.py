@@ -167,7 +167,7 @@ def draw_sharing(t: Tables) -> dict[str, Any]:
         grid = runs.groupby(["pair", "cc"])[column]
         cells = [[grid.mean().get((p, cc), np.nan) for cc in ccs] for p in pairs]
         errors = [[grid.std().get((p, cc), np.nan) for cc in ccs] for p in pairs]
-        names = [style.label(cc).split(" (")[0] + ("\n(text)" if "(" in style.label(cc) else "") for cc in ccs]
+        names = [style.label(cc).replace(" (", "\n(") for cc in ccs]
         figure.colorbar(style.heat(a, pairs, names, cells, errors, **keys), ax=a, shrink=0.8)
         a.set_title(title, loc="left")
     axes[0][1].set_yticklabels([])
@@ -193,7 +193,7 @@ def draw_crossing(t: Tables) -> dict[str, Any]:
                 error = None if len(one) < 2 else one.std()
                 a.bar(x, one.mean(), 0.14, color=look["color"], label=name, yerr=error, capsize=1.5)
                 for value in published.get(pair, {}).get(cc, ()):
-                    a.plot([x - 0.065, x + 0.065], [value, value], color="black", linewidth=1)
+                    style.tick(a, x, 0.065, value)
         a.set_xticks(range(len(CROSSING)), list(CROSSING))
         a.set_title(title, loc="left")
     axes[0][0].plot([], [], color="black", linewidth=1, label="published (both papers)")

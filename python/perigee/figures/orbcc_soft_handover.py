@@ -114,10 +114,10 @@ def draw(t: Tables) -> dict[str, Any]:
         for column, base in (("rtt20_ms", 0), ("rtt50_ms", 1)):
             a.bar(i + base * 0.4 - 0.2, one[column].mean(), 0.36, color=colour, alpha=1 if base else 0.55)
         for base, value in enumerate(PUBLISHED["orbcc"].get(cc, ())):
-            a.plot([i + base * 0.4 - 0.36, i + base * 0.4 - 0.04], [value, value], color="black", linewidth=1.4)
+            style.tick(a, i + base * 0.4 - 0.2, 0.16, value)
     a.plot([], [], color="black", linewidth=1.4, label="published")
-    a.set_xticks(range(len(names)), [style.label(cc).split(" (")[0] for cc in names])
-    a.set_title("RTT after Change 1, ms (20 and 50 ms flows)", loc="left")
+    a.set_xticks(range(len(names)), [style.label(cc).replace(" (", "\n(") for cc in names])
+    a.set_title("RTT after Change 1, ms", loc="left")
     style.shared_legend(figure, axes[0], 7)
     return {"handover": figure, "run": _over_time(t)}
 
