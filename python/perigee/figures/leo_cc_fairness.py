@@ -30,7 +30,7 @@ FLOWS = (5, 10, 20)
 
 
 def _rtts(ask: Ask) -> list[int]:
-    return ask.pick((20, 100, 200), RTTS_MS, RTTS_MS)
+    return ask.pick((20, 100, 200), (20, 60, 100, 140, 200), RTTS_MS)
 
 
 def inter_cases(ask: Ask) -> list[Case]:

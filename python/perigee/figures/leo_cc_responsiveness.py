@@ -35,7 +35,7 @@ def cases(*, loss: bool) -> Callable[[Ask], list[Case]]:
         sets: dict[str, object] = {"schedule.loss": 0} if loss else {}
         if ask.size.value == "quick":
             sets["run.duration"] = "100 s"
-        runs = sorted({*range(1, ask.count(3, 20, 50) + 1), *([2] if ask.size.value == "quick" else [TEXT_RUN])})
+        runs = sorted({*range(1, ask.count(3, 10, 50) + 1), *([2] if ask.size.value == "quick" else [TEXT_RUN])})
         return [
             Case(FILE, cc, {"run": run, "loss": int(loss)}, run, sets, orbcc.KEEP)
             for run in runs
