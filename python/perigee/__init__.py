@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from perigee._core import RunError, ScenarioError
+    from perigee.congestion import CongestionControl
     from perigee.plugins import PluginError
     from perigee.record import Run, open_record
-    from perigee.scenario import Results, Scenario, load, loads, schemes
+    from perigee.scenario import Results, Scenario, load, loads, run, schemes
     from perigee.survey import paths
     from perigee.timeline import Timeline, load_timeline
 
 __all__ = [
+    "CongestionControl",
     "PluginError",
     "Results",
     "Run",
@@ -31,12 +33,14 @@ __all__ = [
     "load_timeline",
     "loads",
     "open_record",
+    "run",
     "paths",
     "schemes",
 ]
 
 # Names are imported when they are first used: `perigee --help` needs neither NumPy nor the compiled module.
 _HOMES = {
+    "CongestionControl": "perigee.congestion",
     "PluginError": "perigee.plugins",
     "Results": "perigee.scenario",
     "Run": "perigee.record",
@@ -49,6 +53,7 @@ _HOMES = {
     "load_timeline": "perigee.timeline",
     "loads": "perigee.scenario",
     "open_record": "perigee.record",
+    "run": "perigee.scenario",
     "paths": "perigee.survey",
     "schemes": "perigee.scenario",
 }

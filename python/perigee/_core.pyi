@@ -63,7 +63,7 @@ class Sky:
 class World:
     """A scenario with one seed."""
 
-    def check(self, cc: str) -> None: ...
+    def check(self, cc: str, plugins: dict[str, type] | None = None) -> None: ...
     def estimate(self) -> tuple[float, float]: ...
     def describe(self) -> str: ...
     def run(
@@ -71,7 +71,57 @@ class World:
         cc: str,
         pcap: str | Path | None = None,
         progress: Callable[[int], bool] | None = None,
+        plugins: dict[str, type] | None = None,
     ) -> tuple[str, dict[str, list[Column]], bool]: ...
+
+@final
+class Cx:
+    """What the host knows at the time of a call. Sizes in bytes, times in nanoseconds."""
+
+    now_ns: int
+    mss: int
+    in_flight: int
+    delivered: int
+    lost: int
+    srtt_ns: int | None
+    min_rtt_ns: int | None
+    snd_una: int
+    snd_nxt: int
+    state: str
+    cwnd_limited: bool
+    app_limited: bool
+
+@final
+class Window:
+    """What a congestion control decides. Sizes in bytes."""
+
+    cwnd: float
+    ssthresh: float | None
+    pacing_bps: float | None
+    next_timer_ns: int | None
+
+@final
+class Hop:
+    """What one switch says."""
+
+    rate_bps: int
+    queue: int
+    tx_bytes: int
+    time_ns: int
+    flows: int
+
+@final
+class Ack:
+    """One ACK. Sizes in bytes, times in nanoseconds."""
+
+    newly_acked: int
+    newly_lost: int
+    rtt_ns: int | None
+    delivery_rate_bps: int | None
+    app_limited: bool
+    may_grow: bool
+    ece: int
+    hops: list[Hop]
 
 @final
 class Timeline:

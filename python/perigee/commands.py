@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee import _core
+from perigee.plugins import PluginError
 from perigee.cli import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.metrics import Row, flow_rows, mean_and_interval
 from perigee.record import RecordError, find_records
@@ -53,7 +54,12 @@ def run_command(
     except RecordError as error:
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
+    except PluginError as error:
+        print(f"perigee: {error}", file=sys.stderr)
+        _print_cause(error)
+        return BAD_INPUT
     except _core.RunError as error:
+        _print_cause(error)
         print(f"perigee: {error}", file=sys.stderr)
         return FAILED
     except OSError as error:
@@ -70,6 +76,14 @@ def run_command(
         for r in strangers:
             print(f"left out of summary and report, as it is of another scenario: {r.folder}")
     return 0
+
+
+def _print_cause(error: Exception) -> None:
+    """The traceback of a plug-in's exception, where there is one."""
+    if error.__cause__ is not None:
+        import traceback
+
+        traceback.print_exception(error.__cause__, file=sys.stderr)
 
 
 def fresh_folder(name: str, base: Path = Path("runs")) -> Path:

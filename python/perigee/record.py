@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass, field
@@ -165,7 +166,7 @@ def _scheme_order() -> list[str]:
 
 def run_folder(out: Path, cc: str, seed: int) -> Path:
     """Where the record of a run belongs."""
-    return out / cc / f"seed{seed}"
+    return out / re.sub(r"[^\w.+-]+", "_", cc) / f"seed{seed}"
 
 
 def make_ready(folder: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee import _core
+from perigee.congestion import files, find, named
 from perigee.record import RecordError, Run, from_core, make_ready, run_folder
 from perigee.scenario import Results
 from perigee.summary import forget_conclusions
@@ -44,11 +45,12 @@ class Plan:
     force: bool = False
     pcap: bool = False
     command: list[str] = field(default_factory=list)
+    plugins: dict[str, type] = field(default_factory=dict)
 
     @staticmethod
     def of(
         scenario: Scenario,
-        cc: Sequence[str],
+        cc: Sequence[str | type],
         *,
         seeds: Sequence[int] | None = None,
         out: str | Path | None = None,
@@ -57,8 +59,10 @@ class Plan:
         command: Sequence[str] = (),
     ) -> Plan:
         """Resolves schemes and seeds, and refuses to overwrite."""
-        names = scenario.core.schemes(list(cc))
         core = scenario.core
+        asked, plugins = named(cc)
+        names = core.schemes(asked)
+        plugins.update({name: find(name, scenario.folder) for name in core.plugins() if name not in plugins})
         chosen = list(seeds) if seeds is not None else list(range(core.seed, core.seed + core.runs))
         tasks = [(name, seed) for seed in chosen for name in names]
         folder = None if out is None else Path(out)
@@ -69,7 +73,7 @@ class Plan:
             taken += [p for p in [folder / "summary.csv"] if p.exists()]
             if taken:
                 raise RecordError(f"{taken[0]} exists; earlier results are kept unless you say --force")
-        return Plan(scenario, tasks, folder, force, pcap, list(command))
+        return Plan(scenario, tasks, folder, force, pcap, list(command), plugins)
 
 
 @dataclass
@@ -106,7 +110,7 @@ def execute(plan: Plan, *, jobs: int | None = None, progress: Callable[[float], 
     # The first world is built (and its flows checked) before anything is written or removed.
     first = shared.world(plan.tasks[0][1])
     for cc in dict.fromkeys(cc for cc, _ in plan.tasks):
-        first.check(cc)
+        first.check(cc, plan.plugins)
     if plan.out is not None:
         make_ready(plan.out)
         forget_conclusions(plan.out)
@@ -156,7 +160,7 @@ def _one(shared: _Shared, cc: str, seed: int) -> Run | None:
     capture = _capture_path(folder) if plan.pcap and folder is not None else None
     try:
         begin, begin_cpu = time.perf_counter(), time.thread_time()
-        manifest, tables, stopped = world.run(cc, capture, hear)
+        manifest, tables, stopped = world.run(cc, capture, hear, plan.plugins)
         wall_s, cpu_s = time.perf_counter() - begin, time.thread_time() - begin_cpu
         if stopped:
             return None
@@ -196,7 +200,7 @@ def _provenance(plan: Plan, wall_s: float, cpu_s: float) -> dict[str, object]:
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "host": {"system": platform.platform(), "cores": os.cpu_count(), "python": platform.python_version()},
         "command": plan.command,
-        "files": [{"path": str(f), "sha256": _file_hash(f)} for f in plan.scenario.core.files],
+        "files": [{"path": str(f), "sha256": _file_hash(f)} for f in [*plan.scenario.core.files, *files(plan.plugins)]],
     }
 
 

@@ -27,7 +27,7 @@ def load(path: str | Path, sets: Mapping[str, object] | None = None, **keys: obj
     `load(path, attach=lambda view: view.satellites[0])` (docs/plugins.md).
     """
     rest, functions = plugins.split(_merged(sets, keys))
-    return Scenario(_core.Scenario.load(path, overrides(rest, {}), functions))
+    return Scenario(_core.Scenario.load(path, overrides(rest, {}), functions), Path(path).parent)
 
 
 def loads(
@@ -40,7 +40,13 @@ def loads(
 ) -> Scenario:
     """Reads and checks scenario text, with overrides as in `load`; files that it names are looked for in `folder`."""
     rest, functions = plugins.split(_merged(sets, keys))
-    return Scenario(_core.Scenario.parse(text, name, folder, overrides(rest, {}), functions))
+    return Scenario(_core.Scenario.parse(text, name, folder, overrides(rest, {}), functions), Path(folder))
+
+
+def run(scenario: str | Path | Scenario, cc: str | type | None = None, seed: int | None = None, **keys: object) -> Run:
+    """Runs one scheme over a scenario or its file, with overrides as in `load`, and keeps the record in memory."""
+    checked = scenario if isinstance(scenario, Scenario) else load(scenario, **keys)
+    return checked.run(cc, seed)
 
 
 def schemes() -> list[dict[str, Any]]:
@@ -71,9 +77,10 @@ def _toml(value: object) -> str:
 class Scenario:
     """A checked scenario."""
 
-    def __init__(self, core: _core.Scenario) -> None:
-        """Wraps what the core has checked."""
+    def __init__(self, core: _core.Scenario, folder: Path = Path()) -> None:
+        """Wraps what the core has checked; plug-ins that the scenario names are looked for in `folder`."""
         self.core = core
+        self.folder = folder
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}, {self.core.duration_ns / 1e9:g} s>"
@@ -95,16 +102,16 @@ class Scenario:
         world = self.core.world(self.core.seed if seed is None else seed)
         return Timeline(_core.Timeline.of(world))
 
-    def run(self, cc: str | None = None, seed: int | None = None) -> Run:
-        """Runs one scheme with one seed and keeps the record in memory."""
-        names = self.core.schemes([cc] if cc else [])
-        if len(names) > 1:
-            raise ValueError(f"the scenario compares {', '.join(names)}: choose one with cc=, or use run_all()")
-        return self.run_all(names, seeds=[self.core.seed if seed is None else seed])[0]
+    def run(self, cc: str | type | None = None, seed: int | None = None) -> Run:
+        """Runs one scheme (a name, "file.py:Class", or a class) with one seed and keeps the record in memory."""
+        chosen: Sequence[str | type] = [cc] if cc is not None else self.core.schemes([])
+        if len(chosen) > 1:
+            raise ValueError(f"the scenario compares {', '.join(map(str, chosen))}: choose one with cc=, or use run_all()")
+        return self.run_all(chosen if cc is not None else (), seeds=[self.core.seed if seed is None else seed])[0]
 
     def run_all(
         self,
-        cc: Sequence[str] = (),
+        cc: Sequence[str | type] = (),
         *,
         seeds: Sequence[int] | None = None,
         jobs: int | None = None,

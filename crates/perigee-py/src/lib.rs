@@ -6,6 +6,7 @@ mod convert;
 mod exchange;
 mod plugins;
 mod runs;
+mod schemes;
 mod sky;
 mod timelines;
 
@@ -21,6 +22,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("RunError", m.py().get_type::<runs::RunError>())?;
     m.add_class::<runs::Scenario>()?;
     m.add_class::<runs::World>()?;
+    m.add_class::<schemes::PyCx>()?;
+    m.add_class::<schemes::PyWindow>()?;
+    m.add_class::<schemes::PyAck>()?;
+    m.add_class::<schemes::PyHop>()?;
     m.add_class::<sky::Sky>()?;
     m.add_class::<timelines::Timeline>()?;
     m.add_class::<plugins::SeenSatellite>()?;

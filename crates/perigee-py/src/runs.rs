@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scenarios, worlds and runs. The interpreter lock is released while Rust works.
 
-use crate::{convert, plugins};
+use crate::schemes::Failure;
+use crate::{convert, plugins, schemes};
 use perigee_scenario::units::Nanos;
 use perigee_scenario::{bench as benches, estimate};
 use pyo3::create_exception;
@@ -92,6 +93,11 @@ impl Scenario {
         self.0.files.clone()
     }
 
+    /// Names of the plug-ins that the scenario asks for.
+    fn plugins(&self) -> Vec<String> {
+        self.0.plugins()
+    }
+
     /// The schemes to compare, given those that were asked for.
     fn schemes(&self, asked: Vec<String>) -> PyResult<Vec<String>> {
         self.0.schemes(&asked).map_err(|e| wrong(&e))
@@ -111,9 +117,11 @@ pub struct World(pub(crate) Arc<perigee_scenario::World>);
 
 #[pymethods]
 impl World {
-    /// Checks that every flow can run under `cc`.
-    fn check(&self, cc: &str) -> PyResult<()> {
-        self.0.setups(cc).map(|_| ()).map_err(|e| wrong(&e))
+    /// Checks that every flow can run under `cc`, given the classes of plug-ins by name.
+    #[pyo3(signature = (cc, plugins=None))]
+    fn check(&self, cc: &str, plugins: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        let plugins = classes(plugins, &Arc::default())?;
+        self.0.setups(cc, &plugins).map(|_| ()).map_err(|e| wrong(&e))
     }
 
     /// (packet-hops, seconds of one core), roughly.
@@ -140,21 +148,28 @@ impl World {
     }
 
     /// Runs under `cc`. Returns the manifest (JSON), the tables, and whether the run was stopped. `progress` is called
-    /// a few times a second with the simulated time in nanoseconds and stops the run by returning False.
-    #[pyo3(signature = (cc, pcap=None, progress=None))]
+    /// a few times a second with the simulated time in nanoseconds and stops the run by returning False. `plugins` has
+    /// the classes of plug-ins by name; the first exception in one of them ends the run.
+    #[pyo3(signature = (cc, pcap=None, progress=None, plugins=None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         cc: &str,
         pcap: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
+        plugins: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<(String, Bound<'py, PyDict>, bool)> {
         let world = self.0.clone();
+        let failure = Arc::new(Failure::default());
+        let plugins = classes(plugins, &failure)?;
         let mut reporter = Reporter { call: progress, last: Instant::now(), error: None };
         let result = py.detach(|| {
-            perigee_scenario::run(&world, cc, pcap.as_deref().map(Path::new), &mut |now| reporter.go_on(now))
+            let pcap = pcap.as_deref().map(Path::new);
+            perigee_scenario::run(&world, cc, &plugins, pcap, &mut |now| {
+                !failure.happened() && reporter.go_on(now)
+            })
         });
-        if let Some(e) = reporter.error {
+        if let Some(e) = failure.take(py).or(reporter.error) {
             return Err(e);
         }
         let done = result.map_err(|e| match e {
@@ -163,6 +178,10 @@ impl World {
         })?;
         Ok((done.manifest.to_string(), convert::tables(py, done.tables)?, done.stopped))
     }
+}
+
+fn classes(given: Option<&Bound<'_, PyDict>>, failure: &Arc<Failure>) -> PyResult<perigee_scenario::Plugins> {
+    given.map_or_else(|| Ok(Default::default()), |classes| schemes::plugins(classes, failure))
 }
 
 /// Calls back into Python now and then.

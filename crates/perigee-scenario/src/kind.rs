@@ -240,7 +240,8 @@ impl Kind {
             Kind::WordOrFunction(words) => format!("{}, or a function, \"file.py:name\"", words.join(", ")),
             Kind::Scheme(star) => {
                 let ids: Vec<_> = perigee_cc::SCHEMES.iter().map(|s| s.id).collect();
-                format!("{}{}", if *star { "\"*\", " } else { "" }, ids.join(", "))
+                let star = if *star { "\"*\", " } else { "" };
+                format!("{star}{}, or a Python class as \"file.py:Class\"", ids.join(", "))
             }
             Kind::Text => "a text".into(),
             Kind::Instant => "a time in UTC such as \"2022-09-14T12:00:00Z\"".into(),
@@ -266,7 +267,8 @@ impl Kind {
             ]}),
             Kind::Scheme(star) => {
                 let ids = perigee_cc::SCHEMES.iter().map(|s| s.id);
-                json!({"enum": star.then_some("*").into_iter().chain(ids).collect::<Vec<_>>()})
+                let ids: Vec<_> = star.then_some("*").into_iter().chain(ids).collect();
+                json!({"anyOf": [{"enum": ids}, {"type": "string", "pattern": "^.+:.+$"}]})
             }
             Kind::OneOrMany(kind) => {
                 let one = kind.json_schema();
@@ -418,7 +420,7 @@ fn word(text: &str, words: &[&'static str]) -> Result<Val, Refusal> {
 }
 
 fn scheme(text: &str, star: bool) -> Result<Val, Refusal> {
-    if (star && text == "*") || perigee_cc::info(text).is_some() {
+    if (star && text == "*") || perigee_cc::info(text).is_some() || crate::is_plugin(text) {
         return Ok(Val::Text(text.into()));
     }
     let ids = perigee_cc::SCHEMES.iter().map(|s| s.id);

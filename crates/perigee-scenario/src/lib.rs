@@ -49,6 +49,14 @@ pub mod world;
 mod write;
 
 /// What a front end needs of the crates below; it depends on this one only.
+/// Congestion controls from outside, by the names that scenarios give them.
+pub type Plugins = std::collections::BTreeMap<String, perigee_sim::CustomScheme>;
+
+/// The name says that it is a plug-in's: `file.py:Class`. Whether there is such a thing, only the caller knows.
+pub fn is_plugin(name: &str) -> bool {
+    name.split_once(':').is_some_and(|(from, what)| !from.is_empty() && !what.is_empty())
+}
+
 pub use perigee_cc as cc;
 pub use perigee_orbit as orbit;
 pub use perigee_record as record;

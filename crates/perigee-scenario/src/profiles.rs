@@ -317,7 +317,7 @@ mod tests {
     fn explicit_keys_override_a_profile_wherever_they_stand() {
         let text = "[tcp]\nprofile = \"study-hypatia\"\nmss = 1000\n[link.all]\nframing = 9\n";
         let world = World::build(Arc::new(scenario(text, &["tcp.delayed-ack=2"])), 1).unwrap();
-        let tcp = &world.setups("cubic").unwrap()[0].tcp;
+        let tcp = &world.setups("cubic", &Default::default()).unwrap()[0].tcp;
         assert_eq!((tcp.mss, tcp.delayed_ack, tcp.tlp), (1000, 2, false));
         assert!(world.ports.iter().all(|p| p.framing_bytes == 9));
     }
@@ -326,7 +326,7 @@ mod tests {
     fn schemes_have_their_own_initial_windows() {
         let text = "[tcp]\nprofile = \"study-orbcc\"\n[tcp.bbr]\ninit_cwnd = 7\n[[flow]]\ncc = \"bbr\"\n";
         let world = World::build(Arc::new(scenario(text, &[])), 1).unwrap();
-        let setups = world.setups("").unwrap();
+        let setups = world.setups("", &Default::default()).unwrap();
         assert_eq!((setups[0].tcp.init_cwnd, setups[0].tcp.init_ssthresh), (3, 400));
         assert_eq!((setups[1].tcp.init_cwnd, setups[1].tcp.init_ssthresh), (7, 4000));
     }
@@ -336,7 +336,7 @@ mod tests {
         let text =
             "[tcp]\nprofile = \"study-leo-cc\"\n[port.bottleneck]\nrate = \"100 Mbit\"\nqueue = \"600 kB\"\n";
         let world = World::build(Arc::new(scenario(text, &["source.dumbbell.rtt=50 ms"])), 1).unwrap();
-        let buffer = world.setups("").unwrap()[0].tcp.buffer as f64;
+        let buffer = world.setups("", &Default::default()).unwrap()[0].tcp.buffer as f64;
         assert!((buffer / (22.0 * (625e3 + 600e3)) - 1.0).abs() < 0.01, "{buffer}");
     }
 

@@ -7,6 +7,7 @@ use crate::routes::RouteListener;
 use crate::shared::Reader;
 use crate::warnings;
 use crate::world::World;
+use crate::Plugins;
 use perigee_record::tables::{
     FlowTotalsRow, FlowTotalsTable, LinkTotalsRow, LinkTotalsTable, RttRow, RttTable,
 };
@@ -64,22 +65,24 @@ impl From<std::io::Error> for RunError {
 pub fn run(
     world: &World,
     cc: &str,
+    plugins: &Plugins,
     pcap: Option<&Path>,
     progress: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Finished, RunError> {
     match pcap {
-        Some(_) => with_recorder(world, cc, Recorder::<true>::new(world, pcap)?, progress),
-        None => with_recorder(world, cc, Recorder::<false>::new(world, None)?, progress),
+        Some(_) => with_recorder(world, cc, plugins, Recorder::<true>::new(world, pcap)?, progress),
+        None => with_recorder(world, cc, plugins, Recorder::<false>::new(world, None)?, progress),
     }
 }
 
 fn with_recorder<const PACKETS: bool>(
     world: &World,
     cc: &str,
+    plugins: &Plugins,
     mut recorder: Recorder<PACKETS>,
     progress: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Finished, RunError> {
-    let setups = world.setups(cc)?;
+    let setups = world.setups(cc, plugins)?;
     let mut source = RouteListener::new(world.timeline.reader(), &world.header);
     let mut simulation = Simulation::new(&world.header, setups.clone(), world.options())?;
     let outcome = simulation.run(&mut source, &mut recorder, progress)?;

@@ -8,6 +8,7 @@ use crate::ports::PortReport;
 use crate::scenario::{FlowSpec, Scenario};
 use crate::shared::SharedTimeline;
 use crate::spell;
+use crate::Plugins;
 use perigee_cc::{Params, Value};
 use perigee_sim::{FlowSetup, Options, Scheme};
 use perigee_timeline::{App, Header, Timeline};
@@ -118,12 +119,12 @@ impl World {
         Ok(Timeline { header: self.header.clone(), chunks: self.timeline.all()? })
     }
 
-    /// The flows under `cc` (which replaces `"*"`).
+    /// The flows under `cc` (which replaces `"*"`); plug-ins are found by their names in `plugins`.
     ///
     /// # Errors
     /// Parameters that contradict each other.
-    pub fn setups(&self, cc: &str) -> Result<Vec<FlowSetup>, ScenarioError> {
-        self.flows.iter().map(|f| self.setup(f, cc)).collect()
+    pub fn setups(&self, cc: &str, plugins: &Plugins) -> Result<Vec<FlowSetup>, ScenarioError> {
+        self.flows.iter().map(|f| self.setup(f, cc, plugins)).collect()
     }
 
     /// The scheme of a flow under `cc`.
@@ -161,12 +162,30 @@ impl World {
         Ok((tcp, params))
     }
 
-    fn setup(&self, plan: &FlowPlan, cc: &str) -> Result<FlowSetup, ScenarioError> {
+    fn setup(&self, plan: &FlowPlan, cc: &str, plugins: &Plugins) -> Result<FlowSetup, ScenarioError> {
         let id = match self.scheme_of(plan, cc) {
             // UDP needs no scheme; any will do as a placeholder.
             "ping" | "cbr" => "newreno",
             id => id,
         };
+        let scheme = match plugins.get(id) {
+            Some(plugin) => Scheme::Custom(plugin.clone()),
+            None => self.built_in(plan, id)?,
+        };
+        Ok(FlowSetup {
+            name: plan.name.clone(),
+            forward: plan.pair.forward,
+            reverse: plan.pair.reverse,
+            start: plan.start,
+            stop: plan.stop,
+            app: plan.spec.app,
+            scheme,
+            tcp: self.transport_of(plan, cc)?.0,
+            notices: self.scenario.notices.clone(),
+        })
+    }
+
+    fn built_in(&self, plan: &FlowPlan, id: &str) -> Result<Scheme, ScenarioError> {
         let wrong = |why: String| ScenarioError::from(Problem::new("flow", why).at(&plan.spec.place));
         let info = perigee_cc::info(id).ok_or_else(|| wrong(format!("no congestion control {id:?}")))?;
         let mut given = values(self.scenario.cc.get(id));
@@ -180,17 +199,7 @@ impl World {
             given.extend(values(Some(&plan.spec.cc_params)));
         }
         let params = info.params(given).map_err(|e| wrong(e.to_string()))?;
-        Ok(FlowSetup {
-            name: plan.name.clone(),
-            forward: plan.pair.forward,
-            reverse: plan.pair.reverse,
-            start: plan.start,
-            stop: plan.stop,
-            app: plan.spec.app,
-            scheme: Scheme::Builtin(info, params),
-            tcp: self.transport_of(plan, cc)?.0,
-            notices: self.scenario.notices.clone(),
-        })
+        Ok(Scheme::Builtin(info, params))
     }
 }
 

@@ -52,7 +52,7 @@ fn number(tables: &[Table], table: &str, column: &str, row: usize) -> f64 {
 fn a_transfer_fills_its_bottleneck_and_the_record_says_so() {
     let w = world(DUMBBELL, &[]);
     assert_eq!(w.ports.iter().find(|p| p.class == "bottleneck").unwrap().queue_bytes, Some(125_000));
-    let done = run(&w, "newreno", None, &mut |_| true).unwrap();
+    let done = run(&w, "newreno", &Default::default(), None, &mut |_| true).unwrap();
     assert_eq!(done.manifest["conserved"], true, "{}", done.manifest);
     assert_eq!(done.manifest["warnings"].as_array().unwrap().len(), 0, "{}", done.manifest["warnings"]);
     let t = &done.tables;
@@ -76,7 +76,7 @@ fn equal_runs_have_equal_hashes_and_a_seed_changes_a_random_one() {
             &sets.iter().map(|s| s.to_string()).collect::<Vec<_>>(),
         );
         let w = World::build(Arc::new(scenario.unwrap()), seed).unwrap();
-        run(&w, "newreno", None, &mut |_| true).unwrap().manifest["tables"].clone()
+        run(&w, "newreno", &Default::default(), None, &mut |_| true).unwrap().manifest["tables"].clone()
     };
     let loss: &[&str] = &["source.dumbbell.loss=0.001", "run.duration=4 s"];
     assert_eq!(hashes(loss, 1), hashes(loss, 1));
@@ -86,7 +86,7 @@ fn equal_runs_have_equal_hashes_and_a_seed_changes_a_random_one() {
 #[test]
 fn a_run_can_be_stopped_and_says_so() {
     let w = world(DUMBBELL, &[]);
-    let done = run(&w, "newreno", None, &mut |now| now.0 < 1_000_000_000).unwrap();
+    let done = run(&w, "newreno", &Default::default(), None, &mut |now| now.0 < 1_000_000_000).unwrap();
     assert!(done.stopped);
     assert!(done.manifest["warnings"][0].as_str().unwrap().contains("stopped"), "{}", done.manifest);
 }
@@ -117,7 +117,7 @@ fn changes_reach_the_record_as_events() {
     let text = format!(
         "{DUMBBELL}[[change]]\nat = \"3 s\"\nrate = \"10 Mbit\"\n[[change]]\nat = \"5 s\"\noutage = \"200 ms\"\n"
     );
-    let done = run(&world(&text, &[]), "newreno", None, &mut |_| true).unwrap();
+    let done = run(&world(&text, &[]), "newreno", &Default::default(), None, &mut |_| true).unwrap();
     let events = done.tables.iter().find(|t| t.name == "events").unwrap();
     let Values::Words(kinds) = &events.columns[1].values else { panic!() };
     for kind in ["reconfiguration", "outage-begin", "outage-end", "flow-start"] {
@@ -131,7 +131,7 @@ fn changes_reach_the_record_as_events() {
 fn a_capture_holds_the_handshake_and_every_packet_of_the_sender() {
     let path = std::env::temp_dir().join(format!("perigee-capture-{}.pcapng", std::process::id()));
     let w = world(DUMBBELL, &["run.duration=500 ms", "run.warmup=0 s", "run.sample=100 ms"]);
-    run(&w, "newreno", Some(&path), &mut |_| true).unwrap();
+    run(&w, "newreno", &Default::default(), Some(&path), &mut |_| true).unwrap();
     let bytes = std::fs::metadata(&path).unwrap().len();
     assert!(bytes > 10_000, "{bytes}");
     std::fs::remove_file(&path).unwrap();

@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A Python class as a congestion control.
+//!
+//! The class sees three objects, made once per connection and filled anew for every call: what the host knows, the
+//! window that it may change, the ACK. Only methods that it defines are called. Its first exception ends the run: it is
+//! kept with the simulated time, and every later call is left out.
+
+use perigee_scenario::cc::{
+    AckEvent, CaState, Caps, ConnInit, CongestionControl, Cx, Hop, LossEvent, LossKind, Signal, Telemetry,
+    TelemetryNeed, Transition, Window, INFINITE_SSTHRESH,
+};
+use perigee_scenario::units::{BitRate, Nanos};
+use perigee_scenario::Plugins;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Windows and rates beyond this are mistakes: a terabyte, or a terabit per second.
+const TOO_MUCH: f64 = 1e12;
+
+/// What the host knows at the time of a call. Sizes in bytes, times in nanoseconds.
+#[pyclass(name = "Cx", module = "perigee._core")]
+#[derive(Default)]
+pub struct PyCx(Cx);
+
+#[pymethods]
+impl PyCx {
+    /// Simulated time.
+    #[getter]
+    fn now_ns(&self) -> u64 {
+        self.0.now.0
+    }
+    /// Payload bytes of a full segment.
+    #[getter]
+    fn mss(&self) -> u32 {
+        self.0.mss
+    }
+    /// Bytes in flight.
+    #[getter]
+    fn in_flight(&self) -> u64 {
+        self.0.in_flight
+    }
+    /// Bytes delivered since the connection began.
+    #[getter]
+    fn delivered(&self) -> u64 {
+        self.0.delivered
+    }
+    /// Bytes marked lost since the connection began.
+    #[getter]
+    fn lost(&self) -> u64 {
+        self.0.lost
+    }
+    /// Smoothed RTT; None before the first sample.
+    #[getter]
+    fn srtt_ns(&self) -> Option<u64> {
+        (self.0.srtt > Nanos::ZERO).then_some(self.0.srtt.0)
+    }
+    /// Lowest RTT of the last 300 s; None before the first sample.
+    #[getter]
+    fn min_rtt_ns(&self) -> Option<u64> {
+        (self.0.min_rtt < Nanos::MAX).then_some(self.0.min_rtt.0)
+    }
+    /// First unacknowledged byte of the stream.
+    #[getter]
+    fn snd_una(&self) -> u64 {
+        self.0.snd_una
+    }
+    /// Next new byte to be sent.
+    #[getter]
+    fn snd_nxt(&self) -> u64 {
+        self.0.snd_nxt
+    }
+    /// "open", "disorder", "cwr", "recovery" or "loss".
+    #[getter]
+    fn state(&self) -> &'static str {
+        match self.0.ca {
+            CaState::Open => "open",
+            CaState::Disorder => "disorder",
+            CaState::Cwr => "cwr",
+            CaState::Recovery => "recovery",
+            CaState::Loss => "loss",
+        }
+    }
+    /// The window limited sending in the present round; Linux's schemes grow only then.
+    #[getter]
+    fn cwnd_limited(&self) -> bool {
+        self.0.cwnd_limited
+    }
+    /// The application limited sending.
+    #[getter]
+    fn app_limited(&self) -> bool {
+        self.0.app_limited
+    }
+}
+
+/// What the scheme decides. The transport edits it too (recovery, undo, timeout).
+#[pyclass(name = "Window", module = "perigee._core")]
+pub struct PyWindow(Window);
+
+#[pymethods]
+impl PyWindow {
+    /// Congestion window in bytes.
+    #[getter]
+    fn cwnd(&self) -> u64 {
+        self.0.cwnd
+    }
+    #[setter]
+    fn set_cwnd(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.cwnd = size("cwnd", value)?;
+        Ok(())
+    }
+    /// Slow start threshold in bytes; None = no threshold yet.
+    #[getter]
+    fn ssthresh(&self) -> Option<u64> {
+        (self.0.ssthresh < INFINITE_SSTHRESH).then_some(self.0.ssthresh)
+    }
+    #[setter]
+    fn set_ssthresh(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.ssthresh = if value.is_none() { INFINITE_SSTHRESH } else { size("ssthresh", value)? };
+        Ok(())
+    }
+    /// Pacing rate in bits per second; None = the transport decides.
+    #[getter]
+    fn pacing_bps(&self) -> Option<u64> {
+        self.0.pacing.map(|r| r.0)
+    }
+    #[setter]
+    fn set_pacing_bps(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.pacing = if value.is_none() { None } else { Some(BitRate(size("pacing_bps", value)?)) };
+        Ok(())
+    }
+    /// When `on_timer` should be called; None = never.
+    #[getter]
+    fn next_timer_ns(&self) -> Option<u64> {
+        self.0.next_timer.map(|t| t.0)
+    }
+    #[setter]
+    fn set_next_timer_ns(&mut self, value: Option<u64>) {
+        self.0.next_timer = value.map(Nanos);
+    }
+}
+
+/// A number of bytes, or of bits per second, that makes sense: at least 1.
+fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let number: f64 = value
+        .extract()
+        .map_err(|_| PyTypeError::new_err(format!("{name} must be a number, not {}", shown(value))))?;
+    // Written so that NaN fails, too.
+    if !(1.0..=TOO_MUCH).contains(&number) {
+        return Err(PyValueError::new_err(format!("{name} must be from 1 to {TOO_MUCH:.0}, not {}", shown(value))));
+    }
+    Ok(number as u64)
+}
+
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    value.repr().map_or_else(|_| "?".into(), |r| r.to_string())
+}
+
+/// One ACK. Sizes in bytes, times in nanoseconds.
+#[pyclass(name = "Ack", module = "perigee._core", get_all)]
+#[derive(Default)]
+pub struct PyAck {
+    /// Newly delivered, cumulatively or selectively.
+    newly_acked: u64,
+    /// Newly marked lost.
+    newly_lost: u64,
+    /// RTT of the newest packet delivered; None if that one was retransmitted.
+    rtt_ns: Option<u64>,
+    /// Delivery rate in bits per second; None where the sample is not usable.
+    delivery_rate_bps: Option<u64>,
+    /// The sample was taken while the application limited sending.
+    app_limited: bool,
+    /// Growth may happen on this ACK by Linux's rules.
+    may_grow: bool,
+    /// Newly marked with congestion experienced.
+    ece: u64,
+    /// Telemetry of each hop, in path order; empty unless the class asks for it and the path gives it.
+    hops: Vec<PyHop>,
+}
+
+/// What one switch says (with `telemetry = True`).
+#[pyclass(name = "Hop", module = "perigee._core", get_all, frozen)]
+#[derive(Clone)]
+pub struct PyHop {
+    /// Rate of the outgoing link.
+    rate_bps: u64,
+    /// Bytes queued after this packet was taken out.
+    queue: u64,
+    /// Bytes sent by the port, modulo 2^31.
+    tx_bytes: u64,
+    /// Time of the dequeue by the switch's clock, modulo 2^24 microseconds.
+    time_ns: u64,
+    /// Flows that use the port.
+    flows: u32,
+}
+
+impl PyHop {
+    fn of(hop: &Hop) -> Self {
+        PyHop {
+            rate_bps: hop.bw.0,
+            queue: hop.q_out,
+            tx_bytes: hop.tx_bytes,
+            time_ns: hop.ts.0,
+            flows: hop.flows,
+        }
+    }
+}
+
+impl PyAck {
+    fn fill(&mut self, ev: &AckEvent<'_>) {
+        self.newly_acked = ev.newly_acked;
+        self.newly_lost = ev.newly_lost;
+        self.rtt_ns = ev.rtt.map(|r| r.0);
+        let usable = ev.rs.valid && ev.rs.interval > Nanos::ZERO;
+        self.delivery_rate_bps = usable.then(|| BitRate::of(ev.rs.delivered, ev.rs.interval).0);
+        self.app_limited = ev.rs.is_app_limited;
+        self.may_grow = ev.may_grow;
+        self.ece = ev.ece;
+        self.hops.clear();
+        if let Some(Telemetry::Stack { hops, .. }) = ev.telemetry {
+            self.hops.extend(hops.iter().map(PyHop::of));
+        }
+    }
+}
+
+/// The first exception of any scheme of a run.
+#[derive(Default)]
+pub struct Failure {
+    happened: AtomicBool,
+    first: Mutex<Option<(String, Nanos, PyErr)>>,
+}
+
+impl Failure {
+    pub fn happened(&self) -> bool {
+        self.happened.load(Ordering::Relaxed)
+    }
+    fn note(&self, scheme: &str, now: Nanos, error: PyErr) {
+        let mut first = self.first.lock().expect("nobody panics while holding it");
+        first.get_or_insert((scheme.to_string(), now, error));
+        self.happened.store(true, Ordering::Relaxed);
+    }
+    /// The run's error, if a scheme failed: it says when, and what the scheme raised is its cause.
+    pub fn take(&self, py: Python<'_>) -> Option<PyErr> {
+        let (scheme, now, cause) = self.first.lock().expect("nobody panics while holding it").take()?;
+        let error = super::runs::RunError::new_err(format!(
+            "congestion control {scheme} failed at {:.6} s of simulated time: {cause}",
+            now.as_secs_f64()
+        ));
+        error.set_cause(py, Some(cause));
+        Some(error)
+    }
+}
+
+/// Makes plug-ins of classes, by name.
+pub fn plugins(classes: &Bound<'_, PyDict>, failure: &Arc<Failure>) -> PyResult<Plugins> {
+    let mut found = Plugins::default();
+    for (name, class) in classes {
+        let name: String = name.extract()?;
+        let class = Arc::new(Class::of(&name, &class)?);
+        let failure = failure.clone();
+        found.insert(name, Arc::new(move |init| Box::new(PyScheme::new(&class, &failure, init))));
+    }
+    Ok(found)
+}
+
+/// Names of the methods, in the order of [`Method`].
+const METHODS: [&str; 7] =
+    ["on_start", "on_ack", "ssthresh", "on_loss", "on_transition", "on_timer", "on_signal"];
+
+#[derive(Clone, Copy)]
+enum Method {
+    Start,
+    Ack,
+    Ssthresh,
+    Loss,
+    Transition,
+    Timer,
+    Signal,
+}
+
+/// What is known of a class before there is a connection.
+struct Class {
+    name: String,
+    class: Py<PyAny>,
+    caps: Caps,
+    /// Which methods it defines, and whether it tells internals.
+    defines: [bool; METHODS.len()],
+    internals: bool,
+}
+
+impl Class {
+    fn of(name: &str, class: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let base = class.py().import("perigee.congestion")?.getattr("CongestionControl")?;
+        let own = |method: &str| -> PyResult<bool> {
+            Ok(class.hasattr(method)? && !class.getattr(method)?.is(&base.getattr(method)?))
+        };
+        let mut defines = [false; METHODS.len()];
+        for (is, method) in defines.iter_mut().zip(METHODS) {
+            *is = own(method)?;
+        }
+        let kind: String = class.getattr("kind")?.extract()?;
+        let mut caps = match kind.as_str() {
+            "window" => Caps::WINDOW,
+            "model" => Caps::MODEL,
+            other => {
+                let why = format!("{name}: kind is \"window\" or \"model\", not {other:?}");
+                return Err(PyValueError::new_err(why));
+            }
+        };
+        if class.getattr("telemetry")?.is_truthy()? {
+            caps.telemetry = TelemetryNeed::Stack;
+        }
+        caps.per_loss = defines[Method::Loss as usize];
+        let internals = own("internals")?;
+        Ok(Class { name: name.into(), class: class.clone().unbind(), caps, defines, internals })
+    }
+}
+
+/// One connection's instance.
+struct PyScheme {
+    class: Arc<Class>,
+    failure: Arc<Failure>,
+    init: ConnInit,
+    /// Made when the connection starts: hosts make controllers only to ask for their needs, too.
+    live: Option<Live>,
+}
+
+struct Live {
+    methods: [Option<Py<PyAny>>; METHODS.len()],
+    instance: Py<PyAny>,
+    cx: Py<PyCx>,
+    window: Py<PyWindow>,
+    ack: Py<PyAck>,
+}
+
+impl Live {
+    fn new(py: Python<'_>, class: &Class, init: &ConnInit) -> PyResult<Self> {
+        let instance = class.class.bind(py).call0()?;
+        let mut methods = [const { None }; METHODS.len()];
+        for (i, name) in METHODS.iter().enumerate() {
+            if class.defines[i] {
+                methods[i] = Some(instance.getattr(*name)?.unbind());
+            }
+        }
+        Ok(Live {
+            methods,
+            instance: instance.unbind(),
+            cx: Py::new(py, PyCx::default())?,
+            window: Py::new(py, PyWindow(init.window()))?,
+            ack: Py::new(py, PyAck::default())?,
+        })
+    }
+}
+
+impl PyScheme {
+    fn new(class: &Arc<Class>, failure: &Arc<Failure>, init: &ConnInit) -> Self {
+        PyScheme { class: class.clone(), failure: failure.clone(), init: *init, live: None }
+    }
+
+    /// Calls a method with the host's knowledge, the window, and what `more` adds; reads the window back. `read` makes
+    /// sense of the answer. None if the class has no such method, or failed.
+    fn call<R>(
+        &mut self,
+        method: Method,
+        cx: &Cx,
+        w: &mut Window,
+        more: impl for<'py> FnOnce(Python<'py>, &Live) -> PyResult<Vec<Bound<'py, PyAny>>>,
+        read: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<R>,
+    ) -> Option<R> {
+        if !self.class.defines[method as usize] || self.failure.happened() {
+            return None;
+        }
+        let live = self.live.as_ref()?;
+        let answer = Python::attach(|py| -> PyResult<R> {
+            live.cx.borrow_mut(py).0 = *cx;
+            live.window.borrow_mut(py).0 = *w;
+            let mut words = vec![live.cx.bind(py).clone().into_any(), live.window.bind(py).clone().into_any()];
+            words.extend(more(py, live)?);
+            let call = live.methods[method as usize].as_ref().expect("defined");
+            let answer = call.bind(py).call1(PyTuple::new(py, words)?)?;
+            *w = live.window.borrow(py).0;
+            if let Some(at) = w.next_timer.filter(|&at| at <= cx.now) {
+                let why = format!("next_timer_ns must lie after now ({}), not {}", cx.now.0, at.0);
+                return Err(PyValueError::new_err(why));
+            }
+            read(&answer)
+        });
+        answer.map_err(|e| self.failure.note(&self.class.name, cx.now, e)).ok()
+    }
+
+    /// The call without anything more, whose answer does not matter.
+    fn tell(&mut self, method: Method, cx: &Cx, w: &mut Window) {
+        self.call(method, cx, w, |_, _| Ok(vec![]), |_| Ok(()));
+    }
+}
+
+fn text<'py>(py: Python<'py>, word: &str) -> Bound<'py, PyAny> {
+    pyo3::types::PyString::intern(py, word).into_any()
+}
+
+impl CongestionControl for PyScheme {
+    fn caps(&self) -> Caps {
+        self.class.caps
+    }
+
+    fn on_start(&mut self, cx: &Cx, w: &mut Window) {
+        match Python::attach(|py| Live::new(py, &self.class, &self.init)) {
+            Ok(live) => self.live = Some(live),
+            Err(e) => self.failure.note(&self.class.name, cx.now, e),
+        }
+        self.tell(Method::Start, cx, w);
+    }
+
+    fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
+        self.call(
+            Method::Ack,
+            cx,
+            w,
+            |py, live| {
+                live.ack.borrow_mut(py).fill(ev);
+                Ok(vec![live.ack.bind(py).clone().into_any()])
+            },
+            |_| Ok(()),
+        );
+    }
+
+    fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
+        let mut window = *w;
+        let answer = self.call(
+            Method::Ssthresh,
+            cx,
+            &mut window,
+            |_, _| Ok(vec![]),
+            |answer| size("what ssthresh() returns", answer),
+        );
+        answer.unwrap_or_else(|| (w.cwnd / 2).max(2 * cx.mss as u64))
+    }
+
+    fn on_loss(&mut self, cx: &Cx, w: &mut Window, ev: &LossEvent) {
+        let kind = match ev.kind {
+            LossKind::Rack => "rack",
+            LossKind::Rto => "rto",
+        };
+        self.call(
+            Method::Loss,
+            cx,
+            w,
+            |py, _| Ok(vec![ev.bytes.into_pyobject(py)?.into_any(), text(py, kind)]),
+            |_| Ok(()),
+        );
+    }
+
+    fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
+        let name = match t {
+            Transition::EnterRecovery => "enter recovery",
+            Transition::ExitRecovery => "exit recovery",
+            Transition::EnterRto => "enter rto",
+            Transition::ExitRto => "exit rto",
+            Transition::EnterCwr => "enter cwr",
+            Transition::ExitCwr => "exit cwr",
+            Transition::Undo(_) => "undo",
+            Transition::TlpRepaired { .. } => "tlp repaired",
+        };
+        self.call(Method::Transition, cx, w, |py, _| Ok(vec![text(py, name)]), |_| Ok(()));
+    }
+
+    fn on_timer(&mut self, cx: &Cx, w: &mut Window) {
+        self.tell(Method::Timer, cx, w);
+    }
+
+    fn on_signal(&mut self, cx: &Cx, w: &mut Window, s: &Signal<'_>) {
+        let (name, value) = match s {
+            Signal::HandoverBegin { expected_end } => ("handover begin", expected_end.map(|t| t.0)),
+            Signal::HandoverEnd => ("handover end", None),
+            Signal::PathChange { id } => ("path change", Some(*id)),
+            Signal::ProbeRtt { rtt, .. } => ("probe rtt", Some(rtt.0)),
+            Signal::MssChanged(mss) => ("mss changed", Some(*mss as u64)),
+            Signal::Custom(_) => return,
+        };
+        self.call(
+            Method::Signal,
+            cx,
+            w,
+            |py, _| Ok(vec![text(py, name), value.into_pyobject(py)?.into_any()]),
+            |_| Ok(()),
+        );
+    }
+
+    fn mode(&self, w: &Window) -> &'static str {
+        if w.cwnd < w.ssthresh {
+            "slow start"
+        } else {
+            "congestion avoidance"
+        }
+    }
+
+    fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let (true, false, Some(live)) = (self.class.internals, self.failure.happened(), &self.live) else { return };
+        let told = Python::attach(|py| -> PyResult<Vec<(String, f64)>> {
+            let told = live.instance.bind(py).call_method0("internals")?;
+            told.cast::<PyDict>()?.iter().map(|(k, v)| Ok((k.extract()?, v.extract()?))).collect()
+        });
+        match told {
+            Ok(values) => values.into_iter().for_each(|(name, value)| out(interned(&name), value)),
+            Err(e) => self.failure.note(&self.class.name, self.init.now, e),
+        }
+    }
+}
+
+/// Names of internals live as long as the program: each is kept once.
+fn interned(name: &str) -> &'static str {
+    static KNOWN: Mutex<std::collections::BTreeSet<&'static str>> = Mutex::new(std::collections::BTreeSet::new());
+    let mut known = KNOWN.lock().expect("nobody panics while holding it");
+    if let Some(name) = known.get(name) {
+        return name;
+    }
+    let kept: &'static str = Box::leak(name.to_string().into_boxed_str());
+    known.insert(kept);
+    kept
+}

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""A congestion control in Python: keep 10 ms of queue, whatever the path does.
+
+perigee run scenarios/micro/dumbbell.toml --cc examples/target_delay.py:TargetDelay,cubic
+"""
+
+import perigee
+
+TARGET_NS = 10_000_000
+
+
+class TargetDelay(perigee.CongestionControl):
+    """Once per round: grow by a packet below the target delay, shrink in proportion above it."""
+
+    def __init__(self) -> None:
+        self.round_ends_at = 0
+        self.lowest_ns = None
+
+    def on_ack(self, cx, window, ack):
+        """Remembers the lowest RTT of the round and decides at its end."""
+        if ack.rtt_ns is not None and (self.lowest_ns is None or ack.rtt_ns < self.lowest_ns):
+            self.lowest_ns = ack.rtt_ns
+        if cx.snd_una < self.round_ends_at or self.lowest_ns is None or not ack.may_grow:
+            return
+        self.round_ends_at = cx.snd_nxt
+        queue_ns = self.lowest_ns - cx.min_rtt_ns
+        self.lowest_ns = None
+        if queue_ns > TARGET_NS:
+            window.ssthresh = window.cwnd
+            window.cwnd = max(window.cwnd * (1 - (queue_ns - TARGET_NS) / (queue_ns + cx.min_rtt_ns)), 2 * cx.mss)
+        elif cx.cwnd_limited:
+            slow_start = window.ssthresh is None
+            window.cwnd = window.cwnd * 2 if slow_start else window.cwnd + cx.mss
+
+    def internals(self):
+        """Recorded with every sample."""
+        return {"round_ends_at": float(self.round_ends_at)}

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Congestion controls written in Python: the base class, and how names become classes."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from perigee.plugins import PluginError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perigee import _core
+
+
+class CongestionControl:
+    """Base of a congestion control in Python. Define what you need; what you leave out costs nothing.
+
+    One object per connection. `window.cwnd` (bytes), `window.ssthresh` (bytes, None at first), `window.pacing_bps` (None:
+    the transport decides) and `window.next_timer_ns` are yours to set, at any call; `cx` and `ack` are read-only, and valid
+    only during the call. The simulator's transport does the rest as Linux does: loss detection, recovery, pacing,
+    timeouts. An exception ends the run with its traceback and the simulated time.
+    """
+
+    kind: ClassVar[str] = "window"
+    """"window": the transport reduces cwnd to ssthresh() in recovery (PRR) and undoes spurious reductions.
+    "model": the class sets the window at all times, and the connection is paced (as BBR)."""
+    telemetry: ClassVar[bool] = False
+    """Ask for in-network telemetry: `ack.hops`, where the path's ports are metered."""
+
+    def on_start(self, cx: _core.Cx, window: _core.Window) -> None:
+        """The connection is established."""
+
+    def on_ack(self, cx: _core.Cx, window: _core.Window, ack: _core.Ack) -> None:
+        """An ACK was processed. In "window" schemes grow only if `ack.may_grow and cx.cwnd_limited`."""
+
+    def ssthresh(self, cx: _core.Cx, window: _core.Window) -> float:
+        """The threshold in bytes after a loss, asked once per episode. Default: half of cwnd."""
+        return max(window.cwnd / 2, 2 * cx.mss)
+
+    def on_loss(self, cx: _core.Cx, window: _core.Window, lost: int, kind: str) -> None:
+        """A packet of `lost` bytes was marked lost; `kind` is "rack" or "rto"."""
+
+    def on_transition(self, cx: _core.Cx, window: _core.Window, what: str) -> None:
+        """The transport's state changed: "enter recovery", "exit recovery", "enter rto", "exit rto", "undo", ..."""
+
+    def on_timer(self, cx: _core.Cx, window: _core.Window) -> None:
+        """`window.next_timer_ns` has come (and is cleared)."""
+
+    def on_signal(self, cx: _core.Cx, window: _core.Window, what: str, value: int | None) -> None:
+        """Knowledge from outside: "handover begin" (expected end, ns), "handover end", "path change", "probe rtt" (ns)."""
+
+    def internals(self) -> dict[str, float]:
+        """Numbers to record with every sample of the flow."""
+        return {}
+
+
+def find(name: str, folder: Path) -> type:
+    """The class that `file.py:Class` or `module:Class` names; files are looked for in `folder`.
+
+    Raises PluginError, saying what is missing.
+    """
+    where, _, what = name.rpartition(":")
+    module = _module_of_file(name, (folder / where).resolve()) if where.endswith(".py") else _module(name, where)
+    found = getattr(module, what, None)
+    if found is None:
+        classes = [n for n, c in vars(module).items() if inspect.isclass(c) and issubclass(c, CongestionControl)]
+        own = ", ".join(n for n in classes if n != "CongestionControl") or "none"
+        raise PluginError(f"{name}: {where} has no {what!r}; congestion controls in it: {own}")
+    return checked(found, name)
+
+
+def checked(found: object, name: str) -> type:
+    """The class itself, if it is a congestion control."""
+    if not (inspect.isclass(found) and issubclass(found, CongestionControl)):
+        raise PluginError(f"{name}: must be a class derived from perigee.CongestionControl, not {found!r}")
+    return found
+
+
+def _module(name: str, where: str) -> object:
+    try:
+        return importlib.import_module(where)
+    except Exception as error:
+        raise PluginError(f"{name}: module {where!r} cannot be imported: {error!r}") from error
+
+
+def _module_of_file(name: str, path: Path) -> object:
+    if not path.is_file():
+        raise PluginError(f"{name}: there is no file {path}")
+    # The same file is one module, however often it is named.
+    key = "perigee_plugin_" + hashlib.sha256(str(path).encode()).hexdigest()[:12]
+    if key in sys.modules:
+        return sys.modules[key]
+    spec = importlib.util.spec_from_file_location(key, path)
+    if spec is None or spec.loader is None:
+        raise PluginError(f"{name}: {path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[key] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[key]
+        raise PluginError(f"{name}: {path} cannot be loaded: {error!r}") from error
+    return module
+
+
+def named(cc: Sequence[str | type]) -> tuple[list[str], dict[str, type]]:
+    """Names for the core of what a caller gave (names, `file.py:Class`, classes), and the classes behind them.
+
+    A class is called `python:NAME` in records and tables.
+    """
+    names, classes = [], {}
+    for given in cc:
+        if isinstance(given, str) and ":" not in given:
+            names.append(given)
+            continue
+        found = find(given, Path()) if isinstance(given, str) else checked(given, repr(given))
+        name = f"python:{found.__name__}"
+        if classes.setdefault(name, found) is not found:
+            raise PluginError(f"two congestion controls are called {found.__name__}: rename one")
+        names.append(name)
+    return names, classes
+
+
+def files(classes: dict[str, type]) -> list[Path]:
+    """Where the classes come from, for the manifest."""
+    found = {source for c in classes.values() if (source := _source(c)) is not None}
+    return sorted(found)
+
+
+def _source(cls: type) -> Path | None:
+    try:
+        return Path(inspect.getfile(cls))
+    except (OSError, TypeError):
+        return None
