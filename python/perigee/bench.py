@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perigee.bench_case import WHOLE_RUN, names
+from perigee.bench_case import PYTHON_SCHEME, WHOLE_RUN, names
 from perigee.cli import BAD_INPUT, FAILED
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json:
         row = _best(name, repeat)
         if row is None:
             return FAILED
-        if instructions and "packet_hops" in row and name != WHOLE_RUN:
+        if instructions and "packet_hops" in row and name not in {PYTHON_SCHEME, WHOLE_RUN}:
             row["instructions_per_packet_hop"] = _instructions_per_hop(name, row["packet_hops"])
         rows.append(row)
         if not as_json:
@@ -53,7 +53,7 @@ def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json:
 
 
 def _print_slowest(rows: list[dict[str, Any]]) -> None:
-    simulated = [r for r in rows if "packet_hops" in r]
+    simulated = [r for r in rows if "packet_hops_per_s" in r]
     if simulated:
         slowest = min(simulated, key=lambda r: r["packet_hops_per_s"])
         print(f"each the fastest of {slowest['repeats']}, its cpu s beside their median")
@@ -75,7 +75,7 @@ def _best(name: str, repeat: int) -> dict[str, Any] | None:
 
 def _rates(m: dict[str, Any]) -> dict[str, Any]:
     """Rates per second of a core: a busy machine takes wall time away, not these. A sky alone has no packets."""
-    if "packet_hops" not in m:
+    if "packet_hops" not in m or "acks" in m:
         return m
     return {
         **m,
@@ -137,4 +137,6 @@ def _remark(r: dict[str, Any]) -> str:
         return f"  {r['ms_per_snapshot']:.2f} ms per snapshot with routes (the first {r['first_ms']:.1f}){ratio}"
     if "packet_hops" not in r:
         return f"  {r['simulated_s']:,.0f} s of timeline, {r['changes']:,} changes"
+    if "acks" in r:
+        return f"  {r['acks_per_s'] / 1e3:.0f} thousand ACKs/s through Python"
     return "" if r["hops_match_links"] else "  packet-hops differ from the link counters!"

@@ -187,6 +187,27 @@ def init(
     print(f"{path} is written; now: perigee run {path}")
 
 
+@app.command("new-cc")
+def new_cc(
+    name: Annotated[str, typer.Argument(help="Its name, such as my_scheme.")],
+    python: Annotated[bool, typer.Option("--python", help="A Python class instead of a Rust file.")] = False,
+    folder: Annotated[Path, typer.Option("--in", help="Folder; for Rust, a checkout of Perigee.")] = Path(),
+) -> None:
+    """Write the skeleton of a congestion control, its test and its page."""
+    from perigee.new_cc import NewSchemeError, label_of, python_files, rust_files
+
+    try:
+        written = python_files(name, folder) if python else rust_files(name, folder)
+    except (NewSchemeError, OSError) as error:
+        fail(str(error), BAD_INPUT)
+    for path in written:
+        print(path)
+    cc, test = (f"{folder / name}.py:{label_of(name)}", f"pytest {folder / f'test_{name}.py'}")
+    if not python:
+        cc, test = name, f"cargo test -p perigee-cc {name} && make setup"
+    print(f"now: {test}; perigee run scenarios/micro/dumbbell.toml --cc {cc},cubic")
+
+
 @app.command()
 def compare(
     a: Annotated[Path, typer.Argument(help="Folder of a record.")],

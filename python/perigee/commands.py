@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee import _core
-from perigee.plugins import PluginError
 from perigee.cli import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.metrics import Row, flow_rows, mean_and_interval
+from perigee.plugins import PluginError
 from perigee.record import RecordError, find_records
 from perigee.runner import Interrupted, Plan, execute
 from perigee.summary import COLUMNS, COMPLETION_COLUMNS, as_data, by_scheme, conclude, finite, one_line
@@ -51,12 +51,9 @@ def run_command(
     except _core.ScenarioError as error:
         print(error.args[0], file=sys.stderr)
         return BAD_INPUT
-    except RecordError as error:
-        print(f"perigee: {error}", file=sys.stderr)
-        return BAD_INPUT
-    except PluginError as error:
-        print(f"perigee: {error}", file=sys.stderr)
+    except (RecordError, PluginError) as error:
         _print_cause(error)
+        print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
     except _core.RunError as error:
         _print_cause(error)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class CongestionControl:
     """Base of a congestion control in Python. Define what you need; what you leave out costs nothing.
 
-    One object per connection. `window.cwnd` (bytes), `window.ssthresh` (bytes, None at first), `window.pacing_bps` (None:
-    the transport decides) and `window.next_timer_ns` are yours to set, at any call; `cx` and `ack` are read-only, and valid
-    only during the call. The simulator's transport does the rest as Linux does: loss detection, recovery, pacing,
-    timeouts. An exception ends the run with its traceback and the simulated time.
+    One object per connection. `window.cwnd` (bytes), `window.ssthresh` (bytes, None at first), `window.pacing_bps`
+    (None: the transport decides) and `window.next_timer_ns` are yours to set, at any call; `cx` and `ack` are
+    read-only, and valid only during the call. The simulator's transport does the rest as Linux does: loss detection,
+    recovery, pacing, timeouts. An exception ends the run with its traceback and the simulated time.
     """
 
     kind: ClassVar[str] = "window"
@@ -54,7 +54,7 @@ class CongestionControl:
         """`window.next_timer_ns` has come (and is cleared)."""
 
     def on_signal(self, cx: _core.Cx, window: _core.Window, what: str, value: int | None) -> None:
-        """Knowledge from outside: "handover begin" (expected end, ns), "handover end", "path change", "probe rtt" (ns)."""
+        """Knowledge from outside: "handover begin" (expected end, ns), "handover end", "path change", "probe rtt"."""
 
     def internals(self) -> dict[str, float]:
         """Numbers to record with every sample of the flow."""
@@ -115,7 +115,8 @@ def named(cc: Sequence[str | type]) -> tuple[list[str], dict[str, type]]:
 
     A class is called `python:NAME` in records and tables.
     """
-    names, classes = [], {}
+    names: list[str] = []
+    classes: dict[str, type] = {}
     for given in cc:
         if isinstance(given, str) and ":" not in given:
             names.append(given)

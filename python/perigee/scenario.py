@@ -44,8 +44,8 @@ def loads(
 
 
 def run(scenario: str | Path | Scenario, cc: str | type | None = None, seed: int | None = None, **keys: object) -> Run:
-    """Runs one scheme over a scenario or its file, with overrides as in `load`, and keeps the record in memory."""
-    checked = scenario if isinstance(scenario, Scenario) else load(scenario, **keys)
+    """Runs one scheme over a scenario or its file (with overrides as keywords, as in `load`), in memory."""
+    checked = scenario if isinstance(scenario, Scenario) else load(scenario, None, **keys)
     return checked.run(cc, seed)
 
 
@@ -106,7 +106,9 @@ class Scenario:
         """Runs one scheme (a name, "file.py:Class", or a class) with one seed and keeps the record in memory."""
         chosen: Sequence[str | type] = [cc] if cc is not None else self.core.schemes([])
         if len(chosen) > 1:
-            raise ValueError(f"the scenario compares {', '.join(map(str, chosen))}: choose one with cc=, or use run_all()")
+            raise ValueError(
+                f"the scenario compares {', '.join(map(str, chosen))}: choose one with cc=, or use run_all()"
+            )
         return self.run_all(chosen if cc is not None else (), seeds=[self.core.seed if seed is None else seed])[0]
 
     def run_all(

@@ -6,14 +6,14 @@
 //! kept with the simulated time, and every later call is left out.
 
 use perigee_scenario::cc::{
-    AckEvent, CaState, Caps, ConnInit, CongestionControl, Cx, Hop, LossEvent, LossKind, Signal, Telemetry,
+    AckEvent, CaState, Caps, CongestionControl, ConnInit, Cx, Hop, LossEvent, LossKind, Signal, Telemetry,
     TelemetryNeed, Transition, Window, INFINITE_SSTHRESH,
 };
 use perigee_scenario::units::{BitRate, Nanos};
 use perigee_scenario::Plugins;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyString};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -149,7 +149,10 @@ fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
         .map_err(|_| PyTypeError::new_err(format!("{name} must be a number, not {}", shown(value))))?;
     // Written so that NaN fails, too.
     if !(1.0..=TOO_MUCH).contains(&number) {
-        return Err(PyValueError::new_err(format!("{name} must be from 1 to {TOO_MUCH:.0}, not {}", shown(value))));
+        return Err(PyValueError::new_err(format!(
+            "{name} must be from 1 to {TOO_MUCH:.0}, not {}",
+            shown(value)
+        )));
     }
     Ok(number as u64)
 }
@@ -354,19 +357,26 @@ impl Live {
     }
 }
 
+/// What every method is told.
+struct Told<'py> {
+    py: Python<'py>,
+    cx: Bound<'py, PyCx>,
+    window: Bound<'py, PyWindow>,
+}
+
 impl PyScheme {
     fn new(class: &Arc<Class>, failure: &Arc<Failure>, init: &ConnInit) -> Self {
         PyScheme { class: class.clone(), failure: failure.clone(), init: *init, live: None }
     }
 
-    /// Calls a method with the host's knowledge, the window, and what `more` adds; reads the window back. `read` makes
-    /// sense of the answer. None if the class has no such method, or failed.
+    /// Calls a method: `how` adds to the host's knowledge and the window what the method wants. Reads the window back;
+    /// `read` makes sense of the answer. None if the class has no such method, or failed.
     fn call<R>(
         &mut self,
         method: Method,
         cx: &Cx,
         w: &mut Window,
-        more: impl for<'py> FnOnce(Python<'py>, &Live) -> PyResult<Vec<Bound<'py, PyAny>>>,
+        how: impl for<'py> FnOnce(&Bound<'py, PyAny>, &Live, Told<'py>) -> PyResult<Bound<'py, PyAny>>,
         read: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<R>,
     ) -> Option<R> {
         if !self.class.defines[method as usize] || self.failure.happened() {
@@ -376,10 +386,9 @@ impl PyScheme {
         let answer = Python::attach(|py| -> PyResult<R> {
             live.cx.borrow_mut(py).0 = *cx;
             live.window.borrow_mut(py).0 = *w;
-            let mut words = vec![live.cx.bind(py).clone().into_any(), live.window.bind(py).clone().into_any()];
-            words.extend(more(py, live)?);
-            let call = live.methods[method as usize].as_ref().expect("defined");
-            let answer = call.bind(py).call1(PyTuple::new(py, words)?)?;
+            let told = Told { py, cx: live.cx.bind(py).clone(), window: live.window.bind(py).clone() };
+            let callee = live.methods[method as usize].as_ref().expect("defined");
+            let answer = how(callee.bind(py), live, told)?;
             *w = live.window.borrow(py).0;
             if let Some(at) = w.next_timer.filter(|&at| at <= cx.now) {
                 let why = format!("next_timer_ns must lie after now ({}), not {}", cx.now.0, at.0);
@@ -392,12 +401,12 @@ impl PyScheme {
 
     /// The call without anything more, whose answer does not matter.
     fn tell(&mut self, method: Method, cx: &Cx, w: &mut Window) {
-        self.call(method, cx, w, |_, _| Ok(vec![]), |_| Ok(()));
+        self.call(method, cx, w, |f, _, t| f.call1((t.cx, t.window)), |_| Ok(()));
     }
 }
 
-fn text<'py>(py: Python<'py>, word: &str) -> Bound<'py, PyAny> {
-    pyo3::types::PyString::intern(py, word).into_any()
+fn intern<'py>(py: Python<'py>, word: &str) -> Bound<'py, PyString> {
+    PyString::intern(py, word)
 }
 
 impl CongestionControl for PyScheme {
@@ -418,9 +427,9 @@ impl CongestionControl for PyScheme {
             Method::Ack,
             cx,
             w,
-            |py, live| {
-                live.ack.borrow_mut(py).fill(ev);
-                Ok(vec![live.ack.bind(py).clone().into_any()])
+            |f, live, t| {
+                live.ack.borrow_mut(t.py).fill(ev);
+                f.call1((t.cx, t.window, live.ack.bind(t.py)))
             },
             |_| Ok(()),
         );
@@ -432,7 +441,7 @@ impl CongestionControl for PyScheme {
             Method::Ssthresh,
             cx,
             &mut window,
-            |_, _| Ok(vec![]),
+            |f, _, t| f.call1((t.cx, t.window)),
             |answer| size("what ssthresh() returns", answer),
         );
         answer.unwrap_or_else(|| (w.cwnd / 2).max(2 * cx.mss as u64))
@@ -447,7 +456,7 @@ impl CongestionControl for PyScheme {
             Method::Loss,
             cx,
             w,
-            |py, _| Ok(vec![ev.bytes.into_pyobject(py)?.into_any(), text(py, kind)]),
+            |f, _, t| f.call1((t.cx, t.window, ev.bytes, intern(t.py, kind))),
             |_| Ok(()),
         );
     }
@@ -463,7 +472,13 @@ impl CongestionControl for PyScheme {
             Transition::Undo(_) => "undo",
             Transition::TlpRepaired { .. } => "tlp repaired",
         };
-        self.call(Method::Transition, cx, w, |py, _| Ok(vec![text(py, name)]), |_| Ok(()));
+        self.call(
+            Method::Transition,
+            cx,
+            w,
+            |f, _, t| f.call1((t.cx, t.window, intern(t.py, name))),
+            |_| Ok(()),
+        );
     }
 
     fn on_timer(&mut self, cx: &Cx, w: &mut Window) {
@@ -483,7 +498,7 @@ impl CongestionControl for PyScheme {
             Method::Signal,
             cx,
             w,
-            |py, _| Ok(vec![text(py, name), value.into_pyobject(py)?.into_any()]),
+            |f, _, t| f.call1((t.cx, t.window, intern(t.py, name), value)),
             |_| Ok(()),
         );
     }
@@ -497,7 +512,9 @@ impl CongestionControl for PyScheme {
     }
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        let (true, false, Some(live)) = (self.class.internals, self.failure.happened(), &self.live) else { return };
+        let (true, false, Some(live)) = (self.class.internals, self.failure.happened(), &self.live) else {
+            return;
+        };
         let told = Python::attach(|py| -> PyResult<Vec<(String, f64)>> {
             let told = live.instance.bind(py).call_method0("internals")?;
             told.cast::<PyDict>()?.iter().map(|(k, v)| Ok((k.extract()?, v.extract()?))).collect()
@@ -511,7 +528,8 @@ impl CongestionControl for PyScheme {
 
 /// Names of internals live as long as the program: each is kept once.
 fn interned(name: &str) -> &'static str {
-    static KNOWN: Mutex<std::collections::BTreeSet<&'static str>> = Mutex::new(std::collections::BTreeSet::new());
+    static KNOWN: Mutex<std::collections::BTreeSet<&'static str>> =
+        Mutex::new(std::collections::BTreeSet::new());
     let mut known = KNOWN.lock().expect("nobody panics while holding it");
     if let Some(name) = known.get(name) {
         return name;

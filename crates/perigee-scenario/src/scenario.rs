@@ -265,7 +265,9 @@ impl Scenario {
         let list = if asked.is_empty() { &self.run.cc } else { asked };
         // What stands for a scenario without open flows may be asked for by that name.
         let own = self.own_scheme();
-        let known = |id: &str| perigee_cc::info(id).is_some() || crate::is_plugin(id) || (open.is_none() && id == own);
+        let known = |id: &str| {
+            perigee_cc::info(id).is_some() || crate::is_plugin(id) || (open.is_none() && id == own)
+        };
         if let Some(unknown) = list.iter().find(|id| !known(id)) {
             let ids: Vec<_> = perigee_cc::SCHEMES.iter().map(|s| s.id).collect();
             let mut p = Problem::new("cc", "no such congestion control").found(format!("{unknown:?}"));
