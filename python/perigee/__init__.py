@@ -33,8 +33,8 @@ __all__ = [
     "load_timeline",
     "loads",
     "open_record",
-    "run",
     "paths",
+    "run",
     "schemes",
 ]
 

@@ -2,11 +2,12 @@
 //! The compiled module of the Python package `perigee`. Conversions only: what a run means is decided in
 //! `perigee-scenario`, what its numbers mean in `python/perigee`.
 
+mod congestion;
 mod convert;
 mod exchange;
 mod plugins;
 mod runs;
-mod schemes;
+
 mod sky;
 mod timelines;
 
@@ -22,10 +23,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("RunError", m.py().get_type::<runs::RunError>())?;
     m.add_class::<runs::Scenario>()?;
     m.add_class::<runs::World>()?;
-    m.add_class::<schemes::PyCx>()?;
-    m.add_class::<schemes::PyWindow>()?;
-    m.add_class::<schemes::PyAck>()?;
-    m.add_class::<schemes::PyHop>()?;
+    m.add_class::<congestion::PyCx>()?;
+    m.add_class::<congestion::PyWindow>()?;
+    m.add_class::<congestion::PyAck>()?;
+    m.add_class::<congestion::PyHop>()?;
     m.add_class::<sky::Sky>()?;
     m.add_class::<timelines::Timeline>()?;
     m.add_class::<plugins::SeenSatellite>()?;

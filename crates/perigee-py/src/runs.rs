@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scenarios, worlds and runs. The interpreter lock is released while Rust works.
 
-use crate::schemes::Failure;
-use crate::{convert, plugins, schemes};
+use crate::congestion::{self, Failure};
+use crate::{convert, plugins};
 use perigee_scenario::units::Nanos;
 use perigee_scenario::{bench as benches, estimate};
 use pyo3::create_exception;
@@ -181,7 +181,7 @@ impl World {
 }
 
 fn classes(given: Option<&Bound<'_, PyDict>>, failure: &Arc<Failure>) -> PyResult<perigee_scenario::Plugins> {
-    given.map_or_else(|| Ok(Default::default()), |classes| schemes::plugins(classes, failure))
+    given.map_or_else(|| Ok(Default::default()), |classes| congestion::plugins(classes, failure))
 }
 
 /// Calls back into Python now and then.
