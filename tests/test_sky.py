@@ -12,6 +12,7 @@ import pytest
 
 import perigee
 from conftest import ROOT, Cli
+from perigee.hotspots import busy
 from perigee.skymap import footprint_deg, picture
 from perigee.survey import contrast, survey
 
@@ -140,3 +141,25 @@ def test_bad_input_is_named(cli: Cli, scenario: Path, words: list[str], expected
     assert done.returncode == 2
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_hotspots_of_a_run_are_on_the_map(cli: Cli, tmp_path: Path) -> None:
+    text = SKY.replace('"40 s"', '"6 s"').replace("[source", '[port.ground]\nrate = "10 Mbit"\n[source', 1)
+    path = tmp_path / "busy.toml"
+    path.write_text(text, encoding="utf-8")
+    assert cli("run", path, "--out", "out").returncode == 0
+    run = perigee.open_record(tmp_path / "out" / "cubic" / "seed1")
+    top = busy(run, 5.0)[0]
+    assert top.origin == "london"
+    assert top.utilisation > 0.9
+    done = cli("sky", path, "--time", "5s", "--utilisation", "out/cubic/seed1", "--out", "busy.png")
+    assert done.returncode == 0, done.stderr
+    assert "london -> sat-" in done.stdout
+    assert (tmp_path / "busy.png").stat().st_size > 20_000
+    other = ("--set", 'source.constellation.preset="iridium"')
+    done = cli("sky", path, "--time", "5s", "--utilisation", "out/cubic/seed1", *other)
+    assert done.returncode == 2
+    assert "another scenario" in done.stderr
+    done = cli("sky", path, "--utilisation", "nowhere")
+    assert done.returncode == 2
+    assert "nowhere" in done.stderr

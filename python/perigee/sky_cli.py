@@ -16,6 +16,7 @@ from perigee.options import JsonOption, ScenarioArg, SetOption, TleOption
 from perigee.weather_cli import weather
 
 if TYPE_CHECKING:
+    from perigee.hotspots import Busy
     from perigee.scenario import Scenario
     from perigee.survey import PairPaths
 
@@ -93,6 +94,10 @@ def sky(
     out: OutOption = None,
     zoom: Annotated[bool, typer.Option("--zoom", help="Show only the region of the paths.")] = False,
     lasers: Annotated[bool, typer.Option(help="Draw the laser links.")] = True,
+    utilisation: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Colour the links by their load in this record (OUT/SCHEME/seedN)."),
+    ] = None,
     tle: TleOption = None,
     sets: SetOption = None,
     as_json: JsonOption = False,
@@ -110,7 +115,8 @@ def sky(
         print(json.dumps(found))
         return
     file = out or Path(f"{loaded.name}-sky.png")
-    save(draw(found, zoom=zoom, lasers=lasers), file)
+    links = None if utilisation is None else _busy(utilisation, found)
+    save(draw(found, zoom=zoom, lasers=lasers, links=links), file)
     print(f"{len(found['satellites'])} satellites, {len(found['lasers'])} laser links at {found['instant']}")
     for p in found["paths"]:
         ends = f"{found['ground'][p['from']]['name']} to {found['ground'][p['to']]['name']}"
@@ -181,6 +187,25 @@ def diff(
 def _stop(message: str) -> NoReturn:
     print(f"perigee: {message}", file=sys.stderr)
     raise SystemExit(BAD_INPUT)
+
+
+def _busy(folder: Path, found: dict[str, Any]) -> list[Busy]:
+    """Load of the links at the instant of a map; prints the busiest."""
+    from perigee.hotspots import busy
+    from perigee.record import RecordError, open_record
+
+    try:
+        links = busy(open_record(folder), found["t_s"])
+    except (RecordError, KeyError) as error:
+        _stop(str(error.args[0]))
+    known = {*found["names"], *(g["name"] for g in found["ground"])}
+    strangers = {b.origin for b in links} - known
+    if strangers:
+        _stop(f"{folder} is a record of another scenario: there is no node {min(strangers)!r} in this one")
+    print(f"{len(links)} links in use; the busiest:")
+    for b in links[:10]:
+        print(f"  {b.utilisation:6.1%}  {b.origin} -> {b.target}, {b.queue_packets} packets waiting")
+    return links
 
 
 def _ends(origin: str | None, target: str | None) -> list[tuple[str, str]]:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perigee import _core
+from perigee import _core, hotspots
 
 if TYPE_CHECKING:
+    from perigee.hotspots import Busy
     from perigee.scenario import Scenario
 
 Floats = npt.NDArray[np.float64]
@@ -31,8 +32,8 @@ def picture(scenario: Scenario, time_s: float, ends: Sequence[tuple[str, str]] =
     return found
 
 
-def draw(found: dict[str, Any], *, zoom: bool = False, lasers: bool = True) -> Any:
-    """The map. With `zoom`, only the region of the paths."""
+def draw(found: dict[str, Any], *, zoom: bool = False, lasers: bool = True, links: Sequence[Busy] | None = None) -> Any:
+    """The map. With `zoom`, only the region of the paths; with `links`, how busy they are instead of the paths."""
     import matplotlib.pyplot as plt
 
     figure, axis = plt.subplots(figsize=(12, 7.1), layout="constrained")
@@ -40,7 +41,7 @@ def draw(found: dict[str, Any], *, zoom: bool = False, lasers: bool = True) -> A
     coast(axis)
     _coverage(axis, found)
     satellites = np.array([[s[0], s[1]] for s in found["satellites"]], dtype=np.float64).reshape(-1, 2)
-    if lasers and found["lasers"]:
+    if lasers and links is None and found["lasers"]:
         _lasers(axis, satellites, found["lasers"])
     for up, colour, marker, name in ((True, ASCENDING, "^", "northbound"), (False, DESCENDING, "v", "southbound")):
         of = [i for i, s in enumerate(found["satellites"]) if bool(s[4]) == up]
@@ -49,8 +50,12 @@ def draw(found: dict[str, Any], *, zoom: bool = False, lasers: bool = True) -> A
             satellites[of, 1], satellites[of, 0], s=size, color=colour, marker=marker, linewidths=0, zorder=3,
             label=f"satellites, {name}",
         )  # fmt: skip
-    _ground(axis, found, satellites)
-    _paths(axis, found, satellites)
+    _ground(axis, found, satellites, circles=links is None)
+    if links is None:
+        _paths(axis, found, satellites)
+    else:
+        bar = figure.colorbar(hotspots.draw(axis, found, list(links)), ax=axis, shrink=0.6, pad=0.01)
+        bar.set_label("share of the rate in use, busier direction")
     axis.set_aspect("equal")
     axis.set_xticks(np.arange(-180, 181, 30))
     axis.set_yticks(np.arange(-90, 91, 30))
@@ -125,7 +130,7 @@ def _add_footprint(count: Floats, lat: Floats, lon: Floats, at_lat: float, at_lo
         count[row, distance <= width] += 1
 
 
-def _segments(points: Floats) -> list[Floats]:
+def segments(points: Floats) -> list[Floats]:
     """A line in latitude and longitude, cut where it crosses the date line."""
     out = []
     for (lat_a, lon_a), (lat_b, lon_b) in itertools.pairwise(points):
@@ -139,11 +144,11 @@ def _segments(points: Floats) -> list[Floats]:
 def _lasers(axis: Any, satellites: Floats, lasers: list[list[int]]) -> None:
     from matplotlib.collections import LineCollection
 
-    lines = [line for a, b in lasers for line in _segments(satellites[[a, b]])]
+    lines = [line for a, b in lasers for line in segments(satellites[[a, b]])]
     axis.add_collection(LineCollection(lines, colors="#7d8b99", linewidths=0.35, alpha=0.55, zorder=2))
 
 
-def _ground(axis: Any, found: dict[str, Any], satellites: Floats) -> None:
+def _ground(axis: Any, found: dict[str, Any], satellites: Floats, *, circles: bool) -> None:
     for g in found["ground"]:
         lat, lon = g["place"]
         lon = (lon + 180) % 360 - 180
@@ -155,7 +160,7 @@ def _ground(axis: Any, found: dict[str, Any], satellites: Floats) -> None:
                 bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "alpha": 0.7, "linewidth": 0},
             )  # fmt: skip
     seen = sorted({s for g in found["ground"] for s in g["visible"]})
-    if seen:
+    if seen and circles:
         axis.scatter(
             satellites[seen, 1], satellites[seen, 0], s=42, facecolors="none", edgecolors="#111827", linewidths=0.8,
             zorder=4, label="in view of a ground point",
@@ -183,7 +188,7 @@ def _paths(axis: Any, found: dict[str, Any], satellites: Floats) -> None:
         points[:, 1] = (points[:, 1] + 180) % 360 - 180
         name = f"{found['ground'][path['from']]['name']} to {found['ground'][path['to']]['name']}"
         label = f"{name}: {path['rtt_ms']:.1f} ms, {len(points) - 1} links" if len(found["paths"]) <= 6 else None
-        lines = LineCollection(_segments(points), colors=colour, linewidths=2.2, zorder=5, label=label)
+        lines = LineCollection(segments(points), colors=colour, linewidths=2.2, zorder=5, label=label)
         axis.add_collection(lines)
         axis.scatter(points[1:-1, 1], points[1:-1, 0], s=22, color=colour, edgecolors="white", linewidths=0.6, zorder=6)
 

@@ -99,8 +99,9 @@ class PairPaths:
 
 def survey(scenario: Scenario, ends: Sequence[tuple[str, str]] = (), label: str = "") -> list[PairPaths]:
     """The paths of some pairs (nodes, cities or "lat, lon"), or else of the scenario's flows."""
-    found = json.loads(_core.Sky(scenario.core, list(ends)).paths())
-    return [_pair(p, found["step_s"], label) for p in found["pairs"]]
+    text, steps = _core.Sky(scenario.core, list(ends)).paths()
+    found = json.loads(text)
+    return [_pair(p, s, found["step_s"], label) for p, s in zip(found["pairs"], steps, strict=True)]
 
 
 def paths(scenario: Scenario, ends: Sequence[tuple[str, str]] = ()) -> list[PairPaths]:
@@ -111,8 +112,8 @@ def paths(scenario: Scenario, ends: Sequence[tuple[str, str]] = ()) -> list[Pair
     return survey(scenario, ends, "as in the scenario")
 
 
-def _pair(found: dict[str, Any], step_s: float, label: str) -> PairPaths:
-    rtt = np.array([np.nan if v is None else v for v in found["rtt_ms"]], dtype=np.float64)
+def _pair(found: dict[str, Any], steps: tuple[Floats, npt.NDArray[np.bool_]], step_s: float, label: str) -> PairPaths:
+    rtt, apart = steps
     return PairPaths(
         label=label,
         origin=found["from"],
@@ -121,7 +122,7 @@ def _pair(found: dict[str, Any], step_s: float, label: str) -> PairPaths:
         fibre_rtt_ms=found["fibre_rtt_ms"],
         t_s=np.arange(len(rtt), dtype=np.float64) * np.float64(step_s),
         rtt_ms=rtt,
-        apart=np.array([e is not None and e[0] != e[1] for e in found["ends_ascend"]], dtype=np.bool_),
+        apart=apart,
         legs=[Leg(leg["t_s"], leg["rtt_ms"], leg["hops"]) for leg in found["legs"]],
     )
 

@@ -2,8 +2,12 @@
 //! A scenario's constellation without its packets.
 
 use crate::runs::{wrong, RunError, Scenario};
+use numpy::PyArray1;
 use perigee_scenario::survey::{self, Look};
 use pyo3::prelude::*;
+
+/// Round-trip times and directions at every step.
+type Steps<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>);
 
 /// Satellites and ground points of a scenario, and the pairs that were asked for.
 #[pyclass(frozen, module = "perigee._core")]
@@ -19,10 +23,13 @@ impl Sky {
         Ok(Sky(survey::look(&scenario.0, &ends, seed).map_err(|e| wrong(&e))?))
     }
 
-    /// The paths of all pairs at every step, as JSON.
-    fn paths(&self, py: Python<'_>) -> PyResult<String> {
-        let found = py.detach(|| self.0.paths().map(|json| json.to_string()));
-        found.map_err(RunError::new_err)
+    /// The paths of all pairs as JSON; and for each, at every step, round-trip time in ms (NaN = unreachable) and
+    /// whether the satellites of its ends fly apart.
+    fn paths<'py>(&self, py: Python<'py>) -> PyResult<(String, Vec<Steps<'py>>)> {
+        let (json, series) = py.detach(|| self.0.paths()).map_err(RunError::new_err)?;
+        let arrays =
+            series.into_iter().map(|s| (PyArray1::from_vec(py, s.rtt_ms), PyArray1::from_vec(py, s.apart)));
+        Ok((json.to_string(), arrays.collect()))
     }
 
     /// Everything at an instant, as JSON.

@@ -92,6 +92,24 @@ fn node(scenario: &mut Scenario, name: &str, c: &Constellation) -> Result<usize,
     Ok(scenario.nodes.len() - 1)
 }
 
+/// A pair at every step: a day has 864,000 of them, so they do not travel as JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Round-trip propagation time; NaN = unreachable.
+    pub rtt_ms: Vec<f64>,
+    /// One end's satellite flies north and the other's south.
+    pub apart: Vec<bool>,
+}
+
+impl Series {
+    fn of(s: PairSurvey) -> Self {
+        Series {
+            rtt_ms: s.rtts.iter().map(|r| r.map_or(f64::NAN, Nanos::as_millis_f64)).collect(),
+            apart: s.ends_ascend.iter().map(|e| e.is_some_and(|(a, b)| a != b)).collect(),
+        }
+    }
+}
+
 impl Look {
     fn place(&self, ground: usize) -> GeoPoint {
         self.sky.spec().ground[ground].place
@@ -101,23 +119,24 @@ impl Look {
         &self.sky.spec().ground[ground].name
     }
 
-    /// The paths of all pairs at every step.
+    /// The paths of all pairs as JSON, and what they are at every step.
     ///
     /// # Errors
     /// When a satellite decays during the run.
-    pub fn paths(&self) -> Result<Json, String> {
+    pub fn paths(&self) -> Result<(Json, Vec<Series>), String> {
         let ids: Vec<PairId> = (0..self.pairs.len()).map(|i| PairId(2 * i as u32)).collect();
         let found = self.sky.survey(&ids)?;
         let spec = self.sky.spec();
         let pairs: Vec<Json> = self.pairs.iter().zip(&found).map(|(p, s)| self.pair(*p, s)).collect();
-        Ok(json!({
+        let paths = json!({
             "title": spec.title,
             "start": self.sky.constellation().start.to_string(),
             "step_s": spec.step.as_secs_f64(),
             "duration_s": spec.duration.as_secs_f64(),
             "report": self.sky.report(),
             "pairs": pairs,
-        }))
+        });
+        Ok((paths, found.into_iter().map(Series::of).collect()))
     }
 
     fn pair(&self, (from, to): (usize, usize), s: &PairSurvey) -> Json {
@@ -129,8 +148,6 @@ impl Look {
             "to_place": degrees(self.place(to)),
             "distance_km": distance_m / 1e3,
             "fibre_rtt_ms": 2e3 * distance_m * FIBRE / SPEED_OF_LIGHT_M_S,
-            "rtt_ms": s.rtts.iter().map(|r| r.map(Nanos::as_millis_f64)).collect::<Vec<_>>(),
-            "ends_ascend": s.ends_ascend,
             "legs": s.legs.iter().map(|l| self.leg(l)).collect::<Vec<_>>(),
         })
     }
@@ -212,19 +229,19 @@ mod tests {
         Scenario::parse(text, "test", Path::new(""), &[]).unwrap()
     }
 
-    fn paths(ends: &[(&str, &str)]) -> Json {
+    fn paths(ends: &[(&str, &str)]) -> (Json, Vec<Series>) {
         let ends: Vec<_> = ends.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
         look(&scenario(), &ends, 1).unwrap().paths().unwrap()
     }
 
     #[test]
     fn ends_are_nodes_cities_or_coordinates() {
-        let own = paths(&[]);
-        assert_eq!(own["pairs"][0]["rtt_ms"].as_array().unwrap().len(), 30);
+        let (own, series) = paths(&[]);
+        assert_eq!(series[0].rtt_ms.len(), 30);
         assert!((own["pairs"][0]["distance_km"].as_f64().unwrap() - 5570.0).abs() < 15.0);
-        assert_eq!(own["pairs"], paths(&[("a", "b")])["pairs"]);
-        assert_eq!(own["pairs"], paths(&[("London", "New York")])["pairs"]);
-        let two = paths(&[("London", "Tokyo"), ("10.5, -20", "a")]);
+        assert_eq!(own["pairs"], paths(&[("a", "b")]).0["pairs"]);
+        assert_eq!(own["pairs"], paths(&[("London", "New York")]).0["pairs"]);
+        let (two, _) = paths(&[("London", "Tokyo"), ("10.5, -20", "a")]);
         assert_eq!(two["pairs"][0]["to"], "Tokyo");
         assert_eq!(two["pairs"][1]["from_place"], json!([10.5, -20.0]));
         let wrong = look(&scenario(), &[("a".into(), "Atlantis".into())], 1).err().unwrap();
@@ -235,9 +252,9 @@ mod tests {
     fn a_picture_shows_the_path_that_a_survey_lists() {
         let look = look(&scenario(), &[], 1).unwrap();
         let picture = look.picture(2_000_000_000).unwrap();
-        let paths = look.paths().unwrap();
+        let (_, series) = look.paths().unwrap();
         assert_eq!(picture["satellites"].as_array().unwrap().len(), 1584);
         assert_eq!(picture["lasers"].as_array().unwrap().len(), 3168);
-        assert_eq!(picture["paths"][0]["rtt_ms"], paths["pairs"][0]["rtt_ms"][20]);
+        assert_eq!(picture["paths"][0]["rtt_ms"], json!(series[0].rtt_ms[20]));
     }
 }

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""How busy each link of a run was at an instant, and where on the map that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perigee.record import RecordError
+
+if TYPE_CHECKING:
+    from perigee.record import Run
+
+
+@dataclass(frozen=True)
+class Busy:
+    """A directed link at a sample of the run."""
+
+    origin: str
+    target: str
+    utilisation: float
+    """Share of the rate of its port that was used since the sample before."""
+    queue_packets: int
+
+
+def busy(run: Run, t_s: float) -> list[Busy]:
+    """The links that carried something at the last sample up to `t_s`, the busiest first."""
+    links, totals = run.table("links"), run.table("link_totals")
+    t = links.column("t_ns").to_numpy()
+    before = t[t <= round(t_s * 1e9)]
+    if len(before) == 0:
+        raise RecordError(f"the record has no sample of its links up to {t_s:g} s")
+    rows = np.flatnonzero(t == before.max())
+    ends = dict(zip(totals["link"].to_pylist(), zip(totals["from"].to_pylist(), totals["to"].to_pylist(), strict=True),
+                    strict=True))  # fmt: skip
+    number = links.column("link").to_numpy()[rows]
+    share = links.column("utilisation").to_numpy()[rows]
+    queue = links.column("queue_packets").to_numpy()[rows]
+    found = []
+    for n, u, q in zip(number.tolist(), share, queue, strict=True):
+        if n in ends and u > 0:
+            origin, target = ends[n]
+            found.append(Busy(origin, target, float(u), int(q)))
+    return sorted(found, key=lambda b: (-b.utilisation, b.origin, b.target))
+
+
+def draw(axis: Any, found: dict[str, Any], links: list[Busy]) -> Any:
+    """Lines on the map of `found`, coloured by the busier direction of each link; returns what a colour bar needs."""
+    from matplotlib.collections import LineCollection
+
+    from perigee.skymap import segments
+
+    places = {name: s[:2] for name, s in zip(found["names"], found["satellites"], strict=True)}
+    places |= {g["name"]: g["place"] for g in found["ground"]}
+    both: dict[tuple[str, str], float] = {}
+    for b in links:
+        key = (min(b.origin, b.target), max(b.origin, b.target))
+        both[key] = max(both.get(key, 0.0), b.utilisation)
+    lines, values = [], []
+    # The busiest are drawn last, on top.
+    for (a, z), value in sorted(both.items(), key=lambda item: item[1]):
+        if a in places and z in places:
+            pieces = segments(np.array([places[a], places[z]], dtype=np.float64))
+            lines += pieces
+            values += [value] * len(pieces)
+    shown = LineCollection(lines, cmap="YlOrRd", array=np.array(values), zorder=5)
+    shown.set_clim(0, 1)
+    shown.set_linewidth([0.8 + 2.2 * v for v in values])
+    axis.add_collection(shown)
+    return shown
