@@ -121,6 +121,13 @@ def test_a_killed_run_goes_on_to_the_same_results(cli: Cli, tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
     whole = results(tmp_path / "o" / "quick")
     assert {"index.html", "failures.json"} <= set(whole)
+    page = whole["index.html"].decode()
+    assert "http" not in page.replace("http-equiv", "")
+    assert page.count("data:image/png;base64,") == 2
+    assert "goodput-bbr" not in page
+    assert {
+        f"leotcp/responsiveness/{n}" for n in ("verdicts.json", "about.json", "distributions.svg", "run.pdf")
+    } <= set(whole)
     (tmp_path / "o").rename(tmp_path / "first")
     for pause in (0.7, 1.1, 1.6):
         process = subprocess.Popen(command(*ONE), cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -134,8 +141,11 @@ def test_a_killed_run_goes_on_to_the_same_results(cli: Cli, tmp_path: Path) -> N
     before = sorted(p.stat().st_mtime_ns for p in (tmp_path / "o" / "cache").rglob("*.digest"))
     assert cli(*ONE).returncode == 0
     assert sorted(p.stat().st_mtime_ns for p in (tmp_path / "o" / "cache").rglob("*.digest")) == before
-    assert cli("study", "report", "--size", "quick", "--out", "o").returncode == 0
+    assert cli("study", "report", "--size", "quick", "--out", "o", "--docs", "pages").returncode == 0
     assert results(tmp_path / "o" / "quick") == whole
+    page_text = (tmp_path / "pages" / "leotcp-responsiveness.md").read_text(encoding="utf-8")
+    assert "| claim | published | ours |" in page_text
+    assert (tmp_path / "pages" / "leotcp-responsiveness-run.png").exists()
 
 
 def test_a_failing_run_is_reported_and_stops_nothing(tmp_path: Path) -> None:
