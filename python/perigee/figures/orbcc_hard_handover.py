@@ -131,6 +131,8 @@ def _many(o: Outcome) -> dict[str, Any]:
     mask = d.window(*WINDOW_S)
     goodput = np.nan_to_num(d.mbps()[:, mask])
     rtt = d.columns["rtt_ns"][:, mask] / 1e6
+    # A flow that a full queue starves through the whole window has no RTT.
+    rtt = rtt[~np.isnan(rtt).all(axis=1)]
     return {
         "goodput": goodput.sum(axis=0).mean() / 100,
         "delay": np.nanmean(np.nanmean(rtt, axis=1)) / 50,
