@@ -242,6 +242,11 @@ impl Params {
         self.files.get(name).cloned()?.downcast().ok()
     }
 
+    /// The host attached a file of that name.
+    pub fn has_file(&self, name: &str) -> bool {
+        self.files.contains_key(name)
+    }
+
     /// Was `name` given explicitly?
     pub fn is_given(&self, name: &str) -> bool {
         self.given.contains_key(name)

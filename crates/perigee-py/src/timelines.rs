@@ -96,7 +96,7 @@ fn kind(change: &Change) -> &'static str {
     match change {
         Change::Rate(..) => "rate",
         Change::Delay(..) => "delay",
-        Change::Loss(..) => "loss",
+        Change::Loss(..) | Change::Lose(..) => "loss",
         Change::Down(..) => "down",
         Change::Up(_) => "up",
         Change::Path(..) => "path",

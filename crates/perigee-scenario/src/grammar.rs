@@ -5,7 +5,7 @@ use crate::error::{Place, Problem};
 use crate::kind::{Draw, Kind, Val};
 use crate::spell;
 use crate::tree::{Entry, Item, Raw, Table};
-use perigee_cc::{ParamError, ParamSpec, Params, Value as Param};
+use perigee_cc::{FileSpec, ParamError, ParamSpec, Params, Value as Param};
 use perigee_timeline::Law;
 use perigee_units::{BitRate, Nanos, Size};
 use std::collections::BTreeMap;
@@ -340,7 +340,7 @@ fn content(
         Content::List(section) => list(section, item, path, out),
         Content::Tcp => {
             let t = as_table(item, path, out)?;
-            Some(Part::Params(params(perigee_tcp::OPTIONS, t, path, out)))
+            Some(Part::Params(params(perigee_tcp::OPTIONS, &[], t, path, out)))
         }
         Content::TcpOfAll => tcp_of_all(item, path, out),
         Content::ByScheme => by_scheme(item, path, out),
@@ -356,7 +356,7 @@ fn content(
                 out.push(Problem::new(path, why).at(&entry.place).hint("use [cc.SCHEME] for all its flows"));
                 return None;
             };
-            Some(Part::Params(params(info.params, t, path, out)))
+            Some(Part::Params(params(info.params, info.files(), t, path, out)))
         }
     }
 }
@@ -406,7 +406,7 @@ fn by_scheme(item: &Item, path: &str, out: &mut Vec<Problem>) -> Option<Part> {
             continue;
         };
         if let Some(t) = as_table(&e.item, &path, out) {
-            found.insert(e.key.clone(), params(info.params, t, &path, out));
+            found.insert(e.key.clone(), params(info.params, info.files(), t, &path, out));
         }
     }
     Some(Part::ByScheme(found))
@@ -423,14 +423,21 @@ fn tcp_of_all(item: &Item, path: &str, out: &mut Vec<Problem>) -> Option<Part> {
     for e in tables {
         let path = join(path, &e.key);
         if let Some(t) = as_table(&e.item, &path, out) {
-            found.insert(e.key.clone(), params(perigee_tcp::OPTIONS, t, &path, out));
+            found.insert(e.key.clone(), params(perigee_tcp::OPTIONS, &[], t, &path, out));
         }
     }
-    Some(Part::Tcp(params(perigee_tcp::OPTIONS, &options, path, out), found))
+    Some(Part::Tcp(params(perigee_tcp::OPTIONS, &[], &options, path, out), found))
 }
 
 /// Reads a table of parameters against the table of a scheme or of the transport.
-fn params(specs: &'static [ParamSpec], table: &Table, path: &str, out: &mut Vec<Problem>) -> Given {
+/// The value of a file's parameter is its path.
+fn params(
+    specs: &'static [ParamSpec],
+    files: &'static [FileSpec],
+    table: &Table,
+    path: &str,
+    out: &mut Vec<Problem>,
+) -> Given {
     let mut given = Given::new();
     for e in &table.0 {
         let key = e.key.replace('-', "_");
@@ -445,6 +452,17 @@ fn params(specs: &'static [ParamSpec], table: &Table, path: &str, out: &mut Vec<
                 continue;
             }
         };
+        if files.iter().any(|f| f.name == key) {
+            match value {
+                Param::Text(_) => drop(given.insert(key, (value, e.item.place.clone()))),
+                _ => out.push(
+                    Problem::new(path, "must be the path of a file")
+                        .at(&e.item.place)
+                        .found(e.item.value.shown()),
+                ),
+            }
+            continue;
+        }
         match Params::new(specs, BTreeMap::from([(key.clone(), value.clone())])) {
             Ok(_) => {
                 given.insert(key, (value, e.place.clone()));

@@ -68,6 +68,7 @@ pub const SCENARIO: Section = Section {
             help: "[[change]]: something that happens at a given time",
         },
         one(&SCHEDULE),
+        one(&JITTER),
         one(&HANDOVER),
         one(&BURSTS),
         one(&NOTICES),
@@ -492,6 +493,25 @@ pub const SCHEDULE: Section = Section {
         optional("loss", Kind::LossDraw, "new probability of random loss"),
         optional("outage", SHORT_DRAW, "the link is down for this long, from the change on"),
         MODE,
+    ],
+};
+
+/// `[jitter]`.
+pub const JITTER: Section = Section {
+    name: "jitter",
+    help: "The RTT of a path as a measured distribution, drawn anew again and again, and rare losses. For chains, dumbbells and parking lots.",
+    keys: &[
+        optional("preset", Kind::Word(&["geo"]), "a known distribution: the RTT of a geostationary service"),
+        optional("rtt", Kind::OneOrMany(&Kind::Text), "quantiles of the RTT instead, as \"50 % 598 ms\", from 0 % to 100 %"),
+        ON,
+        key("direction", Kind::Word(&["forward", "reverse"]), "forward", "which direction varies"),
+        key("step", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "200 ms", "time between draws"),
+        key("correlation", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "2 s", "time over which draws resemble each other"),
+        optional("loss_every", SOME_TIME, "mean time between loss events; default: none"),
+        key("loss_single", Kind::Number(0.0, 1.0), "0.91", "share of the events in which one packet is lost"),
+        key("loss_mean", Kind::Number(2.0, 1000.0), "3.2", "mean length of the others, in slots"),
+        key("loss_longest", Kind::Int(2, 100_000), "11", "their longest"),
+        key("loss_slot", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "200 ms", "length of a slot: what leaves the queue during the event is lost"),
     ],
 };
 

@@ -22,6 +22,7 @@ pub mod estimate;
 pub mod exchange;
 pub mod fading;
 pub mod grammar;
+pub mod jitter;
 pub mod keys;
 pub mod kind;
 pub mod network;

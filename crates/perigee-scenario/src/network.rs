@@ -140,6 +140,7 @@ pub fn micro(
     }
     let mut changes = more(&mut built);
     changes.extend(crate::changes::expand(scenario, &built, seed)?);
+    changes.extend(crate::jitter::expand(scenario, &built, seed)?);
     let name = |id: NodeId| built.header.nodes[id.ix()].name.clone();
     let place = |f: &topology::FlowPath| {
         let pair = built.header.pairs[f.forward.ix()];

@@ -36,6 +36,8 @@ pub struct Scenario {
     pub ports: Vec<PortSetting>,
     /// `[[change]]` and `[schedule]`.
     pub changes: Vec<ChangeSpec>,
+    /// `[jitter]`.
+    pub jitter: Option<crate::jitter::Jitter>,
     /// `[handover]`.
     pub handover: OutageSpec,
     /// `[bursts]`.
@@ -262,7 +264,12 @@ impl Scenario {
     /// When a flow wants to be compared and nothing says with what.
     pub fn schemes(&self, asked: &[String]) -> Result<Vec<String>, ScenarioError> {
         let open = self.flows.iter().find(|f| f.cc == "*" && f.app.is_tcp());
-        let list = if asked.is_empty() { &self.run.cc } else { asked };
+        let every: Vec<String>;
+        let mut list = if asked.is_empty() { &self.run.cc[..] } else { asked };
+        if list.iter().any(|id| id == "all") {
+            every = perigee_cc::SCHEMES.iter().map(|s| s.id.to_string()).collect();
+            list = &every;
+        }
         // What stands for a scenario without open flows may be asked for by that name.
         let own = self.own_scheme();
         let known = |id: &str| {
@@ -360,6 +367,11 @@ impl Reader<'_> {
         self.flow_totals(&flows, &run);
         let mut changes: Vec<_> = top.list("change").iter().map(|c| self.change(c, &run)).collect();
         changes.extend(top.one("schedule").and_then(|c| self.schedule(c)));
+        let jitter = top.one("jitter").and_then(|c| crate::jitter::Jitter::read(c, self.problems));
+        let fixed = matches!(source, Some(Source::Chain(_) | Source::Dumbbell(_) | Source::ParkingLot(_)));
+        if let (Some(c), false) = (top.one("jitter"), fixed || source.is_none()) {
+            self.problems.push(c.problem("on", "this source sets its own delays"));
+        }
         let handover = top.one_or_default(&keys::HANDOVER);
         let outages = handover.opt_text("file").map(|f| tree::resolve(handover.place_of("file"), &f));
         let telemetry = top.one_or_default(&keys::TELEMETRY);
@@ -372,6 +384,7 @@ impl Reader<'_> {
             nodes,
             ports: top.named("port").iter().map(|(name, c)| port(name, c)).collect(),
             changes,
+            jitter,
             handover: OutageSpec {
                 length: handover.time_draw("outage"),
                 file: handover.opt_text("file").map(|f| {

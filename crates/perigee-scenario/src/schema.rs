@@ -50,7 +50,13 @@ fn key(k: &Key) -> Json {
             schema
         }
         Content::ByScheme => {
-            let schemes = perigee_cc::SCHEMES.iter().map(|s| (s.id.to_string(), params(s.params)));
+            let schemes = perigee_cc::SCHEMES.iter().map(|s| {
+                let mut schema = params(s.params);
+                for f in s.files() {
+                    schema["properties"][f.name] = json!({"type": "string", "description": f.help});
+                }
+                (s.id.to_string(), schema)
+            });
             json!({
                 "type": "object",
                 "properties": schemes.collect::<Map<_, _>>(),
@@ -114,6 +120,9 @@ pub fn reference() -> String {
     PROFILES.iter().for_each(|p| profile(p, &mut out));
     for s in perigee_cc::SCHEMES {
         parameters(&format!("[cc.{}]", s.id), s.summary, s.params, &mut out);
+        for f in s.files() {
+            let _ = writeln!(out, "| `{}` | the path of a file | | {} | |", f.name, f.help);
+        }
     }
     out
 }

@@ -4,7 +4,7 @@
 use crate::recorder::is_bulk;
 use crate::world::World;
 use perigee_cc::{CongestionControl, ConnInit, TelemetryNeed};
-use perigee_sim::{FlowSetup, Outcome};
+use perigee_sim::{FlowSetup, Outcome, Scheme};
 use perigee_units::Nanos;
 
 /// Remarks of one kind beyond which they are counted instead of listed.
@@ -50,7 +50,24 @@ pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &Outcome) -
             format!("flow {:?} runs {scheme}, which needs telemetry, and got none: no port of its path is metered", name(i))
         }),
     );
+    let blank = setups.iter().enumerate().filter(|(i, s)| bulk(i) && lacks_policy(s));
+    several(
+        &mut out,
+        blank.map(|(i, _)| {
+            let scheme = world.scheme_of(&world.flows[i], cc);
+            format!(
+                "flow {:?} runs {scheme} without a policy: its window stays as it begins; name one with [cc.{scheme}] weights = \"FILE\"",
+                name(i)
+            )
+        }),
+    );
     out
+}
+
+/// A scheme that decides by a trained network has none.
+fn lacks_policy(setup: &FlowSetup) -> bool {
+    let Scheme::Builtin(info, params) = &setup.scheme else { return false };
+    info.files().iter().any(|f| !params.has_file(f.name))
 }
 
 fn tiny_queues(world: &World, out: &mut Vec<String>) {

@@ -162,6 +162,30 @@ impl World {
         Ok((tcp, params))
     }
 
+    /// Reads the files that a scheme wants.
+    fn attach(
+        &self,
+        info: &'static perigee_cc::SchemeInfo,
+        params: &mut Params,
+        plan: &FlowPlan,
+    ) -> Result<(), ScenarioError> {
+        let own = (plan.spec.cc == info.id).then_some(&plan.spec.cc_params);
+        let layers = [own, self.scenario.cc.get(info.id)];
+        for file in info.files() {
+            let given = layers.iter().flatten().find_map(|given| given.get(file.name));
+            let Some((Value::Text(name), place)) = given else { continue };
+            let path = crate::tree::resolve(place, name);
+            let wrong = |why: String| {
+                let p = Problem::new(format!("cc.{}.{}", info.id, file.name), why).at(place);
+                ScenarioError::from(p.found(format!("{name:?}")).allowed(file.help))
+            };
+            let text = std::fs::read_to_string(&path)
+                .map_err(|e| wrong(format!("{} cannot be read: {e}", path.display())))?;
+            params.attach(info.files(), file.name, &text).map_err(|e| wrong(e.reason))?;
+        }
+        Ok(())
+    }
+
     fn setup(&self, plan: &FlowPlan, cc: &str, plugins: &Plugins) -> Result<FlowSetup, ScenarioError> {
         let id = match self.scheme_of(plan, cc) {
             // UDP needs no scheme; any will do as a placeholder.
@@ -198,7 +222,11 @@ impl World {
         if plan.spec.cc == id {
             given.extend(values(Some(&plan.spec.cc_params)));
         }
-        let params = info.params(given).map_err(|e| wrong(e.to_string()))?;
+        for file in info.files() {
+            given.remove(file.name);
+        }
+        let mut params = info.params(given).map_err(|e| wrong(e.to_string()))?;
+        self.attach(info, &mut params, plan)?;
         Ok(Scheme::Builtin(info, params))
     }
 }

@@ -31,6 +31,19 @@ fn value(item: &Item, content: Option<&'static Content>) -> toml::Value {
                 None => t.clone(),
             })
         }
+        // Scheme parameters that are files.
+        (Raw::Table(t), Some(Content::ByScheme)) => {
+            let one =
+                |e: &crate::tree::Entry| (e.key.clone(), value(&e.item, Some(&Content::SchemeOf("cc"))));
+            toml::Value::Table(t.0.iter().map(one).collect())
+        }
+        (Raw::Table(t), Some(Content::SchemeOf(_))) => {
+            let one = |e: &crate::tree::Entry| {
+                let file = is_file(&e.key).then_some(&FILE);
+                (e.key.clone(), value(&e.item, file))
+            };
+            toml::Value::Table(t.0.iter().map(one).collect())
+        }
         (Raw::Text(t), _) => toml::Value::String(t.clone()),
         (Raw::Bool(b), _) => toml::Value::Boolean(*b),
         (Raw::Int(i), _) => toml::Value::Integer(*i),
@@ -45,6 +58,12 @@ fn value(item: &Item, content: Option<&'static Content>) -> toml::Value {
         }
         (Raw::Table(t), _) => toml::Value::Table(tree(t, None).into_iter().collect()),
     }
+}
+
+static FILE: Content = Content::Value(Kind::File);
+
+fn is_file(key: &str) -> bool {
+    perigee_cc::SCHEMES.iter().any(|s| s.files().iter().any(|f| f.name == key))
 }
 
 fn named(item: &Item, section: &'static Section) -> toml::Value {

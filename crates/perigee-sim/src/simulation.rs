@@ -293,6 +293,10 @@ impl Simulation {
             Change::Delay(l, delay) => self.net.set_delay(now, l.0, *delay),
             Change::Path(pair, links) => self.routes.set_path(*pair, links.as_deref()),
             Change::NextHop { at, to, link } => self.routes.set_next_hop(*at, *to, *link),
+            Change::Lose(l, n) => {
+                self.net.set_doomed(now, l.0, *n);
+                return false;
+            }
             Change::Loss(l, p) => {
                 self.net.set_loss(now, l.0, *p);
                 return false;

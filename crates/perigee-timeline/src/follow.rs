@@ -93,7 +93,7 @@ impl Follower {
             Change::NextHop { at, to, link: None } => {
                 self.hops.remove(&(*at, *to));
             }
-            Change::Loss(..) | Change::Note(_) => {}
+            Change::Loss(..) | Change::Lose(..) | Change::Note(_) => {}
         }
     }
 

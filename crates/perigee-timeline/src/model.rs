@@ -270,6 +270,8 @@ pub enum Change {
     Delay(LinkId, Delay),
     /// A link's random loss.
     Loss(LinkId, f64),
+    /// The next packets that leave on a link are lost.
+    Lose(LinkId, u32),
     /// A link goes down.
     Down(LinkId, OutageMode),
     /// A link comes back, or comes up for the first time.

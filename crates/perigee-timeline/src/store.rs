@@ -211,6 +211,7 @@ impl Seen {
                 invalid(format!("port {} does not exist", p.0))
             }
             Change::Delay(l, d) => self.link(*l).and_then(|_| self.values(*d, 0.0)),
+            Change::Lose(l, _) => self.link(*l).map(|_| ()),
             Change::Loss(l, p) => self.link(*l).and_then(|_| self.values(Delay::default(), *p)),
             Change::Down(l, _) | Change::Up(l) => self.link(*l).map(|_| ()),
             Change::NextHop { at, to, link: None } => self.node(*at).and_then(|()| self.node(*to)),

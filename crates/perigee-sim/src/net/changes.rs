@@ -27,7 +27,14 @@ impl Net {
     pub(super) fn go_express(&mut self, p: u32) {
         let port = &mut self.ports[p as usize];
         let l = &mut self.links[port.link as usize];
-        if port.express || port.shared || !l.up || l.loss > 0 || port.rate.0 == 0 || port.aqm.is_some() {
+        if port.express
+            || port.shared
+            || !l.up
+            || l.loss > 0
+            || l.doomed > 0
+            || port.rate.0 == 0
+            || port.aqm.is_some()
+        {
             return;
         }
         port.express = true;
@@ -75,6 +82,8 @@ impl Net {
                 self.packets.get_mut(port.serving).arrival = l.last_arrival;
             }
         }
+        // A link whose doomed packets are gone is express again.
+        self.go_express(p);
         self.reschedule_link(link);
     }
 
@@ -84,6 +93,16 @@ impl Net {
         self.go_stepwise(p, now);
         self.links[link as usize].loss = loss_threshold(loss);
         self.go_express(p);
+    }
+
+    /// The next `n` packets that leave are lost.
+    pub fn set_doomed(&mut self, now: Nanos, link: u32, n: u32) {
+        let p = self.links[link as usize].port;
+        self.advance(p, before(now));
+        self.go_stepwise(p, now);
+        self.links[link as usize].doomed += n;
+        self.reschedule_port(p);
+        self.reschedule_link(link);
     }
 
     pub fn set_down(&mut self, now: Nanos, link: u32, mode: OutageMode) {

@@ -12,6 +12,7 @@
 pub mod aqm;
 mod changes;
 mod list;
+mod totals;
 
 use crate::observe::{DropCause, LinkTotals, CAUSES};
 use crate::packet::*;
@@ -82,6 +83,8 @@ pub struct LinkState {
     pub up: bool,
     mode: OutageMode,
     reorder: bool,
+    /// Packets that are lost when they leave; such a link is never express.
+    doomed: u32,
     dropped: [u64; CAUSES],
     marked: u64,
     under_way: u64,
@@ -311,6 +314,7 @@ impl Net {
                 up: l.up,
                 mode: OutageMode::Flush,
                 reorder: l.delay_drop == DelayDrop::Reorder,
+                doomed: 0,
                 entered: 0,
                 crossed: 0,
                 tx_packets: 0,
@@ -503,6 +507,10 @@ impl Net {
         if !l.up {
             return self.drop_at(h, link, DropCause::Outage);
         }
+        if l.doomed > 0 {
+            l.doomed -= 1;
+            return self.drop_at(h, link, DropCause::Random);
+        }
         if l.loss > 0 {
             let direction = packet.kind.is_forward() as u64;
             let key = self.seed ^ l.key;
@@ -628,66 +636,6 @@ impl Net {
             let link = port.link;
             self.reschedule_link(link);
         }
-    }
-
-    // ---- The end ----------------------------------------------------------------------------------------------------
-
-    /// Counts what is still under way: into the totals of each link, and per flow.
-    pub fn count_under_way(&mut self, end: Nanos, per_flow: &mut [u64]) {
-        for p in 0..self.ports.len() as u32 {
-            self.advance(p, end);
-            self.go_stepwise(p, end + Nanos(1));
-        }
-        let mut found = Vec::new();
-        for port in &self.ports {
-            found.extend(port.waiting.iter(&self.packets));
-            found.extend(port.probes.iter(&self.packets));
-            found.extend(port.aqm.iter().flat_map(|a| a.waiting(&self.packets)));
-            found.extend((port.serving != NONE).then_some(port.serving)); // not express: see above
-        }
-        for link in &self.links {
-            found.extend(link.flight.iter(&self.packets));
-        }
-        for h in found {
-            let packet = self.packets.get(h);
-            self.links[packet.link as usize].under_way += 1;
-            per_flow[packet.flow as usize] += 1;
-        }
-    }
-
-    /// A link's totals at `now`, up to which its port has advanced.
-    pub fn totals(&self, link: u32, now: Nanos) -> LinkTotals {
-        let l = &self.links[link as usize];
-        let port = &self.ports[l.port as usize];
-        let serving = match port.express {
-            true if port.done > now => port.cached.0 as u64,
-            _ => 0,
-        };
-        LinkTotals {
-            entered: l.entered,
-            crossed: l.crossed,
-            dropped: l.dropped,
-            marked: l.marked,
-            under_way: l.under_way,
-            tx_packets: l.tx_packets - u64::from(serving > 0),
-            tx_bytes: l.tx_bytes - serving,
-            wait_ns: l.wait_ns,
-            waited: l.tx_packets,
-        }
-    }
-    /// Something happened at a link since the latest question.
-    pub fn take_activity(&mut self, link: u32) -> bool {
-        let l = &mut self.links[link as usize];
-        let seen = l.entered + l.crossed + l.dropped.iter().sum::<u64>();
-        std::mem::replace(&mut l.seen, seen) != seen
-    }
-    /// Bytes of framing that a link's port adds.
-    pub fn framing(&self, link: u32) -> u32 {
-        self.ports[self.links[link as usize].port as usize].framing
-    }
-    /// Rate of a link's port.
-    pub fn rate(&self, link: u32) -> BitRate {
-        self.ports[self.links[link as usize].port as usize].rate
     }
 }
 

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `[jitter]`: the RTT of a path as a measured distribution, and rare events in which packets are lost.
+//!
+//! Each step draws the RTT anew: a stationary Gaussian process with an exponential autocorrelation passes through its own
+//! distribution function and then through the measured quantiles. So each value has exactly the measured distribution,
+//! and neighbours resemble each other over the time of correlation. What was late is released in order, unless the source
+//! says that a shrinking delay reorders.
+
+use crate::error::{Problem, ScenarioError};
+use crate::grammar::Checked;
+use crate::scenario::{Direction, Scenario};
+use perigee_timeline::topology::{Built, Duplex};
+use perigee_timeline::{Change, Delay, OutageMode, Timed};
+use perigee_units::{parse_time, Nanos};
+
+/// Steps of one run beyond which something is mistyped.
+const MAX_STEPS: u64 = 10_000_000;
+/// Up to this share of the samples lies the body of a distribution, interpolated linearly; beyond is the tail, linear in
+/// the logarithm of the share that exceeds it.
+const BODY: f64 = 0.999;
+
+/// The geostationary service of a published week of pings: 99 % of RTTs in 560 to 625 ms, 0.1 % in 625 to 1500 ms,
+/// 0.001 % in 1700 to 2200 ms.
+const GEO: &[(f64, u64)] =
+    &[(0.0, 545), (0.009, 560), (0.5, 598), (0.999, 625), (0.99999, 1500), (1.0, 2200)];
+
+/// `[jitter]`, read.
+#[derive(Clone, Debug)]
+pub struct Jitter {
+    on: String,
+    direction: Direction,
+    /// (share of the samples, RTT), rising in both.
+    quantiles: Vec<(f64, Nanos)>,
+    step: Nanos,
+    correlation: Nanos,
+    /// Mean time between loss events; zero = none.
+    loss_every: Nanos,
+    loss_single: f64,
+    loss_mean: f64,
+    loss_longest: u64,
+    loss_slot: Nanos,
+    place: crate::error::Place,
+}
+
+impl Jitter {
+    /// From a checked section.
+    pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Self> {
+        let quantiles = match (c.opt_text("preset"), c.opt_many("rtt")) {
+            (Some(_), None) => GEO.iter().map(|&(u, ms)| (u, Nanos::from_millis(ms))).collect(),
+            (None, Some(rows)) => match quantiles(&rows) {
+                Ok(found) => found,
+                Err(why) => {
+                    problems.push(
+                        c.problem("rtt", why)
+                            .hint("write \"50 % 598 ms\", shares and times rising from 0 % to 100 %"),
+                    );
+                    return None;
+                }
+            },
+            _ => {
+                problems.push(c.problem("preset", "give either a preset or quantiles of the rtt"));
+                return None;
+            }
+        };
+        Some(Jitter {
+            on: c.text("on"),
+            direction: if c.text("direction") == "reverse" { Direction::Reverse } else { Direction::Forward },
+            quantiles,
+            step: c.time("step"),
+            correlation: c.time("correlation"),
+            loss_every: c.opt_time("loss_every").unwrap_or(Nanos::ZERO),
+            loss_single: c.number("loss_single"),
+            loss_mean: c.number("loss_mean"),
+            loss_longest: c.int("loss_longest") as u64,
+            loss_slot: c.time("loss_slot"),
+            place: c.place.clone(),
+        })
+    }
+
+    /// The RTT at quantile `u`.
+    fn quantile(&self, u: f64) -> f64 {
+        let q = &self.quantiles;
+        let above = q.iter().position(|&(share, _)| share >= u).unwrap_or(q.len() - 1).max(1);
+        let (low, high) = (q[above - 1], q[above]);
+        let (from, to) = (low.1.as_secs_f64(), high.1.as_secs_f64());
+        if u <= BODY || low.0 < BODY {
+            return from + (to - from) * (u - low.0) / (high.0 - low.0);
+        }
+        let decades = |share: f64| -libm::log10(1.0 - share);
+        if high.0 < 1.0 {
+            return from + (to - from) * (decades(u) - decades(low.0)) / (decades(high.0) - decades(low.0));
+        }
+        // The last stretch goes on as the one before it, up to the largest value.
+        let before = q[above.max(2) - 2];
+        let slope = (from - before.1.as_secs_f64()) / (decades(low.0) - decades(before.0)).max(1e-9);
+        (from + slope * (decades(u) - decades(low.0))).min(to)
+    }
+}
+
+fn quantiles(rows: &[crate::kind::Val]) -> Result<Vec<(f64, Nanos)>, String> {
+    let one = |row: &crate::kind::Val| {
+        let crate::kind::Val::Text(text) = row else { return Err("a quantile is a text".to_string()) };
+        let (share, time) = text.split_once('%').ok_or(format!("{text:?} has no %"))?;
+        let share: f64 = share.trim().parse().map_err(|_| format!("{text:?} begins with no number"))?;
+        let time = parse_time(time.trim()).map_err(|e| format!("{text:?}: {}", e.0))?;
+        Ok((share / 100.0, time))
+    };
+    let found = rows.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    let whole = found.first().is_some_and(|q| q.0 == 0.0) && found.last().is_some_and(|q| q.0 == 1.0);
+    if !whole {
+        return Err("the quantiles do not reach from 0 % to 100 %".into());
+    }
+    if found.windows(2).any(|w| w[0].0 >= w[1].0 || w[0].1 > w[1].1) {
+        return Err("shares and times must rise".into());
+    }
+    Ok(found)
+}
+
+/// The changes that `[jitter]` makes.
+///
+/// # Errors
+/// An unknown port; an RTT below what the other links take; too many steps.
+pub fn expand(scenario: &Scenario, built: &Built, seed: u64) -> Result<Vec<Timed>, ScenarioError> {
+    let Some(jitter) = &scenario.jitter else { return Ok(Vec::new()) };
+    let duration = scenario.run.duration;
+    let steps = duration.0.div_ceil(jitter.step.0.max(1));
+    if steps > MAX_STEPS {
+        let p =
+            Problem::new("jitter.step", format!("{steps} steps in a run of {duration}")).at(&jitter.place);
+        return Err(p.allowed(format!("at most {MAX_STEPS}")).into());
+    }
+    let duplex = chosen(jitter, built)?;
+    let hop = if jitter.direction == Direction::Reverse { duplex.reverse } else { duplex.forward };
+    let rest = others(built, hop.link)
+        .ok_or_else(|| Problem::new("jitter.on", "no flow uses this link").at(&jitter.place))?;
+    if jitter.quantiles[0].1 < rest {
+        let why = format!("the smallest RTT is below the {rest} that the other links take");
+        return Err(Problem::new("jitter.rtt", why).at(&jitter.place).hint("lower the source's rtt").into());
+    }
+    let mut out = Vec::with_capacity(steps as usize);
+    let keep = libm::exp(-jitter.step.as_secs_f64() / jitter.correlation.as_secs_f64().max(1e-9));
+    let fresh = libm::sqrt(1.0 - keep * keep);
+    let mut state = normal(seed, 0);
+    for k in 0..steps {
+        let u = 0.5 * libm::erfc(-state / std::f64::consts::SQRT_2);
+        let delay = Nanos::from_secs_f64(jitter.quantile(u)).saturating_sub(rest);
+        out.push(Timed { at: jitter.step * k, change: Change::Delay(hop.link, Delay::constant(delay)) });
+        state = keep * state + fresh * normal(seed, k + 1);
+    }
+    losses(jitter, hop.link, duration, seed, &mut out);
+    out.sort_by_key(|t| t.at);
+    Ok(out)
+}
+
+fn losses(j: &Jitter, link: perigee_timeline::LinkId, duration: Nanos, seed: u64, out: &mut Vec<Timed>) {
+    if j.loss_every == Nanos::ZERO {
+        return;
+    }
+    let mut at = Nanos::ZERO;
+    for event in 0.. {
+        let draw = |what: u64| unit(seed ^ LOSSES, event * 4 + what);
+        at += Nanos::from_secs_f64(-j.loss_every.as_secs_f64() * libm::log(1.0 - draw(0)));
+        if at >= duration {
+            return;
+        }
+        if draw(1) < j.loss_single {
+            out.push(Timed { at, change: Change::Lose(link, 1) });
+            continue;
+        }
+        // Two or more: geometric beyond the second, so that the mean is as given.
+        let more = (j.loss_mean - 2.0).max(0.0);
+        let n = 2.0 + libm::floor(libm::log(1.0 - draw(2)) / libm::log(more / (1.0 + more)).min(-1e-12));
+        let length = j.loss_slot * (n as u64).min(j.loss_longest.max(2));
+        out.push(Timed { at, change: Change::Down(link, OutageMode::Blackhole) });
+        at += length;
+        out.push(Timed { at, change: Change::Up(link) });
+    }
+}
+
+fn chosen<'a>(jitter: &Jitter, built: &'a Built) -> Result<&'a Duplex, ScenarioError> {
+    let name = |d: &Duplex| built.header.ports[d.forward.port.ix()].name.as_str();
+    let found = built.bottlenecks.iter().find(|d| jitter.on == "bottleneck" || name(d) == jitter.on);
+    found.ok_or_else(|| {
+        let p = Problem::new("jitter.on", "no bottleneck is called that").at(&jitter.place);
+        p.found(format!("{:?}", jitter.on)).into()
+    })
+}
+
+/// Round-trip propagation time of a flow over `link`, without that link.
+fn others(built: &Built, link: perigee_timeline::LinkId) -> Option<Nanos> {
+    let flow = built.flows.iter().find(|f| f.hops.iter().flatten().any(|h| h.link == link))?;
+    let links = flow.hops.iter().flatten().map(|h| h.link).filter(|l| *l != link);
+    Some(links.fold(Nanos::ZERO, |sum, l| sum + built.header.links[l.ix()].delay.base))
+}
+
+/// Keeps the draws of loss events apart from those of delays.
+const LOSSES: u64 = 0x6c6f_7373_6576_6e74;
+
+/// The `n`-th draw of a standard normal variable (Box and Muller).
+fn normal(seed: u64, n: u64) -> f64 {
+    let (a, b) = (unit(seed, 2 * n), unit(seed, 2 * n + 1));
+    libm::sqrt(-2.0 * libm::log(1.0 - a)) * libm::cos(2.0 * std::f64::consts::PI * b)
+}
+
+fn unit(seed: u64, n: u64) -> f64 {
+    let mix = |mut z: u64| {
+        z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    };
+    (mix(mix(seed ^ 0x6a69_7474_6572) ^ n) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::World;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    fn changes(duration: &str, jitter: &str) -> Vec<Timed> {
+        let text = format!(
+            "[run]\nduration = \"{duration}\"\nsample = \"1 h\"\n[source.dumbbell]\nrtt = \"500 ms\"\n\
+             rtt_at = \"even\"\n[jitter]\n{jitter}\n[[flow]]\ncc = \"cubic\"\n"
+        );
+        let scenario = Scenario::parse(&text, "t.toml", Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
+        let world = World::build(Arc::new(scenario), 1).unwrap_or_else(|e| panic!("{e}"));
+        let timeline = world.whole_timeline().unwrap();
+        timeline.chunks.iter().flat_map(|c| c.changes.clone()).collect()
+    }
+
+    #[test]
+    fn samples_have_the_measured_distribution() {
+        let all = changes("100 h", "preset = \"geo\"");
+        let rest = Nanos::from_millis(500 / 6 * 5);
+        let mut ms: Vec<f64> = all
+            .iter()
+            .filter_map(|t| match &t.change {
+                Change::Delay(_, d) => Some((d.base + rest).as_millis_f64()),
+                _ => None,
+            })
+            .collect();
+        let n = ms.len() as f64;
+        let share = |f: &dyn Fn(f64) -> bool| ms.iter().filter(|x| f(**x)).count() as f64 / n;
+        let body = share(&|x| (558.0..=627.0).contains(&x));
+        assert!((0.985..=0.9965).contains(&body), "{body}");
+        let tail = share(&|x| x > 627.0);
+        assert!((0.0005..=0.002).contains(&tail), "{tail}");
+        assert!(share(&|x| x > 1500.0) > 0.0);
+        ms.sort_by(f64::total_cmp);
+        assert!((ms[ms.len() / 2] - 598.0).abs() < 3.0);
+        assert!(ms[0] > 540.0 && ms[ms.len() - 1] < 2205.0);
+    }
+
+    #[test]
+    fn losses_come_at_their_rate_and_mostly_one_by_one() {
+        let all = changes("160 h", "preset = \"geo\"\nstep = \"10 s\"\nloss_every = \"3 min\"");
+        let singles = all.iter().filter(|t| matches!(t.change, Change::Lose(..))).count() as f64;
+        let longer = all.iter().filter(|t| matches!(t.change, Change::Down(..))).count() as f64;
+        assert!((2980.0..3420.0).contains(&(singles + longer)), "{}", singles + longer);
+        assert!((0.89..0.93).contains(&(singles / (singles + longer))));
+    }
+
+    #[test]
+    fn quantiles_must_be_whole_and_rise() {
+        let text = |rtt: &str| {
+            let base = "[run]\nduration = \"1 s\"\n[source.dumbbell]\n[[flow]]\ncc = \"cubic\"\n";
+            let text = format!("{base}[jitter]\nrtt = {rtt}\n");
+            match Scenario::parse(&text, "t.toml", Path::new(""), &[]) {
+                Err(e) => e.to_string(),
+                Ok(s) => World::build(Arc::new(s), 1).err().map_or(String::new(), |e| e.to_string()),
+            }
+        };
+        assert_eq!(text("[\"0 % 100 ms\", \"100 % 200 ms\"]"), "");
+        assert!(text("[\"0 % 100 ms\", \"90 % 200 ms\"]").contains("100 %"));
+        assert!(text("[\"0 % 300 ms\", \"100 % 200 ms\"]").contains("rise"));
+        assert!(text("[\"0 300 ms\"]").contains("no %"));
+        assert!(text("[\"0 % 1 ms\", \"100 % 200 ms\"]").contains("other links"));
+    }
+}
