@@ -65,8 +65,9 @@ def _pictures(e: Experiment, results: Path, docs: Path) -> list[str]:
 
 def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], pictures: list[str]) -> str:
     parts = ["<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->", f"# {e.title}", ""]
+    where = e.figure if e.figure.startswith(TITLES[e.study]) else f"{TITLES[e.study]}: {e.figure}"
     parts += [
-        f"{TITLES[e.study]}: {e.figure}. `perigee study run {e.name}` ({about['size']} size: {about['runs']} runs)",
+        f"{where}. `perigee study run {e.name}` ({about['size']} size: {about['runs']} runs)",
         "",
     ]
     parts += [f"![{e.title}]({name})\n" for name in pictures]
