@@ -12,6 +12,7 @@ use crate::time::Epoch;
 use crate::tle::Tle;
 use perigee_units::Nanos;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::f64::consts::{PI, TAU};
 
 /// Gravitational parameter of the Earth (WGS84), for generated shells.
@@ -159,19 +160,34 @@ impl Motion {
     /// # Errors
     /// When a satellite has decayed by then.
     pub fn span(&self, start: Epoch, from: Nanos, to: Nanos) -> Result<Span<'_>, String> {
+        let knots = self.knots(start, from, to)?;
+        Ok(Span { motion: self, start, knots: Cow::Owned(knots) })
+    }
+
+    /// A span with knots that are there already.
+    pub fn over<'a>(&'a self, start: Epoch, knots: &'a Knots) -> Span<'a> {
+        Span { motion: self, start, knots: Cow::Borrowed(knots) }
+    }
+
+    /// Runs SGP4 for a span.
+    ///
+    /// # Errors
+    /// When a satellite has decayed by then.
+    pub fn knots(&self, start: Epoch, from: Nanos, to: Nanos) -> Result<Knots, String> {
         let first = from.0 / KNOT.0;
+        let last = to.0 / KNOT.0 + 1;
         let of_group = |group: &Group| match group {
             Group::Shell(_) => Ok(Vec::new()),
             // Knots lie on a grid from the start of the run, wherever a span begins: chunks fit without a step.
-            Group::Sgp4(all) => (first..=to.0 / KNOT.0 + 1)
+            Group::Sgp4(all) => (first..=last)
                 .map(|k| {
                     let at = start.plus(KNOT * k);
                     all.par_iter().map(|s| s.state(at)).collect::<Result<Vec<_>, _>>()
                 })
                 .collect::<Result<Vec<_>, _>>(),
         };
-        let knots = self.0.iter().map(of_group).collect::<Result<_, _>>()?;
-        Ok(Span { motion: self, start, first, knots })
+        let states = self.0.iter().map(of_group).collect::<Result<_, _>>()?;
+        Ok(Knots { first, last, states })
     }
 
     /// Earth-fixed position of one satellite, not interpolated. `None` = decayed by then.
@@ -190,14 +206,28 @@ impl Motion {
     }
 }
 
+/// States of satellites under SGP4 every [`KNOT`], for positions between.
+#[derive(Clone, Debug)]
+pub struct Knots {
+    first: u64,
+    last: u64,
+    /// Of each group; none for a shell.
+    states: Vec<Vec<Vec<State>>>,
+}
+
+impl Knots {
+    /// They reach around an instant.
+    pub fn hold(&self, t: Nanos) -> bool {
+        (self.first..self.last).contains(&(t.0 / KNOT.0))
+    }
+}
+
 /// A [`Motion`] prepared for a stretch of time.
 #[derive(Debug)]
 pub struct Span<'a> {
     motion: &'a Motion,
     start: Epoch,
-    first: u64,
-    /// States of each group's satellites every [`KNOT`]; none for a shell.
-    knots: Vec<Vec<Vec<State>>>,
+    knots: Cow<'a, Knots>,
 }
 
 impl Span<'_> {
@@ -206,11 +236,11 @@ impl Span<'_> {
         let at = self.start.plus(t);
         let gmst = gmst_rad(at);
         out.clear();
-        for (group, knots) in self.motion.0.iter().zip(&self.knots) {
+        for (group, knots) in self.motion.0.iter().zip(&self.knots.states) {
             match group {
                 Group::Shell(shell) => shell.positions(at, gmst, out),
                 Group::Sgp4(_) => {
-                    let k = (t.0 / KNOT.0 - self.first) as usize;
+                    let k = (t.0 / KNOT.0 - self.knots.first) as usize;
                     out.reserve(knots[k].len());
                     let s = (t.0 % KNOT.0) as f64 / KNOT.0 as f64;
                     for (a, b) in knots[k].iter().zip(&knots[k + 1]) {

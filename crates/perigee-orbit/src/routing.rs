@@ -284,6 +284,16 @@ impl Tree {
         best.1
     }
 
+    /// The satellite of [`Tree::best`] for accesses in the form of steps: many ground points ask many trees.
+    pub(crate) fn first(&self, from: &[Step]) -> u32 {
+        let mut best = Label::NONE;
+        for &step in from {
+            let way = self.labels[step.to() as usize].over(step);
+            best = if way < best { way } else { best };
+        }
+        best.next()
+    }
+
     /// The satellites of the shortest path from a ground point with these accesses, in order.
     pub fn path(&self, from: &[Access]) -> Option<Vec<u32>> {
         let mut here = self.best(from)?.sat;

@@ -10,9 +10,9 @@ use crate::constellation::Constellation;
 use crate::frames::{distance_m, Vec3, RAD, SPEED_OF_LIGHT_M_S};
 use crate::lasers::LaserGraph;
 use crate::mesh::Mesh;
-use crate::motion::Positions;
+use crate::motion::{Knots, Positions};
 use crate::plugin::{failed, AttachFunction, AttachView, RouteFunction, RouteView, Seen};
-use crate::routing::{Access, Tree, Weight, NOWHERE};
+use crate::routing::{Access, Step, Tree, Weight, NOWHERE};
 use crate::spec::{GroundKind, SkySpec};
 use crate::tle::TleError;
 use crate::visibility::GroundPoint;
@@ -107,6 +107,11 @@ pub struct TableScratch {
     positions: Positions,
     mesh: Mesh,
     visible: Vec<Vec<Access>>,
+    /// What all ground points see, one after the other, and where each one's part ends.
+    seen: Vec<Step>,
+    ends: Vec<usize>,
+    /// Motion between two instants at which SGP4 ran.
+    knots: Option<Knots>,
     /// One per destination: each snapshot starts from the trees of the one before.
     trees: Vec<Tree>,
     /// Next hop of every satellite, then first satellite of every ground point, towards each destination in turn.
@@ -582,8 +587,11 @@ impl Sky {
         dests: &[usize],
         s: &mut TableScratch,
     ) -> Result<usize, SkyError> {
-        let span = self.constellation.motion.span(self.constellation.start, t, t).map_err(SkyError::Spec)?;
-        span.positions(t, &mut s.positions);
+        let c = &self.constellation;
+        let known = s.knots.take().filter(|k| k.hold(t));
+        let knots = known.map_or_else(|| c.motion.knots(c.start, t, t).map_err(SkyError::Spec), Ok)?;
+        c.motion.over(c.start, &knots).positions(t, &mut s.positions);
+        s.knots = Some(knots);
         s.visible.resize_with(self.ground.len(), Vec::new);
         let at = &s.positions;
         s.visible.par_iter_mut().enumerate().for_each(|(g, visible)| self.look(g, at, visible));
@@ -592,14 +600,23 @@ impl Sky {
         let row = self.constellation.len() + self.ground.len();
         s.next.resize(dests.len() * row, NOWHERE);
         s.trees.resize_with(dests.len(), Tree::default);
-        let (graph, visible) = (s.mesh.graph(), &s.visible);
+        s.seen.clear();
+        s.ends.clear();
+        for visible in &s.visible {
+            s.seen.extend(visible.iter().map(|a| Step::new(a.sat, a.range)));
+            s.ends.push(s.seen.len());
+        }
+        let (graph, visible, seen, ends) = (s.mesh.graph(), &s.visible, &s.seen, &s.ends);
         let work = s.trees.par_iter_mut().zip(s.next.par_chunks_mut(row)).zip(dests);
         let filled = work.map(|((tree, next), &dest)| {
             tree.refresh(graph, &visible[dest]);
-            let first = |seen: &Vec<Access>| tree.best(seen).map_or(NOWHERE, |a| a.sat);
             let (satellites, stations) = next.split_at_mut(self.constellation.len());
             satellites.iter_mut().zip(tree.next_hops()).for_each(|(place, hop)| *place = hop);
-            stations.iter_mut().zip(visible.iter().map(first)).for_each(|(place, hop)| *place = hop);
+            let mut begin = 0;
+            for (place, &end) in stations.iter_mut().zip(ends) {
+                *place = tree.first(&seen[begin..end]);
+                begin = end;
+            }
             next.iter().filter(|&&hop| hop != NOWHERE).count()
         });
         Ok(filled.sum())
