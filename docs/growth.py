@@ -32,7 +32,7 @@ def main(measured: str, picture: str) -> None:
 
     with open(measured, encoding="utf-8") as file:
         rows: dict[str, dict[str, Any]] = {r["name"]: r for r in json.load(file)["cases"]}
-    figure, axes = plt.subplots(1, 4, figsize=(13, 3.4), layout="constrained")
+    figure, axes = plt.subplots(1, 4, figsize=(14, 3.6), layout="constrained")
     print("| what grows | " + " | ".join(["cost"] * 5) + " | slope |\n|---|" + "---|" * 6)
     for axis, (key, (label, sizes, column, unit)) in zip(axes, GROWTH.items(), strict=True):
         x = [float(n) for n in sizes]
@@ -40,6 +40,10 @@ def main(measured: str, picture: str) -> None:
         power = slope(x, y)
         axis.loglog(x, y, marker="o", color="#2f6f9f", linewidth=1.5)
         axis.set_xlabel(label)
+        axis.set_xticks(x, [f"{n:,}" for n in sizes], minor=False)
+        axis.set_xticks([], minor=True)
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter("{x:g}" if max(y) < 10 * min(y) else "")
         axis.set_title(f"{unit}: slope {power:.2f}", loc="left", fontsize=9)
         axis.grid(alpha=0.25, which="both", linewidth=0.5)
         axis.spines[["top", "right"]].set_visible(False)

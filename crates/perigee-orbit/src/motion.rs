@@ -14,6 +14,7 @@ use perigee_units::Nanos;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::f64::consts::{PI, TAU};
+use std::sync::Arc;
 
 /// Gravitational parameter of the Earth (WGS84), for generated shells.
 pub const MU_M3_S2: f64 = 3.986_004_418e14;
@@ -81,6 +82,7 @@ pub enum Gravity {
 pub struct Sgp4 {
     constants: sgp4::Constants,
     epoch: Epoch,
+    name: Arc<str>,
 }
 
 /// Position and velocity in TEME, metres and metres per second.
@@ -117,7 +119,7 @@ impl Sgp4 {
         let constants =
             sgp4::Constants::new(model, sgp4::afspc_epoch_to_sidereal_time, years, tle.bstar, orbit)
                 .map_err(|e| refused(&e))?;
-        Ok(Sgp4 { constants, epoch: tle.epoch })
+        Ok(Sgp4 { constants, epoch: tle.epoch, name: tle.name.as_str().into() })
     }
 
     /// Where it is at an instant.
@@ -126,7 +128,10 @@ impl Sgp4 {
     /// When the orbit has decayed by then.
     pub fn state(&self, at: Epoch) -> Result<State, String> {
         let t = sgp4::MinutesSinceEpoch(at.minutes_since(self.epoch));
-        let p = self.constants.propagate(t).map_err(|e| format!("at {at}: {e}"))?;
+        let p = self.constants.propagate(t).map_err(|e| {
+            let (name, epoch) = (&self.name, self.epoch);
+            format!("satellite {name} cannot be moved from its elements of {epoch} to {at}: {e}; start the run nearer to them")
+        })?;
         let metres = |v: [f64; 3]| v.map(|x| x * 1e3);
         Ok(State { p: metres(p.position), v: metres(p.velocity) })
     }
