@@ -45,10 +45,11 @@ bench: setup  ## The speed table
 figures: demo  ## Draw the figure of the README from the demo's record
 	$(BIN)/python docs/figures.py $(DEMO)
 
-docs: setup  ## API documentation of the crates, reference of scenario files
+docs: setup  ## API documentation of the crates, references of scenario files and congestion controls
 	cargo doc --workspace --no-deps --exclude perigee-py --locked
 	$(BIN)/perigee schema --markdown > docs/scenario.md
 	$(BIN)/perigee schema > docs/scenario.schema.json
+	$(BIN)/python docs/schemes.py
 
 format: $(VENV)/requirements  ## Format everything
 	cargo fmt --all
