@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import importlib
-import importlib.util
 import inspect
-import sys
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar
 
-from perigee.plugins import PluginError
+from perigee.plugins import PluginError, load_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +66,7 @@ def find(name: str, folder: Path) -> type:
     Raises PluginError, saying what is missing.
     """
     where, _, what = name.rpartition(":")
-    module = _module_of_file(name, (folder / where).resolve()) if where.endswith(".py") else _module(name, where)
+    module = _module_of_file((folder / where).resolve()) if where.endswith(".py") else _module(name, where)
     found = getattr(module, what, None)
     if found is None:
         classes = [n for n, c in vars(module).items() if inspect.isclass(c) and issubclass(c, CongestionControl)]
@@ -83,31 +82,17 @@ def checked(found: object, name: str) -> type:
     return found
 
 
-def _module(name: str, where: str) -> object:
+def _module(name: str, where: str) -> ModuleType:
     try:
         return importlib.import_module(where)
     except Exception as error:
         raise PluginError(f"{name}: module {where!r} cannot be imported: {error!r}") from error
 
 
-def _module_of_file(name: str, path: Path) -> object:
-    if not path.is_file():
-        raise PluginError(f"{name}: there is no file {path}")
-    # The same file is one module, however often it is named.
-    key = "perigee_plugin_" + hashlib.sha256(str(path).encode()).hexdigest()[:12]
-    if key in sys.modules:
-        return sys.modules[key]
-    spec = importlib.util.spec_from_file_location(key, path)
-    if spec is None or spec.loader is None:
-        raise PluginError(f"{name}: {path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[key] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[key]
-        raise PluginError(f"{name}: {path} cannot be loaded: {error!r}") from error
-    return module
+@functools.cache
+def _module_of_file(path: Path) -> ModuleType:
+    """One module for a file, however often it is named: its classes are the same classes then."""
+    return load_file(path)
 
 
 def named(cc: Sequence[str | type]) -> tuple[list[str], dict[str, type]]:

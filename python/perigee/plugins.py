@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 # Keys of [source.constellation] that may name a function.
@@ -24,6 +25,17 @@ class PluginError(Exception):
 
 def function(path: str, name: str) -> Callable[..., Any]:
     """The function `name` of the Python file `path`, which is run once for it."""
+    module = load_file(path)
+    call = getattr(module, name, None)
+    if not callable(call):
+        own = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
+        raise PluginError(f"{path} defines no function {name}" + (f"; it defines {', '.join(own)}" if own else ""))
+    found: Callable[..., Any] = call
+    return found
+
+
+def load_file(path: str | Path) -> ModuleType:
+    """The Python file `path` as a module, run anew. Raises PluginError."""
     file = Path(path)
     if not file.exists():
         raise PluginError(f"there is no file {path}")
@@ -39,12 +51,7 @@ def function(path: str, name: str) -> Callable[..., Any]:
         raise PluginError(f"{path} cannot be loaded: {type(error).__name__}: {error}{where_raised(error)}") from error
     finally:
         sys.path.pop(0)
-    call = getattr(module, name, None)
-    if not callable(call):
-        own = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
-        raise PluginError(f"{path} defines no function {name}" + (f"; it defines {', '.join(own)}" if own else ""))
-    found: Callable[..., Any] = call
-    return found
+    return module
 
 
 def where_raised(error: BaseException) -> str:

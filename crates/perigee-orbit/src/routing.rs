@@ -86,6 +86,8 @@ pub(crate) struct Label(u64);
 impl Label {
     /// Longer than any way; and a sum of two such still fits.
     pub(crate) const NONE: Label = Label(1 << 62 | HOP_MASK);
+    /// No way that exists is as long, and every way over [`Label::NONE`] is, even a step of length zero.
+    const NO_WAY: Label = Label(1 << 62);
 
     /// The way over a link to a satellite with this label: no way at all is never shorter than none.
     #[inline(always)]
@@ -274,7 +276,7 @@ impl Tree {
 
     /// The access through which the destination is nearest; the lower satellite on a tie.
     pub fn best(&self, from: &[Access]) -> Option<Access> {
-        let mut best = (Label::NONE, None);
+        let mut best = (Label::NO_WAY, None);
         for a in from {
             let way = self.labels[a.sat as usize].over(Step::new(a.sat, a.range));
             if way < best.0 {
@@ -313,6 +315,16 @@ mod tests {
     use super::*;
     use crate::lasers::LaserGraph;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_satellite_without_a_way_has_no_path_even_from_where_it_stands() {
+        let rows = [0, 0, 0];
+        let mut tree = Tree::default();
+        tree.search(Graph { rows: &rows, steps: &[] }, &[Access { sat: 0, range: 7 }], &[]);
+        let at = |sat| [Access { sat, range: 0 }];
+        assert_eq!(tree.path(&at(0)), Some(vec![0]));
+        assert_eq!(tree.path(&at(1)), None);
+    }
 
     /// Rounds of relaxation until nothing changes: too simple to be wrong.
     fn bellman_ford((rows, to, weights): (&[u32], &[u32], &[Weight]), gates: &[Access]) -> Vec<Weight> {

@@ -6,23 +6,12 @@ use perigee_orbit::*;
 use perigee_timeline::leoem::PathLog;
 use perigee_timeline::{GeoPoint, PairId};
 use perigee_units::Nanos;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-fn read(name: &str) -> Option<String> {
-    let folder = std::env::var_os("PERIGEE_SHARED_DATA").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    );
-    let path = folder.join(name);
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Some(text),
-        Err(e) => {
-            println!("skipped: {} ({e}); PERIGEE_SHARED_DATA names another folder", path.display());
-            None
-        }
-    }
-}
+#[path = "../../perigee-timeline/src/testdata.rs"]
+#[allow(dead_code)]
+mod testdata;
+use testdata::read;
 
 fn place(lat_deg: f64, lon_deg: f64) -> GeoPoint {
     GeoPoint { lat_deg, lon_deg, height_m: 0.0 }

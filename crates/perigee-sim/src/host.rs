@@ -431,7 +431,6 @@ impl Flow {
         t.echo = EchoMode::of(&caps);
         t.overhead = Overhead::of(&caps);
         t.probes = caps.probes;
-        t.scope = caps.signal_scope;
         t.probe_at = if caps.probes.is_some() { now } else { Nanos::MAX };
         t.receiver = Some(Receiver::new(&cfg, caps.ack_every.unwrap_or(cfg.delayed_ack)));
         t.mode = sender.controller().mode(sender.window());
@@ -615,7 +614,7 @@ impl Tcp {
             probe_number: 0,
             reply_at: None,
         };
-        // Known before the handshake, because capacity and base RTT hang on the packet's size.
+        // Known before the handshake, because capacity and base RTT hang on the packet's size, and signals on who listens.
         let init = perigee_cc::ConnInit {
             now: start,
             mss: setup.tcp.mss,
@@ -625,6 +624,7 @@ impl Tcp {
             hz: setup.tcp.controller_hz(),
         };
         let caps = setup.scheme.build(&init).caps();
+        t.scope = caps.signal_scope;
         if caps.telemetry != TelemetryNeed::None {
             t.echo = EchoMode::of(&caps);
             t.overhead = Overhead::of(&caps);

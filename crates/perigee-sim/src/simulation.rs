@@ -33,6 +33,8 @@ pub struct Simulation {
     /// The chunk after it: notices must come before their events.
     ahead: Option<Arc<Chunk>>,
     desk: Desk,
+    /// Some flow listens to everything that its host learns.
+    host_listens: bool,
     next_sample: Nanos,
     events: u64,
     internals: Vec<(&'static str, f64)>,
@@ -55,6 +57,7 @@ impl Simulation {
             cursor: 0,
             ahead: None,
             desk: Desk::default(),
+            host_listens: false,
             next_sample: Nanos::ZERO,
             events: 0,
             internals: Vec::new(),
@@ -94,6 +97,7 @@ impl Simulation {
         let source = header.pairs[setup.forward.ix()].from.0;
         let flow = Flow::new(id, setup, start, seed, self.options.max_hops, source);
         self.net.schedule.set(Source::Flow(id), flow.next_due());
+        self.host_listens |= flow.listens_to_host();
         self.flows.push(flow);
         Ok(())
     }
@@ -251,6 +255,10 @@ impl Simulation {
 
     /// Tells a flow something, and the other flows of its host that listen to everything their host learns.
     fn signal(&mut self, now: Nanos, flow: u32, signal: &Signal<'_>) {
+        // Probes answer a hundred times a second for each flow: nobody else is asked unless somebody may listen.
+        if !self.host_listens {
+            return self.flows[flow as usize].signal(now, signal, &mut self.net);
+        }
         let host = self.flows[flow as usize].source;
         for other in &mut self.flows {
             let listens = other.id == flow || (other.source == host && other.listens_to_host());

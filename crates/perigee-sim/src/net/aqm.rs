@@ -408,7 +408,7 @@ impl Net {
         }
         if self.ports[p as usize].serving == NONE && !held {
             self.serve_managed(p, now);
-            self.service_began(p);
+            self.reschedule_port(p);
         }
     }
 

@@ -397,7 +397,7 @@ impl Net {
         }
         if port.serving == NONE && port.packets == 0 && !held {
             self.begin_service(p, h, now);
-            return self.service_began(p);
+            return self.reschedule_port(p);
         }
         let serving = match port.serving {
             NONE => 0,
@@ -607,22 +607,6 @@ impl Net {
             }
         }
         self.schedule.set_link(link, at);
-    }
-
-    /// A packet begins its service at a port that was idle.
-    #[inline]
-    fn service_began(&mut self, p: u32) {
-        let port = &self.ports[p as usize];
-        if port.shared {
-            let done = port.done;
-            self.schedule.set(Source::Port(p), done);
-            return;
-        }
-        let link = port.link;
-        let l = &self.links[link as usize];
-        if l.flight.head == NONE || l.reorder {
-            self.reschedule_link(link);
-        }
     }
 
     /// A port's next departure: an event of its own only where links share it.
