@@ -38,6 +38,8 @@ pub struct Flow {
     pub end: End,
     pub seed: u64,
     pub active: bool,
+    /// When the schedule wakes it: not after [`Flow::next_due`].
+    wakes_at: Nanos,
 }
 
 /// The slowest port's rate, integrated over the time in which a route exists.
@@ -104,6 +106,7 @@ impl Flow {
             end,
             seed,
             active: false,
+            wakes_at: Nanos::MAX,
         }
     }
 
@@ -120,11 +123,9 @@ impl Flow {
         let ordinal = &mut self.ordinals[!kind.is_forward() as usize];
         *ordinal += 1;
         Packet {
-            arrival: Nanos::ZERO,
             enqueued: now,
             sent: now,
             seq,
-            next: NONE,
             flow: self.id,
             route: 0,
             link: NONE,
@@ -144,7 +145,7 @@ impl Flow {
         match routes.first(pair) {
             Some((link, route)) => {
                 let h = net.packets.insert(Packet { route, ..packet });
-                net.enqueue(now, h, link);
+                net.enqueue(now, h, link, routes);
             }
             None => {
                 let h = net.packets.insert(packet);
@@ -160,8 +161,16 @@ impl Flow {
         obs.rtt(self.id, sent, rtt, self.base.at(sent));
     }
 
-    /// A timer of the flow is due.
+    /// A timer of the flow is due, or was when the flow was scheduled.
     pub fn on_timer<O: Observer>(&mut self, now: Nanos, net: &mut Net, routes: &Routes, obs: &mut O) {
+        if self.next_due() <= now {
+            self.act(now, net, routes, obs);
+        }
+        self.wakes_at = self.next_due();
+        net.schedule.set_flow(self.id, self.wakes_at);
+    }
+
+    fn act<O: Observer>(&mut self, now: Nanos, net: &mut Net, routes: &Routes, obs: &mut O) {
         match &mut self.end {
             End::Ping { next, at } => {
                 let (kind, interval, size) = match self.setup.app {
@@ -180,7 +189,6 @@ impl Flow {
             }
             End::Tcp(_) => self.tcp_timer(now, net, routes, obs),
         }
-        self.reschedule(net);
     }
 
     fn note_start<O: Observer>(&mut self, now: Nanos, obs: &mut O) {
@@ -192,8 +200,19 @@ impl Flow {
         }
     }
 
-    pub(crate) fn reschedule(&self, net: &mut Net) {
-        net.schedule.set_flow(self.id, self.next_due());
+    /// Something that may be due earlier. What is due later than it was wakes the flow too early, once, instead of
+    /// costing a change of the schedule at every ACK.
+    pub(crate) fn reschedule(&mut self, net: &mut Net) {
+        let due = self.next_due();
+        if due < self.wakes_at {
+            self.wakes_at = due;
+            net.schedule.set_flow(self.id, due);
+        }
+    }
+
+    /// Its packets carry telemetry.
+    pub fn tells(&self) -> bool {
+        matches!(&self.end, End::Tcp(t) if t.echo.is_some())
     }
 
     /// It is told what any flow of its host learns.
@@ -520,11 +539,11 @@ impl Flow {
         routes: &Routes,
         obs: &mut O,
     ) {
-        let blocks = *net.acks.get(packet.ack);
+        let blocks = net.acks.get(packet.ack);
         if O::PACKETS {
             let block = self.stamp_block(net, packet.telemetry);
             let mss = self.setup.tcp.mss;
-            show(obs, now, false, &packet, 0, &blocks, Some((false, mss)), &block);
+            show(obs, now, false, &packet, 0, blocks, Some((false, mss)), &block);
         }
         let t = self.tcp();
         let Some(sender) = t.sender.as_mut() else { return net.release(h) };
@@ -545,11 +564,13 @@ impl Flow {
             None
         };
         let carried = telemetry.is_some() as u64;
-        let rtt = sender.on_ack(now, &Ack { blocks: &blocks, telemetry });
+        let rtt = sender.on_ack(now, &Ack { blocks, telemetry });
         let new_state = sender.ca_state();
         let undone = sender.stats.undos > undos;
         let mode = sender.controller().mode(sender.window());
-        let mode_changed = mode != std::mem::replace(&mut t.mode, mode);
+        let before = std::mem::replace(&mut t.mode, mode);
+        // Nearly always the same constant: its address tells without a comparison of text.
+        let mode_changed = !std::ptr::eq(mode, before) && mode != before;
         net.release(h);
         self.totals.telemetry_acks += carried;
         if let Some(rtt) = rtt {

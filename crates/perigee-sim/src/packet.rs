@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Packets, in one arena. A packet is always in exactly one list (waiting at a port, or in flight on a link), so the
-//! list's links live in the packet and queues need no memory of their own.
+//! Packets, in one arena. A packet is always in exactly one ring: waiting at a port, or in flight on a link.
 
 use crate::observe::PacketKind;
 use perigee_tcp::AckBlocks;
@@ -50,16 +49,12 @@ impl Kind {
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Packet {
-    /// When it arrives at the far end of its link.
-    pub arrival: Nanos,
     /// When it came to the port where it is.
     pub enqueued: Nanos,
     /// When it left its source.
     pub sent: Nanos,
     /// Segment (Data), number (probes); the ACK's content is in `ack`.
     pub seq: u64,
-    /// The next packet of its list.
-    pub next: u32,
     pub flow: u32,
     /// Per-path: place of the present link in the list of paths. Per-hop: number of the destination.
     pub route: u32,

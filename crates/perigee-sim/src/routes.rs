@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 /// Longest way that is followed: a loop in next-hop tables must not hang anything.
 const MAX_HOPS: usize = 250;
 
+/// Packets come to a link's port over several links, or from a host.
+const MANY: u32 = NONE - 1;
+
 /// All ways.
 #[derive(Clone, Debug, Default)]
 pub struct Routes {
@@ -19,6 +22,8 @@ pub struct Routes {
     /// finish a path that its pair has left.
     hops: Vec<u32>,
     known: BTreeMap<Vec<u32>, u32>,
+    /// Per link: the only link over which packets come to its port, [`NONE`] where none has, or [`MANY`].
+    feeder: Vec<u32>,
     /// Per pair: where its path begins in `hops`, or the number of its destination.
     start: Vec<u32>,
     /// Destinations, and per destination a table by node.
@@ -69,15 +74,27 @@ impl Routes {
             None => NONE,
             Some(links) => {
                 let key: Vec<u32> = links.iter().map(|l| l.0).collect();
-                let hops = &mut self.hops;
-                *self.known.entry(key).or_insert_with_key(|key| {
-                    let at = hops.len() as u32;
-                    hops.extend(key);
-                    hops.push(NONE);
-                    at
-                })
+                match self.known.get(&key) {
+                    Some(at) => *at,
+                    None => self.add_path(key),
+                }
             }
         };
+    }
+
+    fn add_path(&mut self, path: Vec<u32>) -> u32 {
+        let mut before = MANY;
+        for &link in &path {
+            self.feeder.resize(self.feeder.len().max(link as usize + 1), NONE);
+            let feeder = &mut self.feeder[link as usize];
+            *feeder = if *feeder == NONE || *feeder == before { before } else { MANY };
+            before = link;
+        }
+        let at = self.hops.len() as u32;
+        self.hops.extend(&path);
+        self.hops.push(NONE);
+        self.known.insert(path, at);
+        at
     }
 
     /// A node's new next hop.
@@ -115,6 +132,16 @@ impl Routes {
             Routing::PerHop if self.destinations[route as usize] == node => Next::Arrived,
             Routing::PerHop => self.table(route, node).map_or(Next::Lost, |link| Next::Link(link, route)),
         }
+    }
+
+    /// What follows for a packet that crosses `link`, if all packets that ever come there come over `link`.
+    #[inline]
+    pub fn only_way(&self, route: u32, link: u32) -> Option<(u32, u32)> {
+        if self.mode != Routing::PerPath {
+            return None;
+        }
+        let next = self.hops[route as usize + 1];
+        (next != NONE && self.feeder[next as usize] == link).then_some((next, route + 1))
     }
 
     fn table(&self, destination: u32, node: u32) -> Option<u32> {

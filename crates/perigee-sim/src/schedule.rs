@@ -88,6 +88,12 @@ impl Schedule {
         (at, source)
     }
 
+    /// Until here, exclusively, nothing but packets and timers moves: the timeline's changes come first in their instant,
+    /// the sampler and the end last.
+    pub fn calm_until(&self, end: Nanos) -> Nanos {
+        self.timeline.min(self.sampler.min(end).saturating_add(Nanos(1)))
+    }
+
     /// A link's next instant; [`Nanos::MAX`] = never.
     #[inline]
     pub fn set_link(&mut self, link: u32, at: Nanos) {
@@ -177,19 +183,18 @@ impl Tree {
     fn set(&mut self, leaf: u32, at: Nanos) {
         let mut key = if at >= self.horizon() { u64::MAX } else { at.0 << self.bits | leaf as u64 };
         let nodes = self.nodes.as_mut_slice();
-        let mut i = nodes.len() / 2 + leaf as usize;
-        if nodes[i] == key {
+        if nodes.is_empty() {
             return;
         }
-        nodes[i] = key;
-        while i > 1 {
-            key = key.min(nodes[i ^ 1]);
+        // Every place is within the tree; the mask tells the compiler so.
+        let mask = nodes.len() - 1;
+        let mut i = nodes.len() / 2 + leaf as usize;
+        nodes[i & mask] = key;
+        // To the root, although nothing may change from somewhere on: that would be a branch nobody can predict.
+        for _ in 0..self.bits {
+            key = key.min(nodes[(i ^ 1) & mask]);
             i >>= 1;
-            // Nothing above changes. (Where this leaf was the winner of all, everything does.)
-            if nodes[i] == key {
-                return;
-            }
-            nodes[i] = key;
+            nodes[i & mask] = key;
         }
     }
 }

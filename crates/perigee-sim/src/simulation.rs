@@ -68,6 +68,9 @@ impl Simulation {
         for (id, setup) in flows.into_iter().enumerate() {
             s.add_flow(id as u32, setup, header)?;
         }
+        if s.flows.iter().any(Flow::tells) {
+            s.net.expect_telemetry();
+        }
         Ok(s)
     }
 
@@ -95,8 +98,8 @@ impl Simulation {
             self.desk.subscribe(Subscriber::new(id, mix(seed), pairs, ends, how));
         }
         let source = header.pairs[setup.forward.ix()].from.0;
-        let flow = Flow::new(id, setup, start, seed, self.options.max_hops, source);
-        self.net.schedule.set(Source::Flow(id), flow.next_due());
+        let mut flow = Flow::new(id, setup, start, seed, self.options.max_hops, source);
+        flow.reschedule(&mut self.net);
         self.host_listens |= flow.listens_to_host();
         self.flows.push(flow);
         Ok(())
@@ -119,6 +122,7 @@ impl Simulation {
             self.next_sample = self.options.sample;
             self.net.schedule.set(Source::Sampler, self.next_sample);
         }
+        self.net.calm_until = self.net.schedule.calm_until(self.duration);
         let mut now = Nanos::ZERO;
         let mut stopped = false;
         let mut at_this_instant = 0;
@@ -129,23 +133,25 @@ impl Simulation {
                 break;
             }
             debug_assert!(at >= now, "time runs back from {now} to {at}");
-            if at > now {
-                now = at;
-                at_this_instant = 0;
-            } else {
-                at_this_instant += 1;
-                if at_this_instant > STUCK {
-                    return Err(SimError::Stuck { at, what: self.name_of(what) });
-                }
+            at_this_instant = if at > now { 0 } else { at_this_instant + 1 };
+            if at_this_instant > STUCK {
+                return Err(SimError::Stuck { at, what: self.name_of(what) });
             }
+            now = at;
             self.events += 1;
             match what {
                 Source::Link(link) => self.arrival(now, link, obs),
                 Source::Flow(f) => self.flows[f as usize].on_timer(now, &mut self.net, &self.routes, obs),
                 Source::Port(p) => self.net.advance(p, now),
                 Source::Notice => self.tell(now),
-                Source::Timeline => self.apply_changes(now, source, obs)?,
-                Source::Sampler => self.sample(now, obs),
+                Source::Timeline => {
+                    self.apply_changes(now, source, obs)?;
+                    self.net.calm_until = self.net.schedule.calm_until(self.duration);
+                }
+                Source::Sampler => {
+                    self.sample(now, obs);
+                    self.net.calm_until = self.net.schedule.calm_until(self.duration);
+                }
             }
             if self.events % PROGRESS_EVERY == 0 && !progress(now) {
                 stopped = true;
@@ -180,14 +186,13 @@ impl Simulation {
 
     #[inline]
     fn arrival<O: Observer>(&mut self, now: Nanos, link: u32, obs: &mut O) {
-        let Some(h) = self.net.arrive(now, link) else { return };
-        let node = self.net.links[link as usize].to;
+        let Some((h, node)) = self.net.arrive(now, link, &self.routes) else { return };
         let packet: &mut Packet = self.net.packets.get_mut(h);
         packet.hops = packet.hops.saturating_add(1);
         match self.routes.next(packet.route, node) {
             Next::Link(next, route) => {
                 packet.route = route;
-                self.net.enqueue(now, h, next);
+                self.net.enqueue(now, h, next, &self.routes);
             }
             Next::Arrived => {
                 let flow = packet.flow;

@@ -56,12 +56,12 @@ impl Aqm {
     }
 
     /// Packets that wait in queues of its own.
-    pub fn waiting<'a>(&'a self, packets: &'a Arena<Packet>) -> impl Iterator<Item = u32> + 'a {
+    pub fn waiting(&self) -> impl Iterator<Item = u32> + '_ {
         let queues = match self {
             Aqm::FqCodel(fq) => fq.queues.as_slice(),
             _ => &[],
         };
-        queues.iter().flat_map(|q| q.list.iter(packets))
+        queues.iter().flat_map(|q| q.packets.iter().copied())
     }
 }
 
@@ -274,7 +274,7 @@ impl Pie {
 /// One of fq_codel's queues.
 #[derive(Clone, Debug)]
 struct FlowQueue {
-    list: List,
+    packets: VecDeque<u32>,
     bytes: u64,
     codel: CoDel,
     deficit: i64,
@@ -296,7 +296,7 @@ const FQ_BATCH: usize = 64;
 
 impl FqCodel {
     fn new(codel: CoDel, quantum: u32, queues: u32) -> Self {
-        let empty = FlowQueue { list: List::EMPTY, bytes: 0, codel, deficit: 0, listed: false };
+        let empty = FlowQueue { packets: VecDeque::new(), bytes: 0, codel, deficit: 0, listed: false };
         FqCodel {
             queues: vec![empty; queues.max(1) as usize],
             new: VecDeque::new(),
@@ -305,10 +305,10 @@ impl FqCodel {
         }
     }
 
-    fn push(&mut self, packets: &mut Arena<Packet>, h: u32, size: u64, key: u64) {
+    fn push(&mut self, h: u32, size: u64, key: u64) {
         let i = key % self.queues.len() as u64;
         let q = &mut self.queues[i as usize];
-        q.list.push(packets, h);
+        q.packets.push_back(h);
         q.bytes += size;
         if !q.listed {
             q.listed = true;
@@ -323,7 +323,7 @@ impl FqCodel {
             let from_new = !self.new.is_empty();
             let i = *if from_new { self.new.front() } else { self.old.front() }? as usize;
             let q = &mut self.queues[i];
-            let empty = q.list.head == NONE;
+            let empty = q.packets.is_empty();
             if q.deficit > 0 && !empty {
                 return Some(i);
             }
@@ -342,11 +342,11 @@ impl FqCodel {
         }
     }
 
-    fn pop(&mut self, i: usize, packets: &Arena<Packet>, framing: u32) -> u32 {
+    fn pop(&mut self, i: usize, packets: &Arena<Packet>, framing: u32) -> Option<u32> {
         let q = &mut self.queues[i];
-        let h = q.list.pop(packets);
+        let h = q.packets.pop_front()?;
         q.bytes -= packets.get(h).ip_bytes as u64 + framing as u64;
-        h
+        Some(h)
     }
 
     fn fattest(&self) -> usize {
@@ -354,11 +354,10 @@ impl FqCodel {
         (0..self.queues.len()).max_by_key(by_bytes).unwrap_or(0)
     }
 
-    fn drain(&mut self, packets: &Arena<Packet>) -> Vec<u32> {
+    fn drain(&mut self) -> Vec<u32> {
         let mut all = Vec::new();
         for q in &mut self.queues {
-            all.extend(q.list.iter(packets));
-            q.list = List::EMPTY;
+            all.extend(q.packets.drain(..));
             q.bytes = 0;
         }
         all
@@ -395,14 +394,14 @@ impl Net {
         let fits = port.has_room(size, serving);
         let key = mix(self.flow_keys[self.packets.get(h).flow as usize] ^ direction(self.packets.get(h)));
         if let Some(Aqm::FqCodel(fq)) = port.aqm.as_deref_mut() {
-            fq.push(&mut self.packets, h, size, key);
+            fq.push(h, size, key);
             port.packets += 1;
             port.bytes += size;
             if !fits {
                 self.drop_from_fattest(p);
             }
         } else if fits {
-            port.append(&mut self.packets, h, size);
+            port.append(Waiting { since: now, packet: h, bytes: size as u32 }, self.packets.get(h).kind);
         } else {
             return self.drop_at(h, link, DropCause::Queue);
         }
@@ -468,7 +467,7 @@ impl Net {
         match port.aqm.as_deref_mut() {
             Some(Aqm::FqCodel(fq)) => {
                 let i = fq.turn()?;
-                Some((fq.queues[i].list.head, Some(i)))
+                Some((*fq.queues[i].packets.front()?, Some(i)))
             }
             Some(Aqm::CoDel(codel)) => {
                 if port.packets == 0 {
@@ -485,12 +484,12 @@ impl Net {
         let framing = port.framing;
         match (port.aqm.as_deref_mut(), queue) {
             (Some(Aqm::FqCodel(fq)), Some(i)) => {
-                let h = fq.pop(i, &self.packets, framing);
+                let Some(h) = fq.pop(i, &self.packets, framing) else { return };
                 port.packets -= 1;
                 port.bytes -= self.packets.get(h).ip_bytes as u64 + framing as u64;
             }
             _ => {
-                port.take_next(&self.packets);
+                port.take_next();
             }
         }
     }
@@ -503,7 +502,7 @@ impl Net {
         let half = fq.queues[i].bytes / 2;
         let mut gone = Vec::new();
         while gone.len() < FQ_BATCH && fq.queues[i].bytes > half {
-            gone.push(fq.pop(i, &self.packets, port.framing));
+            gone.extend(fq.pop(i, &self.packets, port.framing));
         }
         for h in gone {
             self.forget(p, h);
@@ -522,7 +521,7 @@ impl Net {
     pub(super) fn flush_managed(&mut self, p: u32, link: u32) {
         let port = &mut self.ports[p as usize];
         let Some(Aqm::FqCodel(fq)) = port.aqm.as_deref_mut() else { return };
-        let all = fq.drain(&self.packets);
+        let all = fq.drain();
         for h in all {
             if self.packets.get(h).link == link {
                 self.forget(p, h);
@@ -534,7 +533,7 @@ impl Net {
             let port = &mut self.ports[p as usize];
             let size = packet.ip_bytes as u64 + port.framing as u64;
             if let Some(Aqm::FqCodel(fq)) = port.aqm.as_deref_mut() {
-                fq.push(&mut self.packets, h, size, key);
+                fq.push(h, size, key);
             }
         }
     }

@@ -11,13 +11,14 @@ impl Net {
         if !std::mem::replace(&mut port.express, false) {
             return;
         }
+        port.settle(now);
         if !port.leaves_from(now) {
             port.done = Nanos::MAX;
             port.serving = NONE;
             return;
         }
         let l = &mut self.links[port.link as usize];
-        l.flight.remove(&mut self.packets, port.serving);
+        l.flight.remove(port.serving);
         l.last_arrival = l.earlier_arrival;
         l.tx_packets -= 1;
         l.tx_bytes -= port.cached.0 as u64;
@@ -46,10 +47,11 @@ impl Net {
         let size = self.packets.get(h).ip_bytes as u32 + port.framing;
         // The size is what a packet in service is known by; a changed rate has emptied the cache.
         port.cached = (size, port.rate.time_for(size as u64));
+        port.in_service = size;
         l.tx_packets += 1;
         l.tx_bytes += size as u64;
         l.earlier_arrival = l.last_arrival;
-        l.fly(&mut self.packets, h, port.done);
+        l.fly(h, port.done);
     }
 
     pub fn set_rate(&mut self, now: Nanos, p: u32, rate: BitRate) {
@@ -74,12 +76,12 @@ impl Net {
             // The packet in service leaves under the new delay.
             l.last_arrival = l.earlier_arrival;
             if l.reorder {
-                l.flight.remove(&mut self.packets, port.serving);
-                l.fly(&mut self.packets, port.serving, port.done);
+                l.flight.remove(port.serving);
+                l.fly(port.serving, port.done);
             } else {
-                // It stays the last one: no need to walk along a long flight ten times a second.
+                // It stays the last one.
                 l.last_arrival = l.last_arrival.max(port.done + l.delay_at(port.done));
-                self.packets.get_mut(port.serving).arrival = l.last_arrival;
+                l.flight.delay_last(l.last_arrival);
             }
         }
         // A link whose doomed packets are gone is express again.
@@ -166,27 +168,20 @@ impl Net {
     /// An interface goes down: everything on its way through the link is lost.
     fn flush(&mut self, now: Nanos, link: u32) {
         let p = self.links[link as usize].port;
-        let flight = std::mem::replace(&mut self.links[link as usize].flight, List::EMPTY);
-        self.drop_list(flight, link);
+        let flight = std::mem::take(&mut self.links[link as usize].flight);
+        flight.iter().for_each(|f| self.drop_at(f.packet, link, DropCause::Outage));
         self.links[link as usize].last_arrival = now;
         let port = &mut self.ports[p as usize];
-        let waiting = [
-            std::mem::replace(&mut port.waiting, List::EMPTY),
-            std::mem::replace(&mut port.probes, List::EMPTY),
-        ];
-        for (which, list) in waiting.into_iter().enumerate() {
-            for h in list.iter(&self.packets).collect::<Vec<_>>() {
-                if self.packets.get(h).link != link {
-                    let port = &mut self.ports[p as usize];
-                    let keep = if which == 0 { &mut port.waiting } else { &mut port.probes };
-                    keep.push(&mut self.packets, h);
-                    continue;
-                }
-                let port = &mut self.ports[p as usize];
-                port.packets -= 1;
-                port.bytes -= self.packets.get(h).ip_bytes as u64 + port.framing as u64;
-                self.drop_at(h, link, DropCause::Outage);
-            }
+        let mut lost = Vec::new();
+        for queue in [&mut port.waiting, &mut port.probes] {
+            lost.extend(queue.iter().filter(|w| self.packets.get(w.packet).link == link));
+            queue.retain(|w| self.packets.get(w.packet).link != link);
+        }
+        for w in lost {
+            let port = &mut self.ports[p as usize];
+            port.packets -= 1;
+            port.bytes -= u64::from(w.bytes);
+            self.drop_at(w.packet, link, DropCause::Outage);
         }
         self.flush_managed(p, link);
         if self.serves(p, link) {
@@ -198,12 +193,6 @@ impl Net {
         }
         self.reschedule_link(link);
         self.reschedule_port(p);
-    }
-
-    fn drop_list(&mut self, list: List, link: u32) {
-        for h in list.iter(&self.packets).collect::<Vec<_>>() {
-            self.drop_at(h, link, DropCause::Outage);
-        }
     }
 }
 

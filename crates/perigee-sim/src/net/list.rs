@@ -1,84 +1,182 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Lists of packets: queues and flights.
+//! Queues and flights: rings of packets with the little that is asked of each before its turn, so that a packet itself
+//! is touched once per hop.
 
-use crate::packet::{Arena, Packet, NONE};
+use perigee_units::Nanos;
 
-/// A list of packets threaded through [`Packet::next`].
-#[derive(Clone, Copy, Debug)]
-pub struct List {
-    pub head: u32,
-    pub tail: u32,
+/// A ring that grows. Its room is a power of two and its ends are counters that only count up (and wrap), so that a
+/// place is found by a mask: the standard library's deque compares twice instead, on the simulator's busiest path.
+#[derive(Clone, Debug)]
+pub struct Ring<T> {
+    items: Vec<T>,
+    head: u32,
+    tail: u32,
 }
 
-impl List {
-    pub const EMPTY: List = List { head: NONE, tail: NONE };
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Ring { items: Vec::new(), head: 0, tail: 0 }
+    }
+}
 
+impl<T: Copy + Default> Ring<T> {
     #[inline]
-    pub fn push(&mut self, packets: &mut Arena<Packet>, h: u32) {
-        packets.get_mut(h).next = NONE;
-        if self.tail == NONE {
-            self.head = h;
+    pub fn len(&self) -> usize {
+        self.tail.wrapping_sub(self.head) as usize
+    }
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == self.tail
+    }
+    /// The place of an item, by its counter.
+    #[inline]
+    fn place(&self, counter: u32) -> usize {
+        counter as usize & self.items.len().wrapping_sub(1)
+    }
+    #[inline]
+    pub fn first(&self) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        self.items.get(self.place(self.head)).copied()
+    }
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        let first = self.first()?;
+        self.head = self.head.wrapping_add(1);
+        Some(first)
+    }
+    #[inline]
+    pub fn push(&mut self, item: T) {
+        if self.len() == self.items.len() {
+            self.grow();
+        }
+        let place = self.place(self.tail);
+        self.items[place] = item;
+        self.tail = self.tail.wrapping_add(1);
+    }
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let all: Vec<T> = self.iter().collect();
+        let room = (2 * all.len()).max(4);
+        (self.head, self.tail) = (0, all.len() as u32);
+        self.items = all;
+        self.items.resize(room, T::default());
+    }
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> + '_ {
+        (0..self.len() as u32).map(|i| self.items[self.place(self.head.wrapping_add(i))])
+    }
+    /// Everything, rebuilt: for rare occasions.
+    fn change(&mut self, change: impl FnOnce(&mut Vec<T>)) {
+        let mut all = self.iter().collect();
+        change(&mut all);
+        *self = Ring::default();
+        all.into_iter().for_each(|item| self.push(item));
+    }
+    pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
+        self.change(|all| all.retain(keep));
+    }
+}
+
+/// A packet that waits at a port.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waiting {
+    /// When it came.
+    pub since: Nanos,
+    pub packet: u32,
+    /// Framing included.
+    pub bytes: u32,
+}
+
+/// A packet whose service begins at an instant that is known already.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Begun {
+    pub start: Nanos,
+    /// Framing included.
+    pub bytes: u32,
+}
+
+/// A packet on its way along a link.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flying {
+    /// When it comes to the far end.
+    pub arrival: Nanos,
+    pub packet: u32,
+}
+
+/// The packets on their way along a link, in the order of their arrivals.
+impl Ring<Flying> {
+    /// Adds one after those that arrive at the same instant or before.
+    pub fn insert(&mut self, flying: Flying) {
+        let later = self.iter().rev().take_while(|f| f.arrival > flying.arrival).count();
+        if later == 0 {
+            return self.push(flying);
+        }
+        self.change(|all| all.insert(all.len() - later, flying));
+    }
+    /// Takes out a packet that is here: as a rule the latest.
+    pub fn remove(&mut self, packet: u32) {
+        if self.iter().next_back().is_some_and(|f| f.packet == packet) {
+            self.tail = self.tail.wrapping_sub(1);
         } else {
-            packets.get_mut(self.tail).next = h;
+            self.change(|all| all.retain(|f| f.packet != packet));
         }
-        self.tail = h;
     }
-    #[inline]
-    pub fn pop(&mut self, packets: &Arena<Packet>) -> u32 {
-        let h = self.head;
-        if h != NONE {
-            self.head = packets.get(h).next;
-            if self.head == NONE {
-                self.tail = NONE;
+    /// Another arrival for the latest, not before the one ahead of it.
+    pub fn delay_last(&mut self, arrival: Nanos) {
+        if !self.is_empty() {
+            let place = self.place(self.tail.wrapping_sub(1));
+            self.items[place].arrival = arrival;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    fn flying(at: u64, packet: u32) -> Flying {
+        Flying { arrival: Nanos(at), packet }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_ring_does_what_the_standard_deque_does(ops in proptest::collection::vec((0u8..7, 0u64..20), 1..200)) {
+            let (mut ring, mut deque) = (Ring::default(), VecDeque::new());
+            // Counters that wrap soon.
+            (ring.head, ring.tail) = (u32::MAX - 5, u32::MAX - 5);
+            for (i, (op, n)) in ops.into_iter().enumerate() {
+                let end = deque.back().map_or(0, |b: &(u64, u32)| b.0);
+                match op {
+                    0 => assert_eq!(ring.pop().map(|f: Flying| (f.arrival.0, f.packet)), deque.pop_front()),
+                    1 | 2 => {
+                        ring.push(flying(end + n, i as u32));
+                        deque.push_back((end + n, i as u32));
+                    }
+                    3 => {
+                        ring.insert(flying(n, i as u32));
+                        let place = deque.iter().rposition(|b| b.0 <= n).map_or(0, |p| p + 1);
+                        deque.insert(place, (n, i as u32));
+                    }
+                    4 => if let Some(&(_, packet)) = deque.get(n as usize) {
+                        ring.remove(packet);
+                        deque.remove(n as usize);
+                    },
+                    5 => {
+                        ring.delay_last(Nanos(end + n));
+                        if let Some(last) = deque.back_mut() { last.0 = end + n; }
+                    }
+                    _ => {
+                        ring.retain(|f| f.packet % 3 > 0);
+                        deque.retain(|b| b.1 % 3 > 0);
+                    }
+                }
+                let now: Vec<(u64, u32)> = ring.iter().map(|f| (f.arrival.0, f.packet)).collect();
+                assert_eq!(now, Vec::from(deque.clone()));
+                assert_eq!(ring.len(), deque.len());
             }
         }
-        h
-    }
-    /// Takes a member out. Walks the list unless it is the only one: for rare occasions.
-    pub fn remove(&mut self, packets: &mut Arena<Packet>, h: u32) {
-        let next = packets.get(h).next;
-        if self.head == h {
-            self.head = next;
-            if next == NONE {
-                self.tail = NONE;
-            }
-            return;
-        }
-        let mut before = self.head;
-        while packets.get(before).next != h {
-            before = packets.get(before).next;
-        }
-        packets.get_mut(before).next = next;
-        if next == NONE {
-            self.tail = before;
-        }
-    }
-    /// Inserts by arrival time, after packets that arrive at the same instant.
-    pub fn insert_by_arrival(&mut self, packets: &mut Arena<Packet>, h: u32) {
-        let arrival = packets.get(h).arrival;
-        if self.tail == NONE || packets.get(self.tail).arrival <= arrival {
-            return self.push(packets, h);
-        }
-        let mut before = NONE;
-        let mut at = self.head;
-        while packets.get(at).arrival <= arrival {
-            before = at;
-            at = packets.get(at).next;
-        }
-        packets.get_mut(h).next = at;
-        match before {
-            NONE => self.head = h,
-            b => packets.get_mut(b).next = h,
-        }
-    }
-    pub fn iter<'a>(&self, packets: &'a Arena<Packet>) -> impl Iterator<Item = u32> + 'a {
-        let mut at = self.head;
-        std::iter::from_fn(move || {
-            let h = at;
-            (h != NONE).then(|| {
-                at = packets.get(h).next;
-                h
-            })
-        })
     }
 }

@@ -6,18 +6,19 @@
 //! instant the previous one left. Starting is the dequeue: telemetry and statistics happen there, in exact time order,
 //! although a dequeue has no event of its own. So a packet costs one event per hop.
 //!
-//! Nearly always a port has one link, which is up and loses nothing. Then it is known at the dequeue when the packet will
-//! arrive, and it joins the flight at once: the port is *express*. Before anything about such a port changes, the packet in service is taken back ([`Net::go_stepwise`]), so that what happens is the same to the bit.
+//! Nearly always a port has one link, which is up and loses nothing: it is *express* ([`express`]). Then all of a
+//! packet's future at the port is known when it comes, and packets may cross many hops without an event.
 
 pub mod aqm;
 mod changes;
+mod express;
 mod list;
 mod totals;
 
 use crate::observe::{DropCause, LinkTotals, CAUSES};
 use crate::packet::*;
 use crate::schedule::{Schedule, Source};
-use list::List;
+use list::{Begun, Flying, Ring, Waiting};
 use perigee_cc::TxBytesUnit;
 use perigee_telemetry::{counted_bytes, switch_id, Meter};
 use perigee_timeline::{Delay, DelayDrop, Link, OutageMode, Port, QueueLimit};
@@ -25,12 +26,12 @@ use perigee_units::{BitRate, Nanos, NS_PER_S};
 
 /// A port while it runs. What each packet touches comes first.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct PortState {
     /// When the packet in service has left. Express: the past where there is none. Else [`Nanos::MAX`] then, and while
     /// it is paused.
     done: Nanos,
-    waiting: List,
+    waiting: Ring<Waiting>,
     /// Packet in service. Express: the latest one that was.
     serving: u32,
     /// Transmission time of the packet size seen last.
@@ -38,17 +39,23 @@ pub struct PortState {
     framing: u32,
     /// Its only link is up and loses nothing; its rate is not zero.
     express: bool,
+    /// Its dequeues are not known before their instants: a meter looks at the queue then, or probes overtake.
+    patient: bool,
     count_in_service: bool,
     probe_priority: bool,
     /// It has more than one link, so its departures are events of their own.
     shared: bool,
+    /// Bytes of the packet in service, where the port is express and works.
+    in_service: u32,
+    /// Express: packets that wait still, but whose service is arranged.
+    ahead: Ring<Begun>,
+    /// Waiting packets, and their bytes with framing.
     pub packets: u64,
-    /// Waiting bytes, framing included.
     pub bytes: u64,
     meter: Option<Box<Meter>>,
     limit: QueueLimit,
     pub rate: BitRate,
-    probes: List,
+    probes: Ring<Waiting>,
     /// Anything but drop-tail; such a port is never express.
     aqm: Option<Box<aqm::Aqm>>,
     links: u32,
@@ -61,11 +68,11 @@ pub struct PortState {
 
 /// A link while it runs. What each packet touches comes first.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct LinkState {
     pub port: u32,
     pub to: u32,
-    flight: List,
+    flight: Ring<Flying>,
     delay: Delay,
     since: Nanos,
     last_arrival: Nanos,
@@ -105,38 +112,32 @@ impl LinkState {
 }
 
 impl LinkState {
-    /// The dequeue at an express port: a packet of `size` bytes begins its service at `at`. Returns its arrival.
-    #[inline]
-    fn express(
-        &mut self,
-        port: &mut PortState,
-        packets: &mut Arena<Packet>,
-        h: u32,
-        size: u32,
-        at: Nanos,
-    ) -> Nanos {
-        port.done = at.saturating_add(port.time_for(size));
-        self.tx_packets += 1;
-        self.tx_bytes += size as u64;
-        port.serving = h;
-        self.earlier_arrival = self.last_arrival;
-        self.fly(packets, h, port.done)
+    /// A packet that leaves the port at `at` joins the flight.
+    fn fly(&mut self, h: u32, at: Nanos) {
+        let arrival = self.arrival_of(at);
+        self.join(Flying { arrival, packet: h });
     }
 
-    /// A packet that leaves the port at `at` joins the flight. Returns its arrival.
+    /// When a packet arrives that leaves the port at `at`.
     #[inline]
-    fn fly(&mut self, packets: &mut Arena<Packet>, h: u32, at: Nanos) -> Nanos {
-        let mut arrival = at + self.delay_at(at);
+    fn arrival_of(&mut self, at: Nanos) -> Nanos {
+        let arrival = at + self.delay_at(at);
         if self.reorder {
-            packets.get_mut(h).arrival = arrival;
-            self.flight.insert_by_arrival(packets, h);
-        } else {
-            arrival = arrival.max(self.last_arrival);
-            self.last_arrival = arrival;
-            packets.get_mut(h).arrival = arrival;
-            self.flight.push(packets, h);
+            return arrival;
         }
-        arrival
+        self.last_arrival = arrival.max(self.last_arrival);
+        self.last_arrival
+    }
+
+    /// Adds a packet to the flight; true if it is the next to arrive.
+    #[inline]
+    fn join(&mut self, flying: Flying) -> bool {
+        if self.reorder {
+            self.flight.insert(flying);
+        } else {
+            self.flight.push(flying);
+        }
+        self.flight.first().is_some_and(|f| f.packet == flying.packet)
     }
 }
 
@@ -163,26 +164,26 @@ impl PortState {
         }
     }
     #[inline]
-    fn append(&mut self, packets: &mut Arena<Packet>, h: u32, size: u64) {
+    fn append(&mut self, waiting: Waiting, kind: Kind) {
         self.packets += 1;
-        self.bytes += size;
-        let probe = self.probe_priority && packets.get(h).kind.is_probe();
-        let list = if probe { &mut self.probes } else { &mut self.waiting };
-        list.push(packets, h);
+        self.bytes += u64::from(waiting.bytes);
+        if self.probe_priority && kind.is_probe() {
+            self.probes.push(waiting);
+        } else {
+            self.waiting.push(waiting);
+        }
     }
-    #[inline]
     fn first_waiting(&self) -> Option<u32> {
-        let list = if self.probes.head != NONE { self.probes } else { self.waiting };
-        (list.head != NONE).then_some(list.head)
+        self.probes.first().or_else(|| self.waiting.first()).map(|w| w.packet)
     }
-    /// Takes the first waiting packet; there must be one.
+    /// Takes the first waiting packet.
     #[inline]
-    fn take_next(&mut self, packets: &Arena<Packet>) -> u32 {
-        let list = if self.probes.head != NONE { &mut self.probes } else { &mut self.waiting };
-        let h = list.pop(packets);
+    fn take_next(&mut self) -> Option<Waiting> {
+        let probes = self.probe_priority && !self.probes.is_empty();
+        let next = if probes { self.probes.pop() } else { self.waiting.pop() }?;
         self.packets -= 1;
-        self.bytes -= packets.get(h).ip_bytes as u64 + self.framing as u64;
-        h
+        self.bytes -= u64::from(next.bytes);
+        Some(next)
     }
 }
 
@@ -226,6 +227,10 @@ pub struct Net {
     pub tx_units: Vec<TxBytesUnit>,
     /// Its data can be marked.
     pub ecn: Vec<bool>,
+    /// Until here, exclusively, nothing but packets moves: no change, no sample, no end.
+    pub calm_until: Nanos,
+    /// Some flow carries telemetry.
+    tells: bool,
     /// Names are needed for the keys of links that appear later.
     port_names: Vec<String>,
 }
@@ -258,8 +263,16 @@ impl Net {
             flow_keys: vec![0; flows],
             tx_units: vec![TxBytesUnit::Wire; flows],
             ecn: vec![false; flows],
+            calm_until: Nanos::ZERO,
+            tells: false,
             port_names: Vec::new(),
         }
+    }
+
+    /// Some flow carries telemetry: metered ports have to look at their queues.
+    pub fn expect_telemetry(&mut self) {
+        self.tells = true;
+        self.ports.iter_mut().for_each(|p| p.patient |= p.meter.is_some());
     }
 
     /// Adds ports and links that appear.
@@ -270,11 +283,14 @@ impl Net {
                 rate: p.rate,
                 framing: p.framing,
                 express: false,
+                patient: (self.tells && p.metered) || p.queue.probe_priority,
+                in_service: 0,
+                ahead: Ring::default(),
                 serving: NONE,
                 done: Nanos::MAX,
                 work: 0,
-                waiting: List::EMPTY,
-                probes: List::EMPTY,
+                waiting: Ring::default(),
+                probes: Ring::default(),
                 packets: 0,
                 bytes: 0,
                 limit: p.queue.limit,
@@ -306,7 +322,7 @@ impl Net {
                 to: l.to.0,
                 delay: l.delay,
                 since: now,
-                flight: List::EMPTY,
+                flight: Ring::default(),
                 last_arrival: Nanos::ZERO,
                 earlier_arrival: Nanos::ZERO,
                 loss: loss_threshold(l.loss),
@@ -336,45 +352,6 @@ impl Net {
     }
 
     // ---- A packet's way -------------------------------------------------------------------------------------------
-
-    /// Puts a packet into the queue of a link's port.
-    #[inline]
-    pub fn enqueue(&mut self, now: Nanos, h: u32, link: u32) {
-        let l = &mut self.links[link as usize];
-        let p = l.port;
-        let port = &mut self.ports[p as usize];
-        let packet = self.packets.get_mut(h);
-        packet.link = link;
-        packet.enqueued = now;
-        l.entered += 1;
-        if !port.express {
-            return self.enqueue_stepwise(now, h, link);
-        }
-        if port.packets > 0 && port.done <= now {
-            self.catch_up(p, now);
-        }
-        let l = &mut self.links[link as usize];
-        let port = &mut self.ports[p as usize];
-        let packet = self.packets.get(h);
-        let size = packet.ip_bytes as u32 + port.framing;
-        if packet.telemetry != NONE {
-            note_arrival(port, packet, &mut self.stacks, now);
-        }
-        if port.done > now {
-            if !port.has_room(size as u64, port.cached.0 as u64) {
-                return self.drop_at(h, link, DropCause::Queue);
-            }
-            return port.append(&mut self.packets, h, size as u64);
-        }
-        // Nobody is waiting where the port is idle, because it has caught up.
-        if packet.telemetry != NONE {
-            note_dequeue(port, packet, &mut self.stacks, &self.tx_units, now);
-        }
-        let arrival = l.express(port, &mut self.packets, h, size, now);
-        if l.flight.head == h {
-            self.schedule.set_link(link, arrival);
-        }
-    }
 
     /// The same for ports that are not express.
     fn enqueue_stepwise(&mut self, now: Nanos, h: u32, link: u32) {
@@ -406,80 +383,32 @@ impl Net {
         if !port.has_room(size, serving) {
             return self.drop_at(h, link, DropCause::Queue);
         }
-        port.append(&mut self.packets, h, size);
-    }
-
-    /// A link's event: the packet that arrives at its far end by `now`, if there is one.
-    #[inline]
-    pub fn arrive(&mut self, now: Nanos, link: u32) -> Option<u32> {
-        let p = self.links[link as usize].port;
-        let port = &self.ports[p as usize];
-        if !port.express {
-            return self.arrive_stepwise(now, link);
-        }
-        if port.packets > 0 && port.done <= now {
-            self.catch_up(p, now);
-        }
-        let l = &mut self.links[link as usize];
-        let h = l.flight.head;
-        let packet = self.packets.get(h);
-        debug_assert_eq!(packet.arrival, now);
-        l.crossed += 1;
-        l.flight.head = packet.next;
-        let next = match packet.next {
-            NONE => {
-                l.flight.tail = NONE;
-                Nanos::MAX
-            }
-            next => self.packets.get(next).arrival,
-        };
-        self.schedule.set_link(link, next);
-        Some(h)
+        port.append(Waiting { since: now, packet: h, bytes: size as u32 }, packet.kind);
     }
 
     /// The same for ports that are not express.
-    fn arrive_stepwise(&mut self, now: Nanos, link: u32) -> Option<u32> {
+    fn arrive_stepwise(&mut self, now: Nanos, link: u32) -> Option<(u32, u32)> {
         let p = self.links[link as usize].port;
         if !self.ports[p as usize].shared {
             self.advance_quietly(p, now);
         }
         let l = &mut self.links[link as usize];
-        let h = l.flight.head;
-        let due = h != NONE && self.packets.get(h).arrival <= now;
-        if due {
-            l.flight.pop(&self.packets);
+        let due = l.flight.first().filter(|f| f.arrival <= now);
+        if due.is_some() {
+            l.flight.pop();
             l.crossed += 1;
         }
+        let to = l.to;
         self.reschedule_link(link);
-        due.then_some(h)
+        due.map(|f| (f.packet, to))
     }
 
     /// Lets a port run until `t`, inclusive.
     pub fn advance(&mut self, p: u32, t: Nanos) {
         if self.ports[p as usize].express {
-            // Whoever waits flies after somebody who is on the way: the link's key does not change.
             self.catch_up(p, t);
         } else if self.advance_quietly(p, t) {
             self.reschedule_port(p);
-        }
-    }
-
-    /// Lets an express port run until `t`, inclusive: waiting packets begin their service. None of them arrives before
-    /// the one that was in service, because the delay shrinks by less than a second per second, and [`Net::set_delay`]
-    /// applies to both.
-    fn catch_up(&mut self, p: u32, t: Nanos) {
-        let port = &mut self.ports[p as usize];
-        let l = &mut self.links[port.link as usize];
-        while port.packets > 0 && port.done <= t {
-            let at = port.done;
-            let h = port.take_next(&self.packets);
-            let packet = self.packets.get(h);
-            let size = packet.ip_bytes as u32 + port.framing;
-            l.wait_ns += (at - packet.enqueued).0 as u128;
-            if packet.telemetry != NONE {
-                note_dequeue(port, packet, &mut self.stacks, &self.tx_units, at);
-            }
-            l.express(port, &mut self.packets, h, size, at);
         }
     }
 
@@ -520,7 +449,7 @@ impl Net {
                 return self.drop_at(h, link, DropCause::Random);
             }
         }
-        l.fly(&mut self.packets, h, at);
+        l.fly(h, at);
         if port.shared {
             self.reschedule_link(link);
         }
@@ -539,7 +468,7 @@ impl Net {
             if !l.up && l.mode == OutageMode::Hold {
                 return;
             }
-            port.take_next(&self.packets);
+            port.take_next();
             if !l.up && l.mode == OutageMode::Flush {
                 self.drop_at(h, link, DropCause::Outage);
                 continue;
@@ -597,12 +526,14 @@ impl Net {
     #[inline]
     fn reschedule_link(&mut self, link: u32) {
         let l = &self.links[link as usize];
-        let flying = l.flight.head;
-        let mut at = if flying == NONE { Nanos::MAX } else { self.packets.get(flying).arrival };
+        let flying = l.flight.first();
+        let mut at = flying.map_or(Nanos::MAX, |f| f.arrival);
         // In order, the packet in service cannot come before one in flight.
-        if flying == NONE || l.reorder {
+        if flying.is_none() || l.reorder {
             let port = &self.ports[l.port as usize];
-            if !port.express && !port.shared && port.done != Nanos::MAX {
+            if port.express {
+                at = if port.holds() { at.min(port.done) } else { at };
+            } else if !port.shared && port.done != Nanos::MAX {
                 at = at.min(port.done.saturating_add(l.delay_at(port.done)));
             }
         }

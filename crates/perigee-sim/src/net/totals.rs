@@ -12,13 +12,12 @@ impl Net {
         }
         let mut found = Vec::new();
         for port in &self.ports {
-            found.extend(port.waiting.iter(&self.packets));
-            found.extend(port.probes.iter(&self.packets));
-            found.extend(port.aqm.iter().flat_map(|a| a.waiting(&self.packets)));
+            found.extend(port.waiting.iter().chain(port.probes.iter()).map(|w| w.packet));
+            found.extend(port.aqm.iter().flat_map(|a| a.waiting()));
             found.extend((port.serving != NONE).then_some(port.serving)); // not express: see above
         }
         for link in &self.links {
-            found.extend(link.flight.iter(&self.packets));
+            found.extend(link.flight.iter().map(|f| f.packet));
         }
         for h in found {
             let packet = self.packets.get(h);
@@ -32,7 +31,7 @@ impl Net {
         let l = &self.links[link as usize];
         let port = &self.ports[l.port as usize];
         let serving = match port.express {
-            true if port.done > now => port.cached.0 as u64,
+            true if port.done > now => port.in_service as u64,
             _ => 0,
         };
         LinkTotals {

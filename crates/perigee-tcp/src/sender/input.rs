@@ -54,7 +54,6 @@ impl Sender {
             highest_sacked: if self.board.sacked > 0 { self.highest_sacked } else { self.board.una() },
         };
         self.last_ts_ecr = blocks.ts_ecr;
-        self.acked_pkts.clear();
         let mut p = Progress { ts_ecr: blocks.ts_ecr, ..Progress::default() };
         self.acked_pkts.clear();
         self.resend = Resend::Nothing;
@@ -81,8 +80,10 @@ impl Sender {
         if p.rearm {
             self.arm_after_ack(now);
         }
-        let event = self.close_ack(now, &before, &p, seq_rtt, ca_rtt, ack);
-        self.control(now, &before, &p, event, ack.telemetry);
+        let acked = std::mem::take(&mut self.acked_pkts);
+        let event = self.close_ack(now, &before, &p, (seq_rtt, ca_rtt), ack, &acked);
+        self.control(now, &before, &p, &event);
+        self.acked_pkts = acked;
         seq_rtt
     }
 
@@ -210,19 +211,20 @@ impl Sender {
         }
     }
 
-    fn close_ack(
+    /// What the controller is told.
+    fn close_ack<'a>(
         &mut self,
         now: Nanos,
         before: &Before,
         p: &Progress,
-        seq_rtt: Option<Nanos>,
-        ca_rtt: Option<Nanos>,
-        ack: &Ack<'_>,
-    ) -> AckEvent<'static> {
+        (seq_rtt, ca_rtt): (Option<Nanos>, Option<Nanos>),
+        ack: &Ack<'a>,
+        acked: &'a [AckedPkt],
+    ) -> AckEvent<'a> {
         let delivered = self.rate.delivered - before.delivered;
         let rs = self.rate.close(&p.sampling, now, delivered, self.rtt.min(), self.mss);
         if rs.valid && rs.interval.0 > 0 {
-            self.last_delivery_rate = BitRate::of(rs.delivered, rs.interval);
+            self.last_delivery = (rs.delivered, rs.interval);
         }
         AckEvent {
             newly_acked: delivered * self.mss,
@@ -237,31 +239,20 @@ impl Sender {
             acks_tlp: self.probe.high.is_some_and(|h| self.probe.was_retrans && self.board.una() >= h),
             may_grow: !self.in_reduction() && if self.reordering > 3 { p.forward() } else { p.acked > 0 },
             ece: u64::from(self.new_marks) * self.mss,
-            acked: &[],
-            telemetry: None,
+            acked,
+            telemetry: ack.telemetry.filter(|_| self.caps.telemetry != TelemetryNeed::None),
         }
     }
 
     /// Congestion control proper: the transport's reduction, or the controller's decision.
-    fn control(
-        &mut self,
-        now: Nanos,
-        before: &Before,
-        p: &Progress,
-        event: AckEvent<'_>,
-        telemetry: Option<Telemetry<'_>>,
-    ) {
+    fn control(&mut self, now: Nanos, before: &Before, p: &Progress, event: &AckEvent<'_>) {
         let prr = self.caps.recovery == perigee_cc::Recovery::Prr;
         if prr && self.in_reduction() {
             let safe = self.is_safe_ack(p, self.rate.lost - before.lost);
             self.reduce(self.rate.delivered - before.delivered, safe);
         }
-        let telemetry = telemetry.filter(|_| self.caps.telemetry != TelemetryNeed::None);
         let cx = self.cx(now);
-        let acked = std::mem::take(&mut self.acked_pkts);
-        let event = AckEvent { acked: &acked, telemetry, ..event };
-        self.cc.on_ack(&cx, &mut self.win, &event);
-        self.acked_pkts = acked;
+        self.cc.on_ack(&cx, &mut self.win, event);
         self.after_control();
     }
 

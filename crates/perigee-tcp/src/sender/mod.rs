@@ -170,7 +170,8 @@ pub struct Sender {
     /// Segments that the application has: `Seg::MAX` = without end.
     available: Seg,
     acked_pkts: Vec<AckedPkt>,
-    last_delivery_rate: BitRate,
+    /// Bytes and time of the latest valid delivery-rate sample.
+    last_delivery: (u64, Nanos),
     /// Counters.
     pub stats: Stats,
 }
@@ -250,7 +251,7 @@ impl Sender {
             last_ts_ecr: 0,
             available: Seg::MAX,
             acked_pkts: Vec::new(),
-            last_delivery_rate: BitRate(0),
+            last_delivery: (0, Nanos::ZERO),
             stats: Stats::default(),
             cfg,
         };
@@ -317,7 +318,7 @@ impl Sender {
     }
     /// Latest valid delivery-rate sample.
     pub fn delivery_rate(&self) -> BitRate {
-        self.last_delivery_rate
+        BitRate::of(self.last_delivery.0, self.last_delivery.1)
     }
     /// Pacing rate, where the connection is paced.
     pub fn pacing_rate(&self) -> Option<BitRate> {

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Ports whose future is known.
+//!
+//! An *express* port has one link, which is up and loses nothing, and serves in order. So when a packet comes, the
+//! instant at which its service begins is known (the end of the service of the one before it), and with it the arrival at
+//! the far end. Only a change of the port could alter that, and the samples would show a queue that is not yet
+//! there; so everything is arranged up to [`Net::calm_until`], the next instant at which something other than a packet
+//! moves, and no further: packets that begin later wait as in any queue. Before a change the packet in service is taken
+//! back ([`Net::go_stepwise`]), so that what happens is the same to the bit.
+//!
+//! Where all packets of a link's queue come over one other link, they come in an order that is known too. Then a packet
+//! crosses both without an event in between: it is put into the second queue when it is put into the first, for the
+//! instant of its arrival. On a path that a flow has to itself one event is left, the arrival at the host.
+//!
+//! Ports that are *patient* keep to the present: a meter needs the queue of the instant of the dequeue.
+
+use super::*;
+use crate::routes::Routes;
+
+impl PortState {
+    /// It is express and does not keep to the present.
+    #[inline]
+    fn is_easy(&self) -> bool {
+        self.express & !self.patient
+    }
+
+    /// Packets wait whose service is not arranged.
+    #[inline]
+    pub(super) fn holds(&self) -> bool {
+        !self.waiting.is_empty() || (self.probe_priority && !self.probes.is_empty())
+    }
+
+    /// Services that begin before this instant can be arranged.
+    #[inline]
+    fn horizon(&self, now: Nanos, calm_until: Nanos) -> Nanos {
+        let next = now + Nanos(1);
+        if self.patient {
+            next
+        } else {
+            next.max(calm_until)
+        }
+    }
+
+    /// Packets whose service has begun by `t` wait no longer.
+    #[inline]
+    pub(super) fn settle(&mut self, t: Nanos) {
+        while let Some(begun) = self.ahead.first() {
+            if begun.start > t {
+                return;
+            }
+            self.ahead.pop();
+            self.packets -= 1;
+            self.bytes -= u64::from(begun.bytes);
+            self.in_service = begun.bytes;
+        }
+    }
+
+    /// A packet of `size` bytes waits for its service, which begins at `start`.
+    #[inline]
+    fn arrange(&mut self, start: Nanos, size: u32) {
+        self.ahead.push(Begun { start, bytes: size });
+        self.packets += 1;
+        self.bytes += u64::from(size);
+    }
+}
+
+impl LinkState {
+    /// A packet of `size` bytes comes at `at`. Returns its arrival, if the port is easy and has room, and nothing that
+    /// moves before its service begins could change it.
+    #[inline]
+    fn accept(
+        &mut self,
+        port: &mut PortState,
+        h: u32,
+        size: u32,
+        at: Nanos,
+        calm_until: Nanos,
+    ) -> Option<Nanos> {
+        if !port.is_easy() || !port.waiting.is_empty() {
+            return None;
+        }
+        port.settle(at);
+        let start = port.done;
+        if start <= at {
+            port.in_service = size;
+            return Some(self.express(port, h, size, at));
+        }
+        if start >= calm_until || !port.has_room(size as u64, port.in_service as u64) {
+            return None;
+        }
+        self.wait_ns += (start - at).0 as u128;
+        port.arrange(start, size);
+        Some(self.express(port, h, size, start))
+    }
+
+    /// The dequeue: a packet of `size` bytes begins its service at `at`. Returns its arrival.
+    #[inline]
+    fn express(&mut self, port: &mut PortState, h: u32, size: u32, at: Nanos) -> Nanos {
+        port.done = at.saturating_add(port.time_for(size));
+        self.tx_packets += 1;
+        self.tx_bytes += size as u64;
+        port.serving = h;
+        self.earlier_arrival = self.last_arrival;
+        self.arrival_of(port.done)
+    }
+}
+
+impl Net {
+    /// Puts a packet into the queue of a link's port, and over as many links as is known.
+    #[inline]
+    pub fn enqueue(&mut self, now: Nanos, h: u32, link: u32, routes: &Routes) {
+        let (mut at, mut link) = (now, link);
+        let Packet { mut route, mut hops, ip_bytes, .. } = *self.packets.get(h);
+        let arrival = loop {
+            let l = &mut self.links[link as usize];
+            let port = &mut self.ports[l.port as usize];
+            let size = ip_bytes as u32 + port.framing;
+            let Some(arrival) = l.accept(port, h, size, at, self.calm_until) else {
+                self.note_place(h, link, at, route, hops);
+                return self.enqueue_with_care(at, h, link);
+            };
+            l.entered += 1;
+            if arrival >= self.calm_until || l.reorder || !l.flight.is_empty() {
+                break arrival;
+            }
+            let Some((next, further)) = routes.only_way(route, link) else { break arrival };
+            if !self.ports[self.links[next as usize].port as usize].is_easy() {
+                break arrival;
+            }
+            self.links[link as usize].crossed += 1;
+            (at, link, route) = (arrival, next, further);
+            hops = hops.saturating_add(1);
+        };
+        self.note_place(h, link, at, route, hops);
+        self.take_off(h, link, arrival);
+    }
+
+    /// Where a packet is, and since when.
+    #[inline]
+    fn note_place(&mut self, h: u32, link: u32, since: Nanos, route: u32, hops: u8) {
+        let packet = self.packets.get_mut(h);
+        (packet.link, packet.enqueued, packet.route, packet.hops) = (link, since, route, hops);
+    }
+
+    /// A packet whose arrival is known joins the flight.
+    #[inline]
+    fn take_off(&mut self, h: u32, link: u32, arrival: Nanos) {
+        if self.links[link as usize].join(Flying { arrival, packet: h }) {
+            self.schedule.set_link(link, arrival);
+        }
+    }
+
+    /// A packet comes to a port that is not easy, or full, or where it has to wait for something unknown.
+    #[inline(never)]
+    fn enqueue_with_care(&mut self, now: Nanos, h: u32, link: u32) {
+        let l = &mut self.links[link as usize];
+        let p = l.port;
+        l.entered += 1;
+        if !self.ports[p as usize].express {
+            return self.enqueue_stepwise(now, h, link);
+        }
+        if self.ports[p as usize].holds() {
+            self.catch_up(p, now);
+        }
+        let port = &mut self.ports[p as usize];
+        let l = &mut self.links[link as usize];
+        port.settle(now);
+        let packet = self.packets.get(h);
+        let size = packet.ip_bytes as u32 + port.framing;
+        let tells = packet.telemetry != NONE;
+        if tells {
+            note_arrival(port, packet, &mut self.stacks, now);
+        }
+        if port.done <= now {
+            // Nobody waits: the port has caught up.
+            if tells {
+                note_dequeue(port, packet, &mut self.stacks, &self.tx_units, now);
+            }
+            port.in_service = size;
+            let arrival = l.express(port, h, size, now);
+            return self.take_off(h, link, arrival);
+        }
+        if !port.has_room(size as u64, port.in_service as u64) {
+            return self.drop_at(h, link, DropCause::Queue);
+        }
+        let start = port.done;
+        if start < port.horizon(now, self.calm_until) && !port.holds() {
+            l.wait_ns += (start - now).0 as u128;
+            port.arrange(start, size);
+            let arrival = l.express(port, h, size, start);
+            return self.take_off(h, link, arrival);
+        }
+        port.append(Waiting { since: now, packet: h, bytes: size }, packet.kind);
+        if l.flight.is_empty() {
+            self.schedule.set_link(link, start);
+        }
+    }
+
+    /// The first packet in flight goes on without being seen, if it may: the link that it goes onto.
+    fn goes_on(&mut self, h: u32, link: u32, routes: &Routes) -> Option<u32> {
+        let packet = self.packets.get_mut(h);
+        let (next, route) = routes.only_way(packet.route, link)?;
+        if !self.ports[self.links[next as usize].port as usize].is_easy() {
+            return None;
+        }
+        packet.route = route;
+        packet.hops = packet.hops.saturating_add(1);
+        self.links[link as usize].crossed += 1;
+        Some(next)
+    }
+
+    /// A link's event: the packet that arrives at its far end now, if that is something that others have to see, and the
+    /// node there.
+    #[inline]
+    pub fn arrive(&mut self, now: Nanos, link: u32, routes: &Routes) -> Option<(u32, u32)> {
+        let p = self.links[link as usize].port;
+        if !self.ports[p as usize].express {
+            return self.arrive_stepwise(now, link);
+        }
+        let mut seen = None;
+        while let Some(first) = self.links[link as usize].flight.first() {
+            let l = &mut self.links[link as usize];
+            if first.arrival > now && (first.arrival >= self.calm_until || l.reorder) {
+                break;
+            }
+            if let Some(next) = self.goes_on(first.packet, link, routes) {
+                self.links[link as usize].flight.pop();
+                self.enqueue(first.arrival, first.packet, next, routes);
+                continue;
+            }
+            if first.arrival <= now {
+                let l = &mut self.links[link as usize];
+                l.flight.pop();
+                l.crossed += 1;
+                seen = Some((first.packet, l.to));
+            }
+            break;
+        }
+        if self.ports[p as usize].holds() {
+            self.catch_up(p, now);
+        }
+        self.reschedule_link(link);
+        seen
+    }
+
+    /// Lets an express port run until `t`, inclusive, and arranges what can be arranged: waiting packets begin their
+    /// service. None of them arrives before the one that was in service, because the delay shrinks by less than a
+    /// second per second, and [`Net::set_delay`] applies to both.
+    pub(super) fn catch_up(&mut self, p: u32, t: Nanos) {
+        let port = &mut self.ports[p as usize];
+        let link = port.link;
+        let l = &mut self.links[link as usize];
+        let idle = l.flight.is_empty();
+        let horizon = port.horizon(t, self.calm_until);
+        port.settle(t);
+        while port.done < horizon {
+            let at = port.done;
+            let Some(next) = port.take_next() else { break };
+            l.wait_ns += (at - next.since).0 as u128;
+            if port.patient && port.meter.is_some() {
+                let packet = self.packets.get(next.packet);
+                if packet.telemetry != NONE {
+                    note_dequeue(port, packet, &mut self.stacks, &self.tx_units, at);
+                }
+            }
+            if at > t {
+                port.arrange(at, next.bytes);
+            } else {
+                port.in_service = next.bytes;
+            }
+            let arrival = l.express(port, next.packet, next.bytes, at);
+            l.join(Flying { arrival, packet: next.packet });
+        }
+        if idle {
+            self.reschedule_link(link);
+        }
+    }
+}
