@@ -16,6 +16,7 @@ Definitions (the same for every backend):
 * **completion**: time from the request for an object (of a transfer without requests: from the beginning of its
   connection) until its last byte arrived; only those that were complete before the end, begun after the warm-up.
 * **Jain**: (sum of goodputs)^2 / (n x sum of squared goodputs) over the bulk flows.
+* **split flows** (`via`): goodput, capacity and Jain are of the last legs, what arrives; RTT and losses of all legs.
 """
 
 from __future__ import annotations
@@ -78,11 +79,13 @@ def run_summary(run: Run) -> Row:
     totals: list[Row] = run.table("flow_totals").to_pylist()
     bulk = [t for t in totals if t["cc"] not in WITHOUT_TCP]
     chosen = bulk or totals
-    together = _ratio(sum(t["window_bytes"] for t in bulk) * 8e9, _span_ns(run, bulk))
-    goodputs = [_ratio(t["window_bytes"] * 8e9, t["window_ns"]) for t in bulk]
+    inner = inner_legs(run)
+    arriving = [t for t in bulk if t["flow"] not in inner]
+    together = _ratio(sum(t["window_bytes"] for t in arriving) * 8e9, _span_ns(run, arriving))
+    goodputs = [_ratio(t["window_bytes"] * 8e9, t["window_ns"]) for t in arriving]
     by_flow = _samples_by_flow(run)
     samples = _merged(by_flow.get(t["flow"], []) for t in chosen)
-    achievable, capacity = _achievable(bulk)
+    achievable, capacity = _achievable(arriving)
     events = _event_counts(run)
     return {
         "cc": run.cc,
@@ -105,6 +108,11 @@ def run_summary(run: Run) -> Row:
         "queue_mean_ms": queue_delay_ms(run),
         **completion_columns(run),
     }
+
+
+def inner_legs(run: Run) -> set[int]:
+    """Flows whose data another leg carries on."""
+    return {leg for split in run.manifest.get("splits", []) for leg in split["legs"][:-1]}
 
 
 def completion_columns(run: Run) -> Row:

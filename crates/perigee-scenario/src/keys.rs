@@ -297,6 +297,7 @@ pub const CONSTELLATION: Section = Section {
             "when a satellite still in view may be left: each step, never, `hold` after the last choice, or everywhere at seconds 12, 27, 42 and 57 of the minute (Starlink); auto = never with longest-visibility, else each step",
         ),
         key("hold", Kind::Time(Nanos::from_millis(100), Nanos::from_secs(3600)), "15 s", "with reselect = \"hold\": time between choices (LeoEM: 16 s)"),
+        optional("breaks", Kind::Word(&["none", "emulator"]), "with preset = \"leoem-compat\": as in [source.path_log]; default: nothing"),
         key(
             "hysteresis",
             Kind::Number(0.0, 10.0),
@@ -633,6 +634,20 @@ pub const FLOW: Section = Section {
             Kind::TimeLaw,
             "time between arrivals instead of one flow: each is a connection of its own that transfers one object from start to stop (exponential: a Poisson process)",
         ),
+        optional(
+            "via",
+            Kind::OneOrMany(&Kind::Text),
+            "nodes on its way with a proxy that splits it, from sender to receiver: a connection of its own for each leg, named \"NAME leg 1\" and so on; the last leg's goodput is what arrives",
+        ),
+        optional("via_cc", Kind::OneOrMany(&Kind::Scheme(true)), "congestion control of each leg; default: cc for all"),
+        key(
+            "via_buffer",
+            Kind::Data,
+            "4 MB",
+            "what a proxy may hold that the next leg has not acknowledged; the leg before it is offered the rest as receive window",
+        ),
+        key("via_standing", Kind::Bool, "false", "legs between two proxies are standing connections: no handshake, and their RTT is known"),
+        key("via_spoof", Kind::Bool, "true", "a proxy answers a SYN at once, not when the next leg is established"),
         key("count", Kind::Int(1, MAX_FLOWS), "1", "identical flows"),
         Key {
             name: "cc_params",

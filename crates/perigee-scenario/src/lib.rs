@@ -42,6 +42,7 @@ pub mod sky_bench;
 mod sky_spec;
 pub mod source;
 mod spell;
+pub mod split;
 pub mod survey;
 pub mod traffic;
 pub mod tree;

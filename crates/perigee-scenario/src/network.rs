@@ -9,6 +9,7 @@ use perigee_timeline::crossing;
 use perigee_timeline::topology::{self, Built, PortSpec};
 use perigee_timeline::{ChunkSource, Header, LinkId, NodeId, PairId, Timed};
 use perigee_units::{BitRate, Nanos};
+use std::collections::BTreeSet;
 
 /// A network, its traffic pairs, and the classes of its ports.
 pub struct Network {
@@ -43,6 +44,8 @@ pub struct PairPlace {
     pub forward: PairId,
     /// Way of the ACKs.
     pub reverse: PairId,
+    /// It is only the way of a split flow's leg.
+    pub part: bool,
 }
 
 /// Builds the network of a scenario for one seed.
@@ -141,12 +144,20 @@ pub fn micro(
     let mut changes = more(&mut built);
     changes.extend(crate::changes::expand(scenario, &built, seed)?);
     changes.extend(crate::jitter::expand(scenario, &built, seed)?);
+    let whole = built.flows.len();
+    add_parts(scenario, &mut built);
     let name = |id: NodeId| built.header.nodes[id.ix()].name.clone();
-    let place = |f: &topology::FlowPath| {
+    let place = |(i, f): (usize, &topology::FlowPath)| {
         let pair = built.header.pairs[f.forward.ix()];
-        PairPlace { from: name(pair.from), to: name(pair.to), forward: f.forward, reverse: f.reverse }
+        PairPlace {
+            from: name(pair.from),
+            to: name(pair.to),
+            forward: f.forward,
+            reverse: f.reverse,
+            part: i >= whole,
+        }
     };
-    let pairs: Vec<PairPlace> = built.flows.iter().map(place).collect();
+    let pairs: Vec<PairPlace> = built.flows.iter().enumerate().map(place).collect();
     let ways: Vec<[Vec<LinkId>; 2]> =
         built.flows.iter().map(|f| f.hops.clone().map(|way| way.iter().map(|h| h.link).collect())).collect();
     let table = PortTable::new(&scenario.ports, &["bottleneck", "reverse", "access"], &built.header.ports)?;
@@ -165,6 +176,26 @@ pub fn micro(
         bottlenecks,
         report: Vec::new(),
     })
+}
+
+/// The ways of the legs of split flows, where routes do not change.
+fn add_parts(scenario: &Scenario, built: &mut Built) {
+    let fixed = matches!(
+        scenario.source,
+        Source::Chain(_) | Source::Dumbbell(_) | Source::ParkingLot(_) | Source::Trace(_)
+    );
+    let mut known = BTreeSet::new();
+    for (from, to) in
+        scenario.flows.iter().filter(|f| fixed && f.leg.is_some()).filter_map(|f| f.ends.as_ref())
+    {
+        let is_whole = |f: &topology::FlowPath| {
+            let pair = built.header.pairs[f.forward.ix()];
+            [pair.from, pair.to].map(|n| built.header.nodes[n.ix()].name.as_str()) == [from, to]
+        };
+        if known.insert((from, to)) && !built.flows.iter().any(is_whole) {
+            built.part(from, to);
+        }
+    }
 }
 
 /// The first of the slowest ports of a route.

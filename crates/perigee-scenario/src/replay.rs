@@ -87,6 +87,7 @@ pub(crate) fn of_log(
             to: ends[1].into(),
             forward: leoem::FORWARD,
             reverse: leoem::REVERSE,
+            part: false,
         }],
         ports: vec![PortReport::new("hop", "hop", &port)],
         base_rtts: vec![at_start.then_some(base)],

@@ -119,6 +119,9 @@ fn finished<const PACKETS: bool>(
         source.tracks.finish(),
     ];
     let mut manifest = manifest(world, cc, setups, outcome, &tables);
+    if world.flows.iter().any(|f| f.leg().is_some()) {
+        manifest["splits"] = splits(world);
+    }
     manifest["nodes"] = json!(nodes);
     manifest["warnings"] = json!(warnings);
     Finished { manifest, tables, stopped: outcome.stopped, memory_per_flow_bytes: 0 }
@@ -250,6 +253,23 @@ fn manifest(world: &World, cc: &str, setups: &[FlowSetup], outcome: &Outcome, ta
         "scenario_toml": world.scenario.resolved_toml,
         "tables": hashes,
     })
+}
+
+/// Split flows: the numbers of their legs. What the last leg delivers is what arrives.
+fn splits(world: &World) -> Json {
+    let first = |(i, plan): (usize, &crate::world::FlowPlan)| {
+        let leg = plan.leg().filter(|l| l.number == 0)?;
+        let legs = leg.split.via.len() + 1;
+        Some(json!({
+            "flow": leg.flow,
+            "legs": (i..i + legs).collect::<Vec<_>>(),
+            "via": leg.split.via,
+            "buffer_bytes": leg.split.buffer,
+            "spoof": leg.split.spoof,
+            "standing": leg.split.standing,
+        }))
+    };
+    json!(world.flows.iter().enumerate().filter_map(first).collect::<Vec<_>>())
 }
 
 fn flows(world: &World, cc: &str, setups: &[FlowSetup]) -> Vec<Json> {

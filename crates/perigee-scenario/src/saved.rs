@@ -78,7 +78,7 @@ fn places(header: &Header) -> Result<Vec<PairPlace>, String> {
     let name = |node: perigee_timeline::NodeId| header.nodes[node.ix()].name.clone();
     let place = |[forward, reverse]: [PairId; 2]| {
         let pair = header.pairs[forward.ix()];
-        PairPlace { from: name(pair.from), to: name(pair.to), forward, reverse }
+        PairPlace { from: name(pair.from), to: name(pair.to), forward, reverse, part: false }
     };
     Ok(ways(&header.pairs)?.into_iter().map(place).collect())
 }

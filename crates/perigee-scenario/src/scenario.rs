@@ -8,6 +8,7 @@ use crate::keys::{self, MAX_FLOWS};
 use crate::kind::{Draw, Val};
 use crate::node_sets;
 use crate::source::{self, Source};
+use crate::split::{self, LegPlace, Split};
 use crate::traffic::Pattern;
 use crate::tree::{self, Table};
 use perigee_timeline::{App, Law, OutageMode};
@@ -219,6 +220,8 @@ pub struct FlowSpec {
     pub stagger: Nanos,
     pub stop: Option<Nanos>,
     pub count: u64,
+    pub split: Option<Split>,
+    pub leg: Option<LegPlace>,
     pub cc_params: Given,
     pub tcp: Given,
     pub place: Place,
@@ -263,7 +266,7 @@ impl Scenario {
     /// # Errors
     /// When a flow wants to be compared and nothing says with what.
     pub fn schemes(&self, asked: &[String]) -> Result<Vec<String>, ScenarioError> {
-        let open = self.flows.iter().find(|f| f.cc == "*" && f.app.is_tcp());
+        let open = self.flows.iter().find(|f| f.app.is_tcp() && f.schemes().iter().any(|id| *id == "*"));
         let every: Vec<String>;
         let mut list = if asked.is_empty() { &self.run.cc[..] } else { asked };
         if list.iter().any(|id| id == "all") {
@@ -293,15 +296,14 @@ impl Scenario {
 
     /// Names of the plug-ins that the flows or `run.cc` ask for.
     pub fn plugins(&self) -> Vec<String> {
-        let named = self.flows.iter().map(|f| &f.cc).chain(&self.run.cc);
+        let named = self.flows.iter().flat_map(FlowSpec::schemes).chain(&self.run.cc);
         let found: BTreeSet<&String> = named.filter(|id| crate::is_plugin(id)).collect();
         found.into_iter().cloned().collect()
     }
 
     /// A folder name for a scenario whose flows all name their scheme.
     fn own_scheme(&self) -> String {
-        let names: BTreeSet<&str> =
-            self.flows.iter().map(|f| crate::world::without_tcp(f.app).unwrap_or(f.cc.as_str())).collect();
+        let names: BTreeSet<&str> = self.flows.iter().flat_map(split::own_schemes).collect();
         names.into_iter().collect::<Vec<_>>().join("+")
     }
 }
@@ -507,6 +509,7 @@ impl Reader<'_> {
             _ => App::Bulk { bytes: c.opt_bytes("bytes") },
         };
         let arrivals = self.arrivals(c, app);
+        let split = split::read(c, app, &ends, self.problems);
         let flow = FlowSpec {
             name: c.opt_text("name"),
             ends,
@@ -518,6 +521,8 @@ impl Reader<'_> {
             stagger: c.time("stagger"),
             stop: c.opt_time("stop"),
             count: c.int("count") as u64,
+            split,
+            leg: None,
             cc_params: c.params("cc_params"),
             tcp: c.params("tcp"),
             place: c.place.clone(),

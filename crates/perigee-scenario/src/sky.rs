@@ -11,6 +11,7 @@ use crate::source::{self, Constellation};
 use crate::spell;
 use perigee_orbit::{compat, Route, Sky, SkyError};
 use perigee_timeline::leoem::PathLog;
+use perigee_timeline::DelayDrop;
 use perigee_timeline::PairId;
 use perigee_units::Nanos;
 use std::sync::Arc;
@@ -68,10 +69,11 @@ fn leoem(scenario: &Scenario, c: &Constellation, pairs: &[(usize, usize)]) -> Re
     let log = leoem_log(scenario, c, (from, to))?;
     let replay = source::PathLog {
         file: "".into(),
-        as_nodes: true,
+        // What its emulator breaks are the hops of a row.
+        as_nodes: !c.breaks,
         first: Nanos::ZERO,
-        breaks: false,
-        delay_drop: perigee_timeline::DelayDrop::Fifo,
+        breaks: c.breaks,
+        delay_drop: if c.breaks { DelayDrop::Reorder } else { DelayDrop::Fifo },
         place: c.place.clone(),
     };
     let ends = [from, to].map(|n| scenario.nodes[n].name.as_str());
@@ -157,6 +159,7 @@ fn places(scenario: &Scenario, pairs: &[(usize, usize)]) -> Vec<PairPlace> {
         to: scenario.nodes[to].name.clone(),
         forward: PairId(2 * i as u32),
         reverse: PairId(2 * i as u32 + 1),
+        part: false,
     };
     pairs.iter().enumerate().map(place).collect()
 }

@@ -123,6 +123,8 @@ pub struct Constellation {
     pub functions: Vec<Function>,
     pub relay: bool,
     pub ports_per_link: bool,
+    /// A path log's changes break what LeoEM's emulator breaks.
+    pub breaks: bool,
     /// Keys that were written, whatever their value: presets of other tools yield to them.
     pub given: Vec<&'static str>,
     pub place: Place,
@@ -347,6 +349,10 @@ fn constellation(c: &Checked, problems: &mut Vec<Problem>) -> Option<Constellati
             return None;
         }
     };
+    let breaks = c.opt_text("breaks").is_some_and(|word| word == "emulator");
+    if breaks && !matches!(&satellites, Satellites::Preset(name) if name == crate::sky_spec::LEOEM) {
+        problems.push(c.problem("breaks", format!("belongs to preset = {:?}", crate::sky_spec::LEOEM)));
+    }
     Some(Constellation {
         satellites,
         start: c.opt_text("start"),
@@ -376,6 +382,7 @@ fn constellation(c: &Checked, problems: &mut Vec<Problem>) -> Option<Constellati
             .collect(),
         relay: c.text("relay") == "stations",
         ports_per_link: c.text("ground_ports") == "per-link",
+        breaks,
         given: keys::CONSTELLATION.keys.iter().map(|k| k.name).filter(|k| c.has(k)).collect(),
         place: c.place.clone(),
     })

@@ -22,7 +22,7 @@ pub enum Pattern {
 
 /// The scenario with its patterns drawn.
 pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
-    if scenario.flows.iter().all(|f| f.pattern.is_none() && f.arrivals.is_none()) {
+    if scenario.flows.iter().all(|f| f.pattern.is_none() && f.arrivals.is_none() && f.split.is_none()) {
         return scenario.clone();
     }
     let mut flows = Vec::new();
@@ -39,7 +39,7 @@ pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
             }
         }
     }
-    Arc::new(Scenario { flows, ..Scenario::clone(scenario) })
+    Arc::new(Scenario { flows: crate::split::expand(flows), ..Scenario::clone(scenario) })
 }
 
 /// A flow whose transfers arrive one by one becomes a flow for each; its name is the prefix of theirs.

@@ -65,6 +65,10 @@ impl FlowPlan {
     pub fn app(&self) -> App {
         self.spec.app
     }
+    /// Its place among the legs of a split flow.
+    pub fn leg(&self) -> Option<&crate::split::LegPlace> {
+        self.spec.leg.as_ref()
+    }
     /// How much, if limited.
     pub fn bytes(&self) -> Option<u64> {
         match self.spec.app {
@@ -124,7 +128,7 @@ impl World {
     /// # Errors
     /// Parameters that contradict each other.
     pub fn setups(&self, cc: &str, plugins: &Plugins) -> Result<Vec<FlowSetup>, ScenarioError> {
-        self.flows.iter().map(|f| self.setup(f, cc, plugins)).collect()
+        (0..self.flows.len()).map(|i| self.setup(i, cc, plugins)).collect()
     }
 
     /// The scheme of a flow under `cc`.
@@ -186,7 +190,11 @@ impl World {
         Ok(())
     }
 
-    fn setup(&self, plan: &FlowPlan, cc: &str, plugins: &Plugins) -> Result<FlowSetup, ScenarioError> {
+    fn setup(&self, index: usize, cc: &str, plugins: &Plugins) -> Result<FlowSetup, ScenarioError> {
+        let plan = &self.flows[index];
+        let leg = plan.spec.leg.as_ref().map(|l| l.leg(index));
+        // A proxy carries on what it holds when the application has stopped.
+        let carries_on = leg.is_some_and(|l| l.before.is_some());
         let id = match self.scheme_of(plan, cc) {
             // UDP needs no scheme; any will do as a placeholder.
             "ping" | "cbr" => "newreno",
@@ -201,11 +209,12 @@ impl World {
             forward: plan.pair.forward,
             reverse: plan.pair.reverse,
             start: plan.start,
-            stop: plan.stop,
+            stop: if carries_on { self.scenario.run.duration } else { plan.stop },
             app: plan.spec.app,
             scheme,
             tcp: self.transport_of(plan, cc)?.0,
             notices: self.scenario.notices.clone(),
+            leg,
         })
     }
 
@@ -300,7 +309,9 @@ fn size_buffer(tcp: &mut perigee_tcp::Config, path_bytes: u64) {
 
 /// Indices of the pairs that a `[[flow]]` means.
 fn chosen(spec: &FlowSpec, pairs: &[PairPlace]) -> Result<Vec<usize>, ScenarioError> {
-    let Some((from, to)) = &spec.ends else { return Ok((0..pairs.len()).collect()) };
+    let Some((from, to)) = &spec.ends else {
+        return Ok((0..pairs.len()).filter(|&i| !pairs[i].part).collect());
+    };
     if let Some(found) = pairs.iter().position(|p| p.from == *from && p.to == *to) {
         return Ok(vec![found]);
     }

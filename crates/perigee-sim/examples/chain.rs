@@ -45,6 +45,7 @@ fn main() {
             scheme: Scheme::Builtin(scheme, scheme.params(Default::default()).expect("defaults")),
             tcp: perigee_tcp::Config::default(),
             notices: None,
+            leg: None,
         })
         .collect();
     let mut keep = Keep::default();

@@ -95,6 +95,7 @@ fn main() {
             scheme: Scheme::Builtin(scheme, scheme.params(Default::default()).expect("defaults")),
             tcp: perigee_tcp::Config::default(),
             notices: None,
+            leg: None,
         };
         let mut obs = Means {
             events: std::env::var("EVENTS").is_ok(),

@@ -9,7 +9,9 @@ use crate::host::Flow;
 use crate::net::{mix, Net};
 use crate::observe::{Completion, Observer};
 use crate::packet::Kind;
+use crate::relay::Relay;
 use crate::routes::Routes;
+use crate::setup::FlowSetup;
 use perigee_timeline::{App, Law};
 use perigee_units::Nanos;
 
@@ -80,6 +82,8 @@ pub enum Work {
     },
     /// A client asks, waits until everything is there, thinks, asks again.
     Request(Client),
+    /// A leg of a split connection.
+    Leg(Relay),
 }
 
 /// The asking side.
@@ -106,8 +110,16 @@ pub struct Client {
 const REPEAT: Nanos = Nanos::from_secs(1);
 
 impl Work {
-    /// What the app of a TCP flow does; `None` = it sends all the time.
-    pub fn of(app: &App, mss: u32) -> Option<Work> {
+    /// What the app of a TCP flow of `total` segments does; `None` = it sends all the time.
+    pub fn of(setup: &FlowSetup, total: Option<u64>) -> Option<Work> {
+        let mss = setup.tcp.mss;
+        if let Some(leg) = setup.leg {
+            return Some(Work::Leg(Relay::new(leg, mss, total)));
+        }
+        Work::of_app(&setup.app, mss)
+    }
+
+    fn of_app(app: &App, mss: u32) -> Option<Work> {
         match *app {
             App::OnOff { on, off } => Some(Work::OnOff { on, off, sending: false, turns: 0, at: Nanos::MAX }),
             App::Request { size, think, period, count } => Some(Work::Request(Client {
@@ -132,6 +144,7 @@ impl Work {
         match self {
             Work::OnOff { at, .. } => *at,
             Work::Request(client) => client.at,
+            Work::Leg(relay) => relay.due(),
         }
     }
 
@@ -140,6 +153,7 @@ impl Work {
         match self {
             Work::OnOff { at, .. } => *at = now,
             Work::Request(client) => client.at = now,
+            Work::Leg(_) => {}
         }
     }
 
@@ -148,6 +162,7 @@ impl Work {
         match self {
             Work::OnOff { at, .. } => *at = Nanos::MAX,
             Work::Request(client) => client.at = Nanos::MAX,
+            Work::Leg(relay) => relay.stop(),
         }
     }
 
@@ -219,6 +234,9 @@ impl Flow {
         let seed = self.seed;
         let t = self.tcp();
         let Some(work) = t.work.as_deref_mut() else { return };
+        if matches!(work, Work::Leg(_)) {
+            return self.probe_window(now, net, routes);
+        }
         if let Work::Request(client) = work {
             let number = client.ask(now, seed);
             let request = self.packet(now, Kind::Request, REQUEST_BYTES, number);
@@ -298,7 +316,7 @@ mod tests {
     fn a_client_asks_for_one_object_after_the_other() {
         let app =
             App::Request { size: Law::Fixed(2500.0), think: Law::Fixed(1.0), period: Nanos::ZERO, count: 2 };
-        let Some(Work::Request(mut c)) = Work::of(&app, 1000) else { panic!() };
+        let Some(Work::Request(mut c)) = Work::of_app(&app, 1000) else { panic!() };
         let s = Nanos::from_secs;
         assert_eq!(c.ask(s(1), 0), 0);
         assert_eq!(c.at, s(2), "a lost request is repeated");

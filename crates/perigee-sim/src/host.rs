@@ -4,7 +4,7 @@
 use crate::apps::Work;
 use crate::net::aqm::CE;
 use crate::net::Net;
-use crate::observe::{Completion, FlowTotals, Observer, PacketKind, PacketView, SimEvent};
+use crate::observe::{FlowTotals, Observer, PacketKind, PacketView, SimEvent};
 use crate::packet::*;
 use crate::routes::{BaseRtt, Routes};
 use crate::setup::FlowSetup;
@@ -15,7 +15,7 @@ use perigee_timeline::App;
 use perigee_units::Nanos;
 
 /// IP bytes of SYN and SYN-ACK with their options.
-const SYN_BYTES: u32 = 60;
+pub(crate) const SYN_BYTES: u32 = 60;
 /// Linux repeats the SYN four times before it doubles the timeout.
 const SYN_LINEAR: u32 = 4;
 
@@ -60,9 +60,9 @@ pub enum End {
 pub struct Tcp {
     pub sender: Option<Sender>,
     pub receiver: Option<Receiver>,
-    syn_sent: Option<Nanos>,
-    syn_at: Nanos,
-    syn_tries: u32,
+    pub(crate) syn_sent: Option<Nanos>,
+    pub(crate) syn_at: Nanos,
+    pub(crate) syn_tries: u32,
     pub(crate) stopped: bool,
     /// Telemetry: what the scheme wants, and both ends' parts of it.
     echo: Option<EchoMode>,
@@ -191,7 +191,7 @@ impl Flow {
         }
     }
 
-    fn note_start<O: Observer>(&mut self, now: Nanos, obs: &mut O) {
+    pub(crate) fn note_start<O: Observer>(&mut self, now: Nanos, obs: &mut O) {
         if self.totals.started.is_none() {
             self.totals.started = Some(now);
             self.active = true;
@@ -340,7 +340,7 @@ impl Flow {
         block
     }
 
-    fn send_ack<O: Observer>(
+    pub(crate) fn send_ack<O: Observer>(
         &mut self,
         now: Nanos,
         blocks: AckBlocks,
@@ -364,6 +364,7 @@ impl Flow {
         let mut packet = self.packet(now, Kind::Ack, ip_bytes, blocks.ack);
         packet.telemetry = telemetry;
         packet.ack = net.acks.insert(blocks);
+        self.promise_window(packet.ordinal);
         if O::PACKETS {
             let block = self.stamp_block(net, telemetry);
             show(obs, now, true, &packet, 0, &blocks, Some((false, mss)), &block);
@@ -406,8 +407,7 @@ impl Flow {
             }
             Kind::Syn => {
                 net.release(h);
-                let syn_ack = self.packet(now, Kind::SynAck, SYN_BYTES, 0);
-                self.send(now, syn_ack, net, routes);
+                self.receive_syn(now, net, routes);
             }
             Kind::SynAck => {
                 net.release(h);
@@ -427,7 +427,7 @@ impl Flow {
         None
     }
 
-    fn establish<O: Observer>(&mut self, now: Nanos, net: &mut Net, routes: &Routes, obs: &mut O) {
+    pub(crate) fn establish<O: Observer>(&mut self, now: Nanos, net: &mut Net, routes: &Routes, obs: &mut O) {
         let (scheme, mut cfg, seed) = (self.setup.scheme.clone(), self.setup.tcp.clone(), self.seed);
         let t = self.tcp();
         if t.sender.is_some() {
@@ -444,7 +444,10 @@ impl Flow {
             sender.limit(segments);
         }
         if let Some(work) = &mut t.work {
-            sender.limit(0);
+            match &**work {
+                Work::Leg(relay) => relay.limit(&mut sender),
+                _ => sender.limit(0),
+            }
             work.begin(now);
         }
         t.echo = EchoMode::of(&caps);
@@ -476,6 +479,9 @@ impl Flow {
             show(obs, now, false, &packet, payload, &AckBlocks::default(), Some((false, mss)), &block);
         }
         let ts = (packet.sent.0 / 1_000_000) as u32 + 1;
+        if self.setup.leg.is_some() && self.answer_probe(now, packet.ip_bytes as u32, net, routes, obs) {
+            return net.release(h);
+        }
         let t = self.tcp();
         // A data packet that overtakes nothing arrives after the handshake; the receiver exists.
         let Some(receiver) = t.receiver.as_mut() else { return net.release(h) };
@@ -505,14 +511,7 @@ impl Flow {
                 self.totals.goodput_bytes -= (mss - last) as u64;
                 self.totals.completed = Some(now);
                 obs.event(now, &SimEvent::FlowComplete(self.id));
-                obs.completion(&Completion {
-                    flow: self.id,
-                    object: 0,
-                    bytes: (n - 1) * mss as u64 + last as u64,
-                    asked: self.totals.started.unwrap_or(now),
-                    first: None,
-                    done: now,
-                });
+                self.tell_completion(now, (n - 1) * mss as u64 + last as u64, obs);
             }
         }
         match ack {
@@ -545,6 +544,7 @@ impl Flow {
             let mss = self.setup.tcp.mss;
             show(obs, now, false, &packet, 0, blocks, Some((false, mss)), &block);
         }
+        self.learn_window(packet.ordinal);
         let t = self.tcp();
         let Some(sender) = t.sender.as_mut() else { return net.release(h) };
         let state = sender.ca_state();
@@ -617,7 +617,7 @@ impl Tcp {
             sender: None,
             receiver: None,
             syn_sent: None,
-            syn_at: start,
+            syn_at: if setup.leg.is_some_and(|l| l.before.is_some()) { Nanos::MAX } else { start },
             syn_tries: 0,
             stopped: false,
             echo: None,
@@ -626,7 +626,7 @@ impl Tcp {
             decoder: StackDecoder::default(),
             max_hops,
             segments,
-            work: Work::of(&setup.app, setup.tcp.mss).map(Box::new),
+            work: Work::of(setup, segments.map(|s| s.0)).map(Box::new),
             out: Vec::new(),
             mode: "",
             probes: None,

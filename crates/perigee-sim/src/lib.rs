@@ -3,7 +3,8 @@
 //!
 //! Floors:
 //! * [`Simulation`]: the event loop. Behind it: `schedule` (what happens next), `packet` (arenas), `net` (ports and
-//!   links), `routes` (ways and their RTT), `host` (both ends of a flow), `notices` (what flows are told of handovers).
+//!   links), `routes` (ways and their RTT), `host` (both ends of a flow), `relay` (split connections), `notices` (what
+//!   flows are told of handovers).
 //! * [`setup`]: what a simulation is made of (flows with their controller and transport options, run options).
 //! * [`observe`]: what it tells while it runs, and what it leaves behind.
 //!
@@ -15,11 +16,13 @@ mod net;
 mod notices;
 pub mod observe;
 mod packet;
+mod relay;
 mod routes;
 mod schedule;
 pub mod setup;
 mod simulation;
 
 pub use observe::*;
+pub use relay::Leg;
 pub use setup::*;
 pub use simulation::Simulation;

@@ -49,6 +49,8 @@ pub struct FlowSetup {
     pub tcp: perigee_tcp::Config,
     /// What it is told of handovers, outages and path changes; `None` = nothing.
     pub notices: Option<Notices>,
+    /// Its place in a split connection; `None` = it goes from end to end.
+    pub leg: Option<crate::Leg>,
 }
 
 /// How knowledge of the timeline reaches a flow's congestion control: as

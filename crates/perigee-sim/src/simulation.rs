@@ -6,6 +6,7 @@ use crate::net::{mix, name_key, Net};
 use crate::notices::{Desk, Subscriber, Told};
 use crate::observe::*;
 use crate::packet::Packet;
+use crate::relay;
 use crate::routes::{Next, Routes};
 use crate::schedule::Source;
 use crate::setup::{FlowSetup, Options, SimError};
@@ -35,6 +36,8 @@ pub struct Simulation {
     desk: Desk,
     /// Some flow listens to everything that its host learns.
     host_listens: bool,
+    /// Some flow is a leg of a split connection.
+    legs: bool,
     next_sample: Nanos,
     events: u64,
     internals: Vec<(&'static str, f64)>,
@@ -58,6 +61,7 @@ impl Simulation {
             ahead: None,
             desk: Desk::default(),
             host_listens: false,
+            legs: flows.iter().any(|f| f.leg.is_some()),
             next_sample: Nanos::ZERO,
             events: 0,
             internals: Vec::new(),
@@ -65,6 +69,7 @@ impl Simulation {
             net,
             options,
         };
+        relay::check(&flows).map_err(SimError::Setup)?;
         for (id, setup) in flows.into_iter().enumerate() {
             s.add_flow(id as u32, setup, header)?;
         }
@@ -199,6 +204,9 @@ impl Simulation {
                 let reply = self.flows[flow as usize].receive(now, h, &mut self.net, &self.routes, obs);
                 if let Some(reply) = reply {
                     self.signal(now, flow, &reply);
+                }
+                if self.legs {
+                    relay::pass_on(&mut self.flows, flow as usize, now, &mut self.net, &self.routes, obs);
                 }
             }
             Next::Lost => self.net.discard(h, DropCause::NoRoute),

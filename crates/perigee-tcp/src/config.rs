@@ -26,10 +26,10 @@ pub const OPTIONS: &[ParamSpec] = &[
     },
     ParamSpec {
         name: "init_cwnd",
-        domain: Domain::Int { default: 10, min: 1, max: 50 },
+        domain: Domain::Int { default: 10, min: 1, max: 100_000 },
         unit: "segments",
         source: "RFC 6928",
-        help: "initial window (a scheme may set its own)",
+        help: "initial window (a scheme may set its own); proxies on satellite links start with a whole bandwidth-delay product",
     },
     ParamSpec {
         name: "hz",

@@ -101,6 +101,11 @@ impl Receiver {
         (now >= self.deadline && self.pending > 0).then(|| self.acknowledge(None))
     }
 
+    /// An acknowledgement that nothing asked for: it tells of a window that opened.
+    pub fn tell(&mut self) -> AckBlocks {
+        self.acknowledge(None)
+    }
+
     /// The data segment that is about to be told carries a congestion mark: the sender hears of it at once.
     pub fn on_mark(&mut self) {
         self.marked = self.marked.wrapping_add(1);

@@ -26,6 +26,7 @@ pub mod follow;
 pub mod leoem;
 pub mod mahimahi;
 pub mod model;
+mod part;
 pub mod python_random;
 pub mod schedule;
 pub mod store;

@@ -184,25 +184,16 @@ def draw_efficiency(t: Tables) -> dict[str, Any]:
     """Utilisation against delay with ellipses of one standard deviation over runs; pale: without retransmissions."""
     from matplotlib.patches import Ellipse
 
-    runs = t["runs"]
-    counts = sorted(set(runs["flows"]))
-    figure, axes = style.panels(len(counts), 1, width=2.9, height=2.6, sharey=True)
-    for a, n in zip(axes[0], counts, strict=True):
-        for cc in frames.schemes(runs):
-            one = frames.pick(runs, flows=n, cc=cc)
-            x, y = one["inflation"].mean(), one["utilisation"].mean()
-            look = style.look(cc) | {"linestyle": "none"}
-            a.plot(x, y, label=style.label(cc), **look)
-            a.plot(x, one["useful"].mean(), alpha=0.35, **look)
-            if len(one) > 1:
-                size = 2 * one["inflation"].std(), 2 * one["utilisation"].std()
-                a.add_patch(Ellipse((x, y), *size, facecolor=look["color"], alpha=0.2, edgecolor=look["color"]))
-        a.set_title(f"{n} flows", loc="left")
-        a.set_xlabel("smoothed RTT / 50 ms (better to the right)")
-        a.invert_xaxis()
-    axes[0][0].set_ylabel("goodput / 100 Mbit/s")
-    style.shared_legend(figure, axes[0])
-    return {"efficiency": figure}
+    def mark(a: Any, one: pd.DataFrame, cc: str) -> None:
+        x, y = one["inflation"].mean(), one["utilisation"].mean()
+        look = style.look(cc) | {"linestyle": "none"}
+        a.plot(x, y, label=style.label(cc), **look)
+        a.plot(x, one["useful"].mean(), alpha=0.35, **look)
+        if len(one) > 1:
+            size = 2 * one["inflation"].std(), 2 * one["utilisation"].std()
+            a.add_patch(Ellipse((x, y), *size, facecolor=look["color"], alpha=0.2, edgecolor=look["color"]))
+
+    return {"efficiency": frames.efficiency_panels(t["runs"], "smoothed RTT / 50 ms", mark)}
 
 
 def _mean(runs: pd.DataFrame, cc: str, column: str = "ratio") -> float:

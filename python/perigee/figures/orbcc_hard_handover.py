@@ -23,6 +23,8 @@ from perigee.study.verdicts import Verdict, near, order, within
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pandas as pd
+
 MINE = "orbcc-repro"
 ONE = ("cubic", "bbr", "bbr3", MINE, "orbcc")
 MANY = ("cubic", "bbr", "bbr3", "satcp", "leocc_omnet", MINE, "orbcc")
@@ -143,23 +145,13 @@ def _many(o: Outcome) -> dict[str, Any]:
 
 def draw_many(t: Tables) -> dict[str, Any]:
     """Goodput against delay, best at the upper right; bars: one standard deviation over runs."""
-    runs = t["runs"]
-    counts = sorted(set(runs["flows"]))
-    figure, axes = style.panels(len(counts), 1, width=2.9, height=2.6, sharey=True)
-    for a, n in zip(axes[0], counts, strict=True):
-        for cc in frames.schemes(runs):
-            one = frames.pick(runs, flows=n, cc=cc)
-            look = style.look(cc) | {"linestyle": "none"}
-            a.errorbar(
-                one["delay"].mean(), one["goodput"].mean(), one["goodput"].std(), one["delay"].std(),
-                label=style.label(cc), capsize=2, elinewidth=0.6, **look,
-            )  # fmt: skip
-        a.set_title(f"{n} flows", loc="left")
-        a.set_xlabel("RTT / 50 ms (better to the right)")
-        a.invert_xaxis()
-    axes[0][0].set_ylabel("goodput / 100 Mbit/s")
-    style.shared_legend(figure, axes[0])
-    return {"many-flows": figure}
+
+    def mark(a: Any, one: pd.DataFrame, cc: str) -> None:
+        x, y = one["delay"], one["goodput"]
+        look = style.look(cc) | {"linestyle": "none"}
+        a.errorbar(x.mean(), y.mean(), y.std(), x.std(), label=style.label(cc), capsize=2, elinewidth=0.6, **look)
+
+    return {"many-flows": frames.efficiency_panels(t["runs"], "RTT / 50 ms", mark)}
 
 
 def check_many(t: Tables) -> list[Verdict]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from perigee.metrics import WITHOUT_TCP, mean_and_interval
+from perigee.metrics import WITHOUT_TCP, inner_legs, mean_and_interval
 from perigee.scenario import schemes
 from perigee.summary import COLUMNS, by_scheme, one_line
 
@@ -71,7 +71,8 @@ def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:
 def _scheme(run: Run, label: str) -> dict[str, Any]:
     flows = run.table("flow_totals").select(["flow", "cc"]).to_pylist()
     bulk = [f["flow"] for f in flows if f["cc"] not in WITHOUT_TCP]
-    chosen = bulk or [f["flow"] for f in flows]
+    inner = inner_legs(run)
+    chosen = [f for f in bulk if f not in inner] or [f["flow"] for f in flows]
     return {
         "cc": run.cc,
         "label": label,

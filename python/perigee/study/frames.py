@@ -71,6 +71,23 @@ def by_scheme(
     return [(label(cc), estimate(frame, column, cc=cc, **where).value) for cc in ccs]
 
 
+def efficiency_panels(runs: pd.DataFrame, delay: str, mark: Callable[[Any, pd.DataFrame, str], None]) -> Any:
+    """A panel per number of flows, delay falling to the right; `mark` draws a scheme's runs into one."""
+    from perigee.study import style
+
+    counts = sorted(set(runs["flows"]))
+    figure, axes = style.panels(len(counts), 1, width=2.9, height=2.6, sharey=True)
+    for a, n in zip(axes[0], counts, strict=True):
+        for cc in schemes(runs):
+            mark(a, pick(runs, flows=n, cc=cc), cc)
+        a.set_title(f"{n} flows", loc="left")
+        a.set_xlabel(f"{delay} (better to the right)")
+        a.invert_xaxis()
+    axes[0][0].set_ylabel("goodput / 100 Mbit/s")
+    style.shared_legend(figure, axes[0])
+    return figure
+
+
 def number(x: Any) -> float:
     """A float; NaN for None."""
     return math.nan if x is None else float(x)

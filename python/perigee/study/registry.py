@@ -19,12 +19,15 @@ MODULES = (
     "orbcc_initial_phase",
     "orbcc_constellation",
     "orbcc_claims",
+    "orbcc_gateways",
     "leo_cc_responsiveness",
     "leo_cc_fairness",
     "leo_cc_leoem",
     "hypatia_tables",
     "hypatia_routes",
     "geo_downloads",
+    "geo_ping",
+    "geo_proxy",
 )
 
 

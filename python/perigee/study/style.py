@@ -97,12 +97,14 @@ def panels(columns: int = 1, rows: int = 1, *, width: float = WIDTH_IN, height: 
 
 def shared_legend(figure: Any, axes: Iterable[Any], columns: int = 8) -> None:
     """One legend for all panels, above them, in as many columns as fit."""
-    columns = max(2, min(columns, int(figure.get_figwidth() / 1.25)))
     handles: dict[str, Any] = {}
     for a in axes:
         for handle, name in zip(*a.get_legend_handles_labels(), strict=True):
             handles.setdefault(name, handle)
     if handles:
+        # A character takes about 0.058 in, a line with its margins 0.6 in.
+        widest = 0.6 + 0.058 * max(len(name) for name in handles)
+        columns = max(1, min(columns, int(figure.get_figwidth() / widest)))
         figure.legend(
             list(handles.values()),
             list(handles),

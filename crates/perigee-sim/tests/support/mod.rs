@@ -65,6 +65,7 @@ pub fn setup(name: &str, forward: PairId, reverse: PairId, scheme: Scheme) -> Fl
         scheme,
         tcp: perigee_tcp::Config::default(),
         notices: None,
+        leg: None,
     }
 }
 

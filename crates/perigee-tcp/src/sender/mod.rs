@@ -169,6 +169,8 @@ pub struct Sender {
     last_ts_ecr: u32,
     /// Segments that the application has: `Seg::MAX` = without end.
     available: Seg,
+    /// The receive window ends before what the application has.
+    window_bound: bool,
     acked_pkts: Vec<AckedPkt>,
     /// Bytes and time of the latest valid delivery-rate sample.
     last_delivery: (u64, Nanos),
@@ -250,6 +252,7 @@ impl Sender {
             new_marks: 0,
             last_ts_ecr: 0,
             available: Seg::MAX,
+            window_bound: false,
             acked_pkts: Vec::new(),
             last_delivery: (0, Nanos::ZERO),
             stats: Stats::default(),
@@ -271,6 +274,13 @@ impl Sender {
     /// The application has `segments` in all (no more will come); less than was sent already means: nothing new.
     pub fn limit(&mut self, segments: Seg) {
         self.available = segments.max(self.board.nxt());
+    }
+
+    /// The application has `segments` so far, and the receive window ends at segment `edge`. What the window holds back
+    /// does not make the connection limited by its application.
+    pub fn offer(&mut self, segments: Seg, edge: Seg) {
+        self.available = segments.min(edge).max(self.board.nxt());
+        self.window_bound = edge < segments;
     }
 
     /// Knowledge from outside the transport, for the congestion control.

@@ -235,7 +235,7 @@ impl Sender {
             }
         }
         let starved = !self.has_new_data() && self.board.lost <= self.board.retrans;
-        if starved && !limited {
+        if starved && !limited && !self.window_bound {
             self.rate.mark_app_limited(self.board.in_flight());
         }
     }
