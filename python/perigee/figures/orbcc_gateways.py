@@ -148,6 +148,19 @@ gateway - gateway, gateway - host; proxies hold 4 MB. GEO: 560 ms between the ga
 100 Mbit/s with a queue of one bandwidth-delay product; proxies hold 16 MB. Goodput and delay after the first third.
 Proxies answer SYNs at once. OrbCC with the profile `orbcc-repro`."""
 DEVIATIONS = ("Nobody published this set-up: paths, buffers and the bound of 95 % are ours.",)
+WHY_DELAY = (
+    "The queue moves into the proxy. The hosts' links are a hundred times as fast as the path between the gateways, so "
+    "that the host's scheme fills whatever the proxy holds (4 and 16 MB) and stays limited by its window: the data "
+    "waits "
+    "there (column wait_ms) longer than it would in the path's own queue. Between the gateways OrbCC keeps its short "
+    "queue. A gateway that wants both must hold little."
+)
+WHY_BBR = (
+    "BBR at the hosts sees a third of the changing RTT on its own leg and keeps the smallest of the last 10 s as its "
+    "path: after each rise its window is too small for up to 10 s, before the first gateway and behind the last one. "
+    "That is the same from end to end, where it has less still."
+)
+EXPLAINED = {f"delay-{path}-{cc}": WHY_DELAY for path in FILES for cc in SPLITS} | {"share-LEO-bbr": WHY_BBR}
 
 EXPERIMENTS = [
     Experiment(
@@ -161,5 +174,6 @@ EXPERIMENTS = [
         draw,
         METHOD,
         DEVIATIONS,
+        EXPLAINED,
     )
 ]
