@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the simulator tells while it runs, and what it leaves behind.
 
+use crate::packet::Packet;
 use perigee_cc::CaState;
+use perigee_tcp::AckBlocks;
 use perigee_timeline::Note;
 use perigee_units::{BitRate, Nanos};
 
@@ -305,4 +307,41 @@ pub struct Outcome {
     pub links: Vec<LinkTotals>,
     /// Everything sent was delivered, dropped for a reason, or is under way: per link and per flow.
     pub conserved: bool,
+}
+
+/// Tells an observer of a packet.
+#[allow(clippy::too_many_arguments)] // one place that fills one struct
+pub(crate) fn show<O: Observer>(
+    obs: &mut O,
+    at: Nanos,
+    leaving: bool,
+    packet: &Packet,
+    payload: u32,
+    blocks: &AckBlocks,
+    tcp: Option<(bool, u32)>,
+    telemetry: &[u8],
+) {
+    if !O::PACKETS {
+        return;
+    }
+    let Some(kind) = packet.kind.shown() else { return };
+    let (retrans, mss) = tcp.unwrap_or((false, 1));
+    let bytes = |(s, e): (u64, u64)| (s * mss as u64, e * mss as u64);
+    let sack: Vec<(u64, u64)> = blocks.dsack.iter().chain(blocks.sacks()).map(|&r| bytes(r)).collect();
+    let is_ack = kind == PacketKind::Ack;
+    obs.packet(&PacketView {
+        at,
+        flow: packet.flow,
+        kind,
+        leaving,
+        seq: if is_ack { 0 } else { packet.seq * mss as u64 },
+        payload,
+        ack: if is_ack { packet.seq * mss as u64 } else { 0 },
+        sack: &sack,
+        ts_val: (packet.sent.0 / 1_000_000) as u32 + 1,
+        ts_ecr: blocks.ts_ecr,
+        ip_bytes: packet.ip_bytes as u32,
+        retrans,
+        telemetry,
+    });
 }
