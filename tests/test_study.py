@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from conftest import Cli, command
-from perigee.scenario import load
+from perigee.scenario import load, schemes
 from perigee.study import stats
 from perigee.study.cache import Cache
 from perigee.study.digest import Digest
@@ -91,6 +91,13 @@ def test_every_experiment_has_cases_of_every_size_and_sound_scenarios() -> None:
     assert counts[Size.QUICK] < counts[Size.DEFAULT] <= counts[Size.FULL]
     plan = Plan.of(everything, Ask(Size.QUICK))
     assert plan.failures == []
+
+
+def test_all_schemes_are_the_whole_list() -> None:
+    every = {s["id"] for s in schemes()}
+    assert set(Ask(cc=("all",)).schemes(("cubic", "bbr"))) == every - {"astraea", "leotcp"}
+    assert Ask(cc=("all",)).schemes(("bbr", "cubic"))[:2] == ["bbr", "cubic"]
+    assert Ask(cc=("vegas",)).schemes(("cubic",)) == ["vegas"]
 
 
 def test_names_are_refused_with_a_hint() -> None:

@@ -20,8 +20,8 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 
 Tables = dict[str, "pd.DataFrame"]
 Label = Any
-BEYOND = ("newreno", "vegas", "copa", "hybla", "starquic_cubic", "starquic_bbr3", "bbr3_hint", "hpcc", "vivace")
-"""Schemes that no study compared everywhere; `--cc all` adds them to each figure."""
+ABSENT = ("astraea", "leotcp")
+"""What `--cc all` leaves out: a scheme without a policy, and OrbCC's earlier name for `orbcc-repro`."""
 
 
 class Size(str, Enum):
@@ -72,7 +72,10 @@ class Ask:
     def schemes(self, published: Sequence[str]) -> list[str]:
         """The schemes of a figure: those published, those asked for instead, or all."""
         if self.cc == ("all",):
-            return list(dict.fromkeys([*published, *BEYOND]))
+            from perigee.scenario import schemes
+
+            every = [s["id"] for s in schemes() if s["id"] not in ABSENT]
+            return list(dict.fromkeys([*published, *every]))
         return list(self.cc or published)
 
 
