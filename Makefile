@@ -35,8 +35,8 @@ test: setup  ## Quick tests, Rust and Python
 check: $(VENV)/requirements  ## Formatting, lints, types
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff format --check python tests
-	$(BIN)/ruff check python tests
+	$(BIN)/ruff format --check python tests docs examples
+	$(BIN)/ruff check python tests docs examples
 	$(BIN)/mypy
 
 bench: setup  ## The speed table
@@ -53,8 +53,8 @@ docs: setup  ## API documentation of the crates, references of scenario files an
 
 format: $(VENV)/requirements  ## Format everything
 	cargo fmt --all
-	$(BIN)/ruff format python tests
-	$(BIN)/ruff check --fix python tests
+	$(BIN)/ruff format python tests docs examples
+	$(BIN)/ruff check --fix python tests docs examples
 
 clean:  ## Remove what was built
 	rm -rf target $(VENV)

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import matplotlib as mpl
+
 from perigee.plots import overview
 from perigee.record import find_records
 

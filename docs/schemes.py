@@ -4,11 +4,13 @@
 python docs/schemes.py (part of `make docs`)
 """
 
+import csv
 import re
 import sys
 from pathlib import Path
 
 import matplotlib as mpl
+
 import perigee
 
 mpl.use("Agg")
@@ -17,6 +19,8 @@ import matplotlib.pyplot as plt
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "crates/perigee-cc/src"
 OUT = ROOT / "docs/cc"
+# Written by `perigee validate --out`.
+RESULTS = ROOT / "python/perigee/validation/results.csv"
 
 # The figure's path: half of the rate from 10 s to 20 s, the double RTT from 30 s to 40 s.
 SCENARIO = """
@@ -51,15 +55,15 @@ SIGNALS = ("loss", "ECN", "delay", "delivery rate", "telemetry", "notices")
 REACTS = {
     "newreno": "loss ECN",
     "cubic": "loss ECN",
-    "vegas": "loss delay",
+    "vegas": "loss ECN delay",
     "copa": "delay",
     "hybla": "loss ECN",
     "bbr": "delay delivery rate",
-    "bbr3": "loss delay delivery rate",
-    "bbr3_hint": "loss delay delivery rate notices",
+    "bbr3": "loss ECN delay delivery rate",
+    "bbr3_hint": "loss ECN delay delivery rate notices",
     "satcp": "loss ECN notices",
     "starquic_cubic": "loss ECN notices",
-    "starquic_bbr3": "loss delay delivery rate notices",
+    "starquic_bbr3": "loss ECN delay delivery rate notices",
     "leocc": "delay delivery rate notices",
     "leocc_omnet": "delay delivery rate notices",
     "vivace": "loss delay delivery rate",
@@ -86,7 +90,37 @@ def head(module: str) -> str:
     return "\n".join(line[3:].removeprefix(" ") for line in lines if line.startswith("//!"))
 
 
-def page(scheme: dict, module: str, first: str) -> str:
+def checked(name: str) -> list[str]:
+    """The table of what `perigee validate` found for a scheme's single flows."""
+    with RESULTS.open(encoding="utf-8") as f:
+        rows = [
+            r for r in csv.DictReader(f) if r["cc"] == name and r["quantity"] != "order" and " flow " not in r["cell"]
+        ]
+    cells: dict[str, dict[str, dict[str, str]]] = {}
+    for r in rows:
+        cells.setdefault(r["cell"], {})[r["quantity"]] = r
+    if not cells:
+        return []
+    lines = [
+        "Ours and, in brackets, the measured reference, from `perigee validate` (what the cells are:",
+        "[README](../../python/perigee/validation/README.md)).",
+        "",
+        "| path | goodput, Mbit/s | queue, ms | retransmissions | loss events | verdict |",
+        "|---|---|---|---|---|---|",
+    ]
+    for cell, found in cells.items():
+        shown = [_shown(found.get(q)) for q in ("goodput", "queue", "retransmits", "loss events")]
+        bad = [f"{q}: {r['verdict']}" for q, r in found.items() if r["verdict"] != "good"]
+        path = cell.replace(f"_{name}_", "_", 1)
+        lines.append(f"| {path} | {' | '.join(shown)} | {'; '.join(bad) or 'good'} |")
+    return [*lines, ""]
+
+
+def _shown(row: dict[str, str] | None) -> str:
+    return "" if row is None else f"{float(row['ours']):.4g} ({float(row['reference']):.4g})"
+
+
+def page(scheme: dict, module: str, first: str, warnings: list[str]) -> str:
     """The page of one scheme; those that share a file say what sets them apart."""
     name = scheme["id"]
     lines = [f"# {scheme['label']} (`{name}`)", "", f"{scheme['summary']}.", ""]
@@ -107,23 +141,26 @@ def page(scheme: dict, module: str, first: str) -> str:
         "",
         "## At work",
         "",
-        f"![window and queueing delay over time]({name}.png)",
+        f"![goodput and RTT over time]({name}.png)",
         "",
         "50 Mbit/s, 40 ms, a queue of one bandwidth-delay product; from 10 s to 20 s half the rate, from 30 s to 40 s",
         "twice the RTT (nobody is told).",
         "",
+        *(f"The run warns: {w}.\n" for w in warnings),
         "## How it was checked",
         "",
-        f"Tests at the end of `crates/perigee-cc/src/{module}.rs` and the battery of `battery.rs`; against the measured",
-        "kernel where that has the scheme: [differences](../differences.md), `perigee validate`.",
+        f"Tests at the end of `crates/perigee-cc/src/{module}.rs` and the battery of `battery.rs`; against measured",
+        "curves where there are any; where it differs: [differences](../differences.md).",
         "",
+        *checked(name),
     ]
     return "\n".join(lines)
 
 
-def draw(name: str) -> None:
-    """Window and RTT of one run."""
-    flows = perigee.loads(SCENARIO).run(name).to_pandas("flows")
+def draw(name: str) -> list[str]:
+    """Goodput and RTT of one run; returns what the run warns of."""
+    run = perigee.loads(SCENARIO).run(name)
+    flows = run.to_pandas("flows")
     seconds = flows["t_ns"] / 1e9
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(7, 3.6), sharex=True, layout="constrained")
     top.plot(seconds, flows["goodput_bps"] / 1e6, color="#0072b2", linewidth=1)
@@ -135,6 +172,7 @@ def draw(name: str) -> None:
     bottom.set_xlabel("time, s (grey: the link's rate, the path's RTT)")
     figure.savefig(OUT / f"{name}.png", dpi=70, metadata={"Software": None})
     plt.close(figure)
+    return list(run.manifest["warnings"])
 
 
 def index(schemes: list[dict]) -> str:
@@ -153,7 +191,7 @@ def index(schemes: list[dict]) -> str:
         lines.append(f"| [{s['label']}]({s['id']}.md) | {marks} | {s['summary']} |")
     lines += [
         "",
-        "Telemetry needs ports with `metered = true`; without it, or where a hop that it does not see makes the RTT rise,",
+        "Telemetry needs ports with `metered = true`; without it, or where a hop that it does not see fills up,",
         "OrbCC and its kin fall back to Cubic. Notices and probes: `[notices]` in [scenario.md](../scenario.md).",
         "",
     ]
@@ -170,11 +208,11 @@ def main() -> None:
     first: dict[str, str] = {}
     for s in schemes:
         module = modules[s["id"]]
-        text = page(s, module, first.setdefault(module, s["id"]))
+        warnings = draw(s["id"])
+        text = page(s, module, first.setdefault(module, s["id"]), warnings)
         (OUT / f"{s['id']}.md").write_text(
             "<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->\n" + text, encoding="utf-8"
         )
-        draw(s["id"])
     head_line = "<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->\n"
     (OUT / "README.md").write_text(head_line + index(schemes), encoding="utf-8")
 

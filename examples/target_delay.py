@@ -13,6 +13,7 @@ class TargetDelay(perigee.CongestionControl):
     """Once per round: grow by a packet below the target delay, shrink in proportion above it."""
 
     def __init__(self) -> None:
+        """Nothing is known yet."""
         self.round_ends_at = 0
         self.lowest_ns = None
 

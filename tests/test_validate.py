@@ -1,17 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee validate`: cells, verdicts, and a few cells that must hold."""
+"""`perigee validate`: cells, verdicts, curves, and a few cells that must hold."""
+
+from __future__ import annotations
 
 import csv
 import io
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from perigee import validate
+from conftest import ROOT, Cli
+from perigee import _core
+from perigee.validation import kernel, ns3, verdicts
+
+DATA = Path(os.environ.get("PERIGEE_SHARED_DATA", ROOT / "../shared/data"))
+needs_curves = pytest.mark.skipif(
+    not (DATA / "linux" / "series").is_dir(), reason="the full curves are not at hand (PERIGEE_SHARED_DATA)"
+)
 
 
 def test_runs_of_one_path_with_several_seeds_are_one_cell():
-    with (validate.HERE / "linux.csv").open() as f:
-        found = validate.cells(csv.DictReader(f))
+    found = kernel.read()
     by_name = {c.name: c for c in found}
     assert len(by_name) == len(found)
     assert len(by_name["loss_cubic_r100_d50_q1_l0.1"].runs) > 1
@@ -19,33 +31,90 @@ def test_runs_of_one_path_with_several_seeds_are_one_cell():
 
 
 def test_every_cell_is_a_valid_scenario():
-    with (validate.HERE / "linux.csv").open() as f:
-        for cell in validate.cells(csv.DictReader(f)):
-            validate._core.Scenario.parse(validate.scenario(cell), cell.name, validate.HERE, []).world(1)
+    for cell in kernel.read():
+        _core.Scenario.parse(kernel.scenario(cell), cell.name, verdicts.HERE, []).world(1)
+    for cell in ns3.read():
+        _core.Scenario.parse(ns3.scenario(cell), cell.name, verdicts.HERE, []).world(1)
+
+
+ROW = (
+    "run,group,flow,cc,rate_mbps,rtt_ms,queue_bytes,loss_pct,dur_s,start_s,window_s,goodput_win_mbps,"
+    "srtt_mean_ms,queue_mean_bytes,queue_drops,retrans_pkts,retrans_win_pkts,episodes_win\n"
+    "single_x,single,1,cubic,100,50,625000,0,60,0,5-60,95,80,400000,0,110,100,10\n"
+)
 
 
 def test_a_deviation_beyond_tolerance_and_chance_is_outside():
-    row = (
-        "run,group,flow,cc,rate_mbps,rtt_ms,queue_bytes,loss_pct,dur_s,start_s,window_s,goodput_win_mbps,"
-        "srtt_mean_ms,queue_mean_bytes,queue_drops,retrans_pkts\n"
-        "single_x,single,1,cubic,100,50,625000,0,60,0,5-60,95,80,400000,0,10\n"
-    )
-    [cell] = validate.cells(csv.DictReader(io.StringIO(row)))
-    near = validate.Ours([94.0], [10], 410_000)
-    far = validate.Ours([90.0], [10], 300_000)
-    assert [v.good for v in validate.judge(cell, [near])] == [True, True]
-    assert [v.good for v in validate.judge(cell, [far])] == [False, False]
+    [cell] = kernel.cells(csv.DictReader(io.StringIO(ROW)))
+    near = kernel.Ours([94.0], [60], [15], 410_000)
+    far = kernel.Ours([90.0], [210], [25], 300_000)
+    assert [v.good for v in kernel.judge(cell, [near])] == [True] * 4
+    assert [v.good for v in kernel.judge(cell, [far])] == [False] * 4
+    few = kernel.Ours([94.0], [45], [4], 410_000)
+    assert [v.good for v in kernel.judge(cell, [few])] == [True, True, False, False]
+
+
+def test_a_swap_of_schemes_is_outside_unless_the_gap_is_small():
+    def goodput(cc: str, ours: float, reference: float) -> verdicts.Verdict:
+        return verdicts.Verdict(f"single_{cc}_r1", "single", cc, "goodput", "", ours, reference, 1, 0)
+
+    rows = [goodput("cubic", 90, 95), goodput("vegas", 91, 80), goodput("bbr", 94, 94.9)]
+    [order] = verdicts.order(rows)
+    assert (order.cell, order.ours, order.good) == ("single_r1", 1, False)
+    [order] = verdicts.order([rows[0], replace(rows[1], reference=94.9), rows[2], goodput("hybla", 20, 20)])
+    assert order.good
+
+
+def test_explanations_name_cells_that_exist_and_headings_that_are_written():
+    cells = {c.name for c in kernel.read()} | {c.name for c in ns3.read()}
+    headings = {
+        line.lstrip("# ").strip() for line in (ROOT / "docs/differences.md").read_text().splitlines() if line[:1] == "#"
+    }
+    for e in verdicts.explained():
+        assert e.heading in headings, e
+        name = e.cell.split(" flow ")[0]
+        assert any(c.startswith(name[:-1]) if name.endswith("*") else c == name for c in cells), e
 
 
 @pytest.mark.parametrize("scheme", ["newreno", "cubic", "vegas", "bbr", "bbr3"])
-def test_a_static_path_agrees_with_the_kernel(scheme, capsys):
-    code = validate.validate_command(["single"], [scheme], jobs=2, seeds=2, as_json=False, out=None)
-    lines = [line for line in capsys.readouterr().out.splitlines() if "r100_d50_q1 " in line]
-    assert len(lines) == 2
-    assert all(" good" in line for line in lines), lines
-    assert code in (0, 3)
+def test_a_static_path_agrees_with_the_kernel(scheme: str, cli: Cli):
+    done = cli("validate", "--cell", f"single_{scheme}_r100_d50_q1", "--seeds", "2", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = json.loads(done.stdout)["verdicts"]
+    assert {r["quantity"] for r in rows} == {"goodput", "queue", "retransmits", "loss events"}
+    assert all(r["good"] for r in rows), rows
 
 
-def test_an_unknown_group_is_bad_input(capsys):
-    assert validate.validate_command(["singel"], [], jobs=1, seeds=2, as_json=False, out=None) == 2
-    assert "single" in capsys.readouterr().err
+@pytest.mark.parametrize("scheme", ["NewReno", "Cubic", "Vegas"])
+def test_a_static_path_agrees_with_ns3(scheme: str, cli: Cli):
+    done = cli("validate", "--cell", f"ns3_a_{scheme}_r100_rtt50_q1_da1_ts0", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(r["good"] for r in json.loads(done.stdout)["verdicts"])
+
+
+@needs_curves
+def test_full_curves_are_compared_and_drawn(cli: Cli, tmp_path: Path):
+    cells = ["--cell", "single_cubic_r10_d20_q1", "--cell", "ns3_a_NewReno_r10_rtt50_q1_da2_ts0"]
+    done = cli("validate", *cells, "--data", DATA, "--plots", "plots", "--out", "verdicts.csv")
+    assert done.returncode in (0, 3), done.stderr
+    assert "full curves" in done.stdout
+    distance = next(line for line in done.stdout.splitlines() if line.startswith("single_cubic") and "% " in line[-20:])
+    assert float(distance.split()[1]) < 3
+    pictures = sorted(p.name for p in (tmp_path / "plots").iterdir())
+    assert pictures == ["ns3_a_NewReno_r10_rtt50_q1_da2_ts0.png", "single_cubic_r10_d20_q1.png"]
+    rows = list(csv.DictReader((tmp_path / "verdicts.csv").open()))
+    assert {r["cell"] for r in rows} >= {"single_cubic_r10_d20_q1"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--group", "singel"], "groups: fq, leo"),
+        (["--plots", "p"], "--data"),
+        (["--cell", "single_cubic_r10_d20_q1", "--data", "."], "neither linux/series nor ns3/series"),
+    ],
+)
+def test_bad_input_is_named(words: list[str], said: str, cli: Cli):
+    done = cli("validate", *words)
+    assert done.returncode == 2
+    assert said in done.stderr

@@ -74,6 +74,14 @@ class World:
         progress: Callable[[int], bool] | None = None,
         plugins: dict[str, type] | None = None,
     ) -> tuple[str, dict[str, list[Column]], bool]: ...
+    def trace(
+        self,
+        cc: str,
+        flow: int,
+        from_ns: int,
+        to_ns: int,
+        plugins: dict[str, type] | None = None,
+    ) -> dict[str, list[Column]]: ...
 
 @final
 class Cx:

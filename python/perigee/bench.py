@@ -135,6 +135,9 @@ def _remark(r: dict[str, Any]) -> str:
         times = r["times_faster_than_hypatia"]
         ratio = "" if times is None else f", {times:,.0f} times as fast as Hypatia's 23.6 CPU-seconds"
         return f"  {r['ms_per_snapshot']:.2f} ms per snapshot with routes (the first {r['first_ms']:.1f}){ratio}"
+    if "ns_per_ack" in r:
+        costs = sorted(r["ns_per_ack"].items(), key=lambda c: c[1])
+        return "  ns per ACK (the controller alone): " + ", ".join(f"{cc} {ns:.0f}" for cc, ns in costs)
     if "packet_hops" not in r:
         return f"  {r['simulated_s']:,.0f} s of timeline, {r['changes']:,} changes"
     if "acks" in r:

@@ -260,19 +260,48 @@ def bench(
 
 @app.command()
 def validate(
-    group: Annotated[list[str] | None, typer.Option(help="Only this group of cells (single, loss, step, …).")] = None,
+    group: Annotated[
+        list[str] | None, typer.Option(help="Only this group of cells (single, loss, step, …, ns3).")
+    ] = None,
     cc: CcOption = None,
+    cell: Annotated[list[str] | None, typer.Option(help="Only this cell.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Cells at once.")] = 2,
     seeds: Annotated[int, typer.Option(min=2, help="Runs of each cell with random draws.")] = 5,
     out: Annotated[Path | None, typer.Option(help="CSV file for the verdicts.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder with the full curves, to be compared as well.")] = None,
+    plots: Annotated[Path | None, typer.Option(help="With --data: folder for pictures of both curves.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare the simulator with measured curves of the real Linux stack."""
-    from perigee.validate import validate_command
+    """Compare the simulator with measured curves of the real Linux stack and of ns-3."""
+    from perigee.validate import Asked, validate_command
 
-    schemes = [s for s in (cc or "").split(",") if s]
-    code = validate_command(group or [], schemes, jobs=jobs, seeds=seeds, as_json=as_json, out=out)
-    raise SystemExit(code)
+    if plots is not None and data is None:
+        fail("--plots draws the full curves: say where they are with --data", BAD_INPUT)
+    schemes = _names(cc)
+    asked = Asked(group or [], schemes, cell or [], jobs, seeds, out, data, plots, as_json)
+    raise SystemExit(validate_command(asked))
+
+
+@app.command()
+def trace(
+    folder: Annotated[
+        Path, typer.Argument(help="Folder of the record of one run (RECORD/SCHEME/seedN), or of several.")
+    ],
+    flow: Annotated[str, typer.Option(help="Number of the flow, from 1, or its name.")] = "1",
+    begin: Annotated[str, typer.Option("--from", help="Begin, such as 14.9s.")] = "0s",
+    end: Annotated[str | None, typer.Option("--to", help="End; default: a second later.")] = None,
+    cc: Annotated[str | None, typer.Option(help="Scheme, where the record has several.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed, where the record has several.")] = None,
+    at: Annotated[str, typer.Option(help="Where to look: sender, receiver or both.")] = "sender",
+    csv: Annotated[bool, typer.Option("--csv", help="CSV instead of text.")] = False,
+    qlog: Annotated[Path | None, typer.Option(help="Write a qlog file instead.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write text or CSV to this file.")] = None,
+) -> None:
+    """Print the packets of a flow, from a run that is made again."""
+    from perigee.trace import Wanted, trace_command
+
+    wanted = Wanted(flow, begin, end, cc, seed, at)
+    raise SystemExit(trace_command(folder, wanted, as_csv=csv, qlog=qlog, out=out))
 
 
 def _show_version(value: bool) -> None:

@@ -60,18 +60,25 @@ class CongestionControl:
         return {}
 
 
+_FILES: dict[object, Path] = {}
+
+
 def find(name: str, folder: Path) -> type:
     """The class that `file.py:Class` or `module:Class` names; files are looked for in `folder`.
 
     Raises PluginError, saying what is missing.
     """
     where, _, what = name.rpartition(":")
-    module = _module_of_file((folder / where).resolve()) if where.endswith(".py") else _module(name, where)
+    file = (folder / where).resolve()
+    module = _module_of_file(file) if where.endswith(".py") else _module(name, where)
     found = getattr(module, what, None)
     if found is None:
         classes = [n for n, c in vars(module).items() if inspect.isclass(c) and issubclass(c, CongestionControl)]
         own = ", ".join(n for n in classes if n != "CongestionControl") or "none"
         raise PluginError(f"{name}: {where} has no {what!r}; congestion controls in it: {own}")
+    if where.endswith(".py"):
+        # Python itself forgets where a class of such a module stands.
+        _FILES[found] = file
     return checked(found, name)
 
 
@@ -114,6 +121,19 @@ def named(cc: Sequence[str | type]) -> tuple[list[str], dict[str, type]]:
     return names, classes
 
 
+def recorded(cc: str, sources: Sequence[Path]) -> dict[str, type]:
+    """The class behind a record's `python:NAME`, from the files that its manifest names; nothing for other schemes."""
+    where, _, what = cc.partition(":")
+    if where != "python":
+        return {}
+    for path in sources:
+        if path.suffix == ".py":
+            found = getattr(_module_of_file(path.resolve()), what, None)
+            if found is not None:
+                return {cc: checked(found, cc)}
+    raise PluginError(f"{cc}: none of the record's files has this class")
+
+
 def files(classes: dict[str, type]) -> list[Path]:
     """Where the classes come from, for the manifest."""
     found = {source for c in classes.values() if (source := _source(c)) is not None}
@@ -121,6 +141,8 @@ def files(classes: dict[str, type]) -> list[Path]:
 
 
 def _source(cls: type) -> Path | None:
+    if cls in _FILES:
+        return _FILES[cls]
     try:
         return Path(inspect.getfile(cls))
     except (OSError, TypeError):

@@ -11,6 +11,8 @@ from typing import Any
 
 from perigee import _core
 from perigee.cli import BAD_INPUT, OUTSIDE_TOLERANCE
+from perigee.congestion import find, recorded
+from perigee.plugins import PluginError
 from perigee.record import RecordError, Run, find_records
 
 
@@ -33,13 +35,14 @@ def verify_command(folder: Path, *, rerun: bool, as_json: bool) -> int:
 def _verify(run: Run, *, rerun: bool) -> dict[str, Any]:
     expected = {name: t["sha256"] for name, t in run.manifest["tables"].items()}
     problems = [f"{n}.parquet is not what the manifest says" for n, h in run.hashes().items() if h != expected[n]]
-    problems += _changed_files(run)
+    problems += changed_files(run)
     if rerun and not problems:
         problems += _rerun(run, expected)
     return {"cc": run.cc, "seed": run.seed, "problems": problems}
 
 
-def _changed_files(run: Run) -> list[str]:
+def changed_files(run: Run) -> list[str]:
+    """Inputs of a run that are gone or no longer what they were."""
     problems = []
     for f in run.manifest.get("files", []):
         path = Path(f["path"])
@@ -50,11 +53,17 @@ def _changed_files(run: Run) -> list[str]:
     return problems
 
 
+def classes(run: Run, scenario: _core.Scenario) -> dict[str, type]:
+    """The classes of congestion controls that a run needs to be made again. Raises PluginError."""
+    named = {name: find(name, Path()) for name in scenario.plugins()}
+    return named | recorded(run.cc, [Path(f["path"]) for f in run.manifest.get("files", [])])
+
+
 def _rerun(run: Run, expected: dict[str, str]) -> list[str]:
     try:
         scenario = _core.Scenario.parse(run.manifest["scenario_toml"], run.manifest["scenario"], ".", [])
-        manifest, _, _ = scenario.world(run.seed).run(run.cc)
-    except (_core.ScenarioError, _core.RunError) as error:
+        manifest, _, _ = scenario.world(run.seed).run(run.cc, plugins=classes(run, scenario))
+    except (_core.ScenarioError, _core.RunError, PluginError) as error:
         return [f"cannot be run again: {error.args[0]}"]
     now = {name: t["sha256"] for name, t in json.loads(manifest)["tables"].items()}
     return [f"table {n} differs" for n in expected if now.get(n) != expected[n]]

@@ -318,7 +318,8 @@ enum {
     PERIGEE_TX_BYTES_IP = 2,               /* ports count IP packets */
     PERIGEE_TX_BYTES_WIRE = 3,             /* ports count everything on the wire */
     PERIGEE_SCOPE_PATH = 1,                /* signals of its own path */
-    PERIGEE_SCOPE_HOST = 2                 /* signals of every path that begins at its host */
+    PERIGEE_SCOPE_HOST = 2,                /* signals of every path that begins at its host */
+    PERIGEE_SCOPE_MACHINE = 3              /* signals of every path */
 };
 
 /* What a controller needs from its host. */

@@ -283,6 +283,7 @@ pub fn caps_out(k: &cc::Caps) -> c::Caps {
         signal_scope: match k.signal_scope {
             cc::SignalScope::Path => c::SCOPE_PATH,
             cc::SignalScope::Host => c::SCOPE_HOST,
+            cc::SignalScope::Machine => c::SCOPE_MACHINE,
         },
         ack_every: k.ack_every.unwrap_or(0),
         min_cwnd: k.min_cwnd,

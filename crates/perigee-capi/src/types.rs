@@ -291,6 +291,7 @@ constants! {
     TX_BYTES_WIRE = 3;
     SCOPE_PATH = 1;
     SCOPE_HOST = 2;
+    SCOPE_MACHINE = 3;
 
     MAX_ACKED = 1 << 20;
     MAX_HOPS = 255;

@@ -35,10 +35,12 @@
 //! other changes (cc-leo section 4).
 //!
 //! Differs from BBRv1: bounds learnt from loss, probing by wall clock, half-full PROBE_RTT every 5 s, no packet
-//! conservation in recovery, no long-term mode. Differs from the kernel: ECN and load balancing are left out, as both
-//! are off beyond 5 ms of RTT.
+//! conservation in recovery, no long-term mode. Congestion marks count where the RTT has once been 5 ms or less
+//! (`ecn_max_rtt`): their mean share cuts inflight_lo by up to a third per round. Differs from the kernel: marks are
+//! counted per round instead of per sample; load balancing is left out.
 
 mod bounds;
+mod ecn;
 mod phases;
 mod rules;
 
@@ -50,6 +52,7 @@ use crate::notice::{Horizon, Notices};
 use crate::rng::Rng;
 use crate::*;
 use bounds::{Bounds, Flight, Latest};
+use ecn::Ecn;
 use phases::{Cycle, MinRtt, Mode, Plateau};
 pub use rules::{hint, PARAMS};
 use rules::{Rules, MIN_CWND};
@@ -78,6 +81,8 @@ struct Sample {
     app_limited: bool,
     delayed: bool,
     acks_tlp: bool,
+    /// Packets that arrived with a congestion mark.
+    marked: u64,
     flight: Flight,
 }
 
@@ -98,6 +103,7 @@ impl Sample {
             app_limited: ev.rs.is_app_limited,
             delayed: ev.ack_delayed,
             acks_tlp: ev.acks_tlp,
+            marked: cx.packets(ev.ece),
             flight: Flight {
                 lost: cx.packets(ev.rs.lost_since_tx),
                 tx_in_flight: cx.packets(ev.rs.tx_in_flight),
@@ -141,6 +147,7 @@ pub struct Bbr3 {
     /// The bounds and whether the flow was probing, before the losses that may turn out spurious.
     undo: (Bounds, Option<Mode>),
     aggregation: Aggregation,
+    ecn: Ecn,
     /// The window is at its target and nothing that it depends on has changed since.
     settled: bool,
 
@@ -175,6 +182,7 @@ impl Bbr3 {
             bounds: Bounds::default(),
             undo: (Bounds::default(), None),
             aggregation: Aggregation::default(),
+            ecn: Ecn::default(),
             settled: false,
             notices: Notices::default(),
             refresh_until: Nanos::ZERO,
@@ -220,6 +228,7 @@ impl Bbr3 {
         if self.latest.loss_round_start {
             self.adapt_lower_bounds(cx, w);
             self.latest.loss_in_round = false;
+            self.ecn.in_round = false;
         }
     }
 
@@ -413,9 +422,11 @@ impl CongestionControl for Bbr3 {
         }
         let s = Sample::new(cx, ev);
         self.update_round(cx, &s);
+        self.ecn.update(&s, self.round_start, cx.packets(cx.delivered));
+        self.check_ecn_in_startup(w);
         self.latest.update(cx, &s);
-        let nothing_to_learn =
-            self.settled && s.app_limited && s.bw < self.max_bw() && !self.latest.loss_in_round;
+        let congested = self.latest.loss_in_round || self.ecn.in_round;
+        let nothing_to_learn = self.settled && s.app_limited && s.bw < self.max_bw() && !congested;
         let stands = nothing_to_learn && self.quick_update(cx, w, &s);
         if !nothing_to_learn {
             self.update_model(cx, w, &s);

@@ -10,6 +10,11 @@
 //! congestion avoidance  cwnd += rho² / cwnd    per ACK
 //! loss                  ssthresh = max(cwnd / 2, 2)
 //! not in Open           Reno
+//!
+//! slow start ── cwnd ≥ ssthresh ──► congestion avoidance ── loss ──► Reno ── Open again ──┐
+//!     ▲                                  ▲   │ timeout                                    │
+//!     │                                  └── │ ───────────────────────────────────────────┘
+//!     └──────────────────────────────────────┘
 //! ```
 //!
 //! Integer arithmetic: rho in eighths, growth in 1/128 packet with the rest carried over, 2^(k/8) from a table.

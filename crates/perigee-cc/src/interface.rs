@@ -456,8 +456,22 @@ pub enum TelemetryNeed {
 pub enum SignalScope {
     /// Those of its own path.
     Path,
-    /// Those of every path that begins at its host: published implementations keep them in one variable per machine.
+    /// Those of every path that begins at its host.
     Host,
+    /// Those of every path: published implementations keep them in one variable per machine, which emulations with one
+    /// machine for all hosts share.
+    Machine,
+}
+
+impl SignalScope {
+    /// From the parameter `trigger_scope`.
+    pub fn of(params: &crate::Params) -> Self {
+        match params.choice("trigger_scope").as_str() {
+            "host" => SignalScope::Host,
+            "machine" => SignalScope::Machine,
+            _ => SignalScope::Path,
+        }
+    }
 }
 
 /// An out-of-band prober that the host runs beside the flow, along the same path; each reply becomes a

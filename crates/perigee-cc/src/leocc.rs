@@ -62,10 +62,10 @@ pub const PARAMS: &[ParamSpec] = &[
     },
     ParamSpec {
         name: "trigger_scope",
-        domain: Domain::Choice(&["path", "host"]),
+        domain: Domain::Choice(&["path", "host", "machine"]),
         unit: "",
         source: "choice; host in the published module",
-        help: "whose probes and notices count",
+        help: "whose probes and notices count: those of its path, of all paths from its host, or of all (one machine for all hosts)",
     },
     time("probe_interval", (10, 1, 1000), "LeoCC live", "time between probes"),
     time("gap_threshold", (45, 1, 10_000), "LeoCC live", "gap between replies that shows a reconfiguration"),
@@ -159,7 +159,7 @@ enum Source {
 pub struct LeoCc {
     core: Core,
     source: Source,
-    host_scope: bool,
+    scope: SignalScope,
     probe_interval: Nanos,
     fluctuation: Nanos,
     delta_rtt_us: u64,
@@ -193,7 +193,7 @@ impl LeoCc {
         LeoCc {
             core: Core::new(init, rule, params.bool("ack_aggregation")),
             source: Self::source(params, init),
-            host_scope: params.choice("trigger_scope") == "host",
+            scope: SignalScope::of(params),
             probe_interval: params.time("probe_interval"),
             fluctuation: params.time("fluctuation"),
             delta_rtt_us: params.time("delta_rtt").as_micros(),
@@ -313,7 +313,7 @@ impl CongestionControl for LeoCc {
         Caps {
             min_cwnd: 1,
             probes: matches!(self.source, Source::Probes(_)).then_some(probes),
-            signal_scope: if self.host_scope { SignalScope::Host } else { SignalScope::Path },
+            signal_scope: self.scope,
             ..Caps::MODEL
         }
     }

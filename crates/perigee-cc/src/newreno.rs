@@ -7,34 +7,53 @@
 //! slow start            cwnd += acked                 while cwnd < ssthresh
 //! congestion avoidance  cwnd += 1 per cwnd packets acknowledged
 //! loss                  ssthresh = max(cwnd / 2, 2)   the transport's PRR takes cwnd there
+//!
+//! slow start ── cwnd ≥ ssthresh ──► congestion avoidance ── loss ──► recovery (PRR) ── high_seq passed ──┐
+//!     ▲                                  ▲   │ timeout                                                    │
+//!     │                                  └── │ ───────────────────────────────────────────────────────────┘
+//!     └──────────────────────────────────────┘
 //! ```
 //!
 //! Differs from RFC 5681: the reduction starts from cwnd, not from FlightSize (`reduce_from = flight` does, as ns-3), and a stretch ACK of n packets grows the
-//! window by n in slow start (no ABC limit), both as in Linux.
+//! window by n in slow start (no ABC limit; `slow_start_by = acks` grows by one, as ns-3), both as in Linux.
 
 use crate::window::{slow_start, AdditiveIncrease};
 use crate::*;
 
 /// Parameters.
-pub const PARAMS: &[ParamSpec] = &[ParamSpec {
-    name: "reduce_from",
-    domain: Domain::Choice(&["window", "flight"]),
-    unit: "",
-    source: "Linux; RFC 5681 and ns-3",
-    help: "what is halved after a loss: the window, or what is outstanding",
-}];
+pub const PARAMS: &[ParamSpec] = &[
+    ParamSpec {
+        name: "reduce_from",
+        domain: Domain::Choice(&["window", "flight"]),
+        unit: "",
+        source: "Linux; RFC 5681 and ns-3",
+        help: "what is halved after a loss: the window, or what is outstanding",
+    },
+    ParamSpec {
+        name: "slow_start_by",
+        domain: Domain::Choice(&["packets", "acks"]),
+        unit: "",
+        source: "Linux; ns-3",
+        help: "slow start grows by the packets acknowledged, or by one per ACK",
+    },
+];
 
 /// State of one connection.
 #[derive(Clone, Debug, Default)]
 pub struct NewReno {
     from_flight: bool,
+    by_acks: bool,
     increase: AdditiveIncrease,
 }
 
 impl NewReno {
     /// A controller for a new connection.
     pub fn new(params: &Params, _init: &ConnInit) -> Self {
-        NewReno { from_flight: params.choice("reduce_from") == "flight", ..NewReno::default() }
+        NewReno {
+            from_flight: params.choice("reduce_from") == "flight",
+            by_acks: params.choice("slow_start_by") == "acks",
+            ..NewReno::default()
+        }
     }
 }
 
@@ -51,7 +70,12 @@ impl CongestionControl for NewReno {
         let mut acked = cx.packets(ev.newly_acked);
         let ssthresh = cx.packets(w.ssthresh);
         if cwnd < ssthresh {
-            (cwnd, acked) = slow_start(cwnd, ssthresh, acked);
+            let most = if self.by_acks { acked.min(1) } else { acked };
+            let (grown, _) = slow_start(cwnd, ssthresh, most);
+            acked -= grown - cwnd;
+            // ns-3 drops what one ACK brings beyond, unless slow start is over.
+            acked = if self.by_acks && grown < ssthresh { 0 } else { acked };
+            cwnd = grown;
         }
         if acked > 0 {
             cwnd = self.increase.grow(cwnd, cwnd, acked);

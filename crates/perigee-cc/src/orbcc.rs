@@ -38,7 +38,7 @@ mod rtt;
 use crate::rng::Rng;
 use crate::utilisation::{bottleneck, queue_delay, STACK_LIFETIME};
 use crate::*;
-use fallback::{Coverage, Fallback, Handover};
+use fallback::{Coverage, Fallback, Handover, Seen};
 pub use options::{head, paper, pint, repro, PARAMS};
 use options::{Decrease, Options, PathChange, Reference};
 use path::{Arrival, PathGuard};
@@ -374,8 +374,15 @@ impl OrbCc {
     /// Lets control change hands where telemetry demands it. True: the fallback controls.
     fn fallback_controls(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) -> bool {
         let Some(f) = &mut self.fallback else { return false };
-        let coverage = Coverage::of(ev.telemetry.as_ref());
-        match f.watch(cx.now, coverage, self.rtt.smoothed(), self.rtt.base_s) {
+        let seen = Seen {
+            coverage: Coverage::of(ev.telemetry.as_ref()),
+            srtt: self.rtt.smoothed(),
+            base_rtt_s: self.rtt.base_s,
+            window: w.cwnd,
+            rate: if ev.rs.valid { ev.rs.delivered as f64 / ev.rs.interval.as_secs_f64() } else { 0.0 },
+            utilisation: self.utilisation,
+        };
+        match f.watch(cx.now, &seen) {
             Some(Handover::ToFallback) => f.take_over(cx, w),
             Some(Handover::Back) => {
                 f.hand_back(w);

@@ -50,10 +50,10 @@ const OWN: [ParamSpec; 3] = [
     },
     ParamSpec {
         name: "trigger_scope",
-        domain: Domain::Choice(&["path", "host"]),
+        domain: Domain::Choice(&["path", "host", "machine"]),
         unit: "",
         source: "choice; host in the published code",
-        help: "whose reports count",
+        help: "whose reports count: those of its path, of all paths from its host, or of all (one machine for all hosts)",
     },
 ];
 const ALL: [ParamSpec; cubic::PARAMS.len() + OWN.len()] = joined(cubic::PARAMS, &OWN);
@@ -73,7 +73,7 @@ pub struct SaTcp {
     cubic: Cubic,
     mode: Mode,
     hold: Nanos,
-    host_scope: bool,
+    scope: SignalScope,
     /// H is up until then.
     up_until: Option<Nanos>,
     freeze: Freeze,
@@ -92,7 +92,7 @@ impl SaTcp {
                 _ => Mode::Linux,
             },
             hold: params.time("hold"),
-            host_scope: params.choice("trigger_scope") == "host",
+            scope: SignalScope::of(params),
             up_until: None,
             freeze: Freeze::default(),
             memory: None,
@@ -120,8 +120,7 @@ impl SaTcp {
 
 impl CongestionControl for SaTcp {
     fn caps(&self) -> Caps {
-        let signal_scope = if self.host_scope { SignalScope::Host } else { SignalScope::Path };
-        Caps { signal_scope, ..self.cubic.caps() }
+        Caps { signal_scope: self.scope, ..self.cubic.caps() }
     }
 
     fn on_start(&mut self, cx: &Cx, w: &mut Window) {

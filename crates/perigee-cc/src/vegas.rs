@@ -15,6 +15,11 @@
 //! 2 samples or fewer          a step of Reno
 //! loss                        ssthresh = max(cwnd / 2, 2), ns-3: max(min(ssthresh, cwnd − 1), 2);
 //!                             Reno until the state is Open again
+//!
+//! slow start ── diff > gamma ──► diff decides, once per round ── loss ──► Reno ── Open again ──┐
+//!     ▲                                ▲   │ timeout                                           │
+//!     │                                └── │ ──────────────────────────────────────────────────┘
+//!     └────────────────────────────────────┘
 //! ```
 //!
 //! The two forms of diff agree near zero only: at three times the base RTT Linux sees three times the excess.

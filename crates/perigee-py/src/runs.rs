@@ -172,11 +172,42 @@ impl World {
         if let Some(e) = failure.take(py).or(reporter.error) {
             return Err(e);
         }
-        let done = result.map_err(|e| match e {
-            perigee_scenario::RunError::Scenario(e) => wrong(&e),
-            perigee_scenario::RunError::Failed(why) => RunError::new_err(why),
-        })?;
+        let done = result.map_err(failed)?;
         Ok((done.manifest.to_string(), convert::tables(py, done.tables)?, done.stopped))
+    }
+
+    /// The packets of flow `flow` between two times, with the time series and events until then: tables by name.
+    #[pyo3(signature = (cc, flow, from_ns, to_ns, plugins=None))]
+    fn trace<'py>(
+        &self,
+        py: Python<'py>,
+        cc: &str,
+        flow: u32,
+        from_ns: u64,
+        to_ns: u64,
+        plugins: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let world = self.0.clone();
+        let failure = Arc::new(Failure::default());
+        let plugins = classes(plugins, &failure)?;
+        let mut reporter = Reporter { call: None, last: Instant::now(), error: None };
+        let window = perigee_scenario::TraceWindow { flow, from: Nanos(from_ns), to: Nanos(to_ns) };
+        let result = py.detach(|| {
+            perigee_scenario::trace(&world, cc, &plugins, window, &mut |now| {
+                !failure.happened() && reporter.go_on(now)
+            })
+        });
+        if let Some(e) = failure.take(py).or(reporter.error) {
+            return Err(e);
+        }
+        convert::tables(py, result.map_err(failed)?)
+    }
+}
+
+fn failed(e: perigee_scenario::RunError) -> PyErr {
+    match e {
+        perigee_scenario::RunError::Scenario(e) => wrong(&e),
+        perigee_scenario::RunError::Failed(why) => RunError::new_err(why),
     }
 }
 

@@ -150,6 +150,38 @@ table! {
 }
 
 table! {
+    /// A packet of a trace: not part of a record, because it is made again on demand.
+    PacketTable, PacketRow, "packets" {
+        /// When it left its source.
+        sent_ns: u64,
+        /// When it reached its destination; none if it was lost.
+        arrived_ns: Option<u64>,
+        /// data, ack, ping, pong.
+        kind: &'static str,
+        /// Number of the transmission in its flow and direction, from 1.
+        number: u32,
+        /// First byte of the payload in the stream, from 0; number of a probe.
+        seq: u64,
+        /// Payload.
+        payload_bytes: u32,
+        /// Next byte expected.
+        ack: u64,
+        /// SACK blocks, newest first; a DSACK stands first.
+        sack: String,
+        /// Timestamp.
+        ts_val_ms: u32,
+        /// Timestamp that is echoed.
+        ts_ecr_ms: u32,
+        /// IP packet.
+        ip_bytes: u32,
+        /// It was sent before.
+        retransmission: bool,
+        /// It arrived with a congestion mark.
+        marked: bool,
+    }
+}
+
+table! {
     /// All RTT samples of a flow after the warm-up, counted by microsecond.
     RttTable, RttRow, "rtt" {
         /// Index of the flow.

@@ -4,6 +4,7 @@
 //! Packets count once per link that they cross, data and ACKs alike. Recording is on (a row each 100 ms), as in any
 //! run, so that the numbers are those that a user gets.
 
+use crate::ack_bench;
 use crate::scenario::Scenario;
 use crate::sky_bench;
 use crate::world::World;
@@ -107,6 +108,11 @@ pub const CASES: &[Case] = &[
     case("chain10-bbr-1", "bbr", CHAIN, &[]),
     case("chain10-bbr-10", "bbr", CHAIN, &["flow.0.count=10"]),
     case("chain10-bbr-100", "bbr", CHAIN, &["flow.0.count=100"]),
+    case("chain10-bbr3-1", "bbr3", CHAIN, &[]),
+    case("chain10-bbr3-10", "bbr3", CHAIN, &["flow.0.count=10"]),
+    case("chain10-leocc-1", "leocc", CHAIN, &[]),
+    case("chain10-leocc-10", "leocc", CHAIN, &["flow.0.count=10"]),
+    case("chain10-orbcc-1", "orbcc", METERED_CHAIN, &[]),
     case("chain10-orbcc-10", "orbcc", METERED_CHAIN, &["flow.0.count=10"]),
     case("parking-lot10-cubic", "cubic", PARKING_LOT, &[]),
     case("disjoint100-cubic", "cubic", DISJOINT, &[]),
@@ -122,7 +128,8 @@ pub const CASES: &[Case] = &[
 /// Names of the cases that run unless others are named.
 pub fn names() -> Vec<&'static str> {
     let experiments = sky_bench::EXPERIMENTS.iter().filter(|e| e.1).map(|e| e.0);
-    CASES.iter().map(|c| c.name).chain(sky_bench::SKIES.iter().copied()).chain(experiments).collect()
+    let skies = sky_bench::SKIES.iter().copied();
+    CASES.iter().map(|c| c.name).chain([ack_bench::CASE]).chain(skies).chain(experiments).collect()
 }
 
 /// Runs a case; what it measured as JSON.
@@ -132,6 +139,9 @@ pub fn names() -> Vec<&'static str> {
 pub fn measure(name: &str) -> Result<Json, String> {
     if let Some(case) = CASES.iter().find(|c| c.name == name) {
         return Ok(json!(run(case.name)?));
+    }
+    if name == ack_bench::CASE {
+        return Ok(ack_bench::measure());
     }
     if let Some((text, cc)) = sky_bench::experiment(name) {
         return Ok(json!(simulate(name, sky_bench::parse(&text, name)?, cc)?));

@@ -15,6 +15,7 @@
 // A problem carries its place and words; it is made once per mistake, never in a loop that matters.
 #![allow(clippy::result_large_err)]
 
+mod ack_bench;
 pub mod bench;
 pub mod changes;
 pub mod error;
@@ -44,6 +45,7 @@ pub mod source;
 mod spell;
 pub mod split;
 pub mod survey;
+pub mod trace;
 pub mod traffic;
 pub mod tree;
 pub mod warnings;
@@ -68,4 +70,5 @@ pub use perigee_units as units;
 pub use error::{Origin, Place, Problem, ScenarioError};
 pub use run::{run, Finished, RunError};
 pub use scenario::Scenario;
+pub use trace::{trace, TraceWindow};
 pub use world::World;

@@ -165,6 +165,7 @@ const STUDY_HYPATIA: &[Setting] = &[
     int("tcp.tso_segments", 1, "ns-3 sends segment by segment"),
     int("tcp.send_buffer", 33_554_432, HYPATIA),
     int("tcp.receive_buffer", 33_554_432, HYPATIA),
+    text("cc.newreno.slow_start_by", "acks", NS3),
     text("cc.cubic.variant", "ns3", HYPATIA),
     text("cc.vegas.variant", "ns3", HYPATIA),
     int("cc.vegas.alpha", 4, HYPATIA),

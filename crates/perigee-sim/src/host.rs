@@ -10,7 +10,7 @@ use crate::routes::{BaseRtt, Routes};
 use crate::setup::FlowSetup;
 use perigee_cc::{CongestionControl, Probes, Signal, SignalScope, TelemetryNeed};
 use perigee_tcp::{Ack, AckBlocks, Receiver, Sender, Transmit};
-use perigee_telemetry::{wire, BottleneckEcho, EchoMode, Overhead, StackDecoder, Stamp};
+use perigee_telemetry::{wire, BottleneckEcho, EchoMode, Overhead, StackDecoder, Stamp, WirePint};
 use perigee_timeline::App;
 use perigee_units::Nanos;
 
@@ -215,9 +215,12 @@ impl Flow {
         matches!(&self.end, End::Tcp(t) if t.echo.is_some())
     }
 
-    /// It is told what any flow of its host learns.
-    pub fn listens_to_host(&self) -> bool {
-        matches!(&self.end, End::Tcp(t) if t.scope == SignalScope::Host)
+    /// Whose signals it is told.
+    pub fn scope(&self) -> SignalScope {
+        match &self.end {
+            End::Tcp(t) => t.scope,
+            End::Ping { .. } => SignalScope::Path,
+        }
     }
 
     /// Tells its congestion control something.
@@ -314,9 +317,12 @@ impl Flow {
         };
         let mut ip_bytes = payload + header;
         let mut telemetry = NONE;
-        if t.echo.is_some() {
-            ip_bytes += t.overhead.data_bytes(t.max_hops);
+        if let Some(echo) = t.echo {
+            ip_bytes += t.overhead.data_bytes(echo, t.max_hops);
             telemetry = net.stacks.insert(Stamp::new(tx.stamp, payload), payload);
+            if echo == EchoMode::Pint {
+                net.stacks.head_mut(telemetry).form = Form::Pint(WirePint::default());
+            }
         }
         self.totals.data_sent += 1;
         self.totals.retrans += tx.retrans as u64;
@@ -335,7 +341,10 @@ impl Flow {
         let on_wire = matches!(self.tcp().overhead, Overhead::Wire);
         if telemetry != NONE && on_wire {
             let head = net.stacks.head(telemetry);
-            wire::write_stack(&mut block, head.path_id, &head.stamp, net.stacks.hops(telemetry));
+            match &head.form {
+                Form::Pint(record) => block.extend_from_slice(&record.to_bytes(&head.stamp)),
+                _ => wire::write_stack(&mut block, head.path_id, &head.stamp, net.stacks.hops(telemetry)),
+            }
         }
         block
     }
@@ -353,7 +362,9 @@ impl Flow {
         let options = if count > 0 { 8 * count + 4 } else { 0 };
         let t = self.tcp();
         let echo_bytes = match t.echo {
-            Some(echo) if telemetry != NONE => t.overhead.ack_bytes(echo, net.stacks.hops(telemetry).len()),
+            Some(echo) if telemetry != NONE => {
+                t.overhead.ack_bytes(echo, net.stacks.head(telemetry).count as usize)
+            }
             _ => 0,
         };
         let ip_bytes = self.setup.tcp.header + options + echo_bytes;
@@ -452,9 +463,14 @@ impl Flow {
         }
         t.echo = EchoMode::of(&caps);
         t.overhead = Overhead::of(&caps);
+        net.stacks.pint |= t.echo == Some(EchoMode::Pint);
         t.probes = caps.probes;
         t.probe_at = if caps.probes.is_some() { now } else { Nanos::MAX };
-        t.receiver = Some(Receiver::new(&cfg, caps.ack_every.unwrap_or(cfg.delayed_ack)));
+        let mut receiver = Receiver::new(&cfg, caps.ack_every.unwrap_or(cfg.delayed_ack));
+        if cfg.sack_compression {
+            receiver.compress_sacks(rtt);
+        }
+        t.receiver = Some(receiver);
         t.mode = sender.controller().mode(sender.window());
         t.sender = Some(sender);
         net.tx_units[self.id as usize] = caps.tx_bytes_unit;
@@ -498,7 +514,7 @@ impl Flow {
             if t.echo == Some(EchoMode::Bottleneck) {
                 let path = head.path_id;
                 let compact = t.bottleneck.on_data(now, path, net.stacks.hops(packet.telemetry));
-                net.stacks.head_mut(packet.telemetry).compact = Some(compact);
+                net.stacks.head_mut(packet.telemetry).form = Form::Compact(compact);
             }
         }
         self.totals.goodput_bytes += (next - before) * mss as u64;
@@ -551,9 +567,10 @@ impl Flow {
         let undos = sender.stats.undos;
         let telemetry = if packet.telemetry != NONE {
             let head = net.stacks.head(packet.telemetry);
-            Some(match head.compact {
-                Some(compact) => compact.decode(head.covered, head.partial),
-                None => t.decoder.decode(
+            Some(match head.form {
+                Form::Compact(compact) => compact.decode(head.covered, head.partial),
+                Form::Pint(record) => record.decode(head.covered, head.partial),
+                Form::Stack => t.decoder.decode(
                     head.path_id,
                     net.stacks.hops(packet.telemetry),
                     head.covered,
@@ -563,7 +580,7 @@ impl Flow {
         } else {
             None
         };
-        let carried = telemetry.is_some() as u64;
+        let carried = u64::from(packet.telemetry != NONE && net.stacks.head(packet.telemetry).count > 0);
         let rtt = sender.on_ack(now, &Ack { blocks, telemetry });
         let new_state = sender.ca_state();
         let undone = sender.stats.undos > undos;
@@ -655,7 +672,7 @@ impl Tcp {
 
     fn telemetry_room(&self) -> u32 {
         match self.echo {
-            Some(_) => self.overhead.data_bytes(self.max_hops),
+            Some(echo) => self.overhead.data_bytes(echo, self.max_hops),
             None => 0,
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the simulator tells while it runs, and what it leaves behind.
 
+use crate::net::aqm::CE;
 use crate::packet::Packet;
 use perigee_cc::CaState;
 use perigee_tcp::AckBlocks;
@@ -181,6 +182,10 @@ pub struct PacketView<'a> {
     pub ip_bytes: u32,
     /// It was sent before.
     pub retrans: bool,
+    /// Number of this transmission in its flow and direction, from 1.
+    pub number: u32,
+    /// It carries a congestion mark (ECN).
+    pub marked: bool,
     /// Telemetry in its wire form, where it is on the wire (the block of orbcc.md section 3.2).
     pub telemetry: &'a [u8],
 }
@@ -342,6 +347,8 @@ pub(crate) fn show<O: Observer>(
         ts_ecr: blocks.ts_ecr,
         ip_bytes: packet.ip_bytes as u32,
         retrans,
+        number: packet.ordinal & !CE,
+        marked: packet.ordinal & CE != 0,
         telemetry,
     });
 }

@@ -3,7 +3,7 @@
 
 use crate::observe::PacketKind;
 use perigee_tcp::AckBlocks;
-use perigee_telemetry::{Stamp, WireCompact, WireHop};
+use perigee_telemetry::{Stamp, WireCompact, WireHop, WirePint};
 use perigee_units::Nanos;
 
 /// No packet, no link, no stack.
@@ -125,6 +125,8 @@ pub struct Stacks {
     heads: Arena<StackHead>,
     hops: Vec<WireHop>,
     max_hops: usize,
+    /// Some packets carry records of fixed size.
+    pub pint: bool,
 }
 
 /// The fixed part of a stack.
@@ -140,8 +142,19 @@ pub struct StackHead {
     /// Packets covered by the ACK that carries it back.
     pub covered: u32,
     pub partial: bool,
-    /// The receiver's record instead of the stack.
-    pub compact: Option<WireCompact>,
+    pub form: Form,
+}
+
+/// What the sender will read.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Form {
+    /// The stack.
+    #[default]
+    Stack,
+    /// The receiver's record of it.
+    Compact(WireCompact),
+    /// The record that ports overwrite; there is no stack.
+    Pint(WirePint),
 }
 
 impl Stacks {
@@ -177,6 +190,14 @@ impl Stacks {
             head.count += 1;
         } else {
             head.partial = true;
+        }
+    }
+    /// A port's record of fixed size.
+    pub fn overwrite(&mut self, i: u32, port: WirePint, switch: u16, wait: Nanos) {
+        let head = self.heads.get_mut(i);
+        if let Form::Pint(record) = &mut head.form {
+            record.pass(port, switch, wait);
+            head.count = head.count.saturating_add(1);
         }
     }
     #[inline]

@@ -10,7 +10,7 @@ use crate::relay;
 use crate::routes::{Next, Routes};
 use crate::schedule::Source;
 use crate::setup::{FlowSetup, Options, SimError};
-use perigee_cc::{CongestionControl, Signal, INFINITE_SSTHRESH};
+use perigee_cc::{CongestionControl, Signal, SignalScope, INFINITE_SSTHRESH};
 use perigee_timeline::{Change, Chunk, ChunkSource, Header, NoteKind};
 use perigee_units::Nanos;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct Simulation {
     ahead: Option<Arc<Chunk>>,
     desk: Desk,
     /// Some flow listens to everything that its host learns.
-    host_listens: bool,
+    others_listen: bool,
     /// Some flow is a leg of a split connection.
     legs: bool,
     next_sample: Nanos,
@@ -60,7 +60,7 @@ impl Simulation {
             cursor: 0,
             ahead: None,
             desk: Desk::default(),
-            host_listens: false,
+            others_listen: false,
             legs: flows.iter().any(|f| f.leg.is_some()),
             next_sample: Nanos::ZERO,
             events: 0,
@@ -105,7 +105,7 @@ impl Simulation {
         let source = header.pairs[setup.forward.ix()].from.0;
         let mut flow = Flow::new(id, setup, start, seed, self.options.max_hops, source);
         flow.reschedule(&mut self.net);
-        self.host_listens |= flow.listens_to_host();
+        self.others_listen |= flow.scope() != SignalScope::Path;
         self.flows.push(flow);
         Ok(())
     }
@@ -266,16 +266,20 @@ impl Simulation {
         self.net.schedule.set(Source::Notice, self.desk.next());
     }
 
-    /// Tells a flow something, and the other flows of its host that listen to everything their host learns.
+    /// Tells a flow something, and the other flows that listen to everything their host or machine learns.
     fn signal(&mut self, now: Nanos, flow: u32, signal: &Signal<'_>) {
         // Probes answer a hundred times a second for each flow: nobody else is asked unless somebody may listen.
-        if !self.host_listens {
+        if !self.others_listen {
             return self.flows[flow as usize].signal(now, signal, &mut self.net);
         }
         let host = self.flows[flow as usize].source;
         for other in &mut self.flows {
-            let listens = other.id == flow || (other.source == host && other.listens_to_host());
-            if listens {
+            let listens = match other.scope() {
+                SignalScope::Path => false,
+                SignalScope::Host => other.source == host,
+                SignalScope::Machine => true,
+            };
+            if listens || other.id == flow {
                 other.signal(now, signal, &mut self.net);
             }
         }

@@ -58,6 +58,12 @@ pub const OPTIONS: &[ParamSpec] = &[
         source: "Linux TCP_MAX_QUICKACKS",
         help: "immediate ACKs at the start of a connection; Linux gives one back for each packet by which the receive window grows, so that a large initial buffer means many more (8 MB: about 1440)",
     },
+    flag(
+        "sack_compression",
+        false,
+        "Linux tcp_comp_sack_nr 44, tcp_comp_sack_delay_ns 1 ms; left out by default, as it moves no goodput",
+        "receivers bundle the ACKs of out-of-order packets: after three for the same hole one for 44 packets or 5 % of the RTT, 1 ms at most",
+    ),
     flag("timestamps", true, "RFC 7323", "timestamp option: RTT of retransmissions, Eifel detection"),
     flag("dsack", true, "RFC 2883", "report and use duplicate SACKs"),
     flag("tlp", true, "RFC 8985 section 7", "tail loss probes"),
@@ -205,6 +211,12 @@ pub const OPTIONS: &[ParamSpec] = &[
         source: "receive window of a fixed buffer that is read at once",
         help: "largest window that the receiver offers, in payload bytes; 0 = no cap",
     },
+    flag(
+        "growing_window",
+        false,
+        "Linux tcp_grow_window",
+        "the offered window begins with 65535 bytes and grows by two segments for each packet that arrives in order",
+    ),
     ParamSpec {
         name: "buffer_factor",
         domain: Domain::Float { default: 0.0, min: 0.0, max: 1e6 },
@@ -225,6 +237,7 @@ pub struct Config {
     pub timer_wheel: bool,
     pub delayed_ack: u32,
     pub quickack: u32,
+    pub sack_compression: bool,
     pub timestamps: bool,
     pub dsack: bool,
     pub tlp: bool,
@@ -249,6 +262,7 @@ pub struct Config {
     /// Cap on bytes in flight, the smaller of both buffers; 0 = none.
     pub buffer: u64,
     pub buffer_factor: f64,
+    pub growing_window: bool,
 }
 
 /// What marks segments lost.
@@ -321,6 +335,7 @@ impl Config {
             timer_wheel: p.bool("timer_wheel"),
             delayed_ack: p.int("delayed_ack") as u32,
             quickack: p.int("quickack") as u32,
+            sack_compression: p.bool("sack_compression"),
             timestamps: p.bool("timestamps"),
             dsack: p.bool("dsack"),
             tlp: p.bool("tlp"),
@@ -357,6 +372,7 @@ impl Config {
             tso_defer: p.bool("tso_defer"),
             buffer: smaller_cap(p.int("send_buffer") as u64, p.int("receive_buffer") as u64),
             buffer_factor: p.float("buffer_factor"),
+            growing_window: p.bool("growing_window"),
         }
     }
 }

@@ -1,8 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The receiving side: reassembly, SACK blocks, delayed ACKs (tcp-stack section 3).
+//! The receiving side: reassembly, SACK blocks, delayed ACKs, ACKs of out-of-order packets that wait for each other
+//! (tcp-stack section 3).
 
 use crate::{Config, Seg};
 use perigee_units::Nanos;
+
+/// ACKs for the same hole that are sent at once before they wait: the sender's threshold of duplicates.
+const PROMPT_ACKS: u8 = 3;
+/// Most packets that one ACK waits for (Linux `tcp_comp_sack_nr`).
+const MAX_COMPRESSED: u8 = 44;
+/// Longest wait (Linux `tcp_comp_sack_delay_ns`).
+const MAX_COMPRESSION: Nanos = Nanos::from_millis(1);
+
+/// Out-of-order packets whose ACKs wait for each other.
+#[derive(Clone, Copy, Debug)]
+struct Compression {
+    delay: Nanos,
+    hole: Seg,
+    prompt: u8,
+    waiting: u8,
+}
 
 /// An acknowledgement to be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +76,7 @@ pub struct Receiver {
     max_blocks: usize,
     dsack: bool,
     marked: u32,
+    compression: Option<Compression>,
 }
 
 impl Receiver {
@@ -83,7 +101,14 @@ impl Receiver {
             max_blocks: if config.timestamps { 3 } else { 4 },
             dsack: config.dsack,
             marked: 0,
+            compression: None,
         }
+    }
+
+    /// Lets ACKs of out-of-order packets wait for each other on a path with this RTT (unknown: the longest wait).
+    pub fn compress_sacks(&mut self, rtt: Option<Nanos>) {
+        let delay = rtt.map_or(MAX_COMPRESSION, |rtt| (rtt / 20).min(MAX_COMPRESSION));
+        self.compression = Some(Compression { delay, hole: 0, prompt: 0, waiting: 0 });
     }
 
     /// Segments received in order.
@@ -124,6 +149,9 @@ impl Receiver {
         }
         if seg > self.next {
             self.keep(seg);
+            if self.waits_for_more(now) {
+                return None;
+            }
             return Some(self.acknowledge(None));
         }
         let holes = self.beyond_count > 0;
@@ -140,11 +168,32 @@ impl Receiver {
         None
     }
 
+    /// The ACK of an out-of-order packet is left to the timer or to the packet that fills the bundle.
+    fn waits_for_more(&mut self, now: Nanos) -> bool {
+        let Some(c) = &mut self.compression else { return false };
+        if self.quick > 0 || c.waiting >= MAX_COMPRESSED {
+            return false;
+        }
+        if c.hole != self.next {
+            (c.hole, c.prompt) = (self.next, 0);
+        }
+        if c.prompt < PROMPT_ACKS {
+            c.prompt += 1;
+            return false;
+        }
+        c.waiting += 1;
+        self.deadline = self.deadline.min(now + c.delay);
+        true
+    }
+
     fn acknowledge(&mut self, dsack: Option<(Seg, Seg)>) -> AckBlocks {
         let covered = std::mem::take(&mut self.pending);
         self.deadline = Nanos::MAX;
         self.quick = self.quick.saturating_sub(1);
         self.last_acked = self.next;
+        if let Some(c) = &mut self.compression {
+            c.waiting = 0;
+        }
         let room = self.max_blocks - dsack.is_some() as usize;
         let count = self.count.min(room);
         let mut sacks = [(0, 0); 4];
@@ -261,6 +310,28 @@ mod tests {
             last = r.on_data(T, s, 0).unwrap();
         }
         assert_eq!(last.sacks(), [(2, 5), (8, 10), (6, 7)]);
+    }
+
+    #[test]
+    fn compressed_sacks_wait_after_the_third_for_44_packets_or_a_millisecond() {
+        let mut r = receiver();
+        r.compress_sacks(Some(Nanos::from_millis(50)));
+        let sent: Vec<u64> = (1..=100).filter(|&s| r.on_data(T, s, 0).is_some()).collect();
+        assert_eq!(sent, [1, 2, 3, 48, 93]);
+        assert_eq!(r.deadline(), Nanos::from_millis(1));
+        let ack = r.on_timer(r.deadline()).unwrap();
+        assert_eq!((ack.sacks(), ack.covered), (&[(1, 101)][..], 7));
+        assert!(r.on_data(T, 0, 0).is_some(), "a filled hole is news");
+        assert!(r.on_data(T, 102, 0).is_some(), "another hole is prompt again");
+    }
+
+    #[test]
+    fn a_short_path_waits_less_and_quick_acks_do_not_wait() {
+        let mut r = Receiver::new(&Config { quickack: 5, ..Config::default() }, 2);
+        r.compress_sacks(Some(Nanos::from_millis(10)));
+        let sent: Vec<u64> = (1..=12).filter(|&s| r.on_data(T, s, 0).is_some()).collect();
+        assert_eq!(sent, [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(r.deadline(), Nanos::from_micros(500));
     }
 
     #[test]

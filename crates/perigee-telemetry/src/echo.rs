@@ -27,6 +27,8 @@ pub enum EchoMode {
     Full,
     /// The bottleneck's record.
     Bottleneck,
+    /// The record of fixed size that ports overwrite.
+    Pint,
 }
 
 impl Overhead {
@@ -40,10 +42,11 @@ impl Overhead {
     }
 
     /// Bytes that a data packet with room for `hops` records carries.
-    pub fn data_bytes(self, hops: usize) -> u32 {
-        match self {
-            Overhead::None => 0,
-            Overhead::Wire => crate::wire::stack_bytes(hops),
+    pub fn data_bytes(self, echo: EchoMode, hops: usize) -> u32 {
+        match (self, echo) {
+            (Overhead::None, _) => 0,
+            (Overhead::Wire, EchoMode::Pint) => crate::pint::record_bytes(),
+            (Overhead::Wire, _) => crate::wire::stack_bytes(hops),
         }
     }
 
@@ -53,6 +56,7 @@ impl Overhead {
             (Overhead::None, _) => 0,
             (Overhead::Wire, EchoMode::Full) => crate::wire::stack_bytes(hops),
             (Overhead::Wire, EchoMode::Bottleneck) => crate::wire::compact_echo_bytes(),
+            (Overhead::Wire, EchoMode::Pint) => crate::pint::record_bytes(),
         }
     }
 }
@@ -62,6 +66,7 @@ impl EchoMode {
     pub fn of(caps: &Caps) -> Option<Self> {
         match caps.telemetry {
             TelemetryNeed::None => None,
+            TelemetryNeed::Stack if caps.pint => Some(EchoMode::Pint),
             TelemetryNeed::Stack => Some(EchoMode::Full),
             TelemetryNeed::Bottleneck => Some(EchoMode::Bottleneck),
         }
@@ -229,7 +234,9 @@ mod tests {
     #[test]
     fn overhead_follows_the_controllers_wishes() {
         let caps = Caps { telemetry: TelemetryNeed::Stack, telemetry_on_wire: true, ..Caps::MODEL };
-        assert_eq!(Overhead::of(&caps).data_bytes(3), 64);
+        assert_eq!(Overhead::of(&caps).data_bytes(EchoMode::Full, 3), 64);
+        assert_eq!(Overhead::of(&caps).data_bytes(EchoMode::Pint, 3), 24);
+        assert_eq!(EchoMode::of(&Caps { pint: true, ..caps }), Some(EchoMode::Pint));
         assert_eq!(EchoMode::of(&caps), Some(EchoMode::Full));
         assert_eq!(Overhead::Wire.ack_bytes(EchoMode::Bottleneck, 3), 24);
         assert_eq!(Overhead::None.ack_bytes(EchoMode::Full, 3), 0);

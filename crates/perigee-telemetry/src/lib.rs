@@ -4,6 +4,7 @@
 //! Floors:
 //! * [`uf16`]: the 16-bit float of byte counts and rates.
 //! * [`wire`]: records in coded form and as bytes, and what they cost.
+//! * [`pint`]: records of fixed size, written by the busiest port.
 //! * [`meter`]: one per egress queue: mean base RTT, number of flows, bytes transmitted.
 //! * [`echo`]: the receiver's answer, and its decoding into [`perigee_cc::Telemetry`].
 //!
@@ -14,9 +15,11 @@
 
 pub mod echo;
 pub mod meter;
+pub mod pint;
 pub mod uf16;
 pub mod wire;
 
 pub use echo::{BottleneckEcho, EchoMode, Overhead, StackDecoder};
 pub use meter::{counted_bytes, switch_id, Meter};
+pub use pint::WirePint;
 pub use wire::{Stamp, WireCompact, WireHeader, WireHop, MAX_HOPS};

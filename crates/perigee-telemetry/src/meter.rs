@@ -24,6 +24,7 @@
 //!
 //! The timer has no event of its own: each entry point first lets it expire as often as it would have by then.
 
+use crate::pint::{PintPort, WirePint};
 use crate::uf16;
 use crate::wire::{rate_code, Stamp, WireHop, FLAG_FLOWS_SATURATED, FLOWS_MAX, RTT_MAX_US, TS_MASK, TX_MASK};
 use perigee_cc::{BitRate, Nanos, TxBytesUnit};
@@ -67,6 +68,8 @@ pub struct Meter {
     flows: u16,
     flags: u8,
     flows_by_weight: f64,
+    /// Only where packets carry records of fixed size.
+    pint: Option<Box<PintPort>>,
 }
 
 impl Default for Meter {
@@ -84,6 +87,7 @@ impl Default for Meter {
             flows: 1,
             flags: 0,
             flows_by_weight: 0.0,
+            pint: None,
         }
     }
 }
@@ -107,6 +111,9 @@ impl Meter {
         self.sum_r += r * stamp.weight;
         self.sum_r2 += r * r * stamp.weight;
         self.seen.insert(flow);
+        if let Some(pint) = &mut self.pint {
+            pint.on_enqueue(flow);
+        }
         uf16::encode(queued_bytes)
     }
 
@@ -127,6 +134,15 @@ impl Meter {
             self.bw = bw;
             self.bw_code = rate_code(bw);
         }
+        if let Some(pint) = &mut self.pint {
+            pint.on_dequeue(
+                now,
+                counted_bytes,
+                queued_bytes_after,
+                bw,
+                Nanos::from_micros(self.avg_rtt_us as u64),
+            );
+        }
         WireHop {
             ts: now.as_micros() as u32 & TS_MASK,
             tx: (self.tx_bytes / 8) as u32 & TX_MASK,
@@ -137,6 +153,22 @@ impl Meter {
             flows: self.flows,
             flags: self.flags,
         }
+    }
+
+    /// The same for a packet, or an ACK, of a flow whose records have a fixed size: counts its `ip_bytes` and returns
+    /// the port's record.
+    pub fn on_dequeue_pint(
+        &mut self,
+        now: Nanos,
+        queued_bytes_after: u64,
+        bw: BitRate,
+        ip_bytes: u32,
+        switch: u16,
+    ) -> WirePint {
+        self.pint.get_or_insert_default();
+        self.on_dequeue(now, 0, queued_bytes_after, bw, ip_bytes);
+        let bw_code = self.bw_code;
+        self.pint.get_or_insert_default().record(bw_code, switch)
     }
 
     /// Lets the timer expire as often as it would have by `now`. Entry points do it themselves; observers call it
@@ -163,6 +195,9 @@ impl Meter {
         self.flags = if distinct > FLOWS_MAX as u32 { FLAG_FLOWS_SATURATED } else { 0 };
         (self.sum_r, self.sum_r2) = (0.0, 0.0);
         self.seen.clear();
+        if let Some(pint) = &mut self.pint {
+            pint.end_interval();
+        }
         self.interval = Nanos::from_micros(self.avg_rtt_us as u64);
         self.deadline += self.interval;
     }

@@ -61,7 +61,7 @@ pub fn rate_code(rate: BitRate) -> u16 {
 }
 
 #[inline]
-fn rate_of(code: u16) -> BitRate {
+pub(crate) fn rate_of(code: u16) -> BitRate {
     BitRate(uf16::decode(code) * 1000)
 }
 

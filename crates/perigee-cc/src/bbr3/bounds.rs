@@ -115,9 +115,17 @@ impl Latest {
 impl Bbr3 {
     /// Once per loss round: what is safe for the moment.
     pub(super) fn adapt_lower_bounds(&mut self, cx: &Cx, w: &Window) {
-        if self.mode.is_probing() || !self.latest.loss_in_round {
+        if self.mode.is_probing() {
             return;
         }
+        let marked = self.lower_by_marks(cx, w);
+        if self.latest.loss_in_round {
+            self.lower_by_losses(cx, w);
+        }
+        self.bounds.inflight_lo = self.bounds.inflight_lo.min(marked);
+    }
+
+    fn lower_by_losses(&mut self, cx: &Cx, w: &Window) {
         let max_bw = self.max_bw();
         let beta = self.rules.beta;
         let b = &mut self.bounds;
@@ -159,7 +167,7 @@ impl Bbr3 {
         if self.round_start && self.cycle.ack_phase == AckPhase::Stopping && self.end_probe_samples(cx, s) {
             return true;
         }
-        if self.rules.is_too_high(&s.flight) {
+        if self.rules.is_too_high(&s.flight) || self.ecn.is_too_high() {
             if self.cycle.samples_are_of_probe {
                 self.handle_too_high(cx, w, &s.flight);
             }

@@ -267,6 +267,7 @@ impl Bbr3 {
     pub(super) fn update_min_rtt(&mut self, cx: &Cx, w: &mut Window, s: &Sample) {
         let now = self.clock.at(cx.now);
         let probe_due = self.track_min_rtt(now, s);
+        self.judge_ecn();
         if probe_due && !self.idle_restart && self.mode != Mode::ProbeRtt {
             // As in the kernel, the larger window of an earlier disturbance is kept.
             self.prior.save(cx, w, true);

@@ -15,6 +15,17 @@ pub const PARAMS: &[ParamSpec] = &[
         help: "whose side is taken where code and draft differ",
     },
     ParamSpec {
+        name: "ecn_max_rtt",
+        domain: Domain::Time {
+            default: Nanos::from_millis(5),
+            min: Nanos::ZERO,
+            max: Nanos::from_secs(10),
+        },
+        unit: "time",
+        source: "google/bbr v3",
+        help: "congestion marks count (with tcp.ecn) once the smallest RTT is this or less; 0 = always",
+    },
+    ParamSpec {
         name: "on_notice",
         domain: Domain::Choice(&["ignore", "refresh"]),
         unit: "",
@@ -68,6 +79,8 @@ pub(super) struct Rules {
     pub cwnd: u64,
     /// Part of bandwidth or data that a loss leaves.
     pub beta: u64,
+    /// Longest smallest RTT with which marks count; zero = any.
+    pub ecn_max_rtt: Nanos,
     pub refresh_on_notice: bool,
     pub refresh_skip: Nanos,
 }
@@ -86,6 +99,7 @@ impl Rules {
             up_cwnd: 2 * UNIT + UNIT / 4,
             cwnd: 2 * UNIT,
             beta: if draft { UNIT * 70 / 100 } else { UNIT - UNIT * 30 / 100 },
+            ecn_max_rtt: p.time("ecn_max_rtt"),
             refresh_on_notice: p.choice("on_notice") == "refresh",
             refresh_skip: p.time("refresh_skip"),
         }

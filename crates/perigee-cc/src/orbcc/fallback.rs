@@ -2,19 +2,29 @@
 //! Who controls while telemetry is missing or does not see the queue: Cubic, from the window of the moment.
 //!
 //! ```text
-//!            ACKs without telemetry for 2 sRTT, or partial telemetry while the
-//!            unexplained part of the RTT stays 20 % above its lowest for 1 sRTT
+//!            ACKs without telemetry for 2 sRTT, or partial telemetry while the unexplained
+//!            part of the RTT stays 20 % above its lowest and a wider window brings no more
 //!   OrbCC ─────────────────────────────────────────────────────────────► Cubic
 //!     ▲                                                                    │
 //!     └──────────────── complete telemetry for 1 sRTT ─────────────────────┘
 //! ```
 //!
 //! Silence is not missing telemetry: in an outage no ACK arrives, and nothing changes hands.
+//!
+//! A longer RTT may be a queue that nobody reports, or a longer path. The window tells: over a longer path the delivery
+//! rate grows with it, before a full hop it does not. (The sheet hands over at once; then no step of the RTT could be told
+//! from a queue where an idle access link has no telemetry.)
 
 use crate::cubic::{self, Cubic};
 use crate::*;
 
 const UNEXPLAINED_RISE: f64 = 1.2;
+/// Growth of the window after which the delivery rate is asked, and the part of it that the rate must follow.
+const TEST_GROWTH: f64 = 1.1;
+const FOLLOWS: f64 = 0.5;
+/// A window that does not grow in so many sRTTs, twice, is held by a port that is seen, if that is busy; else by nothing known.
+const TEST_ROUNDS: u64 = 8;
+const BUSY: f64 = 0.85;
 
 /// Who controls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,13 +55,37 @@ impl Coverage {
     }
 }
 
+/// What the watch is told of an ACK.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub coverage: Coverage,
+    pub srtt: Nanos,
+    pub base_rtt_s: f64,
+    /// Window, in bytes.
+    pub window: u64,
+    /// Bytes per second that arrive; zero if unknown.
+    pub rate: f64,
+    /// Utilisation of the busiest port that is seen.
+    pub utilisation: f64,
+}
+
+/// A rise of the RTT that no port explains, on trial.
+#[derive(Clone, Copy, Debug)]
+struct Rise {
+    since: Nanos,
+    /// An sRTT later: time, window, rate.
+    mark: Option<(Nanos, f64, f64)>,
+    /// The test has failed once: what an outage leaves behind blurs the rates, so that it is made again.
+    failed: bool,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Fallback {
     cubic: Cubic,
     active: bool,
     bare_since: Option<Nanos>,
     complete_since: Option<Nanos>,
-    rising_since: Option<Nanos>,
+    rise: Option<Rise>,
     lowest_base_rtt_s: f64,
     /// Window and threshold before the last reduction, for undo.
     prior: (u64, u64),
@@ -64,7 +98,7 @@ impl Fallback {
             active: false,
             bare_since: None,
             complete_since: None,
-            rising_since: None,
+            rise: None,
             lowest_base_rtt_s: f64::INFINITY,
             prior: (0, INFINITE_SSTHRESH),
         }
@@ -77,17 +111,12 @@ impl Fallback {
     /// The lowest base RTT of the old path says nothing about the new one.
     pub fn on_path_change(&mut self) {
         self.lowest_base_rtt_s = f64::INFINITY;
-        self.rising_since = None;
+        self.rise = None;
     }
 
-    /// Watches the telemetry of each ACK; tells when control changes hands. Times in seconds where so named.
-    pub fn watch(
-        &mut self,
-        now: Nanos,
-        coverage: Coverage,
-        srtt: Nanos,
-        base_rtt_s: f64,
-    ) -> Option<Handover> {
+    /// Watches the telemetry of each ACK; tells when control changes hands.
+    pub fn watch(&mut self, now: Nanos, seen: &Seen) -> Option<Handover> {
+        let srtt = seen.srtt;
         if srtt == Nanos::ZERO {
             return None;
         }
@@ -97,16 +126,48 @@ impl Fallback {
             }
             holds.then(|| now.saturating_sub(*since.get_or_insert(now)))
         };
-        let bare = lasts(&mut self.bare_since, coverage == Coverage::None);
-        let complete = lasts(&mut self.complete_since, coverage == Coverage::Complete);
-        self.lowest_base_rtt_s = self.lowest_base_rtt_s.min(base_rtt_s);
-        let unexplained = base_rtt_s > UNEXPLAINED_RISE * self.lowest_base_rtt_s;
-        let rising = lasts(&mut self.rising_since, coverage == Coverage::Partial && unexplained);
+        let bare = lasts(&mut self.bare_since, seen.coverage == Coverage::None);
+        let complete = lasts(&mut self.complete_since, seen.coverage == Coverage::Complete);
+        self.lowest_base_rtt_s = self.lowest_base_rtt_s.min(seen.base_rtt_s);
         if self.active {
             return complete.filter(|t| *t >= srtt).map(|_| Handover::Back);
         }
-        let blind = bare.is_some_and(|t| t >= srtt * 2) || rising.is_some_and(|t| t >= srtt);
+        let blind = bare.is_some_and(|t| t >= srtt * 2) || self.hides_a_queue(now, seen);
         blind.then_some(Handover::ToFallback)
+    }
+
+    /// The RTT has risen for no reason that a port reports, and a wider window brings no more data.
+    fn hides_a_queue(&mut self, now: Nanos, seen: &Seen) -> bool {
+        let unexplained = seen.base_rtt_s > UNEXPLAINED_RISE * self.lowest_base_rtt_s;
+        if seen.coverage != Coverage::Partial || !unexplained {
+            self.rise = None;
+            return false;
+        }
+        let window = seen.window as f64;
+        let rise = self.rise.get_or_insert(Rise { since: now, mark: None, failed: false });
+        let Some((at, window_then, rate_then)) = rise.mark else {
+            if now.saturating_sub(rise.since) >= seen.srtt {
+                rise.mark = Some((now, window, seen.rate));
+            }
+            return false;
+        };
+        let age = now.saturating_sub(at);
+        let growth = window / window_then;
+        let longer_path = if growth >= TEST_GROWTH && age >= seen.srtt * 2 {
+            seen.rate > rate_then * (1.0 + FOLLOWS * (growth - 1.0))
+        } else if age >= seen.srtt * TEST_ROUNDS {
+            seen.utilisation >= BUSY
+        } else {
+            return false;
+        };
+        if longer_path {
+            self.lowest_base_rtt_s = seen.base_rtt_s;
+            self.rise = None;
+        } else if !rise.failed {
+            *rise = Rise { mark: Some((now, window, seen.rate)), failed: true, ..*rise };
+            return false;
+        }
+        !longer_path
     }
 
     /// Takes over in congestion avoidance.
@@ -147,5 +208,54 @@ impl Fallback {
 
     pub fn on_tx_start(&mut self, cx: &Cx, w: &mut Window) {
         self.cubic.on_tx_start(cx, w);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A path whose RTT rises from 20 ms to what `rtt_ms` says of the window; the window grows by 5 % per RTT.
+    fn runs_blind(rtt_s: impl Fn(f64) -> f64, utilisation: f64, grows: bool) -> bool {
+        let init = ConnInit { now: Nanos::ZERO, mss: 1448, init_cwnd: 14480, srtt: None, seed: 1, hz: 1000 };
+        let mut f = Fallback::new(&init);
+        let (mut now, mut window) = (Nanos::from_secs(1), 250_000.0);
+        let mut seen = |now: Nanos, window: f64, rtt: f64| {
+            f.watch(
+                now,
+                &Seen {
+                    coverage: Coverage::Partial,
+                    srtt: Nanos::from_secs_f64(rtt),
+                    base_rtt_s: rtt,
+                    window: window as u64,
+                    rate: window / rtt,
+                    utilisation,
+                },
+            )
+        };
+        assert_eq!(seen(now, window, 0.02), None);
+        (0..2000).any(|_| {
+            let rtt = rtt_s(window);
+            now = now + Nanos::from_secs_f64(rtt / 20.0);
+            if grows {
+                window += 0.05 * 250_000.0 / 20.0;
+            }
+            seen(now, window, rtt).is_some()
+        })
+    }
+
+    #[test]
+    fn a_longer_path_brings_more_with_a_wider_window_a_full_hop_does_not() {
+        assert!(!runs_blind(|_| 0.1, 0.2, true), "the path is longer");
+        assert!(
+            runs_blind(|window| (window / 6.25e6).max(0.025), 0.2, true),
+            "50 Mbit/s are all that gets through"
+        );
+    }
+
+    #[test]
+    fn a_window_that_stands_is_held_by_a_busy_port_or_by_nothing_known() {
+        assert!(!runs_blind(|_| 0.1, 0.95, false));
+        assert!(runs_blind(|_| 0.1, 0.3, false));
     }
 }

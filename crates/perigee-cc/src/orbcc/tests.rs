@@ -371,7 +371,8 @@ fn partial_telemetry_with_unexplained_delay_falls_back() {
     };
     assert!((0..300).all(|_| !step(&mut l, 52)));
     assert!((0..300).all(|_| !step(&mut l, 60)), "15 % more is tolerated");
-    assert!((0..300).any(|_| step(&mut l, 70)));
+    // The window does not grow here, and no port that is seen is busy: after twice eight rounds that counts as blind.
+    assert!((0..2000).any(|_| step(&mut l, 70)));
 }
 
 #[test]

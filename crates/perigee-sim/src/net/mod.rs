@@ -203,6 +203,11 @@ fn note_dequeue(
     units: &[TxBytesUnit],
     at: Nanos,
 ) {
+    if stacks.pint {
+        if let Form::Pint(_) = stacks.head(packet.telemetry).form {
+            return note_pint(port, packet, stacks, at);
+        }
+    }
     let (Kind::Data, Some(meter)) = (packet.kind, &mut port.meter) else { return };
     let queued = port.bytes - port.packets * port.framing as u64;
     let head = stacks.head(packet.telemetry);
@@ -210,6 +215,19 @@ fn note_dequeue(
     let counted = counted_bytes(units[packet.flow as usize], head.payload, ip_bytes, ip_bytes + port.framing);
     let hop = meter.on_dequeue(at, head.q_in, queued, port.rate, counted);
     stacks.push(packet.telemetry, hop, switch_id(port.node));
+}
+
+/// The same for records of fixed size: data carries that of the busiest port, ACKs add their own waiting.
+fn note_pint(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, at: Nanos) {
+    let Some(meter) = &mut port.meter else { return };
+    let queued = port.bytes - port.packets * port.framing as u64;
+    let (switch, wait) = (switch_id(port.node), at - packet.enqueued);
+    let record = meter.on_dequeue_pint(at, queued, port.rate, packet.ip_bytes as u32, switch);
+    if packet.kind == Kind::Data {
+        stacks.overwrite(packet.telemetry, record, switch, wait);
+    } else if let Form::Pint(carried) = &mut stacks.head_mut(packet.telemetry).form {
+        carried.wait_more(wait);
+    }
 }
 
 /// The network.

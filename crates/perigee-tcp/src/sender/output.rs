@@ -107,7 +107,16 @@ impl Sender {
 
     pub(super) fn has_new_data(&self) -> bool {
         let cap = self.cfg.buffer;
-        self.board.nxt() < self.available && (cap == 0 || (self.board.out() + 1) * self.mss <= cap)
+        self.board.nxt() < self.available
+            && (cap == 0 || (self.board.out() + 1) * self.mss <= cap)
+            && (!self.cfg.growing_window || self.fits_growing_window())
+    }
+
+    /// The next segment fits into a window that has grown by two segments for each one acknowledged.
+    #[cold]
+    fn fits_growing_window(&self) -> bool {
+        const FIRST_WINDOW: u64 = 65_535;
+        (self.board.out() + 1) * self.mss <= FIRST_WINDOW + 2 * self.mss * self.board.una()
     }
 
     pub(super) fn emit_new(&mut self, now: Nanos, out: &mut Vec<Transmit>) -> bool {
