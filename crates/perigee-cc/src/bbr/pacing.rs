@@ -54,9 +54,12 @@ pub(crate) fn paced_bytes_per_s(w: &Window) -> u64 {
     w.pacing.map_or(0, |r| r.0 / 8)
 }
 
-/// A host that is told a rate of zero would never send again.
+/// Zero says that nothing is known of the bandwidth (LeoCC's filter before its first round). Linux does not pace then; here
+/// the rate that was holds, and the window is the limit. A byte per second in its place would stop the flow for minutes.
 fn set_bytes_per_s(w: &mut Window, rate: u64) {
-    w.pacing = Some(BitRate(rate.max(1).saturating_mul(8)));
+    if rate > 0 || w.pacing.is_none() {
+        w.pacing = Some(BitRate(rate.max(1).saturating_mul(8)));
+    }
 }
 
 /// The window before a disturbance (recovery, timeout, PROBE_RTT).
@@ -74,5 +77,22 @@ impl PriorCwnd {
         let cwnd = cx.packets(w.cwnd);
         let undisturbed = self.ca < CaState::Recovery && !in_probe_rtt;
         self.cwnd = if undisturbed { cwnd } else { self.cwnd.max(cwnd) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bandwidth_that_is_not_known_stops_nobody() {
+        let init = ConnInit { now: Nanos::ZERO, mss: 1448, init_cwnd: 14480, srtt: None, seed: 1, hz: 1000 };
+        let cx = Cx { mss: 1448, srtt: Nanos::from_millis(50), ..Cx::default() };
+        let mut w = init.window();
+        let mut pacing = PacingRate::new(1448, 739);
+        pacing.initialise(&cx, &mut w);
+        let before = w.pacing.unwrap();
+        pacing.set(&cx, &mut w, 0, 256, true);
+        assert_eq!(w.pacing, Some(before));
     }
 }
