@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 fn main() {
-    let hours: u64 = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(1);
+    let hours: f64 = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(1.0);
     let ground = ["London", "New York"].map(|name| {
         let city = cities::find(name).expect("a city");
         let place = GeoPoint { lat_deg: city.lat_deg, lon_deg: city.lon_deg, height_m: 0.0 };
         GroundNode::new(name, GroundKind::Terminal, place)
     });
-    let duration = Nanos::from_secs(3600 * hours);
+    let duration = Nanos::from_secs((3600.0 * hours) as u64);
     let spec = SkySpec { ground: ground.into(), pairs: vec![(0, 1), (1, 0)], duration, ..SkySpec::default() };
     let sky = Arc::new(Sky::new(spec).expect("a sky"));
     let (begin, mut changes, mut stream) = (Instant::now(), 0, sky.stream());

@@ -56,7 +56,17 @@ impl Goal {
 impl<'a> Field<'a> {
     /// Links of a constellation at an instant.
     pub fn new(lasers: &'a LaserGraph, at: &'a Positions, limits: Limits) -> Self {
-        Field { lasers, at, limits, clear_m: limits.clear_m(at) }
+        Field::with_clear(lasers, at, limits, limits.clear_m(at))
+    }
+
+    /// The same if [`Limits::clear_m`] is known already.
+    pub(crate) fn with_clear(
+        lasers: &'a LaserGraph,
+        at: &'a Positions,
+        limits: Limits,
+        clear_m: f64,
+    ) -> Self {
+        Field { lasers, at, limits, clear_m }
     }
 
     /// Number of satellites.

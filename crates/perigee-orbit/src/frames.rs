@@ -64,9 +64,17 @@ pub fn gmst_rad(at: Epoch) -> f64 {
     wrap(seconds / 86_400.0 * TAU)
 }
 
+/// How fast the Earth turns.
+pub const EARTH_RAD_S: f64 = 7.292_115_9e-5;
+
 /// TEME to ECEF: the Earth has turned by `gmst_rad`.
 pub fn to_ecef(p: Vec3, gmst_rad: f64) -> Vec3 {
-    let (s, c) = libm::sincos(gmst_rad);
+    turn(p, libm::sincos(gmst_rad))
+}
+
+/// TEME to ECEF, with sine and cosine of the Earth's turn.
+#[inline(always)]
+pub fn turn(p: Vec3, (s, c): (f64, f64)) -> Vec3 {
     [c * p[0] + s * p[1], c * p[1] - s * p[0], p[2]]
 }
 

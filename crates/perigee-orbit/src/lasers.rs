@@ -122,8 +122,16 @@ impl Limits {
 
     /// No link that is this long or shorter is too long or grazes the air, wherever it is.
     pub fn clear_m(&self, at: &Positions) -> f64 {
-        let square = |((x, y), z): ((&f64, &f64), &f64)| x * x + y * y + z * z;
-        let lowest2 = at.x.iter().zip(&at.y).zip(&at.z).map(square).fold(f64::INFINITY, f64::min);
+        // Several minima side by side: the processor takes more than one satellite at a time.
+        const SIDE: usize = 8;
+        let mut lowest2 = [f64::INFINITY; SIDE];
+        for ((xs, ys), zs) in at.x.chunks(SIDE).zip(at.y.chunks(SIDE)).zip(at.z.chunks(SIDE)) {
+            for (((least, x), y), z) in lowest2.iter_mut().zip(xs).zip(ys).zip(zs) {
+                let square = x * x + y * y + z * z;
+                *least = if square < *least { square } else { *least };
+            }
+        }
+        let lowest2 = lowest2.into_iter().fold(f64::INFINITY, f64::min);
         let low = EARTH_RADIUS_M + self.grazing_height_m;
         (2.0 * (lowest2 - low * low).max(0.0).sqrt()).min(self.max_range_m)
     }

@@ -60,6 +60,7 @@ mod testdata;
 pub mod time;
 pub mod tle;
 pub mod visibility;
+mod warm;
 
 pub use plan::Recorded;
 pub use plugin::Plugins;

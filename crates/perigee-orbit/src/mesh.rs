@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub(crate) struct Mesh {
     lasers: Arc<LaserGraph>,
     limits: Limits,
+    /// If the links are not measured: one that is not longer than this exists.
+    clear_m: f64,
     weights: Vec<Weight>,
     /// Empty if the links are measured only where a search looks.
     steps: Vec<Step>,
@@ -46,8 +48,8 @@ impl Mesh {
     }
 
     /// Takes lasers without measuring them.
-    pub fn adopt(&mut self, lasers: &Arc<LaserGraph>, limits: Limits) {
-        *self = Mesh { lasers: lasers.clone(), limits, ..Mesh::default() };
+    pub fn adopt(&mut self, lasers: &Arc<LaserGraph>, at: &Positions, limits: Limits) {
+        *self = Mesh { lasers: lasers.clone(), limits, clear_m: limits.clear_m(at), ..Mesh::default() };
     }
 
     /// The laser links, whether they can carry packets or not.
@@ -58,7 +60,7 @@ impl Mesh {
     /// For an aimed search, if nothing is measured yet.
     pub fn field<'a>(&'a self, at: &'a Positions) -> Option<Field<'a>> {
         let aims = self.steps.is_empty() && self.mixed.is_none();
-        aims.then(|| Field::new(&self.lasers, at, self.limits))
+        aims.then(|| Field::with_clear(&self.lasers, at, self.limits, self.clear_m))
     }
 
     fn mix(&self, relays: &[bool], visible: &[Vec<Access>]) -> Mixed {

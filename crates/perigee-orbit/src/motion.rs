@@ -6,7 +6,7 @@
 //! interpolation is h^4 omega^4 r / 384, a third of a millimetre; the velocities of SGP4, which are not quite the
 //! derivatives of its positions, add decimetres (tested below 1 m, 3 ns of light).
 
-use crate::frames::{gmst_rad, to_ecef, Vec3};
+use crate::frames::{gmst_rad, to_ecef, turn, Vec3, EARTH_RAD_S};
 use crate::shell::ShellMotion;
 use crate::time::Epoch;
 use crate::tle::Tle;
@@ -40,11 +40,13 @@ impl Positions {
         self.y.clear();
         self.z.clear();
     }
-    /// Makes room for so many more.
-    pub fn reserve(&mut self, more: usize) {
-        for axis in [&mut self.x, &mut self.y, &mut self.z] {
-            axis.reserve(more);
-        }
+    /// Adds so many, to be written by the caller.
+    pub fn append(&mut self, more: usize) -> [&mut [f64]; 3] {
+        let begin = self.len();
+        [&mut self.x, &mut self.y, &mut self.z].map(|axis| {
+            axis.resize(begin + more, 0.0);
+            &mut axis[begin..]
+        })
     }
     /// Adds one.
     pub fn push(&mut self, p: Vec3) {
@@ -83,6 +85,16 @@ pub struct Sgp4 {
     constants: sgp4::Constants,
     epoch: Epoch,
     name: Arc<str>,
+    /// In the Earth-fixed frame it is not faster.
+    fastest_m_s: f64,
+}
+
+/// In the Earth-fixed frame a satellite with these elements is not faster: the speed at perigee, a twentieth more for
+/// what disturbs it (a satellite that drag makes that much faster is falling), and the turn of the Earth at apogee.
+fn fastest_m_s(tle: &Tle) -> f64 {
+    let (n, e) = (tle.revs_per_day * TAU / 86_400.0, tle.eccentricity);
+    let a = libm::cbrt(MU_M3_S2 / (n * n));
+    1.05 * n * a * ((1.0 + e) / (1.0 - e)).sqrt() + EARTH_RAD_S * a * (1.0 + e)
 }
 
 /// Position and velocity in TEME, metres and metres per second.
@@ -119,7 +131,12 @@ impl Sgp4 {
         let constants =
             sgp4::Constants::new(model, sgp4::afspc_epoch_to_sidereal_time, years, tle.bstar, orbit)
                 .map_err(|e| refused(&e))?;
-        Ok(Sgp4 { constants, epoch: tle.epoch, name: tle.name.as_str().into() })
+        Ok(Sgp4 {
+            constants,
+            epoch: tle.epoch,
+            name: tle.name.as_str().into(),
+            fastest_m_s: fastest_m_s(tle),
+        })
     }
 
     /// Where it is at an instant.
@@ -195,6 +212,15 @@ impl Motion {
         Ok(Knots { first, last, states })
     }
 
+    /// In the Earth-fixed frame no satellite is faster.
+    pub fn fastest_m_s(&self) -> f64 {
+        let of_group = |group: &Group| match group {
+            Group::Shell(shell) => shell.fastest_m_s(),
+            Group::Sgp4(all) => all.iter().map(|s| s.fastest_m_s).fold(0.0, f64::max),
+        };
+        self.0.iter().map(of_group).fold(0.0, f64::max)
+    }
+
     /// Earth-fixed position of one satellite, not interpolated. `None` = decayed by then.
     pub fn position(&self, mut sat: usize, at: Epoch) -> Option<Vec3> {
         let gmst = gmst_rad(at);
@@ -240,16 +266,18 @@ impl Span<'_> {
     pub fn positions(&self, t: Nanos, out: &mut Positions) {
         let at = self.start.plus(t);
         let gmst = gmst_rad(at);
+        let earth = libm::sincos(gmst);
         out.clear();
         for (group, knots) in self.motion.0.iter().zip(&self.knots.states) {
             match group {
                 Group::Shell(shell) => shell.positions(at, gmst, out),
                 Group::Sgp4(_) => {
                     let k = (t.0 / KNOT.0 - self.knots.first) as usize;
-                    out.reserve(knots[k].len());
-                    let s = (t.0 % KNOT.0) as f64 / KNOT.0 as f64;
-                    for (a, b) in knots[k].iter().zip(&knots[k + 1]) {
-                        out.push(to_ecef(hermite(a, b, s), gmst));
+                    let cubic = Hermite::new((t.0 % KNOT.0) as f64 / KNOT.0 as f64);
+                    let [xs, ys, zs] = out.append(knots[k].len());
+                    let states = knots[k].iter().zip(&knots[k + 1]);
+                    for (((a, b), x), (y, z)) in states.zip(xs).zip(ys.iter_mut().zip(zs)) {
+                        [*x, *y, *z] = turn(cubic.between(a, b), earth);
                     }
                 }
             }
@@ -257,13 +285,30 @@ impl Span<'_> {
     }
 }
 
-/// The cubic through two states, `s` of the way from the first to the second.
-fn hermite(a: &State, b: &State, s: f64) -> Vec3 {
-    let h = KNOT.as_secs_f64();
-    let (s2, s3) = (s * s, s * s * s);
-    let (from, out, to, into) =
-        (2.0 * s3 - 3.0 * s2 + 1.0, (s3 - 2.0 * s2 + s) * h, 3.0 * s2 - 2.0 * s3, (s3 - s2) * h);
-    [0, 1, 2].map(|i| from * a.p[i] + out * a.v[i] + to * b.p[i] + into * b.v[i])
+/// Weights of the cubic through two states.
+struct Hermite {
+    from: f64,
+    out: f64,
+    to: f64,
+    into: f64,
+}
+
+impl Hermite {
+    /// `s` of the way from the first to the second.
+    fn new(s: f64) -> Self {
+        let h = KNOT.as_secs_f64();
+        let (s2, s3) = (s * s, s * s * s);
+        Hermite {
+            from: 2.0 * s3 - 3.0 * s2 + 1.0,
+            out: (s3 - 2.0 * s2 + s) * h,
+            to: 3.0 * s2 - 2.0 * s3,
+            into: (s3 - s2) * h,
+        }
+    }
+
+    fn between(&self, a: &State, b: &State) -> Vec3 {
+        [0, 1, 2].map(|i| self.from * a.p[i] + self.out * a.v[i] + self.to * b.p[i] + self.into * b.v[i])
+    }
 }
 
 /// Element sets for a generated shell, for comparison with tools that move shells by SGP4: mean motion in turns per
@@ -315,6 +360,26 @@ mod tests {
         ] {
             let at = s.epoch.plus(Nanos::from_secs(60 * minutes));
             assert!(distance_m(s.state(at).unwrap().p, km.map(|x| x * 1e3)) < 0.02, "{minutes}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_faster_than_it_may_be() {
+        let sets = tle::parse(tle::tests::TWO).unwrap();
+        let sgp4: Vec<Sgp4> = sets.iter().map(|t| Sgp4::new(t, Gravity::Wgs72).unwrap()).collect();
+        let shell = ShellMotion::new(STARLINK_SHELL1, sets[0].epoch);
+        for motion in [Motion(vec![Group::Sgp4(sgp4)]), Motion(vec![Group::Shell(shell)])] {
+            let span = motion.span(sets[0].epoch, Nanos::ZERO, Nanos::from_secs(6000)).unwrap();
+            let (mut before, mut p, mut most) = (Positions::default(), Positions::default(), 0.0);
+            for second in 0..6000 {
+                std::mem::swap(&mut before, &mut p);
+                span.positions(Nanos::from_secs(second), &mut p);
+                for s in 0..before.len() {
+                    most = f64::max(most, distance_m(before.get(s), p.get(s)));
+                }
+            }
+            let bound = motion.fastest_m_s();
+            assert!(most < bound && bound < 1.2 * most, "{most} {bound}");
         }
     }
 

@@ -3,9 +3,11 @@
 //! before), then paths in parallel again. Nothing depends on the number of threads.
 
 use crate::attach::Held;
+use crate::mesh::Mesh;
 use crate::motion::Positions;
-use crate::routing::Tree;
+use crate::routing::{Tree, Weight};
 use crate::sky::{Moment, RootRoutes, Routes, Sky, Way};
+use crate::warm::{drift, Warm};
 use perigee_timeline::{PairId, Routing};
 use perigee_units::Nanos;
 use rayon::prelude::*;
@@ -49,6 +51,9 @@ pub(crate) struct Planner {
     /// What the ground points held at the last step.
     held: Vec<Held>,
     recorded: Option<Recorded>,
+    /// With next-hop tables: the tree of each root and the links at the last step.
+    trees: Vec<Warm>,
+    mesh: Mesh,
 }
 
 /// Some steps.
@@ -62,7 +67,8 @@ pub(crate) struct Steps {
 
 impl Planner {
     pub fn new(sky: &Arc<Sky>) -> Self {
-        Planner { sky: Arc::clone(sky), held: Vec::new(), recorded: None }
+        let sky = Arc::clone(sky);
+        Planner { sky, held: Vec::new(), recorded: None, trees: Vec::new(), mesh: Mesh::default() }
     }
 
     /// Takes paths as they are given instead of searching them.
@@ -75,8 +81,12 @@ impl Planner {
         let length = self.sky.spec.step;
         let (first, end) = (length * steps.start, length * steps.end);
         let times: Vec<Nanos> = steps.map(|k| length * k).collect();
-        let (moments, after) = self.moments(&times, first, end)?;
+        let (mut moments, after) = self.moments(&times, first, end)?;
         let routes = self.routes(&moments)?;
+        if let Some(last) = moments.last_mut() {
+            // Nobody asks for the links of a step again, but the next step starts from them.
+            self.mesh = std::mem::take(&mut last.mesh);
+        }
         Ok(Steps { times, moments, routes, after })
     }
 
@@ -99,8 +109,11 @@ impl Planner {
             span.positions(t, &mut p);
             p
         };
-        let moment =
-            |tree: &mut Tree, &t: &Nanos| self.sky.moment(t, positions(t), &lasers[&c.lasers_since(t)], tree);
+        let middle = (first + after) / 2;
+        let horizon = self.sky.horizon(&positions(middle), middle, after - middle);
+        let moment = |tree: &mut Tree, &t: &Nanos| {
+            self.sky.moment(t, positions(t), (&lasers[&c.lasers_since(t)], &horizon), tree)
+        };
         Ok((times.par_iter().map_init(Tree::default, moment).collect(), positions(after)))
     }
 
@@ -116,7 +129,7 @@ impl Planner {
             held.push(self.held.clone());
         }
         if self.sky.spec.routing == Routing::PerHop {
-            return self.tables(moments, &held);
+            return Ok(self.tables(moments, &held));
         }
         let route = |tree: &mut Tree, (m, h): (&Moment, Vec<Held>)| self.sky.routes(m, &h, tree);
         if self.sky.spec.plugins.route.is_some() {
@@ -128,13 +141,17 @@ impl Planner {
     }
 
     /// Next-hop tables: roots in parallel, each from instant to instant, because few next hops change between two.
-    fn tables(&self, moments: &[Moment], held: &[Vec<Held>]) -> Result<Vec<Routes>, String> {
+    fn tables(&mut self, moments: &[Moment], held: &[Vec<Held>]) -> Vec<Routes> {
         let roots: Vec<&[Way]> = self.sky.ways.chunk_by(|a, b| a.root == b.root).collect();
-        let of_root = |ways: &&[Way]| -> Result<Vec<RootRoutes>, String> {
-            let mut tree = Tree::default();
-            moments.iter().zip(held).map(|(m, h)| self.sky.routes_to(m, h, ways, &mut tree)).collect()
+        let before = std::iter::once(&self.mesh).chain(moments.iter().map(|m| &m.mesh));
+        let drifts: Vec<Option<Weight>> =
+            before.zip(moments).map(|(before, m)| drift(before.graph(), m.mesh.graph())).collect();
+        self.trees.resize_with(roots.len(), Warm::default);
+        let of_root = |(tree, ways): (&mut Warm, &&[Way])| -> Vec<RootRoutes> {
+            let steps = moments.iter().zip(held).zip(&drifts);
+            steps.map(|((m, h), drift)| self.sky.table_to(m, h, ways, (&mut *tree, *drift))).collect()
         };
-        let by_root: Vec<Vec<RootRoutes>> = roots.par_iter().map(of_root).collect::<Result<_, _>>()?;
+        let by_root: Vec<Vec<RootRoutes>> = self.trees.par_iter_mut().zip(&roots).map(of_root).collect();
         let serving = |h: &Vec<Held>| h.iter().map(|h| h.sat).collect();
         let empty = |h| Routes { serving: serving(h), ..Routes::default() };
         let mut routes: Vec<Routes> = held.iter().map(empty).collect();
@@ -144,6 +161,6 @@ impl Planner {
                 r.next_hops.extend(found.next_hops);
             }
         }
-        Ok(routes)
+        routes
     }
 }

@@ -9,8 +9,7 @@
 //! [`BUCKET_MM`]; inside a bucket their order does not matter, because a satellite whose distance shrinks after it was
 //! settled is simply settled again. Links are mostly longer than a bucket, so that this is rare.
 //!
-//! From one instant to the next few next hops change. [`Tree::refresh`] keeps the tree, measures it again, looks for
-//! links that shorten it, and searches on from there; the result is that of a new search.
+//! From one instant to the next few next hops change: [`crate::warm`] keeps trees.
 
 /// Length of a link or path in millimetres.
 pub type Weight = u64;
@@ -59,7 +58,8 @@ pub struct Graph<'a> {
 }
 
 impl Graph<'_> {
-    fn row(&self, sat: u32) -> &[Step] {
+    #[inline(always)]
+    pub(crate) fn row(&self, sat: u32) -> &[Step] {
         &self.steps[self.rows[sat as usize] as usize..self.rows[sat as usize + 1] as usize]
     }
 }
@@ -73,14 +73,27 @@ impl Step {
     pub fn new(to: u32, length: Weight) -> Self {
         Step(length.min(Label::NONE.0 >> HOP_BITS) << HOP_BITS | Weight::from(to))
     }
-    fn to(self) -> u32 {
+    pub(crate) fn to(self) -> u32 {
         (self.0 & HOP_MASK) as u32
+    }
+    pub(crate) fn length(self) -> Weight {
+        self.0 >> HOP_BITS
+    }
+
+    /// By how much the length differs; `None` = another neighbour, or a link that came or went.
+    #[inline(always)]
+    pub(crate) fn change_to(self, new: Step) -> Option<Weight> {
+        let same = self.to() == new.to() && self.exists() == new.exists();
+        same.then(|| self.length().abs_diff(new.length()))
+    }
+    fn exists(self) -> bool {
+        self.length() < Label::NONE.0 >> HOP_BITS
     }
 }
 
 /// Distance and next hop in one word, the distance above: the smaller label is the shorter way or, of two equal ones,
 /// that through the satellite of the lower number. One comparison decides both.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Label(u64);
 
 impl Label {
@@ -91,14 +104,27 @@ impl Label {
 
     /// The way over a link to a satellite with this label: no way at all is never shorter than none.
     #[inline(always)]
-    fn over(self, step: Step) -> Label {
+    pub(crate) fn over(self, step: Step) -> Label {
         Label((self.0 & !HOP_MASK) + step.0)
+    }
+
+    /// The way of the satellite at the other end of a link over the satellite `here` with this label.
+    #[inline(always)]
+    pub(crate) fn from_neighbour(self, step: Step, here: u32) -> Option<Label> {
+        let way = self.over(step);
+        (way < Label::NONE).then_some(Label(way.0 & !HOP_MASK | Weight::from(here)))
+    }
+
+    /// By how much farther the destination is, in millimetres.
+    #[inline(always)]
+    pub(crate) fn farther_than(self, old: Label) -> i64 {
+        (self.0 >> HOP_BITS) as i64 - (old.0 >> HOP_BITS) as i64
     }
 
     pub(crate) fn new(distance: Weight, next: u32) -> Self {
         Label(distance << HOP_BITS | Weight::from(next))
     }
-    fn next(self) -> u32 {
+    pub(crate) fn next(self) -> u32 {
         (self.0 & HOP_MASK) as u32
     }
     pub(crate) fn distance(self) -> Weight {
@@ -120,8 +146,6 @@ pub struct Tree {
     pub(crate) buckets: Vec<Vec<u32>>,
     /// Of an aimed search: least lengths still ahead, as far as they are known.
     pub(crate) ahead: Vec<Weight>,
-    /// After a refresh: all satellites, the nearest first, so that every next hop comes before those behind it.
-    order: Vec<u32>,
 }
 
 impl Tree {
@@ -149,22 +173,16 @@ impl Tree {
         self.buckets.iter_mut().for_each(Vec::clear);
     }
 
-    /// Searches as [`Tree::search`] does for all satellites, starting from the tree that is there: that of the instant
-    /// before, or any other.
-    pub fn refresh(&mut self, graph: Graph<'_>, gates: &[Access]) {
+    /// Searches as [`Tree::search`] does for all satellites, starting from their order in the tree of the instant before,
+    /// or in any other.
+    pub(crate) fn search_along(&mut self, order: &[u32], graph: Graph<'_>, gates: &[Access]) {
         let satellites = graph.rows.len() - 1;
-        if self.order.len() != satellites {
-            self.search(graph, gates, &[]);
-            self.order = (0..satellites as u32).collect();
-            self.order.sort_by_key(|&s| self.labels[s as usize].0);
-            return;
-        }
         self.clear(satellites);
         for g in gates {
             self.improve(g.sat, Label::new(g.range, DOWN));
         }
         // In the order of before every satellite finds its next hop of before ready, or a better one.
-        for &here in &self.order {
+        for &here in order {
             self.labels[here as usize] = self.nearest(graph, here);
         }
         // What comes later in that order may be nearer now: such shorter ways spread as in any search.
@@ -178,7 +196,6 @@ impl Tree {
             }
             self.settle_bucket(graph, bucket);
         }
-        self.sort();
     }
 
     /// The best way of a satellite, as its neighbours stand.
@@ -190,20 +207,6 @@ impl Tree {
             best = if over < best { over } else { best };
         }
         best
-    }
-
-    /// Puts the order right; it is nearly so.
-    fn sort(&mut self) {
-        for i in 1..self.order.len() {
-            let here = self.order[i];
-            let label = self.labels[here as usize];
-            let mut j = i;
-            while j > 0 && self.labels[self.order[j - 1] as usize] > label {
-                self.order[j] = self.order[j - 1];
-                j -= 1;
-            }
-            self.order[j] = here;
-        }
     }
 
     pub(crate) fn settled_below(&self, bucket: usize, targets: &[Access]) -> bool {
@@ -232,9 +235,8 @@ impl Tree {
             return;
         }
         for &step in graph.row(here) {
-            let way = label.over(step);
-            if way < Label::NONE {
-                self.improve(step.to(), Label(way.0 & !HOP_MASK | Weight::from(here)));
+            if let Some(way) = label.from_neighbour(step, here) {
+                self.improve(step.to(), way);
             }
         }
     }
@@ -284,16 +286,6 @@ impl Tree {
             }
         }
         best.1
-    }
-
-    /// The satellite of [`Tree::best`] for accesses in the form of steps: many ground points ask many trees.
-    pub(crate) fn first(&self, from: &[Step]) -> u32 {
-        let mut best = Label::NONE;
-        for &step in from {
-            let way = self.labels[step.to() as usize].over(step);
-            best = if way < best { way } else { best };
-        }
-        best.next()
     }
 
     /// The satellites of the shortest path from a ground point with these accesses, in order.
@@ -400,18 +392,12 @@ mod tests {
                     prop_assert_eq!(tree.next_hops().nth(s as usize).unwrap(), lower.unwrap_or(DOWN));
                 }
             }
-            // From whatever tree, a refresh leads to the same one.
-            let grown = |s: &Step| {
-                let w = s.0 >> HOP_BITS;
-                // The same for both ends of a link.
-                Step::new(s.to(), if w % 5 == 0 { UNREACHABLE } else { w + w % 3 })
-            };
-            let (mut other, grown) = (Tree::default(), steps.iter().map(grown).collect::<Vec<_>>());
-            other.refresh(Graph { steps: &grown, ..graph }, &gates[..1]);
-            other.refresh(graph, &gates);
-            prop_assert_eq!(&other.labels, &tree.labels);
-            other.refresh(graph, &gates);
-            prop_assert_eq!(&other.labels, &tree.labels);
+            // In whatever order, a search leads to the same tree.
+            for order in [(0..n as u32).collect::<Vec<_>>(), (0..n as u32).rev().collect()] {
+                let mut other = Tree::default();
+                other.search_along(&order, graph, &gates);
+                prop_assert_eq!(&other.labels, &tree.labels);
+            }
             // Stopping early changes nothing for the targets.
             let target = [Access { sat: n as u32 - 1, range: 0 }];
             tree.search(graph, &gates, &target);

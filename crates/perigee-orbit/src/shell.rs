@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Generated shells: circular orbits in evenly spaced planes (Walker constellations).
 
-use crate::frames::{wrap, Vec3, RAD};
+use crate::frames::{wrap, Vec3, EARTH_RAD_S, RAD};
 use crate::motion::{Positions, MU_M3_S2};
 use crate::time::Epoch;
 use std::f64::consts::TAU;
@@ -156,20 +156,17 @@ pub struct ShellMotion {
     tilt: (f64, f64),
     /// Of each plane at the start: see [`Shell::elements_rad`].
     planes: Vec<(f64, f64)>,
-    /// Cosine and sine of each slot's place in its plane: one sine per plane and instant is enough.
-    slots: Vec<(f64, f64)>,
+    /// Cosines and sines of the slots' places in their planes: one sine per plane and instant is enough.
+    slots: [Vec<f64>; 2],
 }
 
 impl ShellMotion {
     /// A shell whose elements hold at `start`.
     pub fn new(shell: Shell, start: Epoch) -> Self {
         let step = TAU / f64::from(shell.per_plane);
-        let slots = (0..shell.per_plane)
-            .map(|j| {
-                let (s, c) = libm::sincos(step * f64::from(j));
-                (c, s)
-            })
-            .collect();
+        let slot = |j| libm::sincos(step * f64::from(j));
+        let slots = (0..shell.per_plane).map(|j| (slot(j).1, slot(j).0)).unzip();
+        let slots = <[Vec<f64>; 2]>::from(slots);
         let tilt = libm::sincos(shell.inclination_deg * RAD);
         let planes = (0..shell.planes).map(|plane| shell.elements_rad(plane)).collect();
         ShellMotion { shell, start, rates_rad_s: shell.rates_rad_s(), tilt, planes, slots }
@@ -187,17 +184,32 @@ impl ShellMotion {
 
     /// Appends the Earth-fixed positions at an instant.
     pub fn positions(&self, at: Epoch, gmst_rad: f64, out: &mut Positions) {
-        out.reserve(self.len());
+        let slots = self.shell.per_plane as usize;
+        let [xs, ys, zs] = out.append(self.len());
         for plane in 0..self.shell.planes {
             let circle = self.circle(plane, at, gmst_rad);
-            self.slots.iter().for_each(|&slot| out.push(circle.place(slot)));
+            let own = plane as usize * slots..(plane as usize + 1) * slots;
+            let places = self.slots[0].iter().zip(&self.slots[1]);
+            let (xs, ys, zs) = (&mut xs[own.clone()], &mut ys[own.clone()], &mut zs[own]);
+            for (((&c, &s), x), (y, z)) in places.zip(xs).zip(ys.iter_mut().zip(zs)) {
+                [*x, *y, *z] = circle.place((c, s));
+            }
         }
     }
 
     /// Earth-fixed position of one satellite.
     pub fn position(&self, sat: usize, at: Epoch, gmst_rad: f64) -> Vec3 {
         let plane = sat as u32 / self.shell.per_plane;
-        self.circle(plane, at, gmst_rad).place(self.slots[sat % self.slots.len()])
+        let slot = sat % self.shell.per_plane as usize;
+        self.circle(plane, at, gmst_rad).place((self.slots[0][slot], self.slots[1][slot]))
+    }
+
+    /// Over the ground no satellite is faster.
+    pub(crate) fn fastest_m_s(&self) -> f64 {
+        match self.shell.propagation {
+            Propagation::EarthFixed => 0.0,
+            _ => (self.rates_rad_s.0.abs() + self.rates_rad_s.1.abs() + EARTH_RAD_S) * self.shell.radius_m(),
+        }
     }
 
     /// A plane at an instant.
@@ -226,6 +238,7 @@ struct Circle {
 }
 
 impl Circle {
+    #[inline(always)]
     fn place(&self, (cs, ss): (f64, f64)) -> Vec3 {
         let ((cb, sb), p, q) = (self.first, self.p, self.q);
         let (c, s) = (cb * cs - sb * ss, sb * cs + cb * ss);

@@ -12,10 +12,11 @@ use crate::lasers::LaserGraph;
 use crate::mesh::Mesh;
 use crate::motion::{Knots, Positions};
 use crate::plugin::{failed, AttachFunction, AttachView, RouteFunction, RouteView, Seen};
-use crate::routing::{Access, Step, Tree, Weight, NOWHERE};
+use crate::routing::{Access, Tree, Weight, NOWHERE};
 use crate::spec::{GroundKind, SkySpec};
 use crate::tle::TleError;
-use crate::visibility::GroundPoint;
+use crate::visibility::{GroundPoint, Horizon};
+use crate::warm::{drift, Views, Warm};
 use perigee_timeline::topology::PortSpec;
 use perigee_timeline::{PairId, Routing};
 use perigee_units::Nanos;
@@ -106,14 +107,15 @@ impl Route {
 pub struct TableScratch {
     positions: Positions,
     mesh: Mesh,
+    /// Of the snapshot before.
+    mesh_before: Mesh,
     visible: Vec<Vec<Access>>,
-    /// What all ground points see, one after the other, and where each one's part ends.
-    seen: Vec<Step>,
-    ends: Vec<usize>,
+    horizon: Horizon,
+    views: Views,
     /// Motion between two instants at which SGP4 ran.
     knots: Option<Knots>,
     /// One per destination: each snapshot starts from the trees of the one before.
-    trees: Vec<Tree>,
+    trees: Vec<Warm>,
     /// Next hop of every satellite, then first satellite of every ground point, towards each destination in turn.
     pub next: Vec<u32>,
 }
@@ -128,9 +130,14 @@ pub struct Sky {
     /// Ground points with traffic to or from each one.
     peers: Vec<Vec<usize>>,
     relays: Vec<bool>,
+    /// In the Earth-fixed frame no satellite is faster.
+    fastest_m_s: f64,
     /// Every destination has few origins and nothing relays: searches are aimed, lasers measured where they look.
     aims: bool,
 }
+
+/// For so long it is remembered who can come into view.
+const HORIZON: Nanos = Nanos::from_secs(10);
 
 /// With more ways to one destination than this, one tree is cheaper than as many aimed searches.
 const FEW_WAYS: usize = 4;
@@ -152,7 +159,8 @@ impl Sky {
         let relays: Vec<bool> = spec.ground.iter().map(|g| g.relays).collect();
         let few = ways.chunk_by(|a, b| a.root == b.root).all(|of_root| of_root.len() <= FEW_WAYS);
         let aims = few && spec.routing == Routing::PerPath && !relays.contains(&true);
-        Ok(Sky { spec, constellation, ground, ways, peers, relays, aims })
+        let fastest_m_s = constellation.motion.fastest_m_s();
+        Ok(Sky { spec, constellation, ground, ways, peers, relays, fastest_m_s, aims })
     }
 
     /// The same sky with other ports: queues given in bandwidth-delay products are known only when [`Sky::rtt_at`]
@@ -287,7 +295,32 @@ impl Sky {
         let mut positions = Positions::default();
         span.positions(t, &mut positions);
         let lasers = self.constellation.lasers_at(t).map_err(SkyError::Spec)?;
-        Ok(self.moment(t, positions, &lasers, &mut Tree::default()))
+        let horizon = self.horizon(&positions, t, Nanos::ZERO);
+        Ok(self.moment(t, positions, (&lasers, &horizon), &mut Tree::default()))
+    }
+
+    /// What the ground points with traffic can see within `reach` of `t`, by the positions at `t`.
+    pub(crate) fn horizon(&self, at: &Positions, t: Nanos, reach: Nanos) -> Horizon {
+        let asked = |g: usize| !self.peers[g].is_empty() || self.relays[g];
+        self.horizon_of(at, (t, reach), asked)
+    }
+
+    fn horizon_of(
+        &self,
+        at: &Positions,
+        (centre, reach): (Nanos, Nanos),
+        asked: impl Fn(usize) -> bool + Sync,
+    ) -> Horizon {
+        // Interpolated positions are a metre off at most.
+        let moved_m = 10.0 + self.fastest_m_s * reach.as_secs_f64();
+        let of = |g: usize| {
+            let mut candidates = Vec::new();
+            if asked(g) {
+                self.ground[g].candidates(at, moved_m, &mut candidates);
+            }
+            candidates
+        };
+        Horizon { candidates: (0..self.ground.len()).into_par_iter().map(of).collect(), centre, reach }
     }
 
     /// Views for known positions.
@@ -295,19 +328,19 @@ impl Sky {
         &self,
         t: Nanos,
         positions: Positions,
-        lasers: &Arc<LaserGraph>,
+        (lasers, horizon): (&Arc<LaserGraph>, &Horizon),
         tree: &mut Tree,
     ) -> Moment {
         let mut m = Moment { t, positions, ..Moment::default() };
         m.visible.resize_with(self.ground.len(), Vec::new);
         for g in 0..self.ground.len() {
-            if !self.peers[g].is_empty() || self.relays[g] {
-                self.look(g, &m.positions, &mut m.visible[g]);
+            if !horizon.candidates[g].is_empty() {
+                self.look(g, &m.positions, &horizon.candidates[g], &mut m.visible[g]);
             }
         }
         let limits = self.constellation.limits();
         if self.aims {
-            m.mesh.adopt(lasers, limits);
+            m.mesh.adopt(lasers, &m.positions, limits);
         } else {
             m.mesh.measure(lasers, &m.positions, limits, &self.relays, &m.visible);
         }
@@ -319,8 +352,8 @@ impl Sky {
     }
 
     /// What a ground point sees and has a dish for.
-    fn look(&self, g: usize, at: &Positions, out: &mut Vec<Access>) {
-        self.ground[g].visible(at, out);
+    fn look(&self, g: usize, at: &Positions, candidates: &[u32], out: &mut Vec<Access>) {
+        self.ground[g].visible_among(candidates.iter().copied(), at, out);
         if let Some(dishes) = self.spec.ground[g].dishes.filter(|&d| (d as usize) < out.len()) {
             if self.spec.ground[g].kind == GroundKind::Station {
                 out.sort_unstable_by_key(|a| (a.range, a.sat));
@@ -542,8 +575,24 @@ impl Sky {
         Ok(r)
     }
 
-    /// Paths of the ways to one root and, with next-hop tables, the table. The tree of an instant before is a good
-    /// start for such a table, and any tree leads to the same one.
+    /// Next hops of all satellites to the root of some ways, and their paths. `drift`: how far the links moved since
+    /// the instant that the tree is from.
+    pub(crate) fn table_to(
+        &self,
+        m: &Moment,
+        held: &[Held],
+        ways: &[Way],
+        (tree, drift): (&mut Warm, Option<Weight>),
+    ) -> RootRoutes {
+        tree.refresh(m.mesh.graph(), &self.gates(m, ways[0].root, held[ways[0].root].sat), drift);
+        let path = |w: &Way| tree.tree().path(&self.gates(m, w.from, held[w.from].sat));
+        RootRoutes {
+            paths: ways.iter().map(path).collect(),
+            next_hops: Some(tree.tree().next_hops().collect()),
+        }
+    }
+
+    /// Paths of the ways to one root and, with next-hop tables, the table.
     pub(crate) fn routes_to(
         &self,
         m: &Moment,
@@ -551,14 +600,14 @@ impl Sky {
         ways: &[Way],
         tree: &mut Tree,
     ) -> Result<RootRoutes, String> {
+        if self.spec.routing == Routing::PerHop {
+            return Ok(self.table_to(m, held, ways, (&mut Warm::default(), None)));
+        }
         let gates = |g: usize| self.gates(m, g, held[g].sat);
         let root = gates(ways[0].root);
         let from: Vec<Vec<Access>> = ways.iter().map(|w| gates(w.from)).collect();
         let mut found = RootRoutes::default();
-        if self.spec.routing == Routing::PerHop {
-            tree.refresh(m.mesh.graph(), &root);
-            found.next_hops = Some(tree.next_hops().collect());
-        } else if m.mesh.field(&m.positions).is_none() {
+        if m.mesh.field(&m.positions).is_none() {
             let all: Vec<Access> = from.iter().flatten().copied().collect();
             tree.search(m.mesh.graph(), &root, &all);
         }
@@ -594,29 +643,26 @@ impl Sky {
         s.knots = Some(knots);
         s.visible.resize_with(self.ground.len(), Vec::new);
         let at = &s.positions;
-        s.visible.par_iter_mut().enumerate().for_each(|(g, visible)| self.look(g, at, visible));
+        if !s.horizon.holds(t) {
+            s.horizon = self.horizon_of(at, (t, HORIZON), |_| true);
+        }
+        let views = s.visible.par_iter_mut().zip(&s.horizon.candidates).enumerate();
+        views.for_each(|(g, (visible, candidates))| self.look(g, at, candidates, visible));
         let lasers = self.constellation.lasers_at(t).map_err(SkyError::Spec)?;
+        std::mem::swap(&mut s.mesh, &mut s.mesh_before);
         s.mesh.measure(&lasers, &s.positions, self.constellation.limits(), &self.relays, &s.visible);
         let row = self.constellation.len() + self.ground.len();
         s.next.resize(dests.len() * row, NOWHERE);
-        s.trees.resize_with(dests.len(), Tree::default);
-        s.seen.clear();
-        s.ends.clear();
-        for visible in &s.visible {
-            s.seen.extend(visible.iter().map(|a| Step::new(a.sat, a.range)));
-            s.ends.push(s.seen.len());
-        }
-        let (graph, visible, seen, ends) = (s.mesh.graph(), &s.visible, &s.seen, &s.ends);
+        s.trees.resize_with(dests.len(), Warm::default);
+        s.views.update(&s.visible);
+        let (graph, visible, views) = (s.mesh.graph(), &s.visible, &s.views);
+        let moved = drift(s.mesh_before.graph(), graph);
         let work = s.trees.par_iter_mut().zip(s.next.par_chunks_mut(row)).zip(dests);
         let filled = work.map(|((tree, next), &dest)| {
-            tree.refresh(graph, &visible[dest]);
+            tree.refresh(graph, &visible[dest], moved);
             let (satellites, stations) = next.split_at_mut(self.constellation.len());
-            satellites.iter_mut().zip(tree.next_hops()).for_each(|(place, hop)| *place = hop);
-            let mut begin = 0;
-            for (place, &end) in stations.iter_mut().zip(ends) {
-                *place = tree.first(&seen[begin..end]);
-                begin = end;
-            }
+            satellites.iter_mut().zip(tree.tree().next_hops()).for_each(|(place, hop)| *place = hop);
+            stations.copy_from_slice(tree.first_hops(views));
             next.iter().filter(|&&hop| hop != NOWHERE).count()
         });
         Ok(filled.sum())

@@ -5,6 +5,7 @@ use crate::frames::{distance_m, dot, norm, sub, up, Ellipsoid, Vec3, RAD};
 use crate::motion::Positions;
 use crate::routing::{weight, Access};
 use perigee_timeline::GeoPoint;
+use perigee_units::Nanos;
 
 /// When a satellite counts as visible.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -60,25 +61,76 @@ impl GroundPoint {
 
     /// The visible satellites, by number.
     pub fn visible(&self, at: &Positions, out: &mut Vec<Access>) {
+        self.visible_among(0..at.len() as u32, at, out);
+    }
+
+    /// The visible ones of some satellites, in their order.
+    pub fn visible_among(&self, sats: impl Iterator<Item = u32>, at: &Positions, out: &mut Vec<Access>) {
         out.clear();
-        let farthest2 = match self.mask {
-            Mask::Elevation(_) => f64::INFINITY,
-            Mask::Range(m) => m * m,
-        };
-        let ([gx, gy, gz], [ux, uy, uz]) = (self.ecef, self.up);
-        for (sat, ((&x, &y), &z)) in at.x.iter().zip(&at.y).zip(&at.z).enumerate() {
-            let (dx, dy, dz) = (x - gx, y - gy, z - gz);
-            let height = dx * ux + dy * uy + dz * uz;
+        for sat in sats {
+            let sight = self.sight(at, sat);
             // Most satellites are below the horizon: one comparison, no square root.
-            if height <= 0.0 {
-                continue;
-            }
-            let range2 = dx * dx + dy * dy + dz * dz;
-            let range = range2.sqrt();
-            if height >= self.sin_mask * range && range2 <= farthest2 {
-                out.push(Access { sat: sat as u32, range: weight(range) });
+            if sight.height_m > 0.0 && self.lets_pass(&sight, 0.0) {
+                out.push(Access { sat, range: weight(sight.range2.sqrt()) });
             }
         }
+    }
+
+    /// The satellites, by number, that can be visible as long as none has moved farther than `moved_m` from where it
+    /// is now.
+    pub fn candidates(&self, at: &Positions, moved_m: f64, out: &mut Vec<u32>) {
+        out.clear();
+        for sat in 0..at.len() as u32 {
+            let sight = self.sight(at, sat);
+            if sight.height_m > -moved_m && self.lets_pass(&sight, moved_m) {
+                out.push(sat);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn sight(&self, at: &Positions, sat: u32) -> Sight {
+        let ([gx, gy, gz], [ux, uy, uz], sat) = (self.ecef, self.up, sat as usize);
+        let (dx, dy, dz) = (at.x[sat] - gx, at.y[sat] - gy, at.z[sat] - gz);
+        Sight { height_m: dx * ux + dy * uy + dz * uz, range2: dx * dx + dy * dy + dz * dz }
+    }
+
+    /// The mask lets a satellite pass that has moved by at most so much.
+    #[inline(always)]
+    fn lets_pass(&self, sight: &Sight, moved_m: f64) -> bool {
+        match self.mask {
+            // Height and range change by as much, and the range counts only in part.
+            Mask::Elevation(_) => {
+                sight.height_m >= self.sin_mask * sight.range2.sqrt() - (1.0 + self.sin_mask) * moved_m
+            }
+            Mask::Range(m) => sight.range2 <= (m + moved_m) * (m + moved_m),
+        }
+    }
+}
+
+/// A satellite from a ground point.
+struct Sight {
+    /// Above the plane of the horizon.
+    height_m: f64,
+    /// Square of the distance.
+    range2: f64,
+}
+
+/// Which satellites the ground points can see around an instant: nobody else needs to be looked at.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Horizon {
+    /// Of each ground point, by number; empty for those that nobody asks for.
+    pub candidates: Vec<Vec<u32>>,
+    /// Made for this instant.
+    pub centre: Nanos,
+    /// They hold for instants so far from it.
+    pub reach: Nanos,
+}
+
+impl Horizon {
+    /// They hold for an instant.
+    pub fn holds(&self, t: Nanos) -> bool {
+        !self.candidates.is_empty() && t.0.abs_diff(self.centre.0) <= self.reach.0
     }
 }
 
@@ -107,6 +159,29 @@ mod tests {
             .collect();
         assert!(!expected.is_empty());
         assert_eq!(seen.iter().map(|a| a.sat).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn whoever_is_seen_within_ten_seconds_is_a_candidate_now() {
+        let shell = ShellMotion::new(STARLINK_SHELL1, Epoch::Y2000);
+        let at = |ms: u64| {
+            let (mut p, t) = (Positions::default(), Epoch::Y2000.plus(Nanos::from_millis(ms)));
+            shell.positions(t, crate::frames::gmst_rad(t), &mut p);
+            p
+        };
+        for mask in [Mask::default(), Mask::Elevation(0.0), Mask::Range(1_089_686.0)] {
+            let g = GroundPoint::new(london(), mask, WGS84);
+            let (mut candidates, mut all, mut some) = (Vec::new(), Vec::new(), Vec::new());
+            for begin in (0..600_000).step_by(10_000) {
+                g.candidates(&at(begin), 10.0 * shell.fastest_m_s(), &mut candidates);
+                for ms in (begin..=begin + 10_000).step_by(500) {
+                    g.visible(&at(ms), &mut all);
+                    g.visible_among(candidates.iter().copied(), &at(ms), &mut some);
+                    assert_eq!(all, some, "{ms}");
+                }
+                assert!(candidates.len() < all.len() + 40, "{}", candidates.len());
+            }
+        }
     }
 
     #[test]
