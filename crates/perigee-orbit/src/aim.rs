@@ -56,7 +56,7 @@ impl Goal {
 impl<'a> Field<'a> {
     /// Links of a constellation at an instant.
     pub fn new(lasers: &'a LaserGraph, at: &'a Positions, limits: Limits) -> Self {
-        Field::with_clear(lasers, at, limits, limits.clear_m(at))
+        Field::with_clear(lasers, at, limits, limits.clear_m(at, 0.0))
     }
 
     /// The same if [`Limits::clear_m`] is known already.
@@ -197,7 +197,7 @@ mod tests {
             let (mut gates, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
             point(a.0, a.1).visible(&at, &mut gates);
             point(b.0, b.1).visible(&at, &mut targets);
-            lasers.weights(&at, limits, &mut weights);
+            lasers.weights(&at, (limits, 0.0), &mut weights);
             let (mut full, mut aimed) = (Tree::default(), Tree::default());
             let steps: Vec<Step> = lasers.to.iter().zip(&weights).map(|(&to, &w)| Step::new(to, w)).collect();
             full.search(Graph { rows: &lasers.rows, steps: &steps }, &gates, &[]);

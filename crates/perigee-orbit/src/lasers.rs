@@ -120,20 +120,16 @@ impl Limits {
         (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] - low * low).max(0.0).sqrt()
     }
 
-    /// No link that is this long or shorter is too long or grazes the air, wherever it is.
-    pub fn clear_m(&self, at: &Positions) -> f64 {
-        // Several minima side by side: the processor takes more than one satellite at a time.
-        const SIDE: usize = 8;
-        let mut lowest2 = [f64::INFINITY; SIDE];
-        for ((xs, ys), zs) in at.x.chunks(SIDE).zip(at.y.chunks(SIDE)).zip(at.z.chunks(SIDE)) {
-            for (((least, x), y), z) in lowest2.iter_mut().zip(xs).zip(ys).zip(zs) {
-                let square = x * x + y * y + z * z;
-                *least = if square < *least { square } else { *least };
-            }
+    /// No link that is this long or shorter is too long or grazes the air, wherever it is, as long as no satellite is
+    /// more than `moved_m` from where it is now.
+    pub fn clear_m(&self, at: &Positions, moved_m: f64) -> f64 {
+        let square = |((x, y), z): ((&f64, &f64), &f64)| x * x + y * y + z * z;
+        let lowest2 = at.x.iter().zip(&at.y).zip(&at.z).map(square).fold(f64::INFINITY, f64::min);
+        let (lowest, low) = (lowest2.sqrt() - moved_m, EARTH_RADIUS_M + self.grazing_height_m);
+        if lowest <= low {
+            return 0.0;
         }
-        let lowest2 = lowest2.into_iter().fold(f64::INFINITY, f64::min);
-        let low = EARTH_RADIUS_M + self.grazing_height_m;
-        (2.0 * (lowest2 - low * low).max(0.0).sqrt()).min(self.max_range_m)
+        (2.0 * (lowest * lowest - low * low).sqrt()).min(self.max_range_m)
     }
 
     /// Length of the link between two satellites; one that is too long or grazes the air has none.
@@ -215,14 +211,16 @@ impl LaserGraph {
     }
 
     /// Length of every entry at an instant; a link that is too long or whose line of sight grazes the air has none.
-    pub fn weights(&self, at: &Positions, limits: Limits, out: &mut Vec<Weight>) {
-        let horizon: Vec<f64> = (0..at.len()).map(|s| limits.horizon_m(at, s)).collect();
+    /// `clear_m`: see [`Limits::clear_m`].
+    pub fn weights(&self, at: &Positions, (limits, clear_m): (Limits, f64), out: &mut Vec<Weight>) {
         out.clear();
         out.resize(self.to.len(), UNREACHABLE);
         for l in &self.links {
             let [a, b] = l.ends.map(|s| s as usize);
             let d = distance_m(at.get(a), at.get(b));
-            if d <= horizon[a] + horizon[b] && d <= limits.max_range_m {
+            let reaches =
+                || d <= limits.horizon_m(at, a) + limits.horizon_m(at, b) && d <= limits.max_range_m;
+            if d <= clear_m || reaches() {
                 let w = crate::routing::weight(d);
                 out[l.entries[0] as usize] = w;
                 out[l.entries[1] as usize] = w;
@@ -276,9 +274,9 @@ mod tests {
         let p = positions(STARLINK_SHELL1);
         let g = LaserGraph::new(1584, &[(0, 1), (0, 11)]);
         let mut w = Vec::new();
-        g.weights(&p, Limits::default(), &mut w);
+        g.weights(&p, (Limits::default(), 0.0), &mut w);
         assert!(w.contains(&UNREACHABLE) && w.iter().any(|&x| x != UNREACHABLE));
-        g.weights(&p, Limits { max_range_m: 1900e3, ..Limits::default() }, &mut w);
+        g.weights(&p, (Limits { max_range_m: 1900e3, ..Limits::default() }, 0.0), &mut w);
         assert!(w.iter().all(|&x| x == UNREACHABLE), "neighbours are 1972 km apart");
     }
 

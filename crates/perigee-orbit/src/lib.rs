@@ -51,6 +51,7 @@ pub mod presets;
 pub mod routing;
 pub mod shell;
 pub mod sky;
+mod snapshot;
 pub mod spec;
 pub mod stream;
 pub mod survey;
@@ -64,5 +65,6 @@ mod warm;
 
 pub use plan::Recorded;
 pub use plugin::Plugins;
-pub use sky::{Route, Sky, SkyError, TableScratch};
+pub use sky::{Route, Sky, SkyError};
+pub use snapshot::TableScratch;
 pub use spec::*;

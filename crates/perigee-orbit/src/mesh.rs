@@ -35,21 +35,21 @@ impl Mesh {
         &mut self,
         lasers: &Arc<LaserGraph>,
         at: &Positions,
-        limits: Limits,
+        (limits, clear_m): (Limits, f64),
         relays: &[bool],
         visible: &[Vec<Access>],
     ) {
         self.lasers = lasers.clone();
         self.limits = limits;
-        self.lasers.weights(at, limits, &mut self.weights);
+        self.lasers.weights(at, (limits, clear_m), &mut self.weights);
         self.steps.clear();
         self.steps.extend(self.lasers.to.iter().zip(&self.weights).map(|(&to, &w)| Step::new(to, w)));
         self.mixed = relays.contains(&true).then(|| self.mix(relays, visible));
     }
 
     /// Takes lasers without measuring them.
-    pub fn adopt(&mut self, lasers: &Arc<LaserGraph>, at: &Positions, limits: Limits) {
-        *self = Mesh { lasers: lasers.clone(), limits, clear_m: limits.clear_m(at), ..Mesh::default() };
+    pub fn adopt(&mut self, lasers: &Arc<LaserGraph>, limits: Limits, clear_m: f64) {
+        *self = Mesh { lasers: lasers.clone(), limits, clear_m, ..Mesh::default() };
     }
 
     /// The laser links, whether they can carry packets or not.

@@ -110,15 +110,15 @@ impl Label {
 
     /// The way of the satellite at the other end of a link over the satellite `here` with this label.
     #[inline(always)]
-    pub(crate) fn from_neighbour(self, step: Step, here: u32) -> Option<Label> {
+    pub(crate) fn through_neighbour(self, step: Step, here: u32) -> Option<Label> {
         let way = self.over(step);
         (way < Label::NONE).then_some(Label(way.0 & !HOP_MASK | Weight::from(here)))
     }
 
-    /// By how much farther the destination is, in millimetres.
+    /// By how much farther the destination is, over the same next hop.
     #[inline(always)]
-    pub(crate) fn farther_than(self, old: Label) -> i64 {
-        (self.0 >> HOP_BITS) as i64 - (old.0 >> HOP_BITS) as i64
+    pub(crate) fn growth_since(self, old: Label) -> Growth {
+        Growth(self.0.wrapping_sub(old.0) as i64)
     }
 
     pub(crate) fn new(distance: Weight, next: u32) -> Self {
@@ -136,6 +136,19 @@ impl Label {
     }
     fn bucket(self) -> usize {
         (self.0 >> (HOP_BITS + BUCKET_SHIFT)) as usize
+    }
+}
+
+/// How a distance changed, in the unit of labels.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Growth(i64);
+
+impl Growth {
+    pub(crate) const MIN: Growth = Growth(i64::MIN);
+    pub(crate) const MAX: Growth = Growth(i64::MAX);
+    /// In millimetres.
+    pub(crate) fn mm(self) -> i64 {
+        self.0 >> HOP_BITS
     }
 }
 
@@ -235,7 +248,7 @@ impl Tree {
             return;
         }
         for &step in graph.row(here) {
-            if let Some(way) = label.from_neighbour(step, here) {
+            if let Some(way) = label.through_neighbour(step, here) {
                 self.improve(step.to(), way);
             }
         }

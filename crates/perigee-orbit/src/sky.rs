@@ -10,13 +10,13 @@ use crate::constellation::Constellation;
 use crate::frames::{distance_m, Vec3, RAD, SPEED_OF_LIGHT_M_S};
 use crate::lasers::LaserGraph;
 use crate::mesh::Mesh;
-use crate::motion::{Knots, Positions};
+use crate::motion::Positions;
 use crate::plugin::{failed, AttachFunction, AttachView, RouteFunction, RouteView, Seen};
-use crate::routing::{Access, Tree, Weight, NOWHERE};
+use crate::routing::{Access, Tree, Weight};
 use crate::spec::{GroundKind, SkySpec};
 use crate::tle::TleError;
 use crate::visibility::{GroundPoint, Horizon};
-use crate::warm::{drift, Views, Warm};
+use crate::warm::Warm;
 use perigee_timeline::topology::PortSpec;
 use perigee_timeline::{PairId, Routing};
 use perigee_units::Nanos;
@@ -102,24 +102,6 @@ impl Route {
     }
 }
 
-/// Room for [`Sky::snapshot_tables`]; reuse it.
-#[derive(Debug, Default)]
-pub struct TableScratch {
-    positions: Positions,
-    mesh: Mesh,
-    /// Of the snapshot before.
-    mesh_before: Mesh,
-    visible: Vec<Vec<Access>>,
-    horizon: Horizon,
-    views: Views,
-    /// Motion between two instants at which SGP4 ran.
-    knots: Option<Knots>,
-    /// One per destination: each snapshot starts from the trees of the one before.
-    trees: Vec<Warm>,
-    /// Next hop of every satellite, then first satellite of every ground point, towards each destination in turn.
-    pub next: Vec<u32>,
-}
-
 /// A constellation with ground points and traffic.
 #[derive(Debug)]
 pub struct Sky {
@@ -129,15 +111,12 @@ pub struct Sky {
     pub(crate) ways: Vec<Way>,
     /// Ground points with traffic to or from each one.
     peers: Vec<Vec<usize>>,
-    relays: Vec<bool>,
+    pub(crate) relays: Vec<bool>,
     /// In the Earth-fixed frame no satellite is faster.
     fastest_m_s: f64,
     /// Every destination has few origins and nothing relays: searches are aimed, lasers measured where they look.
     aims: bool,
 }
-
-/// For so long it is remembered who can come into view.
-const HORIZON: Nanos = Nanos::from_secs(10);
 
 /// With more ways to one destination than this, one tree is cheaper than as many aimed searches.
 const FEW_WAYS: usize = 4;
@@ -305,7 +284,7 @@ impl Sky {
         self.horizon_of(at, (t, reach), asked)
     }
 
-    fn horizon_of(
+    pub(crate) fn horizon_of(
         &self,
         at: &Positions,
         (centre, reach): (Nanos, Nanos),
@@ -320,7 +299,9 @@ impl Sky {
             }
             candidates
         };
-        Horizon { candidates: (0..self.ground.len()).into_par_iter().map(of).collect(), centre, reach }
+        let candidates = (0..self.ground.len()).into_par_iter().map(of).collect();
+        let clear_m = self.constellation.limits().clear_m(at, moved_m);
+        Horizon { candidates, clear_m, centre, reach }
     }
 
     /// Views for known positions.
@@ -340,9 +321,9 @@ impl Sky {
         }
         let limits = self.constellation.limits();
         if self.aims {
-            m.mesh.adopt(lasers, &m.positions, limits);
+            m.mesh.adopt(lasers, limits, horizon.clear_m);
         } else {
-            m.mesh.measure(lasers, &m.positions, limits, &self.relays, &m.visible);
+            m.mesh.measure(lasers, &m.positions, (limits, horizon.clear_m), &self.relays, &m.visible);
         }
         // Where choices are rare, paths are searched for each of them.
         if self.spec.reselect == Reselect::EachStep {
@@ -352,7 +333,7 @@ impl Sky {
     }
 
     /// What a ground point sees and has a dish for.
-    fn look(&self, g: usize, at: &Positions, candidates: &[u32], out: &mut Vec<Access>) {
+    pub(crate) fn look(&self, g: usize, at: &Positions, candidates: &[u32], out: &mut Vec<Access>) {
         self.ground[g].visible_among(candidates.iter().copied(), at, out);
         if let Some(dishes) = self.spec.ground[g].dishes.filter(|&d| (d as usize) < out.len()) {
             if self.spec.ground[g].kind == GroundKind::Station {
@@ -622,50 +603,6 @@ impl Sky {
             found.paths.push(path);
         }
         Ok(found)
-    }
-
-    /// Full forwarding tables at an instant: positions, visibility, laser lengths, and the next hop of every
-    /// satellite and ground point towards each of `dests` (indices of ground points). Returns how many entries lead
-    /// somewhere. This is the unit of work that the benchmark times.
-    ///
-    /// # Errors
-    /// When a satellite has decayed by then.
-    pub fn snapshot_tables(
-        &self,
-        t: Nanos,
-        dests: &[usize],
-        s: &mut TableScratch,
-    ) -> Result<usize, SkyError> {
-        let c = &self.constellation;
-        let known = s.knots.take().filter(|k| k.hold(t));
-        let knots = known.map_or_else(|| c.motion.knots(c.start, t, t).map_err(SkyError::Spec), Ok)?;
-        c.motion.over(c.start, &knots).positions(t, &mut s.positions);
-        s.knots = Some(knots);
-        s.visible.resize_with(self.ground.len(), Vec::new);
-        let at = &s.positions;
-        if !s.horizon.holds(t) {
-            s.horizon = self.horizon_of(at, (t, HORIZON), |_| true);
-        }
-        let views = s.visible.par_iter_mut().zip(&s.horizon.candidates).enumerate();
-        views.for_each(|(g, (visible, candidates))| self.look(g, at, candidates, visible));
-        let lasers = self.constellation.lasers_at(t).map_err(SkyError::Spec)?;
-        std::mem::swap(&mut s.mesh, &mut s.mesh_before);
-        s.mesh.measure(&lasers, &s.positions, self.constellation.limits(), &self.relays, &s.visible);
-        let row = self.constellation.len() + self.ground.len();
-        s.next.resize(dests.len() * row, NOWHERE);
-        s.trees.resize_with(dests.len(), Warm::default);
-        s.views.update(&s.visible);
-        let (graph, visible, views) = (s.mesh.graph(), &s.visible, &s.views);
-        let moved = drift(s.mesh_before.graph(), graph);
-        let work = s.trees.par_iter_mut().zip(s.next.par_chunks_mut(row)).zip(dests);
-        let filled = work.map(|((tree, next), &dest)| {
-            tree.refresh(graph, &visible[dest], moved);
-            let (satellites, stations) = next.split_at_mut(self.constellation.len());
-            satellites.iter_mut().zip(tree.tree().next_hops()).for_each(|(place, hop)| *place = hop);
-            stations.copy_from_slice(tree.first_hops(views));
-            next.iter().filter(|&&hop| hop != NOWHERE).count()
-        });
-        Ok(filled.sum())
     }
 }
 

@@ -121,6 +121,8 @@ struct Sight {
 pub(crate) struct Horizon {
     /// Of each ground point, by number; empty for those that nobody asks for.
     pub candidates: Vec<Vec<u32>>,
+    /// No laser link that is this long or shorter is too long or grazes the air.
+    pub clear_m: f64,
     /// Made for this instant.
     pub centre: Nanos,
     /// They hold for instants so far from it.

@@ -11,7 +11,7 @@
 //! Sums and margins are whole metres, rounded to the safe side. Where a link or a gate appears or vanishes, the tree
 //! is searched again, in the order of the old one.
 
-use crate::routing::{Access, Graph, Label, Step, Tree, Weight, DOWN};
+use crate::routing::{Access, Graph, Growth, Label, Step, Tree, Weight, DOWN};
 
 /// Millimetres in the unit of margins.
 const MARGIN_MM: Weight = 1000;
@@ -20,7 +20,7 @@ const LIMIT: i32 = 1 << 28;
 /// In place of a step: the satellite hands over to the destination, or has no way.
 const NO_STEP: u32 = u32::MAX;
 /// Satellites whose margins are looked at with one branch.
-const BLOCK: usize = 32;
+const BLOCK: usize = 8;
 
 /// How far links moved between two graphs at most; `None` = another graph: links came, went or were rearranged.
 pub(crate) fn drift(old: Graph<'_>, new: Graph<'_>) -> Option<Weight> {
@@ -28,7 +28,7 @@ pub(crate) fn drift(old: Graph<'_>, new: Graph<'_>) -> Option<Weight> {
         return None;
     }
     let changes = old.steps.iter().zip(new.steps).map(|(a, b)| a.change_to(*b));
-    changes.fold(Some(0), |most, change| Some(most?.max(change?)))
+    changes.into_iter().try_fold(0, |most: Weight, change| Some(most.max(change?)))
 }
 
 /// A movement in whole metres, not less than it is.
@@ -138,7 +138,11 @@ struct Sway {
 impl Sway {
     #[inline(always)]
     fn note(&mut self, old: Weight, new: Weight) {
-        let change = new as i64 - old as i64;
+        self.add(new as i64 - old as i64);
+    }
+
+    #[inline(always)]
+    fn add(&mut self, change: i64) {
         self.most = self.least.map_or(change, |_| self.most.max(change));
         self.least = Some(self.least.map_or(change, |least| least.min(change)));
     }
@@ -156,10 +160,10 @@ pub struct Warm {
     gates: Vec<Access>,
     /// All satellites, every next hop before those behind it.
     order: Vec<u32>,
+    /// Step that each of them takes, in this order, as an index into the graph's.
+    taken: Vec<u32>,
     /// Place of each in the order.
     rank: Vec<u32>,
-    /// Step that each satellite takes, as an index into the graph's.
-    steps: Vec<u32>,
     /// Value of `spent` from which on the neighbours of a satellite are looked at again.
     until: Vec<i32>,
     /// What margins have lost since the tree was searched.
@@ -201,22 +205,28 @@ impl Warm {
             let labels = &self.tree.labels;
             self.order.sort_by_key(|&s| labels[s as usize]);
         }
+        self.taken.clear();
+        self.taken.resize(satellites, NO_STEP);
         self.sort();
         self.gates.clear();
         self.gates.extend_from_slice(gates);
         self.spent = 0;
         self.first_until.clear();
-        self.steps.resize(satellites, NO_STEP);
         self.until.clear();
         self.until.resize(satellites.next_multiple_of(BLOCK), i32::MAX);
         for here in 0..satellites as u32 {
             let choice = self.choice(graph, here, Label::NONE);
-            self.steps[here as usize] = choice.step;
+            self.take(here, choice.step);
             self.until[here as usize] = choice.margin();
         }
         for g in gates {
-            self.steps[g.sat as usize] = self.choice(graph, g.sat, Label::new(g.range, DOWN)).step;
+            let choice = self.choice(graph, g.sat, Label::new(g.range, DOWN));
+            self.take(g.sat, choice.step);
         }
+    }
+
+    fn take(&mut self, sat: u32, step: u32) {
+        self.taken[self.rank[sat as usize] as usize] = step;
     }
 
     /// The ways of a satellite over its neighbours and, if the destination may use it, straight down.
@@ -263,23 +273,24 @@ impl Warm {
         for (old, new) in self.gates.iter_mut().zip(gates) {
             sway.note(old.range, new.range);
             *old = *new;
-            if self.steps[new.sat as usize] == NO_STEP {
+            if self.taken[self.rank[new.sat as usize] as usize] == NO_STEP {
                 labels[new.sat as usize] = Label::new(new.range, DOWN);
             }
         }
-        let (mut least, mut most) = (i64::MAX, i64::MIN);
-        for &here in &self.order {
+        let (mut least, mut most) = (Growth::MAX, Growth::MIN);
+        for (&here, &step) in self.order.iter().zip(&self.taken) {
             // Those without a step were measured above, or have no way.
-            let Some(&step) = graph.steps.get(self.steps[here as usize] as usize) else { continue };
+            let Some(&step) = graph.steps.get(step as usize) else { continue };
             let new = labels[step.to() as usize].over(step);
-            let change = new.farther_than(labels[here as usize]);
-            (least, most) = (least.min(change), most.max(change));
-            labels[here as usize] = new;
+            let place = &mut labels[here as usize];
+            let growth = new.growth_since(*place);
+            *place = new;
+            least = if growth < least { growth } else { least };
+            most = if growth > most { growth } else { most };
         }
         if least <= most {
-            sway.note(0, 0);
-            sway.most = sway.most.max(most);
-            sway.least = sway.least.map(|l| l.min(least));
+            sway.add(least.mm());
+            sway.add(most.mm());
         }
         sway.width()
     }
@@ -304,20 +315,21 @@ impl Warm {
             i += 1;
             let label = self.tree.labels[here as usize];
             for &step in graph.row(here) {
-                if let Some(way) = label.from_neighbour(step, here) {
+                if let Some(way) = label.through_neighbour(step, here) {
                     self.lower(step.to(), way);
                 }
             }
         }
         let (mut farthest, mut in_order) = (0, true);
-        for &(sat, before) in &self.lowered {
+        for i in 0..self.lowered.len() {
+            let (sat, before) = self.lowered[i];
             let label = self.tree.labels[sat as usize];
             farthest = farthest.max(before.distance() - label.distance());
             self.until[sat as usize] = 0;
             let next = label.next();
             let begin = graph.rows[sat as usize];
-            let taken = graph.row(sat).iter().position(|s| s.to() == next);
-            self.steps[sat as usize] = taken.map_or(NO_STEP, |i| begin + i as u32);
+            let step = graph.row(sat).iter().position(|s| s.to() == next);
+            self.take(sat, step.map_or(NO_STEP, |i| begin + i as u32));
             in_order &= next == DOWN || self.rank[next as usize] < self.rank[sat as usize];
         }
         // Whoever might have taken a way of theirs has lost that much of its margin.
@@ -331,14 +343,14 @@ impl Warm {
     fn sort(&mut self) {
         let labels = &self.tree.labels;
         for i in 1..self.order.len() {
-            let here = self.order[i];
+            let (here, step) = (self.order[i], self.taken[i]);
             let label = labels[here as usize];
             let mut j = i;
             while j > 0 && labels[self.order[j - 1] as usize] > label {
-                self.order[j] = self.order[j - 1];
+                (self.order[j], self.taken[j]) = (self.order[j - 1], self.taken[j - 1]);
                 j -= 1;
             }
-            self.order[j] = here;
+            (self.order[j], self.taken[j]) = (here, step);
         }
         self.rank.resize(self.order.len(), 0);
         for (place, &here) in self.order.iter().enumerate() {

@@ -159,7 +159,7 @@ impl Generator {
         let visible: Vec<Vec<Access>> = self.relays.iter().map(|&r| Self::accesses(r, &at)).collect();
         let relaying = vec![true; visible.len()];
         let limits = Limits { grazing_height_m: 0.0, ..Limits::default() };
-        mesh.measure(&self.lasers, &at, limits, &relaying, &visible);
+        mesh.measure(&self.lasers, &at, (limits, 0.0), &relaying, &visible);
         let first = self.path(&mesh);
         if first.is_some() {
             let due: Vec<usize> = (0..2).filter(|&e| second - self.ends[e].since >= HOLD).collect();
