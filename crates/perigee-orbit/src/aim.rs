@@ -74,6 +74,12 @@ impl<'a> Field<'a> {
         self.at.len()
     }
 
+    /// Length of the link between two satellites, if there is one.
+    pub(crate) fn link(&self, a: u32, b: u32) -> Option<Weight> {
+        let linked = self.lasers.neighbours(a).contains(&b);
+        linked.then(|| self.length(a, b)).filter(|&length| length != UNREACHABLE)
+    }
+
     fn length(&self, a: u32, b: u32) -> Weight {
         let d = distance_m(self.at.get(a as usize), self.at.get(b as usize));
         if d <= self.clear_m {
@@ -99,7 +105,20 @@ impl Tree {
         goal: Goal,
         taken: &[bool],
     ) {
-        let is_free = |sat: u32| !taken.get(sat as usize).is_some_and(|&t| t);
+        let free = |_: u32, to: u32| (!taken.get(to as usize).is_some_and(|&t| t)).then_some(0);
+        self.toward_with(field, gates, targets, goal, free);
+    }
+
+    /// The same where a link costs more than its length: `extra` says how much, from a satellite to the one behind it
+    /// as seen from the destination; `None` = the link must not be used.
+    pub(crate) fn toward_with(
+        &mut self,
+        field: &Field<'_>,
+        gates: &[Access],
+        targets: &[Access],
+        goal: Goal,
+        extra: impl Fn(u32, u32) -> Option<Weight>,
+    ) {
         self.clear(field.at.len());
         self.ahead.clear();
         self.ahead.resize(field.at.len(), UNREACHABLE);
@@ -119,8 +138,11 @@ impl Tree {
                 }
                 for &to in field.lasers.neighbours(here) {
                     let length = field.length(here, to);
-                    if length != UNREACHABLE && is_free(to) {
-                        self.approach(field, to, Label::new(label.distance() + length, here), goal);
+                    if length == UNREACHABLE {
+                        continue;
+                    }
+                    if let Some(more) = extra(here, to) {
+                        self.approach(field, to, Label::new(label.distance() + length + more, here), goal);
                     }
                 }
             }

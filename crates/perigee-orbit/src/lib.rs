@@ -49,6 +49,7 @@ pub mod planes;
 pub mod plugin;
 pub mod presets;
 pub mod routing;
+mod rules;
 pub mod shell;
 pub mod sky;
 mod snapshot;
@@ -65,6 +66,7 @@ mod warm;
 
 pub use plan::Recorded;
 pub use plugin::Plugins;
+pub use rules::{LoadRule, PathRule};
 pub use sky::{Route, Sky, SkyError};
 pub use snapshot::TableScratch;
 pub use spec::*;

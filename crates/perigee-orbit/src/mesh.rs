@@ -40,7 +40,7 @@ impl Mesh {
         visible: &[Vec<Access>],
     ) {
         self.lasers = lasers.clone();
-        self.limits = limits;
+        (self.limits, self.clear_m) = (limits, clear_m);
         self.lasers.weights(at, (limits, clear_m), &mut self.weights);
         self.steps.clear();
         self.steps.extend(self.lasers.to.iter().zip(&self.weights).map(|(&to, &w)| Step::new(to, w)));
@@ -61,6 +61,11 @@ impl Mesh {
     pub fn field<'a>(&'a self, at: &'a Positions) -> Option<Field<'a>> {
         let aims = self.steps.is_empty() && self.mixed.is_none();
         aims.then(|| Field::with_clear(&self.lasers, at, self.limits, self.clear_m))
+    }
+
+    /// The lasers alone, whether they are measured or not.
+    pub fn unmeasured<'a>(&'a self, at: &'a Positions) -> Field<'a> {
+        Field::with_clear(&self.lasers, at, self.limits, self.clear_m)
     }
 
     fn mix(&self, relays: &[bool], visible: &[Vec<Access>]) -> Mixed {

@@ -6,6 +6,7 @@ use crate::attach::Held;
 use crate::mesh::Mesh;
 use crate::motion::Positions;
 use crate::routing::{Tree, Weight};
+use crate::rules::PathRule;
 use crate::sky::{Moment, RootRoutes, Routes, Sky, Way};
 use crate::warm::{drift, Warm};
 use perigee_timeline::{PairId, Routing};
@@ -54,6 +55,8 @@ pub(crate) struct Planner {
     /// With next-hop tables: the tree of each root and the links at the last step.
     trees: Vec<Warm>,
     mesh: Mesh,
+    /// With load-aware paths: those of the last step.
+    assigned: Vec<Option<Vec<u32>>>,
 }
 
 /// Some steps.
@@ -68,7 +71,14 @@ pub(crate) struct Steps {
 impl Planner {
     pub fn new(sky: &Arc<Sky>) -> Self {
         let sky = Arc::clone(sky);
-        Planner { sky, held: Vec::new(), recorded: None, trees: Vec::new(), mesh: Mesh::default() }
+        Planner {
+            sky,
+            held: Vec::new(),
+            recorded: None,
+            trees: Vec::new(),
+            mesh: Mesh::default(),
+            assigned: Vec::new(),
+        }
     }
 
     /// Takes paths as they are given instead of searching them.
@@ -130,6 +140,16 @@ impl Planner {
         }
         if self.sky.spec.routing == Routing::PerHop {
             return Ok(self.tables(moments, &held));
+        }
+        if let PathRule::LoadAware(rule) = &self.sky.spec.rule {
+            let (mut routes, step) = (Vec::with_capacity(moments.len()), self.sky.spec.step);
+            for (m, h) in moments.iter().zip(&held) {
+                let turn = m.t.0 / rule.period.0 != m.t.saturating_sub(step).0 / rule.period.0;
+                let new = self.sky.assign((m, h), rule, &self.assigned, turn || m.t == Nanos::ZERO);
+                self.assigned.clone_from(&new.paths);
+                routes.push(new);
+            }
+            return Ok(routes);
         }
         let route = |tree: &mut Tree, (m, h): (&Moment, Vec<Held>)| self.sky.routes(m, &h, tree);
         if self.sky.spec.plugins.route.is_some() {

@@ -13,6 +13,7 @@ use crate::mesh::Mesh;
 use crate::motion::Positions;
 use crate::plugin::{failed, AttachFunction, AttachView, RouteFunction, RouteView, Seen};
 use crate::routing::{Access, Tree, Weight};
+use crate::rules::PathRule;
 use crate::spec::{GroundKind, SkySpec};
 use crate::tle::TleError;
 use crate::visibility::{GroundPoint, Horizon};
@@ -530,7 +531,7 @@ impl Sky {
     }
 
     /// The satellites that a ground point may use when `serving` are chosen.
-    fn gates(&self, m: &Moment, g: usize, serving: Option<u32>) -> Vec<Access> {
+    pub(crate) fn gates(&self, m: &Moment, g: usize, serving: Option<u32>) -> Vec<Access> {
         let visible = &m.visible[g];
         if !self.holds_one(g) {
             return visible.clone();
@@ -553,6 +554,11 @@ impl Sky {
             r.next_hops.extend(found.next_hops);
         }
         r.serving = serving;
+        match &self.spec.rule {
+            PathRule::Shortest => {}
+            PathRule::Disjoint => self.disjoin(m, held, &mut r),
+            PathRule::LoadAware(rule) => r = self.assign((m, held), rule, &[], true),
+        }
         Ok(r)
     }
 

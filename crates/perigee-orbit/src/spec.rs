@@ -8,6 +8,7 @@ use crate::motion::Gravity;
 use crate::planes::PlaneOptions;
 use crate::plugin::Plugins;
 use crate::presets::STARLINK_SHELL1;
+use crate::rules::PathRule;
 use crate::shell::Shell;
 use crate::time::Epoch;
 use crate::visibility::Mask;
@@ -188,6 +189,8 @@ pub struct SkySpec {
     pub pairs: Vec<(usize, usize)>,
     /// What packets under way do when routes change.
     pub routing: Routing,
+    /// Which paths pairs take.
+    pub rule: PathRule,
     /// How satellites are chosen.
     pub attach: Policy,
     /// When they are.
@@ -224,6 +227,7 @@ impl Default for SkySpec {
             ground: Vec::new(),
             pairs: Vec::new(),
             routing: Routing::PerPath,
+            rule: PathRule::Shortest,
             attach: Policy::ShortestPath,
             reselect: Reselect::EachStep,
             hysteresis: 0.0,
@@ -310,11 +314,25 @@ impl SkySpec {
         {
             return Err("a function of the user's is named and not given, or given and not named".into());
         }
-        if p.route.is_some() && self.routing == Routing::PerHop {
-            return Err("a function that chooses paths needs routing = \"per-path\"".into());
+        let chosen = match &self.rule {
+            PathRule::Shortest if p.route.is_none() => None,
+            PathRule::Shortest => Some("paths that a function chooses"),
+            PathRule::Disjoint => Some("disjoint paths"),
+            PathRule::LoadAware(_) => Some("load-aware paths"),
+        };
+        if let Some(what) = chosen {
+            if self.routing == Routing::PerHop {
+                return Err(format!(
+                    "{what} need routing = \"per-path\": with next-hop tables every satellite sends all packets for a \
+                     destination the same way, whoever they come from"
+                ));
+            }
+            if self.ground.iter().any(|g| g.relays) {
+                return Err(format!("{what} use lasers only: they need relay = \"none\""));
+            }
         }
-        if p.route.is_some() && self.ground.iter().any(|g| g.relays) {
-            return Err("a function that chooses paths cannot use stations that relay".into());
+        if p.route.is_some() && self.rule != PathRule::Shortest {
+            return Err("paths are chosen by a function and by a rule: one of them".into());
         }
         if self.lasers.is_dynamic() && self.lasers.period < Nanos::from_secs(1) {
             return Err(format!("lasers are turned every {}: 1 s at least", self.lasers.period));

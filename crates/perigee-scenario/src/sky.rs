@@ -41,16 +41,19 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     let (ground, laser) = (ground.spec(largest), laser.spec(largest));
     let sky = Arc::new(sky.with_ports(ground, laser));
     let report = sky.report().to_vec();
+    let (of_pair, places): (Vec<usize>, Vec<PairPlace>) = places(scenario, &pairs)?.into_iter().unzip();
+    let hops = |&i: &usize| routes[i].as_ref().map_or(0, |r| r.delays.len());
+    let node = |p: &PairPlace| scenario.nodes.iter().position(|n| n.name == p.from).unwrap_or(0) as u32;
     Ok(Network {
         header: sky.header(),
         source: Box::new(sky.stream()),
         ports: vec![PortReport::new("ground", "ground", &ground), PortReport::new("laser", "laser", &laser)],
-        base_rtts,
-        hops: routes.iter().map(|r| r.as_ref().map_or(0, |r| r.delays.len())).collect(),
+        base_rtts: of_pair.iter().map(|&i| base_rtts[i]).collect(),
+        hops: of_pair.iter().map(hops).collect(),
         longest: longest(&sky, scenario.run.duration).map_err(wrong)?,
         // The radio of the sender: lasers are faster.
-        bottlenecks: pairs.iter().map(|&(from, _)| from as u32).collect(),
-        pairs: places(scenario, &pairs),
+        bottlenecks: places.iter().map(node).collect(),
+        pairs: places,
         report,
     })
 }
@@ -127,8 +130,19 @@ fn longest(sky: &Sky, duration: Nanos) -> Result<usize, SkyError> {
     Ok(longest + 1)
 }
 
-/// Each pair of nodes that some flow connects, once, in the order of the flows.
+/// Each pair of nodes that some flow connects, once, in the order of the flows and the direction of the first.
 pub(crate) fn pairs(scenario: &Scenario) -> Result<Vec<(usize, usize)>, ScenarioError> {
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    for (from, to) in directions(scenario)? {
+        if !pairs.contains(&(from, to)) && !pairs.contains(&(to, from)) {
+            pairs.push((from, to));
+        }
+    }
+    Ok(pairs)
+}
+
+/// Each direction in which some flow sends, once, in the order of the flows.
+fn directions(scenario: &Scenario) -> Result<Vec<(usize, usize)>, ScenarioError> {
     let mut pairs = Vec::new();
     for flow in &scenario.flows {
         let Some((from, to)) = &flow.ends else {
@@ -153,13 +167,14 @@ fn node(scenario: &Scenario, name: &str, flow: &crate::scenario::FlowSpec) -> Re
     })
 }
 
-fn places(scenario: &Scenario, pairs: &[(usize, usize)]) -> Vec<PairPlace> {
-    let place = |(i, &(from, to)): (usize, &(usize, usize))| PairPlace {
-        from: scenario.nodes[from].name.clone(),
-        to: scenario.nodes[to].name.clone(),
-        forward: PairId(2 * i as u32),
-        reverse: PairId(2 * i as u32 + 1),
-        part: false,
+/// Where flows may run: with each direction the pair that it belongs to.
+fn places(scenario: &Scenario, pairs: &[(usize, usize)]) -> Result<Vec<(usize, PairPlace)>, ScenarioError> {
+    let place = |(from, to): (usize, usize)| {
+        let i = pairs.iter().position(|&p| p == (from, to) || p == (to, from))?;
+        let (there, back) = (PairId(2 * i as u32), PairId(2 * i as u32 + 1));
+        let (forward, reverse) = if pairs[i] == (from, to) { (there, back) } else { (back, there) };
+        let name = |n: usize| scenario.nodes[n].name.clone();
+        Some((i, PairPlace { from: name(from), to: name(to), forward, reverse, part: false }))
     };
-    pairs.iter().enumerate().map(place).collect()
+    Ok(directions(scenario)?.into_iter().filter_map(place).collect())
 }

@@ -3,7 +3,8 @@
 
 use crate::error::{Place, Problem, ScenarioError};
 use crate::kind;
-use crate::scenario::{NodeSpec, OutageSpec, Position, Scenario};
+use crate::ports::PortTable;
+use crate::scenario::{FlowSpec, NodeSpec, OutageSpec, Position, Scenario};
 use crate::source::{self, Constellation};
 use perigee_orbit::attach::{Policy, Reselect, STARLINK_SLOTS};
 use perigee_orbit::lasers::{Limits, Seam};
@@ -13,11 +14,13 @@ use perigee_orbit::shell::{Phasing, Propagation, Shell};
 use perigee_orbit::time::Epoch;
 use perigee_orbit::visibility::Mask;
 use perigee_orbit::{
-    compat, presets, GroundKind, GroundNode, GroundPorts, Handover, Lasers, Outage, Pattern, Satellites,
-    SkySpec,
+    compat, presets, GroundKind, GroundNode, GroundPorts, Handover, Lasers, LoadRule, Outage, PathRule,
+    Pattern, Satellites, SkySpec,
 };
+use perigee_timeline::workload::App;
 use perigee_timeline::GeoPoint;
-use perigee_units::Nanos;
+use perigee_units::{BitRate, Nanos};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Constellations known by name (those of `perigee_orbit::presets`), and other tools' skies (`perigee_orbit::compat`).
@@ -70,6 +73,7 @@ pub fn spec(
         ground,
         pairs: pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect(),
         routing: c.routing,
+        rule: rule(scenario, c)?,
         attach: policy(&c.attach),
         reselect: reselect(c),
         hysteresis: c.hysteresis,
@@ -113,6 +117,48 @@ fn loaded(scenario: &Scenario, c: &Constellation) -> Result<(), ScenarioError> {
             Err(p.hint("name a function of a .py file, or hand one over with perigee.load(FILE, {KEY: function})").into())
         }
     }
+}
+
+fn rule(scenario: &Scenario, c: &Constellation) -> Result<PathRule, ScenarioError> {
+    match c.route.as_str() {
+        "disjoint" => Ok(PathRule::Disjoint),
+        "load-aware" => {
+            let ports = PortTable::new(&scenario.ports, &["ground", "laser"], &[])?;
+            let rate = |class: &str| ports.settled(class, "").rate.0;
+            let (ground_bps, laser_bps) = (rate("ground"), rate("laser"));
+            let demand_bps = demands(scenario, c.load.demand, ground_bps);
+            let (delay, period) = (c.load.delay, c.load.period);
+            Ok(PathRule::LoadAware(LoadRule { demand_bps, ground_bps, laser_bps, delay, period }))
+        }
+        _ => Ok(PathRule::Shortest),
+    }
+}
+
+/// What flows from node to node, in bit/s. A flow without a rate of its own fills its sender's radio, with all others
+/// of that sender.
+fn demands(scenario: &Scenario, each: Option<BitRate>, radio_bps: u64) -> BTreeMap<(usize, usize), u64> {
+    let node = |name: &String| scenario.nodes.iter().position(|n| n.name == *name);
+    let ends = |f: &FlowSpec| f.ends.as_ref().and_then(|(a, b)| Some((node(a)?, node(b)?)));
+    let mut flows_of: BTreeMap<usize, u64> = BTreeMap::new();
+    for flow in &scenario.flows {
+        if let Some((from, _)) = ends(flow) {
+            *flows_of.entry(from).or_default() += flow.count;
+        }
+    }
+    let mut demands = BTreeMap::new();
+    for flow in &scenario.flows {
+        let Some((from, to)) = ends(flow) else { continue };
+        let own = match flow.app {
+            App::Cbr { interval, size } => {
+                Some((u128::from(size) * 8_000_000_000 / u128::from(interval.0.max(1))) as u64)
+            }
+            _ => None,
+        };
+        let share = || radio_bps / flows_of[&from].max(1);
+        let one = each.map(|r| r.0).or(own).unwrap_or_else(share);
+        *demands.entry((from, to)).or_default() += one * flow.count;
+    }
+    demands
 }
 
 fn reselect(c: &Constellation) -> Reselect {

@@ -8,7 +8,7 @@ use crate::kind::{function, Val};
 use crate::tree::resolve;
 use perigee_timeline::topology::Placement;
 use perigee_timeline::{DelayDrop, Routing};
-use perigee_units::Nanos;
+use perigee_units::{BitRate, Nanos};
 use std::path::PathBuf;
 
 /// Links of one micro topology beyond which something is mistyped.
@@ -103,6 +103,15 @@ pub struct SavedTimeline {
     pub place: Place,
 }
 
+/// The keys of load-aware paths.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::CONSTELLATION documents each
+pub struct Load {
+    pub demand: Option<BitRate>,
+    pub delay: Nanos,
+    pub period: Nanos,
+}
+
 /// `[source.constellation]`.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)] // keys::CONSTELLATION documents each
@@ -118,6 +127,8 @@ pub struct Constellation {
     pub hold: Nanos,
     pub hysteresis: f64,
     pub routing: Routing,
+    pub route: String,
+    pub load: Load,
     pub lasers: Lasers,
     /// Python functions that are named: key, file, name.
     pub functions: Vec<Function>,
@@ -365,6 +376,12 @@ fn constellation(c: &Checked, problems: &mut Vec<Problem>) -> Option<Constellati
         hold: c.time("hold"),
         hysteresis: c.number("hysteresis"),
         routing: if c.text("routing") == "per-hop" { Routing::PerHop } else { Routing::PerPath },
+        route: c.text("route"),
+        load: Load {
+            demand: c.opt_rate("load_demand"),
+            delay: c.time("load_delay"),
+            period: c.time("load_period"),
+        },
         lasers: Lasers {
             pattern: c.text("lasers"),
             list: c.opt_text("laser_list").map(|f| resolve(c.place_of("laser_list"), &f)),

@@ -9,7 +9,7 @@ use crate::source::{Constellation, Satellites, Source};
 use crate::traffic;
 use perigee_orbit::frames::{great_circle_m, SPEED_OF_LIGHT_M_S};
 use perigee_orbit::survey::{Hop, Leg, PairSurvey};
-use perigee_orbit::{Sky, SkySpec};
+use perigee_orbit::{PathRule, Sky, SkySpec};
 use perigee_timeline::{GeoPoint, PairId};
 use perigee_units::Nanos;
 use serde_json::{json, Value as Json};
@@ -61,7 +61,16 @@ pub fn look(scenario: &Scenario, ends: &[(String, String)], seed: u64) -> Result
         seen.push((a, b));
         new
     });
-    spec.pairs = pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
+    let mut all = pairs.clone();
+    if matches!(spec.rule, PathRule::LoadAware(_)) {
+        // Others fill links, whether they are asked for or not; they stand behind those that are.
+        for (a, b) in sky::pairs(&scenario).unwrap_or_default() {
+            if !all.contains(&(a, b)) && !all.contains(&(b, a)) {
+                all.push((a, b));
+            }
+        }
+    }
+    spec.pairs = all.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
     let wrong = |e: perigee_orbit::SkyError| Problem::new("source.constellation", e.to_string()).at(&c.place);
     Ok(Look { sky: Arc::new(Sky::new(spec).map_err(wrong)?), pairs })
 }
