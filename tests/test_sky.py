@@ -163,3 +163,57 @@ def test_hotspots_of_a_run_are_on_the_map(cli: Cli, tmp_path: Path) -> None:
     done = cli("sky", path, "--utilisation", "nowhere")
     assert done.returncode == 2
     assert "nowhere" in done.stderr
+
+
+def test_flows_may_run_in_both_directions_between_two_places(tmp_path: Path) -> None:
+    text = SKY.replace("40 s", "3 s")
+    back = '[[flow]]\nfrom = "new-york"\nto = "london"\ncc = "newreno"\n'
+    there, both = perigee.loads(text).run(), perigee.loads(text + back).run()
+    assert both.summary["goodput_mbps"] > 1.2 * there.summary["goodput_mbps"]
+
+
+CROWD = """
+title = "eight pairs over the Atlantic"
+[run]
+duration = "10 s"
+[source.constellation]
+preset = "starlink-shell1"
+route = "shortest"
+[port.all]
+rate = "10 Mbit"
+queue = "50 packets"
+""" + "".join(
+    f'[node.e{i}]\nkind = "station"\nlat = {51 + 0.5 * i}\nlon = 0.0\n'
+    f'[node.w{i}]\nkind = "station"\nlat = {40 + 0.5 * i}\nlon = -74.0\n'
+    f'[[flow]]\nfrom = "e{i}"\nto = "w{i}"\ncc = "cubic"\n'
+    for i in range(8)
+)
+
+
+def test_load_aware_paths_relieve_a_hotspot(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "crowd.toml").write_text(CROWD, encoding="utf-8")
+    total, used = {}, {}
+    for rule in ("shortest", "load-aware"):
+        route = f"source.constellation.route={rule}"
+        done = cli("run", "crowd.toml", "--set", route, "--out", rule)
+        assert done.returncode == 0, done.stderr
+        run = perigee.open_record(tmp_path / rule / "cubic" / "seed1")
+        total[rule] = run.summary["goodput_mbps"]
+        ends = [(b.origin[:4], b.target[:4]) for b in busy(run, 9.0) if b.utilisation > 0.5]
+        used[rule] = ends.count(("sat-", "sat-"))
+        record = str(tmp_path / rule / "cubic" / "seed1")
+        done = cli(
+            "sky", "crowd.toml", "--set", route, "--time", "9 s", "--utilisation", record, "--out", f"{rule}.png"
+        )
+        assert done.returncode == 0, done.stderr
+    # On the shortest paths eight senders share a few lasers; the others spread them, and more gets through.
+    assert total["load-aware"] > 1.5 * total["shortest"], total
+    assert used["load-aware"] > 1.5 * used["shortest"], used
+
+
+def test_disjoint_paths_need_per_path_routing(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "crowd.toml").write_text(CROWD, encoding="utf-8")
+    sets = ("--set", "source.constellation.route=disjoint", "--set", "source.constellation.routing=per-hop")
+    done = cli("check", "crowd.toml", *sets)
+    assert done.returncode == 2
+    assert 'routing = "per-path"' in done.stderr

@@ -35,6 +35,38 @@ cc = "cubic"
 """
 
 
+# Information bits of a normal frame (BCH input) by code rate: ETSI EN 302 307-1, table 5a.
+BCH_BITS = {
+    "1/4": 16008,
+    "1/3": 21408,
+    "2/5": 25728,
+    "1/2": 32208,
+    "3/5": 38688,
+    "2/3": 43040,
+    "3/4": 48408,
+    "4/5": 51648,
+    "5/6": 53840,
+    "8/9": 57472,
+    "9/10": 58192,
+}
+# C/N in dB to a tenth as satbroadcasts.com quotes it from the standard (2013), in the order of STEPS.
+QUOTED_DB = (-2.4, -1.2, 0, 1, 2.2, 3.1, 4, 4.6, 5.2, 5.5, 6.6, 7.9, 9, 10.2, 11, 11.6, 12.6, 13.6, 14.3, 15.7, 16.1)
+
+
+def test_the_steps_are_those_of_dvb_s2() -> None:
+    bits = {"QPSK": 2, "8PSK": 3, "16APSK": 4, "32APSK": 5}
+    for (name, db, efficiency), quoted in zip(STEPS, QUOTED_DB, strict=True):
+        modulation, rate = name.split()
+        # A frame is 64800 coded bits in slots of 90 symbols and a header of one slot; 80 bits are the baseband header.
+        symbols = 90 * (64800 / bits[modulation] / 90 + 1)
+        assert efficiency == pytest.approx((BCH_BITS[rate] - 80) / symbols, abs=1e-6), name
+        # The list rounds -0.30 to 0; elsewhere it is within a sixth of a decibel.
+        assert abs(db - quoted) <= (0.3 if name == "QPSK 2/5" else 0.14), name
+        # No code beats Shannon, and none of these is worse than he by 3 dB.
+        shannon_db = 10 * np.log10(2**efficiency - 1)
+        assert 0.5 < db - shannon_db < 3, name
+
+
 def test_a_series_exceeds_what_its_climate_says_as_often_as_it_says() -> None:
     c = Climate(m=-2.0, sigma=1.5, rain_share=0.07)
     # Correlation lasts 5000 s: a step each 20000 s makes nearly independent values.

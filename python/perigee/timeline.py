@@ -16,11 +16,20 @@ from perigee import _core
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from perigee.scenario import Scenario
+
 Floats = npt.NDArray[np.float64]
 
 STEP_S = 0.1
+# Samples in one figure beyond which its width cannot show more.
+MAX_SAMPLES = 20_000
 # Pairs in one figure beyond which nobody can tell them apart.
 MAX_DRAWN = 8
+
+
+def plotted_step(duration_s: float) -> float:
+    """Time between the samples of a figure; outages and changes of the path are exact whatever it is."""
+    return max(STEP_S, duration_s / MAX_SAMPLES)
 
 
 @dataclass(frozen=True)
@@ -83,23 +92,63 @@ class Timeline:
     def pair(self, index: int = 0, *, step_s: float = STEP_S) -> PairOverTime:
         """What the pair at a position of `pairs` sees, with a sample each `step_s`."""
         place = self.facts["pairs"][index]
-        found = json.loads(self.core.follow(place["forward"], place["reverse"], max(1, round(step_s * 1e9))))
-        numbers = {k: np.array([np.nan if v is None else v for v in found[k]]) for k in ("rtt_ns", "rate_bps")}
-        return PairOverTime(
-            origin=place["from"],
-            target=place["to"],
-            t_s=np.array(found["t_ns"]) / 1e9,
-            base_rtt_ms=numbers["rtt_ns"] / 1e6,
-            rate_mbps=numbers["rate_bps"] / 1e6,
-            hops=np.array(found["hops"], dtype=np.int64),
-            outages_s=[(a / 1e9, b / 1e9) for a, b in found["outages_ns"]],
-            path_changes_s=[t / 1e9 for t in found["path_changes_ns"]],
-        )
+        seen = self.core.follow(place["forward"], place["reverse"], max(1, round(step_s * 1e9)))
+        return _over_time(place, seen)
 
     def plot(self, pairs: Sequence[int] | None = None) -> Any:
         """Base RTT and rate over time with outages and changes of the path, as a matplotlib figure."""
         chosen = range(min(len(self.pairs), MAX_DRAWN)) if pairs is None else pairs
-        return draw(self.title, self.duration_s, [self.pair(i) for i in chosen])
+        step_s = plotted_step(self.duration_s)
+        return draw(self.title, self.duration_s, [self.pair(i, step_s=step_s) for i in chosen])
+
+
+def _over_time(place: dict[str, Any], seen: str) -> PairOverTime:
+    found = json.loads(seen)
+    numbers = {k: np.array([np.nan if v is None else v for v in found[k]]) for k in ("rtt_ns", "rate_bps")}
+    return PairOverTime(
+        origin=place["from"],
+        target=place["to"],
+        t_s=np.array(found["t_ns"]) / 1e9,
+        base_rtt_ms=numbers["rtt_ns"] / 1e6,
+        rate_mbps=numbers["rate_bps"] / 1e6,
+        hops=np.array(found["hops"], dtype=np.int64),
+        outages_s=[(a / 1e9, b / 1e9) for a, b in found["outages_ns"]],
+        path_changes_s=[t / 1e9 for t in found["path_changes_ns"]],
+    )
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What is left of a timeline that was made, written and not kept."""
+
+    facts: dict[str, Any]
+    """Title, length, numbers of things and of changes, pairs."""
+    pairs: list[PairOverTime]
+    """What the first pairs saw."""
+
+    def plot(self) -> Any:
+        """As `Timeline.plot`."""
+        return draw(str(self.facts["title"]), float(self.facts["duration_ns"]) / 1e9, self.pairs)
+
+
+def pass_by(
+    scenario: Scenario, seed: int | None = None, *, path: Path | None = None, watched: int = 0, step_s: float = STEP_S
+) -> Passed:
+    """Makes the network of a scenario over the whole run without keeping it in memory.
+
+    It is written to `path`, if one is given; the first `watched` pairs are sampled every `step_s`.
+    """
+    partial = None if path is None else path.with_name(path.name + ".partial")
+    seed = scenario.core.seed if seed is None else seed
+    try:
+        found, views = _core.Timeline.pass_by(scenario.core, seed, partial, watched, max(1, round(step_s * 1e9)))
+        if path is not None and partial is not None:
+            partial.replace(path)
+    finally:
+        if partial is not None:
+            partial.unlink(missing_ok=True)
+    facts = json.loads(found)
+    return Passed(facts, [_over_time(p, v) for p, v in zip(facts["pairs"], views, strict=False)])
 
 
 def load_timeline(path: str | Path) -> Timeline:

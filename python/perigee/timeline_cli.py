@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -15,7 +15,7 @@ from perigee.options import JsonOption, SetOption, TleOption
 
 if TYPE_CHECKING:
     from perigee.scenario import Scenario
-    from perigee.timeline import Timeline
+    from perigee.timeline import Passed, Timeline
 
 BAD_INPUT = 2
 
@@ -41,13 +41,14 @@ def timeline(
 ) -> None:
     """Save or plot the network over time; `[source.timeline]` replays what is saved."""
     from perigee import _core
+    from perigee.timeline import Timeline
 
     taken = [p for p in (out, plot) if p is not None and p.exists() and not force]
     if taken:
         _stop(f"{taken[0]} exists; say --force to replace it")
     try:
-        found = _open(source, seed, tle, sets, as_json=as_json)
-        if out is not None:
+        found = _open(source, seed, tle, sets, out=out, plot=plot is not None, as_json=as_json)
+        if out is not None and isinstance(found, Timeline):
             found.save(out, force=force)
         if plot is not None:
             found.plot().savefig(plot, dpi=130)
@@ -58,17 +59,28 @@ def timeline(
     if as_json:
         print(json.dumps(found.facts, indent=1))
     else:
-        _print(found)
+        _print(found.facts)
         for what, path in (("timeline", out), ("plot", plot)):
             if path is not None:
                 print(f"{what}: {path}")
 
 
-def _open(source: Path, seed: int | None, tle: Path | None, sets: list[str] | None, *, as_json: bool) -> Timeline:
-    from perigee.timeline import load_timeline
+def _open(
+    source: Path,
+    seed: int | None,
+    tle: Path | None,
+    sets: list[str] | None,
+    *,
+    out: Path | None,
+    plot: bool,
+    as_json: bool,
+) -> Timeline | Passed:
+    from perigee.timeline import MAX_DRAWN, load_timeline, pass_by, plotted_step
 
     if not _is_saved(source):
-        return _load[0](source, sets, tle, as_json=as_json).timeline(seed)
+        scenario = _load[0](source, sets, tle, as_json=as_json)
+        step_s = plotted_step(scenario.core.duration_ns / 1e9)
+        return pass_by(scenario, seed, path=out, watched=MAX_DRAWN if plot else 0, step_s=step_s)
     if seed is not None or tle is not None or sets:
         _stop(f"{source} is a saved timeline: --seed, --tle and --set belong to the scenario that it is made from")
     return load_timeline(source)
@@ -83,11 +95,11 @@ def _is_saved(source: Path) -> bool:
         return False
 
 
-def _print(found: Timeline) -> None:
-    f = found.facts
-    print(f"{found.title}: {found.duration_s:g} s, {f['nodes']} nodes, {f['ports']} ports, {f['links']} links")
+def _print(f: dict[str, Any]) -> None:
+    duration_s = f["duration_ns"] / 1e9
+    print(f"{f['title']}: {duration_s:g} s, {f['nodes']} nodes, {f['ports']} ports, {f['links']} links")
     print("  changes: " + (", ".join(f"{n} {kind}" for kind, n in f["changes"].items()) or "none"))
-    pairs = found.pairs
+    pairs = [(p["from"], p["to"]) for p in f["pairs"]]
     print("  pairs: " + ", ".join(f"{a} to {b}" for a, b in pairs[:5]) + (", …" if len(pairs) > 5 else ""))
 
 

@@ -10,7 +10,7 @@ use crate::routing::{Access, Graph, Step, Weight, UNREACHABLE};
 use std::sync::Arc;
 
 /// Links with lengths.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Mesh {
     lasers: Arc<LaserGraph>,
     limits: Limits,
@@ -23,7 +23,7 @@ pub(crate) struct Mesh {
     mixed: Option<Mixed>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Mixed {
     rows: Vec<u32>,
     steps: Vec<Step>,

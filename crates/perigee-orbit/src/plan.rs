@@ -91,11 +91,10 @@ impl Planner {
         let length = self.sky.spec.step;
         let (first, end) = (length * steps.start, length * steps.end);
         let times: Vec<Nanos> = steps.map(|k| length * k).collect();
-        let (mut moments, after) = self.moments(&times, first, end)?;
+        let (moments, after) = self.moments(&times, first, end)?;
         let routes = self.routes(&moments)?;
-        if let Some(last) = moments.last_mut() {
-            // Nobody asks for the links of a step again, but the next step starts from them.
-            self.mesh = std::mem::take(&mut last.mesh);
+        if let Some(last) = moments.last().filter(|_| self.sky.spec.routing == Routing::PerHop) {
+            self.mesh = last.mesh.clone();
         }
         Ok(Steps { times, moments, routes, after })
     }

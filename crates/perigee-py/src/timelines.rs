@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Timelines: made by a scenario or loaded from a file, saved, followed.
 
-use crate::runs::{wrong, RunError, World};
-use perigee_scenario::saved;
-use perigee_scenario::timeline::view::{view, PairView};
-use perigee_scenario::timeline::{store, Change, PairId};
+use crate::runs::{wrong, RunError, Scenario, World};
+use perigee_scenario::timeline::view::{view, Contents, PairView};
+use perigee_scenario::timeline::{store, Header, PairId};
 use perigee_scenario::units::Nanos;
-use perigee_scenario::{Problem, ScenarioError};
+use perigee_scenario::{exchange, saved, Problem, ScenarioError};
 use pyo3::prelude::*;
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
@@ -46,27 +44,26 @@ impl Timeline {
 
     /// Title, length, numbers of things and changes, and the pairs with their ways back, as JSON.
     fn describe(&self) -> PyResult<String> {
-        let (header, chunks) = (&self.0.header, &self.0.chunks);
-        let mut changes: BTreeMap<&str, usize> = BTreeMap::new();
-        for c in chunks.iter().flat_map(|c| &c.changes) {
-            *changes.entry(kind(&c.change)).or_default() += 1;
-        }
-        let ways = saved::ways(&header.pairs).map_err(RunError::new_err)?;
-        let name = |id: perigee_scenario::timeline::NodeId| header.nodes[id.ix()].name.as_str();
-        let pairs = ways.iter().map(|[there, back]| {
-            let pair = header.pairs[there.ix()];
-            json!({"from": name(pair.from), "to": name(pair.to), "forward": there.0, "reverse": back.0})
-        });
-        Ok(json!({
-            "title": header.title,
-            "duration_ns": header.duration.0,
-            "nodes": header.nodes.len() + chunks.iter().map(|c| c.nodes.len()).sum::<usize>(),
-            "ports": header.ports.len() + chunks.iter().map(|c| c.ports.len()).sum::<usize>(),
-            "links": header.links.len() + chunks.iter().map(|c| c.links.len()).sum::<usize>(),
-            "changes": changes,
-            "pairs": pairs.collect::<Vec<_>>(),
-        })
-        .to_string())
+        let mut contents = Contents::new(&self.0.header);
+        self.0.chunks.iter().for_each(|chunk| contents.add(chunk));
+        facts(&self.0.header, &contents)
+    }
+
+    /// Makes the network of a scenario without keeping it: writes it, if a path is given, and watches the first pairs
+    /// with a sample each `step_ns`. Returns what `describe` and `follow` return.
+    #[staticmethod]
+    fn pass_by(
+        py: Python<'_>,
+        scenario: &Scenario,
+        seed: u64,
+        path: Option<PathBuf>,
+        watched: usize,
+        step_ns: u64,
+    ) -> PyResult<(String, Vec<String>)> {
+        let watch = (watched, Nanos(step_ns));
+        let passed = py.detach(|| exchange::pass_timeline(&scenario.0, seed, path.as_deref(), watch));
+        let passed = passed.map_err(|e| wrong(&e))?;
+        Ok((facts(&passed.header, &passed.contents)?, passed.views.iter().map(as_json).collect()))
     }
 
     /// What a pair and its way back see each `step_ns`, as JSON.
@@ -80,6 +77,25 @@ impl Timeline {
     }
 }
 
+fn facts(header: &Header, contents: &Contents) -> PyResult<String> {
+    let ways = saved::ways(&header.pairs).map_err(RunError::new_err)?;
+    let name = |id: perigee_scenario::timeline::NodeId| header.nodes[id.ix()].name.as_str();
+    let pairs = ways.iter().map(|[there, back]| {
+        let pair = header.pairs[there.ix()];
+        json!({"from": name(pair.from), "to": name(pair.to), "forward": there.0, "reverse": back.0})
+    });
+    Ok(json!({
+        "title": header.title,
+        "duration_ns": header.duration.0,
+        "nodes": contents.nodes,
+        "ports": contents.ports,
+        "links": contents.links,
+        "changes": contents.changes,
+        "pairs": pairs.collect::<Vec<_>>(),
+    })
+    .to_string())
+}
+
 fn as_json(v: &PairView) -> String {
     json!({
         "t_ns": v.t.iter().map(|t| t.0).collect::<Vec<_>>(),
@@ -90,17 +106,4 @@ fn as_json(v: &PairView) -> String {
         "path_changes_ns": v.path_changes.iter().map(|t| t.0).collect::<Vec<_>>(),
     })
     .to_string()
-}
-
-fn kind(change: &Change) -> &'static str {
-    match change {
-        Change::Rate(..) => "rate",
-        Change::Delay(..) => "delay",
-        Change::Loss(..) | Change::Lose(..) => "loss",
-        Change::Down(..) => "down",
-        Change::Up(_) => "up",
-        Change::Path(..) => "path",
-        Change::NextHop { .. } => "next hop",
-        Change::Note(_) => "note",
-    }
 }

@@ -11,6 +11,7 @@ use crate::survey;
 use perigee_orbit::hypatia;
 use perigee_orbit::{Sky, SkySpec};
 use perigee_timeline::leoem::{Hops, PathLog, PathOptions};
+use perigee_timeline::view::{Contents, PairView, Watched, Watcher};
 use perigee_timeline::{diff, store, ChunkSource, Header, PairId, Timeline};
 use perigee_units::Nanos;
 use serde_json::{json, Value as Json};
@@ -35,6 +36,42 @@ pub fn export_timeline(scenario: &Scenario, seed: u64, file: &Path) -> Result<()
     let scenario = crate::traffic::expand(&Arc::new(scenario.clone()), seed);
     let mut net = network::build(&scenario, seed)?;
     write(&net.header, net.source.as_mut(), file).map_err(|e| problem("export", e))
+}
+
+/// A network that was made, written and forgotten.
+pub struct Passed {
+    /// State at time zero.
+    pub header: Header,
+    /// What there was.
+    pub contents: Contents,
+    /// What the first pairs saw.
+    pub views: Vec<PairView>,
+}
+
+/// Makes the network of a scenario chunk by chunk: writes it to a file, if one is named, and notes what the first
+/// `watched` pairs see every `step`.
+///
+/// # Errors
+/// When it cannot be built or written.
+pub fn pass_timeline(
+    scenario: &Scenario,
+    seed: u64,
+    file: Option<&Path>,
+    (watched, step): (usize, Nanos),
+) -> Result<Passed, ScenarioError> {
+    let scenario = crate::traffic::expand(&Arc::new(scenario.clone()), seed);
+    let mut net = network::build(&scenario, seed)?;
+    let wrong = |e: String| problem("timeline", e);
+    let ways = crate::saved::ways(&net.header.pairs).map_err(wrong)?;
+    let watchers = ways.iter().take(watched).map(|&way| Watcher::new(&net.header, way, step)).collect();
+    let mut source = Watched::new(&net.header, net.source.as_mut(), watchers);
+    match file {
+        Some(file) => write(&net.header, &mut source, file).map_err(wrong)?,
+        None => while source.next_chunk().map_err(wrong)?.is_some() {},
+    }
+    let (contents, end) = (source.contents, net.header.duration);
+    let views = source.watchers.into_iter().map(|w| w.end(end)).collect();
+    Ok(Passed { header: net.header, contents, views })
 }
 
 fn write(header: &Header, source: &mut dyn ChunkSource, file: &Path) -> Result<(), String> {

@@ -133,9 +133,11 @@ fn snapshots(name: &str, sky: &Sky, count: u64) -> Result<Json, String> {
     };
     // The first one has no trees to start from.
     let first_s = take(0)?;
-    let mut wall_s = 0.0;
+    let (mut wall_s, mut best_s) = (0.0, f64::INFINITY);
     for k in 1..=count {
-        wall_s += take(k)?;
+        let s = take(k)?;
+        wall_s += s;
+        best_s = best_s.min(s);
     }
     let (satellites, stations) = (sky.constellation().len(), destinations.len());
     // Hypatia was measured on one size only.
@@ -143,7 +145,9 @@ fn snapshots(name: &str, sky: &Sky, count: u64) -> Result<Json, String> {
         .then(|| HYPATIA_CPU_S * count as f64 / wall_s);
     Ok(json!({
         "name": name, "snapshots": count, "satellites": satellites, "stations": stations,
-        "first_ms": first_s * 1e3, "ms_per_snapshot": wall_s * 1e3 / count as f64, "table_entries": table_entries, "wall_s": wall_s,
+        "first_ms": first_s * 1e3, "ms_per_snapshot": wall_s * 1e3 / count as f64,
+        // What others do on the machine only adds.
+        "best_ms": best_s * 1e3, "table_entries": table_entries, "wall_s": wall_s,
         "times_faster_than_hypatia": ratio,
     }))
 }

@@ -109,7 +109,8 @@ pub enum SimError {
         what: String,
     },
     /// The source of the timeline failed.
-    #[error("timeline at {at}: {reason}")]
+    // The reason names the simulated time: chunks are made ahead of it.
+    #[error("making the network: {reason}")]
     Source {
         /// Simulated time.
         at: Nanos,

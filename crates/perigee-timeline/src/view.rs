@@ -4,6 +4,8 @@
 use crate::follow::Follower;
 use crate::model::*;
 use perigee_units::{BitRate, Nanos};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What a pair and its way back see over time.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,30 +26,84 @@ pub struct PairView {
 
 /// Follows a pair and its way back through a timeline, with a sample each `step`.
 pub fn view(timeline: &Timeline, forward: PairId, back: PairId, step: Nanos) -> PairView {
-    let mut f = Watcher {
-        now: Follower::new(&timeline.header),
-        ways: [forward, back],
-        step: step.max(Nanos(1)),
-        view: PairView::default(),
-        last_route: None,
-        closed_since: None,
-    };
-    for chunk in &timeline.chunks {
-        f.sample_until(chunk.start);
-        f.now.enter(chunk);
-        for instant in chunk.changes.chunk_by(|a, b| a.at == b.at) {
-            f.sample_until(instant[0].at);
-            instant.iter().for_each(|c| f.now.apply(c));
-            f.note(instant[0].at);
-        }
-    }
-    let end = timeline.header.duration;
-    f.sample_until(end);
-    f.view.outages.extend(f.closed_since.map(|since| (since, end)));
-    f.view
+    let mut watcher = Watcher::new(&timeline.header, [forward, back], step);
+    timeline.chunks.iter().for_each(|chunk| watcher.see(chunk));
+    watcher.end(timeline.header.duration)
 }
 
-struct Watcher {
+/// How much of what there is in a timeline.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Nodes, ports and links.
+    pub nodes: usize,
+    /// Ports.
+    pub ports: usize,
+    /// Links.
+    pub links: usize,
+    /// Changes of each kind.
+    pub changes: BTreeMap<&'static str, usize>,
+}
+
+impl Contents {
+    /// What is there at time zero.
+    pub fn new(header: &Header) -> Self {
+        let (nodes, ports, links) = (header.nodes.len(), header.ports.len(), header.links.len());
+        Contents { nodes, ports, links, changes: BTreeMap::new() }
+    }
+
+    /// Adds what a chunk brings.
+    pub fn add(&mut self, chunk: &Chunk) {
+        self.nodes += chunk.nodes.len();
+        self.ports += chunk.ports.len();
+        self.links += chunk.links.len();
+        for c in &chunk.changes {
+            *self.changes.entry(kind(&c.change)).or_default() += 1;
+        }
+    }
+}
+
+fn kind(change: &Change) -> &'static str {
+    match change {
+        Change::Rate(..) => "rate",
+        Change::Delay(..) => "delay",
+        Change::Loss(..) | Change::Lose(..) => "loss",
+        Change::Down(..) => "down",
+        Change::Up(_) => "up",
+        Change::Path(..) => "path",
+        Change::NextHop { .. } => "next hop",
+        Change::Note(_) => "note",
+    }
+}
+
+/// A source of chunks that others look over the shoulder of.
+pub struct Watched<'a> {
+    source: &'a mut dyn ChunkSource,
+    /// Who looks.
+    pub watchers: Vec<Watcher>,
+    /// What has come so far.
+    pub contents: Contents,
+}
+
+impl<'a> Watched<'a> {
+    /// Chunks that follow `header`.
+    pub fn new(header: &Header, source: &'a mut dyn ChunkSource, watchers: Vec<Watcher>) -> Self {
+        Watched { source, watchers, contents: Contents::new(header) }
+    }
+}
+
+impl ChunkSource for Watched<'_> {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, String> {
+        let chunk = self.source.next_chunk()?;
+        if let Some(chunk) = &chunk {
+            self.watchers.iter_mut().for_each(|w| w.see(chunk));
+            self.contents.add(chunk);
+        }
+        Ok(chunk)
+    }
+}
+
+/// Follows a pair chunk by chunk, so that nobody needs to keep them.
+pub struct Watcher {
     now: Follower,
     ways: [PairId; 2],
     step: Nanos,
@@ -57,6 +113,36 @@ struct Watcher {
 }
 
 impl Watcher {
+    /// For a pair and its way back, with a sample each `step`.
+    pub fn new(header: &Header, ways: [PairId; 2], step: Nanos) -> Self {
+        Watcher {
+            now: Follower::new(header),
+            ways,
+            step: step.max(Nanos(1)),
+            view: PairView::default(),
+            last_route: None,
+            closed_since: None,
+        }
+    }
+
+    /// The next chunk.
+    pub fn see(&mut self, chunk: &Chunk) {
+        self.sample_until(chunk.start);
+        self.now.enter(chunk);
+        for instant in chunk.changes.chunk_by(|a, b| a.at == b.at) {
+            self.sample_until(instant[0].at);
+            instant.iter().for_each(|c| self.now.apply(c));
+            self.note(instant[0].at);
+        }
+    }
+
+    /// After the last one.
+    pub fn end(mut self, end: Nanos) -> PairView {
+        self.sample_until(end);
+        self.view.outages.extend(self.closed_since.map(|since| (since, end)));
+        self.view
+    }
+
     /// Samples up to, not at, `end`: what changes at an instant holds from that instant.
     fn sample_until(&mut self, end: Nanos) {
         loop {
