@@ -11,9 +11,9 @@ with m and sigma fitted to the attenuations that P.618 says are exceeded 0.01 to
 that often, and Q the tail of the normal distribution. The satellite stands still: one elevation for the whole series.
 
 The modem is DVB-S2 with adaptive coding and modulation (ETSI EN 302 307-1, table 13: Es/N0 for a quasi error-free
-channel, and efficiency; the efficiencies follow from the frames, see the tests, and the thresholds agree with those that
-satbroadcasts.com, "Minimum carrier to noise ratio values (CNR, C/N) for DVB-S2 system", 2013, quotes from the standard
-to a tenth of a decibel). It chooses its step from the Es/N0 of `lag_s` ago less `margin_db`, so that a fade that
+channel, and efficiency). The efficiencies follow from the frames (see the tests); the thresholds agree with those that
+satbroadcasts.com quotes from the standard to a tenth of a decibel ("Minimum carrier to noise ratio values (CNR, C/N)
+for DVB-S2 system", 2013). It chooses its step from the Es/N0 of `lag_s` ago less `margin_db`, so that a fade that
 deepens quickly costs frames: a deficit of 0.3 dB, the width of the code's waterfall, loses all (our assumption, linear
 between). Below the lowest step the link is lost.
 """
