@@ -210,9 +210,12 @@ impl Flow {
         }
     }
 
-    /// Its packets carry telemetry.
-    pub fn tells(&self) -> bool {
-        matches!(&self.end, End::Tcp(t) if t.echo.is_some())
+    /// Meters look at its data, and at its ACKs.
+    pub fn tells(&self) -> (bool, bool) {
+        match &self.end {
+            End::Tcp(t) => (t.echo.is_some(), t.echo == Some(EchoMode::Pint)),
+            End::Ping { .. } => (false, false),
+        }
     }
 
     /// Whose signals it is told.

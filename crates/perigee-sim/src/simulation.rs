@@ -11,7 +11,7 @@ use crate::routes::{Next, Routes};
 use crate::schedule::Source;
 use crate::setup::{FlowSetup, Options, SimError};
 use perigee_cc::{CongestionControl, Signal, SignalScope, INFINITE_SSTHRESH};
-use perigee_timeline::{Change, Chunk, ChunkSource, Header, NoteKind};
+use perigee_timeline::{Change, Chunk, ChunkSource, Header, NoteKind, Routing};
 use perigee_units::Nanos;
 use std::sync::Arc;
 
@@ -27,6 +27,8 @@ pub struct Simulation {
     duration: Nanos,
     net: Net,
     routes: Routes,
+    /// By pair: meters look at its packets.
+    tells: Vec<bool>,
     flows: Vec<Flow>,
     /// The chunk being applied, and the next change in it.
     chunk: Option<Arc<Chunk>>,
@@ -60,6 +62,7 @@ impl Simulation {
             cursor: 0,
             ahead: None,
             desk: Desk::default(),
+            tells: vec![false; header.pairs.len()],
             others_listen: false,
             legs: flows.iter().any(|f| f.leg.is_some()),
             next_sample: Nanos::ZERO,
@@ -73,8 +76,13 @@ impl Simulation {
         for (id, setup) in flows.into_iter().enumerate() {
             s.add_flow(id as u32, setup, header)?;
         }
-        if s.flows.iter().any(Flow::tells) {
-            s.net.expect_telemetry();
+        for flow in &s.flows {
+            let (data, acks) = flow.tells();
+            s.tells[flow.setup.forward.ix()] |= data;
+            s.tells[flow.setup.reverse.ix()] |= acks;
+        }
+        if header.routing == Routing::PerHop && s.tells.contains(&true) {
+            s.net.expect_telemetry_anywhere();
         }
         Ok(s)
     }
@@ -316,7 +324,13 @@ impl Simulation {
         match change {
             Change::Rate(p, rate) => self.net.set_rate(now, p.0, *rate),
             Change::Delay(l, delay) => self.net.set_delay(now, l.0, *delay),
-            Change::Path(pair, links) => self.routes.set_path(*pair, links.as_deref()),
+            Change::Path(pair, links) => {
+                self.routes.set_path(*pair, links.as_deref());
+                if self.tells[pair.ix()] {
+                    let links = links.as_deref().unwrap_or(&[]);
+                    links.iter().for_each(|l| self.net.expect_telemetry(now, l.0));
+                }
+            }
             Change::NextHop { at, to, link } => self.routes.set_next_hop(*at, *to, *link),
             Change::Lose(l, n) => {
                 self.net.set_doomed(now, l.0, *n);

@@ -196,63 +196,79 @@ impl Net {
         }
     }
 
-    /// The first packet in flight goes on without being seen, if it may: the link that it goes onto.
-    fn goes_on(&mut self, h: u32, link: u32, routes: &Routes) -> Option<u32> {
-        let packet = self.packets.get_mut(h);
-        let (next, route) = routes.only_way(packet.route, link)?;
-        if !self.ports[self.links[next as usize].port as usize].is_easy() {
-            return None;
-        }
-        packet.route = route;
-        packet.hops = packet.hops.saturating_add(1);
-        self.links[link as usize].crossed += 1;
-        Some(next)
+    /// The link onto which a packet of this link goes without being seen, and what it must remember.
+    #[inline]
+    fn onward(&self, h: u32, link: u32, routes: &Routes) -> Option<(u32, u32)> {
+        let (next, route) = routes.only_way(self.packets.get(h).route, link)?;
+        self.ports[self.links[next as usize].port as usize].is_easy().then_some((next, route))
     }
 
     /// A link's event: the packet that arrives at its far end now, if that is something that others have to see, and the
     /// node there.
     #[inline]
     pub fn arrive(&mut self, now: Nanos, link: u32, routes: &Routes) -> Option<(u32, u32)> {
-        let p = self.links[link as usize].port;
-        if !self.ports[p as usize].express {
+        let l = &self.links[link as usize];
+        let port = &self.ports[l.port as usize];
+        if !port.express {
             return self.arrive_stepwise(now, link);
         }
-        let mut seen = None;
+        let first = l.flight.first().filter(|f| f.arrival <= now);
+        let Some(first) = first.filter(|f| self.onward(f.packet, link, routes).is_none()) else {
+            self.flow_on(now, link, routes);
+            return None;
+        };
+        let waits = port.holds();
+        let l = &mut self.links[link as usize];
+        l.flight.pop();
+        l.crossed += 1;
+        let to = l.to;
+        if waits {
+            self.catch_up(self.links[link as usize].port, now);
+            self.reschedule_link(link);
+        } else {
+            let next = l.flight.first().map_or(Nanos::MAX, |f| f.arrival);
+            self.schedule.set_link(link, next);
+        }
+        Some((first.packet, to))
+    }
+
+    /// Packets in flight go on, as far as is known, and packets that wait begin their service.
+    fn flow_on(&mut self, now: Nanos, link: u32, routes: &Routes) {
+        let l = &self.links[link as usize];
+        let (p, reorder) = (l.port, l.reorder);
         while let Some(first) = self.links[link as usize].flight.first() {
-            let l = &mut self.links[link as usize];
-            if first.arrival > now && (first.arrival >= self.calm_until || l.reorder) {
+            if first.arrival > now && (first.arrival >= self.calm_until || reorder) {
                 break;
             }
-            if let Some(next) = self.goes_on(first.packet, link, routes) {
-                self.links[link as usize].flight.pop();
-                self.enqueue(first.arrival, first.packet, next, routes);
-                continue;
-            }
-            if first.arrival <= now {
-                let l = &mut self.links[link as usize];
-                l.flight.pop();
-                l.crossed += 1;
-                seen = Some((first.packet, l.to));
-            }
-            break;
+            let Some((next, route)) = self.onward(first.packet, link, routes) else { break };
+            let l = &mut self.links[link as usize];
+            l.flight.pop();
+            l.crossed += 1;
+            let packet = self.packets.get_mut(first.packet);
+            packet.route = route;
+            packet.hops = packet.hops.saturating_add(1);
+            self.enqueue(first.arrival, first.packet, next, routes);
         }
         if self.ports[p as usize].holds() {
             self.catch_up(p, now);
         }
         self.reschedule_link(link);
-        seen
     }
 
     /// Lets an express port run until `t`, inclusive, and arranges what can be arranged: waiting packets begin their
     /// service. None of them arrives before the one that was in service, because the delay shrinks by less than a
     /// second per second, and [`Net::set_delay`] applies to both.
+    #[inline]
     pub(super) fn catch_up(&mut self, p: u32, t: Nanos) {
         let port = &mut self.ports[p as usize];
+        port.settle(t);
+        let horizon = port.horizon(t, self.calm_until);
+        if port.done >= horizon || !port.holds() {
+            return;
+        }
         let link = port.link;
         let l = &mut self.links[link as usize];
         let idle = l.flight.is_empty();
-        let horizon = port.horizon(t, self.calm_until);
-        port.settle(t);
         while port.done < horizon {
             let at = port.done;
             let Some(next) = port.take_next() else { break };

@@ -247,7 +247,7 @@ pub struct Net {
     pub ecn: Vec<bool>,
     /// Until here, exclusively, nothing but packets moves: no change, no sample, no end.
     pub calm_until: Nanos,
-    /// Some flow carries telemetry.
+    /// Data with telemetry may come to any port.
     tells: bool,
     /// Names are needed for the keys of links that appear later.
     port_names: Vec<String>,
@@ -287,10 +287,17 @@ impl Net {
         }
     }
 
-    /// Some flow carries telemetry: metered ports have to look at their queues.
-    pub fn expect_telemetry(&mut self) {
+    /// Data with telemetry may come to any port: those with meters have to look at their queues.
+    pub fn expect_telemetry_anywhere(&mut self) {
         self.tells = true;
         self.ports.iter_mut().for_each(|p| p.patient |= p.meter.is_some());
+    }
+
+    /// Data with telemetry may come to the port of this link from now on.
+    pub fn expect_telemetry(&mut self, now: Nanos, link: u32) {
+        let port = &mut self.ports[self.links[link as usize].port as usize];
+        port.settle(now);
+        port.patient |= port.meter.is_some();
     }
 
     /// Adds ports and links that appear.
