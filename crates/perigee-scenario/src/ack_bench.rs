@@ -106,7 +106,7 @@ impl Path {
         self.acks += 1;
         let two = 2 * u64::from(MSS);
         let cx = &mut self.cx;
-        cx.now = cx.now + SPACING;
+        cx.now += SPACING;
         cx.delivered += two;
         cx.delivered_time = cx.now;
         cx.snd_una += two;

@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(seen(now, window, 0.02), None);
         (0..2000).any(|_| {
             let rtt = rtt_s(window);
-            now = now + Nanos::from_secs_f64(rtt / 20.0);
+            now += Nanos::from_secs_f64(rtt / 20.0);
             if grows {
                 window += 0.05 * 250_000.0 / 20.0;
             }
