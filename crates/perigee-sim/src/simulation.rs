@@ -16,7 +16,7 @@ use perigee_units::Nanos;
 use std::sync::Arc;
 
 /// How many events pass between two calls of the progress function.
-const PROGRESS_EVERY: u64 = 1 << 16;
+const PROGRESS_EVERY: u64 = 1 << 13;
 
 /// Events at one instant beyond which somebody asks to be called for ever.
 const STUCK: u64 = 20_000_000;
