@@ -88,6 +88,7 @@ fn a_run_can_be_stopped_and_says_so() {
     let w = world(DUMBBELL, &[]);
     let done = run(&w, "newreno", &Default::default(), None, &mut |now| now.0 < 1_000_000_000).unwrap();
     assert!(done.stopped);
+    assert_eq!(done.manifest["conserved"], true, "packets are where they are at that instant");
     assert!(done.manifest["warnings"][0].as_str().unwrap().contains("stopped"), "{}", done.manifest);
 }
 

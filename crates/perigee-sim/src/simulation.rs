@@ -118,7 +118,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Runs to the end of the timeline, or until `progress` (called with the simulated time) returns false.
+    /// Runs to the end of the timeline, or to the change or sample after `progress` (called with the simulated time) has
+    /// returned false.
     ///
     /// # Errors
     /// When the source of the timeline fails.
@@ -157,18 +158,16 @@ impl Simulation {
                 Source::Flow(f) => self.flows[f as usize].on_timer(now, &mut self.net, &self.routes, obs),
                 Source::Port(p) => self.net.advance(p, now),
                 Source::Notice => self.tell(now),
-                Source::Timeline => {
-                    self.apply_changes(now, source, obs)?;
-                    self.net.calm_until = self.net.schedule.calm_until(self.duration);
-                }
-                Source::Sampler => {
-                    self.sample(now, obs);
-                    self.net.calm_until = self.net.schedule.calm_until(self.duration);
-                }
+                Source::Timeline => self.apply_changes(now, source, obs)?,
+                Source::Sampler => self.sample(now, obs),
             }
-            if self.events % PROGRESS_EVERY == 0 && !progress(now) {
-                stopped = true;
-                break;
+            stopped |= self.events % PROGRESS_EVERY == 0 && !progress(now);
+            if matches!(what, Source::Timeline | Source::Sampler) {
+                // Only here has nothing been arranged beyond now: a run that is stopped ends in a state that exists.
+                if stopped {
+                    break;
+                }
+                self.net.calm_until = self.net.schedule.calm_until(self.duration);
             }
         }
         Ok(self.finish(now, stopped))
