@@ -329,3 +329,28 @@ fn the_base_rtt_of_a_sample_is_that_of_its_send_time() {
         assert_eq!(Some(r.2), r.3, "sent at {}", r.1);
     }
 }
+
+/// Packets are arranged ahead up to the next sample, and cross links without events until then. How far must not show.
+#[test]
+fn samples_change_nothing_that_packets_do() {
+    let outcome = |sample: Nanos| {
+        let mut built = net(20, 60_000, &[20, 50]);
+        built.header.links[built.bottlenecks[0].forward.link.ix()].delay_drop = DelayDrop::Reorder;
+        let port = built.bottlenecks[0].forward.port;
+        let changes = vec![
+            change(s(2), Change::Rate(port, BitRate::from_mbit(5))),
+            change(s(4), Change::Rate(port, BitRate::from_mbit(40))),
+        ];
+        let flows = vec![flow(&built, 0, "cubic"), flow(&built, 1, "bbr")];
+        let timeline = built.timeline(s(6), changes);
+        let options = Options { sample, ..Options::default() };
+        let mut sim = Simulation::new(&timeline.header, flows, options).unwrap();
+        let out = sim.run(&mut timeline.reader(), &mut Log::default(), &mut |_| true).unwrap();
+        assert!(out.conserved && out.flows.iter().all(|f| f.dropped.iter().sum::<u64>() > 0));
+        format!("{:?} {:?}", out.flows, out.links)
+    };
+    let never = outcome(Nanos::ZERO);
+    for sample in [Nanos(333_333), ms(7), s(1)] {
+        assert_eq!(outcome(sample), never, "{sample}");
+    }
+}

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pairs along a part of a flow's way: a split connection has one for each leg.
 
-use crate::model::{Change, LinkId, NodeId, Pair, PairId, Timed};
-use crate::topology::{Built, FlowPath, Hop};
-use perigee_units::Nanos;
-use std::sync::Arc;
+use crate::model::{NodeId, PairId};
+use crate::topology::{add_pair, Built, FlowPath, Hop};
 
 impl Built {
     /// Adds a pair that runs along the first flow whose way leads over both nodes, in this order; its place among
@@ -30,11 +28,7 @@ impl Built {
     }
 
     fn pair(&mut self, from: NodeId, to: NodeId, hops: &[Hop]) -> PairId {
-        let pair = PairId(self.header.pairs.len() as u32);
-        self.header.pairs.push(Pair { from, to });
-        let links: Arc<[LinkId]> = hops.iter().map(|h| h.link).collect();
-        self.paths.push(Timed { at: Nanos::ZERO, change: Change::Path(pair, Some(links)) });
-        pair
+        add_pair(&mut self.header, &mut self.paths, from, to, hops)
     }
 }
 

@@ -385,11 +385,7 @@ impl Drawing {
     }
 
     fn pair(&mut self, from: NodeId, to: NodeId, hops: &[Hop]) -> PairId {
-        let pair = PairId(self.header.pairs.len() as u32);
-        self.header.pairs.push(Pair { from, to });
-        let links: Arc<[LinkId]> = hops.iter().map(|h| h.link).collect();
-        self.paths.push(Timed { at: Nanos::ZERO, change: Change::Path(pair, Some(links)) });
-        pair
+        add_pair(&mut self.header, &mut self.paths, from, to, hops)
     }
 
     /// Finishes with round-trip times placed so.
@@ -508,6 +504,21 @@ pub fn parking_lot(spec: &ParkingLotSpec) -> Result<Built, TopologyError> {
     }
     let plan = DelayPlan { placement: spec.placement, bottleneck_delay: spec.bottleneck_delay };
     d.finish(format!("parking lot of {} bottlenecks", spec.bottlenecks), plan, &spec.rtts)
+}
+
+/// Adds a pair whose way is that of these hops from the beginning.
+pub(crate) fn add_pair(
+    header: &mut Header,
+    paths: &mut Vec<Timed>,
+    from: NodeId,
+    to: NodeId,
+    hops: &[Hop],
+) -> PairId {
+    let pair = PairId(header.pairs.len() as u32);
+    header.pairs.push(Pair { from, to });
+    let links: Arc<[LinkId]> = hops.iter().map(|h| h.link).collect();
+    paths.push(Timed { at: Nanos::ZERO, change: Change::Path(pair, Some(links)) });
+    pair
 }
 
 #[cfg(test)]

@@ -123,10 +123,7 @@ impl Net {
             if arrival >= self.calm_until || l.reorder || !l.flight.is_empty() {
                 break arrival;
             }
-            let Some((next, further)) = routes.only_way(route, link) else { break arrival };
-            if !self.ports[self.links[next as usize].port as usize].is_easy() {
-                break arrival;
-            }
+            let Some((next, further)) = self.onward(route, link, routes) else { break arrival };
             self.links[link as usize].crossed += 1;
             (at, link, route) = (arrival, next, further);
             hops = hops.saturating_add(1);
@@ -159,12 +156,9 @@ impl Net {
         if !self.ports[p as usize].express {
             return self.enqueue_stepwise(now, h, link);
         }
-        if self.ports[p as usize].holds() {
-            self.catch_up(p, now);
-        }
+        self.catch_up(p, now);
         let port = &mut self.ports[p as usize];
         let l = &mut self.links[link as usize];
-        port.settle(now);
         let packet = self.packets.get(h);
         let size = packet.ip_bytes as u32 + port.framing;
         let tells = packet.telemetry != NONE;
@@ -196,10 +190,10 @@ impl Net {
         }
     }
 
-    /// The link onto which a packet of this link goes without being seen, and what it must remember.
+    /// The link onto which a packet with this route goes from `link` without being seen, and what it must remember.
     #[inline]
-    fn onward(&self, h: u32, link: u32, routes: &Routes) -> Option<(u32, u32)> {
-        let (next, route) = routes.only_way(self.packets.get(h).route, link)?;
+    fn onward(&self, route: u32, link: u32, routes: &Routes) -> Option<(u32, u32)> {
+        let (next, route) = routes.only_way(route, link)?;
         self.ports[self.links[next as usize].port as usize].is_easy().then_some((next, route))
     }
 
@@ -213,7 +207,9 @@ impl Net {
             return self.arrive_stepwise(now, link);
         }
         let first = l.flight.first().filter(|f| f.arrival <= now);
-        let Some(first) = first.filter(|f| self.onward(f.packet, link, routes).is_none()) else {
+        let Some(first) =
+            first.filter(|f| self.onward(self.packets.get(f.packet).route, link, routes).is_none())
+        else {
             self.flow_on(now, link, routes);
             return None;
         };
@@ -240,7 +236,8 @@ impl Net {
             if first.arrival > now && (first.arrival >= self.calm_until || reorder) {
                 break;
             }
-            let Some((next, route)) = self.onward(first.packet, link, routes) else { break };
+            let here = self.packets.get(first.packet).route;
+            let Some((next, route)) = self.onward(here, link, routes) else { break };
             let l = &mut self.links[link as usize];
             l.flight.pop();
             l.crossed += 1;
@@ -249,9 +246,7 @@ impl Net {
             packet.hops = packet.hops.saturating_add(1);
             self.enqueue(first.arrival, first.packet, next, routes);
         }
-        if self.ports[p as usize].holds() {
-            self.catch_up(p, now);
-        }
+        self.catch_up(p, now);
         self.reschedule_link(link);
     }
 

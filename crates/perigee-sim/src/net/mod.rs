@@ -4,7 +4,7 @@
 //! A port knows one future instant, when the packet in service has left. Every touch of the port at time t first
 //! *advances* it: packets that have left by t move to the flight list of their link, and the next one starts at the
 //! instant the previous one left. Starting is the dequeue: telemetry and statistics happen there, in exact time order,
-//! although a dequeue has no event of its own. So a packet costs one event per hop.
+//! although a dequeue has no event of its own. So a packet costs one event per hop at most.
 //!
 //! Nearly always a port has one link, which is up and loses nothing: it is *express* ([`express`]). Then all of a
 //! packet's future at the port is known when it comes, and packets may cross many hops without an event.
@@ -28,8 +28,8 @@ use perigee_units::{BitRate, Nanos, NS_PER_S};
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct PortState {
-    /// When the packet in service has left. Express: the past where there is none. Else [`Nanos::MAX`] then, and while
-    /// it is paused.
+    /// When the packet in service has left. Express: when the last one has whose service is arranged. Else
+    /// [`Nanos::MAX`] where there is none, and while it is paused.
     done: Nanos,
     waiting: Ring<Waiting>,
     /// Packet in service. Express: the latest one that was.
