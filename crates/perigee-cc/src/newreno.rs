@@ -14,8 +14,10 @@
 //!     └──────────────────────────────────────┘
 //! ```
 //!
-//! Differs from RFC 5681: the reduction starts from cwnd, not from FlightSize (`reduce_from = flight` does, as ns-3), and a stretch ACK of n packets grows the
-//! window by n in slow start (no ABC limit; `slow_start_by = acks` grows by one, as ns-3), both as in Linux.
+//! Differs from RFC 5681: the reduction starts from cwnd, not from FlightSize (`reduce_from = flight` does), and a stretch
+//! ACK of n packets grows the window by n in slow start (no ABC limit; `slow_start_by = acks` grows by one, as ns-3), both
+//! as in Linux. ns-3 halves its *pipe* (`reduce_from = pipe`): what is neither SACKed nor taken for lost. Where a shorter
+//! path lets a hundred packets be overtaken, all of them are taken for lost at the third SACK, and little is left to halve.
 
 use crate::window::{slow_start, AdditiveIncrease};
 use crate::*;
@@ -24,10 +26,10 @@ use crate::*;
 pub const PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "reduce_from",
-        domain: Domain::Choice(&["window", "flight"]),
+        domain: Domain::Choice(&["window", "flight", "pipe"]),
         unit: "",
-        source: "Linux; RFC 5681 and ns-3",
-        help: "what is halved after a loss: the window, or what is outstanding",
+        source: "Linux; RFC 5681; ns-3 (TcpTxBuffer::BytesInFlight)",
+        help: "what is halved after a loss: the window, what is outstanding, or that less what is SACKed or lost",
     },
     ParamSpec {
         name: "slow_start_by",
@@ -38,10 +40,19 @@ pub const PARAMS: &[ParamSpec] = &[
     },
 ];
 
+/// What is halved after a loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum ReduceFrom {
+    #[default]
+    Window,
+    Flight,
+    Pipe,
+}
+
 /// State of one connection.
 #[derive(Clone, Debug, Default)]
 pub struct NewReno {
-    from_flight: bool,
+    from: ReduceFrom,
     by_acks: bool,
     increase: AdditiveIncrease,
 }
@@ -50,7 +61,11 @@ impl NewReno {
     /// A controller for a new connection.
     pub fn new(params: &Params, _init: &ConnInit) -> Self {
         NewReno {
-            from_flight: params.choice("reduce_from") == "flight",
+            from: match params.choice("reduce_from").as_str() {
+                "flight" => ReduceFrom::Flight,
+                "pipe" => ReduceFrom::Pipe,
+                _ => ReduceFrom::Window,
+            },
             by_acks: params.choice("slow_start_by") == "acks",
             ..NewReno::default()
         }
@@ -84,8 +99,12 @@ impl CongestionControl for NewReno {
     }
 
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
-        let outstanding = if self.from_flight { cx.outstanding } else { w.cwnd };
-        cx.bytes((cx.packets(outstanding) / 2).max(2))
+        let whole = match self.from {
+            ReduceFrom::Window => w.cwnd,
+            ReduceFrom::Flight => cx.outstanding,
+            ReduceFrom::Pipe => cx.in_flight,
+        };
+        cx.bytes((cx.packets(whole) / 2).max(2))
     }
 
     fn on_transition(&mut self, _cx: &Cx, _w: &mut Window, t: Transition) {
@@ -142,10 +161,12 @@ mod tests {
     }
 
     #[test]
-    fn the_rfc_halves_what_is_outstanding() {
-        let mut c = NewReno { from_flight: true, ..NewReno::default() };
-        let cx = Cx { outstanding: 40 * MSS, ..cx() };
-        assert_eq!(c.ssthresh(&cx, &window(100, 9)), 20 * MSS);
+    fn the_rfc_halves_what_is_outstanding_and_ns3_what_is_not_lost_of_it() {
+        let cx = Cx { outstanding: 40 * MSS, in_flight: 10 * MSS, ..cx() };
+        for (from, ssthresh) in [(ReduceFrom::Window, 50), (ReduceFrom::Flight, 20), (ReduceFrom::Pipe, 5)] {
+            let mut c = NewReno { from, ..NewReno::default() };
+            assert_eq!(c.ssthresh(&cx, &window(100, 9)), ssthresh * MSS);
+        }
     }
 
     #[test]

@@ -166,6 +166,7 @@ const STUDY_HYPATIA: &[Setting] = &[
     int("tcp.send_buffer", 33_554_432, HYPATIA),
     int("tcp.receive_buffer", 33_554_432, HYPATIA),
     text("cc.newreno.slow_start_by", "acks", NS3),
+    text("cc.newreno.reduce_from", "pipe", "ns-3: TcpSocketBase::EnterRecovery halves BytesInFlight"),
     text("cc.cubic.variant", "ns3", HYPATIA),
     text("cc.vegas.variant", "ns3", HYPATIA),
     int("cc.vegas.alpha", 4, HYPATIA),

@@ -299,8 +299,8 @@ DEVIATIONS = (
 )
 WHY_RATE = (
     "144 Mbit/s is the peak of the service, not what it always gave: with 128 Mbit/s in its place (nothing else "
-    "changed, two runs each) Cubic has 123 and 130 Mbit/s and BBR 111 and 112, both as published; and the ratio of "
-    "the two is the published one as it is (0.90 against 0.92)."
+    "changed, two runs each) Cubic has 123 and 130 Mbit/s and BBR 111 and 112, both as published; and the ratio of the"
+    " two is the published one as it is (0.90 against 0.92)."
 )
 WHY_QUEUE = (
     "Without other losses Cubic fills the queue up to where random dropping holds it, 18 MB and more: 1.0 s at 144 "
@@ -309,8 +309,8 @@ WHY_QUEUE = (
 )
 WHY_RAMP = (
     "From 10 segments, doubling each 600 ms, any scheme is at 144 Mbit/s after 9.6 rounds; ours is, and the published "
-    "1 and 5 MB agree. The published 30 MB take 5 s more after 5 MB: 40 Mbit/s, at a mean RTT of 917 ms, above the "
-    "780 ms of steady state. So a queue stood at 40 Mbit/s: the service gave a beginning flow less than its peak. A "
+    "1 and 5 MB agree. The published 30 MB take 5 s more after 5 MB: 40 Mbit/s, at a mean RTT of 917 ms, above the 780"
+    " ms of steady state. So a queue stood at 40 Mbit/s: the service gave a beginning flow less than its peak. A "
     "return link of 1 to 4 Mbit/s, tried, does not do it (30 MB in 10.6 to 11.4 s)."
 )
 WHY_PROBES = (

@@ -279,6 +279,13 @@ def check_vegas(t: Tables) -> list[Verdict]:
     return out
 
 
+WHY_PLATEAU = (
+    "ns-3's own rule in whole segments: at 273.8 ms with a base RTT of 79 ms six segments expect 1 (6 x 79 / 274 = "
+    "1.7, cut), so that five seem queued, one more than beta, and the window falls to five; five expect 1 as well and "
+    "four seem queued. The study's text has 6 there. On the next plateau (146 ms) the same rule goes up to 7; packets "
+    "that turn off under way at 107 s are taken for lost, which leaves one segment less."
+)
+
 EXPERIMENTS = [
     Experiment(
         "hypatia/pings",
@@ -303,5 +310,6 @@ EXPERIMENTS = [
         draw_vegas,
         METHOD + " Victoria, 5,500 km, nearest satellite.",
         DEVIATIONS,
+        {f"window-{begin}": WHY_PLATEAU for begin in CHANGES_S},
     ),
 ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee.figures.leo_cc_common import CAPACITY_MBPS, DEVIATIONS, MISSING, SCHEMES, bdp_bytes
+from perigee.figures.leo_cc_common import CAPACITY_MBPS, DEVIATIONS, MISSING, NO_CURVE, SCHEMES, bdp_bytes
 from perigee.figures.orbcc_two_flows import yerror_or_none
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
@@ -158,6 +158,7 @@ def _panels(
         a.set_xlabel("RTT, ms")
         a.set_ylim(-0.1, 1.1)
     axes[0][0].set_ylabel("goodput ratio per second")
+    style.missing(axes[0][0], NO_CURVE, frames.schemes(runs))
     style.shared_legend(figure, axes[0])
     return figure
 
@@ -193,7 +194,7 @@ def draw_efficiency(t: Tables) -> dict[str, Any]:
             size = 2 * one["inflation"].std(), 2 * one["utilisation"].std()
             a.add_patch(Ellipse((x, y), *size, facecolor=look["color"], alpha=0.2, edgecolor=look["color"]))
 
-    return {"efficiency": frames.efficiency_panels(t["runs"], "smoothed RTT / 50 ms", mark)}
+    return {"efficiency": frames.efficiency_panels(t["runs"], "smoothed RTT / 50 ms", mark, NO_CURVE)}
 
 
 def _mean(runs: pd.DataFrame, cc: str, column: str = "ratio") -> float:
@@ -310,11 +311,10 @@ def check_efficiency(t: Tables) -> list[Verdict]:
 
 COMMON = "100 Mbit/s, whole RTT on the way of the data, queues in bytes."
 WHY_LONG = (
-    "Open. Tried at three bottlenecks and 100 ms (ratio {base} as run): cuts of 1 ms in place of 45 to 120 "
-    "({short}), the "
-    "RTT spread over the access links in place of the forward path ({access}), 4 BDP ({deep}), 1 BDP and the 42 ms of "
-    "line rate that the testbed's shaper lets pass ({bucket}){more}. None comes near 0.33; short flows keep 80 to 90 "
-    "Mbit/s each. Cubic and SaTCP over the same networks are as published."
+    "Open. Tried at three bottlenecks and 100 ms (ratio {base} as run): cuts of 1 ms in place of 45 to 120 ({short}), "
+    "the RTT spread over the access links in place of the forward path ({access}), 4 BDP ({deep}), 1 BDP and the 42 ms"
+    " of line rate that the testbed's shaper lets pass ({bucket}){more}. None comes near 0.33; short flows keep 80 to "
+    "90 Mbit/s each. Cubic and SaTCP over the same networks are as published."
 )
 LONG_BBR3 = WHY_LONG.format(base=0.09, short=0.10, access=0.09, deep=0.15, bucket=0.15, more="")
 LONG_LEOCC = WHY_LONG.format(
@@ -324,9 +324,8 @@ WHY_PARKING = {f"bbr3-{n}": LONG_BBR3 for n in (3, 6)} | {f"leocc-{n}": LONG_LEO
 WHY_LEOCC = (
     "How reconfigurations are detected decides it. The companion's probes wait in the queue of 5 BDP, and when a cut "
     "empties or a probe leaves a full queue, gaps of more than 45 ms appear that are none: LeoCC takes a full queue "
-    "for "
-    "a new path. With 10 flows: 4.9 as run; 1.5 if probes go first in queues, 1.4 with notices of the true cuts, 2.9 "
-    "without cuts. The published 2.5 lies between; whether the study's probes shared the data's queue is not said."
+    "for a new path. With 10 flows: 4.9 as run; 1.5 if probes go first in queues, 1.4 with notices of the true cuts, "
+    "2.9 without cuts. The published 2.5 lies between; whether the study's probes shared the data's queue is not said."
 )
 
 EXPERIMENTS = [

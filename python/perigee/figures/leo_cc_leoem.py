@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee.figures.leo_cc_common import CAPACITY_MBPS, MISSING, SCHEMES
+from perigee.figures.leo_cc_common import CAPACITY_MBPS, MISSING, NO_CURVE, SCHEMES
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import ratio_of_means, ratios
@@ -171,11 +171,18 @@ def _rows(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return named, list(dict.fromkeys(named.sort_values("network", ascending=False, kind="stable")["row"]))
 
 
+def _columns(runs: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Schemes and their names; those without runs come last, with the reason."""
+    ccs = frames.schemes(runs)
+    absent = [cc for cc in NO_CURVE if cc not in ccs]
+    return [*ccs, *absent], [style.label(cc) for cc in ccs] + [f"{style.label(cc)}:\n{NO_CURVE[cc]}" for cc in absent]
+
+
 def draw_one(t: Tables) -> dict[str, Any]:
     """Three heat maps, and what a jump of the base RTT does."""
     runs, rows = _rows(t["runs"])
-    ccs = frames.schemes(runs)
-    figure, axes = style.panels(3, 1, width=3.3, height=0.36 * len(rows) + 1.2)
+    ccs, names = _columns(runs)
+    figure, axes = style.panels(3, 1, width=3.7, height=0.36 * len(rows) + 1.2)
     for a, column, title, keys in (
         (axes[0][0], "norm", "goodput / 100 Mbit/s", {"vmin": 0.0, "vmax": 1.0}),
         (axes[0][1], "inflation", "delay inflation", {"vmin": 1.0, "cmap": "cividis_r"}),
@@ -184,9 +191,7 @@ def draw_one(t: Tables) -> dict[str, Any]:
         grid = runs.groupby(["row", "cc"])[column]
         cells = [[grid.mean().get((p, cc), np.nan) for cc in ccs] for p in rows]
         errors = [[grid.std().get((p, cc), np.nan) for cc in ccs] for p in rows]
-        style.heat(
-            a, rows if a is axes[0][0] else [""] * len(rows), [style.label(cc) for cc in ccs], cells, errors, **keys
-        )
+        style.heat(a, rows if a is axes[0][0] else [""] * len(rows), names, cells, errors, **keys)
         a.set_title(title, loc="left")
     pictures = {"single-flow": figure}
     if len(t.get("series", [])):
@@ -208,6 +213,7 @@ def _jumps(s: pd.DataFrame) -> Any:
         a.set_ylabel(title)
     axes[1][0].step(path["t_s"], path["base_rtt_ms"], where="pre", color="black", linewidth=0.9, label="base RTT")
     axes[1][0].set_xlabel("time, s (San Diego - New York, lasers)")
+    style.missing(axes[1][0], NO_CURVE, frames.schemes(s))
     style.shared_legend(figure, axes[:, 0])
     return figure
 
@@ -215,28 +221,50 @@ def _jumps(s: pd.DataFrame) -> Any:
 def draw_two(t: Tables) -> dict[str, Any]:
     """Heat map of the ratios; goodputs over time on the path that changes most."""
     runs, rows = _rows(t["runs"])
-    ccs = frames.schemes(runs)
+    ccs, names = _columns(runs)
     figure, axes = style.panels(1, 1, width=4.2, height=0.36 * len(rows) + 1.2)
     grid = runs.groupby(["row", "cc"])["ratio"]
     cells = [[grid.mean().get((p, cc), np.nan) for cc in ccs] for p in rows]
     errors = [[grid.std().get((p, cc), np.nan) for cc in ccs] for p in rows]
-    style.heat(axes[0][0], rows, [style.label(cc) for cc in ccs], cells, errors, vmin=0.5, vmax=1.0)
+    style.heat(axes[0][0], rows, names, cells, errors, vmin=0.5, vmax=1.0)
     axes[0][0].set_title("goodput ratio per second, last 100 s", loc="left")
     pictures = {"fairness": figure}
     s = t.get("series")
     if s is not None and len(s):
-        figure, axes = style.panels(len(ccs), 1, width=2.2, height=2.0, sharey=True)
-        for a, cc in zip(axes[0], ccs, strict=True):
-            one = s[s["cc"] == cc].groupby("t_s")
-            for column, dashes in (("goodput1_mbps", "-"), ("goodput2_mbps", "--")):
-                mean, sd = one[column].mean(), one[column].std().fillna(0)
-                a.plot(mean, color=style.look(cc)["color"], linestyle=dashes, linewidth=0.9)
-                a.fill_between(mean.index, mean - sd, mean + sd, color=style.look(cc)["color"], alpha=0.15, linewidth=0)
-            a.set_title(style.label(cc), loc="left")
-            a.set_xlabel("time, s")
-        axes[0][0].set_ylabel("goodput, Mbit/s")
-        pictures["evolution"] = figure
+        pictures["evolution"] = _evolution(s, ccs)
     return pictures
+
+
+def _evolution(s: pd.DataFrame, ccs: Sequence[str]) -> Any:
+    """Goodputs of both flows (solid, dashed) with a standard deviation over runs; the base RTT on the right."""
+    columns = 3
+    figure, axes = style.panels(columns, -(-len(ccs) // columns), width=3.2, height=1.8, sharex=True, sharey=True)
+    for i, a in enumerate(axes.flat):
+        if i >= len(ccs):
+            a.axis("off")
+            continue
+        cc = ccs[i]
+        a.set_title(style.label(cc), loc="left")
+        one = s[s["cc"] == cc].groupby("t_s")
+        if not len(one):
+            a.text(0.5, 0.5, NO_CURVE.get(cc, "no runs"), transform=a.transAxes, ha="center", color=style.SOFT)
+            continue
+        for column, dashes in (("goodput1_mbps", "-"), ("goodput2_mbps", "--")):
+            mean, sd = one[column].mean(), one[column].std().fillna(0)
+            a.plot(mean, color=style.look(cc)["color"], linestyle=dashes, linewidth=0.9)
+            a.fill_between(mean.index, mean - sd, mean + sd, color=style.look(cc)["color"], alpha=0.15, linewidth=0)
+        right = a.twinx()
+        right.step(*zip(*one["base_rtt_ms"].mean().items(), strict=True), where="pre", color="black", linewidth=0.6)
+        right.set_ylim(0, 100)
+        right.spines["top"].set_visible(False)
+        right.set_yticks([0, 50, 100] if i % columns == columns - 1 else [])
+        if i % columns == columns - 1:
+            right.set_ylabel("base RTT, ms")
+    for a in axes[-1]:
+        a.set_xlabel("time, s")
+    for a in axes[:, 0]:
+        a.set_ylabel("goodput, Mbit/s")
+    return figure
 
 
 def _by_path(runs: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -346,13 +374,11 @@ DEVIATIONS = (
 )
 WHY_INFLATION = (
     "The queue of the study is one BDP of the path's mean RTT, so that a full one inflates a quiet path to 2.04 "
-    "(SD-SHA: "
-    "89.6 ms over 86 ms), and Cubic's mean over its cycle is 0.7 to 1 of that: ours, 1.72. A mean of 2.14 or 2.30 "
-    "needs "
-    "seconds whose RTT is well below the mean while the queue stays full. On our replays the queue stands at the dish "
-    "link and is lost whenever it is cut; LeoEM's dish links have 150 Mbit/s behind a host link of 100, so that it may "
-    "survive at the host (not tried: hops of a replay have one rate). On the physical rows, where paths change less, "
-    "Cubic has up to 2.33 and SaTCP up to 2.43."
+    "(SD-SHA: 89.6 ms over 86 ms), and Cubic's mean over its cycle is 0.7 to 1 of that: ours, 1.72. A mean of 2.14 or "
+    "2.30 needs seconds whose RTT is well below the mean while the queue stays full. On our replays the queue stands "
+    "at the dish link and is lost whenever it is cut; LeoEM's dish links have 150 Mbit/s behind a host link of 100, so"
+    " that it may survive at the host (not tried: hops of a replay have one rate). On the physical rows, where paths "
+    "change less, Cubic has up to 2.33 and SaTCP up to 2.43."
 )
 EXPLAINED = {"L2-cubic": WHY_INFLATION, "L2-satcp": WHY_INFLATION}
 

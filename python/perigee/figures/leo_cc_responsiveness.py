@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee.figures import orbcc_responsiveness as orbcc
-from perigee.figures.leo_cc_common import DEVIATIONS, MISSING, SCHEMES
+from perigee.figures.leo_cc_common import DEVIATIONS, MISSING, NO_CURVE, SCHEMES
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Tables
 from perigee.study.stats import Estimate, mean, median
@@ -65,10 +65,11 @@ def draw(t: Tables) -> dict[str, Any]:
         a.set_title("rate, RTT and loss change" if loss else "rate and RTT change", loc="left")
         a.set_xlabel("mean goodput, Mbit/s")
     axes[0][0].set_ylabel("share of runs")
+    style.missing(axes[0][0], NO_CURVE, frames.schemes(t["runs"]))
     style.shared_legend(figure, axes[0])
     pictures = {"distributions": figure}
     if len(t.get("series", [])):
-        pictures["run"] = orbcc.over_time(t["series"], 105, 225)
+        pictures["run"] = orbcc.over_time(t["series"], 105, 225, NO_CURVE)
     return pictures
 
 

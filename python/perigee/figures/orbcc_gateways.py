@@ -150,11 +150,10 @@ gateway - gateway, gateway - host; proxies hold 4 MB. GEO: 560 ms between the ga
 Proxies answer SYNs at once. OrbCC with the profile `orbcc-repro`."""
 DEVIATIONS = ("Nobody published this set-up: paths, buffers and the bound of 95 % are ours.",)
 WHY_DELAY = (
-    "The queue moves into the proxy. The hosts' links are a hundred times as fast as the path between the gateways, so "
-    "that the host's scheme fills whatever the proxy holds (4 and 16 MB) and stays limited by its window: the data "
-    "waits "
-    "there (column wait_ms) longer than it would in the path's own queue. Between the gateways OrbCC keeps its short "
-    "queue. A gateway that wants both must hold little."
+    "The queue moves into the proxy. The hosts' links are a hundred times as fast as the path between the gateways, so"
+    " that the host's scheme fills whatever the proxy holds (4 and 16 MB) and stays limited by its window: the data "
+    "waits there (column wait_ms) longer than it would in the path's own queue. Between the gateways OrbCC keeps its "
+    "short queue. A gateway that wants both must hold little."
 )
 WHY_BBR = (
     "BBR at the hosts sees a third of the changing RTT on its own leg and keeps the smallest of the last 10 s as its "

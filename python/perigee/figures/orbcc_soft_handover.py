@@ -171,19 +171,16 @@ ms stay on the first; two of 20 ms start on the second, move to the first at 100
 either way. Nothing is lost by the move; packets under way arrive. Start times are the study's. RTTs are weighted by
 acknowledged bytes in tenths of a second, which equals the mean over all samples."""
 WHY_BBR3 = (
-    "The four flows bring 200 Mbit/s to a link of 100, so that its queue fills. Ours is Linux's BBRv3 "
-    "(`perigee validate` compares it with the kernel); it leaves it by losses (2,200 packets in 5 s): 66 to 72 ms "
-    "during the first "
-    "second, then 35 to 65 ms as its probes of bandwidth come and go; the first 2 s hold the full queue. A mean of "
-    "43.6 "
-    "ms there means that hardly any queue came to be: another reaction than Linux's, which the paper does not "
-    "describe. "
-    "Open."
+    "The four flows bring 200 Mbit/s to a link of 100, so that its queue fills. Ours is Linux's BBRv3 (`perigee "
+    "validate` compares it with the kernel); it leaves it by losses (2,200 packets in 5 s): 66 to 72 ms during the "
+    "first second, then 35 to 65 ms as its probes of bandwidth come and go; the first 2 s hold the full queue. A mean "
+    "of 43.6 ms there means that hardly any queue came to be: another reaction than Linux's, which the paper does not "
+    "describe. Open."
 )
 WHY_BBR = (
     "BBRv1 keeps two bandwidth-delay products of its old 50 Mbit/s under way until its bandwidth filter forgets (ten "
-    "rounds): the queue stays full (72 ms), or nearly empty once a PROBE_RTT falls into the window (run 2). With "
-    "five runs the mean hangs on how many do."
+    "rounds): the queue stays full (72 ms), or nearly empty once a PROBE_RTT falls into the window (run 2). With five "
+    "runs the mean hangs on how many do."
 )
 EXPLAINED = {
     **{f"bbr3-{rtt}": WHY_BBR3 for rtt in (20, 50)},

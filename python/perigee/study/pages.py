@@ -85,7 +85,10 @@ def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], 
     differing = [v for v in verdicts if v["verdict"] == DIFFERS]
     if differing:
         parts += ["", "## What is not reproduced, and why", ""]
-        parts += [_item(f"{v['claim']}: {v['why']}") for v in differing]
+        by_reason: dict[str, list[str]] = {}
+        for v in differing:
+            by_reason.setdefault(v["why"], []).append(v["claim"])
+        parts += [_item(f"{'; '.join(claims)}: {why}") for why, claims in by_reason.items()]
     parts += ["", "## Method", "", *textwrap.wrap(" ".join(e.method.split()), WIDTH)]
     if e.deviations or e.missing:
         parts += ["", "## Deviations", ""]

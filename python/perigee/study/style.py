@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 # Colours of Okabe and Ito, which colour-blind readers can tell apart; markers and dashes do it in grey.
 LOOKS: dict[str, tuple[str, str, str]] = {
@@ -31,6 +31,7 @@ LABELS = {
     "orbcc": "OrbCC (text)",
     "bbr": "BBRv1",
     "leocc_omnet": "LeoCC",
+    "vivace": "Vivace",
 }
 INK, SOFT = "#16202c", "#5b6876"
 WIDTH_IN = 3.5
@@ -101,6 +102,8 @@ def shared_legend(figure: Any, axes: Iterable[Any], columns: int = 8) -> None:
     for a in axes:
         for handle, name in zip(*a.get_legend_handles_labels(), strict=True):
             handles.setdefault(name, handle)
+    # Curves without data, which only say that they are missing, come last.
+    handles = dict(sorted(handles.items(), key=lambda item: _is_empty(item[1])))
     if handles:
         # A character takes about 0.058 in, a line with its margins 0.6 in.
         widest = 0.6 + 0.058 * max(len(name) for name in handles)
@@ -113,6 +116,18 @@ def shared_legend(figure: Any, axes: Iterable[Any], columns: int = 8) -> None:
             frameon=False,
             handlelength=3,
         )
+
+
+def _is_empty(handle: Any) -> bool:
+    data = getattr(handle, "get_xdata", None)
+    return data is not None and len(data()) == 0
+
+
+def missing(axis: Any, curves: Mapping[str, str], drawn: Iterable[str]) -> None:
+    """Published curves that we do not have, by scheme with the reason: entries of the legend without a curve."""
+    for cc, why in curves.items():
+        if cc not in drawn:
+            axis.plot([], [], label=f"{label(cc)}: {why}", **look(cc))
 
 
 def tick(axis: Any, x: float, half: float, level: float) -> None:
