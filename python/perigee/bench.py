@@ -34,16 +34,14 @@ def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json:
     if unknown:
         print(f"perigee: no case {unknown[0]!r}; there are {', '.join(known)}", file=sys.stderr)
         return BAD_INPUT
-    rows = []
-    for name in cases or known:
-        row = _best(name, repeat)
-        if row is None:
-            return FAILED
-        if instructions and "packet_hops" in row and name not in {PYTHON_SCHEME, WHOLE_RUN}:
-            row["instructions_per_packet_hop"] = _instructions_per_hop(name, row["packet_hops"])
-        rows.append(row)
+    rows = _in_rounds(cases or known, repeat, quiet=as_json)
+    if rows is None:
+        return FAILED
+    for i, row in enumerate(rows):
+        if instructions and "packet_hops" in row and row["name"] not in {PYTHON_SCHEME, WHOLE_RUN}:
+            row["instructions_per_packet_hop"] = _instructions_per_hop(row["name"], row["packet_hops"])
         if not as_json:
-            _print_row(row, first=len(rows) == 1)
+            _print_row(row, first=i == 0)
     if as_json:
         print(json.dumps({"cases": rows}, indent=1))
     else:
@@ -60,17 +58,27 @@ def _print_slowest(rows: list[dict[str, Any]]) -> None:
         print(f"slowest: {slowest['name']}, {slowest['packet_hops_per_s'] / 1e6:.1f} million packet-hops/s and core")
 
 
-def _best(name: str, repeat: int) -> dict[str, Any] | None:
-    rows = []
-    for _ in range(repeat):
-        done = subprocess.run([*_CHILD, name], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            print(f"perigee: {name} failed:\n{done.stderr}", file=sys.stderr)
+def _in_rounds(cases: list[str], repeat: int, *, quiet: bool) -> list[dict[str, Any]] | None:
+    """All cases once, then all again: a machine that is busy for a while slows one run of each, not all of one."""
+    from rich.console import Console
+    from rich.progress import track
+
+    names = list(dict.fromkeys(cases)) * repeat
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    still = quiet or not sys.stderr.isatty()
+    for name in track(names, "measuring", console=Console(stderr=True), transient=True, disable=still):
+        child = subprocess.run([*_CHILD, name], capture_output=True, text=True, check=False)
+        if child.returncode != 0:
+            print(f"perigee: {name} failed:\n{child.stderr}", file=sys.stderr)
             return None
-        rows.append(_rates(json.loads(done.stdout)))
+        runs[name].append(_rates(json.loads(child.stdout)))
+    return [_best(rows) for rows in runs.values()]
+
+
+def _best(rows: list[dict[str, Any]]) -> dict[str, Any]:
     rows.sort(key=lambda r: r["cpu_s"])
     # What else a machine does only ever slows a run down, so the fastest says most about the program.
-    return {**rows[0], "repeats": repeat, "median_cpu_s": rows[len(rows) // 2]["cpu_s"]}
+    return {**rows[0], "repeats": len(rows), "median_cpu_s": rows[len(rows) // 2]["cpu_s"]}
 
 
 def _rates(m: dict[str, Any]) -> dict[str, Any]:
