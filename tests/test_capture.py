@@ -16,10 +16,11 @@ TSHARK = shutil.which("tshark")
 pytestmark = pytest.mark.skipif(TSHARK is None, reason="no tshark on this machine: captures were not read")
 
 
-def tshark(path: Path, display_filter: str, *fields: str) -> list[list[str]]:
-    """Fields of the packets that pass a filter."""
+def tshark(path: Path, display_filter: str, *fields: str, lua: str | None = None) -> list[list[str]]:
+    """Fields of the packets that pass a filter, with a dissector of one's own."""
     assert TSHARK is not None
     words = [TSHARK, "-r", str(path), "-Y", display_filter, "-T", "fields"]
+    words += ["-X", f"lua_script:{lua}"] if lua else []
     words += ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
     for f in fields:
         words += ["-e", f]
@@ -56,6 +57,42 @@ def test_telemetry_on_the_wire_is_an_ipv6_option(cli: Cli, small: Path, tmp_path
     assert tshark(path, "ipv6.opt.type == 0x3e", "frame.number")
     assert tshark(path, "ipv6.opt.type == 0x1e", "frame.number")
     assert tshark(path, "_ws.malformed", "frame.number") == []
+
+
+ECHOES = {"full": "stack", "bottleneck": "compact", "pint": "fixed size"}
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_the_dissector_shows_what_ports_and_receivers_wrote(cli: Cli, small: Path, tmp_path: Path, echo: str) -> None:
+    settings = ["telemetry.overhead=wire", "run.duration=2 s", f"cc.orbcc.echo={echo}"]
+    path = capture(cli, small, tmp_path, "--cc", "orbcc", *(w for s in settings for w in ("--set", s)))
+    lua = cli("dissector").stdout.strip()
+    shows = lambda wanted, *fields: tshark(path, wanted, *fields, lua=lua)  # noqa: E731
+    assert shows("orbcc.cut || _ws.lua.error", "frame.number") == []
+    acks = shows("ipv6.opt.type == 0x1e && orbcc", "orbcc.form", "orbcc.hop.rate_kbps", "orbcc.base_rtt_us")
+    assert len(acks) > 100
+    assert {form.split(",")[0] for form, _, _ in acks} == {ECHOES[echo]}
+    # The dumbbell's one metered port has 10 Mbit/s; the sender states a base RTT near the path's 30 ms.
+    assert acks[-1][1] == "10000"
+    data = shows("ipv6.opt.type == 0x3e", "orbcc.base_rtt_us", "orbcc.cwnd_bytes")
+    base_rtt_us, cwnd = (int(x) for x in data[-1])
+    bdp = 10e6 / 8 * 0.03
+    assert 30_000 < base_rtt_us < 33_000
+    assert 0.8 * bdp < cwnd < 1.5 * bdp
+
+
+def test_the_dissector_says_what_is_cut_short(cli: Cli, small: Path, tmp_path: Path) -> None:
+    path = capture(
+        cli, small, tmp_path, "--cc", "orbcc", "--set", "telemetry.overhead=wire", "--set", "run.duration=1 s"
+    )
+    # The version of the first blocks: eight bytes that begin with 0x10.
+    raw = path.read_bytes()
+    option = b"\x3e\x08\x10\x00"
+    assert option in raw
+    path.write_bytes(raw.replace(option, b"\x3e\x08\x20\x00"))
+    lua = cli("dissector").stdout.strip()
+    assert tshark(path, "orbcc.cut", "frame.number", lua=lua)
+    assert tshark(path, "_ws.lua.error", "frame.number", lua=lua) == []
 
 
 def test_several_flows_have_an_interface_per_sender(cli: Cli, small: Path, tmp_path: Path) -> None:

@@ -150,6 +150,14 @@ def schema(
 
 
 @app.command()
+def dissector() -> None:
+    """Print the path of the Wireshark dissector for OrbCC's telemetry (wireshark -X lua_script:$(perigee dissector))."""
+    from importlib.resources import files
+
+    print(files("perigee") / "wireshark" / "orbcc.lua")
+
+
+@app.command()
 def schemes(
     params: Annotated[bool, typer.Option("--params", help="List the parameters too.")] = False,
     as_json: JsonOption = False,

@@ -338,7 +338,7 @@ impl Flow {
         self.send(now, packet, net, routes);
     }
 
-    /// The telemetry block as it leaves the sender: captures show it where it is on the wire.
+    /// A packet's telemetry block as it is now: captures show it where it is on the wire.
     fn stamp_block(&mut self, net: &Net, telemetry: u32) -> Vec<u8> {
         let mut block = Vec::new();
         let on_wire = matches!(self.tcp().overhead, Overhead::Wire);
@@ -346,7 +346,8 @@ impl Flow {
             let head = net.stacks.head(telemetry);
             match &head.form {
                 Form::Pint(record) => block.extend_from_slice(&record.to_bytes(&head.stamp)),
-                _ => wire::write_stack(&mut block, head.path_id, &head.stamp, net.stacks.hops(telemetry)),
+                Form::Compact(echo) => block.extend_from_slice(&echo.to_bytes()),
+                Form::Stack => wire::write_stack(&mut block, head.path_id, &head.stamp, net.stacks.hops(telemetry)),
             }
         }
         block
