@@ -151,7 +151,7 @@ def schema(
 
 @app.command()
 def dissector() -> None:
-    """Print the path of the Wireshark dissector for OrbCC's telemetry (wireshark -X lua_script:$(perigee dissector))."""
+    """Print the path of the dissector of telemetry: wireshark -X lua_script:$(perigee dissector)."""
     from importlib.resources import files
 
     print(files("perigee") / "wireshark" / "orbcc.lua")
