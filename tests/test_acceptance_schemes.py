@@ -61,8 +61,7 @@ def test_random_loss_stops_only_who_takes_it_for_congestion(tmp_path: Path) -> N
     assert after5["leocc"] == pytest.approx(93, rel=0.04)
     assert after5["bbr3"] == pytest.approx(78, rel=0.06)
     assert after5["orbcc"] >= 85
-    # Its start takes 25 to 30 s under loss (docs/differences.md).
-    assert goodput_mbps(done["vivace"], 35, 60) >= 85
+    assert after5["vivace"] >= 85
 
 
 @pytest.mark.slow
@@ -99,11 +98,15 @@ def test_the_goodputs_of_the_kernel_come_out_on_the_schedule(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_starquic_with_aligned_windows_recovers_sooner_than_its_base(tmp_path: Path) -> None:
-    done = runs("long-outages.toml", ["cubic", "starquic_cubic", "orbcc"], tmp_path / "r")
+    ccs = ["cubic", "starquic_cubic", "bbr3", "starquic_bbr3", "orbcc"]
+    done = runs("long-outages.toml", ccs, tmp_path / "r")
     outages = (15, 30, 45, 60, 75)
-    assert done["cubic"].to_pandas("flow_totals")["timeouts"].iloc[0] >= 3
+    for cc in ("cubic", "bbr3"):
+        assert done[cc].to_pandas("flow_totals")["timeouts"].iloc[0] >= 3
     mean = {cc: np.mean([goodput_mbps(r, at + 0.5, at + 3.5) for at in outages]) for cc, r in done.items()}
     assert mean["starquic_cubic"] > 1.02 * mean["cubic"]
+    # BBRv3 keeps its model over a timeout: only its bounds are to be saved (docs/cc/starquic_bbr3.md).
+    assert mean["starquic_bbr3"] > 1.005 * mean["bbr3"]
     # OrbCC resumes at the rate that it had.
     before = np.mean([goodput_mbps(done["orbcc"], at - 2, at) for at in outages])
     after = np.mean([goodput_mbps(done["orbcc"], at + 1.5, at + 3.5) for at in outages])

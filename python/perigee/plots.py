@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 # Colours of the report page, in the same order.
 COLOURS = ("#0b6fb8", "#d1495b", "#1b8a5a", "#b7791f", "#6d4bc3", "#0e8c97", "#8a5a44", "#5a6b7b")
+USUAL = 0.99
+"""Share of a curve's values that an axis shows with room to spare."""
+MARKS = 120
+"""Marks for values beyond an axis, at most, side by side."""
 
 
 def overview(runs: Sequence[Run]) -> Any:
@@ -36,9 +40,8 @@ def overview(runs: Sequence[Run]) -> Any:
     for a, label in zip(axes, ("goodput, Mbit/s", "RTT, ms", "fullest queue, ms"), strict=True):
         a.set_ylabel(label)
         a.grid(alpha=0.25)
-        a.set_ylim(bottom=0)
         a.spines[["top", "right"]].set_visible(False)
-    axes[1].set_ylim(top=_ceiling([v for s in data["schemes"] for v in s["rtt"] if v is not None]))
+        cap(a)
     axes[0].set_title(data["title"], loc="left")
     axes[0].legend(ncols=len(runs), loc="lower right", frameon=False)
     axes[1].legend(loc="upper right", frameon=False)
@@ -51,9 +54,51 @@ def _gaps(values: Sequence[float | None]) -> list[float]:
     return [float("nan") if v is None else v for v in values]
 
 
-def _ceiling(values: list[float]) -> float | None:
-    """Single peaks after handovers are cut off: they would flatten everything else."""
-    if not values:
-        return None
-    values.sort()
-    return min(values[-1] * 1.05, values[int(len(values) * 0.997)] * 1.25)
+def ceiling(curves: Sequence[Any]) -> float:
+    """Top of an axis for curves (values, any unit) of which single peaks are not to flatten all else.
+
+    The usual values of each curve, its 99th percentile, have 15 % of room above them; what does not go beyond that is
+    shown whole. One if there is nothing.
+    """
+    import numpy as np
+
+    finite = [y[np.isfinite(y)] for y in (np.asarray(c, dtype=float) for c in curves)]
+    filled = [y for y in finite if len(y)]
+    if not filled:
+        return 1.0
+    most = max(float(y.max()) for y in filled)
+    usual = max(float(np.quantile(y, USUAL)) for y in filled)
+    return min(1.05 * most, 1.15 * usual) if usual > 0 else 1.05 * most or 1.0
+
+
+def cap(axis: Any) -> None:
+    """Bounds a matplotlib axis from 0 to its curves' [ceiling]; a triangle at the edge marks where one goes beyond it.
+
+    The highest value that is not shown stands at the right. Vertical lines across the axis are no curves.
+    """
+    import numpy as np
+
+    lines = [line for line in axis.lines if len(line.get_xdata()) > 2]
+    top = ceiling([line.get_ydata() for line in lines])
+    axis.set_ylim(0, top)
+    highest = top
+    for line in lines:
+        x, y = (np.asarray(v, dtype=float) for v in (line.get_xdata(), line.get_ydata()))
+        beyond = np.nan_to_num(y, nan=0.0) > top
+        if not beyond.any():
+            continue
+        highest = max(highest, float(y[beyond].max()))
+        # One mark for neighbours: the axis has room for so many.
+        slot = np.floor((x[beyond] - x[0]) / max(float(x[-1] - x[0]), 1e-9) * MARKS)
+        at = x[beyond][np.unique(slot, return_index=True)[1]]
+        axis.plot(at, np.full(len(at), top), "^", color=line.get_color(), markersize=4, clip_on=False, zorder=5)
+    if highest > top:
+        axis.annotate(
+            f"▲ up to {highest:.3g}",
+            (1, 1),
+            (0, 3),
+            "axes fraction",
+            textcoords="offset points",
+            ha="right",
+            fontsize=7,
+        )

@@ -35,6 +35,11 @@ impl Freeze {
         self.cwnd
     }
 
+    /// The window that was noted is to come back, later.
+    pub fn keep(&mut self) {
+        self.active = true;
+    }
+
     /// Puts the window back while the reduction goes on.
     pub fn hold(&self, w: &mut Window) {
         if self.active {

@@ -9,7 +9,8 @@
 //! in_window(t) = |t − nearest instant| ≤ margin         instants: phase + k · 15 s, margin 0.1 s
 //!
 //! starquic_cubic   a loss or timeout whose packet was sent in a window is repaired but changes nothing; growth goes on
-//! starquic_bbr3    an ACK that arrives in a window is ignored: model, window and rate stand
+//! starquic_bbr3    the same; and an ACK that arrives in a window, or that tells of nothing but losses of packets sent
+//!                  in one, is ignored: model, window and rate stand
 //! ```
 //!
 //! State: none, but for a window that is kept while the transport repairs a masked loss.
@@ -17,9 +18,20 @@
 //! Outside the windows each equals its base; where no event falls into a window nothing changes at all. The clock is the
 //! simulation's: schedules and `phase` decide whether windows and events meet.
 //!
+//! After a masked timeout Cubic's window stands at once. BBRv3's comes back with the first ACK that counts: until then one
+//! packet at a time asks whether the path is back, because a window of retransmissions into a dead path would stay on the
+//! transport's books as in flight, and BBRv3's bounds are below that.
+//!
+//! What it gains (`scenarios/micro/long-outages.toml`, goodput of the three seconds after outages of 0.5 s): Cubic 43.5, with
+//! windows 47.4 Mbit/s; BBRv3 36.8 and 37.4. BBRv3 has little to lose: it keeps its model over a loss, and a timeout that
+//! only lost ACKs is taken back with the window. What costs it the time is the doubled retransmission timer of an
+//! outage that is longer than the first timeout, which no congestion control shortens. Where its bounds were not lowered
+//! either (outages that begin between its probes of the RTT) both are equal.
+//!
 //! Differs from the published branch, in which the send time of a lost packet is never filled in, so that nothing would
-//! be masked: this is the intent (cc-leo section 3.2). A timeout is judged by the first packet that it marks. Congestion
-//! marks have no packet to judge by and are not masked.
+//! be masked: this is the intent (cc-leo section 3.2). For BBRv3 the branch tests that time on ACKs, and tells timeouts as
+//! ever; here they are masked as for Cubic. A timeout is judged by the first packet that it marks. Congestion marks have no
+//! packet to judge by and are not masked.
 
 use crate::bbr3::{self, Bbr3};
 use crate::cubic::{self, Cubic};
@@ -196,23 +208,59 @@ impl CongestionControl for StarCubic {
     }
 }
 
+/// The latest run of masked losses, in bytes lost by the connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Masked {
+    from: u64,
+    to: u64,
+    lost_total: u64,
+}
+
+impl Masked {
+    fn add(&mut self, masked: bool, ev: &LossEvent) {
+        self.lost_total = ev.lost_total;
+        if masked {
+            let before = ev.lost_total.saturating_sub(ev.bytes);
+            if before != self.to {
+                self.from = before;
+            }
+            self.to = ev.lost_total;
+        }
+    }
+
+    /// What was lost since a packet was sent, without the masked.
+    fn left_out(&self, lost_since_tx: u64) -> u64 {
+        let at_tx = self.lost_total.saturating_sub(lost_since_tx);
+        lost_since_tx - self.to.saturating_sub(self.from.max(at_tx)).min(lost_since_tx)
+    }
+}
+
 /// StarQUIC over BBRv3: state of one connection.
 #[derive(Clone, Debug)]
 pub struct StarBbr3 {
     bbr3: Bbr3,
     grid: Grid,
+    losses: Losses,
+    masked: Masked,
+    freeze: Freeze,
 }
 
 impl StarBbr3 {
     /// A controller for a new connection.
     pub fn new(params: &Params, init: &ConnInit) -> Self {
-        StarBbr3 { bbr3: Bbr3::new(params, init), grid: Grid::new(params) }
+        StarBbr3 {
+            bbr3: Bbr3::new(params, init),
+            grid: Grid::new(params),
+            losses: Losses::default(),
+            masked: Masked::default(),
+            freeze: Freeze::default(),
+        }
     }
 }
 
 impl CongestionControl for StarBbr3 {
     fn caps(&self) -> Caps {
-        self.bbr3.caps()
+        Caps { per_loss: true, ..self.bbr3.caps() }
     }
 
     fn on_start(&mut self, cx: &Cx, w: &mut Window) {
@@ -220,9 +268,14 @@ impl CongestionControl for StarBbr3 {
     }
 
     fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
-        if !self.grid.in_window(cx.now) {
-            self.bbr3.on_ack(cx, w, ev);
+        let losses = std::mem::take(&mut self.losses);
+        if self.grid.in_window(cx.now) || (ev.newly_lost > 0 && losses.masked()) {
+            return;
         }
+        self.freeze.end(w);
+        let lost_since_tx = self.masked.left_out(ev.rs.lost_since_tx);
+        let rs = RateSample { lost_since_tx, ..ev.rs };
+        self.bbr3.on_ack(cx, w, &AckEvent { rs, ..*ev });
     }
 
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
@@ -230,10 +283,25 @@ impl CongestionControl for StarBbr3 {
     }
 
     fn on_loss(&mut self, cx: &Cx, w: &mut Window, ev: &LossEvent) {
-        self.bbr3.on_loss(cx, w, ev);
+        if !self.losses.any {
+            self.freeze.note(w);
+        }
+        let masked = self.grid.in_window(ev.tx.sent);
+        self.losses.add(masked, ev.kind);
+        self.masked.add(masked, ev);
+        if !masked {
+            self.bbr3.on_loss(cx, w, ev);
+        }
     }
 
     fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
+        if t == Transition::EnterRto {
+            // One packet asks whether the path is back, again and again; the first ACK that counts brings the window back.
+            if std::mem::take(&mut self.losses).masked() || self.freeze.active() {
+                self.freeze.keep();
+                return;
+            }
+        }
         self.bbr3.on_transition(cx, w, t);
     }
 
@@ -282,6 +350,23 @@ mod tests {
         let mut w = Window { cwnd: 100 * MSS, ssthresh: 50 * MSS, ..init.window() };
         c.on_start(&Cx { mss: MSS as u32, ..Cx::default() }, &mut w);
         (c, w)
+    }
+
+    fn star_bbr3() -> (StarBbr3, Window) {
+        let (_, w) = star();
+        let init = ConnInit {
+            now: Nanos::ZERO,
+            mss: MSS as u32,
+            init_cwnd: 10 * MSS,
+            srtt: None,
+            seed: 1,
+            hz: 1000,
+        };
+        let mut c = StarBbr3::new(&Params::defaults(BBR3_PARAMS), &init);
+        let mut own = w;
+        c.on_start(&Cx { mss: MSS as u32, ..Cx::default() }, &mut own);
+        own.cwnd = w.cwnd;
+        (c, own)
     }
 
     fn lost(sent: Nanos, kind: LossKind) -> LossEvent {
@@ -394,6 +479,48 @@ mod tests {
             delivered
         };
         assert!(run(true) >= run(false), "{} {}", run(true), run(false));
+    }
+
+    #[test]
+    fn a_timeout_of_packets_sent_in_a_window_keeps_the_window_of_bbr3() {
+        for (sent, cwnd) in [(12_050, 100), (11_850, 1)] {
+            let (mut c, mut w) = star_bbr3();
+            let cx = cx(ms(12_400));
+            c.on_loss(&cx, &mut w, &lost(ms(sent), LossKind::Rto));
+            c.on_loss(&cx, &mut w, &lost(ms(12_150), LossKind::Rto));
+            w.ssthresh = c.ssthresh(&cx, &w);
+            w.cwnd = MSS;
+            c.on_transition(&cx, &mut w, Transition::EnterRto);
+            c.on_ack(&Cx { ca: CaState::Loss, ..cx }, &mut w, &AckEvent::default());
+            assert_eq!(w.cwnd / MSS, cwnd, "sent at {sent} ms");
+        }
+    }
+
+    #[test]
+    fn acks_that_tell_of_masked_losses_do_not_touch_bbr3() {
+        for (sent, stands) in [(12_050, true), (12_150, false)] {
+            let (mut c, mut w) = star_bbr3();
+            let cx = Cx { delivered: 500 * MSS, ..cx(ms(12_200)) };
+            c.on_loss(&cx, &mut w, &lost(ms(sent), LossKind::Rack));
+            let before = w.cwnd;
+            let ev = AckEvent { newly_acked: MSS, newly_lost: MSS, rtt: Some(ms(50)), ..AckEvent::default() };
+            c.on_ack(&cx, &mut w, &ev);
+            assert_eq!(w.cwnd == before, stands, "sent at {sent} ms");
+            c.on_ack(&cx, &mut w, &AckEvent { newly_lost: 0, ..ev });
+            assert_ne!(w.cwnd, before, "the next ACK counts");
+        }
+    }
+
+    #[test]
+    fn masked_losses_are_left_out_of_samples() {
+        let mut m = Masked::default();
+        let mut total = 0;
+        for masked in [false, true, true, true, false] {
+            total += MSS;
+            m.add(masked, &LossEvent { lost_total: total, ..lost(ms(0), LossKind::Rack) });
+        }
+        // Sent before the first loss, within the masked ones, after them.
+        assert_eq!([5, 3, 1, 0].map(|n| m.left_out(n * MSS) / MSS), [2, 1, 1, 0]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! and move the rate along the gradient of the utility.
 //!
 //! ```text
-//! u(x, g, L) = x^0.9 − 900 x g − 11.35 x L        x = rate in Mbit/s, g = dRTT/dt, L = share lost
+//! u(x, g, L) = x^0.9 − 900 x g − 11.35 x L        x = rate in Mbit/s, g = dRTT/dt, L = share lost (as published)
 //!
 //!   interval n        interval n+1      …         result of n: (x, g, L), an RTT after its end
 //!  ├─ rate r(1+e) ──┼─ rate r(1−e) ──┼─ rate r ─┤                    │
@@ -13,9 +13,15 @@
 //!  START (×2) ──► PROBE (pairs around r) ──► MOVE (along the gradient) ──► PROBE …
 //! ```
 //!
-//! Two controllers, each with a file of its own: `variant = newer`, the default, and `udt`, the program behind the paper and
-//! the LEO study; they differ in utility, intervals and steps. There is no window in the algorithm; the transport's is set out of
-//! the way. `newer` stops sending while more than four intervals that nobody waits for are under way.
+//! Two controllers, each with a file of its own, which differ in utility, intervals and steps. `variant = udt`, the default,
+//! is the program behind the paper and the LEO study; `newer` the later rewrite. There is no window in the algorithm; the
+//! transport's is set out of the way. Both programs answer each packet, so that receivers neither delay nor bundle ACKs.
+//! `newer` stops sending while more than four intervals that nobody waits for are under way.
+//!
+//! Under random loss: `udt` forgives 50 packets while it starts and counts losses up to 3 % hardly at all. `newer` compares two
+//! intervals of an RTT each while it starts, whatever their losses; where a packet of twenty is lost at 4 Mbit/s it ends
+//! the doubling, and its bounded steps, each of which one lost packet can turn, then take 20 to 30 s to 100 Mbit/s. With 1 %
+//! of loss, 100 Mbit/s and 50 ms that is the lot of every second connection, as it would be in the program.
 //!
 //! Differs from the programs: intervals count payload, not datagrams. `newer`: the slope is taken over send times instead
 //! of packet numbers, and an interval with few reliable RTTs is not prolonged. `udt`: of its monitor's timeouts and
@@ -36,7 +42,7 @@ use udt::Udt;
 pub const PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "variant",
-        domain: Domain::Choice(&["newer", "udt"]),
+        domain: Domain::Choice(&["udt", "newer"]),
         unit: "",
         source: "PCC-Uspace: master; NSDI-2018",
         help: "which program's controller",
@@ -69,8 +75,8 @@ const FIRST_RTT_UDT: Nanos = Nanos::from_secs(10);
 const LONG_RTT: Nanos = Nanos::from_secs(1);
 const LONG_INTERVAL: Nanos = Nanos::from_millis(300);
 const UDT_PACKETS: (u64, u64) = (10, 3000);
-/// RTT samples that an interval needs.
-const MIN_PACKETS: u32 = 4;
+/// RTTs of its own packets that an interval needs before it may end (newer).
+const MIN_RTTS: u32 = 4;
 const START_BYTES_PER_PACKET: f64 = 1400.0;
 
 #[derive(Clone, Debug)]
@@ -135,13 +141,16 @@ impl Vivace {
 
     /// The interval of the moment has had its time.
     fn is_due(&self, cx: &Cx) -> bool {
-        let (sent, since) = self.monitor.present();
-        if self.is_udt() {
-            let rtt = if self.rtt > LONG_RTT { LONG_INTERVAL } else { self.rtt };
-            let packets = (rtt.as_secs_f64() * self.mbps * 1e6 / (8.0 * cx.mss.max(1) as f64)) as u64;
-            return sent as u64 >= packets.clamp(UDT_PACKETS.0, UDT_PACKETS.1);
+        let (sent, rtts, since) = self.monitor.present();
+        match &self.rate {
+            Rate::Newer(c) if self.role == Role::Waiting => !c.waits(),
+            Rate::Newer(_) => rtts >= MIN_RTTS && cx.now.saturating_sub(since) >= self.rtt,
+            Rate::Udt(_) => {
+                let rtt = if self.rtt > LONG_RTT { LONG_INTERVAL } else { self.rtt };
+                let packets = (rtt.as_secs_f64() * self.mbps * 1e6 / (8.0 * cx.mss.max(1) as f64)) as u64;
+                sent as u64 >= packets.clamp(UDT_PACKETS.0, UDT_PACKETS.1)
+            }
         }
-        sent >= MIN_PACKETS && cx.now.saturating_sub(since) >= self.rtt
     }
 
     fn take(&mut self, report: &Report) {
@@ -176,7 +185,8 @@ impl CongestionControl for Vivace {
             on_rto: OnRto::Keep,
             per_packet: true,
             per_loss: true,
-            ack_every: self.is_udt().then_some(1),
+            // Both programs answer each packet: an ACK that waits for a second one would look like a queue.
+            ack_every: Some(1),
             unpaced_start: 0,
             min_cwnd: MIN_WINDOW_SEGMENTS as u32,
             ..Caps::MODEL

@@ -470,8 +470,10 @@ impl Flow {
         net.stacks.pint |= t.echo == Some(EchoMode::Pint);
         t.probes = caps.probes;
         t.probe_at = if caps.probes.is_some() { now } else { Nanos::MAX };
-        let mut receiver = Receiver::new(&cfg, caps.ack_every.unwrap_or(cfg.delayed_ack));
-        if cfg.sack_compression {
+        let ack_every = caps.ack_every.unwrap_or(cfg.delayed_ack);
+        let mut receiver = Receiver::new(&cfg, ack_every);
+        // Who wants an answer to each packet gets it also where packets are missing.
+        if cfg.sack_compression && ack_every > 1 {
             receiver.compress_sacks(rtt);
         }
         t.receiver = Some(receiver);

@@ -111,3 +111,72 @@ impl RateSampler {
         self.app_limited = (self.delivered + in_flight).max(1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Nanos {
+        Nanos::from_millis(n)
+    }
+
+    fn slot(tx: Snapshot, flags: u8) -> Slot {
+        let mut slot = Slot::default();
+        (slot.tx, slot.flags) = (tx, flags);
+        slot
+    }
+
+    fn delivered(r: &mut RateSampler, now: Nanos, packets: &[(Seg, Slot)]) -> RateSample {
+        let mut s = Sampling::default();
+        for (seg, slot) in packets {
+            r.on_delivered(&mut s, *seg, slot);
+        }
+        r.delivered += packets.len() as u64;
+        r.close(&s, now, packets.len() as u64, ms(10), 1000)
+    }
+
+    #[test]
+    fn a_sample_spans_the_longer_of_sending_and_acknowledging() {
+        let mut r = RateSampler::default();
+        let first = slot(r.snapshot(ms(0), true, 1), 0);
+        let second = slot(r.snapshot(ms(30), false, 2), 0);
+        let third = slot(r.snapshot(ms(40), false, 3), 0);
+        let a = delivered(&mut r, ms(50), &[(0, first)]);
+        assert_eq!((a.valid, a.delivered, a.interval, a.prior_delivered), (true, 1000, ms(50), 0));
+        // Compressed ACKs: sending took 40 ms, the two arrive a millisecond later. The newest packet makes the sample.
+        let b = delivered(&mut r, ms(51), &[(2, third), (1, second)]);
+        assert_eq!((b.send_elapsed, b.ack_elapsed, b.interval, b.delivered), (ms(40), ms(51), ms(51), 3000));
+        assert_eq!(b.tx_in_flight, 3000);
+    }
+
+    #[test]
+    fn samples_shorter_than_the_path_and_ones_without_a_packet_are_no_samples() {
+        let mut r = RateSampler::default();
+        let p = slot(r.snapshot(ms(0), true, 1), 0);
+        assert!(!delivered(&mut r, ms(9), &[(0, p)]).valid);
+        assert!(!delivered(&mut r, ms(20), &[]).has_prior);
+        let counted = slot(p.tx, SAMPLED);
+        assert!(!delivered(&mut r, ms(30), &[(0, counted)]).has_prior, "a packet counts once");
+    }
+
+    #[test]
+    fn what_was_sent_while_data_was_short_is_marked_until_all_of_it_is_delivered() {
+        let mut r = RateSampler::default();
+        let before = slot(r.snapshot(ms(0), true, 1), 0);
+        r.mark_app_limited(1);
+        let during = slot(r.snapshot(ms(1), false, 2), 0);
+        assert!(!delivered(&mut r, ms(50), &[(0, before)]).is_app_limited);
+        assert!(r.snapshot(ms(51), false, 2).app_limited, "one packet of the flight is still out");
+        assert!(delivered(&mut r, ms(52), &[(1, during)]).is_app_limited);
+        assert!(!r.snapshot(ms(53), false, 1).app_limited);
+    }
+
+    #[test]
+    fn losses_since_the_newest_packet_was_sent_are_counted() {
+        let mut r = RateSampler { lost: 4, ..RateSampler::default() };
+        let p = slot(r.snapshot(ms(0), true, 7), EVER_RETRANS);
+        r.lost += 3;
+        let s = delivered(&mut r, ms(50), &[(0, p)]);
+        assert_eq!((s.lost_since_tx, s.tx_in_flight, s.is_retrans), (3000, 7000, true));
+    }
+}

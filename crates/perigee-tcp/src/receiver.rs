@@ -9,6 +9,8 @@ use perigee_units::Nanos;
 const PROMPT_ACKS: u8 = 3;
 /// Most packets that one ACK waits for (Linux `tcp_comp_sack_nr`).
 const MAX_COMPRESSED: u8 = 44;
+/// Blocks that any ACK has room for (Linux `TCP_SACK_BLOCKS_EXPECTED`): what waits is told before a packet needs a third.
+const SAFE_BLOCKS: usize = 2;
 /// Longest wait (Linux `tcp_comp_sack_delay_ns`).
 const MAX_COMPRESSION: Nanos = Nanos::from_millis(1);
 
@@ -148,9 +150,10 @@ impl Receiver {
             return Some(self.acknowledge(self.dsack.then_some((seg, seg + 1))));
         }
         if seg > self.next {
+            let told = self.tells_before(seg);
             self.keep(seg);
             if self.waits_for_more(now) {
-                return None;
+                return told;
             }
             return Some(self.acknowledge(None));
         }
@@ -166,6 +169,22 @@ impl Receiver {
         }
         self.deadline = self.deadline.min(now + self.delay);
         None
+    }
+
+    /// What waits is acknowledged before a packet puts a third range first, and with it pushes one out of the blocks:
+    /// where every other packet is lost, a bundle would not hold what it stands for.
+    fn tells_before(&mut self, seg: Seg) -> Option<AckBlocks> {
+        if self.compression.is_none_or(|c| c.waiting == 0) {
+            return None;
+        }
+        let first = &self.ranges[..self.count.min(SAFE_BLOCKS)];
+        if self.count < SAFE_BLOCKS || first.iter().any(|&(s, e)| s <= seg + 1 && seg <= e) {
+            return None;
+        }
+        self.pending -= 1;
+        let told = self.acknowledge(None);
+        self.pending = 1;
+        Some(told)
     }
 
     /// The ACK of an out-of-order packet is left to the timer or to the packet that fills the bundle.
@@ -323,6 +342,20 @@ mod tests {
         assert_eq!((ack.sacks(), ack.covered), (&[(1, 101)][..], 7));
         assert!(r.on_data(T, 0, 0).is_some(), "a filled hole is news");
         assert!(r.on_data(T, 102, 0).is_some(), "another hole is prompt again");
+    }
+
+    #[test]
+    fn what_waits_is_told_before_it_needs_a_third_block() {
+        let mut r = receiver();
+        r.compress_sacks(Some(Nanos::from_millis(50)));
+        // Every other packet is lost.
+        let acks: Vec<AckBlocks> = (0..20).filter_map(|i| r.on_data(T, 2 * i + 1, 0)).collect();
+        let known = |seg| acks.iter().any(|a| a.sacks().iter().any(|&(s, e)| s <= seg && seg < e));
+        assert!((0..19).all(|i| known(2 * i + 1)), "each is reported once by the time the last one waits");
+        assert_eq!((acks.len(), acks.iter().map(|a| a.covered).sum::<u32>()), (19, 19));
+        assert_eq!(acks[18].sacks()[0], (37, 38), "without the packet that needs another block");
+        // Two ranges that grow go on waiting.
+        assert!(r.on_data(T, 38, 0).is_none() && r.on_data(T, 36, 0).is_none());
     }
 
     #[test]

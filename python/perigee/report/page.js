@@ -69,8 +69,18 @@
   function ceiling(ys, cut) {
     const most = ys.reduce((a, b) => Math.max(a, b), 0);
     if (!cut || ys.length < 100) return most * 1.06;
-    const usual = [...ys].sort((a, b) => a - b)[Math.floor(ys.length * 0.997)];
-    return Math.min(most * 1.06, usual * 1.25);
+    const usual = [...ys].sort((a, b) => a - b)[Math.floor(ys.length * 0.99)];
+    return usual > 0 ? Math.min(most * 1.06, usual * 1.15) : most * 1.06;
+  }
+
+  // Where a curve goes beyond the plot: one mark for neighbours.
+  function beyond(c, high) {
+    const span = (c.x[c.x.length - 1] - c.x[0]) / 120 || 1;
+    const found = [];
+    c.x.forEach((x, k) => {
+      if (c.y[k] !== null && c.y[k] > high && !(x - found[found.length - 1] < span)) found.push(x);
+    });
+    return found;
   }
 
   // A plot of curves over x. `curves`: {x, y, i, base}. Returns nothing; redraws into `figure`.
@@ -109,6 +119,10 @@
         pen = true;
       });
       make("path", { class: c.base ? "curve base" : "curve", d, style: `stroke:${colour(c.i)}` }, svg);
+      beyond(c, high).filter((x) => x >= x0 && x <= x1).forEach((x) => {
+        const [a, b] = [px(x), m.top];
+        make("path", { d: `M${a - 3} ${b + 5}L${a + 3} ${b + 5}L${a} ${b}Z`, style: `fill:${colour(c.i)}` }, svg);
+      });
     });
     box.replaceChildren(svg);
     hover(figure, svg, visible, { px, m, inner, width, x0, x1, options });
@@ -184,7 +198,7 @@
     const fromLow = (ys, high) => { const least = ys.reduce((a, b) => Math.min(a, b), high); return least > high / 2 ? least * 0.96 : 0; };
     plot($("#goodput"), of("goodput"), { ...time, digits: 2, cut: true });
     plot($("#rtt"), [...base, ...of("rtt")], { ...time, digits: 1, bottom: fromLow, cut: true });
-    plot($("#queue"), data.schemes.map((s, i) => ({ x: s.queue.t, y: s.queue.ms, i })), { ...time, digits: 2 });
+    plot($("#queue"), data.schemes.map((s, i) => ({ x: s.queue.t, y: s.queue.ms, i })), { ...time, digits: 2, cut: true });
     // The last half per cent of samples would squeeze all others into a corner.
     const span = (visible) => {
       const ms = visible.map((c) => c.x).filter((x) => x.length);
@@ -215,7 +229,7 @@
     if (kinds.has("handover")) words.push("violet lines: handovers");
     if (kinds.has("outage-begin") || kinds.has("unreachable") || kinds.has("handover")) words.push("red bands: outages");
     if (kinds.has("path-change") || kinds.has("reconfiguration")) words.push("ticks at the foot: changes of the path");
-    $("#marks-note").textContent = [...words, "single peaks are cut off", "click a plot to see the path at that time"].join("; ") + ".";
+    $("#marks-note").textContent = [...words, "single peaks are cut off (▲)", "click a plot to see the path at that time"].join("; ") + ".";
   }
 
   // Where a node is at time t: tracks are a point per second while it is in use.

@@ -152,7 +152,7 @@ def scenario(cell: Cell) -> str:
     lines += ["[port.all]", "framing = 14", "[port.bottleneck]"]
     lines += [f'rate = "{first.rate_mbps:g} Mbit"', f'queue = "{first.queue_bytes} B"']
     lines += ["[port.reverse]", wide, "[port.access]", wide]
-    lines += ["[tcp]", f"quickack = {QUICK_ACKS}", "growing_window = true", "sack_compression = true"]
+    lines += ["[tcp]", f"quickack = {QUICK_ACKS}", "growing_window = true"]
     if cell.group == "fq":
         lines.append("pacing = true")
     # The satcp of the curves is told 0.5 s ahead, for 2.3 s.

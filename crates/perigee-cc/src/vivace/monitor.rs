@@ -156,9 +156,9 @@ impl Monitor {
         now.id
     }
 
-    /// Packets sent in the interval of the moment, and when it began.
-    pub fn present(&self) -> (u32, Nanos) {
-        self.ring.back().map_or((0, Nanos::ZERO), |i| (i.sent, i.first_sent))
+    /// Packets sent in the interval of the moment, RTTs that they have shown, and when it began.
+    pub fn present(&self) -> (u32, u32, Nanos) {
+        self.ring.back().map_or((0, 0, Nanos::ZERO), |i| (i.sent, i.rtts.n as u32, i.first_sent))
     }
 
     /// Few intervals are under way, and most feedback is for the latest.
@@ -240,6 +240,7 @@ impl Interval {
                 lost: self.sent.saturating_sub(self.acked).min(self.sent),
                 gradient,
                 mean_rtt_s,
+                duration_s,
             },
             residual: if mean_rtt_s > 0.0 { deviation / mean_rtt_s } else { 0.0 },
         }

@@ -21,16 +21,33 @@ const MIN_CHANGE_MBPS: f64 = 0.5;
 const MIN_MBPS: f64 = 0.5;
 const MAX_MBPS: f64 = 1e6;
 const AMPLIFIER_EXPONENT: f64 = 1.2;
+/// Slopes that raise the RTT by less than this over an interval cost nothing in the start.
+const START_RISE_S: f64 = 1e-3;
 /// Intervals over which the trend of the RTT is taken, and how far it must leave its usual range.
 const TREND: usize = 6;
 const TREND_DEVIATIONS: f64 = 2.0;
-const TREND_GAIN: f64 = 0.125;
+const TREND_GAIN: f64 = 0.1;
+/// A trend so much smaller than the smallest one so far begins a new record of what is usual.
+const TREND_RESET: f64 = 100.0;
+/// Trends below this, in seconds per interval, are none.
+const NO_TREND_S: f64 = 1e-12;
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    Starting { previous: Option<f64>, outstanding: bool },
-    Probing { sent: usize },
-    DecisionMade { up: bool, outstanding: bool, rounds: u32, previous: f64, last_change: f64 },
+    Starting {
+        previous: f64,
+        outstanding: bool,
+    },
+    Probing {
+        sent: usize,
+    },
+    /// `previous`: utility and rate of the interval before.
+    DecisionMade {
+        up: bool,
+        outstanding: bool,
+        rounds: u32,
+        previous: (f64, f64),
+    },
 }
 
 /// Is a rise of the RTT more than its usual wobble?
@@ -40,18 +57,38 @@ struct RttTrend {
     count: usize,
     usual: f64,
     deviation: f64,
+    smallest: f64,
+    last: f64,
 }
 
 impl RttTrend {
-    /// Adds an interval's mean RTT; true if the trend leaves its usual range.
-    fn is_unusual(&mut self, mean_rtt_s: f64) -> bool {
+    /// Adds an interval's mean RTT; true if the RTT rises faster than it usually does. What is unusual does not change
+    /// what is usual.
+    fn is_rising(&mut self, mean_rtt_s: f64) -> bool {
         self.means.rotate_left(1);
         self.means[TREND - 1] = mean_rtt_s;
         self.count = (self.count + 1).min(TREND);
         if self.count < TREND {
             return false;
         }
-        // Slope of a line through evenly spaced points.
+        let trend = self.slope();
+        let size = trend.abs();
+        if self.smallest < NO_TREND_S || size < self.smallest / TREND_RESET {
+            (self.usual, self.smallest, self.deviation, self.last) = (0.0, size, size, trend);
+            return false;
+        }
+        self.smallest = self.smallest.min(size);
+        if (trend - self.usual).abs() > TREND_DEVIATIONS * self.deviation {
+            return trend > 0.0;
+        }
+        self.deviation += TREND_GAIN * ((trend - self.last).abs() - self.deviation);
+        self.usual += TREND_GAIN * (trend - self.usual);
+        self.last = trend;
+        false
+    }
+
+    /// Slope of a line through evenly spaced points.
+    fn slope(&self) -> f64 {
         let center = (TREND - 1) as f64 / 2.0;
         let (mut cov, mut var) = (0.0, 0.0);
         for (i, mean) in self.means.iter().enumerate() {
@@ -59,12 +96,7 @@ impl RttTrend {
             cov += x * mean;
             var += x * x;
         }
-        let trend = cov / var;
-        let distance = (trend - self.usual).abs();
-        let unusual = self.deviation > 0.0 && distance > TREND_DEVIATIONS * self.deviation;
-        self.usual += TREND_GAIN * (trend - self.usual);
-        self.deviation += TREND_GAIN * (distance - self.deviation);
-        unusual
+        cov / var
     }
 }
 
@@ -84,7 +116,7 @@ impl Newer {
         Newer {
             latency,
             rate: initial_mbps.max(MIN_MBPS),
-            state: State::Starting { previous: None, outstanding: false },
+            state: State::Starting { previous: 0.0, outstanding: false },
             up_first: [true; PAIRS],
             results: [[None; 2]; PAIRS],
             bound: 0,
@@ -128,27 +160,39 @@ impl Newer {
     fn enter_probing(&mut self) {
         self.state = State::Probing { sent: 0 };
         self.results = [[None; 2]; PAIRS];
-        self.bound = 0;
+    }
+
+    /// Results are awaited: the next interval would be of no use.
+    pub fn waits(&self) -> bool {
+        match self.state {
+            State::Starting { outstanding, .. } | State::DecisionMade { outstanding, .. } => outstanding,
+            State::Probing { sent } => sent >= 2 * PAIRS,
+        }
     }
 
     fn set_rate(&mut self, rate: f64) {
         self.rate = rate.clamp(MIN_MBPS, MAX_MBPS);
         if rate < MIN_MBPS {
-            self.state = State::Starting { previous: None, outstanding: false };
+            self.state = State::Starting { previous: 0.0, outstanding: false };
         }
     }
 
     /// The sample with a slope that is not mere noise.
     fn filtered(&mut self, report: &Report) -> Sample {
         let mut s = report.sample;
-        let unusual = s.mean_rtt_s > 0.0 && self.trend.is_unusual(s.mean_rtt_s);
-        if report.residual >= s.gradient.abs() && !unusual {
+        let rising = s.mean_rtt_s > 0.0 && self.trend.is_rising(s.mean_rtt_s);
+        let noise = report.residual >= s.gradient.abs() && !rising;
+        let slight = report.role == Role::Start && s.gradient * s.duration_s < START_RISE_S;
+        if noise || slight {
             s.gradient = 0.0;
         }
         s
     }
 
     pub fn on_report(&mut self, report: &Report) {
+        if report.role == Role::Waiting {
+            return;
+        }
         let s = self.filtered(report);
         match (self.state, report.role) {
             (State::Starting { previous, .. }, Role::Start) => self.on_start(previous, &s),
@@ -163,10 +207,10 @@ impl Newer {
         }
     }
 
-    fn on_start(&mut self, previous: Option<f64>, s: &Sample) {
+    fn on_start(&mut self, previous: f64, s: &Sample) {
         let u = newer(s, self.latency);
-        if previous.is_none_or(|p| u > p) {
-            self.state = State::Starting { previous: Some(u), outstanding: false };
+        if u > previous {
+            self.state = State::Starting { previous: u, outstanding: false };
             self.set_rate(self.rate * 2.0);
         } else {
             self.enter_probing();
@@ -185,40 +229,38 @@ impl Newer {
             n if 2 * n > PAIRS => true,
             _ => return self.enter_probing(),
         };
-        let agreeing = pairs.iter().filter(|pair| is_up(pair) == up);
-        let (mut gradient, mut utility, mut n) = (0.0, 0.0, 0.0);
-        for pair in agreeing {
-            gradient += (u(&pair[1]) - u(&pair[0])) / (pair[1].target_mbps - pair[0].target_mbps);
-            utility += u(&pair[up as usize]);
-            n += 1.0;
+        // The gain of pairs that disagree counts as none; the last that agrees is what the first move is compared with.
+        let (mut gradient, mut previous) = (0.0, (0.0, self.rate));
+        for pair in pairs.iter().filter(|pair| is_up(pair) == up) {
+            gradient +=
+                (u(&pair[1]) - u(&pair[0])) / (pair[1].target_mbps - pair[0].target_mbps) / PAIRS as f64;
+            let better = &pair[up as usize];
+            previous = (u(better), better.target_mbps);
         }
-        let chosen = self.rate * if up { 1.0 + EPSILON } else { 1.0 - EPSILON };
-        self.state = State::DecisionMade {
-            up,
-            outstanding: false,
-            rounds: 1,
-            previous: utility / n,
-            last_change: chosen - self.rate,
-        };
-        self.set_rate(chosen);
-        self.advance(gradient / n, utility / n, up, 1);
+        self.set_rate(self.rate * if up { 1.0 + EPSILON } else { 1.0 - EPSILON });
+        self.bound = 0;
+        self.advance(gradient, previous, up, 1);
     }
 
-    /// Moves on in the direction decided.
-    fn advance(&mut self, gradient: f64, previous: f64, up: bool, rounds: u32) {
+    /// Moves on in the direction decided; `previous`: what the next result is compared with.
+    fn advance(&mut self, gradient: f64, previous: (f64, f64), up: bool, rounds: u32) {
         let change = self.change(gradient, up, rounds);
-        self.state = State::DecisionMade { up, outstanding: false, rounds, previous, last_change: change };
+        self.state = State::DecisionMade { up, outstanding: false, rounds, previous };
         self.set_rate(self.rate + change);
     }
 
     fn on_step(&mut self, s: &Sample) {
-        let State::DecisionMade { up, rounds, previous, last_change, .. } = self.state else { return };
+        let State::DecisionMade { up, rounds, previous, .. } = self.state else { return };
         let u = newer(s, self.latency);
-        if u > previous && last_change != 0.0 {
-            self.advance((u - previous) / last_change, u, up, rounds + 1);
+        let moved = s.target_mbps - previous.1;
+        let gradient = if moved == 0.0 { 0.0 } else { (u - previous.0) / moved };
+        if (gradient > 0.0) == up && gradient != 0.0 {
+            self.advance(gradient, (u, s.target_mbps), up, rounds + 1);
         } else {
+            // As far back as what was lost tells, not as far as the last move went.
+            let back = self.change(gradient, !up, 1);
             self.enter_probing();
-            self.set_rate(self.rate - last_change);
+            self.set_rate(self.rate + back);
         }
     }
 

@@ -31,6 +31,8 @@ pub(super) struct Sample {
     /// dRTT/dt, dimensionless.
     pub gradient: f64,
     pub mean_rtt_s: f64,
+    /// From the first to the last packet sent.
+    pub duration_s: f64,
 }
 
 impl Sample {
@@ -74,7 +76,7 @@ mod tests {
     use super::*;
 
     fn sample(mbps: f64, gradient: f64, lost: u32) -> Sample {
-        Sample { target_mbps: mbps, mbps, sent: 1000, lost, gradient, mean_rtt_s: 0.05 }
+        Sample { target_mbps: mbps, mbps, sent: 1000, lost, gradient, mean_rtt_s: 0.05, duration_s: 0.05 }
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub struct Transmit {
 const GSO_MAX_BYTES: u64 = 65_536;
 /// Kernel: `sk_pacing_shift`, about 1 ms of the pacing rate per unit.
 const PACING_SHIFT: u32 = 10;
+/// A send buffer's entry: what one write fills (64 KB less headers). No burst reaches beyond it.
+const ENTRY_BYTES: u64 = GSO_MAX_BYTES - 1 - 320;
 
 impl Sender {
     /// Appends to `out` everything that may be sent at `now`.
@@ -93,10 +95,24 @@ impl Sender {
         let free = self.cwnd().saturating_sub(self.board.in_flight());
         let burst = tso_segments(self.pacing_rate, self.rtt.min(), self.mss, 2);
         let head = self.board.slot(self.board.una()).tx.sent;
+        let left = self.left_in_entry();
         free < burst
+            && free < left
+            && left > 1
             && free < self.cwnd() / 3
             && now.saturating_sub(self.last_sent) <= FULLER_WITHIN
             && now.saturating_sub(head) >= self.rtt.srtt() / 2
+    }
+
+    /// Segments of the send buffer's entry that is next to go which are left of it.
+    fn left_in_entry(&self) -> u64 {
+        let size = (ENTRY_BYTES / self.mss).max(1);
+        size - self.board.nxt() % size
+    }
+
+    #[cold]
+    fn unpaced_burst(&self) -> u64 {
+        tso_segments(self.pacing_rate, self.rtt.min(), self.mss, 2).min(self.left_in_entry())
     }
 
     /// A whole segment fits into the window.
@@ -191,7 +207,7 @@ impl Sender {
     /// Segments per unit: unpaced senders are clocked by ACKs and send what fits; paced ones send about 1 ms at once.
     fn unit_segments(&self) -> u64 {
         if !self.paced {
-            return u64::MAX;
+            return if self.cfg.tso_defer { self.unpaced_burst() } else { u64::MAX };
         }
         if self.cfg.tso_segments > 0 {
             return self.cfg.tso_segments as u64;

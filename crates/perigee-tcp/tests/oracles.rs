@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The sending side, ACK by ACK, against what the kernel does (tcp-stack section 13; the numbers there are those of
+//! packetdrill scripts that pass on a kernel).
+
+use perigee_cc::{info, CaState};
+use perigee_tcp::{Ack, AckBlocks, Config, Seg, Sender, Transmit};
+use perigee_units::Nanos;
+use std::collections::BTreeMap;
+
+const MSS: u64 = 1000;
+const RTT: Nanos = Nanos::from_millis(100);
+
+fn ms(n: u64) -> Nanos {
+    Nanos::from_millis(n)
+}
+
+/// Segments sent, retransmissions told apart.
+type Sent = Vec<(Seg, bool)>;
+
+fn fresh(segs: std::ops::Range<Seg>) -> Sent {
+    segs.map(|s| (s, false)).collect()
+}
+
+fn again(segs: std::ops::Range<Seg>) -> Sent {
+    segs.map(|s| (s, true)).collect()
+}
+
+fn taken(out: &[Transmit]) -> Sent {
+    out.iter().map(|t| (t.seg, t.retrans)).collect()
+}
+
+fn plain() -> Config {
+    Config { mss: MSS as u32, timestamps: false, ..Config::default() }
+}
+
+/// A connection whose receiver is the test; its handshake took 100 ms.
+struct Script {
+    sender: Sender,
+    now: Nanos,
+}
+
+impl Script {
+    fn new(cc: &str, cfg: Config, segments: Seg) -> Self {
+        let scheme = info(cc).unwrap();
+        let params = scheme.params(BTreeMap::new()).unwrap();
+        let mut sender = Sender::new(cfg, |init| scheme.build(&params, init), RTT, Some(RTT), 1);
+        sender.limit(segments);
+        Script { sender, now: RTT }
+    }
+
+    fn cubic(segments: Seg) -> Self {
+        Script::new("cubic", plain(), segments)
+    }
+
+    fn send(&mut self) -> Sent {
+        let mut out = vec![];
+        self.sender.transmit(self.now, &mut out);
+        taken(&out)
+    }
+
+    /// The application writes up to so many segments.
+    fn write(&mut self, segments: Seg) -> Sent {
+        self.sender.limit(segments);
+        self.send()
+    }
+
+    fn told(&mut self, blocks: AckBlocks) -> Sent {
+        self.sender.on_ack(self.now, &Ack { blocks: &blocks, telemetry: None });
+        self.send()
+    }
+
+    fn sacks(&mut self, ack: Seg, given: &[(Seg, Seg)]) -> Sent {
+        let mut sacks = [(0, 0); 4];
+        sacks[..given.len()].copy_from_slice(given);
+        self.told(AckBlocks { ack, sacks, count: given.len() as u8, covered: 1, ..AckBlocks::default() })
+    }
+
+    fn ack(&mut self, ack: Seg) -> Sent {
+        self.sacks(ack, &[])
+    }
+
+    /// A duplicate arrived.
+    fn dsack(&mut self, ack: Seg, seg: Seg) -> Sent {
+        self.told(AckBlocks { ack, dsack: Some((seg, seg + 1)), covered: 1, ..AckBlocks::default() })
+    }
+
+    /// Waits for the next timer: how long that took, and what it sends.
+    fn wait(&mut self) -> (Nanos, Sent) {
+        let at = self.sender.next_timer();
+        let waited = at - self.now;
+        self.now = at;
+        let mut out = vec![];
+        self.sender.on_timer(at, &mut out);
+        self.sender.transmit(at, &mut out);
+        (waited, taken(&out))
+    }
+
+    fn cwnd(&self) -> u64 {
+        self.sender.window().cwnd / MSS
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.sender.window().ssthresh / MSS
+    }
+
+    fn state(&self) -> CaState {
+        self.sender.ca_state()
+    }
+}
+
+#[test]
+fn the_first_window_is_ten_full_packets_in_one_burst() {
+    let mut s = Script::cubic(100);
+    assert_eq!(s.send(), fresh(0..10));
+    assert_eq!((s.cwnd(), s.sender.in_flight(), s.sender.pacing_rate()), (10, 10, None));
+    let cfg = Config::default();
+    assert_eq!(
+        (cfg.mss, cfg.header, cfg.init_cwnd),
+        (1448, 52, 10),
+        "1500 bytes on the wire with timestamps"
+    );
+}
+
+#[test]
+fn the_third_sack_repairs_the_first_packet_and_the_window_ends_at_the_threshold() {
+    let mut s = Script::cubic(10);
+    s.send();
+    s.now += RTT;
+    assert_eq!(s.sacks(0, &[(1, 2)]), vec![]);
+    assert_eq!(s.sacks(0, &[(1, 3)]), vec![]);
+    assert_eq!(s.sacks(0, &[(1, 4)]), again(0..1));
+    assert_eq!((s.state(), s.ssthresh()), (CaState::Recovery, 7));
+    assert_eq!(s.sender.in_flight(), 7, "10 out, 3 selectively acknowledged, 1 lost and sent again");
+    for end in 5..=10 {
+        assert_eq!(s.sacks(0, &[(1, end)]), vec![]);
+    }
+    s.now += RTT;
+    s.ack(10);
+    assert_eq!((s.state(), s.cwnd(), s.ssthresh()), (CaState::Open, 7, 7));
+    assert_eq!(s.write(30), fresh(10..17), "exactly the window");
+}
+
+#[test]
+fn each_further_sack_releases_one_retransmission_in_order() {
+    let mut s = Script::cubic(10);
+    s.send();
+    s.now += RTT;
+    let sent: Vec<Sent> = (5..=10).map(|end| s.sacks(0, &[(4, end)])).collect();
+    assert_eq!(sent[..2], [vec![], vec![]]);
+    assert_eq!(sent[2..], [again(0..1), again(1..2), again(2..3), again(3..4)]);
+    s.now += RTT;
+    s.ack(10);
+    assert_eq!((s.state(), s.cwnd()), (CaState::Open, 7));
+    assert_eq!(s.write(30), fresh(10..17));
+}
+
+#[test]
+fn lost_packets_go_before_new_ones() {
+    let mut s = Script::cubic(1000);
+    s.send();
+    s.now += RTT;
+    assert_eq!(s.sacks(0, &[(4, 5)]), fresh(10..11), "limited transmit");
+    assert_eq!(s.sacks(0, &[(4, 6)]), fresh(11..12));
+    let mut sent = vec![];
+    for end in 7..=12 {
+        s.now += ms(1);
+        sent.extend(s.sacks(0, &[(4, end)]));
+    }
+    assert_eq!(sent[..4], again(0..4));
+    assert!(sent[4..].iter().all(|(seg, again)| *seg >= 12 && !again), "{sent:?}");
+}
+
+#[test]
+fn below_the_threshold_the_reduction_conserves_packets_and_adds_one_where_an_ack_advances() {
+    // 20 sent; 0 to 3 and 10 to 15 lost.
+    let mut s = Script::new("cubic", Config { init_cwnd: 20, ..plain() }, 20);
+    s.send();
+    s.now += RTT;
+    let sent: Vec<usize> = (5..=10).map(|end| s.sacks(0, &[(4, end)]).len()).collect();
+    assert_eq!(s.ssthresh(), 14);
+    // 3 delivered and 4 lost leave 13 in flight, one below the threshold: a packet for each that is delivered.
+    assert_eq!(sent, [0, 0, 1, 1, 1, 1]);
+    // 4 delivered and 6 more lost: far below the threshold, still as many packets as were delivered.
+    assert_eq!(s.sacks(0, &[(16, 20), (4, 10)]), again(10..14));
+    assert_eq!(s.sender.in_flight(), 4 + 4);
+    s.now += RTT;
+    // The 4 repairs arrive, and the ACK advances without a new loss: one packet more than were delivered.
+    assert_eq!(s.sacks(10, &[(16, 20)]), again(14..16));
+    assert_eq!(s.write(40), fresh(20..23));
+    s.now += RTT;
+    s.ack(23);
+    assert_eq!((s.state(), s.cwnd()), (CaState::Open, 14));
+}
+
+#[test]
+fn above_the_threshold_seven_packets_go_for_ten_delivered() {
+    let mut s = Script::new("cubic", Config { init_cwnd: 20, ..plain() }, 1000);
+    s.send();
+    s.now += RTT;
+    let mut sent = 0;
+    for end in 2..=20 {
+        s.now += ms(1);
+        sent += s.sacks(0, &[(1, end)]).len();
+    }
+    // Two by limited transmit; then ⌈14 n / 20⌉ for the n-th of 17.
+    assert_eq!((sent, s.ssthresh(), s.sender.in_flight()), (2 + 12, 14, 14));
+}
+
+#[test]
+fn a_retransmission_that_is_lost_is_found_without_a_timeout() {
+    let mut s = Script::cubic(1000);
+    s.send();
+    s.now += RTT;
+    for end in 2..=10 {
+        s.sacks(0, &[(1, end)]);
+    }
+    assert!(s.sender.in_flight() > 1);
+    let nxt = s.sender.una_nxt().1;
+    s.now += RTT;
+    // What was sent after the retransmission arrives, the retransmission does not.
+    let sent = s.sacks(0, &[(1, nxt)]);
+    assert_eq!(sent.first(), Some(&(0, true)));
+    assert_eq!((s.state(), s.sender.stats.timeouts), (CaState::Recovery, 0));
+}
+
+#[test]
+fn reordering_releases_new_packets_and_heals_without_a_reduction() {
+    let mut s = Script::cubic(1000);
+    s.send();
+    s.now += RTT;
+    assert_eq!(s.sacks(0, &[(1, 2)]), fresh(10..11));
+    assert_eq!(s.sacks(0, &[(1, 3)]), fresh(11..12));
+    assert_eq!(s.state(), CaState::Disorder);
+    s.ack(3);
+    assert_eq!((s.state(), s.sender.stats.retrans), (CaState::Open, 0));
+    assert!(s.cwnd() >= 10, "no moderation at the end of Disorder: {}", s.cwnd());
+    // Reordering has been seen: from now on a quarter of the RTT passes before three SACKs make a loss.
+    assert!(!s.sacks(3, &[(4, 9)]).contains(&(3, true)));
+    let (waited, sent) = s.wait();
+    assert_eq!(sent.first(), Some(&(3, true)));
+    assert!((ms(25)..=ms(30)).contains(&waited), "{waited:?}");
+}
+
+#[test]
+fn a_lone_packet_is_probed_at_its_timeout_and_timeouts_double() {
+    let mut s = Script::cubic(1);
+    s.send();
+    s.now += RTT;
+    s.ack(1);
+    assert_eq!(s.sender.rto(), ms(300), "two samples of 100 ms");
+    assert_eq!(s.write(2), fresh(1..2));
+    // Two RTTs and 200 ms would be later than the timeout.
+    let (waited, sent) = s.wait();
+    assert_eq!((waited, sent), (ms(300), again(1..2)));
+    assert_eq!((s.sender.stats.probes, s.sender.stats.timeouts), (1, 0));
+    let waits: Vec<Nanos> = (0..3).map(|_| s.wait().0).collect();
+    assert_eq!(s.sender.stats.timeouts, 3);
+    assert_eq!(waits[1..], [2 * 300, 4 * 300].map(ms), "{waits:?}");
+}
+
+#[test]
+fn a_tail_is_probed_after_two_rtts() {
+    let mut s = Script::cubic(10);
+    s.send();
+    s.now += RTT;
+    s.ack(8);
+    let (waited, sent) = s.wait();
+    assert_eq!(sent, again(9..10), "the last packet, as there is no new one");
+    assert_eq!(waited, ms(202));
+    assert_eq!(s.cwnd() * MSS, s.sender.window().cwnd, "a probe reduces nothing");
+}
+
+#[test]
+fn after_a_timeout_slow_start_begins_with_one_packet() {
+    let mut s = Script::new("cubic", Config { tlp: false, ..plain() }, 10);
+    s.send();
+    assert_eq!(s.wait(), (ms(300), again(0..1)));
+    assert_eq!((s.state(), s.ssthresh(), s.cwnd(), s.sender.in_flight()), (CaState::Loss, 7, 1, 1));
+    s.now += RTT;
+    assert_eq!(s.ack(1), again(1..3), "from one to two");
+    s.now += RTT;
+    s.ack(3);
+    assert_eq!(s.cwnd(), 4);
+}
+
+#[test]
+fn a_timeout_whose_packets_arrive_after_all_is_taken_back() {
+    let mut s = Script::new("cubic", Config { tlp: false, ..plain() }, 1000);
+    s.send();
+    s.wait();
+    assert_eq!((s.state(), s.cwnd()), (CaState::Loss, 1));
+    s.now += ms(1);
+    // F-RTO: new data shows whether the path delays or loses.
+    let sent = s.ack(1);
+    assert!(!sent.is_empty() && sent.iter().all(|(seg, again)| *seg >= 10 && !again), "{sent:?}");
+    s.now += ms(1);
+    s.ack(2);
+    assert_eq!(s.state(), CaState::Open);
+    assert!(s.cwnd() >= 10 && s.ssthresh() > 1000, "{} {}", s.cwnd(), s.ssthresh());
+    assert_eq!(s.sender.stats.undos, 1);
+}
+
+#[test]
+fn a_duplicate_of_each_retransmission_takes_the_reduction_back() {
+    let mut s = Script::cubic(10);
+    s.send();
+    s.now += RTT;
+    s.sacks(0, &[(1, 2)]);
+    s.sacks(0, &[(1, 3)]);
+    s.sacks(0, &[(1, 4)]);
+    assert_eq!((s.state(), s.ssthresh()), (CaState::Recovery, 7));
+    s.now += ms(5);
+    s.ack(4);
+    s.now += RTT;
+    s.dsack(4, 0);
+    assert_eq!((s.state(), s.cwnd(), s.sender.stats.undos), (CaState::Open, 10, 1));
+    assert!(s.ssthresh() > 1000);
+}
+
+#[test]
+fn a_timestamp_from_before_the_retransmission_takes_the_reduction_back() {
+    let mut s = Script::new("cubic", Config { timestamps: true, ..plain() }, 1000);
+    s.send();
+    let sent_ms = s.now.0 as u32 / 1_000_000 + 1;
+    s.now += RTT;
+    for end in 2..=4 {
+        let mut sacks = [(0, 0); 4];
+        sacks[0] = (1, end);
+        s.told(AckBlocks { sacks, count: 1, ts_ecr: sent_ms, covered: 1, ..AckBlocks::default() });
+    }
+    assert_eq!((s.state(), s.cwnd() < 10), (CaState::Recovery, true));
+    s.now += ms(10);
+    s.told(AckBlocks { ack: 4, ts_ecr: sent_ms, covered: 1, ..AckBlocks::default() });
+    assert_eq!((s.state(), s.sender.stats.undos), (CaState::Open, 1));
+    assert!(s.cwnd() >= 10 && s.ssthresh() > 1000);
+}
+
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    let mut s = Script::cubic(2);
+    s.send();
+    for round in 1..10 {
+        s.now += RTT;
+        s.ack(2 * round);
+        s.write(2 * round + 2);
+    }
+    assert_eq!(s.cwnd(), 10);
+    // Half of it, in slow start, is used.
+    let mut s = Script::cubic(6);
+    s.send();
+    s.now += RTT;
+    s.ack(6);
+    assert_eq!(s.cwnd(), 16);
+}
+
+#[test]
+fn idle_timeouts_halve_the_window_down_to_the_first_one() {
+    for (restart, first) in [(true, 10), (false, 40)] {
+        let mut s = Script::new("cubic", Config { slow_start_after_idle: restart, ..plain() }, 70);
+        s.send();
+        for ack in [10, 30, 70] {
+            s.now += RTT;
+            s.ack(ack);
+        }
+        let before = s.cwnd();
+        assert!(before >= 40, "{before}");
+        s.now += ms(5000);
+        let sent = s.write(1000).len() as u64;
+        assert_eq!(sent, if restart { first } else { before });
+    }
+}
+
+#[test]
+fn model_based_schemes_are_paced_by_departure_times_after_their_first_ten_packets() {
+    let mut s = Script::new("bbr", plain(), 10_000);
+    assert_eq!(s.send().len(), 10, "the first ten are not paced");
+    s.now += RTT;
+    for ack in (2..=10).step_by(2) {
+        s.ack(ack);
+    }
+    let rate = s.sender.pacing_rate().unwrap();
+    let mut departures = vec![];
+    for _ in 0..6 {
+        let at = s.sender.next_timer();
+        s.now = at;
+        let mut out = vec![];
+        s.sender.on_timer(at, &mut out);
+        s.sender.transmit(at, &mut out);
+        assert!(
+            out.len() <= 2,
+            "a unit has at most a millisecond of data, and two packets at least: {}",
+            out.len()
+        );
+        departures.extend(out.iter().map(|t| t.sent));
+    }
+    let span = *departures.last().unwrap() - departures[0];
+    let bytes = (departures.iter().filter(|t| **t < *departures.last().unwrap()).count() as u64) * MSS;
+    let expected = rate.time_for(bytes);
+    assert!(span.as_secs_f64() / expected.as_secs_f64() > 0.99, "{span:?} {expected:?}");
+}
