@@ -136,9 +136,14 @@ def test_a_killed_run_goes_on_to_the_same_results(cli: Cli, tmp_path: Path) -> N
         f"leotcp/responsiveness/{n}" for n in ("verdicts.json", "about.json", "distributions.svg", "run.pdf")
     } <= set(whole)
     (tmp_path / "o").rename(tmp_path / "first")
-    for pause in (0.7, 1.1, 1.6):
+    cache = tmp_path / "o" / "cache"
+    runs = len(list((tmp_path / "first" / "cache").rglob("*.digest")))
+    for kept in sorted(random.sample(range(runs - 1), 3)):
         process = subprocess.Popen(command(*ONE), cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        time.sleep(pause)
+        while process.poll() is None and len(list(cache.rglob("*.digest"))) < kept:
+            time.sleep(0.002)
+        time.sleep(random.uniform(0, 0.05))
+        assert process.poll() is None, "killed while it works"
         process.send_signal(signal.SIGKILL)
         process.wait()
     done = cli(*ONE)

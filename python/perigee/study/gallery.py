@@ -13,6 +13,7 @@ from perigee.study.registry import STUDIES, experiments
 from perigee.study.verdicts import DIFFERS, REPRODUCED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from perigee.study.model import Experiment
@@ -25,7 +26,9 @@ TITLES = {
     "hypatia": "TCP over Starlink's lasers (Barbosa et al.)",
     "geo": "Cubic and BBR over a geostationary service (Claypool et al.)",
 }
-HEADS = ("claim", "published", "ours", "95 % interval", "tolerance", "verdict", "why")
+HEADS = ("claim", "published", "ours", "95 % interval", "tolerance", "verdict")
+WIDE = {"95 % interval", "tolerance", "published as", "no data", "title"}
+"""Columns that narrow screens leave out."""
 MARKS = {REPRODUCED: "yes", DIFFERS: "no"}
 
 
@@ -61,16 +64,17 @@ def _overview(found: list[tuple[Experiment, Path]]) -> str:
         about = _json(f / "about.json", {})
         runs = f"{about.get('runs', 0)} of {about.get('planned', 0)}"
         rows.append(
-            f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td>{html.escape(e.title)}</td>"
-            f"<td>{html.escape(e.figure)}</td>"
-            f"<td>{good}</td><td>{bad}</td><td>{len(verdicts) - good - bad}</td><td>{runs}</td>"
+            f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{html.escape(e.title)}</td>"
+            f"<td class=wide>{html.escape(e.figure)}</td>"
+            f"<td>{good}</td><td>{bad}</td><td class=wide>{len(verdicts) - good - bad}</td><td>{runs}</td>"
             f"<td>{about.get('size', '')}</td></tr>"
         )
-    head = "".join(
-        f"<th>{h}</th>"
-        for h in ("experiment", "", "published as", "reproduced", "not reproduced", "no data", "runs", "size")
-    )
-    return f"<div class=scroll><table class=sum><tr>{head}</tr>{''.join(rows)}</table></div>"
+    heads = ("experiment", "title", "published as", "reproduced", "not", "no data", "runs", "size")
+    return f"<div class=scroll><table class=sum>{_head(heads)}{''.join(rows)}</table></div>"
+
+
+def _head(names: Iterable[str]) -> str:
+    return "<tr>" + "".join(f"<th{' class=wide' if h in WIDE else ''}>{h}</th>" for h in names) + "</tr>"
 
 
 def _section(e: Experiment, folder: Path) -> str:
@@ -97,12 +101,11 @@ def _table(verdicts: list[dict[str, Any]]) -> str:
         mark = MARKS.get(v["verdict"], "")
         claim = f"{html.escape(v['claim'])}<br><span class=soft>{html.escape(v['source'])}</span>"
         cells = [html.escape(v[k]) for k in ("published", "ours", "interval", "tolerance")]
-        rows.append(
-            f"<tr><td class=w>{claim}</td>{''.join(f'<td>{c}</td>' for c in cells)}"
-            f"<td class='v {mark}'>{v['verdict']}</td><td>{html.escape(v['why'])}</td></tr>"
-        )
-    head = "".join(f"<th>{h}</th>" for h in HEADS)
-    return f"<div class=scroll><table><tr>{head}</tr>{''.join(rows)}</table></div>"
+        ours = f"<td>{cells[0]}</td><td>{cells[1]}</td><td class=wide>{cells[2]}</td><td class=wide>{cells[3]}</td>"
+        rows.append(f"<tr><td class=w>{claim}</td>{ours}<td class='v {mark}'>{v['verdict']}</td></tr>")
+        if v["why"]:
+            rows.append(f"<tr class=why><td colspan={len(HEADS)}>{html.escape(v['why'])}</td></tr>")
+    return f"<div class=scroll><table>{_head(HEADS)}{''.join(rows)}</table></div>"
 
 
 def _css() -> str:

@@ -26,7 +26,7 @@ INDEX = """<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->
 Each page: the published claim, our figure, the verdict, and where the method differs. The numbers count claims.
 `perigee study run all` makes everything again.
 """
-HEAD = "| experiment | published as | reproduced | not | runs |"
+HEAD = "| experiment | published as | reproduced | not | runs | size |"
 
 
 def write(results: Path, docs: Path) -> list[Path]:
@@ -39,8 +39,8 @@ def write(results: Path, docs: Path) -> list[Path]:
             continue
         lines += [
             f"\n## {TITLES[study]}\n",
-            "| experiment | published as | reproduced | not | runs |",
-            "|---|---|---|---|---|",
+            HEAD,
+            "|---|---|---|---|---|---|",
         ]
         for e in mine:
             page = docs / f"{e.name.replace('/', '-')}.md"
@@ -49,7 +49,9 @@ def write(results: Path, docs: Path) -> list[Path]:
             write_text(page, _page(e, verdicts, about, _pictures(e, results, docs)))
             written.append(page)
             good, bad = (sum(v["verdict"] == w for v in verdicts) for w in (REPRODUCED, DIFFERS))
-            lines.append(f"| [{e.title}]({page.name}) | {e.figure} | {good} | {bad} | {about['runs']} |")
+            lines.append(
+                f"| [{e.title}]({page.name}) | {e.figure} | {good} | {bad} | {about['runs']} | {about['size']} |"
+            )
     write_text(docs / "README.md", INDEX + "\n".join(lines) + "\n")
     return [*written, docs / "README.md"]
 
