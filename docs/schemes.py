@@ -17,7 +17,7 @@ import perigee
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-from perigee.plots import cap, overview
+from perigee.plots import OFTEN, cap, overview
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "crates/perigee-cc/src"
@@ -174,7 +174,7 @@ def draw(name: str) -> list[str]:
     bottom.step(seconds, flows["base_rtt_ns"] / 1e6, color="#999999", linewidth=0.8, where="post")
     bottom.set_ylabel("RTT, ms")
     bottom.set_xlabel("time, s (grey: the link's rate, the path's RTT)")
-    cap(top)
+    cap(top, OFTEN)
     cap(bottom)
     figure.savefig(OUT / f"{name}.png", dpi=70, metadata={"Software": None})
     plt.close(figure)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 COLOURS = ("#0b6fb8", "#d1495b", "#1b8a5a", "#b7791f", "#6d4bc3", "#0e8c97", "#8a5a44", "#5a6b7b")
 USUAL = 0.99
 """Share of a curve's values that an axis shows with room to spare."""
+OFTEN = 0.95
+"""The same for goodput, which the link bounds: each ACK that fills a hole delivers more at once."""
 MARKS = 120
 """Marks for values beyond an axis, at most, side by side."""
 
@@ -41,9 +43,9 @@ def overview(runs: Sequence[Run]) -> Any:
         a.set_ylabel(label)
         a.grid(alpha=0.25)
         a.spines[["top", "right"]].set_visible(False)
-        cap(a)
+        cap(a, usual=OFTEN if a is axes[0] else USUAL)
     axes[0].set_title(data["title"], loc="left")
-    axes[0].legend(ncols=len(runs), loc="lower right", frameon=False)
+    axes[0].legend(ncols=len(runs), loc="lower right", edgecolor="none", framealpha=0.85)
     axes[1].legend(loc="upper right", frameon=False)
     axes[2].set_xlabel("time, s")
     axes[2].set_xlim(0, data["duration_s"])
@@ -54,11 +56,11 @@ def _gaps(values: Sequence[float | None]) -> list[float]:
     return [float("nan") if v is None else v for v in values]
 
 
-def ceiling(curves: Sequence[Any]) -> float:
+def ceiling(curves: Sequence[Any], usual: float = USUAL) -> float:
     """Top of an axis for curves (values, any unit) of which single peaks are not to flatten all else.
 
-    The usual values of each curve, its 99th percentile, have 15 % of room above them; what does not go beyond that is
-    shown whole. One if there is nothing.
+    A share `usual` of each curve's values has 15 % of room above it; what does not go beyond that is shown whole. One
+    if there is nothing.
     """
     import numpy as np
 
@@ -67,11 +69,11 @@ def ceiling(curves: Sequence[Any]) -> float:
     if not filled:
         return 1.0
     most = max(float(y.max()) for y in filled)
-    usual = max(float(np.quantile(y, USUAL)) for y in filled)
-    return min(1.05 * most, 1.15 * usual) if usual > 0 else 1.05 * most or 1.0
+    bulk = max(float(np.quantile(y, usual)) for y in filled)
+    return min(1.05 * most, 1.15 * bulk) if bulk > 0 else 1.05 * most or 1.0
 
 
-def cap(axis: Any) -> None:
+def cap(axis: Any, usual: float = USUAL) -> None:
     """Bounds a matplotlib axis from 0 to its curves' [ceiling]; a triangle at the edge marks where one goes beyond it.
 
     The highest value that is not shown stands at the right. Vertical lines across the axis are no curves.
@@ -79,7 +81,7 @@ def cap(axis: Any) -> None:
     import numpy as np
 
     lines = [line for line in axis.lines if len(line.get_xdata()) > 2]
-    top = ceiling([line.get_ydata() for line in lines])
+    top = ceiling([line.get_ydata() for line in lines], usual)
     axis.set_ylim(0, top)
     highest = top
     for line in lines:
