@@ -95,6 +95,52 @@ def test_a_timeline_does_not_differ_from_itself_but_from_another_policy(cli: Cli
     assert "manila to dalian: same way in" in done.stdout
 
 
+def test_the_smallest_difference_is_said_and_names_can_be_brought_together(
+    cli: Cli, kuiper: Path, tmp_path: Path
+) -> None:
+    ok(cli, "export", "timeline", kuiper, "a.jsonl")
+    lines = (tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()
+    header = json.loads(lines[0])
+    header["ports"][0]["rate"] += 1000
+    chunk = json.loads(lines[1])
+    for change in chunk["changes"]:
+        if "delay" in change["change"]:
+            change["change"]["delay"][1]["base"] += 1
+    text = "\n".join([json.dumps(header), json.dumps(chunk), *lines[2:]])
+    (tmp_path / "b.jsonl").write_text(text + "\n", encoding="utf-8")
+    done = cli("diff", "a.jsonl", "b.jsonl")
+    assert done.returncode == 3
+    assert " ns at most" in done.stdout
+    assert "port 1 of " in done.stdout
+    for node in header["nodes"]:
+        node["name"] = {"manila": "end1", "dalian": "end2"}.get(node["name"], node["name"])
+    text = "\n".join([json.dumps(header), *lines[1:]]).replace("sat-", "moon-")
+    (tmp_path / "c.jsonl").write_text(text + "\n", encoding="utf-8")
+    done = cli("diff", "a.jsonl", "c.jsonl")
+    assert done.returncode == 3
+    assert "no pair of nodes is in both" in done.stdout
+    done = cli("diff", "a.jsonl", "c.jsonl", "--rename", "end1=manila", "--rename", "end2=dalian", "--json")
+    assert len(json.loads(done.stdout)["diff"]["pairs"]) == 2
+
+
+def test_a_log_of_leoem_can_be_compared_with_a_generated_shell(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "leoem.toml").write_text(LEOEM, encoding="utf-8")
+    ok(cli, "export", "leoem", "leoem.toml", "path.log")
+    ok(cli, "import", "leoem", "path.log", "log.jsonl")
+    sky = LEOEM.replace("leoem-compat", "starlink-24x66").replace("[port.hop]", "[port.all]")
+    (tmp_path / "sky.toml").write_text(sky, encoding="utf-8")
+    ok(cli, "export", "timeline", "sky.toml", "sky.jsonl")
+    names = ("--rename", "end1=san-diego", "--rename", "end2=new-york", "--shell", "24x66")
+    done = cli("diff", "log.jsonl", "sky.jsonl", *names, "--json")
+    assert done.returncode == 3, done.stderr
+    pairs = json.loads(done.stdout)["diff"]["pairs"]
+    assert {(p["from"], p["to"]) for p in pairs} == {("san-diego", "new-york"), ("new-york", "san-diego")}
+    assert all(p["both"] == p["steps"] for p in pairs)
+    for bad in ("24", "0x66", "x"):
+        assert cli("diff", "log.jsonl", "sky.jsonl", "--shell", bad).returncode == 2
+    assert cli("diff", "log.jsonl", "sky.jsonl", "--rename", "end1").returncode == 2
+
+
 def test_leoem_compat_writes_the_first_rows_of_the_published_log(cli: Cli, tmp_path: Path) -> None:
     scenario = tmp_path / "leoem.toml"
     scenario.write_text(LEOEM, encoding="utf-8")
@@ -120,7 +166,7 @@ def test_a_path_over_a_real_sky_is_written_as_a_log_too(cli: Cli, kuiper: Path, 
         (["export", "cassette", "kuiper.toml", "x"], "none of timeline"),
         (["import", "hypatia", "nowhere", "x"], "tles.txt"),
         (["import", "leoem", "kuiper.toml", "x"], "line 2: there is no $"),
-        (["diff", "kuiper.toml", "kuiper.toml"], "line 1"),
+        (["diff", "kuiper.toml", "kuiper.toml"], "line 1: this is no saved timeline"),
         (["export", "hypatia", "kuiper.toml", "x", "--set", "source.constellation.attach=nearest"], "shortest path"),
     ],
 )

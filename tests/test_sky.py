@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import perigee
 from conftest import ROOT, Cli
 from perigee.hotspots import busy
-from perigee.skymap import footprint_deg, picture
+from perigee.path_plot import plot
+from perigee.skymap import draw, footprint_deg, picture
 from perigee.survey import contrast, survey
 
 SKY = """
@@ -123,6 +125,39 @@ def test_the_pairs_of_the_hypatia_study_have_its_round_trips() -> None:
 def test_the_footprint_is_that_of_the_closed_form() -> None:
     # 550 km and 25 degrees: a radius of 940.7 km on the ground (the seed of the Hypatia study gives the same).
     assert footprint_deg(550, 25) * np.pi / 180 * 6371 == pytest.approx(940.7, abs=2)
+
+
+LONG = "San Fernando del Valle de Catamarca and its ground station on the hill"
+
+
+@pytest.mark.parametrize("policies", [1, 2])
+def test_long_names_leave_the_plot_its_room(policies: int) -> None:
+    text = SKY.replace("[node.london]", f'[node."{LONG}, north"]').replace("[node.new-york]", f'[node."{LONG}, south"]')
+    text = text.replace('"london"', f'"{LONG}, north"').replace('"new-york"', f'"{LONG}, south"').replace("40 s", "9 s")
+    chosen = ("shortest-path", "nearest")[:policies]
+    found = [survey(perigee.loads(text, {"source.constellation.attach": p}), label=p)[0] for p in chosen]
+    figure = plot(found)
+    figure.draw_without_rendering()
+    paper = figure.bbox
+    (legend,) = figure.legends
+    boxes = [legend.get_window_extent(), *(a.get_tightbbox() for a in figure.axes)]
+    for box in boxes:
+        assert min(box.x0 - paper.x0, paper.x1 - box.x1, box.y0 - paper.y0, paper.y1 - box.y1) >= 0, box
+    assert not any(legend.get_window_extent().overlaps(a.get_tightbbox()) for a in figure.axes)
+    # The panels keep most of the paper, and nothing is written on top of their lines.
+    assert sum(a.get_window_extent().height for a in figure.axes) > 0.5 * paper.height
+    assert not any(a.texts for a in figure.axes)
+
+
+def test_names_on_a_crowded_map_do_not_cover_each_other() -> None:
+    text = SKY.replace("[node.london]", '[[nodes]]\nset = "cities"\ncount = 36\n[node.london]')
+    figure = draw(picture(perigee.loads(text), 0.0))
+    figure.draw_without_rendering()
+    labels = [t for a in figure.axes for t in a.texts]
+    assert len(labels) > 25
+    assert {"london", "new-york"} <= {t.get_text() for t in labels}, "the ends of the path come first"
+    boxes = [Text.get_window_extent(t) for t in labels]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
 @pytest.mark.parametrize(

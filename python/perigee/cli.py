@@ -126,10 +126,11 @@ def check(
     if as_json:
         print(json.dumps({"ok": True, "cc": names, "estimate_cpu_s": cpu_s * runs, **found}, indent=1))
         return
-    print(f"{scenario}: fine")
+    print(f"{scenario}: " + ("can be run, but look before you trust it" if found["warnings"] else "fine"))
     print(f"  {len(found['flows'])} flows, {found['nodes']} nodes at the start, {loaded.core.duration_ns / 1e9:g} s")
     for line in found["report"]:
         print(f"  {line}")
+    sky_cli.print_remarks(found["warnings"])
     for p in found["ports"][:8]:
         queue = f"{p['queue_bytes']} B" if p["queue_bytes"] is not None else f"{p['queue_packets']} packets"
         print(f"  port {p['name']} ({p['class']}): {p['rate_bps'] / 1e6:g} Mbit/s, queue {queue}")

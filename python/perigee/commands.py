@@ -130,12 +130,23 @@ def _print_results(results: Results, folder: Path, *, report: bool) -> None:
     console.print(scheme_table(by_scheme(results), width=console.width, plain=not console.is_terminal))
     _print_completions(results)
     _print_probes(results)
-    remarks = list(dict.fromkeys(f"{r.cc}: {w}" for r in results for w in r.manifest["warnings"]))
+    remarks = _remarks(results)
     if remarks:
         print("Look before you trust:")
         for remark in remarks:
             print(f"  {remark}")
     print(f"record: {folder}" + (f", report: {folder / 'report.html'}" if report else ""))
+
+
+def _remarks(results: Results) -> list[str]:
+    """Warnings of the runs; what all schemes have in common is said once."""
+    every = list(dict.fromkeys(w for r in results for w in r.manifest["warnings"]))
+    schemes = dict.fromkeys(r.cc for r in results)
+    found = []
+    for w in every:
+        of = dict.fromkeys(r.cc for r in results if w in r.manifest["warnings"])
+        found.append(w if len(of) == len(schemes) else f"{', '.join(of)}: {w}")
+    return found
 
 
 def _print_completions(results: Results) -> None:

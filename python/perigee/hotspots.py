@@ -12,6 +12,7 @@ from perigee.record import RecordError
 
 if TYPE_CHECKING:
     from perigee.record import Run
+    from perigee.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,48 @@ class Busy:
     utilisation: float
     """Share of the rate of its port that was used since the sample before."""
     queue_packets: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A key in which a record's scenario is not the one that is drawn."""
+
+    key: str
+    in_record: str
+    """As written there; empty = not given."""
+    in_scenario: str
+    moves: bool
+    """Satellites or places are elsewhere: loads of the one cannot be drawn on the map of the other."""
+
+
+def differences(run: Run, scenario: Scenario) -> list[Difference]:
+    """Where the scenario of a record and another differ, apart from title, schemes, seeds and repetitions."""
+    there, here = _flat(run.manifest["scenario_toml"]), _flat(scenario.core.toml)
+    keys = [k for k in dict.fromkeys([*there, *here]) if k not in IGNORED and there.get(k) != here.get(k)]
+    moves = ("source.", "node.", "nodes.")
+    return [Difference(k, there.get(k, ""), here.get(k, ""), k.startswith(moves)) for k in keys]
+
+
+# What runs of one scenario may differ in.
+IGNORED = {"title", "run.cc", "run.seed", "run.runs"}
+
+
+def _flat(toml: str) -> dict[str, str]:
+    """Values by dotted key, of TOML as the core writes it: a key a line; entries of lists by their number."""
+    flat: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    section = ""
+    for line in toml.splitlines():
+        if line.startswith("[["):
+            name = line.strip("[]")
+            section = f"{name}.{counts.get(name, 0)}."
+            counts[name] = counts.get(name, 0) + 1
+        elif line.startswith("["):
+            section = line.strip("[]") + "."
+        elif " = " in line:
+            key, _, value = line.partition(" = ")
+            flat[section + key] = value
+    return flat
 
 
 def busy(run: Run, t_s: float) -> list[Busy]:

@@ -17,6 +17,7 @@ from perigee.weather_cli import weather
 
 if TYPE_CHECKING:
     from perigee.hotspots import Busy
+    from perigee.record import Run
     from perigee.scenario import Scenario
     from perigee.survey import PairPaths
 
@@ -64,13 +65,15 @@ def paths(
 
     ends = _ends(origin, target)
     surveys: list[list[PairPaths]] = []
+    remarks: list[str] = []
     for policy in _policies(attach):
         chosen = [] if policy is None else [f"source.constellation.attach={policy}"]
         loaded = _load[0](scenario, [*(sets or []), *chosen], tle, as_json=as_json)
         try:
-            surveys.append(found.survey(loaded, ends, policy or "as in the scenario"))
+            surveys.append(found.survey(loaded, ends, policy or "as in the scenario", remarks.append))
         except (_core.ScenarioError, _core.RunError) as error:
             _stop(error.args[0])
+    print_remarks(remarks)
     pairs = [list(of_pair) for of_pair in zip(*surveys, strict=True)]
     flat = [p for of_pair in pairs for p in of_pair]
     contrasts = {id(of[-1]): found.contrast(of[0], of[-1]) for of in pairs if len(of) > 1}
@@ -107,15 +110,17 @@ def sky(
     from perigee.skymap import draw, picture
 
     loaded = _load[0](scenario, sets, tle, as_json=as_json)
+    record = None if utilisation is None else _record(utilisation, loaded)
     try:
-        found = picture(loaded, _seconds(time), _ends(origin, target))
+        found = picture(loaded, _seconds(time), _ends(origin, target), seed=None if record is None else record.seed)
     except (_core.ScenarioError, _core.RunError) as error:
         _stop(error.args[0])
+    print_remarks([*found["warnings"], *_beyond(found, record)])
     if as_json:
         print(json.dumps(found))
         return
     file = out or Path(f"{loaded.name}-sky.png")
-    links = None if utilisation is None else _busy(utilisation, found)
+    links = None if record is None else _busy(record, found)
     save(draw(found, zoom=zoom, lasers=lasers, links=links), file)
     print(f"{len(found['satellites'])} satellites, {len(found['lasers'])} laser links at {found['instant']}")
     for p in found["paths"]:
@@ -140,7 +145,7 @@ def export(
         _stop(f"FORMAT: {what!r} is none of {', '.join(EXPORTS)}")
     loaded = _load[0](scenario, sets, tle)
     try:
-        _core.export(loaded.core, what, out, _ends(origin, target))
+        print_remarks(_core.export(loaded.core, what, out, _ends(origin, target)))
     except (_core.ScenarioError, _core.RunError) as error:
         _stop(error.args[0])
     print(f"{what}: {out}")
@@ -171,17 +176,34 @@ def diff(
     b: Annotated[Path, typer.Argument(help="Another.")],
     step: Annotated[str, typer.Option(help="Time between instants that are compared.")] = "100ms",
     tolerance: Annotated[str, typer.Option(help="Events may be this far apart.")] = "200ms",
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OLD=NEW", help="Read the node OLD of either as NEW, e.g. end1=london; repeatable."),
+    ] = None,
+    shell: Annotated[
+        str | None,
+        typer.Option(metavar="24x66", help="Planes and slots of a shell: read node N as its satellite N, sat-P-S."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare two timelines: ways, delays and events of their common pairs. Exit code 3 if they differ."""
+    """Compare two timelines: ways, delays, ports and events of their common pairs. Exit code 3 if they differ."""
     from perigee import _core, exchange
 
+    for folder in (f for f in (a, b) if f.is_dir()):
+        _stop(f"{folder} is a folder: perigee compare puts two records side by side, perigee diff two saved timelines")
+    names = exchange.Names(_renamed(rename or []), _grid(shell))
     try:
-        found = exchange.diff(a, b, step_s=_seconds(step), tolerance_s=_seconds(tolerance))
+        found = exchange.diff(a, b, step_s=_seconds(step), tolerance_s=_seconds(tolerance), names=names)
     except _core.RunError as error:
         _stop(error.args[0])
     print(json.dumps(found, indent=1) if as_json else "\n".join(exchange.lines(found)))
     raise SystemExit(0 if found["same"] else DIFFERENT)
+
+
+def print_remarks(remarks: Sequence[str]) -> None:
+    """What to look at before trusting what is printed, each once, on the error stream."""
+    for remark in dict.fromkeys(remarks):
+        print(f"perigee: look before you trust: {remark}", file=sys.stderr)
 
 
 def _stop(message: str) -> NoReturn:
@@ -189,19 +211,49 @@ def _stop(message: str) -> NoReturn:
     raise SystemExit(BAD_INPUT)
 
 
-def _busy(folder: Path, found: dict[str, Any]) -> list[Busy]:
-    """Load of the links at the instant of a map; prints the busiest."""
-    from perigee.hotspots import busy
+def _beyond(found: dict[str, Any], record: Run | None) -> list[str]:
+    """Whether the instant of a map lies behind the end of the run, or of the record."""
+    t_s, end_s = found["t_s"], found["duration_s"]
+    notes = []
+    if t_s > end_s:
+        notes.append(f"{t_s:g} s is behind the end of the run, {end_s:g} s: the map shows what would be there")
+    if record is not None and t_s > (of_record := record.manifest["duration_ns"] / 1e9):
+        notes.append(f"the record ends at {of_record:g} s: the loads are those of its last sample")
+    return notes
+
+
+def _record(folder: Path, scenario: Scenario) -> Run:
+    """The record of a map's loads; refused where its satellites or places are not those of the scenario."""
+    from perigee.hotspots import differences
     from perigee.record import RecordError, open_record
 
     try:
-        links = busy(open_record(folder), found["t_s"])
+        record = open_record(folder)
+    except RecordError as error:
+        _stop(str(error.args[0]))
+    found = differences(record, scenario)
+    words = [f"{d.key} is {d.in_record or 'not given'} there and {d.in_scenario or 'not given'} here" for d in found]
+    moved = [w for w, d in zip(words, found, strict=True) if d.moves]
+    if moved:
+        _stop(f"{folder} is a record of another scenario: {'; '.join(moved[:3])}")
+    if words:
+        print_remarks([f"{folder} was made by a scenario that differs: {'; '.join(words[:5])}"])
+    return record
+
+
+def _busy(record: Run, found: dict[str, Any]) -> list[Busy]:
+    """Load of the links at the instant of a map; prints the busiest."""
+    from perigee.hotspots import busy
+    from perigee.record import RecordError
+
+    try:
+        links = busy(record, found["t_s"])
     except (RecordError, KeyError) as error:
         _stop(str(error.args[0]))
     known = {*found["names"], *(g["name"] for g in found["ground"])}
     strangers = {b.origin for b in links} - known
     if strangers:
-        _stop(f"{folder} is a record of another scenario: there is no node {min(strangers)!r} in this one")
+        _stop(f"the record is of another scenario: there is no node {min(strangers)!r} in this one")
     print(f"{len(links)} links in use; the busiest:")
     for b in links[:10]:
         print(f"  {b.utilisation:6.1%}  {b.origin} -> {b.target}, {b.queue_packets} packets waiting")
@@ -214,6 +266,23 @@ def _ends(origin: str | None, target: str | None) -> list[tuple[str, str]]:
     if origin is not None or target is not None:
         _stop("give --from and --to, or neither")
     return []
+
+
+def _renamed(pairs: Sequence[str]) -> dict[str, str]:
+    split = [p.partition("=") for p in pairs]
+    for old, _, new in split:
+        if not old.strip() or not new.strip():
+            _stop("--rename: write OLD=NEW, such as end1=london")
+    return {old.strip(): new.strip() for old, _, new in split}
+
+
+def _grid(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"\s*(\d{1,4})\s*[xX]\s*(\d{1,4})\s*", text)
+    if match is None or 0 in (int(match[1]), int(match[2])):
+        _stop(f"--shell: {text!r} is not planes and slots such as 24x66")
+    return int(match[1]), int(match[2])
 
 
 def _policies(attach: str | None) -> list[str | None]:
@@ -290,7 +359,7 @@ def _print_legs(pairs: Sequence[PairPaths]) -> None:
 
 
 def _write_plots(pairs: Sequence[Sequence[PairPaths]], out: Path, *, quiet: bool) -> None:
-    from perigee.survey import plot
+    from perigee.path_plot import plot
 
     for i, of_pair in enumerate(pairs):
         file = out if len(pairs) == 1 else out.with_stem(f"{out.stem}-{i + 1}")

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perigee import _core, hotspots
+from perigee.path_plot import legend
 
 if TYPE_CHECKING:
     from perigee.hotspots import Busy
@@ -21,14 +22,20 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 EARTH_RADIUS_KM = 6371.0
+# Ground points with names; more are dots only.
+MAX_NAMED = 40
+# Characters of a legend's line that fit the width of the figure.
+LEGEND_WIDTH = 170
 # Resolution of the shaded coverage.
 CELL_DEG = 1.0
 ASCENDING, DESCENDING, LAND, SEA = "#2f6f9f", "#b0623a", "#e9e4d8", "#f7f9fb"
 
 
-def picture(scenario: Scenario, time_s: float, ends: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
-    """Satellites, lasers, ground points and paths at an instant of the run."""
-    found: dict[str, Any] = json.loads(_core.Sky(scenario.core, list(ends)).picture(round(time_s * 1e9)))
+def picture(
+    scenario: Scenario, time_s: float, ends: Sequence[tuple[str, str]] = (), *, seed: int | None = None
+) -> dict[str, Any]:
+    """Satellites, lasers, ground points and paths at an instant of the run; `seed` = that of drawn traffic."""
+    found: dict[str, Any] = json.loads(_core.Sky(scenario.core, list(ends), seed).picture(round(time_s * 1e9)))
     return found
 
 
@@ -64,10 +71,14 @@ def draw(found: dict[str, Any], *, zoom: bool = False, lasers: bool = True, link
     axis.set_ylim(-90, 90)
     if zoom:
         _zoom(axis, found, satellites)
+        wide, high = np.ptp(axis.get_xlim()), np.ptp(axis.get_ylim())
+        figure.set_size_inches(12, float(np.clip(12 * high / wide + 1.6, 4, 12)))
     axis.tick_params(labelsize=8, color="#b8c0c8")
     axis.grid(alpha=0.25, linewidth=0.5)
     axis.set_title(f"{found['title']}: {found['t_s']:g} s ({found['instant']})", loc="left", fontsize=11, pad=8)
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, -0.12), ncols=5, frameon=False, fontsize=8)
+    legend(figure, axis.get_legend_handles_labels()[0], LEGEND_WIDTH)
+    if len(found["ground"]) <= MAX_NAMED:
+        _name(figure, axis, found)
     return figure
 
 
@@ -154,17 +165,63 @@ def _ground(axis: Any, found: dict[str, Any], satellites: Floats, *, circles: bo
         lon = (lon + 180) % 360 - 180
         terminal = g["kind"] == "terminal"
         axis.plot([lon], [lat], marker="o" if terminal else "s", color="#111827", ms=5, zorder=6)
-        if len(found["ground"]) <= 40:
-            axis.annotate(
-                g["name"], (lon, lat), xytext=(5, -11), textcoords="offset points", fontsize=8, zorder=7,
-                bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "alpha": 0.7, "linewidth": 0},
-            )  # fmt: skip
     seen = sorted({s for g in found["ground"] for s in g["visible"]})
     if seen and circles:
         axis.scatter(
             satellites[seen, 1], satellites[seen, 0], s=42, facecolors="none", edgecolors="#111827", linewidths=0.8,
             zorder=4, label="in view of a ground point",
         )  # fmt: skip
+
+
+def _name(figure: Any, axis: Any, found: dict[str, Any]) -> None:
+    """Names beside their places, over no other name and no other place; one that has to stand off gets a line.
+
+    Ends of paths come first; a name for which there is no room near its place is left out.
+    """
+    from matplotlib.text import Text
+    from matplotlib.transforms import Bbox
+
+    # The positions on paper are known when everything else has its room.
+    figure.draw_without_rendering()
+    renderer, points = figure.canvas.get_renderer(), 72 / figure.dpi
+    view = axis.get_window_extent(renderer)
+    places = [((g["place"][1] + 180) % 360 - 180, g["place"][0]) for g in found["ground"]]
+    dots = [axis.transData.transform(at) for at in places]
+    taken = [Bbox.from_bounds(x - 4 / points, y - 4 / points, 8 / points, 8 / points) for x, y in dots]
+    ends = {p[which] for p in found["paths"] for which in ("from", "to")}
+    for g in sorted(range(len(places)), key=lambda g: (g not in ends, g)):
+        if not view.contains(*dots[g]):
+            continue
+        label = axis.annotate(
+            found["ground"][g]["name"], places[g], xytext=(0, 0), textcoords="offset points", fontsize=8, zorder=7,
+            bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "alpha": 0.7, "linewidth": 0},
+            arrowprops={"arrowstyle": "-", "color": "#5b6876", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0},
+        )  # fmt: skip
+        label.arrow_patch.set_visible(False)
+        label.update_positions(renderer)
+        # Without its line.
+        box = Text.get_window_extent(label, renderer)
+        for ring, dx, dy in _spots(box.width * points, box.height * points):
+            moved = box.translated(dx / points, dy / points)
+            inside = view.x0 <= moved.x0 and moved.x1 <= view.x1 and view.y0 <= moved.y0 and moved.y1 <= view.y1
+            if inside and not any(moved.overlaps(t) for t in taken):
+                label.set_position((dx, dy))
+                taken.append(moved)
+                label.arrow_patch.set_visible(ring > 0)
+                break
+        else:
+            label.remove()
+
+
+def _spots(width: float, height: float) -> list[tuple[int, float, float]]:
+    """Offsets of a label from its place in points, each with its distance in lines: below, above, beside."""
+    spots = []
+    for ring in range(4):
+        out = 6 + ring * height
+        sides = (out, -out - width)
+        spots += [(ring, x, y) for y in (-6 - out, out - 1) for x in (5.0, -5.0 - width, -width / 2)]
+        spots += [(ring, x, -height / 3) for x in sides]
+    return spots
 
 
 def _corners(path: dict[str, Any], found: dict[str, Any], satellites: Floats) -> Floats:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,19 +97,31 @@ class PairPaths:
         }
 
 
-def survey(scenario: Scenario, ends: Sequence[tuple[str, str]] = (), label: str = "") -> list[PairPaths]:
-    """The paths of some pairs (nodes, cities or "lat, lon"), or else of the scenario's flows."""
+def survey(
+    scenario: Scenario,
+    ends: Sequence[tuple[str, str]] = (),
+    label: str = "",
+    remark: Callable[[str], None] = lambda _: None,
+) -> list[PairPaths]:
+    """The paths of some pairs (nodes, cities or "lat, lon"), or else of the scenario's flows.
+
+    `remark` hears what a person should look at before trusting them.
+    """
     text, steps = _core.Sky(scenario.core, list(ends)).paths()
     found = json.loads(text)
+    for warning in found["warnings"]:
+        remark(warning)
     return [_pair(p, s, found["step_s"], label) for p, s in zip(found["pairs"], steps, strict=True)]
 
 
 def paths(scenario: Scenario, ends: Sequence[tuple[str, str]] = ()) -> list[PairPaths]:
     """The paths of a scenario's flows, or of some pairs of nodes, cities or "lat, lon", over the whole run.
 
-    No packet runs; raises `ScenarioError` or `RunError` as a run would.
+    No packet runs; raises `ScenarioError` or `RunError` as a run would, and warns of old element sets.
     """
-    return survey(scenario, ends, "as in the scenario")
+    import warnings
+
+    return survey(scenario, ends, "as in the scenario", lambda text: warnings.warn(text, stacklevel=5))
 
 
 def _pair(found: dict[str, Any], steps: tuple[Floats, npt.NDArray[np.bool_]], step_s: float, label: str) -> PairPaths:
@@ -168,68 +180,3 @@ def write_csv(path: Path, pairs: Sequence[PairPaths]) -> None:
                 there = not np.isnan(rtt)
                 row = [f"{rtt:.6f}", int(links)] if there else ["", ""]
                 out.writerow([p.origin, p.target, p.label, f"{t:.3f}", *row])
-
-
-def plot(pairs: Sequence[PairPaths]) -> Any:
-    """RTT, links, and planes of the two end satellites over time; the pairs have the same ends."""
-    import matplotlib.pyplot as plt
-
-    from perigee.plots import COLOURS
-
-    figure, axes = plt.subplots(3, 1, sharex=True, figsize=(9, 7.5), layout="constrained", height_ratios=(2.2, 1, 1.4))
-    first = pairs[0]
-    for p, colour in zip(pairs, COLOURS * len(pairs), strict=False):
-        _draw_pair(axes, p, colour, named=len(pairs) > 1)
-    straight = 2 * first.distance_km / C_KM_PER_MS
-    fibre = {"color": "#5b6876", "linewidth": 1.0}
-    axes[0].axhline(first.fibre_rtt_ms, linestyle="--", **fibre)
-    axes[0].axhline(straight, linestyle=":", **fibre)
-    lines = ((first.fibre_rtt_ms, "great-circle fibre (c/1.47)", True), (straight, "great circle at c", False))
-    for y, text, above in lines:
-        axes[0].annotate(
-            text, (1, y), xycoords=("axes fraction", "data"), xytext=(-3, 3 if above else -3),
-            textcoords="offset points", ha="right", va="bottom" if above else "top", fontsize=8, color=fibre["color"],
-        )  # fmt: skip
-    axes[0].set_title(f"{first.origin} to {first.target}, {first.distance_km:,.0f} km", loc="left")
-    for axis, label in zip(axes, ("RTT, ms", "links", "plane (▲ north, ▼ south)"), strict=True):
-        axis.set_ylabel(label)
-        axis.grid(alpha=0.2)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylim(bottom=0)
-    axes[1].set_ylim(bottom=0)
-    axes[2].set_xlabel("time, s")
-    axes[2].set_xlim(0, float(first.t_s[-1]) if len(first.t_s) > 1 else 1)
-    axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False, fontsize=8, ncols=4)
-    # Room for the legend above the planes.
-    low, high = axes[2].get_ylim()
-    axes[2].set_ylim(low, high + 0.3 * (high - low))
-    axes[2].legend(loc="upper left", frameon=False, fontsize=8, ncols=4)
-    return figure
-
-
-def _draw_pair(axes: Any, p: PairPaths, colour: str, *, named: bool) -> None:
-    name = p.label if named else "RTT over the satellites"
-    rtt = p.rtt_ms.copy()
-    # A new path begins a new line: a jump is not a slope.
-    jumps = np.searchsorted(p.t_s, [leg.t_s - 1e-9 for leg in p.legs[1:]])
-    x, y = np.insert(p.t_s, jumps, np.nan), np.insert(rtt, jumps, np.nan)
-    axes[0].plot(x, y, color=colour, linewidth=1.5, label=name)
-    axes[1].step(p.t_s, p.links, where="post", color=colour, linewidth=1.2)
-    for t in p.changes():
-        axes[0].axvline(t, color=colour, alpha=0.18, linewidth=0.8)
-    for end, style in ((0, "-"), (-1, "--")):
-        place = p.origin if end == 0 else p.target
-        for t in p.handovers(end):
-            axes[0].plot([t], [0.015], marker="|", color=colour, transform=axes[0].get_xaxis_transform(), ms=9)
-        _draw_planes(axes[2], p, end, style, colour, f"{place}, {p.label}" if named else place)
-
-
-def _draw_planes(axis: Any, p: PairPaths, end: int, style: str, colour: str, label: str) -> None:
-    times = [leg.t_s for leg in p.legs] + [float(p.t_s[-1])]
-    hops = [leg.hops[end] if leg.hops else None for leg in p.legs]
-    planes = [np.nan if h is None or h["plane"] is None else h["plane"] for h in hops]
-    axis.step(times, [*planes, planes[-1]], where="post", linestyle=style, color=colour, linewidth=1.1, label=label)
-    for t, plane, hop, before in zip(times, planes, hops, [None, *hops], strict=False):
-        if hop is not None and (before is None or before["name"] != hop["name"]):
-            marker = "^" if hop["ascending"] else "v"
-            axis.plot([t], [plane], marker=marker, color=colour, ms=5, markeredgecolor="white", clip_on=False)

@@ -41,6 +41,7 @@ def timeline(
 ) -> None:
     """Save or plot the network over time; `[source.timeline]` replays what is saved."""
     from perigee import _core
+    from perigee.sky_cli import print_remarks
     from perigee.timeline import Timeline
 
     taken = [p for p in (out, plot) if p is not None and p.exists() and not force]
@@ -56,6 +57,7 @@ def timeline(
         _stop(error.args[0])
     except (OSError, ValueError) as error:
         _stop(f"cannot write: {error}")
+    print_remarks(found.facts["warnings"])
     if as_json:
         print(json.dumps(found.facts, indent=1))
     else:

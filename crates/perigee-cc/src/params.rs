@@ -21,6 +21,18 @@ pub enum Value {
     Text(String),
 }
 
+impl std::fmt::Display for Value {
+    /// As in a scenario file.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Bool(v) => v.fmt(f),
+            Value::Int(v) => v.fmt(f),
+            Value::Float(v) => v.fmt(f),
+            Value::Text(v) => write!(f, "{v:?}"),
+        }
+    }
+}
+
 /// What values a parameter may take, with its default.
 #[derive(Clone, Copy, Debug)]
 pub enum Domain {
@@ -164,7 +176,7 @@ impl std::fmt::Display for ParamError {
                 write!(f, "unknown parameter {name:?}; known: {}", known.join(", "))
             }
             ParamError::Value { name, found, allowed } => {
-                write!(f, "{name} = {found:?} is not allowed: expected {allowed}")
+                write!(f, "{name} = {found} is not allowed: expected {allowed}")
             }
         }
     }

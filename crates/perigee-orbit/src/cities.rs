@@ -315,13 +315,14 @@ fn atlas() -> &'static Atlas {
     static ATLAS: OnceLock<Atlas> = OnceLock::new();
     ATLAS.get_or_init(|| {
         let mut atlas = Atlas { cities: CITIES.to_vec(), by_name: BTreeMap::new(), largest: Vec::new() };
-        for city in table() {
-            let near = |c: &City| great_circle_m(c.place(), city.place()) < SAME_CITY_M;
-            let same = atlas.cities[..CITIES.len()].iter().position(|c| c.population == 0 && near(c));
-            let number = same.unwrap_or(atlas.cities.len());
-            match same {
-                Some(i) => atlas.cities[i].population = city.population,
-                None => atlas.cities.push(city),
+        let table: Vec<City> = table().collect();
+        let first: BTreeMap<usize, usize> =
+            CITIES.iter().enumerate().filter_map(|(i, c)| Some((same_city(c, &table)?, i))).collect();
+        for (k, city) in table.iter().enumerate() {
+            let number = first.get(&k).copied().unwrap_or(atlas.cities.len());
+            match first.get(&k) {
+                Some(&i) => atlas.cities[i].population = city.population,
+                None => atlas.cities.push(*city),
             }
             atlas.largest.push(number);
         }
@@ -331,6 +332,17 @@ fn atlas() -> &'static Atlas {
             }
         }
         atlas
+    })
+}
+
+/// The city of the second table that a city of the first is: the near one of its name, else (names differ between the
+/// tables) the nearest one of its country. A neighbour across a border is another city.
+fn same_city(c: &City, table: &[City]) -> Option<usize> {
+    let distance = |k: usize| great_circle_m(c.place(), table[k].place());
+    let near = (0..table.len()).filter(|&k| table[k].country == c.country && distance(k) < SAME_CITY_M);
+    let other_name = |k: usize| plain(table[k].name) != plain(c.name);
+    near.min_by(|&a, &b| {
+        (other_name(a), distance(a)).partial_cmp(&(other_name(b), distance(b))).expect("finite")
     })
 }
 
@@ -460,6 +472,13 @@ mod tests {
         assert!(all
             .iter()
             .all(|c| c.lat_deg.abs() < 72.0 && c.lon_deg.abs() <= 180.0 && c.country.len() == 2));
+        // Neighbours across a border keep their names.
+        for (name, country) in
+            [("Shenzhen", "CN"), ("Hong Kong", "HK"), ("Tijuana", "MX"), ("San Diego", "US")]
+        {
+            let found: Vec<_> = all.iter().filter(|c| c.name == name).collect();
+            assert!(found.len() == 1 && found[0].country == country, "{name}: {found:?}");
+        }
         let london = find("London").unwrap();
         assert!(london.population > 8_000_000 && london.lat_deg == 51.507, "the first table's coordinates");
         assert_eq!(find("Hyderabad").unwrap().country, "IN");

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The satellites of a sky: names, places, motion, lasers.
 
+use crate::elements;
 use crate::lasers::{plus_grid, LaserGraph, Limits, Near};
 use crate::motion::{satellite_name, shell_elements, Gravity, Group, Motion, Positions, Sgp4, MU_M3_S2};
 use crate::omm;
 use crate::planes::{arrange, Place, PlaneOptions};
 use crate::plugin::{failed, LaserFunction, NetView};
 use crate::routing::MAX_SATELLITES;
-use crate::shell::{Propagation, Shell, ShellMotion};
+use crate::shell::{Phasing, Propagation, Shell, ShellMotion};
 use crate::sky::SkyError;
 use crate::spec::{Lasers, Pattern, Satellites, SkySpec};
 use crate::time::Epoch;
-use crate::tle::Tle;
+use crate::tle::{self, Tle};
 use perigee_units::Nanos;
 use std::collections::BTreeSet;
 use std::f64::consts::TAU;
 use std::sync::Arc;
-
-/// Element sets are good for days; older ones than this are worth a remark.
-const STALE_DAYS: f64 = 14.0;
 
 /// All satellites of a sky.
 pub struct Constellation {
@@ -40,6 +38,8 @@ pub struct Constellation {
     function: Option<Arc<dyn LaserFunction>>,
     /// What a person should know about it.
     pub report: Vec<String>,
+    /// What a person should look at before trusting it.
+    pub warnings: Vec<String>,
 }
 
 /// What is known before the lasers.
@@ -51,7 +51,10 @@ struct Fleet {
     motion: Motion,
     grid: Vec<(u32, u32)>,
     group: Vec<Option<u32>>,
+    /// Of each set of a file, the satellite that it became, unless it is left out.
+    numbers: Option<Vec<Option<u32>>>,
     report: Vec<String>,
+    warnings: Vec<String>,
 }
 
 impl Constellation {
@@ -63,7 +66,7 @@ impl Constellation {
         let fleet = match &spec.satellites {
             Satellites::Shells(shells) => generated(shells, spec)?,
             Satellites::Elements { name, text, planes, gravity } => {
-                from_elements(name, text, planes, *gravity, spec.start)?
+                from_elements(name, text, planes, (*gravity, spec.start, spec.duration))?
             }
         };
         let n = fleet.names.len();
@@ -73,11 +76,8 @@ impl Constellation {
         let links = match &spec.lasers.pattern {
             Pattern::PlusGrid => fleet.grid,
             Pattern::Nearest(_) | Pattern::Function | Pattern::None => Vec::new(),
-            Pattern::List(links) => links.clone(),
+            Pattern::List(links) => renumbered(links, fleet.numbers.as_deref(), n)?,
         };
-        if let Some((a, b)) = links.iter().find(|(a, b)| (*a).max(*b) as usize >= n) {
-            return Err(SkyError::Spec(format!("a laser link from satellite {a} to {b} of {n}")));
-        }
         Ok(Constellation {
             names: fleet.names,
             places: fleet.places,
@@ -89,6 +89,7 @@ impl Constellation {
             lasers: spec.lasers.clone(),
             function: spec.plugins.lasers.clone(),
             report: fleet.report,
+            warnings: fleet.warnings,
         })
     }
 
@@ -210,7 +211,7 @@ fn motion(shell: &Shell, elements: &[Tle], start: Epoch) -> Result<Group, SkyErr
     }
 }
 
-fn elements(shell: &Shell, start: Epoch) -> Vec<Tle> {
+fn of_shell(shell: &Shell, start: Epoch) -> Vec<Tle> {
     match shell.propagation {
         Propagation::Sgp4 { revs_per_day: revs, epoch } => {
             shell_elements(shell, revs.unwrap_or_else(|| revs_per_day(shell)), epoch.unwrap_or(start))
@@ -232,7 +233,9 @@ fn generated(shells: &[Shell], spec: &SkySpec) -> Result<Fleet, SkyError> {
         motion: Motion(Vec::new()),
         grid: Vec::new(),
         group: Vec::new(),
+        numbers: None,
         report: Vec::new(),
+        warnings: Vec::new(),
     };
     for (k, shell) in shells.iter().enumerate() {
         shell.check().map_err(SkyError::Spec)?;
@@ -249,7 +252,7 @@ fn generated(shells: &[Shell], spec: &SkySpec) -> Result<Fleet, SkyError> {
             let own = plus_grid(shell, spec.lasers.seam);
             fleet.grid.extend(own.iter().map(|(a, b)| (first + a, first + b)));
         }
-        let own = elements(shell, start);
+        let own = of_shell(shell, start);
         fleet.motion.0.push(motion(shell, &own, start)?);
         fleet.elements.extend(own.into_iter().zip(first..).map(|(set, n)| Tle { catalogue: n + 1, ..set }));
         fleet.report.push(describe(shell, start));
@@ -258,10 +261,14 @@ fn generated(shells: &[Shell], spec: &SkySpec) -> Result<Fleet, SkyError> {
 }
 
 fn describe(shell: &Shell, start: Epoch) -> String {
-    let Shell { planes, per_plane, altitude_m, inclination_deg, phasing, .. } = shell;
+    let Shell { planes, per_plane, altitude_m, inclination_deg, .. } = shell;
     let lasers = if shell.lasers { "" } else { ", no lasers" };
+    let phasing = match shell.phasing {
+        Phasing::Factor(f) => format!("phasing factor {f}"),
+        Phasing::HalfSlot => "every second plane shifted by half a slot".into(),
+    };
     format!(
-        "{planes} x {per_plane} satellites at {:.0} km and {inclination_deg} degrees, {phasing:?}{lasers}, from {start}",
+        "{planes} x {per_plane} satellites at {:.0} km and {inclination_deg} degrees, {phasing}{lasers}, from {start}",
         altitude_m / 1e3
     )
 }
@@ -270,41 +277,66 @@ fn from_elements(
     file: &str,
     text: &str,
     options: &PlaneOptions,
-    gravity: Gravity,
-    start: Option<Epoch>,
+    (gravity, start, duration): (Gravity, Option<Epoch>, Nanos),
 ) -> Result<Fleet, SkyError> {
     let sets = omm::read_elements(text).map_err(|e| SkyError::Tle(file.to_string(), e))?;
-    let motion = prepare(&sets, gravity)?;
-    let newest = sets.iter().map(|s| s.epoch).max().unwrap_or(Epoch::Y2000);
-    let start = start.unwrap_or(newest);
-    let found = arrange(&sets, &motion, newest, options);
+    let motion = sets.iter().map(|t| Sgp4::new(t, gravity)).collect::<Result<Vec<_>, _>>();
+    let motion = motion.map_err(|why| SkyError::Spec(format!("{file}: {why}")))?;
+    let newest = sets.iter().max_by_key(|s| s.epoch).expect("a file without sets is refused");
+    let start = start.unwrap_or(newest.epoch);
+    let checked = elements::check(file, (&sets, &motion), start, duration);
+    let (sets_used, motion) = (pick(&sets, &checked.used), pick(&motion, &checked.used));
+    // Where the elements are old, what they make of the start is a guess, but the one that the run is made with.
+    let common = if elements::is_stale(newest, start) { start } else { newest.epoch };
+    let found = arrange(&sets_used, &motion, common, options);
     if found.kept.is_empty() {
         let km = options.min_altitude_km;
-        return Err(SkyError::Spec(format!("{file}: no satellite flies at {km} km or higher")));
+        let fallen = if checked.used.is_empty() { checked.warnings } else { Vec::new() };
+        let why = format!("{file}: no satellite flies at {km} km or higher");
+        return Err(SkyError::Spec([vec![why], fallen].concat().join("; ")));
     }
+    let (n, at) = (sets.len(), tle::listed(&[newest.origin]));
     let mut report =
-        vec![format!("{file}: {} satellites, newest epoch {newest}, run from {start}", sets.len())];
+        vec![format!("{file}: {n} satellites, newest epoch {} in {at}, run from {start}", newest.epoch)];
     report.extend(found.report());
-    report.extend(stale(&sets, &found.kept, start));
+    let mut numbers = vec![None; sets.len()];
+    for (satellite, &kept) in found.kept.iter().enumerate() {
+        numbers[checked.used[kept]] = Some(satellite as u32);
+    }
     let group = found.places.iter().map(|p| Some(p.map_or(u32::MAX, |p| p.shell))).collect();
     Ok(Fleet {
-        names: unique_names(&sets, &found.kept),
-        elements: found.kept.iter().map(|&i| sets[i].clone()).collect(),
+        names: unique_names(&sets_used, &found.kept),
+        elements: pick(&sets_used, &found.kept),
         start,
-        motion: Motion(vec![Group::Sgp4(found.kept.iter().map(|&i| motion[i].clone()).collect())]),
+        motion: Motion(vec![Group::Sgp4(pick(&motion, &found.kept))]),
         grid: found.links,
         group,
         places: found.places,
+        numbers: Some(numbers),
         report,
+        warnings: checked.warnings,
     })
 }
 
-fn stale(sets: &[Tle], kept: &[usize], start: Epoch) -> Option<String> {
-    let age_days = |i: &&usize| start.minutes_since(sets[**i].epoch).abs() / 1440.0;
-    let old = kept.iter().filter(|i| age_days(i) > STALE_DAYS).count();
-    (old > 0).then(|| {
-        format!("{old} element sets are more than {STALE_DAYS} days from {start}: positions are guesses")
-    })
+/// Links between the satellites of a list, which counts those of the file; where one is left out, so are its links.
+fn renumbered(
+    links: &[(u32, u32)],
+    numbers: Option<&[Option<u32>]>,
+    satellites: usize,
+) -> Result<Vec<(u32, u32)>, SkyError> {
+    let n = numbers.map_or(satellites, <[_]>::len);
+    if let Some((a, b)) = links.iter().find(|(a, b)| (*a).max(*b) as usize >= n) {
+        return Err(SkyError::Spec(format!(
+            "a laser link from satellite {a} to {b}: their numbers end at {}",
+            n - 1
+        )));
+    }
+    let Some(numbers) = numbers else { return Ok(links.to_vec()) };
+    Ok(links.iter().filter_map(|&(a, b)| Some((numbers[a as usize]?, numbers[b as usize]?))).collect())
+}
+
+fn pick<T: Clone>(all: &[T], which: &[usize]) -> Vec<T> {
+    which.iter().map(|&i| all[i].clone()).collect()
 }
 
 /// Names as in the file; a name that comes twice gets its catalogue number.

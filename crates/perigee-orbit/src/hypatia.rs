@@ -19,7 +19,7 @@ use crate::snapshot::TableScratch;
 use crate::spec::*;
 use crate::tle;
 use crate::visibility::Mask;
-use perigee_timeline::GeoPoint;
+use perigee_timeline::{files, GeoPoint};
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -44,10 +44,9 @@ pub fn write_folder(sky: &Arc<Sky>, folder: &Path) -> Result<(), String> {
     }
     let (step_ms, length_s) = (spec.step.0 / 1_000_000, spec.duration.0.div_ceil(1_000_000_000));
     let state = folder.join(format!("dynamic_state_{step_ms}ms_for_{length_s}s"));
-    std::fs::create_dir_all(&state).map_err(|e| format!("cannot make {}: {e}", state.display()))?;
-    let put = |file: PathBuf, text: &str| {
-        std::fs::write(&file, text).map_err(|e| format!("cannot write {}: {e}", file.display()))
-    };
+    std::fs::create_dir_all(&state)
+        .map_err(|e| format!("cannot make {}: {}", state.display(), files::why(&e)))?;
+    let put = |file: PathBuf, text: &str| files::write(&file, text);
     let pairs: Vec<[u32; 2]> = lasers.pairs().collect();
     put(folder.join("tles.txt"), &elements(sky))?;
     put(folder.join("isls.txt"), &pairs.iter().map(|[a, b]| format!("{a} {b}\n")).collect::<String>())?;
@@ -177,7 +176,8 @@ pub struct State {
     pub spec: SkySpec,
     /// Forwarding states in order.
     files: Vec<(Nanos, PathBuf)>,
-    satellites: usize,
+    /// How many satellites its `tles.txt` has.
+    pub satellites: usize,
 }
 
 /// Reads a folder. `dynamic` names the folder of forwarding states inside it where there are several.
@@ -185,7 +185,7 @@ pub struct State {
 /// # Errors
 /// Files that are missing or damaged, by name and line.
 pub fn read_folder(folder: &Path, dynamic: Option<&str>) -> Result<State, String> {
-    let read = |name: &str| read_file(&folder.join(name));
+    let read = |name: &str| files::read(&folder.join(name));
     let text = read("tles.txt")?;
     let (_, sets) = text.split_once('\n').ok_or("tles.txt: there is only one line")?;
     let parsed = tle::parse(sets).map_err(|e| format!("tles.txt, counted from its second line: {e}"))?;
@@ -218,10 +218,6 @@ pub fn read_folder(folder: &Path, dynamic: Option<&str>) -> Result<State, String
     Ok(State { spec, files, satellites })
 }
 
-fn read_file(file: &Path) -> Result<String, String> {
-    std::fs::read_to_string(file).map_err(|e| format!("cannot read {}: {e}", file.display()))
-}
-
 fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(n, l)| (n + 1, l.trim())).filter(|(_, l)| !l.is_empty())
 }
@@ -248,8 +244,8 @@ fn station(n: usize, line: &str, mask: Mask) -> Result<GroundNode, String> {
 /// Files of forwarding states with their times, in order.
 fn states(folder: &Path, dynamic: Option<&str>) -> Result<Vec<(Nanos, PathBuf)>, String> {
     let list = |folder: &Path| -> Result<Vec<PathBuf>, String> {
-        let entries =
-            std::fs::read_dir(folder).map_err(|e| format!("cannot read {}: {e}", folder.display()))?;
+        let entries = std::fs::read_dir(folder)
+            .map_err(|e| format!("cannot read {}: {}", folder.display(), files::why(&e)))?;
         let mut all: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
         all.sort();
         Ok(all)
@@ -258,20 +254,57 @@ fn states(folder: &Path, dynamic: Option<&str>) -> Result<Vec<(Nanos, PathBuf)>,
     let fits = |p: &PathBuf| dynamic.map_or(name(p).starts_with("dynamic_state_"), |d| name(p) == d);
     let found: Vec<PathBuf> = list(folder)?.into_iter().filter(fits).collect();
     let [state] = &found[..] else {
-        let names: Vec<String> = found.iter().map(|p| name(p)).collect();
-        return Err(format!(
-            "{}: one folder of forwarding states is needed, there are {names:?}",
-            folder.display()
-        ));
+        return Err(match (&found[..], dynamic) {
+            ([], Some(d)) => format!("{}: there is no folder {d}", folder.display()),
+            ([], None) => format!("{}: there is no folder dynamic_state_…", folder.display()),
+            (several, _) => {
+                let names: Vec<String> = several.iter().map(|p| name(p)).collect();
+                format!("{}: name one of {} with --dynamic", folder.display(), names.join(", "))
+            }
+        });
     };
     let time = |p: &PathBuf| name(p).strip_prefix("fstate_")?.strip_suffix(".txt")?.parse().ok().map(Nanos);
     let mut files: Vec<(Nanos, PathBuf)> =
         list(state)?.into_iter().filter_map(|p| Some((time(&p)?, p))).collect();
     files.sort();
-    if files.first().map(|f| f.0) != Some(Nanos::ZERO) {
-        return Err(format!("{}: fstate_0.txt is missing", state.display()));
-    }
+    let times: Vec<Nanos> = files.iter().map(|f| f.0).collect();
+    complete(&times, promised(&name(state))).map_err(|why| format!("{}: {why}", state.display()))?;
     Ok(files)
+}
+
+/// Step and length that the name of a folder of forwarding states tells.
+fn promised(name: &str) -> Option<(Nanos, Nanos)> {
+    let (step, length) = name.strip_prefix("dynamic_state_")?.split_once("ms_for_")?;
+    let step = Nanos::from_millis(step.parse().ok().filter(|ms| (1..=3_600_000).contains(ms))?);
+    let length = length.strip_suffix('s')?.parse().ok().filter(|s| (1..=31_622_400).contains(s))?;
+    Some((step, Nanos::from_secs(length)))
+}
+
+/// Every instant has its file: a gap would be bridged by an old state without a word. Where the name of the folder
+/// tells nothing, its first two files tell the step.
+fn complete(times: &[Nanos], promised: Option<(Nanos, Nanos)>) -> Result<(), String> {
+    let last = times.last().copied().unwrap_or(Nanos::ZERO);
+    let step = promised.map_or_else(|| times.get(1).map_or(last, |t| *t - times[0]), |p| p.0).max(Nanos(1));
+    let end = promised.map_or(last + step, |p| p.1);
+    let expected = end.0.div_ceil(step.0);
+    let all = format!(
+        "{end} every {step} are {expected} files, fstate_0.txt to fstate_{}.txt; there are {}",
+        step.0 * (expected - 1),
+        times.len()
+    );
+    for k in 0..expected {
+        match times.get(k as usize) {
+            Some(t) if *t == step * k => {}
+            Some(t) if *t < step * k => {
+                return Err(format!("fstate_{}.txt is between the steps: {all}", t.0));
+            }
+            _ => return Err(format!("fstate_{}.txt is missing: {all}", step.0 * k)),
+        }
+    }
+    match times.get(expected as usize) {
+        Some(t) => Err(format!("fstate_{}.txt is behind the end: {all}", t.0)),
+        None => Ok(()),
+    }
 }
 
 impl State {
@@ -284,7 +317,7 @@ impl State {
         let mut next: BTreeMap<(u32, u32), i64> = BTreeMap::new();
         let mut out = Recorded::default();
         for (t, file) in &self.files {
-            for (n, line) in numbered(&read_file(file)?) {
+            for (n, line) in numbered(&files::read(file)?) {
                 let cells: Vec<i64> = line.split(',').filter_map(|c| c.trim().parse().ok()).collect();
                 match cells[..] {
                     [at, to, hop, ..] if at.max(to).max(hop) < nodes as i64 && at.min(to) >= 0 => {
@@ -316,7 +349,12 @@ impl State {
         loop {
             match next.get(&(here, target)) {
                 Some(&hop) if hop >= 0 => here = hop as u32,
-                _ => return Ok(None),
+                Some(_) => return Ok(None),
+                None => {
+                    return Err(format!(
+                        "no line up to here tells where node {here} sends what is for {target}"
+                    ))
+                }
             }
             if here == target {
                 return Ok(Some(path));

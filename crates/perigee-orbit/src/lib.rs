@@ -8,6 +8,7 @@
 //! * [`planes`]: the grid in real element sets; [`lasers`]: who is linked to whom; [`constellation`]: all of it.
 //! * [`visibility`]: what a ground point sees; [`attach`]: which satellite it takes; [`routing`],
 //!   [`aim`]: shortest paths.
+//! * `elements`: which element sets hold at the time of a run; `reach`: traffic that can never flow, and why.
 //! * [`disjoint`]: several paths without a common satellite; [`plugin`]: functions of the user's.
 //! * [`spec`]: the description of a sky; [`sky`]: questions about one instant; [`survey`]: paths over time without
 //!   packets; [`stream`]: the timeline.
@@ -36,6 +37,7 @@ pub mod cities;
 pub mod compat;
 pub mod constellation;
 pub mod disjoint;
+mod elements;
 pub mod frames;
 mod handover;
 pub mod hypatia;
@@ -48,6 +50,7 @@ mod plan;
 pub mod planes;
 pub mod plugin;
 pub mod presets;
+mod reach;
 pub mod routing;
 mod rules;
 pub mod shell;

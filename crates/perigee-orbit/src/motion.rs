@@ -116,7 +116,8 @@ impl Sgp4 {
             Gravity::Wgs72 => sgp4::WGS72,
             Gravity::Wgs84 => sgp4::WGS84,
         };
-        let refused = |e: &dyn std::fmt::Display| format!("satellite {}: {e}", tle.name);
+        let refused =
+            |e: &dyn std::fmt::Display| tle.wrong(format!("satellite {}: {e}", tle.name)).to_string();
         let orbit = sgp4::Orbit::from_kozai_elements(
             &model,
             tle.inclination_rad,
@@ -147,7 +148,7 @@ impl Sgp4 {
         let t = sgp4::MinutesSinceEpoch(at.minutes_since(self.epoch));
         let p = self.constants.propagate(t).map_err(|e| {
             let (name, epoch) = (&self.name, self.epoch);
-            format!("satellite {name} cannot be moved from its elements of {epoch} to {at}: {e}; start the run nearer to them")
+            format!("satellite {name} has decayed between its elements of {epoch} and {at} ({e}); start the run nearer to them")
         })?;
         let metres = |v: [f64; 3]| v.map(|x| x * 1e3);
         Ok(State { p: metres(p.position), v: metres(p.velocity) })
@@ -320,6 +321,7 @@ pub fn shell_elements(shell: &crate::shell::Shell, revs_per_day: f64, start: Epo
         for slot in 0..shell.per_plane {
             all.push(Tle {
                 name: satellite_name(plane, slot),
+                origin: crate::tle::Origin::Generated,
                 catalogue: all.len() as u32,
                 epoch: start,
                 bstar: 0.0,

@@ -7,7 +7,8 @@
 
 use crate::frames::RAD;
 use crate::time::Epoch;
-use crate::tle::{self, at, Tle, TleError};
+use crate::tle::{self, at, Origin, Tle, TleError};
+use perigee_timeline::files::why_not_json;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -27,12 +28,12 @@ pub fn read_elements(text: &str) -> Result<Vec<Tle>, TleError> {
     }
 }
 
-/// Reads a JSON list; an entry's place is its number, from 1.
+/// Reads a JSON list.
 ///
 /// # Errors
 /// The first set that is malformed.
 pub fn parse_json(text: &str) -> Result<Vec<Tle>, TleError> {
-    let parsed: Value = serde_json::from_str(text).map_err(|e| at(e.line(), format!("not JSON: {e}")))?;
+    let parsed: Value = serde_json::from_str(text).map_err(|e| at(e.line(), why_not_json(&e)))?;
     let list = match parsed {
         Value::Array(list) => list,
         one => vec![one],
@@ -42,7 +43,8 @@ pub fn parse_json(text: &str) -> Result<Vec<Tle>, TleError> {
         Value::Number(n) => Some(n.to_string()),
         _ => None,
     };
-    let set = |(i, entry): (usize, &Value)| read_set(i + 1, |key| entry.get(key).and_then(text_of));
+    let set =
+        |(i, entry): (usize, &Value)| read_set(Origin::Entry(i + 1), |key| entry.get(key).and_then(text_of));
     finish(list.iter().enumerate().map(set))
 }
 
@@ -59,7 +61,7 @@ pub fn parse_csv(text: &str) -> Result<Vec<Tle>, TleError> {
         if row.len() != names.len() {
             return Err(at(n + 1, format!("{} cells under {} names", row.len(), names.len())));
         }
-        read_set(n + 1, |key| names.iter().position(|name| name == key).map(|i| row[i].clone()))
+        read_set(Origin::Line(n + 1), |key| names.iter().position(|name| name == key).map(|i| row[i].clone()))
     };
     finish(lines.map(set))
 }
@@ -81,10 +83,12 @@ fn cells(line: &str) -> Vec<String> {
 fn finish(sets: impl Iterator<Item = Result<Tle, TleError>>) -> Result<Vec<Tle>, TleError> {
     let sets: Vec<Tle> = sets.collect::<Result<_, _>>()?;
     let mut seen = BTreeMap::new();
-    for (i, set) in sets.iter().enumerate() {
-        if let Some(first) = seen.insert(set.catalogue, i + 1) {
+    for set in &sets {
+        if let Some(first) = seen.insert(set.catalogue, set.origin) {
             let n = set.catalogue;
-            return Err(at(i + 1, format!("catalogue number {n} comes twice, first as set {first}")));
+            return Err(
+                set.wrong(format!("catalogue number {n} comes twice, first in {}", tle::listed(&[first])))
+            );
         }
     }
     if sets.is_empty() {
@@ -93,30 +97,32 @@ fn finish(sets: impl Iterator<Item = Result<Tle, TleError>>) -> Result<Vec<Tle>,
     Ok(sets)
 }
 
-fn read_set(n: usize, get: impl Fn(&str) -> Option<String>) -> Result<Tle, TleError> {
-    let text = |key: &str| get(key).ok_or_else(|| at(n, format!("{key} is missing")));
+fn read_set(origin: Origin, get: impl Fn(&str) -> Option<String>) -> Result<Tle, TleError> {
+    let at = |reason: String| origin.error(reason);
+    let text = |key: &str| get(key).ok_or_else(|| at(format!("{key} is missing")));
     let number = |key: &str| -> Result<f64, TleError> {
         let text = text(key)?;
         let value = text.parse().ok().filter(|v: &f64| v.is_finite());
-        value.ok_or_else(|| at(n, format!("{key} is {text:?}, not a number")))
+        value.ok_or_else(|| at(format!("{key} is {text:?}, not a number")))
     };
     let within = |key: &str, low: f64, high: f64| {
         let v = number(key)?;
         if v < low || v > high {
-            return Err(at(n, format!("{key} is {v}: {low} to {high} are possible")));
+            return Err(at(format!("{key} is {v}: {low} to {high} are possible")));
         }
         Ok(v)
     };
     let id = text("NORAD_CAT_ID")?;
-    let catalogue = id.parse().map_err(|_| at(n, format!("NORAD_CAT_ID is {id:?}, not a number")))?;
+    let catalogue = id.parse().map_err(|_| at(format!("NORAD_CAT_ID is {id:?}, not a number")))?;
     let revs_per_day = within("MEAN_MOTION", 0.0, 18.0)?;
     if revs_per_day == 0.0 {
-        return Err(at(n, "a mean motion of zero is not an orbit"));
+        return Err(at("a mean motion of zero is not an orbit".into()));
     }
     Ok(Tle {
         name: get("OBJECT_NAME").filter(|s| !s.is_empty()).unwrap_or_else(|| id.clone()),
+        origin,
         catalogue,
-        epoch: Epoch::parse(&text("EPOCH")?).map_err(|e| at(n, format!("EPOCH: {e}")))?,
+        epoch: Epoch::parse(&text("EPOCH")?).map_err(|e| at(format!("EPOCH: {e}")))?,
         bstar: number("BSTAR")?,
         inclination_rad: within("INCLINATION", 0.0, 180.0)? * RAD,
         raan_rad: number("RA_OF_ASC_NODE")? * RAD,
@@ -167,8 +173,8 @@ STARLINK-24,2019-029D,2022-09-14T11:06:57.105216,15.51686006,.0007663,53.0028,47
     #[test]
     fn errors_name_the_set_and_the_reason() {
         assert_eq!(error("[]"), "the file holds no element sets");
-        assert!(error("[{]").starts_with("line 1: not JSON"));
-        assert_eq!(error(&JSON.replace("\"BSTAR\"", "\"B\"")), "line 1: BSTAR is missing");
+        assert!(error("[{]").starts_with("line 1: it is not JSON"));
+        assert_eq!(error(&JSON.replace("\"BSTAR\"", "\"B\"")), "entry 1: BSTAR is missing");
         assert_eq!(
             error(&CSV.replace("53.0028,47.8601,290.4472,69.5712,100", "190,47.8601,290.4472,69.5712,100")),
             "line 3: INCLINATION is 190: 0 to 180 are possible"
@@ -176,7 +182,7 @@ STARLINK-24,2019-029D,2022-09-14T11:06:57.105216,15.51686006,.0007663,53.0028,47
         assert_eq!(error(&CSV.replace(",100044252,0", ",100044252")), "line 3: 10 cells under 11 names");
         assert_eq!(
             error(&CSV.replace("100044252", "44238")),
-            "line 2: catalogue number 44238 comes twice, first as set 1"
+            "line 3: catalogue number 44238 comes twice, first in line 2"
         );
     }
 

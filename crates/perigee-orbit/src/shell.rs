@@ -78,8 +78,8 @@ impl Shell {
                 self.planes, self.per_plane
             ));
         }
-        if !(200e3..=40_000e3).contains(&self.altitude_m) {
-            return Err(format!("an altitude of {} km: 200 to 40000 are allowed", self.altitude_m / 1e3));
+        if !(160e3..=50_000e3).contains(&self.altitude_m) {
+            return Err(format!("an altitude of {} km: 160 to 50000 km are allowed", self.altitude_m / 1e3));
         }
         if !(0.0..=180.0).contains(&self.inclination_deg) {
             return Err(format!("an inclination of {} degrees: 0 to 180 are allowed", self.inclination_deg));

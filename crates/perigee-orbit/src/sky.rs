@@ -111,7 +111,7 @@ pub struct Sky {
     pub(crate) ground: Vec<GroundPoint>,
     pub(crate) ways: Vec<Way>,
     /// Ground points with traffic to or from each one.
-    peers: Vec<Vec<usize>>,
+    pub(crate) peers: Vec<Vec<usize>>,
     pub(crate) relays: Vec<bool>,
     /// In the Earth-fixed frame no satellite is faster.
     fastest_m_s: f64,
@@ -167,6 +167,11 @@ impl Sky {
         &self.constellation.report
     }
 
+    /// Lines for a person: what to look at before trusting it.
+    pub fn warnings(&self) -> &[String] {
+        &self.constellation.warnings
+    }
+
     /// The route of a pair at an instant, as if the run started there; `None` = unreachable.
     ///
     /// # Errors
@@ -206,41 +211,6 @@ impl Sky {
         Ok(self.route_at(pair, t)?.map(|r| r.one_way() * 2))
     }
 
-    /// Refuses traffic that can never flow: ground points that never see a satellite, pairs that never have a path.
-    ///
-    /// # Errors
-    /// Names the first of them, or a satellite that decays during the run.
-    pub fn check(&self) -> Result<(), SkyError> {
-        // A satellite is in view for minutes: 10 s are fine enough, and rarely more than one instant is looked at.
-        let sample = Nanos::from_secs(10);
-        let mut blind: Vec<usize> = (0..self.ground.len()).filter(|g| !self.peers[*g].is_empty()).collect();
-        let mut cut: Vec<usize> = (0..self.ways.len()).collect();
-        let mut t = Nanos::ZERO;
-        while t <= self.spec.duration && !(blind.is_empty() && cut.is_empty()) {
-            let moment = self.moment_at(t)?;
-            let routes = self.routes_of(&moment)?;
-            blind.retain(|&g| moment.visible[g].is_empty());
-            cut.retain(|&w| routes.paths[w].is_none());
-            t += sample;
-        }
-        let name = |g: usize| &self.spec.ground[g].name;
-        if let Some(&g) = blind.first() {
-            return Err(SkyError::Unreachable(format!(
-                "{:?} sees no satellite during the whole run",
-                name(g)
-            )));
-        }
-        if let Some(w) = cut.first().map(|&w| &self.ways[w]) {
-            return Err(SkyError::Unreachable(format!(
-                "there is no path between {:?} and {:?} during the whole run",
-                name(w.from),
-                name(w.root)
-            )));
-        }
-        // The end of the run too, so that a decaying satellite is found before the run and not in it.
-        self.moment_at(self.spec.duration).map(|_| ())
-    }
-
     /// What a ground point gets depends on what it had.
     pub(crate) fn has_memory(&self) -> bool {
         self.spec.reselect != Reselect::EachStep
@@ -249,7 +219,7 @@ impl Sky {
     }
 
     /// Routes as if the run started at that moment.
-    fn routes_of(&self, m: &Moment) -> Result<Routes, SkyError> {
+    pub(crate) fn routes_of(&self, m: &Moment) -> Result<Routes, SkyError> {
         let held = self.serve(m, &[]).map_err(SkyError::Spec)?;
         self.routes(m, &held, &mut Tree::default()).map_err(SkyError::Spec)
     }

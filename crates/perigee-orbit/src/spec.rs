@@ -264,7 +264,19 @@ impl SkySpec {
             match g.mask {
                 Mask::Elevation(deg) if (0.0..90.0).contains(&deg) => {}
                 Mask::Range(m) if m > 0.0 => {}
-                mask => return Err(format!("the mask of {:?}, {mask:?}, lets nothing through", g.name)),
+                Mask::Elevation(deg) => {
+                    return Err(format!(
+                        "a mask of {deg} degrees at {:?}: at least 0 and below 90 are possible",
+                        g.name
+                    ))
+                }
+                Mask::Range(m) => {
+                    return Err(format!(
+                        "a longest range of {} km at {:?} lets nothing through",
+                        m / 1e3,
+                        g.name
+                    ))
+                }
             }
         }
         if let Some(g) = self.ground.iter().find(|g| g.relays && g.kind == GroundKind::Terminal) {

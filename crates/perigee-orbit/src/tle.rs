@@ -20,9 +20,59 @@ pub enum TleError {
         /// In words.
         reason: String,
     },
+    /// An entry of a list is not what it should be.
+    #[error("entry {entry}: {reason}")]
+    Entry {
+        /// From 1.
+        entry: usize,
+        /// In words.
+        reason: String,
+    },
     /// There is nothing in it.
     #[error("the file holds no element sets")]
     Empty,
+}
+
+/// Where a set stands in its file, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Origin {
+    /// In none: it was made for a shell.
+    #[default]
+    Generated,
+    /// Line in which it begins (behind the name, if it has one).
+    Line(usize),
+    /// Entry of a list.
+    Entry(usize),
+}
+
+impl Origin {
+    pub(crate) fn error(self, reason: String) -> TleError {
+        match self {
+            Origin::Entry(entry) => TleError::Entry { entry, reason },
+            Origin::Line(line) => TleError::Line { line, reason },
+            Origin::Generated => TleError::Line { line: 0, reason },
+        }
+    }
+}
+
+/// Places of one file, for a person: a few of them, the rest counted.
+pub fn listed(places: &[Origin]) -> String {
+    const SHOWN: usize = 5;
+    let word = match places.first() {
+        Some(Origin::Entry(_)) if places.len() > 1 => "entries",
+        Some(Origin::Entry(_)) => "entry",
+        _ if places.len() > 1 => "lines",
+        _ => "line",
+    };
+    let number = |o: &Origin| match o {
+        Origin::Line(n) | Origin::Entry(n) => n.to_string(),
+        Origin::Generated => "-".into(),
+    };
+    let some: Vec<String> = places.iter().take(SHOWN).map(number).collect();
+    match places.len().saturating_sub(SHOWN) {
+        0 => format!("{word} {}", some.join(", ")),
+        rest => format!("{word} {} and {rest} more", some.join(", ")),
+    }
 }
 
 /// Mean elements of one satellite, in the units of SGP4.
@@ -30,6 +80,8 @@ pub enum TleError {
 pub struct Tle {
     /// Name line, or the catalogue number where there is none.
     pub name: String,
+    /// Where it was read.
+    pub origin: Origin,
     /// Catalogue number.
     pub catalogue: u32,
     /// When the elements hold.
@@ -51,6 +103,11 @@ pub struct Tle {
 }
 
 impl Tle {
+    /// An error about this set.
+    pub fn wrong(&self, reason: impl Into<String>) -> TleError {
+        self.origin.error(reason.into())
+    }
+
     /// The two lines. Catalogue numbers beyond five digits are cut to their last five; drag is written as zero where
     /// there is none.
     pub fn lines(&self) -> [String; 2] {
@@ -148,6 +205,7 @@ fn read_set(name: Option<&str>, (n1, one): (usize, &str), (n2, two): (usize, &st
     }
     let tle = Tle {
         name: name.map_or_else(|| format!("{catalogue:05}"), str::to_string),
+        origin: Origin::Line(n1),
         catalogue,
         epoch: Epoch::from_tle(year, day_e8),
         bstar: exponent(n1, one, 54, 61, "drag term")?,

@@ -107,10 +107,31 @@ fn a_damaged_folder_is_refused_with_its_file() {
         assert!(error().contains(part) && error().contains(name), "{}", error());
         std::fs::rename(&to, &from).unwrap();
     }
-    std::fs::remove_file(state.join("fstate_0.txt")).unwrap();
-    assert!(error().contains("fstate_0.txt is missing"));
+    let promise = "20 s every 100 ms are 200 files, fstate_0.txt to fstate_19900000000.txt; there are ";
+    for gone in ["fstate_19900000000.txt", "fstate_700000000.txt", "fstate_0.txt"] {
+        let aside = folder.0.join("aside");
+        std::fs::rename(state.join(gone), &aside).unwrap();
+        assert!(error().contains(&format!("{gone} is missing: {promise}199")), "{}", error());
+        std::fs::rename(&aside, state.join(gone)).unwrap();
+    }
+    std::fs::write(state.join("fstate_50000000.txt"), "").unwrap();
+    assert!(
+        error().contains(&format!("fstate_50000000.txt is between the steps: {promise}201")),
+        "{}",
+        error()
+    );
+    std::fs::remove_file(state.join("fstate_50000000.txt")).unwrap();
+    std::fs::write(state.join("fstate_20000000000.txt"), "").unwrap();
+    assert!(error().contains("fstate_20000000000.txt is behind the end"), "{}", error());
+    std::fs::remove_file(state.join("fstate_20000000000.txt")).unwrap();
+    // What an instant does not say was said before, from the first on.
+    let first = std::fs::read_to_string(state.join("fstate_0.txt")).unwrap();
+    let cut: String =
+        first.lines().filter(|l| !l.starts_with("1584,1585,")).map(|l| format!("{l}\n")).collect();
+    std::fs::write(state.join("fstate_0.txt"), cut).unwrap();
+    assert!(error().contains("fstate_0.txt: no line up to here tells where node 1584"), "{}", error());
     std::fs::remove_dir_all(state).unwrap();
-    assert!(error().contains("one folder of forwarding states is needed"));
+    assert!(error().contains("there is no folder dynamic_state_"), "{}", error());
 }
 
 #[test]

@@ -2,12 +2,15 @@
 //! Networks over time to and from files.
 
 use crate::runs::{wrong, RunError, Scenario};
-use perigee_scenario::exchange;
+use perigee_scenario::exchange::{self, Names};
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Writes what a scenario's network does: `what` is "timeline", "hypatia" or "leoem".
+/// Writes what a scenario's network does: `what` is "timeline", "hypatia" or "leoem". Returns what to look at before
+/// trusting it.
 #[pyfunction]
 #[pyo3(signature = (scenario, what, out, ends, seed=None))]
 pub fn export(
@@ -17,7 +20,7 @@ pub fn export(
     out: PathBuf,
     ends: Vec<(String, String)>,
     seed: Option<u64>,
-) -> PyResult<()> {
+) -> PyResult<Vec<String>> {
     let (s, seed) = (&scenario.0, seed.unwrap_or(scenario.0.run.seed));
     let done = py.detach(|| match what {
         "timeline" => Some(exchange::export_timeline(s, seed, &out)),
@@ -49,16 +52,22 @@ pub fn import_state(
         .map_err(RunError::new_err)
 }
 
-/// Compares two saved timelines; JSON.
+/// Compares two saved timelines, both with their nodes `renamed`, and with those of number n called as satellites of a
+/// `shell` of planes and slots; JSON.
 #[pyfunction]
+#[pyo3(signature = (a, b, step_ns, tolerance_ns, renamed, shell=None))]
 pub fn diff_timelines(
     py: Python<'_>,
     a: PathBuf,
     b: PathBuf,
     step_ns: u64,
     tolerance_ns: u64,
+    renamed: BTreeMap<String, String>,
+    shell: Option<(u32, u32)>,
 ) -> PyResult<String> {
-    let found =
-        py.detach(|| exchange::diff_files(&a, &b, step_ns, tolerance_ns).map(|json| json.to_string()));
+    let names = Names { renamed, shell };
+    let found = py.detach(|| {
+        exchange::diff_files([&a, &b], &names, step_ns, tolerance_ns).map(|json| json.to_string())
+    });
     found.map_err(RunError::new_err)
 }

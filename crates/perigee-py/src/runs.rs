@@ -143,6 +143,7 @@ impl World {
             "ports": self.0.ports,
             "flows": self.0.flows.iter().map(flow).collect::<Vec<_>>(),
             "report": self.0.report,
+            "warnings": self.0.warnings,
         })
         .to_string()
     }

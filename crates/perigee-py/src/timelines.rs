@@ -46,7 +46,7 @@ impl Timeline {
     fn describe(&self) -> PyResult<String> {
         let mut contents = Contents::new(&self.0.header);
         self.0.chunks.iter().for_each(|chunk| contents.add(chunk));
-        facts(&self.0.header, &contents)
+        facts(&self.0.header, &contents, &[])
     }
 
     /// Makes the network of a scenario without keeping it: writes it, if a path is given, and watches the first pairs
@@ -63,7 +63,10 @@ impl Timeline {
         let watch = (watched, Nanos(step_ns));
         let passed = py.detach(|| exchange::pass_timeline(&scenario.0, seed, path.as_deref(), watch));
         let passed = passed.map_err(|e| wrong(&e))?;
-        Ok((facts(&passed.header, &passed.contents)?, passed.views.iter().map(as_json).collect()))
+        Ok((
+            facts(&passed.header, &passed.contents, &passed.warnings)?,
+            passed.views.iter().map(as_json).collect(),
+        ))
     }
 
     /// What a pair and its way back see each `step_ns`, as JSON.
@@ -77,7 +80,7 @@ impl Timeline {
     }
 }
 
-fn facts(header: &Header, contents: &Contents) -> PyResult<String> {
+fn facts(header: &Header, contents: &Contents, warnings: &[String]) -> PyResult<String> {
     let ways = saved::ways(&header.pairs).map_err(RunError::new_err)?;
     let name = |id: perigee_scenario::timeline::NodeId| header.nodes[id.ix()].name.as_str();
     let pairs = ways.iter().map(|[there, back]| {
@@ -92,6 +95,7 @@ fn facts(header: &Header, contents: &Contents) -> PyResult<String> {
         "links": contents.links,
         "changes": contents.changes,
         "pairs": pairs.collect::<Vec<_>>(),
+        "warnings": warnings,
     })
     .to_string())
 }

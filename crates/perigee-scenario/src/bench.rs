@@ -191,8 +191,7 @@ fn simulate(name: &str, scenario: Scenario, cc: &str) -> Result<Measured, String
     let world = World::build(Arc::new(scenario), 1).map_err(|e| e.to_string())?;
     let build_s = begin.elapsed().as_secs_f64();
     let begin = Instant::now();
-    let done =
-        crate::run(&world, cc, &Default::default(), None, &mut |_| true).map_err(|e| format!("{e:?}"))?;
+    let done = crate::run(&world, cc, &Default::default(), None, &mut |_| true).map_err(|e| e.to_string())?;
     let wall_s = begin.elapsed().as_secs_f64();
     let number = |key: &str| done.manifest[key].as_u64().unwrap_or(0);
     let crossed = done

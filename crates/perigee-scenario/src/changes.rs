@@ -9,6 +9,7 @@ use crate::error::{Problem, ScenarioError};
 use crate::kind::Draw;
 use crate::scenario::{ChangeSpec, Direction, Scenario, When};
 use crate::spell;
+use perigee_timeline::files;
 use perigee_timeline::schedule::{self, Application, Effect, Step, Ways};
 use perigee_timeline::topology::{Built, Duplex};
 use perigee_timeline::{Change, Delay, Timed};
@@ -106,12 +107,10 @@ impl Drawing<'_> {
                 (0..n).map(|k| self.step(k, *first + *every * k)).collect()
             }
             When::File(path) => {
-                let wrong = |why: String| {
-                    Problem::new("schedule.file", format!("{}: {why}", path.display())).at(&spec.place)
-                };
-                let text =
-                    std::fs::read_to_string(path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
-                schedule::read_csv(&text).map_err(|e| wrong(e.to_string()))?
+                let wrong = |why: String| Problem::new("schedule.file", why).at(&spec.place);
+                let text = files::read(path).map_err(wrong)?;
+                let damaged = |e| wrong(format!("{}: {e}", path.display()));
+                schedule::read_csv(&text).map_err(damaged)?
             }
             When::Recipe(name) => match name.as_str() {
                 "orbcc" => schedule::orbcc(self.seed, duration, spec.loss.is_some()),

@@ -3,6 +3,7 @@
 
 use crate::error::{Problem, ScenarioError};
 use crate::network;
+use crate::saved;
 use crate::scenario::Scenario;
 use crate::sky;
 use crate::sky_spec;
@@ -10,13 +11,13 @@ use crate::source::{Satellites, Source};
 use crate::survey;
 use perigee_orbit::hypatia;
 use perigee_orbit::{Sky, SkySpec};
+pub use perigee_timeline::diff::Names;
 use perigee_timeline::leoem::{Hops, PathLog, PathOptions};
 use perigee_timeline::view::{Contents, PairView, Watched, Watcher};
-use perigee_timeline::{diff, store, ChunkSource, Header, PairId, Timeline};
+use perigee_timeline::{diff, files, store, ChunkSource, Header, PairId};
 use perigee_units::Nanos;
 use serde_json::{json, Value as Json};
-use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,14 +29,16 @@ fn problem(key: &str, why: String) -> ScenarioError {
     Problem::new(key, why).into()
 }
 
-/// Writes the network of a scenario, whatever its source.
+/// Writes the network of a scenario, whatever its source. Returns what to look at before trusting it, as all exports
+/// do.
 ///
 /// # Errors
 /// When it cannot be built or written.
-pub fn export_timeline(scenario: &Scenario, seed: u64, file: &Path) -> Result<(), ScenarioError> {
+pub fn export_timeline(scenario: &Scenario, seed: u64, file: &Path) -> Result<Vec<String>, ScenarioError> {
     let scenario = crate::traffic::expand(&Arc::new(scenario.clone()), seed);
     let mut net = network::build(&scenario, seed)?;
-    write(&net.header, net.source.as_mut(), file).map_err(|e| problem("export", e))
+    write(&net.header, net.source.as_mut(), file).map_err(|e| problem("export", e))?;
+    Ok(net.warnings)
 }
 
 /// A network that was made, written and forgotten.
@@ -46,6 +49,8 @@ pub struct Passed {
     pub contents: Contents,
     /// What the first pairs saw.
     pub views: Vec<PairView>,
+    /// What to look at before trusting it.
+    pub warnings: Vec<String>,
 }
 
 /// Makes the network of a scenario chunk by chunk: writes it to a file, if one is named, and notes what the first
@@ -71,11 +76,11 @@ pub fn pass_timeline(
     }
     let (contents, end) = (source.contents, net.header.duration);
     let views = source.watchers.into_iter().map(|w| w.end(end)).collect();
-    Ok(Passed { header: net.header, contents, views })
+    Ok(Passed { header: net.header, contents, views, warnings: net.warnings })
 }
 
 fn write(header: &Header, source: &mut dyn ChunkSource, file: &Path) -> Result<(), String> {
-    let out = File::create(file).map_err(|e| at_file(file)(e.to_string()))?;
+    let out = files::create(file)?;
     store::save_stream(header, source, BufWriter::new(out)).map_err(|e| at_file(file)(e.to_string()))
 }
 
@@ -83,9 +88,10 @@ fn write(header: &Header, source: &mut dyn ChunkSource, file: &Path) -> Result<(
 ///
 /// # Errors
 /// What such a folder cannot hold.
-pub fn export_hypatia(scenario: &Scenario, seed: u64, folder: &Path) -> Result<(), ScenarioError> {
+pub fn export_hypatia(scenario: &Scenario, seed: u64, folder: &Path) -> Result<Vec<String>, ScenarioError> {
     let look = survey::look(scenario, &[], seed)?;
-    hypatia::write_folder(&look.sky, folder).map_err(|e| problem("export", e))
+    hypatia::write_folder(&look.sky, folder).map_err(|e| problem("export", e))?;
+    Ok(look.warnings)
 }
 
 /// Writes the path of a pair, second by second, as LeoEM does.
@@ -97,17 +103,22 @@ pub fn export_leoem(
     ends: &[(String, String)],
     seed: u64,
     file: &Path,
-) -> Result<(), ScenarioError> {
-    let log = leoem_log(scenario, ends, seed)?;
-    std::fs::write(file, log.to_text()).map_err(|e| problem("export", at_file(file)(e.to_string())))
+) -> Result<Vec<String>, ScenarioError> {
+    let (log, warnings) = leoem_log(scenario, ends, seed)?;
+    files::write(file, &log.to_text()).map_err(|why| problem("export", why))?;
+    Ok(warnings)
 }
 
-fn leoem_log(scenario: &Scenario, ends: &[(String, String)], seed: u64) -> Result<PathLog, ScenarioError> {
+fn leoem_log(
+    scenario: &Scenario,
+    ends: &[(String, String)],
+    seed: u64,
+) -> Result<(PathLog, Vec<String>), ScenarioError> {
     if let Source::Constellation(c) = &scenario.source {
         if matches!(&c.satellites, Satellites::Preset(name) if name == sky_spec::LEOEM) {
             let pairs = sky::pairs(scenario)?;
             return match pairs[..] {
-                [pair] if ends.is_empty() => sky::leoem_log(scenario, c, pair),
+                [pair] if ends.is_empty() => Ok((sky::leoem_log(scenario, c, pair)?, c.remarks.clone())),
                 _ => Err(problem("export", format!("{} needs one pair, of the flows", sky_spec::LEOEM))),
             };
         }
@@ -117,7 +128,8 @@ fn leoem_log(scenario: &Scenario, ends: &[(String, String)], seed: u64) -> Resul
         let n = look.pairs.len();
         return Err(problem("export", format!("a path log holds one pair, there are {n}: name its ends")));
     }
-    look.sky.path_log(PairId(0)).map_err(|e| problem("export", e))
+    let log = look.sky.path_log(PairId(0)).map_err(|e| problem("export", e))?;
+    Ok((log, look.warnings))
 }
 
 /// Reads a folder of Hypatia and writes the timeline of a pair of its stations (all pairs, if none is named).
@@ -148,6 +160,10 @@ pub fn import_hypatia(
     let recorded = state.paths(&pairs)?;
     let title = format!("Hypatia's state of {} stations", names.len());
     let sky = Sky::new(SkySpec { title, pairs, ..state.spec.clone() }).map_err(|e| e.to_string())?;
+    // Its paths name satellites by their places in the file: none may be missing.
+    if sky.constellation().len() != state.satellites {
+        return Err(sky.warnings().join("; "));
+    }
     let sky = Arc::new(sky);
     write(&sky.header(), &mut sky.replay(recorded), file)
 }
@@ -157,22 +173,24 @@ pub fn import_hypatia(
 /// # Errors
 /// A damaged log.
 pub fn import_leoem(log: &Path, file: &Path) -> Result<(), String> {
-    let text = std::fs::read_to_string(log).map_err(|e| at_file(log)(e.to_string()))?;
+    let text = files::read(log)?;
     let parsed = PathLog::parse(&text).map_err(|e| at_file(log)(e.to_string()))?;
     let options = PathOptions { hops: Hops::Nodes, ..PathOptions::default() };
     let timeline = parsed.timeline(&options).map_err(at_file(log))?;
     write(&timeline.header, &mut timeline.reader(), file)
 }
 
-/// Compares two saved timelines.
+/// Compares two saved timelines, both with their names as `names` reads them.
 ///
 /// # Errors
 /// Files that are no timelines.
-pub fn diff_files(a: &Path, b: &Path, step_ns: u64, tolerance_ns: u64) -> Result<Json, String> {
-    let load = |file: &Path| -> Result<Timeline, String> {
-        let input = File::open(file).map_err(|e| at_file(file)(e.to_string()))?;
-        store::load(BufReader::new(input)).map_err(|e| at_file(file)(e.to_string()))
-    };
+pub fn diff_files(
+    [a, b]: [&Path; 2],
+    names: &Names,
+    step_ns: u64,
+    tolerance_ns: u64,
+) -> Result<Json, String> {
+    let load = |file: &Path| Ok::<_, String>(names.apply(saved::load(file)?));
     let d = diff::diff(&load(a)?, &load(b)?, Nanos(step_ns.max(1)), Nanos(tolerance_ns));
     Ok(json!({ "same": d.is_empty(), "diff": d }))
 }

@@ -7,7 +7,7 @@ use crate::network::Network;
 use crate::scenario::Scenario;
 use crate::source::Source;
 use perigee_timeline::fading::{read_weather, Bursts, Faded, Fading};
-use perigee_timeline::{ChunkSource, LinkId};
+use perigee_timeline::{files, ChunkSource, LinkId};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -49,10 +49,10 @@ pub fn lay(scenario: &Scenario, mut net: Network, seed: u64) -> Result<Network, 
     let mut what = Fading { seed, bursts: scenario.bursts.as_ref().map(|b| b.bursts), ..Fading::default() };
     for (node, file) in weathered {
         let key = format!("node.{}.weather", node.name);
-        let wrong =
-            |why: String| Problem::new(key.clone(), format!("{}: {why}", file.display())).at(&node.place);
-        let text = std::fs::read_to_string(file).map_err(|e| wrong(e.to_string()))?;
-        what.weather.insert(node.name.clone(), read_weather(&text).map_err(wrong)?);
+        let wrong = |why: String| Problem::new(key.clone(), why).at(&node.place);
+        let text = files::read(file).map_err(wrong)?;
+        let damaged = |why: String| wrong(format!("{}: {why}", file.display()));
+        what.weather.insert(node.name.clone(), read_weather(&text).map_err(damaged)?);
     }
     what.links = links(scenario, &net, !what.weather.is_empty())?;
     net.source = Box::new(Faded::new(Boxed(net.source), &net.header, what));

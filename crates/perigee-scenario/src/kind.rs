@@ -198,10 +198,12 @@ impl Kind {
                 _ => Err(Refusal::new("an amount of data is given in bytes")),
             },
             Kind::Angle(min, max) => {
-                within(scaled(text, "angle", &[("deg", 1.0), ("°", 1.0)])?, *min, *max).map(Val::Degrees)
+                let deg = scaled(text, "angle", &[("deg", 1.0), ("°", 1.0)])?;
+                in_units(deg, (*min, *max), (1.0, "deg")).map(Val::Degrees)
             }
             Kind::Length(min, max) => {
-                within(scaled(text, "length", &[("km", 1e3), ("m", 1.0)])?, *min, *max).map(Val::Metres)
+                let metres = scaled(text, "length", &[("km", 1e3), ("m", 1.0)])?;
+                in_units(metres, (*min, *max), (1e3, "km")).map(Val::Metres)
             }
             Kind::Word(words) => word(text, words),
             Kind::WordOrFunction(_) if function(text).is_some() => Ok(Val::Text(text.into())),
@@ -232,7 +234,7 @@ impl Kind {
             Kind::LossDraw => "a probability from 0 to 1, or \"uniform(0, 0.01)\"".into(),
             Kind::Queue => "a size such as \"1 bdp\", \"100 packets\" or \"64 kB\", above zero".into(),
             Kind::Data => "an amount such as \"10 MB\", above zero".into(),
-            Kind::Angle(min, max) => format!("an angle such as \"25 deg\", from {min} to {max}"),
+            Kind::Angle(min, max) => format!("an angle such as \"25 deg\", from {min} deg to {max} deg"),
             Kind::Length(min, max) => {
                 format!("a length such as \"550 km\", from {} km to {} km", min / 1e3, max / 1e3)
             }
@@ -353,6 +355,22 @@ fn within<T: PartialOrd + std::fmt::Display>(v: T, min: T, max: T) -> Result<T, 
     }
     if v > max {
         return Err(Refusal::new(format!("{v} is above the largest allowed value, {max}")));
+    }
+    Ok(v)
+}
+
+/// [`within`] for a quantity that is shown in units of another size than it is kept in.
+fn in_units(v: f64, (min, max): (f64, f64), (size, unit): (f64, &str)) -> Result<f64, Refusal> {
+    let shown = |x: f64| format!("{} {unit}", x / size);
+    if v < min {
+        return Err(Refusal::new(format!(
+            "{} is below the smallest allowed value, {}",
+            shown(v),
+            shown(min)
+        )));
+    }
+    if v > max {
+        return Err(Refusal::new(format!("{} is above the largest allowed value, {}", shown(v), shown(max))));
     }
     Ok(v)
 }
@@ -482,6 +500,10 @@ mod tests {
     fn angles_and_lengths_have_units() {
         assert_eq!(text(Kind::Angle(0.0, 90.0), "25 deg"), Ok(Val::Degrees(25.0)));
         assert_eq!(text(Kind::Length(0.0, 1e9), "550 km"), Ok(Val::Metres(550e3)));
+        let low = text(Kind::Length(160e3, 1e9), "100 km").unwrap_err();
+        assert_eq!(low, "100 km is below the smallest allowed value, 160 km");
+        let steep = text(Kind::Angle(0.0, 90.0), "95 deg").unwrap_err();
+        assert_eq!(steep, "95 deg is above the largest allowed value, 90 deg");
         assert!(text(Kind::Angle(0.0, 90.0), "25").unwrap_err().contains("deg"));
         assert!(text(Kind::Queue, "0 packets").unwrap_err().contains("holds nothing"));
     }

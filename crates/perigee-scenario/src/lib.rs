@@ -18,6 +18,7 @@
 mod ack_bench;
 pub mod bench;
 pub mod changes;
+mod choice;
 pub mod error;
 pub mod estimate;
 pub mod exchange;

@@ -31,6 +31,8 @@ pub struct Network {
     pub bottlenecks: Vec<u32>,
     /// Lines for a person: what flies, what is doubtful.
     pub report: Vec<String>,
+    /// What a person should look at before trusting it.
+    pub warnings: Vec<String>,
 }
 
 /// A traffic pair with its way back.
@@ -44,7 +46,7 @@ pub struct PairPlace {
     pub forward: PairId,
     /// Way of the ACKs.
     pub reverse: PairId,
-    /// It is only the way of a split flow's leg.
+    /// Only flows that name its ends take it: the way of a split flow's leg, or a saved pair the other way round.
     pub part: bool,
 }
 
@@ -175,6 +177,7 @@ pub fn micro(
         longest: ways.iter().flatten().map(Vec::len).max().unwrap_or(0),
         bottlenecks,
         report: Vec::new(),
+        warnings: Vec::new(),
     })
 }
 

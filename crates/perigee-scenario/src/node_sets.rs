@@ -6,6 +6,7 @@ use crate::grammar::Checked;
 use crate::scenario::{NodeSpec, Position};
 use crate::tree;
 use perigee_orbit::cities;
+use perigee_timeline::files;
 use std::path::PathBuf;
 
 /// The nodes of an entry and the file that they came from.
@@ -27,8 +28,9 @@ pub fn read(c: &Checked) -> Result<(Vec<NodeSpec>, Option<PathBuf>), Problem> {
     };
     let (mut all, file): (Vec<NodeSpec>, _) = match (c.opt_text("set"), c.opt_text("file")) {
         (Some(set), None) if set == "cities" => {
-            let city = |c: &cities::City| node(c.name, c.lat_deg, c.lon_deg, c.population as f64);
-            (unique(cities::largest().map(city).collect()), None)
+            let city =
+                |(name, c): (String, &cities::City)| node(&name, c.lat_deg, c.lon_deg, c.population as f64);
+            (unique(cities::largest()).into_iter().map(city).collect(), None)
         }
         (Some(set), None) => {
             let stations = cities::study_stations().map(|(name, p)| node(name, p.lat_deg, p.lon_deg, 1.0));
@@ -39,8 +41,7 @@ pub fn read(c: &Checked) -> Result<(Vec<NodeSpec>, Option<PathBuf>), Problem> {
         }
         (None, Some(file)) => {
             let path = tree::resolve(c.place_of("file"), &file);
-            let text = std::fs::read_to_string(&path)
-                .map_err(|e| c.problem("file", format!("cannot read {}: {e}", path.display())))?;
+            let text = files::read(&path).map_err(|why| c.problem("file", why))?;
             let rows = table(&text, &node);
             (rows.map_err(|why| c.problem("file", format!("{}: {why}", path.display())))?, Some(path))
         }
@@ -57,17 +58,21 @@ pub fn read(c: &Checked) -> Result<(Vec<NodeSpec>, Option<PathBuf>), Problem> {
 /// The study's list begins with its cities.
 const STUDY_CITIES: usize = 5;
 
-/// Names that come twice get a number: cities of different countries may share one.
-fn unique(mut nodes: Vec<NodeSpec>) -> Vec<NodeSpec> {
-    let mut seen = std::collections::BTreeMap::<String, u32>::new();
-    for n in &mut nodes {
-        let times = seen.entry(n.name.clone()).or_default();
-        *times += 1;
-        if *times > 1 {
-            n.name = format!("{} {}", n.name, times);
-        }
+/// Names of cities: the largest of several of one name has it, another is told apart by its country ("London, CA"),
+/// and one of the same country by a number ("Suzhou 2").
+fn unique(cities: impl Iterator<Item = &'static cities::City>) -> Vec<(String, &'static cities::City)> {
+    let mut seen = std::collections::BTreeMap::<&str, Vec<&str>>::new();
+    let mut named = Vec::new();
+    for c in cities {
+        let before = seen.entry(c.name).or_default();
+        named.push(match before.iter().filter(|country| **country == c.country).count() {
+            0 if before.is_empty() => (c.name.to_string(), c),
+            0 => (format!("{}, {}", c.name, c.country), c),
+            n => (format!("{} {}", c.name, n + 1), c),
+        });
+        before.push(c.country);
     }
-    nodes
+    named
 }
 
 /// Rows of a file; its first line names the columns.
@@ -130,6 +135,12 @@ mod tests {
         assert_eq!((s.nodes[194].dishes, s.nodes[194].mask_deg), (Some(8), Some(20.0)));
         let all = scenario("[[nodes]]\nset = \"cities\"", Path::new("")).unwrap();
         assert_eq!(all.nodes.len(), 1500);
+        let named = |name: &str| all.nodes.iter().filter(|n| n.name == name).count();
+        assert_eq!(
+            ["London", "London, CA", "Suzhou", "Suzhou 2", "Hong Kong", "Shenzhen"].map(named),
+            [1; 6]
+        );
+        assert_eq!(["London 2", "Hong Kong 2", "San Diego 2", "Suzhou, CN"].map(named), [0; 4]);
         for (wrong, says) in [
             ("[[nodes]]\nset = \"gateways\"\ncount = 96", "96 nodes of 95"),
             ("[[nodes]]\ncount = 3", "either a set or a file"),

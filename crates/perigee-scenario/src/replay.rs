@@ -7,6 +7,7 @@ use crate::ports::{PortReport, PortTable};
 use crate::scenario::Scenario;
 use crate::source::{PathLog, Trace};
 use perigee_timeline::breaks::Breaks;
+use perigee_timeline::files;
 use perigee_timeline::leoem::{self, Hops, PathOptions};
 use perigee_timeline::mahimahi::{AtEnd, DelayTrace, RateTrace};
 use perigee_timeline::topology::{chain, ChainSpec};
@@ -18,8 +19,7 @@ use std::path::Path;
 const ENDS: [&str; 2] = ["end1", "end2"];
 
 fn read(key: &str, file: &Path, place: &Place) -> Result<String, ScenarioError> {
-    let why = |e: std::io::Error| Problem::new(key, format!("cannot read {}: {e}", file.display())).at(place);
-    Ok(std::fs::read_to_string(file).map_err(why)?)
+    Ok(files::read(file).map_err(|why| Problem::new(key, why).at(place))?)
 }
 
 /// Builds the network of a path log.
@@ -94,8 +94,18 @@ pub(crate) fn of_log(
         hops: vec![hops],
         longest: log.seconds.iter().flatten().map(|path| path.delays.len()).max().unwrap_or(0),
         bottlenecks: vec![0],
-        report: vec![format!("{}: {gaps} seconds of the run have no path", p.file.display())],
+        report: vec![format!("{}: {gaps} seconds of the run have no path", named(&p.file))],
+        warnings: Vec::new(),
     })
+}
+
+/// A log that was made for the run has no file.
+fn named(file: &Path) -> String {
+    if file.as_os_str().is_empty() {
+        format!("preset {}", crate::sky_spec::LEOEM)
+    } else {
+        file.display().to_string()
+    }
 }
 
 fn breaks(scenario: &Scenario, seed: u64) -> Breaks {

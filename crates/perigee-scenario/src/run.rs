@@ -13,7 +13,7 @@ use perigee_record::tables::{
 };
 use perigee_record::{Rtts, Table};
 use perigee_sim::{FlowSetup, Outcome, Scheme, SimError, Simulation};
-use perigee_timeline::{NodeId, QueueLimit};
+use perigee_timeline::{files, NodeId, QueueLimit};
 use perigee_units::Nanos;
 use serde_json::{json, Value as Json};
 use std::path::Path;
@@ -42,6 +42,15 @@ pub enum RunError {
     Failed(String),
 }
 
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RunError::Scenario(e) => e.fmt(f),
+            RunError::Failed(why) => f.write_str(why),
+        }
+    }
+}
+
 impl From<ScenarioError> for RunError {
     fn from(e: ScenarioError) -> Self {
         RunError::Scenario(e)
@@ -54,7 +63,7 @@ impl From<SimError> for RunError {
 }
 impl From<std::io::Error> for RunError {
     fn from(e: std::io::Error) -> Self {
-        RunError::Failed(format!("the capture cannot be written: {e}"))
+        RunError::Failed(format!("the capture cannot be written: {}", files::why(&e)))
     }
 }
 

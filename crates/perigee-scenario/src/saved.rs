@@ -8,10 +8,9 @@ use crate::scenario::Scenario;
 use crate::source::SavedTimeline;
 use perigee_timeline::follow::Follower;
 use perigee_timeline::topology::PortSpec;
-use perigee_timeline::{store, Change, Header, LinkId, Pair, PairId, Timeline};
+use perigee_timeline::{files, store, Change, Header, LinkId, Pair, PairId, Timeline};
 use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
@@ -45,7 +44,7 @@ pub fn build(scenario: &Scenario, s: &SavedTimeline) -> Result<Network, Scenario
 /// # Errors
 /// In words that name the file.
 pub fn load(file: &Path) -> Result<Timeline, String> {
-    let input = File::open(file).map_err(|e| format!("cannot read {}: {e}", file.display()))?;
+    let input = files::open(file)?;
     store::load(BufReader::new(input)).map_err(|e| format!("{}: {e}", file.display()))
 }
 
@@ -80,7 +79,18 @@ fn places(header: &Header) -> Result<Vec<PairPlace>, String> {
         let pair = header.pairs[forward.ix()];
         PairPlace { from: name(pair.from), to: name(pair.to), forward, reverse, part: false }
     };
-    Ok(ways(&header.pairs)?.into_iter().map(place).collect())
+    let there: Vec<PairPlace> = ways(&header.pairs)?.into_iter().map(place).collect();
+    // A flow may also run against a pair; unnamed ends mean the first, which stays first. Where both directions have
+    // pairs of their own, each is found before.
+    let back = |p: &PairPlace| PairPlace {
+        from: p.to.clone(),
+        to: p.from.clone(),
+        forward: p.reverse,
+        reverse: p.forward,
+        part: true,
+    };
+    let turned: Vec<PairPlace> = there.iter().map(back).collect();
+    Ok([there, turned].concat())
 }
 
 fn network(timeline: Timeline, pairs: Vec<PairPlace>) -> Network {
@@ -101,6 +111,7 @@ fn network(timeline: Timeline, pairs: Vec<PairPlace>) -> Network {
         bottlenecks: forward().map(slowest).collect(),
         ports: port_reports(&timeline.header),
         report: vec![format!("{}: {changes} changes in {}", timeline.header.title, timeline.header.duration)],
+        warnings: Vec::new(),
         pairs,
         source: Box::new(timeline.reader()),
         header: timeline.header,

@@ -40,7 +40,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     let largest = base_rtts.iter().flatten().copied().max().unwrap_or(Nanos::from_millis(50));
     let (ground, laser) = (ground.spec(largest), laser.spec(largest));
     let sky = Arc::new(sky.with_ports(ground, laser));
-    let report = sky.report().to_vec();
+    let (report, warnings) = (sky.report().to_vec(), [c.remarks.clone(), sky.warnings().to_vec()].concat());
     let (of_pair, places): (Vec<usize>, Vec<PairPlace>) = places(scenario, &pairs)?.into_iter().unzip();
     let hops = |&i: &usize| routes[i].as_ref().map_or(0, |r| r.delays.len());
     let node = |p: &PairPlace| scenario.nodes.iter().position(|n| n.name == p.from).unwrap_or(0) as u32;
@@ -55,6 +55,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
         bottlenecks: places.iter().map(node).collect(),
         pairs: places,
         report,
+        warnings,
     })
 }
 

@@ -18,7 +18,7 @@ use perigee_orbit::{
     Pattern, Satellites, SkySpec,
 };
 use perigee_timeline::workload::App;
-use perigee_timeline::GeoPoint;
+use perigee_timeline::{files, GeoPoint};
 use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -281,8 +281,7 @@ fn recorded(file: &Path, place: &Place) -> Result<Vec<Nanos>, ScenarioError> {
 }
 
 fn read(key: &str, file: &Path, place: &Place) -> Result<String, ScenarioError> {
-    let why = |e: std::io::Error| Problem::new(key, format!("cannot read {}: {e}", file.display())).at(place);
-    Ok(std::fs::read_to_string(file).map_err(why)?)
+    Ok(files::read(file).map_err(|why| Problem::new(key, why).at(place))?)
 }
 
 pub(crate) fn ground(n: &NodeSpec, mask_deg: f64, relay: bool) -> Result<GroundNode, ScenarioError> {

@@ -138,6 +138,8 @@ pub struct Constellation {
     pub breaks: bool,
     /// Keys that were written, whatever their value: presets of other tools yield to them.
     pub given: Vec<&'static str>,
+    /// What was written and does nothing.
+    pub remarks: Vec<String>,
     pub place: Place,
 }
 
@@ -344,7 +346,23 @@ fn trace(c: &Checked) -> Trace {
 }
 
 fn constellation(c: &Checked, problems: &mut Vec<Problem>) -> Option<Constellation> {
-    // A TLE file wins over a preset so that `--tle` needs no other change to a scenario.
+    // A TLE file wins over a preset so that `--tle` needs no other change to a scenario; one line above the other in
+    // a file is a mistake.
+    let mut remarks = Vec::new();
+    let others = ["preset", "shell", "shells"].into_iter().filter(|k| c.has(k));
+    for other in others.filter(|_| c.has("tle")) {
+        let (tle, dropped) = (c.place_of("tle"), c.place_of(other));
+        let of_base = dropped.line.is_some() && dropped.origin != tle.origin;
+        if tle.line.is_some() && !of_base {
+            let p = Problem::new(format!("source.constellation.{other}"), "given together with a tle file")
+                .at(dropped);
+            problems.push(p.hint("keep one of them"));
+        } else {
+            remarks.push(format!(
+                "{dropped}: source.constellation.{other} gives way to the element sets of {tle}"
+            ));
+        }
+    }
     let shells: Vec<Shell> = c.one("shell").into_iter().chain(c.list("shells")).map(shell).collect();
     let satellites = match (c.opt_text("tle"), shells.is_empty(), c.opt_text("preset")) {
         (Some(file), ..) => Satellites::Elements(resolve(c.place_of("tle"), &file)),
@@ -400,6 +418,7 @@ fn constellation(c: &Checked, problems: &mut Vec<Problem>) -> Option<Constellati
         relay: c.text("relay") == "stations",
         ports_per_link: c.text("ground_ports") == "per-link",
         breaks,
+        remarks,
         given: keys::CONSTELLATION.keys.iter().map(|k| k.name).filter(|k| c.has(k)).collect(),
         place: c.place.clone(),
     })

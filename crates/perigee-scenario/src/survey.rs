@@ -24,6 +24,8 @@ pub struct Look {
     pub sky: Arc<Sky>,
     /// Ends of each pair, as indices of ground points; the way there is pair `2 i` of the sky.
     pub pairs: Vec<(usize, usize)>,
+    /// What a person should look at before trusting it.
+    pub warnings: Vec<String>,
 }
 
 /// The sky of a scenario with traffic between `ends`, or else that of its flows. An end is a node, a city, or
@@ -72,7 +74,9 @@ pub fn look(scenario: &Scenario, ends: &[(String, String)], seed: u64) -> Result
     }
     spec.pairs = all.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
     let wrong = |e: perigee_orbit::SkyError| Problem::new("source.constellation", e.to_string()).at(&c.place);
-    Ok(Look { sky: Arc::new(Sky::new(spec).map_err(wrong)?), pairs })
+    let sky = Arc::new(Sky::new(spec).map_err(wrong)?);
+    let warnings = [c.remarks.clone(), sky.warnings().to_vec()].concat();
+    Ok(Look { sky, pairs, warnings })
 }
 
 /// A node of the scenario by its name, or a new one.
@@ -143,6 +147,7 @@ impl Look {
             "step_s": spec.step.as_secs_f64(),
             "duration_s": spec.duration.as_secs_f64(),
             "report": self.sky.report(),
+            "warnings": self.warnings,
             "pairs": pairs,
         });
         Ok((paths, found.into_iter().map(Series::of).collect()))
@@ -198,7 +203,7 @@ impl Look {
                 perigee_orbit::visibility::Mask::Range(_) => None,
             };
             json!({
-                "name": n.name, "place": degrees(n.place), "kind": format!("{:?}", n.kind).to_lowercase(),
+                "name": n.name, "place": degrees(n.place), "kind": kind(n.kind),
                 "mask_deg": mask_deg, "serving": p.serving[g], "visible": p.visible[g],
             })
         };
@@ -214,12 +219,21 @@ impl Look {
             "title": self.sky.spec().title,
             "t_s": t.as_secs_f64(),
             "instant": c.start.plus(t).to_string(),
+            "duration_s": self.sky.spec().duration.as_secs_f64(),
+            "warnings": self.warnings,
             "satellites": p.satellites.iter().enumerate().map(satellite).collect::<Vec<_>>(),
             "names": c.names,
             "lasers": p.lasers,
             "ground": self.sky.spec().ground.iter().enumerate().map(ground).collect::<Vec<_>>(),
             "paths": self.pairs.iter().enumerate().map(path).collect::<Vec<_>>(),
         }))
+    }
+}
+
+fn kind(kind: perigee_orbit::GroundKind) -> &'static str {
+    match kind {
+        perigee_orbit::GroundKind::Station => "station",
+        perigee_orbit::GroundKind::Terminal => "terminal",
     }
 }
 

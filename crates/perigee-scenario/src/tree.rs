@@ -3,6 +3,7 @@
 //! before anything is interpreted.
 
 use crate::error::{Origin, Place, Problem, ScenarioError};
+use perigee_timeline::files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
@@ -104,11 +105,11 @@ fn file(path: &Path, depth: usize, from: Option<&Place>) -> Result<Table, Scenar
         p.place = from.cloned();
         ScenarioError::from(p)
     };
-    let size = std::fs::metadata(path).map_err(|e| fail(format!("cannot read {name}: {e}")))?.len();
+    let size = files::open(path).map_err(fail)?.metadata().map_or(0, |m| m.len());
     if size > MAX_FILE_BYTES {
         return Err(fail(format!("{name} has {size} bytes: not a scenario file")));
     }
-    let text = std::fs::read_to_string(path).map_err(|e| fail(format!("cannot read {name}: {e}")))?;
+    let text = files::read(path).map_err(fail)?;
     extended(&text, &name, path.parent().unwrap_or(Path::new("")), depth)
 }
 

@@ -14,7 +14,7 @@ const TINY_QUEUE_BYTES: u64 = 2 * 1500;
 
 /// Remarks on a finished run.
 pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &Outcome) -> Vec<String> {
-    let mut out = Vec::new();
+    let mut out = world.warnings.clone();
     if !outcome.conserved {
         out.push("packets were not conserved: the simulator has a bug, do not use this run".into());
     }

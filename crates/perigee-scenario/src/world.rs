@@ -11,7 +11,7 @@ use crate::spell;
 use crate::Plugins;
 use perigee_cc::{Params, Value};
 use perigee_sim::{FlowSetup, Options, Scheme};
-use perigee_timeline::{App, Header, Timeline};
+use perigee_timeline::{files, App, Header, Timeline};
 use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub struct World {
     pub ports: Vec<PortReport>,
     /// Lines for a person.
     pub report: Vec<String>,
+    /// What a person should look at before trusting it.
+    pub warnings: Vec<String>,
     /// Hops that fit the telemetry of a packet.
     pub max_hops: usize,
     /// Flows, with their places.
@@ -111,6 +113,7 @@ impl World {
             timeline: SharedTimeline::new(net.source, Arc::new(again)),
             ports: net.ports,
             report: net.report,
+            warnings: net.warnings,
             scenario,
         })
     }
@@ -183,8 +186,7 @@ impl World {
                 let p = Problem::new(format!("cc.{}.{}", info.id, file.name), why).at(place);
                 ScenarioError::from(p.found(format!("{name:?}")).allowed(file.help))
             };
-            let text = std::fs::read_to_string(&path)
-                .map_err(|e| wrong(format!("{} cannot be read: {e}", path.display())))?;
+            let text = files::read(&path).map_err(wrong)?;
             params.attach(info.files(), file.name, &text).map_err(|e| wrong(e.reason))?;
         }
         Ok(())

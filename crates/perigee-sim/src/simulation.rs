@@ -192,7 +192,11 @@ impl Simulation {
     fn name_of(&self, source: Source) -> String {
         match source {
             Source::Flow(f) => format!("flow {:?}", self.flows[f as usize].setup.name),
-            other => format!("{other:?}"),
+            Source::Link(link) => format!("link {link}"),
+            Source::Port(port) => format!("port {port}"),
+            Source::Timeline => "the timeline".into(),
+            Source::Notice => "a notice".into(),
+            Source::Sampler => "the sampling".into(),
         }
     }
 

@@ -2,13 +2,14 @@
 //! Compares two timelines: the ways of their common pairs over time, and their notes.
 //!
 //! Pairs are matched by the names of their ends, nodes on the way by their names, so that two generators that number
-//! things differently can be compared. Times of changes may differ by a tolerance.
+//! things differently can be compared; [`Names`] brings names of one into the words of the other. Times of changes may
+//! differ by a tolerance.
 
 use crate::follow::{every, Follower};
 use crate::model::*;
 use perigee_units::Nanos;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A pair in both timelines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -35,16 +36,19 @@ pub struct PairDiff {
     pub mean_difference_ms: f64,
     /// As above.
     pub largest_difference_ms: f64,
+    /// Instants at which both have a way, and its delay differs by as little as a nanosecond.
+    pub other_delay: u64,
 }
 
-/// Notes of one kind.
+/// Notes, or changes of what ports and links do, of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NoteDiff {
     /// Kind, as in saved timelines.
     pub kind: String,
     /// How many there are.
     pub count: [usize; 2],
-    /// Of these, how many have no partner of the same node or pair in the other within the tolerance.
+    /// Of these, how many have no partner (of the same node or pair; of the same port or link, with the same value) in
+    /// the other within the tolerance.
     pub alone: [usize; 2],
 }
 
@@ -59,18 +63,65 @@ pub struct Diff {
     pub pairs_alone: [Vec<String>; 2],
     /// Pairs of both.
     pub pairs: Vec<PairDiff>,
-    /// Kinds of notes that either has.
+    /// Kinds of notes that either has, and of changes of rate, loss and state.
     pub notes: Vec<NoteDiff>,
+    /// Ports that one has otherwise than the other, or not at all, in words.
+    pub ports: Vec<String>,
+    /// Bit by bit the same, titles and names apart.
+    pub identical: bool,
+}
+
+/// How names of one timeline are read, so that they are those of the other.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// Old name and new.
+    pub renamed: BTreeMap<String, String>,
+    /// Planes and slots of a shell: the node of number n ("node750", "Starlink-550 750") is its satellite in plane
+    /// n / slots and slot n % slots, as generated shells call it.
+    pub shell: Option<(u32, u32)>,
+}
+
+impl Names {
+    fn of(&self, name: &str) -> String {
+        if let Some(new) = self.renamed.get(name) {
+            return new.clone();
+        }
+        let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let (stem, number) = name.split_at(name.len() - digits);
+        match (self.shell, number.parse::<u32>()) {
+            (Some((planes, slots)), Ok(n))
+                if n < planes * slots && (stem == "node" || stem.ends_with(' ')) =>
+            {
+                format!("sat-{}-{}", n / slots, n % slots)
+            }
+            _ => name.to_string(),
+        }
+    }
+
+    /// The same timeline with other names.
+    pub fn apply(&self, mut t: Timeline) -> Timeline {
+        if self.renamed.is_empty() && self.shell.is_none() {
+            return t;
+        }
+        t.header.nodes.iter_mut().for_each(|n| n.name = self.of(&n.name));
+        for chunk in &mut t.chunks {
+            if !chunk.nodes.is_empty() {
+                std::sync::Arc::make_mut(chunk).nodes.iter_mut().for_each(|n| n.name = self.of(&n.name));
+            }
+        }
+        t
+    }
 }
 
 impl Diff {
     /// Nothing differs.
     pub fn is_empty(&self) -> bool {
-        let same = |p: &PairDiff| p.same_way == p.steps && p.largest_difference_ms == 0.0;
+        let same = |p: &PairDiff| p.same_way == p.steps && p.other_delay == 0;
         self.durations_s[0] == self.durations_s[1]
             && self.pairs_alone.iter().all(Vec::is_empty)
             && self.pairs.iter().all(same)
             && self.notes.iter().all(|n| n.alone == [0, 0])
+            && self.ports.is_empty()
     }
 }
 
@@ -101,7 +152,52 @@ pub fn diff(a: &Timeline, b: &Timeline, step: Nanos, tolerance: Nanos) -> Diff {
         pairs_alone: [alone(&ends[0], &ends[1]), alone(&ends[1], &ends[0])],
         pairs,
         notes: notes(a, b, tolerance),
+        ports: ports(a, b),
+        identical: a.chunks == b.chunks
+            && Header { title: String::new(), ..a.header.clone() }
+                == Header { title: String::new(), ..b.header.clone() },
     }
+}
+
+/// Rate, queue, framing and meter of each port, by its node and name.
+fn ports(a: &Timeline, b: &Timeline) -> Vec<String> {
+    let (a, b) = (port_words(a), port_words(b));
+    let all: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let line = |name: &String| match (a.get(name), b.get(name)) {
+        (Some(x), Some(y)) if x == y => None,
+        (Some(x), Some(y)) => Some(format!("{name}: in a {x}; in b {y}")),
+        (Some(_), None) => Some(format!("{name}: only in a")),
+        (None, _) => Some(format!("{name}: only in b")),
+    };
+    all.into_iter().filter_map(line).collect()
+}
+
+fn port_words(t: &Timeline) -> BTreeMap<String, String> {
+    let nodes: Vec<&Node> = t.header.nodes.iter().chain(t.chunks.iter().flat_map(|c| &c.nodes)).collect();
+    let ports = t.header.ports.iter().chain(t.chunks.iter().flat_map(|c| &c.ports));
+    let words = |p: &Port| {
+        let limit = match p.queue.limit {
+            QueueLimit::Packets(n) => format!("{n} packets"),
+            QueueLimit::Bytes(n) => format!("{n} B"),
+        };
+        let discipline = match p.queue.discipline {
+            Discipline::DropTail => "",
+            Discipline::Red { .. } => " with RED",
+            Discipline::CoDel { .. } => " with CoDel",
+            Discipline::FqCodel { .. } => " with FQ-CoDel",
+            Discipline::Pie { .. } => " with PIE",
+        };
+        let metered = if p.metered { ", metered" } else { "" };
+        format!("{}, {limit}{discipline}, framing {} B{metered}", p.rate, p.framing)
+    };
+    // A port's own name holds those of its nodes as its source calls them; its place among its node's ports does not.
+    let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();
+    let mut named = |p: &Port| {
+        let k = of_node.entry(p.node).or_default();
+        *k += 1;
+        format!("port {k} of {}", nodes[p.node.ix()].name)
+    };
+    ports.map(|p| (named(p), words(p))).collect()
 }
 
 type Ends = (String, String);
@@ -138,6 +234,7 @@ impl PairDiff {
                 self.mean_ms[1] += y.1;
                 self.mean_difference_ms += difference;
                 self.largest_difference_ms = self.largest_difference_ms.max(difference);
+                self.other_delay += u64::from(difference > 0.0);
                 x.0 == y.0
             }
             (Some(_), None) => {
@@ -183,15 +280,33 @@ fn notes(a: &Timeline, b: &Timeline, tolerance: Nanos) -> Vec<NoteDiff> {
     kinds.into_iter().map(one).collect()
 }
 
-/// Times of notes by kind and by the name of their node or the ends of their pair.
+/// Times of notes by kind and by the name of their node or the ends of their pair; of other changes by kind and by the
+/// ends of their link and the value.
 type Noted = BTreeMap<(String, String), Vec<Nanos>>;
 
 fn collect(t: &Timeline) -> Noted {
     let mut names: Vec<&str> = t.header.nodes.iter().map(|n| n.name.as_str()).collect();
+    let mut owners: Vec<NodeId> = t.header.ports.iter().map(|p| p.node).collect();
+    let mut links: Vec<(PortId, NodeId)> = t.header.links.iter().map(|l| (l.port, l.to)).collect();
     let mut all = Noted::new();
     for chunk in &t.chunks {
         names.extend(chunk.nodes.iter().map(|n| n.name.as_str()));
+        owners.extend(chunk.ports.iter().map(|p| p.node));
+        links.extend(chunk.links.iter().map(|l| (l.port, l.to)));
+        let port = |p: PortId| names[owners[p.ix()].ix()];
+        let link = |l: LinkId| format!("{} {}", port(links[l.ix()].0), names[links[l.ix()].1.ix()]);
         for c in &chunk.changes {
+            let other = match &c.change {
+                Change::Rate(p, rate) => Some(("rate", format!("{} {rate}", port(*p)))),
+                Change::Loss(l, share) => Some(("loss", format!("{} {share}", link(*l)))),
+                Change::Lose(l, n) => Some(("loss", format!("{} {n} packets", link(*l)))),
+                Change::Down(l, _) => Some(("down", link(*l))),
+                Change::Up(l) => Some(("up", link(*l))),
+                _ => None,
+            };
+            if let Some((kind, what)) = other {
+                all.entry((kind.to_string(), what)).or_default().push(c.at);
+            }
             let Change::Note(n) = &c.change else { continue };
             let pair = n.pair.map(|p| t.header.pairs[p.ix()]);
             let who = match (n.node, pair) {
@@ -257,11 +372,49 @@ mod tests {
         let p = &slower.pairs[0];
         assert_eq!((p.same_way, p.first_difference_s), (8, None));
         assert!((p.largest_difference_ms - 1.0).abs() < 1e-9 && !slower.is_empty());
+        assert_eq!((p.other_delay, slower.identical), (2, false));
         let detour = compare(&LOG.replace("4$[-1, 9, -2]", "4$[-1, 6, -2]"));
         assert_eq!((detour.pairs[1].same_way, detour.pairs[1].first_difference_s), (6, Some(3.0)));
         let gap = compare(&LOG.replace("2$[-1, 7, 8, -2]$4$[0.001, 0.0025, 0.003]$0.0065", "2$NULL"));
         assert_eq!((gap.pairs[0].only_a, gap.pairs[0].only_b), (2, 0));
         let unreachable = gap.notes.iter().find(|n| n.kind == "unreachable").unwrap();
         assert_eq!((unreachable.count, unreachable.alone), ([1, 1], [1, 1]), "it comes a second earlier");
+    }
+
+    #[test]
+    fn a_nanosecond_a_rate_and_an_outage_count() {
+        let base = timeline(LOG);
+        let against = |other: &Timeline| diff(&base, other, Nanos::from_millis(500), Nanos::from_millis(200));
+        assert!(against(&base).identical);
+        let mut later = base.clone();
+        later.header.links.iter_mut().for_each(|l| l.delay.base += Nanos(1));
+        let d = against(&later);
+        assert!(d.pairs.iter().any(|p| p.other_delay > 0) && !d.is_empty(), "{d:?}");
+        let mut faster = base.clone();
+        faster.header.ports[0].rate = perigee_units::BitRate::from_mbit(77);
+        let d = against(&faster);
+        assert!(d.ports.len() == 1 && d.ports[0].contains("77 Mbit") && !d.is_empty(), "{d:?}");
+        let mut broken = base.clone();
+        let down = Timed { at: Nanos::from_millis(700), change: Change::Down(LinkId(0), OutageMode::Flush) };
+        std::sync::Arc::make_mut(&mut broken.chunks[0]).changes.insert(0, down);
+        let d = against(&broken);
+        assert_eq!(d.notes.iter().find(|n| n.kind == "down").map(|n| n.alone), Some([0, 1]), "{d:?}");
+    }
+
+    #[test]
+    fn names_of_one_tool_are_read_in_the_words_of_another() {
+        let renamed = BTreeMap::from([("end1".to_string(), "london".to_string())]);
+        let names = Names { renamed, shell: Some((24, 66)) };
+        let read = |name| names.of(name);
+        assert_eq!(read("end1"), "london");
+        assert_eq!(read("node750"), "sat-11-24");
+        assert_eq!(read("Starlink-550 67"), "sat-1-1");
+        // Stations are numbered behind the satellites.
+        assert_eq!(read("node1584"), "node1584");
+        assert_eq!(read("e7"), "e7");
+        let other = names.apply(timeline(LOG));
+        let d = diff(&timeline(LOG), &other, Nanos::from_millis(500), Nanos::ZERO);
+        assert_eq!(d.pairs.len(), 0, "{d:?}");
+        assert!(diff(&other, &other, Nanos::from_millis(500), Nanos::ZERO).is_empty());
     }
 }

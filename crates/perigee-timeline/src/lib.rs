@@ -13,6 +13,7 @@
 //! * [`topology`]: chain, dumbbell, parking lot; [`crossing`]: two dumbbells whose pairs change sides.
 //! * [`schedule`]: changes at given times, listed or drawn as published studies did ([`python_random`]).
 //! * [`fading`]: bursts of loss and weather over any source.
+//! * [`files`]: files that people name, read or refused in words.
 //! * [`leoem`] (with [`breaks`]), [`mahimahi`]: recorded paths, rates and delays; [`trace`]: what their readers share.
 //!
 //! A timeline is carried in [`Chunk`]s so that long ones stream: the [`Header`] is the state at time zero, each chunk
@@ -22,6 +23,7 @@ pub mod breaks;
 pub mod crossing;
 pub mod diff;
 pub mod fading;
+pub mod files;
 pub mod follow;
 pub mod leoem;
 pub mod mahimahi;

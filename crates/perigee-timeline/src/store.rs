@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[derive(Debug, thiserror::Error)]
 pub enum TimelineError {
     /// Reading or writing failed.
-    #[error("{0}")]
+    #[error("{}", crate::files::why(.0))]
     Io(#[from] std::io::Error),
     /// A line is not what it should be.
     #[error("line {line}: {reason}")]
@@ -61,8 +61,10 @@ pub fn save_stream(
 /// When reading fails, a line cannot be parsed, or the timeline contradicts itself.
 pub fn load(input: impl BufRead) -> Result<Timeline, TimelineError> {
     let mut lines = input.lines().enumerate();
-    let syntax =
-        |line: usize, e: serde_json::Error| TimelineError::Syntax { line: line + 1, reason: e.to_string() };
+    let syntax = |line: usize, e: serde_json::Error| TimelineError::Syntax {
+        line: line + 1,
+        reason: not_ours(line, &e),
+    };
     let Some((_, first)) = lines.next() else {
         return Err(TimelineError::Invalid("the file is empty".into()));
     };
@@ -74,6 +76,15 @@ pub fn load(input: impl BufRead) -> Result<Timeline, TimelineError> {
     let timeline = Timeline { header, chunks };
     check(&timeline)?;
     Ok(timeline)
+}
+
+/// The first line is the header: what it lacks tells that the file is something else.
+fn not_ours(line: usize, e: &serde_json::Error) -> String {
+    let why = crate::files::why_not_json(e);
+    match line {
+        0 => format!("this is no saved timeline: {why}"),
+        _ => why,
+    }
 }
 
 /// Longest delay of a link and longest timeline: sums of both stay far from the end of the clock.
