@@ -109,6 +109,17 @@ def test_fresh_elements_are_fine(cli: Cli, tmp_path: Path, elements: str) -> Non
     assert done.stderr == ""
 
 
+def test_the_height_below_which_satellites_are_left_out_can_be_set(
+    cli: Cli, tmp_path: Path, elements: str
+) -> None:
+    write(tmp_path, elements.splitlines())
+    high = cli("check", "s.toml", "--cc", "cubic", "--set", "source.constellation.min_altitude=600 km")
+    assert high.returncode == 2
+    assert "no satellite flies at 600 km (min_altitude) or higher" in high.stderr
+    low = cli("check", "s.toml", "--cc", "cubic", "--set", "source.constellation.min_altitude=300 km")
+    assert "1584 satellites used" in low.stdout
+
+
 def test_a_laser_list_counts_the_satellites_of_the_file(tmp_path: Path, elements: str) -> None:
     lines = elements.splitlines()
     (tmp_path / "links.txt").write_text("1 3\n2 3\n3 4\n", encoding="utf-8")

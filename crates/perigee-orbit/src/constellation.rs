@@ -5,7 +5,7 @@ use crate::elements;
 use crate::lasers::{plus_grid, LaserGraph, Limits, Near};
 use crate::motion::{satellite_name, shell_elements, Gravity, Group, Motion, Positions, Sgp4, MU_M3_S2};
 use crate::omm;
-use crate::planes::{arrange, Place, PlaneOptions};
+use crate::planes::{arrange, mean_altitude_km, Place, PlaneOptions};
 use crate::plugin::{failed, LaserFunction, NetView};
 use crate::routing::MAX_SATELLITES;
 use crate::shell::{Phasing, Propagation, Shell, ShellMotion};
@@ -284,7 +284,8 @@ fn from_elements(
     let motion = motion.map_err(|why| SkyError::Spec(format!("{file}: {why}")))?;
     let newest = sets.iter().max_by_key(|s| s.epoch).expect("a file without sets is refused");
     let start = start.unwrap_or(newest.epoch);
-    let checked = elements::check(file, (&sets, &motion), start, duration);
+    let low = |t: &Tle| mean_altitude_km(t) < options.min_altitude_km;
+    let checked = elements::check(file, (&sets, &motion), low, start, duration);
     let (sets_used, motion) = (pick(&sets, &checked.used), pick(&motion, &checked.used));
     // Where the elements are old, what they make of the start is a guess, but the one that the run is made with.
     let common = if elements::is_stale(newest, start) { start } else { newest.epoch };
@@ -292,7 +293,7 @@ fn from_elements(
     if found.kept.is_empty() {
         let km = options.min_altitude_km;
         let fallen = if checked.used.is_empty() { checked.warnings } else { Vec::new() };
-        let why = format!("{file}: no satellite flies at {km} km or higher");
+        let why = format!("{file}: no satellite flies at {km} km (min_altitude) or higher");
         return Err(SkyError::Spec([vec![why], fallen].concat().join("; ")));
     }
     let (n, at) = (sets.len(), tle::listed(&[newest.origin]));

@@ -38,13 +38,22 @@ fn age_days(set: &Tle, at: Epoch) -> f64 {
     at.minutes_since(set.epoch).abs() / 1440.0
 }
 
-/// Leaves out satellites that decay before the end of the run, and remarks on sets far from its start.
-pub fn check(file: &str, (sets, motion): (&[Tle], &[Sgp4]), start: Epoch, duration: Nanos) -> Checked {
-    let flies: Vec<bool> = motion.par_iter().map(|s| stays_up(s, start, duration + BEYOND)).collect();
+/// Leaves out satellites that decay before the end of the run, and remarks on sets far from its start. Those with
+/// `low` are not used whatever they do: they need no remark.
+pub fn check(
+    file: &str,
+    (sets, motion): (&[Tle], &[Sgp4]),
+    low: impl Fn(&Tle) -> bool + Sync,
+    start: Epoch,
+    duration: Nanos,
+) -> Checked {
+    let flies = |i: usize| low(&sets[i]) || stays_up(&motion[i], start, duration + BEYOND);
+    let flies: Vec<bool> = (0..sets.len()).into_par_iter().map(flies).collect();
     let (used, fallen): (Vec<usize>, Vec<usize>) = (0..sets.len()).partition(|&i| flies[i]);
+    let high: Vec<usize> = used.iter().copied().filter(|&i| !low(&sets[i])).collect();
     let mut warnings = Vec::new();
     warnings.extend(decayed(file, sets, &fallen, start.plus(duration)));
-    warnings.extend(stale(file, sets, &used, start));
+    warnings.extend(stale(file, sets, &high, start));
     Checked { used, warnings }
 }
 
@@ -97,7 +106,13 @@ mod tests {
     fn checked(text: &str, start: &str) -> Checked {
         let sets = parse(text).unwrap();
         let motion: Vec<Sgp4> = sets.iter().map(|t| Sgp4::new(t, Gravity::Wgs72).unwrap()).collect();
-        check("x.tle", (&sets, &motion), Epoch::parse(start).unwrap(), Nanos::from_secs(60))
+        check(
+            "x.tle",
+            (&sets, &motion),
+            |t| t.catalogue == 1,
+            Epoch::parse(start).unwrap(),
+            Nanos::from_secs(60),
+        )
     }
 
     #[test]

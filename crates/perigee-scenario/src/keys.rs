@@ -261,6 +261,7 @@ pub const CONSTELLATION: Section = Section {
             help: "[[source.constellation.shells]]: several shells instead of one",
         },
         optional("tle", Kind::File, "element sets instead of a generated shell: TLE, or OMM as JSON or CSV"),
+        key("min_altitude", Kind::Length(0.0, 2_000e3), "500 km", "satellites of a tle file that fly lower are still being raised, or falling: they are left out"),
         key(
             "propagation",
             Kind::Word(&["kepler", "j2", "sgp4"]),

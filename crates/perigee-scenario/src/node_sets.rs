@@ -75,6 +75,16 @@ fn unique(cities: impl Iterator<Item = &'static cities::City>) -> Vec<(String, &
     named
 }
 
+/// Some gateways and stations of the studies are called as the cities that they stand in: where a city is a node
+/// already, theirs is "Los Angeles station".
+pub fn tell_apart(c: &Checked, nodes: &mut [NodeSpec], taken: &std::collections::BTreeSet<&str>) {
+    if c.opt_text("set").is_some_and(|set| set != "cities") {
+        for n in nodes.iter_mut().filter(|n| taken.contains(n.name.as_str())) {
+            n.name.push_str(" station");
+        }
+    }
+}
+
 /// Rows of a file; its first line names the columns.
 fn table(text: &str, node: &dyn Fn(&str, f64, f64, f64) -> NodeSpec) -> Result<Vec<NodeSpec>, String> {
     let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
@@ -132,6 +142,8 @@ mod tests {
         let s = scenario(text, Path::new("")).unwrap();
         assert_eq!(s.nodes.len(), 195);
         assert!(s.nodes[0].weight > 1e7 && s.nodes[0].dishes.is_none() && s.nodes[0].kind == "station");
+        assert_eq!(s.nodes.iter().filter(|n| n.name.starts_with("Los Angeles")).count(), 2);
+        assert!(s.nodes.iter().any(|n| n.name == "Los Angeles station"));
         assert_eq!((s.nodes[194].dishes, s.nodes[194].mask_deg), (Some(8), Some(20.0)));
         let all = scenario("[[nodes]]\nset = \"cities\"", Path::new("")).unwrap();
         assert_eq!(all.nodes.len(), 1500);

@@ -411,8 +411,9 @@ impl Reader<'_> {
         let mut files = Vec::new();
         for c in self.top.list("nodes") {
             match node_sets::read(c) {
-                Ok((nodes, file)) => {
+                Ok((mut nodes, file)) => {
                     let names: BTreeSet<&str> = self.nodes.iter().map(|n| n.name.as_str()).collect();
+                    node_sets::tell_apart(c, &mut nodes, &names);
                     if let Some(n) = nodes.iter().find(|n| names.contains(n.name.as_str())) {
                         let why = "a node of that name exists already";
                         let key = if c.has("set") { "set" } else { "file" };

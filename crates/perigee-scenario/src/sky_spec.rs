@@ -205,7 +205,7 @@ fn satellites(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
         source::Satellites::Elements(file) => {
             let text = read("source.constellation.tle", file, &c.place)?;
             let name = file.display().to_string();
-            let planes = PlaneOptions::default();
+            let planes = PlaneOptions { min_altitude_km: c.min_altitude_m / 1e3, ..PlaneOptions::default() };
             Ok((Satellites::Elements { name, text, planes, gravity: Gravity::Wgs72 }, MASK_DEG))
         }
     }

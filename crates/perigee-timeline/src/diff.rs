@@ -387,7 +387,11 @@ mod tests {
         let against = |other: &Timeline| diff(&base, other, Nanos::from_millis(500), Nanos::from_millis(200));
         assert!(against(&base).identical);
         let mut later = base.clone();
-        later.header.links.iter_mut().for_each(|l| l.delay.base += Nanos(1));
+        for c in &mut std::sync::Arc::make_mut(&mut later.chunks[0]).changes {
+            if let Change::Delay(_, d) = &mut c.change {
+                d.base += Nanos(1);
+            }
+        }
         let d = against(&later);
         assert!(d.pairs.iter().any(|p| p.other_delay > 0) && !d.is_empty(), "{d:?}");
         let mut faster = base.clone();
