@@ -23,7 +23,7 @@
 //! transport's books as in flight, and BBRv3's bounds are below that.
 //!
 //! What it gains (`scenarios/micro/long-outages.toml`, goodput of the three seconds after outages of 0.5 s): Cubic 43.5, with
-//! windows 47.4 Mbit/s; BBRv3 36.8 and 37.4. BBRv3 has little to lose: it keeps its model over a loss, and a timeout that
+//! windows 47.4 Mbit/s; BBRv3 36.8 and 37.2. BBRv3 has little to lose: it keeps its model over a loss, and a timeout that
 //! only lost ACKs is taken back with the window. What costs it the time is the doubled retransmission timer of an
 //! outage that is longer than the first timeout, which no congestion control shortens. Where its bounds were not lowered
 //! either (outages that begin between its probes of the RTT) both are equal.

@@ -347,7 +347,9 @@ impl Flow {
             match &head.form {
                 Form::Pint(record) => block.extend_from_slice(&record.to_bytes(&head.stamp)),
                 Form::Compact(echo) => block.extend_from_slice(&echo.to_bytes()),
-                Form::Stack => wire::write_stack(&mut block, head.path_id, &head.stamp, net.stacks.hops(telemetry)),
+                Form::Stack => {
+                    wire::write_stack(&mut block, head.path_id, &head.stamp, net.stacks.hops(telemetry))
+                }
             }
         }
         block
