@@ -109,9 +109,7 @@ def test_fresh_elements_are_fine(cli: Cli, tmp_path: Path, elements: str) -> Non
     assert done.stderr == ""
 
 
-def test_the_height_below_which_satellites_are_left_out_can_be_set(
-    cli: Cli, tmp_path: Path, elements: str
-) -> None:
+def test_the_height_below_which_satellites_are_left_out_can_be_set(cli: Cli, tmp_path: Path, elements: str) -> None:
     write(tmp_path, elements.splitlines())
     high = cli("check", "s.toml", "--cc", "cubic", "--set", "source.constellation.min_altitude=600 km")
     assert high.returncode == 2
