@@ -268,3 +268,17 @@ def test_words_of_the_code_do_not_reach_people(cli: Cli, tmp_path: Path) -> None
     done = cli("check", "log.toml", "--cc", "cubic")
     assert done.returncode == 0, done.stderr
     assert "preset leoem-compat: 0 seconds of the run have no path" in done.stdout
+
+
+def test_a_draw_beside_a_file_of_outages_is_refused(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "outages.csv").write_text("0.05\n0.1\n", encoding="utf-8")
+    lines = ["", "[handover]", 'outage = "80 ms"', 'file = "outages.csv"']
+    path = tmp_path / "both.toml"
+    path.write_text(PRESET + "\n".join(lines), encoding="utf-8")
+    done = cli("check", path)
+    line = path.read_text(encoding="utf-8").splitlines().index('outage = "80 ms"') + 1
+    assert done.returncode == 2
+    assert f"both.toml:{line}" in done.stderr
+    assert "file of outages" in done.stderr
+    path.write_text(path.read_text(encoding="utf-8").replace('outage = "80 ms"\n', ""), encoding="utf-8")
+    assert cli("check", path).returncode == 0

@@ -75,10 +75,15 @@ fn unique(cities: impl Iterator<Item = &'static cities::City>) -> Vec<(String, &
     named
 }
 
+/// An entry of gateways or stations of a study.
+pub fn are_stations(c: &Checked) -> bool {
+    c.opt_text("set").is_some_and(|set| set != "cities")
+}
+
 /// Some gateways and stations of the studies are called as the cities that they stand in: where a city is a node
 /// already, theirs is "Los Angeles station".
 pub fn tell_apart(c: &Checked, nodes: &mut [NodeSpec], taken: &std::collections::BTreeSet<&str>) {
-    if c.opt_text("set").is_some_and(|set| set != "cities") {
+    if are_stations(c) {
         for n in nodes.iter_mut().filter(|n| taken.contains(n.name.as_str())) {
             n.name.push_str(" station");
         }
@@ -145,6 +150,10 @@ mod tests {
         assert_eq!(s.nodes.iter().filter(|n| n.name.starts_with("Los Angeles")).count(), 2);
         assert!(s.nodes.iter().any(|n| n.name == "Los Angeles station"));
         assert_eq!((s.nodes[194].dishes, s.nodes[194].mask_deg), (Some(8), Some(20.0)));
+        let (cities, gateways) = text.split_at(text.rfind("[[nodes]]").unwrap());
+        let turned = scenario(&format!("{gateways}\n{cities}"), Path::new("")).unwrap();
+        let names = |s: &Scenario| s.nodes.iter().map(|n| n.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&turned), names(&s));
         let all = scenario("[[nodes]]\nset = \"cities\"", Path::new("")).unwrap();
         assert_eq!(all.nodes.len(), 1500);
         let named = |name: &str| all.nodes.iter().filter(|n| n.name == name).count();

@@ -325,6 +325,12 @@ impl Reader<'_> {
         }
         let handover = top.one_or_default(&keys::HANDOVER);
         let outages = handover.opt_text("file").map(|f| tree::resolve(handover.place_of("file"), &f));
+        // A base's draw gives way to a file of the scenario that extends it.
+        let (file, draw) = (handover.place_of("file"), handover.place_of("outage"));
+        if handover.has("file") && handover.has("outage") && file.origin == draw.origin {
+            let why = "given together with a file of outages";
+            self.problems.push(handover.problem("outage", why).hint("keep one of them"));
+        }
         let telemetry = top.one_or_default(&keys::TELEMETRY);
         Some(Scenario {
             name: name.into(),
@@ -409,7 +415,10 @@ impl Reader<'_> {
     /// Adds the nodes of `[[nodes]]`; the files that they come from.
     fn node_sets(&mut self) -> Vec<PathBuf> {
         let mut files = Vec::new();
-        for c in self.top.list("nodes") {
+        // Names of stations give way to those of cities, wherever these stand.
+        let (stations, plain): (Vec<_>, Vec<_>) =
+            self.top.list("nodes").iter().partition(|c| node_sets::are_stations(c));
+        for c in plain.into_iter().chain(stations) {
             match node_sets::read(c) {
                 Ok((mut nodes, file)) => {
                     let names: BTreeSet<&str> = self.nodes.iter().map(|n| n.name.as_str()).collect();

@@ -101,7 +101,7 @@ fn what_can_only_be_known_with_the_network_is_refused_too() {
         ("flow=[{from=\"s1\", to=\"d2\"}]", "no host is called \"d2\""),
         ("flow=[{from=\"d1\", to=\"s1\"}]", "cannot be reached"),
         ("flow=[{name=\"a\"}, {name=\"a\"}]", "two flows have this name"),
-        ("schedule={file=\"nowhere.csv\"}", "cannot be read"),
+        ("schedule={file=\"nowhere.csv\"}", "cannot read nowhere.csv: there is no such file"),
         ("schedule={every=\"1 ms\", rate=\"1 Mbit\"}", "ok"),
     ] {
         if words == "ok" {
