@@ -207,7 +207,7 @@ def index(schemes: list[dict]) -> str:
         "20 and 100 ms by turns, 100 Mbit/s (`scenarios/micro/rtt-steps.toml`). BBR and BBRv3 take the longer",
         "RTT for a queue until their lowest is forgotten; LeoCC is told and measures anew; OrbCC sees empty",
         "queues in its telemetry and grows by 5 % of what the path holds per round trip. When the path",
-        "becomes shorter, everybody but OrbCC has too much in flight, fills the queue and loses packets.",
+        "becomes shorter, everybody has too much in flight for a while; all but OrbCC lose packets over it.",
         "Triangles: beyond the axis (an ACK that fills a hole delivers much at once).",
         "",
     ]

@@ -176,3 +176,17 @@ def test_bad_input_is_named(cli: Cli, kuiper: Path, words: list[str], expected: 
     assert done.returncode == 2, done.stdout
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_what_exists_is_not_replaced_unasked(cli: Cli, kuiper: Path, tmp_path: Path) -> None:
+    (tmp_path / "precious.jsonl").write_text("precious", encoding="utf-8")
+    for words in (["export", "timeline", kuiper], ["import", "leoem", "path.log"]):
+        done = cli(*words, "precious.jsonl")
+        assert done.returncode == 2
+        assert "precious.jsonl exists" in done.stderr
+        assert "--force" in done.stderr
+    assert (tmp_path / "precious.jsonl").read_text(encoding="utf-8") == "precious"
+    ok(cli, "export", "timeline", kuiper, "precious.jsonl", "--force")
+    refused = cli("diff", "precious.jsonl", "precious.jsonl", "--step", "0s")
+    assert refused.returncode == 2
+    assert "take a longer one" in refused.stderr

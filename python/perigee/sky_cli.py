@@ -29,6 +29,7 @@ POLICIES = ("shortest-path", "nearest", "highest-elevation", "longest-visibility
 FromOption = Annotated[
     str | None, typer.Option("--from", metavar="PLACE", help='Node, city or "lat, lon"; default: the flows.')
 ]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
 ToOption = Annotated[str | None, typer.Option("--to", metavar="PLACE", help="The other end.")]
 OutOption = Annotated[Path | None, typer.Option(help="Picture to write (.png or .svg).")]
 
@@ -137,12 +138,14 @@ def export(
     target: ToOption = None,
     tle: TleOption = None,
     sets: SetOption = None,
+    force: ForceOption = False,
 ) -> None:
     """Write a scenario's network over time as a timeline, a state folder of Hypatia or a path log of LeoEM."""
     from perigee import _core
 
     if what not in EXPORTS:
         _stop(f"FORMAT: {what!r} is none of {', '.join(EXPORTS)}")
+    _check_free(out, force=force)
     loaded = _load[0](scenario, sets, tle)
     try:
         print_remarks(_core.export(loaded.core, what, out, _ends(origin, target)))
@@ -158,12 +161,14 @@ def import_state(
     origin: FromOption = None,
     target: ToOption = None,
     dynamic: Annotated[str | None, typer.Option(help="Folder of forwarding states, where there are several.")] = None,
+    force: ForceOption = False,
 ) -> None:
     """Turn a state folder of Hypatia or a path log of LeoEM into a timeline."""
     from perigee import _core
 
     if what not in IMPORTS:
         _stop(f"FORMAT: {what!r} is none of {', '.join(IMPORTS)}")
+    _check_free(out, force=force)
     try:
         _core.import_state(what, source, out, _ends(origin, target), dynamic)
     except _core.RunError as error:
@@ -204,6 +209,13 @@ def print_remarks(remarks: Sequence[str]) -> None:
     """What to look at before trusting what is printed, each once, on the error stream."""
     for remark in dict.fromkeys(remarks):
         print(f"perigee: look before you trust: {remark}", file=sys.stderr)
+
+
+def _check_free(out: Path, *, force: bool) -> None:
+    """Nothing that exists is replaced unasked; an empty folder is free."""
+    taken = out.exists() and not (out.is_dir() and not any(out.iterdir()))
+    if taken and not force:
+        _stop(f"{out} exists; say --force to replace it")
 
 
 def _stop(message: str) -> NoReturn:

@@ -3,6 +3,7 @@
 
 use crate::frames::norm;
 use crate::motion::Sgp4;
+use crate::planes::mean_altitude_km;
 use crate::shell::EARTH_RADIUS_M;
 use crate::time::Epoch;
 use crate::tle::{listed, Origin, Tle};
@@ -15,6 +16,10 @@ const STALE_DAYS: f64 = 14.0;
 const FALLEN_M: f64 = 100e3;
 /// What comes below this height is looked at more often.
 const LOW_M: f64 = 300e3;
+/// Old elements can make SGP4 throw a satellite far out of its orbit instead of refusing it: farther than this many times
+/// its apogee it is lost, and no network reaches beyond the second figure.
+const LOST_APOGEES: f64 = 2.0;
+const FARTHEST_M: f64 = 1e9;
 /// Instants at which it is looked at.
 const INSTANTS: u64 = 64;
 /// SGP4 runs a little beyond the end of a run, for positions between its instants.
@@ -47,7 +52,7 @@ pub fn check(
     start: Epoch,
     duration: Nanos,
 ) -> Checked {
-    let flies = |i: usize| low(&sets[i]) || stays_up(&motion[i], start, duration + BEYOND);
+    let flies = |i: usize| low(&sets[i]) || stays_up(&sets[i], &motion[i], start, duration + BEYOND);
     let flies: Vec<bool> = (0..sets.len()).into_par_iter().map(flies).collect();
     let (used, fallen): (Vec<usize>, Vec<usize>) = (0..sets.len()).partition(|&i| flies[i]);
     let high: Vec<usize> = used.iter().copied().filter(|&i| !low(&sets[i])).collect();
@@ -57,9 +62,14 @@ pub fn check(
     Checked { used, warnings }
 }
 
-/// Above the air from the start of a run to its end.
-fn stays_up(s: &Sgp4, start: Epoch, length: Nanos) -> bool {
-    let height = |k: u64| Some(norm(s.state(start.plus(length / INSTANTS * k)).ok()?.p) - EARTH_RADIUS_M);
+/// Above the air and near its orbit from the start of a run to its end.
+fn stays_up(set: &Tle, s: &Sgp4, start: Epoch, length: Nanos) -> bool {
+    let apogee_m = (mean_altitude_km(set) * 1e3 + EARTH_RADIUS_M) * (1.0 + set.eccentricity);
+    let farthest_m = (LOST_APOGEES * apogee_m).min(FARTHEST_M);
+    let height = |k: u64| {
+        let radius_m = norm(s.state(start.plus(length / INSTANTS * k)).ok()?.p);
+        (radius_m < farthest_m).then_some(radius_m - EARTH_RADIUS_M)
+    };
     let up = |k: u64| height(k).is_some_and(|h| h > FALLEN_M);
     let high = |k: u64| height(k).is_some_and(|h| h > LOW_M);
     [0, INSTANTS / 2, INSTANTS].into_iter().all(high) || (0..=INSTANTS).all(up)
@@ -70,7 +80,7 @@ fn decayed(file: &str, sets: &[Tle], fallen: &[usize], end: Epoch) -> Option<Str
     let (places, n) = (origins(sets, fallen), fallen.len());
     let (have, are) = if n == 1 { ("satellite has", "it is") } else { ("satellites have", "they are") };
     Some(format!(
-        "{file}: {}: {n} {have} decayed by {end} ({}, elements of {}): {are} left out",
+        "{file}: {}: {n} {have} decayed by {end}, says SGP4 ({}, elements of {}): {are} left out",
         listed(&places),
         first.name,
         first.epoch
@@ -127,6 +137,21 @@ mod tests {
         let [w] = &c.warnings[..] else { panic!("{c:?}") };
         assert!(w.starts_with("x.tle: lines 2, 5: 2 of 2 element sets are more than 14 days"), "{w}");
         assert!(w.contains("STARLINK-24 of 2022-09-14"), "{w}");
+    }
+
+    #[test]
+    fn a_satellite_that_sgp4_throws_out_of_its_orbit_is_left_out() {
+        // Drag that is run backwards for years raises an orbit without end.
+        let dragging = TWO.replace("31977-2 0  9994", "31977-0 0  9992");
+        for start in ["2019-09-14T00:00:00Z", "2012-01-01T00:00:00Z", "2032-01-01T00:00:00Z"] {
+            let c = checked(&dragging, start);
+            let sets = parse(&dragging).unwrap();
+            for &i in c.used.iter().filter(|&&i| sets[i].catalogue != 1) {
+                let s = Sgp4::new(&sets[i], Gravity::Wgs72).unwrap();
+                let state = s.state(Epoch::parse(start).unwrap()).unwrap();
+                assert!(norm(state.p) < 15e6, "{start}: {:?}", state.p);
+            }
+        }
     }
 
     #[test]

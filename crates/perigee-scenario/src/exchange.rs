@@ -180,6 +180,9 @@ pub fn import_leoem(log: &Path, file: &Path) -> Result<(), String> {
     write(&timeline.header, &mut timeline.reader(), file)
 }
 
+/// Instants that a comparison of two timelines may have: all of them are kept.
+const MOST_INSTANTS: u64 = 2_000_000;
+
 /// Compares two saved timelines, both with their names as `names` reads them.
 ///
 /// # Errors
@@ -191,6 +194,13 @@ pub fn diff_files(
     tolerance_ns: u64,
 ) -> Result<Json, String> {
     let load = |file: &Path| Ok::<_, String>(names.apply(saved::load(file)?));
-    let d = diff::diff(&load(a)?, &load(b)?, Nanos(step_ns.max(1)), Nanos(tolerance_ns));
+    let (a, b) = (load(a)?, load(b)?);
+    let (step, longest) = (Nanos(step_ns), a.header.duration.max(b.header.duration));
+    if longest.0 / step.0.max(1) >= MOST_INSTANTS {
+        return Err(format!(
+            "a step of {step} cuts {longest} into more than {MOST_INSTANTS} instants: take a longer one"
+        ));
+    }
+    let d = diff::diff(&a, &b, step, Nanos(tolerance_ns));
     Ok(json!({ "same": d.is_empty(), "diff": d }))
 }
