@@ -275,10 +275,10 @@ def test_a_draw_beside_a_file_of_outages_is_refused(cli: Cli, tmp_path: Path) ->
     lines = ["", "[handover]", 'outage = "80 ms"', 'file = "outages.csv"']
     path = tmp_path / "both.toml"
     path.write_text(PRESET + "\n".join(lines), encoding="utf-8")
-    done = cli("check", path)
+    done = cli("check", path, "--cc", "cubic")
     line = path.read_text(encoding="utf-8").splitlines().index('outage = "80 ms"') + 1
     assert done.returncode == 2
     assert f"both.toml:{line}" in done.stderr
     assert "file of outages" in done.stderr
     path.write_text(path.read_text(encoding="utf-8").replace('outage = "80 ms"\n', ""), encoding="utf-8")
-    assert cli("check", path).returncode == 0
+    assert cli("check", path, "--cc", "cubic").returncode == 0

@@ -10,7 +10,7 @@ use crate::routes::{BaseRtt, Routes};
 use crate::setup::FlowSetup;
 use perigee_cc::{CongestionControl, Probes, Signal, SignalScope, TelemetryNeed};
 use perigee_tcp::{Ack, AckBlocks, Receiver, Sender, Transmit};
-use perigee_telemetry::{wire, BottleneckEcho, EchoMode, Overhead, StackDecoder, Stamp, WirePint};
+use perigee_telemetry::{BottleneckEcho, EchoMode, Overhead, StackDecoder, Stamp, WirePint};
 use perigee_timeline::App;
 use perigee_units::Nanos;
 
@@ -338,21 +338,14 @@ impl Flow {
         self.send(now, packet, net, routes);
     }
 
-    /// A packet's telemetry block as it is now: captures show it where it is on the wire.
+    /// A packet's telemetry block as it is now, where captures show it: on the wire.
     fn stamp_block(&mut self, net: &Net, telemetry: u32) -> Vec<u8> {
-        let mut block = Vec::new();
-        let on_wire = matches!(self.tcp().overhead, Overhead::Wire);
-        if telemetry != NONE && on_wire {
-            let head = net.stacks.head(telemetry);
-            match &head.form {
-                Form::Pint(record) => block.extend_from_slice(&record.to_bytes(&head.stamp)),
-                Form::Compact(echo) => block.extend_from_slice(&echo.to_bytes()),
-                Form::Stack => {
-                    wire::write_stack(&mut block, head.path_id, &head.stamp, net.stacks.hops(telemetry))
-                }
-            }
+        let on_wire = telemetry != NONE && matches!(self.tcp().overhead, Overhead::Wire);
+        if on_wire {
+            net.stacks.block(telemetry)
+        } else {
+            Vec::new()
         }
-        block
     }
 
     pub(crate) fn send_ack<O: Observer>(

@@ -3,7 +3,7 @@
 
 use crate::observe::PacketKind;
 use perigee_tcp::AckBlocks;
-use perigee_telemetry::{Stamp, WireCompact, WireHop, WirePint};
+use perigee_telemetry::{wire, Stamp, WireCompact, WireHop, WirePint};
 use perigee_units::Nanos;
 
 /// No packet, no link, no stack.
@@ -199,6 +199,17 @@ impl Stacks {
             record.pass(port, switch, wait);
             head.count = head.count.saturating_add(1);
         }
+    }
+    /// The bytes that stand in the packet now.
+    pub fn block(&self, i: u32) -> Vec<u8> {
+        let head = self.head(i);
+        let mut block = Vec::new();
+        match &head.form {
+            Form::Stack => wire::write_stack(&mut block, head.path_id, &head.stamp, self.hops(i)),
+            Form::Compact(echo) => block.extend_from_slice(&echo.to_bytes()),
+            Form::Pint(record) => block.extend_from_slice(&record.to_bytes(&head.stamp)),
+        }
+        block
     }
     #[inline]
     pub fn hops(&self, i: u32) -> &[WireHop] {
