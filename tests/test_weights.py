@@ -55,7 +55,7 @@ def test_the_resolved_scenario_names_the_file_from_anywhere(cli: Cli, tmp_path: 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "cannot be read"),
+        (None, "cannot read"),
         (policy(1.0)[:40], "line"),
         (policy(1.0, inputs=7), "7 inputs"),
         ("hello", "line 1"),
