@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -155,3 +157,22 @@ def test_a_node_that_wants_no_satellite_is_a_gap_and_not_an_error(tmp_path: Path
 def test_functions_belong_to_their_keys(tmp_path: Path) -> None:
     with pytest.raises(perigee.PluginError, match="a function may be given for attach"):
         perigee.load(write(tmp_path, "", ""), run__duration=lambda view: None)
+
+
+def test_a_program_that_ends_while_a_function_is_asked_ends_quietly(tmp_path: Path) -> None:
+    """The timeline is made ahead on a thread that nobody waits for: it must not call an interpreter that is gone."""
+    program = """
+import sys, time
+import perigee
+
+def slow(view):
+    time.sleep(0.002)
+    return view.satellites[0]
+
+world = perigee.load(sys.argv[1], {"run.duration": "60 s"}, attach=slow).core.world(1)
+_, _, stopped = world.run("cubic", progress=lambda now_ns: False)
+assert stopped
+"""
+    path = write(tmp_path, 'attach = "mine.py:slow"', "def slow(view):\n    return view.satellites[0]\n")
+    done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

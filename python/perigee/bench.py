@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee.bench_case import PYTHON_SCHEME, WHOLE_RUN, names
-from perigee.cli import BAD_INPUT, FAILED
+from perigee.cli import FAILED
+from perigee.options import BAD_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

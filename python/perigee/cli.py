@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from perigee import sky_cli, study_cli, timeline_cli
-from perigee.options import CcOption, JsonOption, ScenarioArg, SetOption, TleOption
+from perigee.options import BAD_INPUT, CcOption, ForceOption, JsonOption, ScenarioArg, SetOption, TleOption, check_free
 
 if TYPE_CHECKING:
     from perigee.scenario import Scenario
 
-FAILED, BAD_INPUT, OUTSIDE_TOLERANCE, INTERRUPTED = 1, 2, 3, 130
+FAILED, OUTSIDE_TOLERANCE, INTERRUPTED = 1, 3, 130
 
 app = typer.Typer(
     name="perigee",
@@ -181,13 +181,12 @@ def schemes(
 def init(
     path: Annotated[Path, typer.Argument(help="File to write.")] = Path("scenario.toml"),
     sky: Annotated[bool, typer.Option("--sky", help="Start from a constellation instead of a dumbbell.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    force: ForceOption = False,
 ) -> None:
     """Write a commented scenario to start from."""
     from importlib.resources import files
 
-    if path.exists() and not force:
-        fail(f"{path} exists; say --force to replace it", BAD_INPUT)
+    check_free(path, force=force)
     template = files("perigee") / "templates" / ("sky.toml" if sky else "dumbbell.toml")
     try:
         path.write_text(template.read_text(encoding="utf-8"), encoding="utf-8")

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee import _core
-from perigee.cli import BAD_INPUT, FAILED, INTERRUPTED
+from perigee.cli import FAILED, INTERRUPTED
 from perigee.metrics import Row, flow_rows, mean_and_interval
+from perigee.options import BAD_INPUT
 from perigee.plugins import PluginError
 from perigee.record import RecordError, find_records
 from perigee.runner import Interrupted, Plan, execute

@@ -3,12 +3,19 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perigee.record import RecordError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 if TYPE_CHECKING:
     from perigee.record import Run
@@ -51,20 +58,21 @@ IGNORED = {"title", "run.cc", "run.seed", "run.runs"}
 
 
 def _flat(toml: str) -> dict[str, str]:
-    """Values by dotted key, of TOML as the core writes it: a key a line; entries of lists by their number."""
+    """Values by dotted key, as they are written; entries of lists of tables by their number."""
     flat: dict[str, str] = {}
-    counts: dict[str, int] = {}
-    section = ""
-    for line in toml.splitlines():
-        if line.startswith("[["):
-            name = line.strip("[]")
-            section = f"{name}.{counts.get(name, 0)}."
-            counts[name] = counts.get(name, 0) + 1
-        elif line.startswith("["):
-            section = line.strip("[]") + "."
-        elif " = " in line:
-            key, _, value = line.partition(" = ")
-            flat[section + key] = value
+
+    def walk(key: str, value: Any) -> None:
+        if isinstance(value, dict):
+            inner = list(value.items())
+        elif isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
+            inner = [(str(i), v) for i, v in enumerate(value)]
+        else:
+            flat[key] = json.dumps(value, ensure_ascii=False, default=str)
+            return
+        for name, v in inner:
+            walk(f"{key}.{name}" if key else name, v)
+
+    walk("", tomllib.loads(toml))
     return flat
 
 

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Arguments and options that several commands share."""
+"""Arguments, options and refusals that several commands share."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
+
+BAD_INPUT = 2
 
 ScenarioArg = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
 SetOption = Annotated[
@@ -18,3 +21,17 @@ TleOption = Annotated[
     Path | None, typer.Option("--tle", metavar="FILE", help="Satellites from a TLE file instead of the scenario's.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
+
+
+def stop(message: str) -> NoReturn:
+    """Ends the command for bad input."""
+    print(f"perigee: {message}", file=sys.stderr)
+    raise SystemExit(BAD_INPUT)
+
+
+def check_free(*paths: Path | None, force: bool) -> None:
+    """Nothing that exists is replaced unasked."""
+    taken = [p for p in paths if p is not None and p.exists() and not force]
+    if taken:
+        stop(f"{taken[0]} exists; say --force to replace it")

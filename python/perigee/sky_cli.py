@@ -8,11 +8,19 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perigee.options import JsonOption, ScenarioArg, SetOption, TleOption
+from perigee.options import (
+    ForceOption,
+    JsonOption,
+    ScenarioArg,
+    SetOption,
+    TleOption,
+    check_free,
+    stop,
+)
 from perigee.weather_cli import weather
 
 if TYPE_CHECKING:
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
     from perigee.scenario import Scenario
     from perigee.survey import PairPaths
 
-BAD_INPUT, DIFFERENT = 2, 3
+DIFFERENT = 3
 EXPORTS = ("timeline", "hypatia", "leoem")
 IMPORTS = ("hypatia", "leoem")
 POLICIES = ("shortest-path", "nearest", "highest-elevation", "longest-visibility")
@@ -29,7 +37,6 @@ POLICIES = ("shortest-path", "nearest", "highest-elevation", "longest-visibility
 FromOption = Annotated[
     str | None, typer.Option("--from", metavar="PLACE", help='Node, city or "lat, lon"; default: the flows.')
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
 ToOption = Annotated[str | None, typer.Option("--to", metavar="PLACE", help="The other end.")]
 OutOption = Annotated[Path | None, typer.Option(help="Picture to write (.png or .svg).")]
 
@@ -73,7 +80,7 @@ def paths(
         try:
             surveys.append(found.survey(loaded, ends, policy or "as in the scenario", remarks.append))
         except (_core.ScenarioError, _core.RunError) as error:
-            _stop(error.args[0])
+            stop(error.args[0])
     print_remarks(remarks)
     pairs = [list(of_pair) for of_pair in zip(*surveys, strict=True)]
     flat = [p for of_pair in pairs for p in of_pair]
@@ -115,7 +122,7 @@ def sky(
     try:
         found = picture(loaded, _seconds(time), _ends(origin, target), seed=None if record is None else record.seed)
     except (_core.ScenarioError, _core.RunError) as error:
-        _stop(error.args[0])
+        stop(error.args[0])
     print_remarks([*found["warnings"], *_beyond(found, record)])
     if as_json:
         print(json.dumps(found))
@@ -144,13 +151,14 @@ def export(
     from perigee import _core
 
     if what not in EXPORTS:
-        _stop(f"FORMAT: {what!r} is none of {', '.join(EXPORTS)}")
-    _check_free(out, force=force)
+        stop(f"FORMAT: {what!r} is none of {', '.join(EXPORTS)}")
+    # A folder that waits to be filled is no result.
+    check_free(out, force=force or (out.is_dir() and not any(out.iterdir())))
     loaded = _load[0](scenario, sets, tle)
     try:
         print_remarks(_core.export(loaded.core, what, out, _ends(origin, target)))
     except (_core.ScenarioError, _core.RunError) as error:
-        _stop(error.args[0])
+        stop(error.args[0])
     print(f"{what}: {out}")
 
 
@@ -167,12 +175,12 @@ def import_state(
     from perigee import _core
 
     if what not in IMPORTS:
-        _stop(f"FORMAT: {what!r} is none of {', '.join(IMPORTS)}")
-    _check_free(out, force=force)
+        stop(f"FORMAT: {what!r} is none of {', '.join(IMPORTS)}")
+    check_free(out, force=force)
     try:
         _core.import_state(what, source, out, _ends(origin, target), dynamic)
     except _core.RunError as error:
-        _stop(error.args[0])
+        stop(error.args[0])
     print(f"timeline: {out}")
 
 
@@ -195,12 +203,12 @@ def diff(
     from perigee import _core, exchange
 
     for folder in (f for f in (a, b) if f.is_dir()):
-        _stop(f"{folder} is a folder: perigee compare puts two records side by side, perigee diff two saved timelines")
+        stop(f"{folder} is a folder: perigee compare puts two records side by side, perigee diff two saved timelines")
     names = exchange.Names(_renamed(rename or []), _grid(shell))
     try:
         found = exchange.diff(a, b, step_s=_seconds(step), tolerance_s=_seconds(tolerance), names=names)
     except _core.RunError as error:
-        _stop(error.args[0])
+        stop(error.args[0])
     print(json.dumps(found, indent=1) if as_json else "\n".join(exchange.lines(found)))
     raise SystemExit(0 if found["same"] else DIFFERENT)
 
@@ -209,18 +217,6 @@ def print_remarks(remarks: Sequence[str]) -> None:
     """What to look at before trusting what is printed, each once, on the error stream."""
     for remark in dict.fromkeys(remarks):
         print(f"perigee: look before you trust: {remark}", file=sys.stderr)
-
-
-def _check_free(out: Path, *, force: bool) -> None:
-    """Nothing that exists is replaced unasked; an empty folder is free."""
-    taken = out.exists() and not (out.is_dir() and not any(out.iterdir()))
-    if taken and not force:
-        _stop(f"{out} exists; say --force to replace it")
-
-
-def _stop(message: str) -> NoReturn:
-    print(f"perigee: {message}", file=sys.stderr)
-    raise SystemExit(BAD_INPUT)
 
 
 def _beyond(found: dict[str, Any], record: Run | None) -> list[str]:
@@ -242,12 +238,12 @@ def _record(folder: Path, scenario: Scenario) -> Run:
     try:
         record = open_record(folder)
     except RecordError as error:
-        _stop(str(error.args[0]))
+        stop(str(error.args[0]))
     found = differences(record, scenario)
     words = [f"{d.key} is {d.in_record or 'not given'} there and {d.in_scenario or 'not given'} here" for d in found]
     moved = [w for w, d in zip(words, found, strict=True) if d.moves]
     if moved:
-        _stop(f"{folder} is a record of another scenario: {'; '.join(moved[:3])}")
+        stop(f"{folder} is a record of another scenario: {'; '.join(moved[:3])}")
     if words:
         print_remarks([f"{folder} was made by a scenario that differs: {'; '.join(words[:5])}"])
     return record
@@ -261,11 +257,11 @@ def _busy(record: Run, found: dict[str, Any]) -> list[Busy]:
     try:
         links = busy(record, found["t_s"])
     except (RecordError, KeyError) as error:
-        _stop(str(error.args[0]))
+        stop(str(error.args[0]))
     known = {*found["names"], *(g["name"] for g in found["ground"])}
     strangers = {b.origin for b in links} - known
     if strangers:
-        _stop(f"the record is of another scenario: there is no node {min(strangers)!r} in this one")
+        stop(f"the record is of another scenario: there is no node {min(strangers)!r} in this one")
     print(f"{len(links)} links in use; the busiest:")
     for b in links[:10]:
         print(f"  {b.utilisation:6.1%}  {b.origin} -> {b.target}, {b.queue_packets} packets waiting")
@@ -276,7 +272,7 @@ def _ends(origin: str | None, target: str | None) -> list[tuple[str, str]]:
     if origin is not None and target is not None:
         return [(origin, target)]
     if origin is not None or target is not None:
-        _stop("give --from and --to, or neither")
+        stop("give --from and --to, or neither")
     return []
 
 
@@ -284,7 +280,7 @@ def _renamed(pairs: Sequence[str]) -> dict[str, str]:
     split = [p.partition("=") for p in pairs]
     for old, _, new in split:
         if not old.strip() or not new.strip():
-            _stop("--rename: write OLD=NEW, such as end1=london")
+            stop("--rename: write OLD=NEW, such as end1=london")
     return {old.strip(): new.strip() for old, _, new in split}
 
 
@@ -293,7 +289,7 @@ def _grid(text: str | None) -> tuple[int, int] | None:
         return None
     match = re.fullmatch(r"\s*(\d{1,4})\s*[xX]\s*(\d{1,4})\s*", text)
     if match is None or 0 in (int(match[1]), int(match[2])):
-        _stop(f"--shell: {text!r} is not planes and slots such as 24x66")
+        stop(f"--shell: {text!r} is not planes and slots such as 24x66")
     return int(match[1]), int(match[2])
 
 
@@ -303,14 +299,14 @@ def _policies(attach: str | None) -> list[str | None]:
     names: list[str | None] = [name.strip() for name in attach.split(",") if name.strip()]
     for name in names:
         if name not in POLICIES and ":" not in str(name):
-            _stop(f"--attach: {name!r} is none of {', '.join(POLICIES)}, and no function file.py:name")
+            stop(f"--attach: {name!r} is none of {', '.join(POLICIES)}, and no function file.py:name")
     return names or [None]
 
 
 def _seconds(text: str) -> float:
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(ms|s|min|h|)\s*", text)
     if match is None:
-        _stop(f"{text!r} is not a time such as 42s")
+        stop(f"{text!r} is not a time such as 42s")
     return float(match[1]) * {"ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0, "h": 3600.0}[match[2]]
 
 
@@ -388,6 +384,6 @@ def save(figure: Any, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(file, dpi=160)
     except (OSError, ValueError) as error:
-        _stop(f"cannot write {file}: {error}")
+        stop(f"cannot write {file}: {error}")
     finally:
         plt.close(figure)

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
-from perigee.options import CcOption, JsonOption
+from perigee.options import CcOption, JsonOption, stop
 
-BAD_INPUT, FAILED = 2, 1
+FAILED = 1
 
 study = typer.Typer(help="Make the figures and tables of five published studies again.", no_args_is_help=True)
 
@@ -59,7 +58,7 @@ def run(
     from perigee.study.model import Ask, Size
 
     if quick and full:
-        _stop("--quick and --full exclude each other")
+        stop("--quick and --full exclude each other")
     size = Size.QUICK if quick else Size.FULL if full else Size.DEFAULT
     wanted = tuple(name.strip() for name in (cc or "").split(",") if name.strip())
     ask = Ask(size, _known(wanted), data)
@@ -78,7 +77,7 @@ def report(
     from perigee.study.commands import report_command
 
     if size not in {"quick", "default", "full"}:
-        _stop(f"--size {size!r}: one of quick, default, full")
+        stop(f"--size {size!r}: one of quick, default, full")
     raise SystemExit(report_command(_chosen(names or ["all"], None), out / size, docs=docs, as_json=as_json))
 
 
@@ -88,11 +87,11 @@ def _chosen(names: list[str], only: list[str] | None) -> list[str]:
     try:
         chosen = [e.name for e in choose(names)]
     except UnknownError as error:
-        _stop(str(error))
+        stop(str(error))
     if only:
         chosen = [c for c in chosen if any(part in c for part in only)]
         if not chosen:
-            _stop(f"--only {', '.join(only)} leaves no experiment")
+            stop(f"--only {', '.join(only)} leaves no experiment")
     return chosen
 
 
@@ -102,10 +101,5 @@ def _known(wanted: tuple[str, ...]) -> tuple[str, ...]:
     names = {s["id"] for s in schemes()} | {"all"}
     for name in wanted:
         if name not in names:
-            _stop(f"--cc {name!r} is no congestion control; see `perigee schemes`")
+            stop(f"--cc {name!r} is no congestion control; see `perigee schemes`")
     return wanted
-
-
-def _stop(message: str) -> NoReturn:
-    print(f"perigee: {message}", file=sys.stderr)
-    raise SystemExit(BAD_INPUT)

@@ -4,20 +4,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perigee.options import JsonOption, SetOption, TleOption
+from perigee.options import ForceOption, JsonOption, SetOption, TleOption, check_free, stop
 
 if TYPE_CHECKING:
     from perigee.scenario import Scenario
     from perigee.timeline import Passed, Timeline
-
-BAD_INPUT = 2
 
 Load = Callable[..., "Scenario"]
 _load: list[Load] = []
@@ -36,7 +33,7 @@ def timeline(
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the draws.")] = None,
     tle: TleOption = None,
     sets: SetOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Save or plot the network over time; `[source.timeline]` replays what is saved."""
@@ -44,9 +41,7 @@ def timeline(
     from perigee.sky_cli import print_remarks
     from perigee.timeline import Timeline
 
-    taken = [p for p in (out, plot) if p is not None and p.exists() and not force]
-    if taken:
-        _stop(f"{taken[0]} exists; say --force to replace it")
+    check_free(out, plot, force=force)
     try:
         found = _open(source, seed, tle, sets, out=out, plot=plot is not None, as_json=as_json)
         if out is not None and isinstance(found, Timeline):
@@ -54,9 +49,9 @@ def timeline(
         if plot is not None:
             found.plot().savefig(plot, dpi=130)
     except (_core.ScenarioError, _core.RunError) as error:
-        _stop(error.args[0])
+        stop(error.args[0])
     except (OSError, ValueError) as error:
-        _stop(f"cannot write: {error}")
+        stop(f"cannot write: {error}")
     print_remarks(found.facts["warnings"])
     if as_json:
         print(json.dumps(found.facts, indent=1))
@@ -84,7 +79,7 @@ def _open(
         step_s = plotted_step(scenario.core.duration_ns / 1e9)
         return pass_by(scenario, seed, path=out, watched=MAX_DRAWN if plot else 0, step_s=step_s)
     if seed is not None or tle is not None or sets:
-        _stop(f"{source} is a saved timeline: --seed, --tle and --set belong to the scenario that it is made from")
+        stop(f"{source} is a saved timeline: --seed, --tle and --set belong to the scenario that it is made from")
     return load_timeline(source)
 
 
@@ -103,8 +98,3 @@ def _print(f: dict[str, Any]) -> None:
     print("  changes: " + (", ".join(f"{n} {kind}" for kind, n in f["changes"].items()) or "none"))
     pairs = [(p["from"], p["to"]) for p in f["pairs"]]
     print("  pairs: " + ", ".join(f"{a} to {b}" for a, b in pairs[:5]) + (", …" if len(pairs) > 5 else ""))
-
-
-def _stop(message: str) -> NoReturn:
-    print(f"perigee: {message}", file=sys.stderr)
-    raise SystemExit(BAD_INPUT)

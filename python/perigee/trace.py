@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from perigee import _core
-from perigee.cli import BAD_INPUT, FAILED
+from perigee.cli import FAILED
+from perigee.options import BAD_INPUT
 from perigee.plugins import PluginError
 from perigee.record import RecordError, Run, find_records, write_text
 from perigee.verify import changed_files, classes

@@ -20,7 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perigee.cli import BAD_INPUT, OUTSIDE_TOLERANCE
+from perigee.cli import OUTSIDE_TOLERANCE
+from perigee.options import BAD_INPUT
 from perigee.validation import kernel, ns3, verdicts
 
 if TYPE_CHECKING:

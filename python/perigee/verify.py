@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from perigee import _core
-from perigee.cli import BAD_INPUT, OUTSIDE_TOLERANCE
+from perigee.cli import OUTSIDE_TOLERANCE
 from perigee.congestion import find, recorded
+from perigee.options import BAD_INPUT
 from perigee.plugins import PluginError
 from perigee.record import RecordError, Run, find_records
 

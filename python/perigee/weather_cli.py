@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
-from perigee.options import ScenarioArg, SetOption
-
-BAD_INPUT = 2
+from perigee.options import ScenarioArg, SetOption, stop
 
 
 def weather(
@@ -36,14 +33,14 @@ def weather(
     from perigee.skymap import picture as sky_at
 
     if not 0 < frequency <= 350 or not 5 <= elevation <= 90 or not 0.01 <= step <= 3600:
-        _stop("--frequency must lie in 0 to 350 GHz, --elevation in 5 to 90 degrees, --step in 0.01 to 3600 s")
+        stop("--frequency must lie in 0 to 350 GHz, --elevation in 5 to 90 degrees, --step in 0.01 to 3600 s")
     if start is not None and not 0 < start < 100:
-        _stop("--start must lie between 0 and 100 percent")
+        stop("--start must lie between 0 and 100 percent")
     try:
         loaded = Scenario(_core.Scenario.load(scenario, list(sets or [])))
         ground = {g["name"]: g["place"] for g in sky_at(loaded, 0.0)["ground"]}
         if node not in ground:
-            _stop(f"--node: {node!r} is none of {', '.join(ground)}")
+            stop(f"--node: {node!r} is none of {', '.join(ground)}")
         lat, lon = ground[node]
         c = rain.climate(lat, lon, frequency_ghz=frequency, elevation_deg=elevation)
         steps = max(2, int(loaded.core.duration_ns / 1e9 / step) + 1)
@@ -51,13 +48,13 @@ def weather(
         db = rain.series(c, steps, step_s=step, seed=seed, start_share=share)
         link = rain.modem(db, clear_sky_db=clear_sky, step_s=step)
     except (_core.ScenarioError, _core.RunError, rain.WeatherError, plugins.PluginError) as error:
-        _stop(str(error.args[0]))
+        stop(str(error.args[0]))
     where = f"{node} ({lat:.2f} N {lon:.2f} E), {frequency:g} GHz, {elevation:g} degrees"
     about = f"perigee weather: {where}, seed {seed}, start {start}, Es/N0 {clear_sky:g} dB; Maseng-Bakken, P.618"
     try:
         rows = rain.write_csv(out, link, step_s=step, about=about)
     except OSError as error:
-        _stop(f"cannot write {out}: {error}")
+        stop(f"cannot write {out}: {error}")
     print(f"{where}: it rains {c.rain_share:.1%} of the time; exceeded 1 %: {c.exceeded(0.01):.1f} dB, ", end="")
     print(f"0.1 %: {c.exceeded(0.001):.1f} dB, 0.01 %: {c.exceeded(0.0001):.1f} dB")
     lost = (link.loss == 1).mean()
@@ -67,8 +64,3 @@ def weather(
 
         save(rain.plot(db, link, step_s=step, title=where), picture)
         print(f"plot: {picture}")
-
-
-def _stop(message: str) -> NoReturn:
-    print(f"perigee: {message}", file=sys.stderr)
-    raise SystemExit(BAD_INPUT)

@@ -337,7 +337,8 @@ mod tests {
         Nanos::from_millis(n)
     }
 
-    fn star() -> (StarCubic, Window) {
+    /// A connection in congestion avoidance, with a window of a hundred segments.
+    fn running<C: CongestionControl>(make: impl Fn(&ConnInit) -> C) -> (C, Window) {
         let init = ConnInit {
             now: Nanos::ZERO,
             mss: MSS as u32,
@@ -346,27 +347,19 @@ mod tests {
             seed: 1,
             hz: 1000,
         };
-        let mut c = StarCubic::new(&Params::defaults(CUBIC_PARAMS), &init);
+        let mut c = make(&init);
         let mut w = Window { cwnd: 100 * MSS, ssthresh: 50 * MSS, ..init.window() };
         c.on_start(&Cx { mss: MSS as u32, ..Cx::default() }, &mut w);
+        w.cwnd = 100 * MSS;
         (c, w)
     }
 
+    fn star() -> (StarCubic, Window) {
+        running(|init| StarCubic::new(&Params::defaults(CUBIC_PARAMS), init))
+    }
+
     fn star_bbr3() -> (StarBbr3, Window) {
-        let (_, w) = star();
-        let init = ConnInit {
-            now: Nanos::ZERO,
-            mss: MSS as u32,
-            init_cwnd: 10 * MSS,
-            srtt: None,
-            seed: 1,
-            hz: 1000,
-        };
-        let mut c = StarBbr3::new(&Params::defaults(BBR3_PARAMS), &init);
-        let mut own = w;
-        c.on_start(&Cx { mss: MSS as u32, ..Cx::default() }, &mut own);
-        own.cwnd = w.cwnd;
-        (c, own)
+        running(|init| StarBbr3::new(&Params::defaults(BBR3_PARAMS), init))
     }
 
     fn lost(sent: Nanos, kind: LossKind) -> LossEvent {
@@ -422,16 +415,25 @@ mod tests {
         assert_eq!((w.ssthresh / MSS, c.freeze.active()), (70, false));
     }
 
+    /// After a timeout of packets that were sent at these instants.
+    fn timed_out<C: CongestionControl>(
+        (mut c, mut w): (C, Window),
+        first: Nanos,
+        second: Nanos,
+    ) -> (C, Window) {
+        let cx = cx(ms(12_400));
+        c.on_loss(&cx, &mut w, &lost(first, LossKind::Rto));
+        c.on_loss(&cx, &mut w, &lost(second, LossKind::Rto));
+        w.ssthresh = c.ssthresh(&cx, &w);
+        w.cwnd = MSS;
+        c.on_transition(&cx, &mut w, Transition::EnterRto);
+        (c, w)
+    }
+
     #[test]
     fn a_timeout_of_a_packet_sent_in_a_window_keeps_window_and_memory() {
         for (sent, cwnd) in [(12_090, 100), (11_890, 1)] {
-            let (mut c, mut w) = star();
-            let cx = cx(ms(12_400));
-            c.on_loss(&cx, &mut w, &lost(ms(sent), LossKind::Rto));
-            c.on_loss(&cx, &mut w, &lost(ms(12_095), LossKind::Rto));
-            w.ssthresh = c.ssthresh(&cx, &w);
-            w.cwnd = MSS;
-            c.on_transition(&cx, &mut w, Transition::EnterRto);
+            let (_, w) = timed_out(star(), ms(sent), ms(12_095));
             assert_eq!(w.cwnd / MSS, cwnd, "sent at {sent} ms");
         }
     }
@@ -484,14 +486,8 @@ mod tests {
     #[test]
     fn a_timeout_of_packets_sent_in_a_window_keeps_the_window_of_bbr3() {
         for (sent, cwnd) in [(12_050, 100), (11_850, 1)] {
-            let (mut c, mut w) = star_bbr3();
-            let cx = cx(ms(12_400));
-            c.on_loss(&cx, &mut w, &lost(ms(sent), LossKind::Rto));
-            c.on_loss(&cx, &mut w, &lost(ms(12_150), LossKind::Rto));
-            w.ssthresh = c.ssthresh(&cx, &w);
-            w.cwnd = MSS;
-            c.on_transition(&cx, &mut w, Transition::EnterRto);
-            c.on_ack(&Cx { ca: CaState::Loss, ..cx }, &mut w, &AckEvent::default());
+            let (mut c, mut w) = timed_out(star_bbr3(), ms(sent), ms(12_150));
+            c.on_ack(&Cx { ca: CaState::Loss, ..cx(ms(12_400)) }, &mut w, &AckEvent::default());
             assert_eq!(w.cwnd / MSS, cwnd, "sent at {sent} ms");
         }
     }

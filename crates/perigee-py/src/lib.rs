@@ -33,6 +33,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<plugins::AttachView>()?;
     m.add_class::<plugins::RouteView>()?;
     m.add_class::<plugins::LaserView>()?;
+    let close = wrap_pyfunction!(plugins::close_plugins, m)?;
+    m.py().import("atexit")?.call_method1("register", (&close,))?;
     m.add_function(wrap_pyfunction!(json_schema, m)?)?;
     m.add_function(wrap_pyfunction!(reference, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;

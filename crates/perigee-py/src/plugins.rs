@@ -9,7 +9,8 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{PyClass, PyClassInitializer};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 /// A satellite as a ground point sees it.
 #[pyclass(frozen, get_all, module = "perigee._core")]
@@ -132,6 +133,54 @@ impl LaserView {
     }
 }
 
+/// Calls under way from threads of ours, and whether more may begin. A timeline is made ahead on a thread of its own,
+/// which nobody waits for; one that asks for Python while the interpreter ends would be torn down by it with the
+/// whole process.
+struct Gate {
+    state: Mutex<(usize, bool)>,
+    left: Condvar,
+}
+
+static GATE: Gate = Gate { state: Mutex::new((0, false)), left: Condvar::new() };
+
+/// Longest that the end of the interpreter waits for a function under way.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Gate {
+    /// Calls `f` in Python, unless the interpreter is about to end.
+    fn call<R>(&self, f: impl FnOnce(Python<'_>) -> Result<R, String>) -> Result<R, String> {
+        {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            if state.1 {
+                return Err("Python is ending".into());
+            }
+            state.0 += 1;
+        }
+        let _leave = Leave(self);
+        Python::attach(f)
+    }
+}
+
+/// Counts a call off, even if it panics.
+struct Leave<'a>(&'a Gate);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).0 -= 1;
+        self.0.left.notify_all();
+    }
+}
+
+/// Lets no function of a sky begin any more and waits for those under way: called when the interpreter ends.
+#[pyfunction]
+pub fn close_plugins(py: Python<'_>) {
+    py.detach(|| {
+        let mut state = GATE.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.1 = true;
+        drop(GATE.left.wait_timeout_while(state, PATIENCE, |s| s.0 > 0));
+    });
+}
+
 /// A Python function with the name under which it is reported.
 struct Call {
     call: Py<PyAny>,
@@ -168,7 +217,7 @@ impl AttachFunction for Call {
         &self.name
     }
     fn choose(&self, v: plugin::AttachView) -> Result<Option<u32>, String> {
-        Python::attach(|py| {
+        GATE.call(|py| {
             let seen = |s: plugin::Seen| {
                 let satellite = SeenSatellite {
                     number: s.sat,
@@ -213,7 +262,7 @@ impl RouteFunction for Call {
     }
     fn route(&self, view: &Arc<plugin::RouteView>) -> Result<Option<Vec<u32>>, String> {
         let what = "a list of satellite numbers from origin to target, or None";
-        Python::attach(|py| self.ask(py, RouteView(view.clone()), what))
+        GATE.call(|py| self.ask(py, RouteView(view.clone()), what))
     }
 }
 
@@ -223,7 +272,7 @@ impl LaserFunction for Call {
     }
     fn links(&self, t: Nanos, net: &Arc<NetView>) -> Result<Vec<(u32, u32)>, String> {
         let view = LaserView { net: net.clone(), t_s: t.as_secs_f64() };
-        Python::attach(|py| self.ask(py, view, "a list of pairs of satellite numbers"))
+        GATE.call(|py| self.ask(py, view, "a list of pairs of satellite numbers"))
     }
 }
 

@@ -196,7 +196,7 @@ pub fn diff_files(
     let load = |file: &Path| Ok::<_, String>(names.apply(saved::load(file)?));
     let (a, b) = (load(a)?, load(b)?);
     let (step, longest) = (Nanos(step_ns), a.header.duration.max(b.header.duration));
-    if longest.0 / step.0.max(1) >= MOST_INSTANTS {
+    if step == Nanos::ZERO || longest.0 / step.0 >= MOST_INSTANTS {
         return Err(format!(
             "a step of {step} cuts {longest} into more than {MOST_INSTANTS} instants: take a longer one"
         ));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One timeline for all schemes of a seed: made once, on its own thread, a few chunks ahead of the fastest reader.
+//! The thread starts with the first reader: who only asks what a world contains makes nothing.
 //!
 //! A timeline of days does not fit the memory: beyond [`KEPT_BYTES`] the oldest chunks are forgotten. A reader that
 //! needs them, because it is late or slow, makes the timeline again for itself: the same chunks, by construction.
@@ -73,23 +74,27 @@ impl Board {
 pub struct SharedTimeline {
     board: Arc<Board>,
     again: Maker,
+    budget: usize,
+    /// Until the first reader comes.
+    source: Mutex<Option<Box<dyn ChunkSource>>>,
 }
 
 impl SharedTimeline {
-    /// Starts the thread that makes the chunks of `source`; `again` makes the same source anew.
+    /// The chunks of `source`; `again` makes the same source anew.
     pub fn new(source: Box<dyn ChunkSource>, again: Maker) -> Self {
         Self::within(KEPT_BYTES, source, again)
     }
 
     fn within(budget: usize, source: Box<dyn ChunkSource>, again: Maker) -> Self {
-        let board = Arc::new(Board::default());
-        let maker = board.clone();
-        std::thread::spawn(move || make(source, &maker, budget));
-        SharedTimeline { board, again }
+        SharedTimeline { board: Arc::default(), again, budget, source: Mutex::new(Some(source)) }
     }
 
-    /// A reader from the beginning.
+    /// A reader from the beginning. The first one starts the thread that makes the chunks.
     pub fn reader(&self) -> Reader {
+        if let Some(source) = self.source.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let (board, budget) = (self.board.clone(), self.budget);
+            std::thread::spawn(move || make(source, &board, budget));
+        }
         Reader { board: self.board.clone(), again: self.again.clone(), own: None, next: 0 }
     }
 

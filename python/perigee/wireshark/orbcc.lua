@@ -10,6 +10,8 @@
 local orbcc = Proto("orbcc", "OrbCC telemetry")
 
 local VERSION, FIXED_BYTES, HOP_BYTES, RECORD_BYTES = 1, 8, 17, 16
+-- Hop of a compact echo without a measurement.
+local BASELINE = 255
 
 local function number(name, text)
   return ProtoField.uint64("orbcc." .. name, text)
@@ -64,108 +66,83 @@ local function flow_count(code)
   return math.floor(31 * 1.03 ^ (code - 31) + 0.5)
 end
 
--- Reads fields one after another; each is shown on the bytes that it touches.
-local function reader(range)
-  local at = 0
-  return function(bits)
-    local first = math.floor(at / 8)
-    local bytes = range(first, math.ceil((at + bits) / 8) - first)
-    local value = range:bitfield(at, bits)
-    at = at + bits
-    return value, bytes
+local function times(unit)
+  return function(code) return code * unit end
+end
+
+local function bit(n)
+  return function(flags) return math.floor(flags / 2 ^ n) % 2 == 1 end
+end
+
+-- Field, bits, and what a code stands for. Without a field: read, not shown; "same" shows the bits before once more;
+-- `under`: the field that it belongs to.
+local HEADER = { { nil, 4 }, { f.hops, 8 }, { f.path, 16 }, { f.base_rtt, 20 }, { f.cwnd, 16, uf16 } }
+local HOP = {
+  { f.ts, 24 }, { f.rate, 16, uf16 }, { f.q_out, 16, uf16 }, { f.q_in, 16, uf16 }, { f.tx, 28, times(8) },
+  { f.avg_rtt, 20 }, { f.flows, 12 }, { f.saturated, 4, bit(0) }, { f.shaper, "same", bit(1) },
+}
+local COMPACT = {
+  { f.path, 16 }, { f.hop, 8 }, { f.u, 16, times(1 / 4096) }, { f.tau, 24 }, { f.rate, 16, uf16, under = f.hop },
+  { f.avg_rtt, 20, under = f.hop }, { f.flows, 12, under = f.hop }, { f.delay, 16, uf16 },
+}
+local FIXED_SIZE = {
+  { nil, 4 }, { f.u, 8, function(code) return code == 0 and 0 or 1.05 ^ (code - 1) / 4096 end },
+  { f.flows, 8, flow_count }, { f.rate, 16, uf16 }, { f.delay, 12, times(64) }, { f.path, 32 }, { f.base_rtt, 24 },
+  { f.cwnd, 16, uf16 },
+}
+
+local function is_number(field)
+  return field ~= f.u and field ~= f.saturated and field ~= f.shaper
+end
+
+-- Shows the fields of a layout, each on the bytes that it touches.
+local function show(tree, range, layout)
+  local at, bits, shown = 0, 0, {}
+  for _, entry in ipairs(layout) do
+    local field, width, meaning = entry[1], entry[2], entry[3]
+    if width ~= "same" then
+      at, bits = at + bits, width
+    end
+    if field then
+      local value = range:bitfield(at, bits)
+      if meaning then value = meaning(value) end
+      if is_number(field) then value = UInt64.new(value % 2 ^ 32, math.floor(value / 2 ^ 32)) end
+      local first = math.floor(at / 8)
+      local under = shown[entry.under] or tree
+      shown[field] = under:add(field, range(first, math.ceil((at + bits) / 8) - first), value)
+    end
   end
-end
-
-local function add(tree, field, value, bytes)
-  return tree:add(field, bytes, UInt64.new(value % 2 ^ 32, math.floor(value / 2 ^ 32)))
-end
-
-local function show_hop(tree, range, index)
-  local take = reader(range)
-  local hop = add(tree, f.hop, index, range)
-  local ts, ts_at = take(24)
-  local bw, bw_at = take(16)
-  local q_out, out_at = take(16)
-  local q_in, in_at = take(16)
-  local tx, tx_at = take(28)
-  local rtt, rtt_at = take(20)
-  local flows, flows_at = take(12)
-  local flags, flags_at = take(4)
-  add(hop, f.ts, ts, ts_at)
-  add(hop, f.rate, uf16(bw), bw_at)
-  add(hop, f.q_out, uf16(q_out), out_at)
-  add(hop, f.q_in, uf16(q_in), in_at)
-  add(hop, f.tx, tx * 8, tx_at)
-  add(hop, f.avg_rtt, rtt, rtt_at)
-  add(hop, f.flows, flows, flows_at)
-  hop:add(f.saturated, flags_at, flags % 2 == 1)
-  hop:add(f.shaper, flags_at, math.floor(flags / 2) % 2 == 1)
-  hop:append_text(string.format(": %d kbit/s, %d bytes queued, %d flows", uf16(bw), uf16(q_out), flows))
 end
 
 local function show_stack(tree, range)
-  local take = reader(range(0, FIXED_BYTES))
-  local version = take(4)
-  local hops, hops_at = take(8)
-  if version ~= VERSION or range:len() ~= FIXED_BYTES + HOP_BYTES * hops then
+  local hops = range:bitfield(4, 8)
+  if range:bitfield(0, 4) ~= VERSION or range:len() ~= FIXED_BYTES + HOP_BYTES * hops then
     return false
   end
-  local path, path_at = take(16)
-  local rtt, rtt_at = take(20)
-  local cwnd, cwnd_at = take(16)
   tree:add(f.form, range, "stack")
-  add(tree, f.hops, hops, hops_at)
-  add(tree, f.path, path, path_at)
-  add(tree, f.base_rtt, rtt, rtt_at)
-  add(tree, f.cwnd, uf16(cwnd), cwnd_at)
+  show(tree, range, HEADER)
   for i = 0, hops - 1 do
-    show_hop(tree, range(FIXED_BYTES + HOP_BYTES * i, HOP_BYTES), i)
+    local record = range(FIXED_BYTES + HOP_BYTES * i, HOP_BYTES)
+    local hop = tree:add(f.hop, record, UInt64.new(i))
+    show(hop, record, HOP)
+    local rate, queue, flows = uf16(record:bitfield(24, 16)), uf16(record:bitfield(40, 16)), record:bitfield(120, 12)
+    hop:append_text(string.format(": %d kbit/s, %d bytes queued, %d flows", rate, queue, flows))
   end
   return true
 end
 
 local function show_compact(tree, range)
-  local take = reader(range)
-  local path, path_at = take(16)
-  local hop, hop_at = take(8)
-  local u, u_at = take(16)
-  local tau, tau_at = take(24)
-  local bw, bw_at = take(16)
-  local rtt, rtt_at = take(20)
-  local flows, flows_at = take(12)
-  local delay, delay_at = take(16)
-  tree:add(f.form, range, hop == 255 and "compact, baseline" or "compact")
-  add(tree, f.path, path, path_at)
-  local of_hop = add(tree, f.hop, hop, hop_at)
-  add(of_hop, f.rate, uf16(bw), bw_at)
-  add(of_hop, f.avg_rtt, rtt, rtt_at)
-  add(of_hop, f.flows, flows, flows_at)
-  tree:add(f.u, u_at, u / 4096)
-  add(tree, f.tau, tau, tau_at)
-  add(tree, f.delay, uf16(delay), delay_at)
+  tree:add(f.form, range, range:bitfield(16, 8) == BASELINE and "compact, baseline" or "compact")
+  show(tree, range, COMPACT)
   return true
 end
 
 local function show_fixed_size(tree, range)
-  local take = reader(range)
-  if take(4) ~= VERSION then
+  if range:bitfield(0, 4) ~= VERSION then
     return false
   end
-  local u, u_at = take(8)
-  local flows, flows_at = take(8)
-  local bw, bw_at = take(16)
-  local wait, wait_at = take(12)
-  local path, path_at = take(32)
-  local rtt, rtt_at = take(24)
-  local cwnd, cwnd_at = take(16)
   tree:add(f.form, range, "fixed size")
-  tree:add(f.u, u_at, u == 0 and 0 or 1.05 ^ (u - 1) / 4096)
-  add(tree, f.flows, flow_count(flows), flows_at)
-  add(tree, f.rate, uf16(bw), bw_at)
-  add(tree, f.delay, wait * 64, wait_at)
-  add(tree, f.path, path, path_at)
-  add(tree, f.base_rtt, rtt, rtt_at)
-  add(tree, f.cwnd, uf16(cwnd), cwnd_at)
+  show(tree, range, FIXED_SIZE)
   return true
 end
 
