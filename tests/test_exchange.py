@@ -121,6 +121,10 @@ def test_the_smallest_difference_is_said_and_names_can_be_brought_together(
     assert "no pair of nodes is in both" in done.stdout
     done = cli("diff", "a.jsonl", "c.jsonl", "--rename", "end1=manila", "--rename", "end2=dalian", "--json")
     assert len(json.loads(done.stdout)["diff"]["pairs"]) == 2
+    done = cli("diff", "a.jsonl", "c.jsonl", "--rename", "end3=manila")
+    assert done.returncode == 2
+    assert 'neither timeline has a node "end3"' in done.stderr
+    assert cli("diff", "a.jsonl", "a.jsonl", "--step", "500000us").stdout == "no difference\n"
 
 
 def test_a_log_of_leoem_can_be_compared_with_a_generated_shell(cli: Cli, tmp_path: Path) -> None:

@@ -101,6 +101,16 @@ def test_old_and_decayed_elements_are_named_by_line_everywhere(
         assert "fine" not in done.stdout.splitlines()[0]
 
 
+def test_one_epoch_that_moves_the_start_of_the_run_is_named(cli: Cli, tmp_path: Path, elements: str) -> None:
+    path = write(tmp_path, with_epoch(elements.splitlines(), 5, "00201"))
+    given = path.read_text(encoding="utf-8")
+    assert "starts at the newest" not in cli("check", "s.toml", "--cc", "cubic").stderr
+    path.write_text(given.replace('\nstart = "2000-01-01T00:00:00Z"', ""), encoding="utf-8")
+    said = cli("check", "s.toml", "--cc", "cubic").stderr.replace("\n", " ")
+    assert "x.tle: line 5: the run starts at the newest epoch, 2000-07-19" in said
+    assert "only 1 of 1584 element sets" in said
+
+
 def test_fresh_elements_are_fine(cli: Cli, tmp_path: Path, elements: str) -> None:
     write(tmp_path, elements.splitlines())
     done = cli("check", "s.toml", "--cc", "cubic")
@@ -144,6 +154,12 @@ def test_schemes_that_nothing_waits_for_are_refused(cli: Cli, tmp_path: Path) ->
     assert cli("check", "s.toml", "--cc", "cubic").returncode == 0
     done = cli("check", "s.toml", "--cc", "bbr", "--set", 'flow.0.cc="*"')
     assert done.returncode == 0, done.stderr
+    ping = PRESET.replace('cc = "*"', 'app = "ping"')
+    (tmp_path / "p.toml").write_text(ping, encoding="utf-8")
+    assert cli("check", "p.toml").returncode == 0
+    done = cli("check", "p.toml", "--cc", "bbr")
+    assert done.returncode == 2
+    assert "no flow of this scenario uses TCP" in done.stderr
 
 
 def test_a_preset_beside_element_sets_is_a_mistake_unless_it_is_meant(cli: Cli, tmp_path: Path, elements: str) -> None:

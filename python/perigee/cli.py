@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from perigee import sky_cli, study_cli, timeline_cli
-from perigee.options import BAD_INPUT, CcOption, ForceOption, JsonOption, ScenarioArg, SetOption, TleOption, check_free
+from perigee.options import (
+    BAD_INPUT,
+    CcOption,
+    ForceOption,
+    JsonOption,
+    ScenarioArg,
+    SetOption,
+    TleOption,
+    check_free,
+    count,
+)
 
 if TYPE_CHECKING:
     from perigee.scenario import Scenario
@@ -127,14 +137,16 @@ def check(
         print(json.dumps({"ok": True, "cc": names, "estimate_cpu_s": cpu_s * runs, **found}, indent=1))
         return
     print(f"{scenario}: " + ("can be run, but look before you trust it" if found["warnings"] else "fine"))
-    print(f"  {len(found['flows'])} flows, {found['nodes']} nodes at the start, {loaded.core.duration_ns / 1e9:g} s")
+    flows, seconds = count(len(found["flows"]), "flow"), loaded.core.duration_ns / 1e9
+    print(f"  {flows}, {found['nodes']} nodes at the start, {seconds:g} s")
     for line in found["report"]:
         print(f"  {line}")
     sky_cli.print_remarks(found["warnings"])
     for p in found["ports"][:8]:
         queue = f"{p['queue_bytes']} B" if p["queue_bytes"] is not None else f"{p['queue_packets']} packets"
         print(f"  port {p['name']} ({p['class']}): {p['rate_bps'] / 1e6:g} Mbit/s, queue {queue}")
-    print(f"  {', '.join(names)}: {runs} runs, about {hops * runs:.2g} packet-hops, {cpu_s * runs:.2g} s of one core")
+    cost = f"{hops * runs:.2g} packet-hops, {cpu_s * runs:.2g} s of one core"
+    print(f"  {', '.join(names)}: {count(runs, 'run')}, about {cost}")
 
 
 @app.command()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perigee import _core
 from perigee.cli import FAILED, INTERRUPTED
 from perigee.metrics import Row, flow_rows, mean_and_interval
-from perigee.options import BAD_INPUT
+from perigee.options import BAD_INPUT, count
 from perigee.plugins import PluginError
 from perigee.record import RecordError, find_records
 from perigee.runner import Interrupted, Plan, execute
@@ -99,7 +99,7 @@ def _execute(plan: Plan, jobs: int | None, *, quiet: bool) -> Results:
     n = len(plan.tasks)
     if not quiet and cpu_s * n > LONG_RUN_S:
         print(
-            f"estimate: {n} runs, about {hops * n:.2g} packet-hops, {cpu_s * n:.0f} s of one core",
+            f"estimate: {count(n, 'run')}, about {hops * n:.2g} packet-hops, {cpu_s * n:.0f} s of one core",
             file=sys.stderr,
         )
     if quiet or not console.is_terminal:

@@ -24,6 +24,11 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machine
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
 
 
+def count(n: int, noun: str) -> str:
+    """A number with its noun: 1 run, 2 runs."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def stop(message: str) -> NoReturn:
     """Ends the command for bad input."""
     print(f"perigee: {message}", file=sys.stderr)

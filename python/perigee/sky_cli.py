@@ -304,10 +304,10 @@ def _policies(attach: str | None) -> list[str | None]:
 
 
 def _seconds(text: str) -> float:
-    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(ms|s|min|h|)\s*", text)
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(us|µs|ms|s|min|h|)\s*", text)
     if match is None:
         stop(f"{text!r} is not a time such as 42s")
-    return float(match[1]) * {"ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0, "h": 3600.0}[match[2]]
+    return float(match[1]) * {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0, "h": 3600.0}[match[2]]
 
 
 def _print_json(pairs: Sequence[PairPaths], contrasts: dict[int, Any]) -> None:

@@ -290,9 +290,11 @@ fn from_elements(
     // Where the elements are old, what they make of the start is a guess, but the one that the run is made with.
     let common = if elements::is_stale(newest, start) { start } else { newest.epoch };
     let found = arrange(&sets_used, &motion, common, options);
+    let mut warnings = checked.warnings;
+    warnings.extend(elements::outlier(file, &sets, newest, start));
     if found.kept.is_empty() {
         let km = options.min_altitude_km;
-        let fallen = if checked.used.is_empty() { checked.warnings } else { Vec::new() };
+        let fallen = if checked.used.is_empty() { warnings } else { Vec::new() };
         let why = format!("{file}: no satellite flies at {km} km (min_altitude) or higher");
         return Err(SkyError::Spec([vec![why], fallen].concat().join("; ")));
     }
@@ -315,7 +317,7 @@ fn from_elements(
         places: found.places,
         numbers: Some(numbers),
         report,
-        warnings: checked.warnings,
+        warnings,
     })
 }
 

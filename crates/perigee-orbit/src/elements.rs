@@ -103,6 +103,20 @@ fn stale(file: &str, sets: &[Tle], used: &[usize], start: Epoch) -> Option<Strin
     ))
 }
 
+/// A remark where the newest epoch, the run's start, is so far from most others that it may be a slip.
+pub fn outlier(file: &str, sets: &[Tle], newest: &Tle, start: Epoch) -> Option<String> {
+    let near = sets.iter().filter(|s| !is_stale(s, newest.epoch)).count();
+    (newest.epoch == start && 2 * near < sets.len()).then(|| {
+        format!(
+            "{file}: {}: the run starts at the newest epoch, {start} ({}), and only {near} of {} element sets are within \
+             {STALE_DAYS} days of it: if that one is wrong, mend it or set start",
+            listed(&[newest.origin]),
+            newest.name,
+            sets.len()
+        )
+    })
+}
+
 fn origins(sets: &[Tle], which: &[usize]) -> Vec<Origin> {
     which.iter().map(|&i| sets[i].origin).collect()
 }

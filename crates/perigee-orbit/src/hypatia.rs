@@ -21,7 +21,7 @@ use crate::tle;
 use crate::visibility::Mask;
 use perigee_timeline::{files, GeoPoint};
 use perigee_units::Nanos;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -176,6 +176,8 @@ pub struct State {
     pub spec: SkySpec,
     /// Forwarding states in order.
     files: Vec<(Nanos, PathBuf)>,
+    /// Pairs of satellites that `isls.txt` links, the lower number first.
+    linked: BTreeSet<(u32, u32)>,
     /// How many satellites its `tles.txt` has.
     pub satellites: usize,
 }
@@ -191,7 +193,9 @@ pub fn read_folder(folder: &Path, dynamic: Option<&str>) -> Result<State, String
     let parsed = tle::parse(sets).map_err(|e| format!("tles.txt, counted from its second line: {e}"))?;
     let satellites = parsed.len();
     let lasers = read("isls.txt")?;
-    let links = numbered(&lasers).map(|(n, l)| laser(n, l, satellites)).collect::<Result<_, _>>()?;
+    let links: Vec<(u32, u32)> =
+        numbered(&lasers).map(|(n, l)| laser(n, l, satellites)).collect::<Result<_, _>>()?;
+    let linked = links.iter().map(|&(a, b)| (a.min(b), a.max(b))).collect();
     let ranges = read("description.txt")?;
     let range = |key: &str| {
         let value =
@@ -215,7 +219,7 @@ pub fn read_folder(folder: &Path, dynamic: Option<&str>) -> Result<State, String
         duration: files.last().map_or(step, |f| f.0 + step),
         ..SkySpec::default()
     };
-    Ok(State { spec, files, satellites })
+    Ok(State { spec, files, linked, satellites })
 }
 
 fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -225,8 +229,10 @@ fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
 fn laser(n: usize, line: &str, satellites: usize) -> Result<(u32, u32), String> {
     let ends: Vec<u32> = line.split_whitespace().filter_map(|w| w.parse().ok()).collect();
     match ends[..] {
-        [a, b] if (a.max(b) as usize) < satellites => Ok((a, b)),
-        _ => Err(format!("isls.txt: line {n}: {line:?} is not a pair of satellites")),
+        [a, b] if a != b && (a.max(b) as usize) < satellites => Ok((a, b)),
+        _ => {
+            Err(format!("isls.txt: line {n}: {line:?} is not a pair of satellites, 0 to {}", satellites - 1))
+        }
     }
 }
 
@@ -311,7 +317,7 @@ impl State {
     /// The paths of pairs of stations, given by number, at every instant of the folder.
     ///
     /// # Errors
-    /// A damaged file, a loop, a hop to a node that does not exist.
+    /// A damaged file, a loop, a hop to a node that does not exist or over a link that `isls.txt` does not have.
     pub fn paths(&self, pairs: &[(usize, usize)]) -> Result<Recorded, String> {
         let nodes = self.satellites + self.spec.ground.len();
         let mut next: BTreeMap<(u32, u32), i64> = BTreeMap::new();
@@ -348,7 +354,10 @@ impl State {
         let (mut here, target, mut path) = (vertex(from), vertex(to), Vec::new());
         loop {
             match next.get(&(here, target)) {
-                Some(&hop) if hop >= 0 => here = hop as u32,
+                Some(&hop) if hop >= 0 => {
+                    self.linked(here, hop as u32)?;
+                    here = hop as u32;
+                }
                 Some(_) => return Ok(None),
                 None => {
                     return Err(format!(
@@ -363,6 +372,18 @@ impl State {
                 return Err(format!("the way from station {from} to {to} comes to node {here} twice"));
             }
             path.push(here);
+        }
+    }
+
+    /// Two satellites need a laser between them, and two stations a satellite.
+    fn linked(&self, from: u32, to: u32) -> Result<(), String> {
+        let station = |node: u32| node as usize >= self.satellites;
+        match (station(from), station(to)) {
+            (false, false) if !self.linked.contains(&(from.min(to), from.max(to))) => {
+                Err(format!("satellite {from} sends to satellite {to}, to which isls.txt has no link"))
+            }
+            (true, true) => Err(format!("station {from} sends to station {to} without a satellite between")),
+            _ => Ok(()),
         }
     }
 }

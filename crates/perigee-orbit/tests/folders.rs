@@ -95,7 +95,19 @@ fn a_damaged_folder_is_refused_with_its_file() {
     assert!(error().contains("fstate_500000000.txt: line 1"), "{}", error());
     std::fs::write(&late, "1584,1585,3,0,0\n3,1585,4,0,0\n4,1585,3,0,0\n").unwrap();
     assert!(error().contains("comes to node 3 twice"), "{}", error());
+    std::fs::write(&late, "1584,1585,3,0,0\n3,1585,700,0,0\n").unwrap();
+    assert!(
+        error().contains("satellite 3 sends to satellite 700, to which isls.txt has no link"),
+        "{}",
+        error()
+    );
+    std::fs::write(&late, "1584,1585,1586,0,0\n").unwrap();
+    assert!(error().contains("station 1584 sends to station 1586"), "{}", error());
     std::fs::write(&late, good).unwrap();
+    let lasers = std::fs::read_to_string(folder.0.join("isls.txt")).unwrap();
+    std::fs::write(folder.0.join("isls.txt"), format!("{lasers}5 5\n")).unwrap();
+    assert!(error().contains("\"5 5\" is not a pair of satellites, 0 to 1583"), "{}", error());
+    std::fs::write(folder.0.join("isls.txt"), lasers).unwrap();
     for (name, part) in [
         ("isls.txt", "cannot read"),
         ("tles.txt", "cannot read"),

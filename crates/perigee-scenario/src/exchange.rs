@@ -193,8 +193,11 @@ pub fn diff_files(
     step_ns: u64,
     tolerance_ns: u64,
 ) -> Result<Json, String> {
-    let load = |file: &Path| Ok::<_, String>(names.apply(saved::load(file)?));
-    let (a, b) = (load(a)?, load(b)?);
+    let (a, b) = (saved::load(a)?, saved::load(b)?);
+    if let Some(stranger) = names.renamed.keys().find(|old| !a.has_node(old) && !b.has_node(old)) {
+        return Err(format!("neither timeline has a node {stranger:?} that could be renamed"));
+    }
+    let (a, b) = (names.apply(a), names.apply(b));
     let (step, longest) = (Nanos(step_ns), a.header.duration.max(b.header.duration));
     if step == Nanos::ZERO || longest.0 / step.0 >= MOST_INSTANTS {
         return Err(format!(

@@ -445,6 +445,11 @@ impl Timeline {
         Timeline { header, chunks: vec![Arc::new(chunk)] }
     }
 
+    /// Whether a node has this name at any time.
+    pub fn has_node(&self, name: &str) -> bool {
+        self.header.nodes.iter().chain(self.chunks.iter().flat_map(|c| &c.nodes)).any(|n| n.name == name)
+    }
+
     /// The same, ending at `end` if that is earlier.
     pub fn until(mut self, end: Nanos) -> Self {
         self.header.duration = self.header.duration.min(end);
