@@ -12,6 +12,7 @@ import pytest
 
 from perigee.figures import hypatia_tables, leo_cc_fairness, orbcc_constellation, orbcc_hard_handover, orbcc_two_flows
 from perigee.figures import orbcc_soft_handover as soft
+from perigee.study import style
 from perigee.study.digest import Digest
 from perigee.study.model import Ask, Case, Outcome, Size
 from perigee.study.registry import experiments
@@ -97,3 +98,21 @@ def test_every_scheme_can_stand_in_every_experiment() -> None:
         ccs = {c.cc for c in experiments()[name].cases(ask)}
         assert {"newreno", "vegas", "copa", "hybla", "hpcc"} <= ccs
     assert replace(ask, cc=("vegas",)).schemes(("cubic",)) == ["vegas"]
+
+
+@pytest.mark.parametrize("entries", [1, 3, 7, 11])
+def test_a_legend_is_read_row_by_row_and_its_rows_are_equally_long(entries: int) -> None:
+    figure, axes = style.panels(3, 1)
+    names = [f"curve {n}" for n in range(entries)]
+    for name in names:
+        axes[0][0].plot([0, 1], [0, 1], label=name)
+    style.shared_legend(figure, axes[0])
+    figure.canvas.draw()
+    [legend] = figure.legends
+    boxes = [(text.get_window_extent(), text.get_text()) for text in legend.get_texts()]
+    assert [name for _, name in sorted(boxes, key=lambda b: (-round(b[0].y0), b[0].x0))] == names
+    rows = {round(box.y0): sum(round(b.y0) == round(box.y0) for b, _ in boxes) for box, _ in boxes}
+    assert max(rows.values()) - min(rows.values()) < max(2, len(rows))
+    import matplotlib.pyplot as plt
+
+    plt.close(figure)

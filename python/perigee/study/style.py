@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,14 +109,24 @@ def shared_legend(figure: Any, axes: Iterable[Any], columns: int = 8) -> None:
         # A character takes about 0.058 in, a line with its margins 0.6 in.
         widest = 0.6 + 0.058 * max(len(name) for name in handles)
         columns = max(1, min(columns, int(figure.get_figwidth() / widest)))
+        columns = math.ceil(len(handles) / math.ceil(len(handles) / columns))
+        names = _by_rows(list(handles), columns)
         figure.legend(
-            list(handles.values()),
-            list(handles),
+            [handles[name] for name in names],
+            names,
             loc="outside upper center",
             ncols=columns,
             frameon=False,
             handlelength=3,
         )
+
+
+def _by_rows(names: list[str], columns: int) -> list[str]:
+    """Names in the order in which a legend, which fills column by column, shows them row by row.
+
+    The first columns of a legend are the longer ones; so they are if the rows are read column by column.
+    """
+    return [name for column in range(columns) for name in names[column::columns]]
 
 
 def _is_empty(handle: Any) -> bool:
