@@ -71,7 +71,7 @@ def test_damaged_element_sets_are_refused(cli: Cli, tmp_path: Path, content: str
 
 
 def test_a_truncated_path_log_is_refused_with_its_line(cli: Cli, tmp_path: Path) -> None:
-    log = (ROOT / "scenarios/leo/data/starlink-sd-ny-isl-120s.log").read_text(encoding="utf-8")
+    log = (ROOT / "scenarios/studies/leo-cc/data/starlink-sd-ny-isl-120s.log").read_text(encoding="utf-8")
     cut = tmp_path / "cut.log"
     cut.write_text(log[:2000], encoding="utf-8")
     done = cli("check", ROOT / "scenarios/leo/path-log.toml", "--set", f"source.path_log.file={cut}")

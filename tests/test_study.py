@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import shutil
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -91,6 +94,27 @@ def test_every_experiment_has_cases_of_every_size_and_sound_scenarios() -> None:
     assert counts[Size.QUICK] < counts[Size.DEFAULT] <= counts[Size.FULL]
     plan = Plan.of(everything, Ask(Size.QUICK))
     assert plan.failures == []
+
+
+def test_an_installed_package_needs_no_other_file(tmp_path: Path) -> None:
+    """Without recorded logs LeoEM's paths come from the package: one that it carries, the others by its rules."""
+    import perigee
+
+    package = tmp_path / "lib" / "perigee"
+    shutil.copytree(Path(perigee.__file__).parent, package)
+    for case in {c.scenario: c for e in experiments().values() for c in e.cases(Ask(Size.QUICK))}.values():
+        for file in load(SCENARIOS / case.scenario, dict(case.sets)).core.files:
+            assert Path(file).resolve().is_relative_to(SCENARIOS.resolve()), (case.scenario, file)
+    run = "from perigee.cli import main; main()"
+    asked = ["study", "run", "leo-cc/single-flow", "--quick", "--cc", "cubic", "--out", "out"]
+    environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", run, *asked], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    about = json.loads((tmp_path / "out/quick/leo-cc/single-flow/about.json").read_text(encoding="utf-8"))
+    assert "SD-NY ISL was replayed" in about["note"]
+    assert "SD-NY BP was made by the rules" in about["note"]
 
 
 def test_all_schemes_are_the_whole_list() -> None:

@@ -209,7 +209,7 @@ pub const CROSSING: Section = Section {
 /// `[source.path_log]`.
 pub const PATH_LOG: Section = Section {
     name: "path_log",
-    help: "A recorded path, a line per second (LeoEM's format). Hosts: end1, end2. Ports: hop (all).",
+    help: "A recorded path, a line per second (LeoEM's format). Hosts: end1, end2. Ports: hop (all); dish (those of the ends into the sky, where [port.dish] says more than [port.hop]); host (with [port.host] hosts have a link of their own, without delay, to the ends of the path, as in LeoEM's emulator).",
     keys: &[
         required("file", Kind::File, "the log"),
         key("hops", Kind::Word(&["chain", "nodes"]), "chain", "chain = hop k of the path is port k whoever sits there (queues survive a change of satellites); nodes = each recorded node is a node"),

@@ -182,12 +182,20 @@ impl<'a> PortTable<'a> {
         }
     }
 
+    /// Whether anything is said of this class.
+    pub fn names(&self, class: &str) -> bool {
+        self.settings.iter().any(|s| s.name == class)
+    }
+
     /// The settings of a port of `class`.
     pub fn settled(&self, class: &str, name: &str) -> Settled {
         let mut s = defaults(class);
         // What is said of the data direction holds for the way back too, unless that is spoken of.
-        let layers: &[&str] =
-            if class == "reverse" { &["all", "bottleneck", "reverse"] } else { &["all", class] };
+        let layers: &[&str] = match class {
+            "reverse" => &["all", "bottleneck", "reverse"],
+            "dish" | "host" => &["all", "hop", class],
+            _ => &["all", class],
+        };
         for layer in layers.iter().chain(std::iter::once(&name)) {
             self.settings.iter().filter(|x| x.name == **layer).for_each(|x| s.apply(x));
         }

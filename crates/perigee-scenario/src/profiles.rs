@@ -211,7 +211,11 @@ const STUDY_LEO_CC: &[Setting] = &[
     text("cc.leocc.signal", "probes", LEO_CC),
     text("cc.leocc.probe_interval", "10 ms", LEO_CC),
     text("cc.leocc.gap_threshold", "45 ms", LEO_CC),
-    text("cc.leocc.trigger_scope", "host", "SpaceNetLab/LeoCC keeps the trigger in one variable"),
+    text(
+        "cc.leocc.trigger_scope",
+        "machine",
+        "SpaceNetLab/LeoCC keeps the trigger in one variable of the kernel, which Mininet's hosts share",
+    ),
     text("cc.vivace.variant", "udt", "experiments-emulation section 1: user space over UDT"),
     on("cc.vivace.latency", "experiments-emulation section 1: flag 1"),
     text("cc.astraea.step", "20 ms", "Aruuni/mininettestbed"),

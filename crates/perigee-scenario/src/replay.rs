@@ -3,7 +3,7 @@
 
 use crate::error::{Place, Problem, ScenarioError};
 use crate::network::{micro, refuse_changes, Network, PairPlace};
-use crate::ports::{PortReport, PortTable};
+use crate::ports::{PortReport, PortTable, Settled};
 use crate::scenario::Scenario;
 use crate::source::{PathLog, Trace};
 use perigee_timeline::breaks::Breaks;
@@ -59,17 +59,30 @@ pub(crate) fn of_log(
     let path = log.seconds.iter().skip(first).flatten().next();
     let at_start = log.seconds.get(first).is_some_and(Option::is_some);
     let hops = path.map_or(0, |path| path.delays.len());
-    let table = PortTable::new(&scenario.ports, &["hop"], &[]).map_err(Unfit::Scenario)?;
+    let table = PortTable::new(&scenario.ports, &["hop", "dish", "host"], &[]).map_err(Unfit::Scenario)?;
     let hop = table.settled("hop", "");
-    let serialisation =
-        [1500, 52].map(|bytes| hop.rate.time_for(bytes + u64::from(hop.framing)) * hops as u64);
-    let base = path.map_or(Nanos::ZERO, |path| path.rtt()) + serialisation[0] + serialisation[1];
+    let given = |class| table.names(class).then(|| table.settled(class, ""));
+    let (dish, host) = (given("dish"), given("host"));
+    // One full packet there and its ACK back.
+    let both = |at: &Settled| {
+        [1500, 52]
+            .iter()
+            .fold(Nanos::ZERO, |sum, bytes| sum + at.rate.time_for(bytes + u64::from(at.framing)))
+    };
+    let of_hosts = if host.is_some() { 2 } else { 0 };
+    let serialisation = both(dish.as_ref().unwrap_or(&hop)) * u64::from(hops > 0)
+        + both(&hop) * hops.saturating_sub(1) as u64
+        + host.as_ref().map_or(Nanos::ZERO, both) * of_hosts as u64;
+    let base = path.map_or(Nanos::ZERO, |path| path.rtt()) + serialisation;
     let port = hop.spec(base);
+    let [dish, host] = [dish, host].map(|at| at.map(|at| at.spec(base)));
     let options = PathOptions {
         hops: if p.as_nodes { Hops::Nodes } else { Hops::Positions },
         first: p.first,
         duration: Some(scenario.run.duration),
         port,
+        dish,
+        host,
         delay_drop: p.delay_drop,
         breaks: p.breaks.then(|| breaks(scenario, seed)),
     };
@@ -89,10 +102,13 @@ pub(crate) fn of_log(
             reverse: leoem::REVERSE,
             part: false,
         }],
-        ports: vec![PortReport::new("hop", "hop", &port)],
+        ports: [("hop", Some(port)), ("dish", dish), ("host", host)]
+            .into_iter()
+            .filter_map(|(class, spec)| Some(PortReport::new(class, class, &spec?)))
+            .collect(),
         base_rtts: vec![at_start.then_some(base)],
-        hops: vec![hops],
-        longest: log.seconds.iter().flatten().map(|path| path.delays.len()).max().unwrap_or(0),
+        hops: vec![hops + of_hosts],
+        longest: log.seconds.iter().flatten().map(|path| path.delays.len()).max().unwrap_or(0) + of_hosts,
         bottlenecks: vec![0],
         report: vec![format!("{}: {gaps} seconds of the run have no path", named(&p.file))],
         warnings: Vec::new(),

@@ -26,7 +26,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
         |e: SkyError| ScenarioError::from(Problem::new("source.constellation", e.to_string()).at(&c.place));
     let pairs = pairs(scenario)?;
     if matches!(&c.satellites, source::Satellites::Preset(name) if name == sky_spec::LEOEM) {
-        return leoem(scenario, c, &pairs);
+        return leoem(scenario, c, &pairs, seed);
     }
     let sky = Sky::new(sky_spec::spec(scenario, c, &pairs, seed)?).map_err(wrong)?;
     sky.check().map_err(wrong)?;
@@ -60,7 +60,12 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
 }
 
 /// The path that LeoEM would have logged between two nodes, over lasers or, without them, over all stations.
-fn leoem(scenario: &Scenario, c: &Constellation, pairs: &[(usize, usize)]) -> Result<Network, ScenarioError> {
+fn leoem(
+    scenario: &Scenario,
+    c: &Constellation,
+    pairs: &[(usize, usize)],
+    seed: u64,
+) -> Result<Network, ScenarioError> {
     let wrong =
         |why: String| ScenarioError::from(Problem::new("source.constellation.preset", why).at(&c.place));
     let &[(from, to)] = pairs else {
@@ -81,7 +86,7 @@ fn leoem(scenario: &Scenario, c: &Constellation, pairs: &[(usize, usize)]) -> Re
         place: c.place.clone(),
     };
     let ends = [from, to].map(|n| scenario.nodes[n].name.as_str());
-    replay::of_log(scenario, &log, &replay, ends, 0).map_err(|e| match e {
+    replay::of_log(scenario, &log, &replay, ends, seed).map_err(|e| match e {
         replay::Unfit::Log(why) => wrong(why),
         replay::Unfit::Scenario(e) => e,
     })

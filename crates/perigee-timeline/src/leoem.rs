@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 /// Nodes of end 1 and end 2 in a log.
 const ENDS: [i64; 2] = [-1, -2];
+/// Hosts behind the ends, where they are nodes of their own.
+const HOSTS: [i64; 2] = [-3, -4];
 /// Largest one-way delay of a link that is believed.
 const MAX_DELAY_S: f64 = 10.0;
 
@@ -65,6 +67,11 @@ pub struct PathOptions {
     pub duration: Option<Nanos>,
     /// Every port, both directions.
     pub port: PortSpec,
+    /// Ports of the two ends into the sky (LeoEM's dish links have a rate of their own); `None` = as the others.
+    pub dish: Option<PortSpec>,
+    /// Hosts have a link of their own, without delay, to the ends of the path, as in LeoEM's emulator; `None` = they
+    /// are these ends.
+    pub host: Option<PortSpec>,
     /// What a shrinking delay does; LeoEM's emulator reorders.
     pub delay_drop: DelayDrop,
     /// What breaks when satellites change; `None` = nothing.
@@ -78,6 +85,8 @@ impl Default for PathOptions {
             first: Nanos::ZERO,
             duration: None,
             port: PortSpec::default(),
+            dish: None,
+            host: None,
             delay_drop: DelayDrop::Fifo,
             breaks: None,
         }
@@ -217,9 +226,18 @@ impl<'a> Replay<'a> {
             delays: BTreeMap::new(),
             before: None,
         };
-        let [a, b] = ENDS.map(|end| replay.node(end));
+        let [a, b] = replay.outer().map(|end| replay.node(end));
         replay.header.pairs = vec![Pair { from: a, to: b }, Pair { from: b, to: a }];
         replay
+    }
+
+    /// Where flows begin and end.
+    fn outer(&self) -> [i64; 2] {
+        if self.o.host.is_some() {
+            HOSTS
+        } else {
+            ENDS
+        }
     }
 
     fn second(&mut self, t: Nanos, path: Option<&LoggedPath>) {
@@ -246,10 +264,25 @@ impl<'a> Replay<'a> {
         }
         if !same {
             let broken = before.as_ref().zip(self.o.breaks).map(|(b, how)| how.of(t, b, path, &ways));
+            let ways = self.with_hosts(ways);
             self.set_paths(t, Some(ways));
             self.changes.extend(broken.into_iter().flatten());
             self.note_change(t, before.as_ref(), path, begins);
         }
+    }
+
+    /// The links of both ways, with those of the hosts where there are any.
+    fn with_hosts(&mut self, [there, back]: [Vec<LinkId>; 2]) -> [Vec<LinkId>; 2] {
+        if self.o.host.is_none() {
+            return [there, back];
+        }
+        let mut around = |way: Vec<LinkId>, from: usize, to: usize| {
+            let [host, first, last, target] =
+                [HOSTS[from], ENDS[from], ENDS[to], HOSTS[to]].map(|key| self.node(key));
+            let (first, last) = (self.link(host, first, HOSTS[to]), self.link(last, target, HOSTS[to]));
+            [vec![first], way, vec![last]].concat()
+        };
+        [around(there, 0, 1), around(back, 1, 0)]
     }
 
     /// What was recorded, as nodes of the timeline.
@@ -267,9 +300,11 @@ impl<'a> Replay<'a> {
         let next = NodeId(self.header.nodes.len() as u32);
         let id = *self.nodes.entry(key).or_insert(next);
         if id == next {
+            let hosts = self.o.host.is_some();
             let (name, class) = match (key, self.o.hops) {
-                (-1, _) => ("end1".into(), NodeClass::Host),
-                (-2, _) => ("end2".into(), NodeClass::Host),
+                (-1 | -2, _) if hosts => (format!("dish{}", -key), NodeClass::Router),
+                (-1 | -2, _) => (format!("end{}", -key), NodeClass::Host),
+                (-3 | -4, _) => (format!("end{}", -key - 2), NodeClass::Host),
                 (k, Hops::Positions) => (format!("hop{k}"), NodeClass::Router),
                 (k, Hops::Nodes) => (format!("node{k}"), NodeClass::Satellite),
             };
@@ -308,10 +343,19 @@ impl<'a> Replay<'a> {
         let next = PortId(self.header.ports.len() as u32);
         let id = *self.ports.entry((from, key)).or_insert(next);
         if id == next {
-            let PortSpec { rate, queue, framing, metered } = self.o.port;
+            let PortSpec { rate, queue, framing, metered } = self.spec(from, to);
             self.header.ports.push(Port { name: label, node: from, rate, queue, framing, metered });
         }
         id
+    }
+
+    fn spec(&self, from: NodeId, to: NodeId) -> PortSpec {
+        let is = |keys: [i64; 2], id| keys.iter().any(|key| self.nodes.get(key) == Some(&id));
+        match (self.o.host, self.o.dish) {
+            (Some(host), _) if is(HOSTS, from) || is(HOSTS, to) => host,
+            (_, Some(dish)) if is(ENDS, from) => dish,
+            _ => self.o.port,
+        }
     }
 
     fn set_delay(&mut self, t: Nanos, link: LinkId, delay: Nanos) {
@@ -401,7 +445,9 @@ mod tests {
                 }
             }
             let way = |p| {
-                paths[&p].as_ref().map(|l: &Arc<[LinkId]>| l.iter().map(|l| delays[l]).collect::<Vec<_>>())
+                paths[&p].as_ref().map(|l: &Arc<[LinkId]>| {
+                    l.iter().map(|l| delays.get(l).copied().unwrap_or_default()).collect::<Vec<_>>()
+                })
             };
             *rtt = way(FORWARD)
                 .zip(way(REVERSE))
@@ -429,6 +475,37 @@ mod tests {
         assert!(chain.header.ports.iter().any(|p| p.name == "end2 towards end1"));
         assert_eq!(names(&nodes), "end1 end2 node7 node8 node9");
         assert_eq!(nodes.header.ports.len(), nodes.header.links.len());
+    }
+
+    #[test]
+    fn hosts_have_links_of_their_own_and_dishes_rates_of_theirs() {
+        let rate = |mbit| PortSpec { rate: perigee_units::BitRate::from_mbit(mbit), ..PortSpec::default() };
+        for hops in [Hops::Positions, Hops::Nodes] {
+            let o = PathOptions {
+                hops,
+                port: rate(100),
+                dish: Some(rate(150)),
+                host: Some(rate(90)),
+                ..Default::default()
+            };
+            let t = PathLog::parse(LOG).unwrap().timeline(&o).unwrap();
+            check(&t).unwrap();
+            let expected: Vec<_> = [12_000, 13_000, 0, 10_000, 14_000].map(Nanos::from_micros).into();
+            assert_eq!(rtts(&t).into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>(), expected);
+            let ways: Vec<Vec<u64>> = t.chunks[0]
+                .changes
+                .iter()
+                .filter_map(|c| match &c.change {
+                    Change::Path(_, Some(links)) => Some(links),
+                    _ => None,
+                })
+                .map(|links| links.iter().map(|l| t.header.ports[t.header.links[l.ix()].port.ix()].rate.0))
+                .map(|rates| rates.map(|r| r / 1_000_000).collect())
+                .collect();
+            assert_eq!(ways[0], [90, 150, 100, 100, 90], "{hops:?}");
+            assert_eq!(ways[1], [90, 150, 100, 100, 90], "{hops:?}");
+            assert_eq!(t.header.nodes[t.header.pairs[0].from.ix()].name, "end1");
+        }
     }
 
     #[test]

@@ -76,6 +76,9 @@ def finish(experiment: Experiment, out: Path) -> list[Verdict]:
     tables = read_tables(folder)
     verdicts = experiment.verdicts(tables)
     rows = [{**asdict(v), "why": why(experiment, v)} for v in verdicts]
+    if experiment.note is not None:
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        write_text(folder / ABOUT, json.dumps({**about, "note": experiment.note(tables)}, indent=1) + "\n")
     write_text(folder / VERDICTS, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
     for name, figure in experiment.draw(tables).items():
         style.save(figure, folder, name)

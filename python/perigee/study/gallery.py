@@ -84,12 +84,14 @@ def _section(e: Experiment, folder: Path) -> str:
     )
     notes = "".join(f"<li>{html.escape(d)}</li>" for d in [*e.deviations, *(f"Missing: {m}" for m in e.missing)])
     notes = f"<ul class=soft>{notes}</ul>" if notes else ""
+    note = html.escape(_json(folder / "about.json", {}).get("note", ""))
     method = f"<details><summary>method</summary><p class=soft>{html.escape(e.method)}</p>{notes}</details>"
     links = " ".join(f"<a href='{e.name}/data/{p.name}'>{p.name}</a>" for p in sorted((folder / "data").glob("*.csv")))
     links += " " + " ".join(f"<a href='{e.name}/{p.name}'>{p.name}</a>" for p in sorted(folder.glob("*.svg")))
+    note = f"<p class=soft>{note}</p>" if note else ""
     return (
         f"<h3 id='{e.name}'>{html.escape(e.title)} <span class=soft>{e.name} · {html.escape(e.figure)}</span></h3>"
-        f"{pictures}{_table(_json(folder / 'verdicts.json', []))}{method}<p class=soft>data: {links}</p>"
+        f"{pictures}{note}{_table(_json(folder / 'verdicts.json', []))}{method}<p class=soft>data: {links}</p>"
     )
 
 

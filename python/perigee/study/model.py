@@ -108,6 +108,8 @@ class Experiment:
     """Where the method differs from the published one, and why."""
     explained: Mapping[str, str] = field(default_factory=dict)
     """By claim: the explanation, with its evidence, that is shown if the claim is not reproduced."""
+    note: Callable[[Tables], str] | None = None
+    """What the tables say of where their inputs came from, for the page and the gallery."""
     missing: tuple[str, ...] = ()
     """Published curves that we do not have, with the reason."""
 

@@ -91,7 +91,7 @@ def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], 
         for v in differing:
             by_reason.setdefault(v["why"], []).append(v["claim"])
         parts += [_item(f"{'; '.join(claims)}: {why}") for why, claims in by_reason.items()]
-    parts += ["", "## Method", "", *textwrap.wrap(" ".join(e.method.split()), WIDTH)]
+    parts += ["", "## Method", "", *textwrap.wrap(" ".join(f"{e.method} {about.get('note', '')}".split()), WIDTH)]
     if e.deviations or e.missing:
         parts += ["", "## Deviations", ""]
         parts += [_item(d) for d in (*e.deviations, *e.missing)]
