@@ -94,6 +94,18 @@ def test_early_drops_begin_at_their_threshold() -> None:
     assert queue == pytest.approx(148e3, rel=0.05)
 
 
+def test_a_floor_makes_early_drops_a_step() -> None:
+    cbr = '[[flow]]\napp = "cbr"\nrate = "21 Mbit"\nfrom = "s1"\nto = "d1"\n'
+    port = 'discipline = "red"\nred_min = "100 kB"\nred_max = "200 kB"\nred_p = 0.1\nred_floor = 0.25'
+    run = finished(port, cbr, cc=None)
+    link = bottleneck(run)
+    assert link["drops_queue"] / link["entered_packets"] == pytest.approx(1 / 21, rel=0.05)
+    # A quarter is more than the twentieth that has to go: the queue stays at the threshold.
+    queue = run.to_pandas("links").query("t_ns > 2e10 and port == @link['port']")["queue_bytes"]
+    assert queue.mean() == pytest.approx(100e3, rel=0.03)
+    assert queue.max() < 110e3
+
+
 @pytest.mark.parametrize("discipline", ["codel", "fq_codel", "pie", "red"])
 def test_outages_and_disciplines_conserve_packets(discipline: str) -> None:
     change = '[[change]]\nat = "20 s"\noutage = "300 ms"\nmode = "{}"\n'

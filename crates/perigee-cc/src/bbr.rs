@@ -52,6 +52,13 @@ pub const PARAMS: &[ParamSpec] = &[
         help: "recognise token-bucket policers and hold their rate",
     },
     ParamSpec {
+        name: "pacing_rule",
+        domain: Domain::Choice(&["linux", "linux-4.15"]),
+        unit: "",
+        source: "Linux since 4.20; Linux before, without the fq discipline",
+        help: "99 % of the estimate; or packets with their headers at the estimate of which only payload is charged: 103.6 %",
+    },
+    ParamSpec {
         name: "min_rtt_window",
         domain: Domain::Time {
             default: Nanos::from_secs(10),
@@ -91,10 +98,11 @@ impl Bbr {
             duration: params.time("probe_rtt_duration"),
             cwnd: ProbeRttCwnd::FourPackets,
         };
-        Bbr {
-            core: Core::new(init, rule, params.bool("ack_aggregation")),
-            long_term: params.bool("long_term").then(LongTerm::default),
+        let mut core = Core::new(init, rule, params.bool("ack_aggregation"));
+        if params.choice("pacing_rule") == "linux-4.15" {
+            core.pacing.count_whole_packets();
         }
+        Bbr { core, long_term: params.bool("long_term").then(LongTerm::default) }
     }
 
     fn totals(cx: &Cx) -> Totals {

@@ -443,6 +443,7 @@ pub const PORT: Section = Section {
         optional("red_min", Kind::Data, "red: waiting bytes from which packets are dropped; default half of the queue"),
         optional("red_max", Kind::Data, "red: waiting bytes from which all are; default the queue"),
         optional("red_p", Kind::Number(0.0, 1.0), "red: probability just below red_max; default 0.1"),
+        optional("red_floor", Kind::Number(0.0, 1.0), "red: least probability above red_min; default 0. With red_p at or below it the probability is one step"),
         optional("red_weight", Kind::Number(1e-9, 1.0), "red: weight of the present queue in the average that counts; default 1 = the queue itself"),
         optional("count_in_service", Kind::Bool, "the packet in transmission counts against the queue"),
         optional("probe_priority", Kind::Bool, "pings wait in a side queue that is served first"),

@@ -71,6 +71,7 @@ impl Settled {
         keep(&mut mine.red_min, &theirs.red_min);
         keep(&mut mine.red_max, &theirs.red_max);
         keep(&mut mine.red_p, &theirs.red_p);
+        keep(&mut mine.red_floor, &theirs.red_floor);
         keep(&mut mine.red_weight, &theirs.red_weight);
         set(&mut self.rate, s.rate);
         set(&mut self.queue, s.queue);
@@ -115,6 +116,7 @@ fn discipline(a: &AqmSetting, limit: QueueLimit, framing: u32) -> Discipline {
             min: a.red_min.unwrap_or(whole / 2),
             max: a.red_max.unwrap_or(whole),
             p_ppb: ppb(a.red_p.unwrap_or(0.1)),
+            floor_ppb: ppb(a.red_floor.unwrap_or(0.0)),
             weight_ppb: ppb(a.red_weight.unwrap_or(1.0)),
         },
         Some("codel") => Discipline::CoDel { target: a.target.unwrap_or(ms(5)), interval },

@@ -185,7 +185,7 @@ const STUDY_GEO: &[Setting] = &[
     text("tcp.reduction", "linux-4.15", "tcp-stack section 12"),
     off("tcp.sack_compression", "Linux 4.18 and later"),
     int("tcp.send_buffer", 60_000_000, GEO),
-    int("tcp.receive_buffer", 60_000_000, GEO),
+    int("tcp.receive_buffer", 30_000_000, "half of 60 MB: tcp_adv_win_scale is 1 in Linux 4.15"),
     text("cc.cubic.hystart_rule", "linux-4.15", "cc-classic section 3.3"),
     off("cc.bbr.ack_aggregation", "Linux 5.1 and later"),
 ];

@@ -140,6 +140,7 @@ pub struct AqmSetting {
     pub red_min: Option<u64>,
     pub red_max: Option<u64>,
     pub red_p: Option<f64>,
+    pub red_floor: Option<f64>,
     pub red_weight: Option<f64>,
 }
 
@@ -646,6 +647,7 @@ fn port(name: &str, c: &Checked) -> PortSetting {
             red_min: c.opt_bytes("red_min"),
             red_max: c.opt_bytes("red_max"),
             red_p: c.opt_number("red_p"),
+            red_floor: c.opt_number("red_floor"),
             red_weight: c.opt_number("red_weight"),
         },
         count_in_service: c.opt_bool("count_in_service"),

@@ -261,6 +261,8 @@ pub struct Config {
     pub tso_defer: bool,
     /// Cap on bytes in flight, the smaller of both buffers; 0 = none.
     pub buffer: u64,
+    /// That cap is the receiver's: what it holds back is not the application's doing.
+    pub window_caps: bool,
     pub buffer_factor: f64,
     pub growing_window: bool,
 }
@@ -313,6 +315,10 @@ fn smaller_cap(a: u64, b: u64) -> u64 {
         (0, cap) | (cap, 0) => cap,
         (a, b) => a.min(b),
     }
+}
+
+fn is_smaller_cap(a: u64, b: u64) -> bool {
+    a > 0 && (b == 0 || a < b)
 }
 
 impl Config {
@@ -371,6 +377,7 @@ impl Config {
             tso_segments: p.int("tso_segments") as u32,
             tso_defer: p.bool("tso_defer"),
             buffer: smaller_cap(p.int("send_buffer") as u64, p.int("receive_buffer") as u64),
+            window_caps: is_smaller_cap(p.int("receive_buffer") as u64, p.int("send_buffer") as u64),
             buffer_factor: p.float("buffer_factor"),
             growing_window: p.bool("growing_window"),
         }

@@ -2,7 +2,7 @@
 //! The sending side, ACK by ACK, against what the kernel does (tcp-stack section 13; the numbers there are those of
 //! packetdrill scripts that pass on a kernel).
 
-use perigee_cc::{info, CaState};
+use perigee_cc::{info, CaState, CongestionControl};
 use perigee_tcp::{Ack, AckBlocks, Config, Seg, Sender, Transmit};
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
@@ -397,4 +397,47 @@ fn model_based_schemes_are_paced_by_departure_times_after_their_first_ten_packet
     let bytes = (departures.iter().filter(|t| **t < *departures.last().unwrap()).count() as u64) * MSS;
     let expected = rate.time_for(bytes);
     assert!(span.as_secs_f64() / expected.as_secs_f64() > 0.99, "{span:?} {expected:?}");
+}
+
+/// What BBR is at after 20 rounds over a path without a limit, with a cap of 20 segments in flight.
+fn mode_under_a_cap(window_caps: bool) -> &'static str {
+    let cfg = Config { buffer: 20 * MSS, window_caps, ..plain() };
+    let mut s = Script::new("bbr", cfg, 1 << 40);
+    s.send();
+    for _ in 0..20 {
+        let end = s.now + RTT;
+        while s.sender.next_timer() < end {
+            s.wait();
+        }
+        s.now = end;
+        s.ack(s.sender.una_nxt().1);
+    }
+    s.sender.controller().mode(s.sender.window())
+}
+
+#[test]
+fn a_receive_window_that_is_full_shows_the_path_and_a_full_send_buffer_the_application() {
+    assert_ne!(
+        mode_under_a_cap(true),
+        "startup",
+        "20 segments per round are what the path gives: the pipe is full"
+    );
+    assert_eq!(mode_under_a_cap(false), "startup", "samples limited by the application end no STARTUP");
+}
+
+#[test]
+fn the_smaller_buffer_caps_and_a_smaller_receive_buffer_is_the_windows_doing() {
+    let cap = |send: u64, receive: u64| {
+        let mut given = BTreeMap::new();
+        for (name, bytes) in [("send_buffer", send), ("receive_buffer", receive)] {
+            given.insert(name.to_string(), perigee_cc::Value::Int(bytes as i64));
+        }
+        let cfg = Config::new(&perigee_cc::Params::new(perigee_tcp::OPTIONS, given).unwrap());
+        (cfg.buffer, cfg.window_caps)
+    };
+    assert_eq!(cap(0, 0), (0, false));
+    assert_eq!(cap(60, 30), (30, true));
+    assert_eq!(cap(0, 30), (30, true));
+    assert_eq!(cap(30, 60), (30, false));
+    assert_eq!(cap(30, 30), (30, false), "an application that fills both writes no faster than it is read");
 }

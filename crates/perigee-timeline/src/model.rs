@@ -86,7 +86,7 @@ pub enum Discipline {
     #[default]
     DropTail,
     /// Random early drop on arrival, with a probability that rises from zero at `min` waiting bytes to `p_ppb` at `max`,
-    /// and is one beyond.
+    /// is never below `floor_ppb` there, and is one beyond.
     Red {
         /// Bytes below which nothing is dropped.
         min: u64,
@@ -94,6 +94,9 @@ pub enum Discipline {
         max: u64,
         /// Probability just below `max`, in 10^-9.
         p_ppb: u32,
+        /// Least probability above `min`, in 10^-9.
+        #[serde(default)]
+        floor_ppb: u32,
         /// Weight of the present queue in the average that counts, in 10^-9; 10^9 = the queue itself.
         weight_ppb: u32,
     },

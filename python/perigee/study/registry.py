@@ -26,6 +26,7 @@ MODULES = (
     "hypatia_tables",
     "hypatia_routes",
     "geo_downloads",
+    "geo_set_ups",
     "geo_ping",
     "geo_proxy",
 )

@@ -1,27 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The pacing rate of the BBR family, and the window that an episode of recovery restores.
 
-use super::units::{bandwidth, bytes_per_s, Bw};
+use super::units::{all_bytes_per_s, bandwidth, bytes_per_s, Bw};
 use crate::*;
 
 /// Rate assumed for the first flight of a connection whose handshake was not timed: 1 ms per window.
 const DEFAULT_RTT_US: u64 = 1000;
 
+/// Headers of TCP with timestamps and IP.
+const HEADERS: u32 = 52;
+
 /// Sets the pacing rate from a bandwidth and a gain.
 #[derive(Clone, Debug)]
 pub(crate) struct PacingRate {
     mss: u32,
+    whole_packets: bool,
     startup_gain: u64,
     seen_rtt: bool,
 }
 
 impl PacingRate {
     pub fn new(mss: u32, startup_gain: u64) -> Self {
-        PacingRate { mss, startup_gain, seen_rtt: false }
+        PacingRate { mss, whole_packets: false, startup_gain, seen_rtt: false }
+    }
+
+    /// As Linux before 4.20: a packet counts with its headers, and no margin is held back. Without a queue discipline that
+    /// paces, only payload is charged to that rate, so that it is MTU/MSS times the estimate.
+    pub fn count_whole_packets(&mut self) {
+        self.whole_packets = true;
     }
 
     pub fn mss(&self) -> u32 {
         self.mss
+    }
+
+    fn rate(&self, bw: Bw, gain: u64) -> u64 {
+        match self.whole_packets {
+            true => all_bytes_per_s(bw, gain, self.mss + HEADERS),
+            false => bytes_per_s(bw, gain, self.mss),
+        }
     }
 
     /// The window at hand in one RTT, times the gain of STARTUP.
@@ -34,7 +51,7 @@ impl PacingRate {
             DEFAULT_RTT_US
         };
         let bw = bandwidth(cx.packets(w.cwnd), rtt_us);
-        set_bytes_per_s(w, bytes_per_s(bw, self.startup_gain, self.mss));
+        set_bytes_per_s(w, self.rate(bw, self.startup_gain));
     }
 
     /// `pipe_full`: only then may the rate fall.
@@ -42,7 +59,7 @@ impl PacingRate {
         if !self.seen_rtt && cx.srtt > Nanos::ZERO {
             self.initialise(cx, w);
         }
-        let rate = bytes_per_s(bw, gain, self.mss);
+        let rate = self.rate(bw, gain);
         if pipe_full || rate > paced_bytes_per_s(w) {
             set_bytes_per_s(w, rate);
         }

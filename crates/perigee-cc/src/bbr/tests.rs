@@ -237,3 +237,18 @@ fn the_cycle_starts_in_every_phase_but_the_draining_one() {
     assert_eq!(seen[1], 0);
     assert!(seen.iter().enumerate().all(|(i, &n)| i == 1 || n > 60), "{seen:?}");
 }
+
+#[test]
+fn the_pacing_of_linux_4_15_counts_headers_and_holds_nothing_back() {
+    let of = |rule: &str| {
+        let given = [("pacing_rule".to_string(), Value::Text(rule.to_string()))].into();
+        let mut p = Path::new(Params::new(PARAMS, given).unwrap());
+        let first = p.w.pacing.unwrap().0 as f64;
+        p.run_until(Nanos::from_secs(5), |_, _| {});
+        (first, p.bbr.core.bw() as f64, p.w.pacing.unwrap().0 as f64 / p.bbr.core.pacing_gain as f64)
+    };
+    let (new, old) = (of("linux"), of("linux-4.15"));
+    let expected = 1500.0 / 1448.0 / 0.99;
+    assert!((old.0 / new.0 / expected - 1.0).abs() < 1e-3, "{} {}", old.0, new.0);
+    assert!((old.2 / old.1 / (new.2 / new.1) / expected - 1.0).abs() < 1e-3);
+}

@@ -53,8 +53,18 @@ pub fn bdp(bw: Bw, min_rtt_us: u64, gain: u64) -> u64 {
 /// Payload bytes per second that `gain` times `bw` is, less the pacing margin.
 #[inline]
 pub fn bytes_per_s(bw: Bw, gain: u64, mss: u32) -> u64 {
-    let per_us = (bw as u128 * mss as u128 * gain as u128) >> 8;
-    ((per_us * (10_000 * PACED_PERCENT)) >> BW_SHIFT) as u64
+    percent_per_s(bw, gain, mss, PACED_PERCENT)
+}
+
+/// Bytes per second of packets of `bytes` that `gain` times `bw` is, without the margin.
+pub fn all_bytes_per_s(bw: Bw, gain: u64, bytes: u32) -> u64 {
+    percent_per_s(bw, gain, bytes, 100)
+}
+
+#[inline]
+fn percent_per_s(bw: Bw, gain: u64, bytes: u32, percent: u128) -> u64 {
+    let per_us = (bw as u128 * bytes as u128 * gain as u128) >> 8;
+    ((per_us * (10_000 * percent)) >> BW_SHIFT) as u64
 }
 
 #[cfg(test)]
@@ -66,6 +76,15 @@ mod tests {
         // RTT 50.295 ms, 10 packets of 1448 bytes, STARTUP gain: 6.581 Mbit/s.
         let rate = bytes_per_s(bandwidth(10, 50_295), 739, 1448) * 8;
         assert_eq!(rate / 1000, 6580);
+    }
+
+    #[test]
+    fn kernels_before_the_margin_pace_whole_packets() {
+        let bw = bandwidth(10_000, 1_000_000);
+        let share = |bytes_per_s: u64, packet: f64| bytes_per_s as f64 / (10_000.0 * packet);
+        assert!((share(all_bytes_per_s(bw, UNIT, 1500), 1500.0) - 1.0).abs() < 1e-5);
+        assert!((share(bytes_per_s(bw, UNIT, 1448), 1448.0) - 0.99).abs() < 1e-5);
+        assert_eq!(all_bytes_per_s(bw, 2 * UNIT, 1500) / 2, all_bytes_per_s(bw, UNIT, 1500));
     }
 
     #[test]

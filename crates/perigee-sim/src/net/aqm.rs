@@ -39,10 +39,11 @@ impl Aqm {
     pub fn new(discipline: &Discipline) -> Option<Box<Aqm>> {
         let aqm = match *discipline {
             Discipline::DropTail => return None,
-            Discipline::Red { min, max, p_ppb, weight_ppb } => Aqm::Red(Red {
+            Discipline::Red { min, max, p_ppb, floor_ppb, weight_ppb } => Aqm::Red(Red {
                 min,
                 max: max.max(min + 1),
                 p: f64::from(p_ppb) / PPB,
+                floor: f64::from(floor_ppb) / PPB,
                 weight: f64::from(weight_ppb) / PPB,
                 average: 0.0,
             }),
@@ -71,6 +72,7 @@ pub struct Red {
     min: u64,
     max: u64,
     p: f64,
+    floor: f64,
     weight: f64,
     average: f64,
 }
@@ -85,7 +87,7 @@ impl Red {
         if share >= 1.0 {
             return Verdict::Drop;
         }
-        if draw < share * self.p {
+        if draw < (share * self.p).max(self.floor) {
             Verdict::Notify
         } else {
             Verdict::Keep
@@ -614,11 +616,21 @@ mod tests {
 
     #[test]
     fn red_rises_linearly_between_its_thresholds() {
-        let mut r = Red { min: 18_000_000, max: 36_000_000, p: 0.1, weight: 1.0, average: 0.0 };
+        let mut r = Red { min: 18_000_000, max: 36_000_000, p: 0.1, floor: 0.0, weight: 1.0, average: 0.0 };
         assert_eq!(r.on_arrival(18_000_000, 0.0), Verdict::Keep);
         assert_eq!(r.on_arrival(27_000_000, 0.0499), Verdict::Notify);
         assert_eq!(r.on_arrival(27_000_000, 0.0501), Verdict::Keep);
         assert_eq!(r.on_arrival(36_000_000, 0.99), Verdict::Drop);
+    }
+
+    #[test]
+    fn red_with_a_floor_drops_that_share_as_soon_as_it_drops() {
+        let mut r = Red { min: 1000, max: 2000, p: 0.5, floor: 0.25, weight: 1.0, average: 0.0 };
+        assert_eq!(r.on_arrival(1000, 0.0), Verdict::Keep);
+        assert_eq!(r.on_arrival(1001, 0.249), Verdict::Notify);
+        assert_eq!(r.on_arrival(1001, 0.251), Verdict::Keep);
+        assert_eq!(r.on_arrival(1800, 0.399), Verdict::Notify, "the rising line counts where it is higher");
+        assert_eq!(r.on_arrival(1800, 0.401), Verdict::Keep);
     }
 
     #[test]

@@ -260,9 +260,16 @@ impl Sender {
             }
         }
         let starved = !self.has_new_data() && self.board.lost <= self.board.retrans;
-        if starved && !limited && !self.window_bound {
+        if starved && !limited && !self.window_bound && !self.waits_for_window() {
             self.rate.mark_app_limited(self.board.in_flight());
         }
+    }
+
+    /// Data is at hand that the receive window does not take yet. (What a full send buffer holds back is not at hand: Linux
+    /// calls that limited by the application.)
+    fn waits_for_window(&self) -> bool {
+        let held = self.cfg.window_caps || (self.cfg.growing_window && !self.fits_growing_window());
+        held && self.board.nxt() < self.available
     }
 
     /// Remembers whether the window was the limit in this round (RFC 7661 in Linux's form; tcp-stack section 11).
