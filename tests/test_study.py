@@ -19,7 +19,7 @@ import pytest
 
 from conftest import Cli, command
 from perigee.scenario import load, schemes
-from perigee.study import stats
+from perigee.study import pages, stats
 from perigee.study.cache import Cache
 from perigee.study.digest import Digest
 from perigee.study.execute import Plan, Runner, outcomes
@@ -205,3 +205,13 @@ def test_bad_names_end_with_a_message(cli: Cli) -> None:
     assert "no experiment is called 'nonsense'" in done.stderr
     assert cli("study", "run", "orbcc/responsiveness", "--cc", "nonsense").returncode == 2
     assert cli("study", "report", "--out", "nowhere").returncode == 2
+
+
+def test_pages_of_other_experiments_stay_and_are_counted(tmp_path: Path) -> None:
+    rows = "| a | | | | | reproduced |\n| b | | | | | not reproduced |\n| c | | | | | reproduced |\n"
+    old = f"# Title\n\nOrbCC: Fig. 5. `perigee study run orbcc/inter-rtt` (full size: 7 runs)\n\n{rows}"
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/orbcc-inter-rtt.md").write_text(old, encoding="utf-8")
+    pages.write(tmp_path / "nothing", tmp_path / "docs")
+    assert (tmp_path / "docs/orbcc-inter-rtt.md").read_text(encoding="utf-8") == old
+    assert "| OrbCC, Fig. 5 | 2 | 1 | 7 | full |" in (tmp_path / "docs/README.md").read_text(encoding="utf-8")

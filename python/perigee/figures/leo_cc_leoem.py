@@ -325,6 +325,11 @@ def check_one(t: Tables) -> list[Verdict]:
         _paths("L6-goodput", "L6: Astraea far below capacity", "below 0.6 on every path", 0.6 - norm["astraea"]),
         _paths("L6-delay", "L6: Astraea does not inflate", "below 1.15 on every path", 1.15 - inflation["astraea"]),
     ]  # fmt: skip
+    beside = runs[runs["network"] == "constellation"].groupby(["path", "cc"])["inflation"].mean().unstack()
+    for cc, published in (("cubic", 2.14), ("satcp", 2.30)):
+        if cc in beside:
+            words = f"L2 over the physical constellation: largest inflation of {style.label(cc)}"
+            out.append(near(f"L2-sky-{cc}", words, source, published, value(beside[cc].max()), 0.20))
     out += _jump(t)
     return out
 

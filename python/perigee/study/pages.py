@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import textwrap
 from typing import TYPE_CHECKING, Any
@@ -30,30 +31,35 @@ HEAD = "| experiment | published as | reproduced | not | runs | size |"
 
 
 def write(results: Path, docs: Path) -> list[Path]:
-    """Writes STUDY-EXPERIMENT.md with its pictures for every experiment that has results, and README.md over all."""
+    """Writes STUDY-EXPERIMENT.md with its pictures for every experiment that has results, and README.md over all pages.
+
+    Pages of experiments without results stay as they are, and README.md counts what stands in them.
+    """
     docs.mkdir(parents=True, exist_ok=True)
     written, lines = [], []
     for study in STUDIES:
-        mine = [e for e in experiments().values() if e.study == study and (results / e.name / "verdicts.json").exists()]
-        if not mine:
-            continue
-        lines += [
-            f"\n## {TITLES[study]}\n",
-            HEAD,
-            "|---|---|---|---|---|---|",
-        ]
-        for e in mine:
+        rows = []
+        for e in (e for e in experiments().values() if e.study == study):
             page = docs / f"{e.name.replace('/', '-')}.md"
-            verdicts = json.loads((results / e.name / "verdicts.json").read_text(encoding="utf-8"))
-            about = json.loads((results / e.name / "about.json").read_text(encoding="utf-8"))
-            write_text(page, _page(e, verdicts, about, _pictures(e, results, docs)))
-            written.append(page)
-            good, bad = (sum(v["verdict"] == w for v in verdicts) for w in (REPRODUCED, DIFFERS))
-            lines.append(
-                f"| [{e.title}]({page.name}) | {e.figure} | {good} | {bad} | {about['runs']} | {about['size']} |"
-            )
+            if (results / e.name / "verdicts.json").exists():
+                verdicts = json.loads((results / e.name / "verdicts.json").read_text(encoding="utf-8"))
+                about = json.loads((results / e.name / "about.json").read_text(encoding="utf-8"))
+                write_text(page, _page(e, verdicts, about, _pictures(e, results, docs)))
+                written.append(page)
+            if page.exists():
+                counts = " | ".join(_counts(page.read_text(encoding="utf-8")))
+                rows.append(f"| [{e.title}]({page.name}) | {e.figure} | {counts} |")
+        if rows:
+            lines += [f"\n## {TITLES[study]}\n", HEAD, "|---|---|---|---|---|---|", *rows]
     write_text(docs / "README.md", INDEX + "\n".join(lines) + "\n")
     return [*written, docs / "README.md"]
+
+
+def _counts(page: str) -> tuple[str, str, str, str]:
+    """Claims reproduced and not, runs and size, as a page says."""
+    good, bad = (len(re.findall(rf"\| {verdict} \|$", page, re.MULTILINE)) for verdict in (REPRODUCED, DIFFERS))
+    size = re.search(r"\((\w+) size: (\d+) runs\)", page)
+    return str(good), str(bad), size[2] if size else "", size[1] if size else ""
 
 
 def _pictures(e: Experiment, results: Path, docs: Path) -> list[str]:
