@@ -215,3 +215,15 @@ def test_pages_of_other_experiments_stay_and_are_counted(tmp_path: Path) -> None
     pages.write(tmp_path / "nothing", tmp_path / "docs")
     assert (tmp_path / "docs/orbcc-inter-rtt.md").read_text(encoding="utf-8") == old
     assert "| OrbCC, Fig. 5 | 2 | 1 | 7 | full |" in (tmp_path / "docs/README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["leo-cc/single-flow", "leo-cc/fairness", "orbcc/many-flow-handover"])
+def test_verdicts_need_no_scheme_in_particular(name: str) -> None:
+    """`--cc vegas` leaves the published schemes out: claims about them have no data."""
+    import pandas as pd
+
+    numbers = ("norm", "inflation", "retransmit_pct", "ratio", "goodput_sd_mbps", "goodput", "delay")
+    row = {"path": "SD-NY BP", "network": "recorded", "cc": "vegas", "flows": 5, **dict.fromkeys(numbers, 1.0)}
+    verdicts = experiments()[name].verdicts({"runs": pd.DataFrame([row])})
+    assert verdicts
+    assert {v.verdict for v in verdicts} == {MISSING}

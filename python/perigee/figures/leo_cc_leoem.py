@@ -374,7 +374,8 @@ def check_two(t: Tables) -> list[Verdict]:
             rows = [(style.label(cc), sd[cc]), ("LeoCC", sd["leocc"])]
             words = f"L9: {style.label(cc)} noisier than LeoCC on SD-NY BP (standard deviation over seconds)"
             out.append(order(f"L9-{cc}", words, source, rows, unit="Mbit/s"))
-        rest = min(((style.label(cc), float(v)) for cc, v in sd[list(SCHEMES)].dropna().items()), key=lambda v: v[1])
+        others = [(style.label(cc), float(v)) for cc, v in sd[list(SCHEMES)].dropna().items()]
+        rest = min(others, key=lambda v: v[1], default=("any other", float("nan")))
         words = "L9: Astraea's goodput varies least on SD-NY BP"
         out.append(order("L9-astraea", words, source, [rest, ("Astraea", sd["astraea"])], unit="Mbit/s"))
     for cc in ("bbr3", "leocc"):
@@ -416,7 +417,7 @@ WHY_INFLATION = (
     "2.14 at most (column full_inflation: the queue's time over the base RTT of each second, averaged: Seattle - New "
     "York over lasers), and Cubic empties it by 0.3 of the window at each loss. So 2.14 for Cubic needs a queue that is"
     " always full, 2.30 for SaTCP more than one BDP. Whether the queue stands at the dish that is cut or at the host "
-    "before it makes no difference (1.77 and 1.78 on San Diego - New York: what stands at the host runs into the cut). "
+    "before it makes no difference (1.78 both on San Diego - New York: what stands at the host runs into the cut). "
     "On the physical rows, whose RTTs are below the study's ping means, Cubic has up to 2.33 and SaTCP up to 2.43."
 )
 EXPLAINED = {"L2-cubic": WHY_INFLATION, "L2-satcp": WHY_INFLATION}

@@ -190,7 +190,7 @@ def check_many(t: Tables) -> list[Verdict]:
             out.append(within(f"{cc}-{n}", words, source, "high", of(cc, "goodput"), 0.9))
         names = [cc for cc in frames.schemes(here) if cc not in {"cubic", "satcp"}]
         low = min(frames.by_scheme(here, "delay", ["cubic", "satcp"], "mean"), key=lambda v: v[1])
-        top = max(frames.by_scheme(here, "delay", names, "mean"), key=lambda v: v[1])
+        top = max(frames.by_scheme(here, "delay", names, "mean"), key=lambda v: v[1], default=("", float("nan")))
         out.append(order(f"largest-{n}", f"{n} flows: delay of Cubic and SaTCP largest", source, [low, top]))
         leo = frames.by_scheme(here, "delay", ["leocc_omnet"], "mean")
         others = max(frames.by_scheme(here, "delay", [MINE, "bbr", "bbr3"], "mean"), key=lambda v: v[1])
