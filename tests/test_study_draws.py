@@ -70,9 +70,8 @@ def test_verdicts_of_tables_are_computed() -> None:
     for (km, strategy), table in hypatia_tables.TABLES.items():
         for town, values in table.items():
             for cc, mbit in zip(hypatia_tables.SCHEMES, values, strict=True):
-                rows.append(
-                    {"town": town, "km": km, "strategy": strategy, "what": cc, "received_mbit": mbit, "per_ack": 1}
-                )
+                row = {"town": town, "km": km, "strategy": strategy, "what": cc, "received_mbit": mbit}
+                rows += [row | {"per_ack": n} for n in (1, 2)]
     for town, values in hypatia_tables.WIRED_TABLE.items():
         for cc, mbit in zip(hypatia_tables.SCHEMES, values, strict=True):
             payload = mbit * hypatia_tables.CEILING_MBIT / hypatia_tables.LINE_MBIT

@@ -18,6 +18,8 @@
 //! ACK of n packets grows the window by n in slow start (no ABC limit; `slow_start_by = acks` grows by one, as ns-3), both
 //! as in Linux. ns-3 halves its *pipe* (`reduce_from = pipe`): what is neither SACKed nor taken for lost. Where a shorter
 //! path lets a hundred packets be overtaken, all of them are taken for lost at the third SACK, and little is left to halve.
+//! In congestion avoidance ns-3 adds whole bytes for each ACK, whatever it covers (`avoidance_by = acks`): with an ACK for
+//! every second packet half a packet per round.
 
 use crate::window::{slow_start, AdditiveIncrease};
 use crate::*;
@@ -38,6 +40,13 @@ pub const PARAMS: &[ParamSpec] = &[
         source: "Linux; ns-3",
         help: "slow start grows by the packets acknowledged, or by one per ACK",
     },
+    ParamSpec {
+        name: "avoidance_by",
+        domain: Domain::Choice(&["packets", "acks"]),
+        unit: "",
+        source: "Linux; ns-3 (TcpNewReno::CongestionAvoidance)",
+        help: "congestion avoidance counts the packets acknowledged, or adds mss * mss / cwnd bytes per ACK",
+    },
 ];
 
 /// What is halved after a loss.
@@ -54,6 +63,7 @@ enum ReduceFrom {
 pub struct NewReno {
     from: ReduceFrom,
     by_acks: bool,
+    avoidance_by_acks: bool,
     increase: AdditiveIncrease,
 }
 
@@ -67,6 +77,7 @@ impl NewReno {
                 _ => ReduceFrom::Window,
             },
             by_acks: params.choice("slow_start_by") == "acks",
+            avoidance_by_acks: params.choice("avoidance_by") == "acks",
             ..NewReno::default()
         }
     }
@@ -91,6 +102,11 @@ impl CongestionControl for NewReno {
             // ns-3 drops what one ACK brings beyond, unless slow start is over.
             acked = if self.by_acks && grown < ssthresh { 0 } else { acked };
             cwnd = grown;
+        }
+        if acked > 0 && self.avoidance_by_acks {
+            let bytes = w.cwnd.max(cx.bytes(cwnd));
+            w.cwnd = bytes + (u64::from(cx.mss).pow(2) / bytes).max(1);
+            return;
         }
         if acked > 0 {
             cwnd = self.increase.grow(cwnd, cwnd, acked);
@@ -125,6 +141,28 @@ impl CongestionControl for NewReno {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
+
+    /// The window in bytes after 100 ACKs for so many packets each.
+    fn grown(by: &str, packets_per_ack: u64) -> u64 {
+        let given = BTreeMap::from([("avoidance_by".to_string(), Value::Text(by.into()))]);
+        let mut w = window(100, 50);
+        let init = ConnInit { now: Nanos::ZERO, mss: 1448, init_cwnd: 0, srtt: None, seed: 1, hz: 1000 };
+        let mut cc = NewReno::new(&Params::new(PARAMS, given).unwrap(), &init);
+        for _ in 0..100 {
+            let ev = AckEvent { newly_acked: packets_per_ack * MSS, may_grow: true, ..AckEvent::default() };
+            cc.on_ack(&cx(), &mut w, &ev);
+        }
+        w.cwnd
+    }
+
+    #[test]
+    fn ns3_grows_by_whole_bytes_for_each_ack_whatever_it_covers() {
+        assert_eq!((grown("packets", 1), grown("packets", 3)), (101 * MSS, 102 * MSS));
+        // 1448 / 100 is 14 bytes an ACK.
+        assert_eq!(grown("acks", 3), grown("acks", 1));
+        assert_eq!(grown("acks", 1), 100 * (MSS + 14));
+    }
 
     const MSS: u64 = 1448;
 

@@ -119,10 +119,10 @@ pub const OPTIONS: &[ParamSpec] = &[
     },
     ParamSpec {
         name: "reduction",
-        domain: Domain::Choice(&["rfc9937", "linux-4.15", "rfc6937", "rfc6675"]),
+        domain: Domain::Choice(&["rfc9937", "linux-4.15", "rfc6937", "rfc6675", "ns3"]),
         unit: "",
-        source: "PRR of Linux 6.12; of Linux 4.15; as published, with the slow start bound; RFC 6675",
-        help: "how the window comes down to ssthresh after a loss: in proportion, bounded by conservation in four ways, or at once",
+        source: "PRR of Linux 6.12; of Linux 4.15; as published, with the slow start bound; RFC 6675; ns-3 3.44 (TcpPrrRecovery)",
+        help: "how the window comes down to ssthresh after a loss: in proportion, bounded by conservation in four ways; at once; or in proportion to the pipe, with ACKs that bring SACKs counted double",
     },
     flag("ecn", false, "RFC 3168; off in Linux unless the peer asks", "data may be marked instead of dropped; a mark reduces a window-based scheme once per round"),
     flag("undo", true, "RFC 3708, RFC 4015", "take reductions back that prove spurious"),
@@ -289,6 +289,8 @@ pub enum Reduction {
     Rfc6937,
     /// At once.
     Rfc6675,
+    /// PRR as ns-3 has it (TcpPrrRecovery of 3.44): in proportion to the pipe at the beginning, of which new SACKs count more than once.
+    Ns3,
 }
 
 /// How the timeout follows from RTT samples.
@@ -360,6 +362,7 @@ impl Config {
                 "linux-4.15" => Reduction::Linux415,
                 "rfc6937" => Reduction::Rfc6937,
                 "rfc6675" => Reduction::Rfc6675,
+                "ns3" => Reduction::Ns3,
                 _ => Reduction::Rfc9937,
             },
             undo: p.bool("undo"),

@@ -3,6 +3,7 @@
 //! packetdrill scripts that pass on a kernel).
 
 use perigee_cc::{info, CaState, CongestionControl};
+use perigee_tcp::config::Reduction;
 use perigee_tcp::{Ack, AckBlocks, Config, Seg, Sender, Transmit};
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
@@ -204,6 +205,28 @@ fn above_the_threshold_seven_packets_go_for_ten_delivered() {
     }
     // Two by limited transmit; then ⌈14 n / 20⌉ for the n-th of 17.
     assert_eq!((sent, s.ssthresh(), s.sender.in_flight()), (2 + 12, 14, 14));
+}
+
+/// Packets sent while 19 SACKs come for the packets after a lost one, and the threshold.
+fn sent_during_recovery(reduction: Reduction) -> (usize, u64) {
+    let mut s = Script::new("cubic", Config { init_cwnd: 20, reduction, ..plain() }, 1000);
+    s.send();
+    s.now += RTT;
+    let mut sent = 0;
+    for end in 2..=20 {
+        s.now += ms(1);
+        sent += s.sacks(0, &[(1, end)]).len();
+    }
+    (sent, s.ssthresh())
+}
+
+#[test]
+fn ns3_sends_more_than_is_delivered_because_sacks_count_double() {
+    let (published, threshold) = sent_during_recovery(Reduction::Rfc6937);
+    let (ns3, same) = sent_during_recovery(Reduction::Ns3);
+    assert_eq!((published, threshold, same), (2 + 12, 14, 14));
+    // 18 in flight when it begins: nine SACKs count twice, the other eight once: ⌈14 · 26 / 18⌉.
+    assert_eq!(ns3, 2 + 21);
 }
 
 #[test]

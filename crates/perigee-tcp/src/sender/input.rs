@@ -2,6 +2,7 @@
 //! The life of an ACK.
 
 use super::*;
+use crate::config::Reduction;
 use crate::rate::Sampling;
 use crate::scoreboard::{Slot, EVER_RETRANS, SACKED};
 use perigee_cc::{AckEvent, TelemetryNeed};
@@ -249,7 +250,12 @@ impl Sender {
         let prr = self.caps.recovery == perigee_cc::Recovery::Prr;
         if prr && self.in_reduction() {
             let safe = self.is_safe_ack(p, self.rate.lost - before.lost);
-            self.reduce(self.rate.delivered - before.delivered, safe);
+            let delivered = self.rate.delivered - before.delivered;
+            let counted = match self.cfg.reduction {
+                Reduction::Ns3 => self.delivered_like_ns3(delivered, p),
+                _ => delivered,
+            };
+            self.reduce(counted, safe);
         }
         let cx = self.cx(now);
         self.cc.on_ack(&cx, &mut self.win, event);

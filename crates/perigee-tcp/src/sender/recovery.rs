@@ -133,7 +133,10 @@ impl Sender {
     pub(super) fn begin_reduction(&mut self, now: Nanos) {
         self.high = self.board.nxt();
         self.probe.high = None;
-        self.reduction.prior_cwnd = self.cwnd();
+        self.reduction.prior_cwnd = match self.cfg.reduction {
+            Reduction::Ns3 => self.board.in_flight().max(1),
+            _ => self.cwnd(),
+        };
         self.reduction.delivered = 0;
         self.reduction.out = 0;
         let cx = self.cx(now);
@@ -145,9 +148,18 @@ impl Sender {
         match self.cfg.reduction {
             Reduction::Rfc9937 => p.acked > 0 && lost == 0,
             Reduction::Linux415 => p.retrans_acked && !p.lost_retrans,
+            Reduction::Ns3 => p.retrans_acked,
             Reduction::Rfc6937 => true,
             Reduction::Rfc6675 => false,
         }
+    }
+
+    /// What ns-3 takes for delivered: an ACK with news in its SACKs counts one packet more, until a window is delivered,
+    /// and a second time if it advances as well.
+    pub(super) fn delivered_like_ns3(&self, delivered: u64, p: &Progress) -> u64 {
+        let r = &self.reduction;
+        let more = u64::from(p.data_sacked && r.delivered < r.prior_cwnd);
+        more + delivered * (1 + u64::from(p.data_sacked && p.acked > 0))
     }
 
     /// Proportional rate reduction: the window follows deliveries down to the threshold.
