@@ -266,12 +266,13 @@ WHY_SHARED = (
     " public; an independent calculation has 0.50 and 0.64 (the specification, 6.2 and 8.7)."
 )
 WHY_DELAY = (
-    "Queues come to be while both flows are on one link, so that the delay above 1 grows with that share of the time: "
-    "BBRv1 has 1.2 per unit of share in Pair1, the study 1.1 (0.39 over 0.37); OrbCC has its 1.05 with any share. In "
-    "Pair2, from 125 to 165 s, a second queue of up to 20 ms stands behind the full one of the shared laser: it came "
-    "there when a path changed and stays as long as the first link delivers 100 Mbit/s; where that happens depends on "
-    "the paths. Cubic as the study's simulator has it (no TCP friendliness, no HyStart) has 2.25 and 2.31 (one run; "
-    "2.24 and 2.40 as run). BBRv3 is the study's here (`cc.bbr3.variant = inet`); Linux's has 1.63 and 1.75."
+    "Queues come to be while both flows are on one link, so that the delay above 1 grows with that share of the time:"
+    " BBRv1 has 1.2 per unit of share in Pair1, the study 1.1 (0.39 over 0.37); OrbCC has its 1.05 with any share. In"
+    " Pair2, from 125 to 165 s, two links in a row have queues (227 packets and 146 to 184 at 140 and 145 s, 54 ms "
+    "together): what came to the one when a path changed stays as long as the other delivers 100 Mbit/s; where that "
+    "happens depends on the paths. Cubic as the study's simulator has it (no TCP friendliness, no HyStart) has 2.25 "
+    "and 2.31 (one run; 2.24 and 2.40 as run). BBRv3 is the study's here (`cc.bbr3.variant = inet`); Linux's has 1.63"
+    " and 1.75."
 )
 WHY_RATIO = (
     "Two flows of the same scheme and different RTTs on one link are unfair to each other (inter-rtt), and ours share "
