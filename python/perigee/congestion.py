@@ -69,6 +69,8 @@ def find(name: str, folder: Path) -> type:
     Raises PluginError, saying what is missing.
     """
     where, _, what = name.rpartition(":")
+    if not where or not what:
+        raise PluginError(f"{name!r} names no class: write file.py:Class or module:Class")
     file = (folder / where).resolve()
     module = _module_of_file(file) if where.endswith(".py") else _module(name, where)
     found = getattr(module, what, None)
@@ -92,7 +94,14 @@ def checked(found: object, name: str) -> type:
 def _module(name: str, where: str) -> ModuleType:
     try:
         return importlib.import_module(where)
-    except Exception as error:
+    except ModuleNotFoundError as error:
+        # Of the module itself there is no more to say; what it imports is its author's to find.
+        if error.name is not None and f"{where}.".startswith(f"{error.name}."):
+            raise PluginError(
+                f"{name}: there is no module {where!r}; a file is named by its .py, file.py:Class"
+            ) from None
+        raise PluginError(f"{name}: module {where!r} cannot be imported: {error!r}") from error
+    except (Exception, SystemExit) as error:
         raise PluginError(f"{name}: module {where!r} cannot be imported: {error!r}") from error
 
 

@@ -16,6 +16,7 @@ Definitions (the same for every backend):
 * **completion**: time from the request for an object (of a transfer without requests: from the beginning of its
   connection) until its last byte arrived; only those that were complete before the end, begun after the warm-up.
 * **Jain**: (sum of goodputs)^2 / (n x sum of squared goodputs) over the bulk flows.
+* **lost probes** of a ping: probes and answers that were dropped, whatever the cause.
 * **split flows** (`via`): goodput, capacity and Jain are of the last legs, what arrives; RTT and losses of all legs.
 """
 
@@ -33,6 +34,7 @@ PLAIN_PAYLOAD_SHARE = 1448 / 1500
 COMPLETION_PERCENTILES = {"completion_median_s": 0.5, "completion_p95_s": 0.95, "completion_p99_s": 0.99}
 # What flows without a congestion control have in its place.
 WITHOUT_TCP = ("ping", "cbr")
+DROPS = ("drops_queue", "drops_random", "drops_outage", "drops_no_route")
 PERCENTILES = {"rtt_median_ms": 0.5, "rtt_p95_ms": 0.95, "rtt_p99_ms": 0.99}
 
 Row = dict[str, Any]
@@ -71,6 +73,7 @@ def _flow_row(run: Run, t: Row, samples: list[tuple[int, int]]) -> Row:
         "unreachable": t["unreachable"],
         "no_path_s": _no_path_s(t),
         "completed_s": math.nan if t["completed_ns"] is None else t["completed_ns"] / 1e9,
+        **({"lost_probes": sum(t[cause] for cause in DROPS)} if t["cc"] == "ping" else {}),
     }
 
 

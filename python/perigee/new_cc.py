@@ -8,6 +8,8 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
+from perigee.scenario import schemes
+
 
 class NewSchemeError(ValueError):
     """The files cannot be written; the text says why and what to do."""
@@ -46,6 +48,8 @@ def label_of(name: str) -> str:
 def _check(name: str) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise NewSchemeError(f"{name!r}: a name begins with a small letter and has small letters, digits and _ only")
+    if name in {s["id"] for s in schemes()}:
+        raise NewSchemeError(f"{name!r} is a congestion control of Perigee already: choose another name, as my_{name}")
 
 
 def _write(name: str, plan: dict[Path, str]) -> list[Path]:

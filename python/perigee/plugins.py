@@ -39,6 +39,8 @@ def load_file(path: str | Path) -> ModuleType:
     file = Path(path)
     if not file.exists():
         raise PluginError(f"there is no file {path}")
+    if not file.is_file():
+        raise PluginError(f"{path} is a folder, not a Python file")
     # A name of its own, so that a file called like a package hides nothing.
     spec = importlib.util.spec_from_file_location(f"perigee_plugin_{file.stem}", file)
     if spec is None or spec.loader is None:
@@ -47,7 +49,7 @@ def load_file(path: str | Path) -> ModuleType:
     sys.path.insert(0, str(file.resolve().parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a file that ends the program on import is an error of its own too
         raise PluginError(f"{path} cannot be loaded: {type(error).__name__}: {error}{where_raised(error)}") from error
     finally:
         sys.path.pop(0)

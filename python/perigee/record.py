@@ -30,6 +30,20 @@ PARTIAL = ".partial"
 OLD = ".old"
 
 
+# What the readers of a table rely on (a record may have more: a scheme's own numbers, later columns).
+COLUMNS = {
+    "flows": "t_ns flow goodput_bps delivered_bytes cwnd_bytes rtt_ns base_rtt_ns",
+    "links": "t_ns link port queue_bytes rate_bps",
+    "events": "t_ns kind flow node value text",
+    "rtt": "flow rtt_us count",
+    "completions": "flow object bytes asked_ns done_ns",
+    "flow_totals": "flow name from to cc window_bytes window_ns rtt_samples rtt_sum_ns capacity_bps payload_share",
+    "link_totals": "link port name mean_wait_ns",
+    "routes": "t_ns pair hop node",
+    "tracks": "t_ns node name lat_deg lon_deg",
+}
+
+
 class RecordError(Exception):
     """A record is missing, damaged, or in the way."""
 
@@ -70,10 +84,18 @@ class Run:
 
         if self.folder is None:
             raise RecordError(f"table {name!r} is neither in memory nor on disk")
+        path = self.folder / f"{name}.parquet"
+        again = "run it again with --force"
+        if not path.exists():
+            raise RecordError(f"{path} is missing: {again}")
         try:
-            return pq.read_table(self.folder / f"{name}.parquet")
+            table = pq.read_table(path)
         except (OSError, ValueError) as error:
-            raise RecordError(f"{self.folder / name}.parquet cannot be read: {error}") from error
+            raise RecordError(f"{path} cannot be read: {error}: {again}") from error
+        lacking = [c for c in COLUMNS.get(name, "").split() if c not in table.column_names]
+        if lacking:
+            raise RecordError(f"{path} has no column {', '.join(lacking)}: it is no table of {name}; {again}")
+        return table
 
     def to_pandas(self, name: str = "flows") -> pd.DataFrame:
         """A table as a pandas frame."""

@@ -100,6 +100,8 @@ def _known(wanted: tuple[str, ...]) -> tuple[str, ...]:
 
     names = {s["id"] for s in schemes()} | {"all"}
     for name in wanted:
+        if ":" in name:
+            stop(f"--cc {name!r}: studies take the names of `perigee schemes` only; a class runs with `perigee run`")
         if name not in names:
             stop(f"--cc {name!r} is no congestion control; see `perigee schemes`")
     return wanted

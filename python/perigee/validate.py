@@ -17,11 +17,13 @@ import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee.cli import OUTSIDE_TOLERANCE
 from perigee.options import BAD_INPUT
+from perigee.scenario import schemes
 from perigee.validation import kernel, ns3, verdicts
 
 if TYPE_CHECKING:
@@ -48,6 +50,10 @@ class Asked:
 
 def validate_command(asked: Asked) -> int:
     """Runs the cells and prints a line per quantity. 0: all good or explained; 3: something is outside."""
+    unknown = _unknown_schemes(asked.schemes)
+    if unknown:
+        print(f"perigee: {unknown}", file=sys.stderr)
+        return BAD_INPUT
     everything: list[Cell] = [*kernel.read(), *ns3.read()]
     chosen = _select(everything, asked)
     if not chosen:
@@ -79,6 +85,17 @@ def validate_command(asked: Asked) -> int:
     if asked.out is not None:
         verdicts.write(asked.out, found, known_outside)
     return OUTSIDE_TOLERANCE if unexplained else 0
+
+
+def _unknown_schemes(wanted: list[str]) -> str:
+    """What is wrong with the names of schemes; nothing if they are all of the list."""
+    names = [s["id"] for s in schemes()]
+    for name in wanted:
+        if name not in names:
+            close = get_close_matches(name, names, 1)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+            return f"no congestion control is called {name!r}; {hint}"
+    return ""
 
 
 def _select(found: list[Cell], asked: Asked) -> list[Cell]:

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What a full disk or a careless hand leaves behind is named, and never taken for a result."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import perigee
+from conftest import Cli
+from perigee.metrics import flow_rows
+from perigee.plugins import PluginError
+from perigee.record import RecordError, open_record
+from perigee.study.cache import Cache
+from perigee.study.digest import Digest
+
+
+def spoilt(data: bytes) -> list[bytes]:
+    """Ways in which a file is damaged: emptied, cut, and with other bits in its middle."""
+    flipped = bytearray(data)
+    for k in range(len(data) // 3, 2 * len(data) // 3):
+        flipped[k] ^= 0x55
+    return [b"", data[: len(data) // 2], data[:-1], bytes(flipped), b"garbage"]
+
+
+def test_a_damaged_digest_counts_as_none(tmp_path: Path) -> None:
+    import numpy as np
+
+    cache = Cache(tmp_path)
+    digest = Digest([{"name": "a"}], np.arange(50.0), {"rtt_ns": np.arange(50.0)[None, :]})
+    cache.write("ab12", digest)
+    whole = cache.path("ab12").read_bytes()
+    assert cache.has("ab12")
+    for data in spoilt(whole):
+        cache.path("ab12").write_bytes(data)
+        assert not cache.has("ab12"), len(data)
+        assert cache.read("ab12") is None
+    cache.write("ab12", digest)
+    assert cache.has("ab12")
+
+
+@pytest.fixture
+def record(tmp_path: Path, small: Path) -> Path:
+    perigee.load(small).run(cc="cubic").save(tmp_path / "out/cubic/seed1")
+    return tmp_path / "out/cubic/seed1"
+
+
+def test_a_table_in_the_place_of_another_is_named(cli: Cli, record: Path) -> None:
+    shutil.copy(record / "links.parquet", record / "flows.parquet")
+    with pytest.raises(RecordError, match=r"flows\.parquet has no column flow, goodput_bps"):
+        open_record(record).table("flows")
+    done = cli("report", "out")
+    assert done.returncode == 2
+    assert "flows.parquet has no column flow" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_missing_table_is_named(cli: Cli, record: Path) -> None:
+    (record / "rtt.parquet").unlink()
+    for words in (["report", "out"], ["compare", "out", "out"]):
+        done = cli(*words)
+        assert done.returncode == 2
+        assert "rtt.parquet is missing: run it again with --force" in done.stderr
+
+
+def test_every_table_of_a_record_has_its_columns(record: Path) -> None:
+    run = open_record(record)
+    assert set(run.tables) == set(perigee.record.COLUMNS)
+    assert all(run.table(name).num_columns for name in run.tables)
+
+
+@pytest.mark.parametrize("cc", [":X", "mine.py:", "none.toml:X", "folder.py:X", "folder.toml:X"])
+def test_a_class_that_is_nowhere_is_refused_in_one_line(cli: Cli, small: Path, tmp_path: Path, cc: str) -> None:
+    (tmp_path / "folder.py").mkdir()
+    (tmp_path / "folder.toml").mkdir()
+    done = cli("run", small, "--cc", cc)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert "importlib" not in done.stderr
+
+
+def test_a_plug_in_cannot_end_the_program_when_it_is_loaded(cli: Cli, small: Path, tmp_path: Path) -> None:
+    (tmp_path / "quits.py").write_text("import sys\nsys.exit(3)\n", encoding="utf-8")
+    done = cli("run", small, "--cc", "quits.py:X")
+    assert done.returncode == 2
+    assert "quits.py cannot be loaded: SystemExit: 3 (quits.py, line 2)" in done.stderr
+    with pytest.raises(PluginError, match="SystemExit"):
+        perigee.plugins.load_file(tmp_path / "quits.py")
+
+
+def test_names_in_the_wrong_place_get_a_hint(cli: Cli, tmp_path: Path) -> None:
+    refused = cli("study", "run", "orbcc/responsiveness", "--cc", "mine.py:Mine")
+    assert (refused.returncode, "names of `perigee schemes` only" in refused.stderr) == (2, True)
+    refused = cli("new-cc", "cubic", "--python", "--in", tmp_path)
+    assert (refused.returncode, "my_cubic" in refused.stderr) == (2, True)
+    assert not (tmp_path / "cubic.py").exists()
+    refused = cli("validate", "--cc", "cubci")
+    assert (refused.returncode, "did you mean cubic?" in refused.stderr) == (2, True)
+    refused = cli("validate", "--cc", "nix")
+    assert "no congestion control is called 'nix'; there are newreno, cubic" in refused.stderr
+
+
+def test_lost_probes_of_a_ping_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "ping.toml"
+    path.write_text(
+        '[run]\nduration = "20 s"\n[source.dumbbell]\nrtt = "30 ms"\nloss = 0.05\n'
+        '[port.bottleneck]\nrate = "10 Mbit"\nqueue = "1 bdp"\n[[flow]]\ncc = "newreno"\n[[flow]]\napp = "ping"\n',
+        encoding="utf-8",
+    )
+    run = perigee.load(path).run()
+    rows = flow_rows(run)
+    probe = run.table("flow_totals").to_pylist()[1]
+    assert "lost_probes" not in rows[0]
+    # What was sent came back, was lost, or is under way.
+    under_way = probe["data_sent"] - probe["rtt_samples"] - rows[1]["lost_probes"]
+    assert 0 <= under_way <= 2
+    assert rows[1]["lost_probes"] > 0
