@@ -23,6 +23,8 @@ SPOILS = [
     (SMALL, "link.bottleneck.rate=50MB", ["Mbit"]),
     (SMALL, "port.bottleneck.queue=0 packets", ["holds nothing"]),
     (SMALL, "port.nowhere.queue=5 packets", ["no such port"]),
+    (SMALL, "source.dumbbell.pairs=1.5", ["source.dumbbell.pairs", "a whole number from 1"]),
+    (SMALL, 'change=[{at="1 s", rate="1 Mbit", on="r9"}]', ["change.on", 'no bottleneck is called "r9"']),
     (SMALL, "source.dumbbell.loss=nan", ["finite"]),
     (SMALL, "flow.0.start=3 s", ["after the end"]),
     (SMALL, "flow.0.count=10000000", ["100000"]),
@@ -47,6 +49,21 @@ def test_a_spoiled_scenario_is_refused(cli: Cli, tmp_path: Path, text: str, over
         for word in words:
             assert word in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_what_a_person_means_is_understood(cli: Cli, small: Path) -> None:
+    for override in ("source.dumbbell.pairs=1e0", 'port."r1->r2".rate=5 Mbit', "run.cc=all"):
+        done = cli("check", small, "--set", override)
+        assert done.returncode == 0, done.stderr
+    assert "Mbit/s" in done.stdout
+    assert "22 runs" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
+def test_a_device_is_no_scenario(cli: Cli) -> None:
+    done = cli("check", "/dev/zero")
+    assert done.returncode == 2
+    assert "cannot read /dev/zero: it is a device" in done.stderr
 
 
 def test_the_line_of_a_mistake_is_named(cli: Cli, tmp_path: Path) -> None:

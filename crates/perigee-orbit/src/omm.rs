@@ -21,12 +21,15 @@ pub fn read_elements(text: &str) -> Result<Vec<Tle>, TleError> {
     let header = start.lines().next().unwrap_or("");
     if start.starts_with(['[', '{']) {
         parse_json(start)
-    } else if header.split(',').any(|name| name.trim().trim_matches('"') == "MEAN_MOTION") {
+    } else if header.split(',').any(|name| OMM_NAMES.contains(&name.trim().trim_matches('"'))) {
         parse_csv(start)
     } else {
         tle::parse(text)
     }
 }
+
+/// Names of columns by which a table of OMM is known, also one that lacks some.
+const OMM_NAMES: [&str; 4] = ["OBJECT_NAME", "EPOCH", "MEAN_MOTION", "NORAD_CAT_ID"];
 
 /// Reads a JSON list.
 ///

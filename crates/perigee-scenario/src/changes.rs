@@ -69,7 +69,8 @@ fn bottleneck(spec: &ChangeSpec, built: &Built) -> Result<Option<usize>, Scenari
     let name = |d: &Duplex| built.header.ports[d.forward.port.ix()].name.as_str();
     let found = built.bottlenecks.iter().position(|d| name(d) == spec.on);
     found.map(Some).ok_or_else(|| {
-        let mut p = Problem::new("on", format!("no bottleneck is called {:?}", spec.on)).at(&spec.place);
+        let mut p =
+            Problem::new("change.on", format!("no bottleneck is called {:?}", spec.on)).at(&spec.place);
         let some: Vec<&str> = built.bottlenecks.iter().take(5).map(name).collect();
         p.hint = spell::hint(&spec.on, some.iter().copied());
         p.allowed(format!("bottleneck, {}", some.join(", "))).into()

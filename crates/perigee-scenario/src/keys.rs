@@ -111,7 +111,7 @@ pub const RUN: Section = Section {
         },
         key("seed", Kind::Int(0, i64::MAX), "1", "seed of all random draws; run k of several uses seed + k - 1"),
         key("runs", Kind::Int(1, 10_000), "1", "repetitions with successive seeds"),
-        optional("cc", Kind::OneOrMany(&Kind::Scheme(false)), "schemes to compare; they replace cc = \"*\" of the flows"),
+        optional("cc", Kind::OneOrMany(&Kind::Scheme("all")), "schemes to compare; they replace cc = \"*\" of the flows"),
         key("sample", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "100 ms", "time between rows of the time series"),
         key("warmup", ANY_TIME, "0 s", "tables and figures leave out what happens before this time"),
         key("start_jitter", Kind::Time(Nanos::ZERO, Nanos::from_secs(60)), "0 s", "each flow starts later by a seeded draw from zero to this (breaks phase effects of drop-tail queues)"),
@@ -611,7 +611,7 @@ pub const FLOW: Section = Section {
         ),
         key(
             "cc",
-            Kind::Scheme(true),
+            Kind::Scheme("*"),
             "*",
             "congestion control; \"*\" = each of the compared schemes in turn",
         ),
@@ -644,7 +644,7 @@ pub const FLOW: Section = Section {
             Kind::OneOrMany(&Kind::Text),
             "nodes on its way with a proxy that splits it, from sender to receiver: a connection of its own for each leg, named \"NAME leg 1\" and so on; the last leg's goodput is what arrives",
         ),
-        optional("via_cc", Kind::OneOrMany(&Kind::Scheme(true)), "congestion control of each leg; default: cc for all"),
+        optional("via_cc", Kind::OneOrMany(&Kind::Scheme("*")), "congestion control of each leg; default: cc for all"),
         key(
             "via_buffer",
             Kind::Data,

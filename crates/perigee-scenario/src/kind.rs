@@ -43,8 +43,8 @@ pub enum Kind {
     Word(&'static [&'static str]),
     /// One of these words, or a Python function: "file.py:name", the file relative to the scenario.
     WordOrFunction(&'static [&'static str]),
-    /// The name of a scheme, or "*" where `true`.
-    Scheme(bool),
+    /// The name of a scheme, or this word.
+    Scheme(&'static str),
     /// Any text.
     Text,
     /// A date and time in UTC, "2022-09-14T12:00:00Z".
@@ -161,6 +161,10 @@ impl Kind {
             (Kind::OneOrMany(kind), one) => Ok(Val::Many(vec![kind.value(one)?])),
             (Kind::Bool, Raw::Bool(b)) => Ok(Val::Bool(*b)),
             (Kind::Int(min, max), Raw::Int(i)) => within(*i, *min, *max).map(Val::Int),
+            // 1e3 is a whole number to a person.
+            (Kind::Int(min, max), Raw::Float(x)) if x.fract() == 0.0 && x.abs() < 1e15 => {
+                within(*x as i64, *min, *max).map(Val::Int)
+            }
             (Kind::Number(min, max), Raw::Int(i)) => within(*i as f64, *min, *max).map(Val::Number),
             (Kind::Number(min, max), Raw::Float(x)) => within(finite(*x)?, *min, *max).map(Val::Number),
             (Kind::LossDraw, Raw::Int(_) | Raw::Float(_)) => {
@@ -208,7 +212,7 @@ impl Kind {
             Kind::Word(words) => word(text, words),
             Kind::WordOrFunction(_) if function(text).is_some() => Ok(Val::Text(text.into())),
             Kind::WordOrFunction(words) => word(text, words),
-            Kind::Scheme(star) => scheme(text, *star),
+            Kind::Scheme(word) => scheme(text, word),
             Kind::Text | Kind::File if text.is_empty() => Err(Refusal::new("the text is empty")),
             Kind::Text | Kind::File | Kind::Instant => Ok(Val::Text(text.into())),
             _ => Err(Refusal::expected(&Raw::Text(text.into()), &self.allowed())),
@@ -240,10 +244,9 @@ impl Kind {
             }
             Kind::Word(words) => words.join(", "),
             Kind::WordOrFunction(words) => format!("{}, or a function, \"file.py:name\"", words.join(", ")),
-            Kind::Scheme(star) => {
+            Kind::Scheme(word) => {
                 let ids: Vec<_> = perigee_cc::SCHEMES.iter().map(|s| s.id).collect();
-                let star = if *star { "\"*\", " } else { "" };
-                format!("{star}{}, or a Python class as \"file.py:Class\"", ids.join(", "))
+                format!("\"{word}\", {}, or a Python class as \"file.py:Class\"", ids.join(", "))
             }
             Kind::Text => "a text".into(),
             Kind::Instant => "a time in UTC such as \"2022-09-14T12:00:00Z\"".into(),
@@ -267,9 +270,9 @@ impl Kind {
                 {"enum": words},
                 {"type": "string", "pattern": "^.+:[A-Za-z_][A-Za-z0-9_.]*$"},
             ]}),
-            Kind::Scheme(star) => {
-                let ids = perigee_cc::SCHEMES.iter().map(|s| s.id);
-                let ids: Vec<_> = star.then_some("*").into_iter().chain(ids).collect();
+            Kind::Scheme(word) => {
+                let ids: Vec<_> =
+                    [*word].into_iter().chain(perigee_cc::SCHEMES.iter().map(|s| s.id)).collect();
                 json!({"anyOf": [{"enum": ids}, {"type": "string", "pattern": "^.+:.+$"}]})
             }
             Kind::OneOrMany(kind) => {
@@ -437,8 +440,8 @@ fn word(text: &str, words: &[&'static str]) -> Result<Val, Refusal> {
     })
 }
 
-fn scheme(text: &str, star: bool) -> Result<Val, Refusal> {
-    if (star && text == "*") || perigee_cc::info(text).is_some() || crate::is_plugin(text) {
+fn scheme(text: &str, word: &str) -> Result<Val, Refusal> {
+    if text == word || perigee_cc::info(text).is_some() || crate::is_plugin(text) {
         return Ok(Val::Text(text.into()));
     }
     let ids = perigee_cc::SCHEMES.iter().map(|s| s.id);

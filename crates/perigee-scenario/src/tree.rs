@@ -211,8 +211,8 @@ fn apply(table: &mut Table, set: &str) -> Result<(), ScenarioError> {
     let form = || {
         Problem::new("", "an override has the form key=value").at(&place).hint("for example run.duration=60s")
     };
-    let (path, text) = set.split_once('=').ok_or_else(form)?;
-    let keys: Vec<&str> = path.trim().split('.').map(str::trim).collect();
+    let (path, text) = override_parts(set).ok_or_else(form)?;
+    let keys = segments(path);
     if keys.iter().any(|k| k.is_empty()) {
         return Err(form().into());
     }
@@ -223,6 +223,41 @@ fn apply(table: &mut Table, set: &str) -> Result<(), ScenarioError> {
     }
     let value = override_value(text.trim(), &place);
     put(table, &keys, value, &place).map_err(|why| Problem::new(path.trim(), why).at(&place).into())
+}
+
+/// Key and value of an override. A quoted part of the key may hold an equals sign.
+fn override_parts(set: &str) -> Option<(&str, &str)> {
+    let at = outside_quotes(set, '=').next()?;
+    Some((&set[..at], &set[at + 1..]))
+}
+
+/// The parts of a dotted key, each without its quotes.
+fn segments(path: &str) -> Vec<&str> {
+    let cuts: Vec<usize> = outside_quotes(path, '.').collect();
+    let starts = std::iter::once(0).chain(cuts.iter().map(|c| c + 1));
+    let part = |(from, to): (usize, usize)| {
+        let part = path[from..to].trim();
+        let unquoted = ['"', '\''].iter().find_map(|&q| part.strip_prefix(q)?.strip_suffix(q));
+        unquoted.unwrap_or(part)
+    };
+    starts.zip(cuts.iter().copied().chain([path.len()])).map(part).collect()
+}
+
+/// Where a character stands outside quotes.
+fn outside_quotes(text: &str, wanted: char) -> impl Iterator<Item = usize> + '_ {
+    let mut quote = None;
+    text.char_indices().filter_map(move |(at, c)| match quote {
+        Some(q) if q == c => {
+            quote = None;
+            None
+        }
+        Some(_) => None,
+        None if c == '"' || c == '\'' => {
+            quote = Some(c);
+            None
+        }
+        None => (c == wanted).then_some(at),
+    })
 }
 
 /// TOML where it is TOML, else the bare words: shells eat quotes.
@@ -316,6 +351,21 @@ mod tests {
             (value, []) => value.clone(),
             (Raw::Table(t), rest) => text_at(t, rest),
             (other, _) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn keys_of_overrides_may_be_quoted() {
+        for set in ["port.\"r1->r2.x\".rate=5 Mbit", "port.'r1->r2.x'.rate=5 Mbit"] {
+            let t = read("", &[set]).unwrap();
+            let Raw::Text(rate) = text_at(&t, &["port", "r1->r2.x", "rate"]) else { panic!() };
+            assert_eq!(rate, "5 Mbit");
+        }
+        let t = read("", &["port.\"a=b\".rate=x=y"]).unwrap();
+        let Raw::Text(rate) = text_at(&t, &["port", "a=b", "rate"]) else { panic!() };
+        assert_eq!(rate, "x=y");
+        for bad in ["port.\"a=1", "=5", "a..b=5", "a.\"\".b=5"] {
+            assert!(read("", &[bad]).is_err(), "{bad}");
         }
     }
 

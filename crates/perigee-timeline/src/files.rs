@@ -10,7 +10,23 @@ use std::path::Path;
 /// # Errors
 /// With the name of the file and why it cannot be read.
 pub fn read(file: &Path) -> Result<String, String> {
+    let device = std::fs::metadata(file).is_ok_and(|m| is_device(&m));
+    if device {
+        return Err(format!("cannot read {}: it is a device, not a file", file.display()));
+    }
     std::fs::read_to_string(file).map_err(|e| format!("cannot read {}: {}", file.display(), why(&e)))
+}
+
+/// A device may go on for ever. (A pipe is welcome: shells make them for `<(command)`.)
+#[cfg(unix)]
+fn is_device(m: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    m.file_type().is_char_device() || m.file_type().is_block_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &std::fs::Metadata) -> bool {
+    false
 }
 
 /// Opens a file for reading.
