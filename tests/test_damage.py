@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import perigee
-from conftest import Cli
+from conftest import Cli, command
 from perigee.metrics import flow_rows
 from perigee.plugins import PluginError
 from perigee.record import RecordError, open_record
@@ -117,3 +118,64 @@ def test_lost_probes_of_a_ping_are_counted(tmp_path: Path) -> None:
     under_way = probe["data_sent"] - probe["rtt_samples"] - rows[1]["lost_probes"]
     assert 0 <= under_way <= 2
     assert rows[1]["lost_probes"] > 0
+
+
+STUDY = ("leotcp/responsiveness", "orbcc/initial-phase")
+
+
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of two experiments."""
+    folder = tmp_path_factory.mktemp("studied")
+    asked = [*STUDY, "--quick", "--cc", "newreno,orbcc-repro", "--out", folder / "o"]
+    subprocess.run(command("study", "run", *asked), check=True, capture_output=True)
+    return folder / "o"
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("data/series.csv", b""),
+        ("data/series.csv", None),
+        ("data/runs.csv", b"garbage\n1\n"),
+        ("about.json", b"\xff\x00{]"),
+        ("about.json", None),
+    ],
+)
+def test_damaged_results_of_a_study_are_named(
+    cli: Cli, studied: Path, tmp_path: Path, file: str, content: bytes | None
+) -> None:
+    shutil.copytree(studied, tmp_path / "o")
+    spoiled = tmp_path / "o/quick" / STUDY[0] / file
+    assert spoiled.exists()
+    if content is None:
+        spoiled.unlink()
+    else:
+        spoiled.write_bytes(content)
+    done = cli("study", "report", "--size", "quick", "--out", "o", "--docs", "pages")
+    assert done.returncode == 1
+    what = "missing" if content is None else "damaged"
+    line = f"perigee: o/quick/{STUDY[0]}/{file} is {what}: run `perigee study run {STUDY[0]} --quick` again"
+    assert done.stderr.strip().splitlines() == [line]
+    assert f"{STUDY[0]:<30} damaged" in done.stdout
+    assert "claims reproduced" in done.stdout, "the other is still reported"
+    assert "is " + what in (tmp_path / "o/quick/index.html").read_text(encoding="utf-8")
+    assert not (tmp_path / "pages/leotcp-responsiveness.md").exists()
+    assert (tmp_path / "pages/orbcc-initial-phase.md").exists()
+
+
+def test_a_damaged_list_of_failures_is_named(cli: Cli, studied: Path, tmp_path: Path) -> None:
+    shutil.copytree(studied, tmp_path / "o")
+    (tmp_path / "o/quick/failures.json").write_text("{", encoding="utf-8")
+    done = cli("study", "report", STUDY[0], "--size", "quick", "--out", "o")
+    assert (done.returncode, "failures.json is damaged" in done.stderr) == (1, True)
+
+
+def test_what_was_damaged_is_run_again(cli: Cli, studied: Path, tmp_path: Path) -> None:
+    shutil.copytree(studied, tmp_path / "o")
+    before = (tmp_path / "o/quick" / STUDY[1] / "verdicts.json").read_bytes()
+    for digest in (tmp_path / "o/cache").glob("*/*.digest"):
+        digest.write_bytes(digest.read_bytes()[:100])
+    done = cli("study", "run", STUDY[1], "--quick", "--cc", "newreno,orbcc-repro", "--out", "o")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "o/quick" / STUDY[1] / "verdicts.json").read_bytes() == before

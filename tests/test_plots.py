@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Axes that single peaks do not squeeze."""
+"""Axes that single peaks do not squeeze, and schemes that look the same everywhere and like no other."""
 
 from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -10,7 +13,13 @@ import pytest
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-from perigee.plots import cap, ceiling
+import perigee
+from conftest import SMALL
+from perigee import looks
+from perigee.plots import MOST_WITHIN, cap, ceiling, overview
+from perigee.report.data import payload
+from perigee.scenario import schemes
+from perigee.study import style
 
 
 def test_a_few_peaks_do_not_set_the_top_of_an_axis() -> None:
@@ -48,3 +57,53 @@ def test_an_axis_without_peaks_gets_no_mark() -> None:
     assert (len(axis.lines), len(axis.texts)) == (1, 0)
     assert axis.get_ylim()[1] == pytest.approx(10.5)
     plt.close()
+
+
+def brightness(colour: str) -> float:
+    red, green, blue = mpl.colors.to_rgb(colour)
+    return 0.299 * red + 0.587 * green + 0.114 * blue
+
+
+def test_every_scheme_has_a_look_of_its_own_in_grey_too() -> None:
+    every = [s["id"] for s in schemes()]
+    assert set(every) == set(looks.BUILT_IN)
+    found = looks.of(every)
+    for a, b in combinations(every, 2):
+        assert found[a].marker != found[b].marker, (a, b)
+        if abs(brightness(found[a].colour) - brightness(found[b].colour)) < 0.1:
+            assert found[a].dashes != found[b].dashes, (a, b)
+
+
+def test_a_scheme_from_outside_looks_like_no_other_of_its_plot() -> None:
+    own = [f"python:Mine{k}" for k in range(24)]
+    found = looks.of([*own, *looks.BUILT_IN])
+    assert len({(one.colour, one.dashes) for one in found.values()}) == len(found)
+    assert looks.of(["cubic", own[3]])[own[3]] == looks.of([own[3]])[own[3]], "built-in schemes take no place"
+
+
+def test_looks_can_be_seen_on_dark_paper() -> None:
+    for one in looks.BUILT_IN.values():
+        assert brightness(one.page()["dark"]) >= 0.44
+    assert looks.on_dark("#56B4E9") == "#56b4e9", "what is light enough stays"
+
+
+def test_report_plots_and_studies_show_a_scheme_alike(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    chosen = ["orbcc", "leocc", "cubic", "copa", "newreno"]
+    runs = [perigee.load(path, {"run.duration": "1 s"}).run(cc=cc) for cc in chosen]
+    figure = overview(runs)
+    legend = figure.legends[0]
+    assert len(chosen) > MOST_WITHIN
+    for cc, shown, line, handle in zip(
+        chosen, payload(runs)["schemes"], figure.axes[0].lines, legend.legend_handles, strict=False
+    ):
+        look = looks.BUILT_IN[cc]
+        assert (shown["cc"], shown["look"]["light"]) == (cc, look.colour)
+        assert shown["look"]["dashes"] == list(look.dashes)
+        assert line.get_color() == handle.get_color() == style.look(cc)["color"] == look.colour
+        assert line.is_dashed() == bool(look.dashes)
+    figure.canvas.draw()
+    box = legend.get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width, "the legend is not cut"
+    plt.close(figure)

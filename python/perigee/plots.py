@@ -5,31 +5,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from perigee import looks
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from perigee.record import Run
 
-# Colours of the report page, in the same order.
+# Colours of pairs of nodes, in their order; schemes have their looks (perigee.looks).
 COLOURS = ("#0b6fb8", "#d1495b", "#1b8a5a", "#b7791f", "#6d4bc3", "#0e8c97", "#8a5a44", "#5a6b7b")
 USUAL = 0.99
 """Share of a curve's values that an axis shows with room to spare."""
 OFTEN = 0.95
 """The same for goodput, which the link bounds: each ACK that fills a hole delivers more at once."""
+MOST_WITHIN = 4
+"""Schemes whose legend fits into a panel."""
+NOTE = (
+    "Goodput counts bytes as the application reads them, in order: a sample after a recovery, which reads what had "
+    "waited for a hole, can exceed the link."
+)
 MARKS = 120
 """Marks for values beyond an axis, at most, side by side."""
 
 
 def overview(runs: Sequence[Run]) -> Any:
-    """Goodput, RTT and queue over time, a colour per run; handovers as vertical lines."""
+    """Goodput, RTT and queue over time, each scheme with its look; handovers as vertical lines."""
     import matplotlib.pyplot as plt
 
     from perigee.report.data import payload
 
     data = payload(runs)
     figure, axes = plt.subplots(3, 1, sharex=True, figsize=(9, 7), layout="constrained")
-    for scheme, colour in zip(data["schemes"], COLOURS * len(runs), strict=False):
-        style = {"color": colour, "linewidth": 1.1}
+    found = looks.of([scheme["cc"] for scheme in data["schemes"]])
+    for scheme in data["schemes"]:
+        style = {**found[scheme["cc"]].line(), "linewidth": 1.1}
         axes[0].plot(scheme["t"], _gaps(scheme["goodput"]), label=scheme["label"], **style)
         axes[1].plot(scheme["t"], _gaps(scheme["rtt"]), **style)
         axes[2].plot(scheme["queue"]["t"], _gaps(scheme["queue"]["ms"]), **style)
@@ -45,11 +54,25 @@ def overview(runs: Sequence[Run]) -> Any:
         a.spines[["top", "right"]].set_visible(False)
         cap(a, usual=OFTEN if a is axes[0] else USUAL)
     axes[0].set_title(data["title"], loc="left")
-    axes[0].legend(ncols=len(runs), loc="lower right", edgecolor="none", framealpha=0.85)
+    _legend(figure, axes[0], len(data["schemes"]))
     axes[1].legend(loc="upper right", frameon=False)
     axes[2].set_xlabel("time, s")
     axes[2].set_xlim(0, data["duration_s"])
+    figure.supxlabel(NOTE, fontsize=7, x=0.02, ha="left", color="#5b6876")
     return figure
+
+
+def _legend(figure: Any, axis: Any, schemes: int) -> None:
+    """Within the first panel while it fits there, above all panels beyond that."""
+    if schemes <= MOST_WITHIN:
+        axis.legend(ncols=schemes, loc="lower right", edgecolor="none", framealpha=0.85, handlelength=3)
+    else:
+        handles, names = axis.get_legend_handles_labels()
+        # Letters of 8 points are about 0.07 in wide; a line with its margins takes 0.6 in.
+        columns = max(1, int(figure.get_figwidth() / (0.6 + 0.07 * max(len(name) for name in names))))
+        figure.legend(
+            handles, names, ncols=columns, loc="outside upper center", frameon=False, fontsize=8, handlelength=4
+        )
 
 
 def _gaps(values: Sequence[float | None]) -> list[float]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from perigee import looks
 from perigee.metrics import WITHOUT_TCP, inner_legs, mean_and_interval
 from perigee.scenario import schemes
 from perigee.summary import COLUMNS, by_scheme, one_line
@@ -40,13 +41,14 @@ def payload(runs: Sequence[Run]) -> dict[str, Any]:
     firsts = list({r.cc: r for r in reversed(runs)}.values())[::-1]
     labels = {s["id"]: s["label"] for s in schemes()}
     manifest = firsts[0].manifest
+    found = looks.of([r.cc for r in firsts])
     return {
         "title": manifest["title"],
         "scenario": manifest["scenario"],
         "seeds": sorted({r.seed for r in runs}),
         "duration_s": manifest["duration_ns"] / 1e9,
         "warmup_s": manifest["warmup_ns"] / 1e9,
-        "schemes": [_scheme(r, labels.get(r.cc, r.cc)) for r in firsts],
+        "schemes": [_scheme(r, labels.get(r.cc, r.cc)) | {"look": found[r.cc].page()} for r in firsts],
         "table": _table(runs, labels),
         "marks": _marks(firsts[0]),
         "map": _map(firsts[0]),

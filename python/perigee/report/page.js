@@ -7,7 +7,10 @@
   const coast = read("coast");
   const SVG = "http://www.w3.org/2000/svg";
   const shown = new Set(data.schemes.map((s) => s.cc));
-  const colour = (i) => `var(--s${i % 8})`;
+  const colour = (i) => `var(--s${i})`;
+  const WIDTH = 1.6;
+  // Lengths of dashes are in widths of the line.
+  const dashes = (i) => data.schemes[i].look.dashes.map((d) => (d * WIDTH).toFixed(1)).join(" ");
   const $ = (selector) => document.querySelector(selector);
   const number = (v, digits) => (v === null || v === undefined ? "–" : v.toFixed(digits));
 
@@ -23,6 +26,19 @@
     if (text !== undefined) e.textContent = text;
     if (parent) parent.appendChild(e);
     return e;
+  }
+
+  // The looks of the schemes, on light and on dark paper.
+  function paint() {
+    const on = (paper) => `:root{${data.schemes.map((s, i) => `--s${i}:${s.look[paper]}`).join(";")}}`;
+    html("style", document.head, `${on("light")}@media (prefers-color-scheme: dark){${on("dark")}}`);
+  }
+
+  // A piece of the scheme's line.
+  function swatch(parent, i) {
+    const box = make("svg", { class: "swatch", viewBox: "0 0 34 10", "aria-hidden": "true" });
+    make("line", { x1: 0, x2: 34, y1: 5, y2: 5, style: `stroke:${colour(i)};stroke-width:2.2`, "stroke-dasharray": dashes(i) }, box);
+    parent.appendChild(box);
   }
 
   // Round steps: 1, 2 or 5 times a power of ten.
@@ -54,14 +70,14 @@
     data.table.rows.forEach((r, i) => {
       const line = html("tr", body);
       const name = html("th", line);
-      html("span", name).className = "swatch";
-      name.firstChild.style.background = colour(i);
+      swatch(name, i);
       name.append(r.label);
       r.cells.forEach((c) => html("td", line, c));
     });
     $("#summary-note").textContent =
       "Achievable: mean rate of the slowest port of the path times the payload share of a packet. Delay inflation: " +
-      "mean of RTT over the base RTT at the time of sending." +
+      "mean of RTT over the base RTT at the time of sending. Mean RTT and inflation are both means over samples: where " +
+      "the base RTT changes, their quotient is not its mean." +
       (data.table.runs > 1 ? " ±: half of the 95 % interval over the seeds." : "");
   }
 
@@ -118,7 +134,8 @@
         d += `${pen ? "L" : "M"}${px(x).toFixed(1)} ${py(Math.min(y, high)).toFixed(1)}`;
         pen = true;
       });
-      make("path", { class: c.base ? "curve base" : "curve", d, style: `stroke:${colour(c.i)}` }, svg);
+      const line = c.base ? { class: "curve base" } : { class: "curve", "stroke-dasharray": dashes(c.i) };
+      make("path", { ...line, d, style: `stroke:${colour(c.i)}` }, svg);
       beyond(c, high).filter((x) => x >= x0 && x <= x1).forEach((x) => {
         const [a, b] = [px(x), m.top];
         make("path", { d: `M${a - 3} ${b + 5}L${a + 3} ${b + 5}L${a} ${b}Z`, style: `fill:${colour(c.i)}` }, svg);
@@ -169,8 +186,7 @@
       html("div", tip, `${at.toFixed(2)}${g.options.unit}`);
       curves.filter((c) => !c.base).forEach((c) => {
         const row = html("div", tip);
-        html("span", row).className = "swatch";
-        row.firstChild.style.background = colour(c.i);
+        swatch(row, c.i);
         row.append(`${data.schemes[c.i].label} ${number(c.y[nearest(c.x, at)], g.options.digits)}`);
       });
       const share = g.px(at) / g.width;
@@ -215,8 +231,7 @@
       const button = html("button", $("#curves .legend"));
       button.type = "button";
       button.setAttribute("aria-pressed", "true");
-      html("span", button).className = "swatch";
-      button.firstChild.style.background = colour(i);
+      swatch(button, i);
       button.append(s.label);
       button.addEventListener("click", () => {
         if (shown.has(s.cc)) shown.delete(s.cc); else shown.add(s.cc);
@@ -365,6 +380,7 @@
     });
   }
 
+  paint();
   head();
   table();
   controls();

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from perigee.record import RecordError, make_ready, write_text
@@ -18,7 +19,7 @@ from perigee.study.registry import experiments
 from perigee.study.verdicts import REPRODUCED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from perigee.study.model import Ask
     from perigee.study.verdicts import Verdict
@@ -66,20 +67,45 @@ def run_command(
 
 
 def report_command(names: Sequence[str], folder: Path, *, docs: Path | None = None, as_json: bool = False) -> int:
-    """Draws everything again from saved tables."""
+    """Draws everything again from saved tables; those that are damaged are named, and the others drawn."""
     begin = time.perf_counter()
     verdicts: dict[str, list[Verdict]] = {}
+    damaged: dict[str, str] = {}
     for name in names:
-        if (folder / name / conclude.DATA).is_dir():
+        if not any((folder / name / part).exists() for part in (conclude.DATA, conclude.ABOUT)):
+            continue
+        try:
             verdicts[name] = conclude.finish(experiments()[name], folder)
-    if not verdicts:
+        except conclude.ConcludeError as error:
+            damaged[name] = f"{error}: {_remedy(name, folder)}"
+        except Exception as error:  # tables of an earlier version, without checksums, can be wrong in any way
+            what = f"{folder / name / conclude.DATA} is damaged ({type(error).__name__}: {error})"
+            damaged[name] = f"{what}: {_remedy(name, folder)}"
+    for message in [*damaged.values(), *_damaged_failures(folder)]:
+        print(f"perigee: {message}", file=sys.stderr)
+    if not verdicts and not damaged:
         print(f"perigee: {folder} holds no results of these experiments: `perigee study run` first", file=sys.stderr)
         return BAD_INPUT
-    gallery.write(folder)
+    gallery.write(folder, damaged)
     if docs is not None:
-        pages.write(folder, docs)
-    _tell(verdicts, [], folder, time.perf_counter() - begin, as_json=as_json)
-    return 0
+        pages.write(folder, docs, damaged)
+    _tell(verdicts, [], folder, time.perf_counter() - begin, as_json=as_json, damaged=damaged)
+    return FAILED if damaged or _damaged_failures(folder) else 0
+
+
+def _remedy(name: str, folder: Path) -> str:
+    size = f" --{folder.name}" if folder.name in {"quick", "full"} else ""
+    return f"run `perigee study run {name}{size}` again"
+
+
+def _damaged_failures(folder: Path) -> list[str]:
+    """What is wrong with the list of failures, if anything is."""
+    path = folder / FAILURES
+    try:
+        good = not path.exists() or isinstance(json.loads(path.read_text(encoding="utf-8")), list)
+    except (OSError, ValueError):
+        good = False
+    return [] if good else [f"{path} is damaged: {_remedy('NAME', folder)}"]
 
 
 def _concluding_failed(failures: list[Failure], name: str, error: Exception) -> None:
@@ -108,12 +134,21 @@ def _write_failures(folder: Path, failures: Sequence[Failure]) -> None:
 
 
 def _tell(
-    verdicts: dict[str, list[Verdict]], failures: Sequence[Failure], folder: Path, wall_s: float, *, as_json: bool
+    verdicts: dict[str, list[Verdict]],
+    failures: Sequence[Failure],
+    folder: Path,
+    wall_s: float,
+    *,
+    as_json: bool,
+    damaged: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     if as_json:
         rows = {name: [v.__dict__ for v in found] for name, found in verdicts.items()}
-        print(json.dumps({"verdicts": rows, "failures": len(failures), "wall_s": round(wall_s, 1)}, indent=1))
+        told = {"verdicts": rows, "failures": len(failures), "damaged": dict(damaged), "wall_s": round(wall_s, 1)}
+        print(json.dumps(told, indent=1))
         return
+    for name in damaged:
+        print(f"{name:<30} damaged")
     for name, found in verdicts.items():
         good = sum(v.verdict == REPRODUCED for v in found)
         print(f"{name:<30} {good} of {len(found)} claims reproduced")

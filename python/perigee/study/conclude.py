@@ -2,11 +2,12 @@
 """Digests → tables; tables → verdicts and figures.
 
 `OUT/study/experiment/`: `data/NAME.csv` (what the figure and the verdicts are made from), `about.json` (size, runs,
-wall time), `verdicts.json`, `NAME.svg`, `.pdf`, `.png`. The second step needs the first's files only.
+checksums of the tables), `verdicts.json`, `NAME.svg`, `.pdf`, `.png`. The second step needs the first's files only.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from dataclasses import asdict
@@ -47,8 +48,39 @@ def tabulate(experiment: Experiment, found: Sequence[Outcome], ask: Ask, out: Pa
         "simulated_s": sum(o.digest.info["duration_ns"] for o in found) / 1e9,
         "packet_hops": sum(o.digest.info["packet_hops"] for o in found),
         "conserved": all(o.digest.info["conserved"] for o in found),
+        "tables": {f.name: _checksum(f) for f in sorted((folder / DATA).glob("*.csv"))},
     }
     write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
+
+
+def _checksum(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """What `tabulate` noted of an experiment, its tables checked against it.
+
+    Raises:
+        ConcludeError: a file is missing or damaged; the message begins with its name.
+    """
+    path = folder / ABOUT
+    try:
+        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ConcludeError(f"{path} is missing") from error
+    except (OSError, ValueError) as error:
+        raise ConcludeError(f"{path} is damaged") from error
+    # Results of earlier versions have no checksums.
+    sums = about.get("tables", {}) if isinstance(about, dict) else None
+    if not isinstance(sums, dict) or not {"size", "runs", "planned"} <= set(about):
+        raise ConcludeError(f"{path} is damaged")
+    for name, expected in sums.items():
+        file = folder / DATA / name
+        if not file.is_file():
+            raise ConcludeError(f"{file} is missing")
+        if _checksum(file) != expected:
+            raise ConcludeError(f"{file} is damaged")
+    return about
 
 
 def read_tables(folder: Path) -> Tables:
@@ -57,7 +89,7 @@ def read_tables(folder: Path) -> Tables:
 
     files = sorted((folder / DATA).glob("*.csv"))
     if not files:
-        raise ConcludeError(f"{folder} holds no tables: run the experiment first")
+        raise ConcludeError(f"{folder / DATA} holds no tables")
     return {f.stem: _read_csv(pd, f) for f in files}
 
 
@@ -66,18 +98,20 @@ def _read_csv(pd: Any, file: Path) -> Any:
         return pd.read_csv(file)
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
+    except ValueError as error:
+        raise ConcludeError(f"{file} is damaged") from error
 
 
 def finish(experiment: Experiment, out: Path) -> list[Verdict]:
-    """Verdicts and figures from the tables as saved."""
+    """Verdicts and figures from the tables as saved. Raises ConcludeError if they are not as they were saved."""
     from perigee.study import style
 
     folder = out / experiment.name
+    about = read_about(folder)
     tables = read_tables(folder)
     verdicts = experiment.verdicts(tables)
     rows = [{**asdict(v), "why": why(experiment, v)} for v in verdicts]
     if experiment.note is not None:
-        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         write_text(folder / ABOUT, json.dumps({**about, "note": experiment.note(tables)}, indent=1) + "\n")
     write_text(folder / VERDICTS, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
     for name, figure in experiment.draw(tables).items():

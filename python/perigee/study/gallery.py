@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from perigee.record import write_text
@@ -13,7 +14,7 @@ from perigee.study.registry import STUDIES, experiments
 from perigee.study.verdicts import DIFFERS, REPRODUCED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from perigee.study.model import Experiment
@@ -32,9 +33,10 @@ WIDE = {"95 % interval", "tolerance", "published as", "no data", "title"}
 MARKS = {REPRODUCED: "yes", DIFFERS: "no"}
 
 
-def write(folder: Path) -> Path:
-    """Writes the gallery of all experiments that have results in `folder`."""
-    found = [(e, folder / e.name) for e in experiments().values() if (folder / e.name / "verdicts.json").exists()]
+def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Path:
+    """Writes the gallery of all experiments that have results in `folder`; of those `damaged`, what is wrong."""
+    saved = [e for e in experiments().values() if (folder / e.name / "verdicts.json").exists() or e.name in damaged]
+    found = [(e, folder / e.name) for e in saved]
     parts = ["<!doctype html><html lang=en><head><meta charset=utf-8>"]
     parts.append("<meta name=viewport content='width=device-width'>")
     parts.append(f"<title>Perigee: studies</title><style>{_css()}</style></head><body><main>")
@@ -43,21 +45,28 @@ def write(folder: Path) -> Path:
         "<p class=soft>Each figure comes from runs of the same simulator with only the published set-up varied. "
         "Verdicts are computed from the tables beside the figures (folder <code>data</code> of each experiment).</p>"
     )
-    parts.append(_overview(found))
+    parts.append(_overview(found, damaged))
     for study in STUDIES:
         mine = [(e, f) for e, f in found if e.study == study]
         if mine:
             parts.append(f"<h2 id='{study}'>{html.escape(TITLES[study])}</h2>")
-            parts += [_section(e, f) for e, f in mine]
+            parts += [_broken(e, damaged[e.name]) if e.name in damaged else _section(e, f) for e, f in mine]
     parts.append("</main></body></html>\n")
     path = folder / PAGE
     write_text(path, "\n".join(parts))
     return path
 
 
-def _overview(found: list[tuple[Experiment, Path]]) -> str:
+def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) -> str:
     rows = []
     for e, f in found:
+        if e.name in damaged:
+            rows.append(
+                f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{html.escape(e.title)}</td>"
+                f"<td class=wide>{html.escape(e.figure)}</td><td>damaged</td><td></td><td class=wide></td><td></td>"
+                "<td></td></tr>"
+            )
+            continue
         verdicts = _json(f / "verdicts.json", [])
         good = sum(v["verdict"] == REPRODUCED for v in verdicts)
         bad = sum(v["verdict"] == DIFFERS for v in verdicts)
@@ -75,6 +84,10 @@ def _overview(found: list[tuple[Experiment, Path]]) -> str:
 
 def _head(names: Iterable[str]) -> str:
     return "<tr>" + "".join(f"<th{' class=wide' if h in WIDE else ''}>{h}</th>" for h in names) + "</tr>"
+
+
+def _broken(e: Experiment, what: str) -> str:
+    return f"<h3 id='{e.name}'>{html.escape(e.title)} <span class=soft>{e.name}</span></h3><p>{html.escape(what)}</p>"
 
 
 def _section(e: Experiment, folder: Path) -> str:
@@ -121,7 +134,9 @@ def _base64(path: Path) -> str:
 
 
 def _json(path: Path, otherwise: Any) -> Any:
+    """What a file holds, if it can be read and is of the same kind as what is taken otherwise."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return otherwise
+    return found if isinstance(found, type(otherwise)) else otherwise

@@ -10,11 +10,13 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from perigee.record import write_text
+from perigee.study.conclude import VERDICTS, ConcludeError, read_about
 from perigee.study.gallery import TITLES
 from perigee.study.registry import STUDIES, experiments
 from perigee.study.verdicts import DIFFERS, REPRODUCED
 
 if TYPE_CHECKING:
+    from collections.abc import Container
     from pathlib import Path
 
     from perigee.study.model import Experiment
@@ -30,10 +32,10 @@ Each page: the published claim, our figure, the verdict, and where the method di
 HEAD = "| experiment | published as | reproduced | not | runs | size |"
 
 
-def write(results: Path, docs: Path) -> list[Path]:
-    """Writes STUDY-EXPERIMENT.md with its pictures for every experiment that has results, and README.md over all pages.
+def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]:
+    """Writes STUDY-EXPERIMENT.md with its pictures for every experiment with results, and README.md over all.
 
-    Pages of experiments without results stay as they are, and README.md counts what stands in them.
+    Pages of experiments without results, or with damaged ones, stay as they are; README.md counts what stands in them.
     """
     docs.mkdir(parents=True, exist_ok=True)
     written, lines = [], []
@@ -41,9 +43,9 @@ def write(results: Path, docs: Path) -> list[Path]:
         rows = []
         for e in (e for e in experiments().values() if e.study == study):
             page = docs / f"{e.name.replace('/', '-')}.md"
-            if (results / e.name / "verdicts.json").exists():
-                verdicts = json.loads((results / e.name / "verdicts.json").read_text(encoding="utf-8"))
-                about = json.loads((results / e.name / "about.json").read_text(encoding="utf-8"))
+            saved = None if e.name in damaged else _saved(results / e.name)
+            if saved is not None:
+                verdicts, about = saved
                 write_text(page, _page(e, verdicts, about, _pictures(e, results, docs)))
                 written.append(page)
             if page.exists():
@@ -53,6 +55,14 @@ def write(results: Path, docs: Path) -> list[Path]:
             lines += [f"\n## {TITLES[study]}\n", HEAD, "|---|---|---|---|---|---|", *rows]
     write_text(docs / "README.md", INDEX + "\n".join(lines) + "\n")
     return [*written, docs / "README.md"]
+
+
+def _saved(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]] | None:
+    """Verdicts of an experiment and what was noted of its runs; None if they are not there or cannot be read."""
+    try:
+        return json.loads((folder / VERDICTS).read_text(encoding="utf-8")), read_about(folder)
+    except (OSError, ValueError, ConcludeError):
+        return None
 
 
 def _counts(page: str) -> tuple[str, str, str, str]:

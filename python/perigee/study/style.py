@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Looks: one colour, line and marker per scheme in every figure, told apart without colours too."""
+"""Figures of studies: panels, legends and labels; schemes look as everywhere (perigee.looks)."""
 
 from __future__ import annotations
 
@@ -7,24 +7,12 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perigee.looks import BUILT_IN
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-# Colours of Okabe and Ito, which colour-blind readers can tell apart; markers and dashes do it in grey.
-LOOKS: dict[str, tuple[str, str, str]] = {
-    "cubic": ("#0072B2", "o", "-"),
-    "bbr": ("#009E73", "s", "--"),
-    "bbr3": ("#D55E00", "^", "-."),
-    "satcp": ("#CC79A7", "v", (0, (5, 1))),  # type: ignore[dict-item]
-    "leocc": ("#56B4E9", "D", (0, (3, 1, 1, 1))),  # type: ignore[dict-item]
-    "leocc_omnet": ("#56B4E9", "D", (0, (3, 1, 1, 1))),  # type: ignore[dict-item]
-    "orbcc-repro": ("#E69F00", "*", "-"),
-    "orbcc": ("#7A5200", "P", ":"),
-    "vivace": ("#6D4BC3", "X", (0, (1, 1))),  # type: ignore[dict-item]
-    "astraea": ("#999999", "h", (0, (4, 2, 1, 2))),  # type: ignore[dict-item]
-    "newreno": ("#6B6B6B", "<", "-"),
-    "vegas": ("#8A5A44", ">", "--"),
-}
+# What stands beside schemes in a figure, by the sum of its name's letters.
 OTHERS = ("#4D4D4D", "#8C6BB1", "#41AB5D", "#EF6548", "#2B8CBE", "#A6761D", "#666666", "#1B9E77")
 MARKERS = "dHpxs^v<>"
 LABELS = {
@@ -48,12 +36,10 @@ def label(cc: str) -> str:
 
 def look(cc: str) -> dict[str, Any]:
     """Colour, marker and dashes of a scheme, for `Axes.plot`."""
-    if cc in LOOKS:
-        colour, marker, dashes = LOOKS[cc]
-    else:
-        at = sum(cc.encode()) % len(OTHERS)
-        colour, marker, dashes = OTHERS[at], MARKERS[at], "--"
-    return {"color": colour, "marker": marker, "linestyle": dashes}
+    if cc in BUILT_IN:
+        return BUILT_IN[cc].both()
+    at = sum(cc.encode()) % len(OTHERS)
+    return {"color": OTHERS[at], "marker": MARKERS[at], "linestyle": "--"}
 
 
 def line(cc: str) -> dict[str, Any]:
