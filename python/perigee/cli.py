@@ -47,11 +47,25 @@ def main() -> None:
     try:
         app()
     except KeyboardInterrupt:
+        _ends_with(INTERRUPTED)
         fail("interrupted", INTERRUPTED)
+    except SystemExit as end:
+        _ends_with(end.code if isinstance(end.code, int) else 0 if end.code is None else FAILED)
+        # Typer makes this of an interrupt, without a word.
+        if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
+            fail("interrupted", INTERRUPTED)
+        raise
     except BrokenPipeError:
         # The reader (head, less) has seen enough.
         sys.stderr.close()
         sys.exit(0)
+
+
+def _ends_with(code: int) -> None:
+    """Tells the core, if it was needed, what the process ends with: see `close_plugins`."""
+    core = sys.modules.get("perigee._core")
+    if core is not None:
+        core.ends_with(code)
 
 
 def fail(message: str, code: int = FAILED) -> NoReturn:

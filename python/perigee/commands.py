@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.cli import FAILED, INTERRUPTED
+from perigee.files import cannot_write, claimed, fresh_folder
 from perigee.metrics import Row, flow_rows, mean_and_interval
 from perigee.options import BAD_INPUT, count
 from perigee.plugins import PluginError
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from perigee.scenario import Results, Scenario
 
+RUNS = Path("runs")
 # The table with a line per scheme needs this many characters.
 WIDE_TABLE = 142
 # An estimate is worth a line when it is longer than this.
@@ -44,16 +47,19 @@ def run_command(
     as_json: bool,
 ) -> int:
     """Runs, prints, writes. Returns the exit code."""
-    folder = out if out is not None else fresh_folder(scenario.name)
+    folder = out if out is not None else RUNS
     try:
-        plan = Plan.of(scenario, cc, out=folder, force=force, pcap=pcap, command=sys.argv)
-        results = _execute(plan, jobs, quiet=as_json)
-        strangers = conclude(folder, results[-1], report=report)
+        folder = out if out is not None else fresh_folder(scenario.name, RUNS)
+        with claimed(folder, fresh=out is None):
+            plan = Plan.of(scenario, cc, out=folder, force=force, pcap=pcap, command=sys.argv)
+            results = _execute(plan, jobs, quiet=as_json)
+            strangers = conclude(folder, results[-1], report=report)
     except _core.ScenarioError as error:
         print(error.args[0], file=sys.stderr)
         return BAD_INPUT
     except (RecordError, PluginError) as error:
-        _print_cause(error)
+        if isinstance(error, PluginError):
+            _print_cause(error)
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
     except _core.RunError as error:
@@ -61,11 +67,16 @@ def run_command(
         print(f"perigee: {error}", file=sys.stderr)
         return FAILED
     except OSError as error:
-        print(f"perigee: cannot write to {folder}: {error.strerror or error}", file=sys.stderr)
+        print(f"perigee: {cannot_write(folder, error)}", file=sys.stderr)
         return FAILED
     except Interrupted as stop:
         kept = f"{len(stop.results)} complete runs are in {folder}" if len(stop.results) else "nothing was complete"
         print(f"perigee: interrupted; {kept}", file=sys.stderr)
+        if stop.stuck:
+            # Python would wait for its threads at its end.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)
         return INTERRUPTED
     if as_json:
         print(json.dumps(as_data(results, folder), indent=1))
@@ -82,12 +93,6 @@ def _print_cause(error: Exception) -> None:
         import traceback
 
         traceback.print_exception(error.__cause__, file=sys.stderr)
-
-
-def fresh_folder(name: str, base: Path = Path("runs")) -> Path:
-    """runs/NAME, or runs/NAME-2 and so on where that is taken."""
-    taken = (base / name, *(base / f"{name}-{n}" for n in range(2, 100_000)))
-    return next(f for f in taken if not f.exists())
 
 
 def _execute(plan: Plan, jobs: int | None, *, quiet: bool) -> Results:
@@ -247,8 +252,11 @@ def report_command(folder: Path, out: Path | None) -> int:
     begin = time.perf_counter()
     try:
         write_report(find_records(folder), target)
-    except (RecordError, OSError) as error:
+    except RecordError as error:
         print(f"perigee: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except OSError as error:
+        print(f"perigee: {cannot_write(target, error)}", file=sys.stderr)
         return BAD_INPUT
     print(f"{target} is written ({time.perf_counter() - begin:.1f} s)")
     return 0

@@ -10,11 +10,12 @@ import json
 import os
 import re
 import shutil
-import tempfile
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from perigee.files import PARTIAL, RecordError, make_ready, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from perigee._core import Column
 
 MANIFEST = "manifest.json"
-PARTIAL = ".partial"
 OLD = ".old"
 
 
@@ -43,9 +43,7 @@ COLUMNS = {
     "tracks": "t_ns node name lat_deg lon_deg",
 }
 
-
-class RecordError(Exception):
-    """A record is missing, damaged, or in the way."""
+__all__ = ["RecordError", "Run", "find_records", "from_core", "make_ready", "open_record", "run_folder", "write_text"]
 
 
 @dataclass
@@ -123,13 +121,16 @@ class Run:
     def save(self, folder: Path, *, force: bool = False, extra: Callable[[Path], None] | None = None) -> Run:
         """Writes the record; `extra` may add files to the folder before it gets its name."""
         partial = fresh_partial(folder, force=force)
-        for name in self.tables:
-            _write_parquet(self.table(name), partial / f"{name}.parquet")
-        if extra is not None:
-            extra(partial)
-        # The manifest comes last: a folder without one is not a record, whatever its name.
-        write_text(partial / MANIFEST, json.dumps(self.manifest, indent=1, ensure_ascii=False) + "\n")
-        publish(partial, folder)
+        try:
+            for name in self.tables:
+                _write_parquet(self.table(name), partial / f"{name}.parquet")
+            if extra is not None:
+                extra(partial)
+            # The manifest comes last: a folder without one is not a record, whatever its name.
+            write_text(partial / MANIFEST, json.dumps(self.manifest, indent=1, ensure_ascii=False) + "\n")
+            publish(partial, folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
         self.folder = folder
         return self
 
@@ -191,16 +192,6 @@ def run_folder(out: Path, cc: str, seed: int) -> Path:
     return out / re.sub(r"[^\w.+-]+", "_", cc) / f"seed{seed}"
 
 
-def make_ready(folder: Path) -> None:
-    """Makes sure that a folder can be written to, before hours are spent on what belongs there."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise RecordError(f"cannot write to {folder}: {error.strerror}") from error
-
-
 def fresh_partial(folder: Path, *, force: bool) -> Path:
     """An empty folder to write into; leftovers of a killed run are removed."""
     if folder.exists() and not force:
@@ -221,16 +212,6 @@ def publish(partial: Path, folder: Path) -> None:
     partial.rename(folder)
     _sync(folder.parent)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Writes a file that is either wholly there or not at all."""
-    temporary = path.with_name(path.name + PARTIAL)
-    with temporary.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 def _write_parquet(table: pa.Table, path: Path) -> None:

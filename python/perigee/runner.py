@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import threading
@@ -24,15 +25,18 @@ if TYPE_CHECKING:
     from perigee.scenario import Scenario
 
 POLL_S = 0.2
+# Patience with runs after Ctrl-C, and how often Python code that goes on is interrupted.
+GRACE_S, TRIES = 1.0, 5
 
 
 class Interrupted(Exception):  # noqa: N818 - it is no error
-    """The user stopped; `results` are the runs that were complete."""
+    """The user stopped; `results` are the runs that were complete, `stuck` says that others could not be ended."""
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: Results, *, stuck: bool = False) -> None:
         """Keeps what was complete."""
         super().__init__("interrupted")
         self.results = results
+        self.stuck = stuck
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ class _Shared:
     worlds: dict[int, _core.World] = field(default_factory=dict)
     left: dict[int, int] = field(default_factory=dict)
     done: dict[tuple[str, int], float] = field(default_factory=dict)
+    running: set[int] = field(default_factory=set)
 
     def world(self, seed: int) -> _core.World:
         """The world of a seed: made once, shared by its schemes."""
@@ -115,23 +120,59 @@ def execute(plan: Plan, *, jobs: int | None = None, progress: Callable[[float], 
         make_ready(plan.out)
         forget_conclusions(plan.out)
     workers = max(1, min(jobs or os.cpu_count() or 1, len(plan.tasks)))
-    with ThreadPoolExecutor(workers, thread_name_prefix="run") as pool:
-        futures: list[Future[Run | None]] = []
-        try:
-            # Ctrl-C may come while thousands of runs are still being handed out.
-            futures.extend(pool.submit(_one, shared, cc, seed) for cc, seed in plan.tasks)
-            _wait(futures, shared, progress)
-        except BaseException as error:
-            shared.stop.set()
-            for f in futures:
-                f.cancel()
-            if not isinstance(error, KeyboardInterrupt):
-                raise
-            wait(futures)
-            complete = [r for f in futures if not f.cancelled() and f.exception() is None and (r := f.result())]
-            raise Interrupted(Results(complete, plan.out)) from None
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="run")
+    futures: list[Future[Run | None]] = []
+    try:
+        # Ctrl-C may come while thousands of runs are still being handed out.
+        futures.extend(pool.submit(_one, shared, cc, seed) for cc, seed in plan.tasks)
+        _wait(futures, shared, progress)
+    except BaseException as error:
+        shared.stop.set()
+        under_way = {f for f in futures if not f.cancel()}
+        if not isinstance(error, KeyboardInterrupt) and _ended(under_way):
+            raise
+        stuck = not _end(under_way, shared)
+        done = [f for f in under_way if f.done() and f.exception() is None]
+        complete = [r for f in futures if f in done and (r := f.result()) is not None]
+        raise Interrupted(Results(complete, plan.out), stuck=stuck) from None
+    finally:
+        pool.shutdown(wait=False)
     runs = [r for f in futures if (r := f.result()) is not None]
     return Results(runs, plan.out)
+
+
+def _ended(under_way: set[Future[Run | None]]) -> bool:
+    """Waits for runs that were told to stop; False if the user does not want to wait."""
+    try:
+        wait(under_way)
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
+def _end(under_way: set[Future[Run | None]], shared: _Shared) -> bool:
+    """Ends runs that were told to stop. False if they do not.
+
+    The simulator stops by itself. Python code in it that does not come back gets a KeyboardInterrupt of its own; a run
+    that is being saved is waited for.
+    """
+    tries = 0
+    try:
+        _, pending = wait(under_way, timeout=GRACE_S)
+        while pending and tries < TRIES:
+            tries += _interrupt(shared)
+            _, pending = wait(pending, timeout=GRACE_S)
+    except KeyboardInterrupt:
+        return False
+    return not pending
+
+
+def _interrupt(shared: _Shared) -> bool:
+    """Raises KeyboardInterrupt in threads that are asking a scheme or a function of a sky; whether there are any."""
+    threads = {*shared.running, *_core.plugin_threads()}
+    for ident in threads:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(KeyboardInterrupt))
+    return bool(threads)
 
 
 def _wait(futures: list[Future[Run | None]], shared: _Shared, progress: Callable[[float], None] | None) -> None:
@@ -146,6 +187,15 @@ def _wait(futures: list[Future[Run | None]], shared: _Shared, progress: Callable
 
 def _one(shared: _Shared, cc: str, seed: int) -> Run | None:
     """One run; None if it was stopped."""
+    me = threading.get_ident()
+    shared.running.add(me)
+    try:
+        return _run(shared, cc, seed)
+    finally:
+        shared.running.discard(me)
+
+
+def _run(shared: _Shared, cc: str, seed: int) -> Run | None:
     plan = shared.plan
     if shared.stop.is_set():
         return None
@@ -162,6 +212,8 @@ def _one(shared: _Shared, cc: str, seed: int) -> Run | None:
         begin, begin_cpu = time.perf_counter(), time.thread_time()
         manifest, tables, stopped = world.run(cc, capture, hear, plan.plugins)
         wall_s, cpu_s = time.perf_counter() - begin, time.thread_time() - begin_cpu
+        # What is complete is kept: nothing interrupts its saving.
+        shared.running.discard(threading.get_ident())
         if stopped:
             return None
         run = from_core(manifest, tables, _provenance(plan, wall_s, cpu_s))

@@ -126,12 +126,15 @@ class Scenario:
 
         With `out`, records, summary.csv and report.html are written there. `progress` hears the share done, 0 to 1.
         """
+        from perigee.files import claimed
         from perigee.runner import Plan, execute
         from perigee.summary import conclude
 
         plan = Plan.of(self, cc, seeds=seeds, out=out, force=force, pcap=pcap)
-        results = execute(plan, jobs=jobs, progress=progress)
-        if plan.out is not None:
+        if plan.out is None:
+            return execute(plan, jobs=jobs, progress=progress)
+        with claimed(plan.out):
+            results = execute(plan, jobs=jobs, progress=progress)
             conclude(plan.out, results[-1], report=True)
         return results
 

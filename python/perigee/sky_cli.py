@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from perigee.files import cannot_write, filled, written
 from perigee.options import (
     ForceOption,
     JsonOption,
@@ -86,7 +88,10 @@ def paths(
     flat = [p for of_pair in pairs for p in of_pair]
     contrasts = {id(of[-1]): found.contrast(of[0], of[-1]) for of in pairs if len(of) > 1}
     if csv is not None:
-        found.write_csv(csv, flat)
+        try:
+            found.write_csv(csv, flat)
+        except OSError as error:
+            stop(cannot_write(csv, error))
     if as_json:
         _print_json(flat, contrasts)
     else:
@@ -155,10 +160,9 @@ def export(
     # A folder that waits to be filled is no result.
     check_free(out, force=force or (out.is_dir() and not any(out.iterdir())))
     loaded = _load[0](scenario, sets, tle)
-    try:
-        print_remarks(_core.export(loaded.core, what, out, _ends(origin, target)))
-    except (_core.ScenarioError, _core.RunError) as error:
-        stop(error.args[0])
+    with _output(out, folder=what == "hypatia") as partial:
+        remarks = _core.export(loaded.core, what, partial, _ends(origin, target))
+    print_remarks(remarks)
     print(f"{what}: {out}")
 
 
@@ -177,10 +181,8 @@ def import_state(
     if what not in IMPORTS:
         stop(f"FORMAT: {what!r} is none of {', '.join(IMPORTS)}")
     check_free(out, force=force)
-    try:
-        _core.import_state(what, source, out, _ends(origin, target), dynamic)
-    except _core.RunError as error:
-        stop(error.args[0])
+    with _output(out) as partial:
+        _core.import_state(what, source, partial, _ends(origin, target), dynamic)
     print(f"timeline: {out}")
 
 
@@ -211,6 +213,22 @@ def diff(
         stop(error.args[0])
     print(json.dumps(found, indent=1) if as_json else "\n".join(exchange.lines(found)))
     raise SystemExit(0 if found["same"] else DIFFERENT)
+
+
+@contextmanager
+def _output(out: Path, *, folder: bool = False) -> Iterator[Path]:
+    """What the core writes to until it is complete; ends with exit code 2, in terms of `out`, if it fails."""
+    from perigee import _core
+
+    name = str(out)
+    try:
+        with filled(out) if folder else written(out) as partial:
+            name = str(partial)
+            yield partial
+    except (_core.ScenarioError, _core.RunError) as error:
+        stop(error.args[0].replace(name, str(out)))
+    except OSError as error:
+        stop(cannot_write(out, error))
 
 
 def print_remarks(remarks: Sequence[str]) -> None:
@@ -381,9 +399,11 @@ def save(figure: Any, file: Path) -> None:
     import matplotlib.pyplot as plt
 
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(file, dpi=160)
-    except (OSError, ValueError) as error:
+        with written(file, folders=True) as partial:
+            figure.savefig(partial, dpi=160, format=file.suffix[1:] or "png")
+    except OSError as error:
+        stop(cannot_write(file, error))
+    except ValueError as error:
         stop(f"cannot write {file}: {error}")
     finally:
         plt.close(figure)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perigee import _core
+from perigee.files import written
 
 if TYPE_CHECKING:
     from perigee.scenario import Scenario
@@ -171,8 +172,8 @@ def hop_name(hop: Hop) -> str:
 
 
 def write_csv(path: Path, pairs: Sequence[PairPaths]) -> None:
-    """RTT and links over time, a row per step and pair."""
-    with path.open("w", newline="", encoding="utf-8") as file:
+    """RTT and links over time, a row per step and pair. An `OSError` names the file."""
+    with written(path, folders=True) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(["from", "to", "attach", "t_s", "rtt_ms", "links"])
         for p in pairs:

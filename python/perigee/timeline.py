@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perigee import _core
+from perigee.files import written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,12 +83,8 @@ class Timeline:
         path = Path(path)
         if path.exists() and not force:
             raise FileExistsError(f"{path} exists; say force=True to replace it")
-        partial = path.with_name(path.name + ".partial")
-        try:
+        with written(path) as partial:
             self.core.save(partial)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
         return path
 
     def pair(self, index: int = 0, *, step_s: float = STEP_S) -> PairOverTime:
@@ -138,15 +136,9 @@ def pass_by(
 
     It is written to `path`, if one is given; the first `watched` pairs are sampled every `step_s`.
     """
-    partial = None if path is None else path.with_name(path.name + ".partial")
     seed = scenario.core.seed if seed is None else seed
-    try:
+    with nullcontext() if path is None else written(path) as partial:
         found, views = _core.Timeline.pass_by(scenario.core, seed, partial, watched, max(1, round(step_s * 1e9)))
-        if path is not None and partial is not None:
-            partial.replace(path)
-    finally:
-        if partial is not None:
-            partial.unlink(missing_ok=True)
     facts = json.loads(found)
     return Passed(facts, [_over_time(p, v) for p, v in zip(facts["pairs"], views, strict=False)])
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from perigee.files import cannot_write, written
 from perigee.options import ForceOption, JsonOption, SetOption, TleOption, check_free, stop
 
 if TYPE_CHECKING:
@@ -47,11 +48,14 @@ def timeline(
         if out is not None and isinstance(found, Timeline):
             found.save(out, force=force)
         if plot is not None:
-            found.plot().savefig(plot, dpi=130)
+            with written(plot) as partial:
+                found.plot().savefig(partial, dpi=130, format=plot.suffix[1:] or "png")
     except (_core.ScenarioError, _core.RunError) as error:
         stop(error.args[0])
-    except (OSError, ValueError) as error:
-        stop(f"cannot write: {error}")
+    except OSError as error:
+        stop(cannot_write(Path(error.filename or out or plot or source), error))
+    except ValueError as error:
+        stop(f"cannot write {plot}: {error}")
     print_remarks(found.facts["warnings"])
     if as_json:
         print(json.dumps(found.facts, indent=1))

@@ -19,6 +19,7 @@ from typing import Any
 
 from perigee import _core
 from perigee.cli import FAILED
+from perigee.files import cannot_write
 from perigee.options import BAD_INPUT
 from perigee.plugins import PluginError
 from perigee.record import RecordError, Run, find_records, write_text
@@ -143,8 +144,10 @@ def trace_command(folder: Path, wanted: Wanted, *, as_csv: bool, qlog: Path | No
     except _core.RunError as error:
         print(f"perigee: the run cannot be made again: {error}", file=sys.stderr)
         return FAILED
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        print(f"perigee: cannot write {error.filename}: {error.strerror}", file=sys.stderr)
+        print(f"perigee: {cannot_write(qlog or out or Path('standard output'), error)}", file=sys.stderr)
         return FAILED
     return 0
 

@@ -11,7 +11,7 @@ use perigee_scenario::cc::{
 };
 use perigee_scenario::units::{BitRate, Nanos};
 use perigee_scenario::Plugins;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -244,9 +244,13 @@ impl Failure {
         first.get_or_insert((scheme.to_string(), now, error));
         self.happened.store(true, Ordering::Relaxed);
     }
-    /// The run's error, if a scheme failed: it says when, and what the scheme raised is its cause.
+    /// The run's error, if a scheme failed: it says when, and what the scheme raised is its cause. An interrupt that came
+    /// while a scheme was asked is none of its doing.
     pub fn take(&self, py: Python<'_>) -> Option<PyErr> {
         let (scheme, now, cause) = self.first.lock().expect("nobody panics while holding it").take()?;
+        if cause.is_instance_of::<PyKeyboardInterrupt>(py) {
+            return Some(cause);
+        }
         let error = super::runs::RunError::new_err(format!(
             "congestion control {scheme} failed at {:.6} s of simulated time: {cause}",
             now.as_secs_f64()

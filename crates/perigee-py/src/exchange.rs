@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Networks over time to and from files.
 
+use crate::interrupt::interruptible;
 use crate::runs::{wrong, RunError, Scenario};
 use perigee_scenario::exchange::{self, Names};
 
@@ -16,18 +17,19 @@ use std::path::PathBuf;
 pub fn export(
     py: Python<'_>,
     scenario: &Scenario,
-    what: &str,
+    what: String,
     out: PathBuf,
     ends: Vec<(String, String)>,
     seed: Option<u64>,
 ) -> PyResult<Vec<String>> {
-    let (s, seed) = (&scenario.0, seed.unwrap_or(scenario.0.run.seed));
-    let done = py.detach(|| match what {
-        "timeline" => Some(exchange::export_timeline(s, seed, &out)),
-        "hypatia" => Some(exchange::export_hypatia(s, seed, &out)),
-        "leoem" => Some(exchange::export_leoem(s, &ends, seed, &out)),
+    let (s, seed) = (scenario.0.clone(), seed.unwrap_or(scenario.0.run.seed));
+    let asked = what.clone();
+    let done = interruptible(py, move || match asked.as_str() {
+        "timeline" => Some(exchange::export_timeline(&s, seed, &out)),
+        "hypatia" => Some(exchange::export_hypatia(&s, seed, &out)),
+        "leoem" => Some(exchange::export_leoem(&s, &ends, seed, &out)),
         _ => None,
-    });
+    })?;
     done.ok_or_else(|| PyValueError::new_err(format!("there is no export as {what:?}")))?
         .map_err(|e| wrong(&e))
 }
@@ -37,17 +39,18 @@ pub fn export(
 #[pyo3(signature = (what, source, out, ends, dynamic=None))]
 pub fn import_state(
     py: Python<'_>,
-    what: &str,
+    what: String,
     source: PathBuf,
     out: PathBuf,
     ends: Vec<(String, String)>,
     dynamic: Option<String>,
 ) -> PyResult<()> {
-    let done = py.detach(|| match what {
+    let asked = what.clone();
+    let done = interruptible(py, move || match asked.as_str() {
         "hypatia" => Some(exchange::import_hypatia(&source, dynamic.as_deref(), &ends, &out)),
         "leoem" => Some(exchange::import_leoem(&source, &out)),
         _ => None,
-    });
+    })?;
     done.ok_or_else(|| PyValueError::new_err(format!("there is no import of {what:?}")))?
         .map_err(RunError::new_err)
 }
@@ -66,8 +69,8 @@ pub fn diff_timelines(
     shell: Option<(u32, u32)>,
 ) -> PyResult<String> {
     let names = Names { renamed, shell };
-    let found = py.detach(|| {
+    let found = interruptible(py, move || {
         exchange::diff_files([&a, &b], &names, step_ns, tolerance_ns).map(|json| json.to_string())
-    });
+    })?;
     found.map_err(RunError::new_err)
 }

@@ -5,6 +5,7 @@
 mod congestion;
 mod convert;
 mod exchange;
+mod interrupt;
 mod plugins;
 mod runs;
 
@@ -35,6 +36,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<plugins::LaserView>()?;
     let close = wrap_pyfunction!(plugins::close_plugins, m)?;
     m.py().import("atexit")?.call_method1("register", (&close,))?;
+    m.add_function(wrap_pyfunction!(plugins::ends_with, m)?)?;
+    m.add_function(wrap_pyfunction!(plugins::plugin_threads, m)?)?;
     m.add_function(wrap_pyfunction!(json_schema, m)?)?;
     m.add_function(wrap_pyfunction!(reference, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;

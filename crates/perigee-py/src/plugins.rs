@@ -9,6 +9,8 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3::{PyClass, PyClassInitializer};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -133,32 +135,60 @@ impl LaserView {
     }
 }
 
-/// Calls under way from threads of ours, and whether more may begin. A timeline is made ahead on a thread of its own,
+/// Python's numbers of the threads of ours with calls under way, and whether more may begin. A timeline is made ahead on a thread of its own,
 /// which nobody waits for; one that asks for Python while the interpreter ends would be torn down by it with the
 /// whole process.
 struct Gate {
-    state: Mutex<(usize, bool)>,
+    state: Mutex<(Vec<u64>, bool)>,
     left: Condvar,
 }
 
-static GATE: Gate = Gate { state: Mutex::new((0, false)), left: Condvar::new() };
+static GATE: Gate = Gate { state: Mutex::new((Vec::new(), false)), left: Condvar::new() };
 
 /// Longest that the end of the interpreter waits for a function under way.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What the process ends with if a function is under way for longer: as after an interrupt, unless told otherwise.
+static EXIT_CODE: AtomicI32 = AtomicI32::new(130);
 
 impl Gate {
     /// Calls `f` in Python, unless the interpreter is about to end.
     fn call<R>(&self, f: impl FnOnce(Python<'_>) -> Result<R, String>) -> Result<R, String> {
+        // Unknown until Python has been asked; zero is no thread of Python's.
+        let known = THREAD.get();
         {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             if state.1 {
                 return Err("Python is ending".into());
             }
-            state.0 += 1;
+            state.0.push(known);
         }
-        let _leave = Leave(self);
-        Python::attach(f)
+        let leave = Leave(self);
+        let answer = Python::attach(|py| {
+            if known == 0 {
+                self.name_thread(py)?;
+            }
+            f(py)
+        });
+        drop(leave);
+        answer
     }
+
+    /// Notes Python's number of this thread.
+    fn name_thread(&self, py: Python<'_>) -> Result<(), String> {
+        let number = py.import("threading").and_then(|m| m.call_method0("get_ident")?.extract());
+        let number: u64 = number.map_err(|e| e.to_string())?;
+        THREAD.set(number);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mine) = state.0.iter_mut().find(|n| **n == 0) {
+            *mine = number;
+        }
+        Ok(())
+    }
+}
+
+thread_local! {
+    static THREAD: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Counts a call off, even if it panics.
@@ -166,19 +196,46 @@ struct Leave<'a>(&'a Gate);
 
 impl Drop for Leave<'_> {
     fn drop(&mut self) {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).0 -= 1;
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mine = THREAD.get();
+        if let Some(place) = state.0.iter().position(|&n| n == mine) {
+            state.0.swap_remove(place);
+        }
+        drop(state);
         self.0.left.notify_all();
     }
 }
 
-/// Lets no function of a sky begin any more and waits for those under way: called when the interpreter ends.
+/// Lets no function of a sky begin any more and waits for those under way: called when the interpreter ends. One that
+/// does not come back would make the interpreter's end an abort: the process ends here instead.
 #[pyfunction]
 pub fn close_plugins(py: Python<'_>) {
-    py.detach(|| {
+    let stuck = py.detach(|| {
         let mut state = GATE.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.1 = true;
-        drop(GATE.left.wait_timeout_while(state, PATIENCE, |s| s.0 > 0));
+        let waited = GATE.left.wait_timeout_while(state, PATIENCE, |s| !s.0.is_empty());
+        waited.map_or(true, |(_, timeout)| timeout.timed_out())
     });
+    if stuck {
+        for stream in ["stdout", "stderr"] {
+            // What cannot be flushed is lost either way.
+            let _ = py.import("sys").and_then(|sys| sys.getattr(stream)?.call_method0("flush"));
+        }
+        std::process::exit(EXIT_CODE.load(Ordering::Relaxed));
+    }
+}
+
+/// The exit code of a process that ends while a function is still under way.
+#[pyfunction]
+pub fn ends_with(code: i32) {
+    EXIT_CODE.store(code, Ordering::Relaxed);
+}
+
+/// Threads (as `threading.get_ident` numbers them) in which a function of a sky is under way.
+#[pyfunction]
+pub fn plugin_threads() -> Vec<u64> {
+    let state = GATE.state.lock().unwrap_or_else(PoisonError::into_inner);
+    state.0.iter().copied().filter(|&n| n != 0).collect()
 }
 
 /// A Python function with the name under which it is reported.

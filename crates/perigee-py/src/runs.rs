@@ -2,6 +2,7 @@
 //! Scenarios, worlds and runs. The interpreter lock is released while Rust works.
 
 use crate::congestion::{self, Failure};
+use crate::interrupt::interruptible;
 use crate::{convert, plugins};
 use perigee_scenario::units::Nanos;
 use perigee_scenario::{bench as benches, estimate};
@@ -106,7 +107,7 @@ impl Scenario {
     /// The network and flows of one seed.
     fn world(&self, py: Python<'_>, seed: u64) -> PyResult<World> {
         let scenario = self.0.clone();
-        let world = py.detach(move || perigee_scenario::World::build(scenario, seed));
+        let world = interruptible(py, move || perigee_scenario::World::build(scenario, seed))?;
         Ok(World(Arc::new(world.map_err(|e| wrong(&e))?)))
     }
 }
@@ -253,6 +254,6 @@ pub fn bench_cases() -> Vec<&'static str> {
 #[pyfunction]
 pub fn bench(py: Python<'_>, name: &str) -> PyResult<String> {
     let name = name.to_string();
-    let result = py.detach(move || benches::measure(&name));
+    let result = interruptible(py, move || benches::measure(&name))?;
     result.map(|json| json.to_string()).map_err(RunError::new_err)
 }

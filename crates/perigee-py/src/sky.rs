@@ -1,32 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A scenario's constellation without its packets.
 
+use crate::interrupt::interruptible;
 use crate::runs::{wrong, RunError, Scenario};
 use numpy::PyArray1;
 use perigee_scenario::survey::{self, Look};
 use pyo3::prelude::*;
+use std::sync::Arc;
 
 /// Round-trip times and directions at every step.
 type Steps<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>);
 
 /// Satellites and ground points of a scenario, and the pairs that were asked for.
 #[pyclass(frozen, module = "perigee._core")]
-pub struct Sky(Look);
+pub struct Sky(Arc<Look>);
 
 #[pymethods]
 impl Sky {
     /// The sky of a scenario with traffic between `ends` (nodes, cities or "lat, lon"), or else that of its flows.
     #[new]
     #[pyo3(signature = (scenario, ends, seed=None))]
-    fn new(scenario: &Scenario, ends: Vec<(String, String)>, seed: Option<u64>) -> PyResult<Self> {
-        let seed = seed.unwrap_or(scenario.0.run.seed);
-        Ok(Sky(survey::look(&scenario.0, &ends, seed).map_err(|e| wrong(&e))?))
+    fn new(
+        py: Python<'_>,
+        scenario: &Scenario,
+        ends: Vec<(String, String)>,
+        seed: Option<u64>,
+    ) -> PyResult<Self> {
+        let scenario = scenario.0.clone();
+        let seed = seed.unwrap_or(scenario.run.seed);
+        let look = interruptible(py, move || survey::look(&scenario, &ends, seed))?;
+        Ok(Sky(Arc::new(look.map_err(|e| wrong(&e))?)))
     }
 
     /// The paths of all pairs as JSON; and for each, at every step, round-trip time in ms (NaN = unreachable) and
     /// whether the satellites of its ends fly apart.
     fn paths<'py>(&self, py: Python<'py>) -> PyResult<(String, Vec<Steps<'py>>)> {
-        let (json, series) = py.detach(|| self.0.paths()).map_err(RunError::new_err)?;
+        let look = self.0.clone();
+        let (json, series) = interruptible(py, move || look.paths())?.map_err(RunError::new_err)?;
         let arrays =
             series.into_iter().map(|s| (PyArray1::from_vec(py, s.rtt_ms), PyArray1::from_vec(py, s.apart)));
         Ok((json.to_string(), arrays.collect()))
@@ -34,7 +44,8 @@ impl Sky {
 
     /// Everything at an instant, as JSON.
     fn picture(&self, py: Python<'_>, t_ns: u64) -> PyResult<String> {
-        let found = py.detach(|| self.0.picture(t_ns).map(|json| json.to_string()));
+        let look = self.0.clone();
+        let found = interruptible(py, move || look.picture(t_ns).map(|json| json.to_string()))?;
         found.map_err(RunError::new_err)
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Timelines: made by a scenario or loaded from a file, saved, followed.
 
+use crate::interrupt::interruptible;
 use crate::runs::{wrong, RunError, Scenario, World};
 use perigee_scenario::timeline::view::{view, Contents, PairView};
 use perigee_scenario::timeline::{store, Header, PairId};
@@ -11,35 +12,39 @@ use serde_json::json;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A network over time.
 #[pyclass(frozen, module = "perigee._core")]
-pub struct Timeline(perigee_scenario::timeline::Timeline);
+pub struct Timeline(Arc<perigee_scenario::timeline::Timeline>);
 
 #[pymethods]
 impl Timeline {
     /// The network of a world over its whole run.
     #[staticmethod]
     fn of(py: Python<'_>, world: &World) -> PyResult<Self> {
-        let made = py.detach(|| world.0.whole_timeline());
-        Ok(Timeline(made.map_err(RunError::new_err)?))
+        let world = world.0.clone();
+        let made = interruptible(py, move || world.whole_timeline())?;
+        Ok(Timeline(Arc::new(made.map_err(RunError::new_err)?)))
     }
 
     /// Reads a saved timeline and checks it.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let read = py.detach(|| saved::load(&path));
-        Ok(Timeline(read.map_err(|why| wrong(&ScenarioError::from(Problem::new("", why))))?))
+        let read = interruptible(py, move || saved::load(&path))?;
+        let read = read.map_err(|why| wrong(&ScenarioError::from(Problem::new("", why))))?;
+        Ok(Timeline(Arc::new(read)))
     }
 
     /// Writes the timeline: a line of JSON for the network at time zero, and one per chunk of changes.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let file = File::create(path)?;
-        py.detach(|| match store::save(&self.0, BufWriter::new(&file)) {
+        let timeline = self.0.clone();
+        interruptible(py, move || match store::save(&timeline, BufWriter::new(&file)) {
             Ok(()) => Ok(file.sync_all()?),
             Err(store::TimelineError::Io(e)) => Err(e.into()),
             Err(e) => Err(RunError::new_err(e.to_string())),
-        })
+        })?
     }
 
     /// Title, length, numbers of things and changes, and the pairs with their ways back, as JSON.
@@ -61,8 +66,9 @@ impl Timeline {
         step_ns: u64,
     ) -> PyResult<(String, Vec<String>)> {
         let watch = (watched, Nanos(step_ns));
-        let passed = py.detach(|| exchange::pass_timeline(&scenario.0, seed, path.as_deref(), watch));
-        let passed = passed.map_err(|e| wrong(&e))?;
+        let scenario = scenario.0.clone();
+        let pass = move || exchange::pass_timeline(&scenario, seed, path.as_deref(), watch);
+        let passed = interruptible(py, pass)?.map_err(|e| wrong(&e))?;
         Ok((
             facts(&passed.header, &passed.contents, &passed.warnings)?,
             passed.views.iter().map(as_json).collect(),
@@ -76,7 +82,8 @@ impl Timeline {
             return Err(RunError::new_err(format!("there are {pairs} pairs")));
         }
         let way = [forward, reverse].map(PairId);
-        Ok(py.detach(|| as_json(&view(&self.0, way[0], way[1], Nanos(step_ns)))))
+        let timeline = self.0.clone();
+        interruptible(py, move || as_json(&view(&timeline, way[0], way[1], Nanos(step_ns))))
     }
 }
 

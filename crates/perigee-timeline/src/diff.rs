@@ -211,6 +211,10 @@ fn pair_names(t: &Timeline) -> BTreeMap<Ends, PairId> {
 fn ways(t: &Timeline, pairs: &[PairId], step: Nanos) -> Vec<Vec<Seen>> {
     let mut seen = vec![Vec::new(); pairs.len()];
     every(t, step, |now, f: &Follower| {
+        if crate::stop::check().is_err() {
+            // Nobody will look at what was found.
+            return;
+        }
         for (pair, list) in pairs.iter().zip(&mut seen) {
             let way = f.way(*pair, now);
             let names = |n: &NodeId| f.names[n.ix()].clone();

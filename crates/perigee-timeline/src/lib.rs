@@ -31,6 +31,7 @@ pub mod model;
 mod part;
 pub mod python_random;
 pub mod schedule;
+pub mod stop;
 pub mod store;
 #[cfg(test)]
 mod testdata;

@@ -50,6 +50,7 @@ pub fn save_stream(
     };
     line(&mut out, serde_json::to_string(header))?;
     while let Some(chunk) = source.next_chunk().map_err(TimelineError::Invalid)? {
+        crate::stop::check().map_err(TimelineError::Invalid)?;
         line(&mut out, serde_json::to_string(chunk.as_ref()))?;
     }
     Ok(out.flush()?)
@@ -71,6 +72,7 @@ pub fn load(input: impl BufRead) -> Result<Timeline, TimelineError> {
     let header: Header = serde_json::from_str(&first?).map_err(|e| syntax(0, e))?;
     let mut chunks = Vec::new();
     for (n, line) in lines {
+        crate::stop::check().map_err(TimelineError::Invalid)?;
         chunks.push(Arc::new(serde_json::from_str::<Chunk>(&line?).map_err(|e| syntax(n, e))?));
     }
     let timeline = Timeline { header, chunks };

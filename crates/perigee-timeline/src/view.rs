@@ -93,6 +93,7 @@ impl<'a> Watched<'a> {
 
 impl ChunkSource for Watched<'_> {
     fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, String> {
+        crate::stop::check()?;
         let chunk = self.source.next_chunk()?;
         if let Some(chunk) = &chunk {
             self.watchers.iter_mut().for_each(|w| w.see(chunk));

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Ctrl-C during long work in Rust: the work has a thread of its own, the thread that asked for it listens.
+
+use perigee_scenario::timeline::stop;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{sync_channel, RecvTimeoutError};
+use std::sync::Arc;
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+/// Time between looks for a signal.
+const SLICE: Duration = Duration::from_millis(50);
+/// Longest that an interrupt waits for the work to notice: what it was writing can be removed once it is over.
+const GRACE: Duration = Duration::from_secs(1);
+/// As much as a main thread has.
+const STACK: usize = 8 << 20;
+
+/// Does `work` without the interpreter lock. A signal's exception (`KeyboardInterrupt`) is returned soon after it came;
+/// loops of the work that ask [`stop::check`] then end, too.
+pub fn interruptible<R: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> PyResult<R> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let theirs = flag.clone();
+    let (give, mut take) = sync_channel(1);
+    let thread = Builder::new().name("perigee".into()).stack_size(STACK).spawn(move || {
+        stop::heed(theirs);
+        // Nobody may wait any more.
+        let _ = give.send(work());
+    });
+    let thread = thread.map_err(|e| PyRuntimeError::new_err(format!("cannot start a thread: {e}")))?;
+    loop {
+        let take = &mut take;
+        match py.detach(move || take.recv_timeout(SLICE)) {
+            Ok(result) => return Ok(result),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => return Err(PyRuntimeError::new_err("the work ended without a result")),
+            },
+        }
+        if let Err(signal) = py.check_signals() {
+            flag.store(true, Ordering::Relaxed);
+            let end = Instant::now() + GRACE;
+            py.detach(|| {
+                while !thread.is_finished() && Instant::now() < end {
+                    std::thread::sleep(SLICE / 5);
+                }
+            });
+            return Err(signal);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Long work that nobody waits for any more. Whoever starts it sets a flag for its thread; loops over chunks and steps
+//! ask whether it has gone up. Without a flag they never stop.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+thread_local! {
+    static FLAG: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// From now on, work on this thread ends soon after `flag` goes up.
+pub fn heed(flag: Arc<AtomicBool>) {
+    FLAG.set(Some(flag));
+}
+
+/// Whether the work may go on.
+///
+/// # Errors
+/// When the flag of this thread is up.
+pub fn check() -> Result<(), String> {
+    FLAG.with_borrow(|flag| match flag {
+        Some(f) if f.load(Ordering::Relaxed) => Err("interrupted".into()),
+        _ => Ok(()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_thread_with_the_flag_stops() {
+        let flag = Arc::new(AtomicBool::new(false));
+        let theirs = flag.clone();
+        let work = std::thread::spawn(move || {
+            heed(theirs);
+            let before = check();
+            while check().is_ok() {
+                std::thread::yield_now();
+            }
+            (before, check())
+        });
+        flag.store(true, Ordering::Relaxed);
+        let (_, after) = work.join().expect("it does not panic");
+        assert_eq!(after, Err("interrupted".into()));
+        assert_eq!(check(), Ok(()));
+    }
+}

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Ctrl-C, two processes in one folder, files that cannot be written: a clear line, and nothing half-made is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, Cli, command
+
+LEO = ROOT / "scenarios/leo/london-new-york.toml"
+LONG = ("--set", "run.duration=80000s")
+
+FOREVER = """
+import pathlib
+from perigee import CongestionControl
+
+class Forever(CongestionControl):
+    def on_ack(self, cx, w, ack):
+        pathlib.Path("asked").touch()
+        while True:
+            pass
+"""
+
+HANGING = """
+import pathlib, time
+
+def choose(view):
+    pathlib.Path("asked").touch()
+    time.sleep(1000)
+"""
+
+
+def until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Machines differ in speed: waits for the thing itself."""
+    for _ in range(6000):
+        if condition() or process.poll() is not None:
+            break
+        time.sleep(0.01)
+    assert process.poll() is None, process.communicate()
+    assert condition()
+
+
+def begin(folder: Path, *words: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command(*words), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    )
+
+
+def interrupt(process: subprocess.Popen[str]) -> str:
+    """Sends one Ctrl-C; what the program says."""
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert "perigee: interrupted" in errors
+    return errors
+
+
+def loaded(process: subprocess.Popen[str]) -> bool:
+    """The core is there: the command has begun."""
+    return "_core.abi3" in Path(f"/proc/{process.pid}/maps").read_text()
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="looks into /proc for the loaded core")
+
+
+@needs_proc
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("paths", LEO, *LONG),
+        ("timeline", LEO, "--out", "t.json", *LONG),
+        ("export", "timeline", LEO, "t.json", *LONG),
+        ("export", "hypatia", LEO, "state", *LONG),
+    ],
+    ids=lambda words: " ".join(map(str, words[:2])).replace(str(LEO), "").strip(),
+)
+def test_ctrl_c_ends_long_looks_at_a_sky(words: tuple[object, ...], tmp_path: Path) -> None:
+    process = begin(tmp_path, *words)
+    writes = len(words) > 4
+    until((lambda: any(tmp_path.iterdir())) if writes else (lambda: loaded(process)), process)
+    interrupt(process)
+    assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_ends_a_function_of_a_sky_that_hangs(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(HANGING, encoding="utf-8")
+    attach = f"source.constellation.attach={tmp_path / 'mine.py'}:choose"
+    process = begin(tmp_path, "paths", LEO, "--set", attach)
+    until((tmp_path / "asked").exists, process)
+    interrupt(process)
+
+
+def test_one_ctrl_c_ends_a_scheme_that_loops_forever(small: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(FOREVER, encoding="utf-8")
+    words = ("run", small, "--cc", "mine.py:Forever", "--runs", 3, "--jobs", 2, "--out", "out")
+    process = begin(tmp_path, *words)
+    until((tmp_path / "asked").exists, process)
+    assert "nothing was complete" in interrupt(process)
+    assert not (tmp_path / "out").exists()
+
+
+def test_ctrl_c_before_the_command_begins_is_quiet(tmp_path: Path) -> None:
+    # A module in the way of the first import stands for a slow disk.
+    (tmp_path / "typer.py").write_text("import pathlib, time\npathlib.Path('here').touch()\ntime.sleep(60)\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "perigee", "schemes"], cwd=tmp_path, env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    until((tmp_path / "here").exists, process)
+    assert interrupt(process) == "perigee: interrupted\n"
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_a_folder_in_use_is_refused(force: tuple[str, ...], cli: Cli, small: Path, tmp_path: Path) -> None:
+    long = ("--runs", 500, "--set", "run.duration=20 s", "--no-report")
+    process = begin(tmp_path, "run", small, "--out", "out", *long)
+    until(lambda: any((tmp_path / "out").glob("*/*/manifest.json")), process)
+    done = cli("run", small, "--out", "out", *force)
+    assert done.returncode == 2
+    assert "out is being written by another perigee" in done.stderr
+    interrupt(process)
+    assert any((tmp_path / "out").glob("*/*/manifest.json"))
+    assert not (tmp_path / "out/.perigee.lock").exists()
+
+
+def test_runs_at_once_take_folders_of_their_own(small: Path, tmp_path: Path) -> None:
+    both = [begin(tmp_path, "run", small, "--no-report") for _ in range(3)]
+    assert [p.wait(timeout=120) for p in both] == [0, 0, 0]
+    for p in both:
+        p.communicate()
+    assert {p.name for p in (tmp_path / "runs").iterdir()} == {"small", "small-2", "small-3"}
+    assert len(list(tmp_path.glob("runs/*/*/*/manifest.json"))) == 6
+
+
+def test_what_was_killed_is_in_nobodys_way(cli: Cli, small: Path, tmp_path: Path) -> None:
+    process = begin(tmp_path, "run", small, "--out", "out", "--runs", 500, "--set", "run.duration=20 s")
+    until(lambda: any((tmp_path / "out").glob("*/*/manifest.json")), process)
+    process.kill()
+    process.communicate()
+    assert (tmp_path / "out/.perigee.lock").exists()
+    done = cli("run", small, "--out", "out", "--force", "--no-report")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("out", ["small.toml", "/proc/x"])
+def test_a_folder_that_cannot_be_is_named_in_one_line(out: str, cli: Cli, small: Path) -> None:
+    done = cli("run", small, "--out", out)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"perigee: cannot write to {out}: ")
+    assert done.stderr.count("\n") == 1
+    assert not list(small.parent.rglob("*.lock"))
+
+
+def test_refused_runs_leave_no_folder(cli: Cli, small: Path, tmp_path: Path) -> None:
+    assert cli("run", small, "--cc", "cubicc").returncode == 2
+    assert cli("run", small, "--cc", "cubicc", "--out", "a/b").returncode == 2
+    assert not (tmp_path / "a").exists()
+    assert not list(tmp_path.glob("runs/*"))
+
+
+def test_tables_of_paths_make_their_folder_or_say_why_not(cli: Cli, small: Path, tmp_path: Path) -> None:
+    short = ("paths", LEO, "--set", "run.duration=20s", "--csv")
+    done = cli(*short, "missing/p.csv")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "missing/p.csv").read_text().startswith("from,to,")
+    done = cli(*short, "small.toml/p.csv")
+    assert done.returncode == 2
+    assert "cannot write small.toml/p.csv: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full stands for a full disk")
+def test_a_full_disk_names_the_file(cli: Cli, small: Path, tmp_path: Path) -> None:
+    assert cli("run", small, "--cc", "cubic", "--out", "out", "--no-report").returncode == 0
+    (tmp_path / "full").symlink_to("/dev/full")
+    for words in (("trace", "out", "--out"), ("trace", "out", "--qlog"), ("report", "out", "--out")):
+        done = cli(*words, "full")
+        assert done.returncode in (1, 2)
+        assert "cannot write full: No space left on device" in done.stderr
+        assert "Traceback" not in done.stderr
+    for words in (("trace", "out", "--out"), ("report", "out", "--out")):
+        assert "cannot write small.toml/x: " in cli(*words, "small.toml/x").stderr
+    assert not list(tmp_path.rglob("*.partial"))
