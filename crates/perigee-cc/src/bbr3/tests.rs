@@ -98,13 +98,13 @@ fn inet_cuts_inflight_hi_to_0_7_of_the_target_in_any_mode_and_recovers_to_the_bd
     let mut f = flow(path(), &[("variant", "inet")]);
     f.run_s(5.0);
     let mut w = f.w;
-    let cx = Cx { now: f.cx.now, mss: MSS as u32, in_flight: 80 * MSS as u64, ..Cx::default() };
+    let cx = Cx { now: f.cx.now, mss: MSS as u32, in_flight: 80 * MSS, ..Cx::default() };
     f.cc.mode = Mode::Cruise;
     let target = f.cc.target_inflight(&cx, &w);
     let lost = Flight { lost: 40, tx_in_flight: 80, app_limited: false };
     f.cc.handle_too_high(&cx, &w, &lost);
     assert_eq!(f.cc.bounds.inflight_hi, target * 180 / 256);
-    w.ssthresh = 77 * MSS as u64;
+    w.ssthresh = 77 * MSS;
     f.cc.on_transition(&cx, &mut w, Transition::ExitRecovery);
     assert_eq!(w.cwnd, w.ssthresh);
     let mut kernel = flow(path(), &[]);
