@@ -283,11 +283,12 @@ EXPLAINED = {
     "is 4 "
     "below (12 schedules). Open: whether the figure shows as much.",
     "goodput-bbr": "No single BBRv3 has the whole of the studies. The profile has that of their simulator (commit "
-    "a18f919), which the delays of the soft handover and of two flows over the constellation match. Its probes end after "
-    "three rounds without a quarter more bandwidth, also where inflight_hi is what holds the bandwidth back (Linux goes "
-    "on there): when a link of 50 Mbit/s and 50 ms becomes one of 100, it is at 75 after 25 s, Linux's at 95 after 4 s. "
-    'With `cc.bbr3.variant = "linux"`, the same schedules: 57.4 Mbit/s beside 57.1 of BBRv1 (OrbCC) and 65.6 beside 66.7 '
-    "(LeoTCP), within what schedules can tell apart (0.7 with a standard deviation of 1.5 over 12).",
+    "a18f919), which the delays of the soft handover and of two flows over the constellation match. Its "
+    "probes end after three rounds without a quarter more bandwidth, also where inflight_hi is what holds "
+    "the bandwidth back (Linux goes on there): when a link of 50 Mbit/s and 50 ms becomes one of 100, it "
+    "is at 75 after 25 s, Linux's at 95 after 4 s. With `cc.bbr3.variant = linux` and the same schedules "
+    "it has 57.4 Mbit/s beside 57.1 of BBRv1 (OrbCC) and 65.6 beside 66.7 (LeoTCP), within what schedules "
+    "can tell apart (0.7 with a standard deviation of 1.5 over 12).",
     "goodput-satcp": "The medians are closer than the three schedules of the quick size can tell apart: with 12 "
     "(default "
     "size) the order comes out.",
