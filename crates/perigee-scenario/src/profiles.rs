@@ -127,7 +127,6 @@ const STUDY_ORBCC: &[Setting] = &[
     int("tcp.orbcc-pint.init_ssthresh", 4000, ORBCC),
     int("tcp.leotcp.init_cwnd", 5, ORBCC),
     int("tcp.leotcp.init_ssthresh", 4000, ORBCC),
-    text("cc.bbr3.variant", "inet", "Avian688/bbr a18f919"),
     text("cc.satcp.mode", "omnet", "Avian688/satcp"),
     text("cc.satcp.hold", "2.3 s", ORBCC),
     text("notices.hold", "2.3 s", ORBCC),

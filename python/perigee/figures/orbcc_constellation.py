@@ -271,8 +271,11 @@ WHY_DELAY = (
     " Pair2, from 125 to 165 s, two links in a row have queues (227 packets and 146 to 184 at 140 and 145 s, 54 ms "
     "together): what came to the one when a path changed stays as long as the other delivers 100 Mbit/s; where that "
     "happens depends on the paths. Cubic as the study's simulator has it (no TCP friendliness, no HyStart) has 2.25 "
-    "and 2.31 (one run; 2.24 and 2.40 as run). BBRv3 is the study's here (`cc.bbr3.variant = inet`); Linux's has 1.63"
-    " and 1.75."
+    "and 2.31 (one run; 2.24 and 2.40 as run). "
+    "BBRv3 has more also for its share: ours is the kernel's and keeps a longer queue with other flows. "
+    "With the BBRv3 of the study's simulator as of commit a18f919 (`cc.bbr3.variant = inet`) it has 1.16 "
+    "to 1.33 (published 1.18 to 1.38; Linux's 1.63 and 1.75), but that version is far too slow where "
+    "rates and losses change (responsiveness, hard handover)."
 )
 WHY_RATIO = (
     "Two flows of the same scheme and different RTTs on one link are unfair to each other (inter-rtt), and ours share "

@@ -219,20 +219,6 @@ WHY_LATE = (
     "(0.60; both run 1)."
 )
 
-WHY_BBR3 = (
-    "The profile has the BBRv3 of the study's simulator as of commit a18f919, which the delays of the soft handover, "
-    "of flows over the constellation and of the parking lot match; this figure fits Linux's: 2.2, 2.4 and 2.5 with 5, "
-    "10 and 20 flows (same runs with `cc.bbr3.variant = linux`). The study's code moved towards Linux's rules after "
-    "a18f919; which version made which figure is not published."
-)
-WHY_SLOW = (
-    "The BBRv3 of the study's simulator as of commit a18f919 cuts inflight_hi to 0.7 of its target at each outage, and "
-    "its probes, which end after three rounds without a quarter more bandwidth, give back a few packets each: with an "
-    "outage every 5 s it never recovers. Linux's, which goes on probing while inflight_hi is what holds it, has 89.6 "
-    "Mbit/s (same runs with `cc.bbr3.variant = linux`), and the order is the published one. So this figure was not "
-    "made by that version, or it does something else there that we have not understood."
-)
-
 EXPERIMENTS = [
     Experiment(
         "leotcp/hard-handover",
@@ -247,7 +233,6 @@ EXPERIMENTS = [
 all packets at the link. Metric: mean of the goodput samples of 1 s that end between d and d + 2.5 s after an outage
 of length d began.""",
         SHARED_DEVIATIONS,
-        {"short-bbr3": WHY_SLOW},
     ),
     Experiment(
         "orbcc/many-flow-handover",
@@ -266,9 +251,6 @@ of 45 to 120 ms, drawn as the study did. Window 105 to 155 s (the script's; the 
             "leocc-10": WHY_LEOCC,
             "leocc-20": WHY_LEOCC,
             "bbr-20": WHY_LATE,
-            "bbr3-5": WHY_BBR3,
-            "bbr3-10": WHY_BBR3,
-            "bbr3-20": WHY_BBR3,
         },
     ),
 ]
