@@ -10,7 +10,8 @@
 //! * [`params`]: the parameter table beside each scheme, from which validation, schema and documentation are made.
 //! * [`schemes`]: the one list of schemes. A new scheme is a file here and a line there.
 //! * What several schemes share: [`window`] (growth in packets), [`hystart`], [`filter`] (windowed maximum), [`freeze`]
-//!   (a window that survives a repair), [`clock`] (timer ticks), [`notice`] (when a new path holds), [`rng`], [`utilisation`] (what two telemetry stacks say about the hops of a path).
+//!   (a window that survives a repair), [`clock`] (timer ticks), [`notice`] (when a new path holds), [`rng`],
+//!   [`utilisation`] (what two telemetry stacks say about the hops of a path).
 //!
 //! What is not here: loss detection, loss recovery (PRR), RTT estimation, delivery-rate sampling and pacing belong to
 //! the transport (`perigee-tcp`), so that every scheme is fed identical samples.

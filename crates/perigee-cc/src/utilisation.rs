@@ -51,7 +51,8 @@ fn hop_load(before: &Hop, after: &Hop, reference: Nanos) -> Option<(f64, Nanos)>
     Some(((queue * tau_ns + sent * t) * 8e9 / (t * tau_ns * after.bw.0 as f64), tau))
 }
 
-/// The first hop of maximal utilisation; `reference` chooses T, zero to leave a hop out. `None` if no hop has a usable pair of samples.
+/// The first hop of maximal utilisation; `reference` chooses T, zero to leave a hop out. `None` if no hop has a usable
+/// pair of samples.
 #[inline]
 pub fn bottleneck(before: &[Hop], after: &[Hop], reference: impl Fn(&Hop) -> Nanos) -> Option<Bottleneck> {
     let mut best: Option<Bottleneck> = None;

@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 use pyo3::{PyClass, PyClassInitializer};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// A satellite as a ground point sees it.
@@ -135,15 +135,21 @@ impl LaserView {
     }
 }
 
-/// Python's numbers of the threads of ours with calls under way, and whether more may begin. A timeline is made ahead on a thread of its own,
-/// which nobody waits for; one that asks for Python while the interpreter ends would be torn down by it with the
-/// whole process.
+/// Which calls are under way, and whether more may begin. A timeline is made ahead on a thread of its own, which nobody
+/// waits for; one that asks for Python while the interpreter ends would be torn down by it with the whole process.
 struct Gate {
-    state: Mutex<(Vec<u64>, bool)>,
+    calls: Mutex<Calls>,
     left: Condvar,
 }
 
-static GATE: Gate = Gate { state: Mutex::new((Vec::new(), false)), left: Condvar::new() };
+struct Calls {
+    /// Python's number of the thread of each call under way; zero until it is known.
+    threads: Vec<u64>,
+    closed: bool,
+}
+
+static GATE: Gate =
+    Gate { calls: Mutex::new(Calls { threads: Vec::new(), closed: false }), left: Condvar::new() };
 
 /// Longest that the end of the interpreter waits for a function under way.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -152,16 +158,21 @@ const PATIENCE: Duration = Duration::from_secs(2);
 static EXIT_CODE: AtomicI32 = AtomicI32::new(130);
 
 impl Gate {
+    /// What a panic elsewhere left is whole: each change of it is a single step.
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Calls `f` in Python, unless the interpreter is about to end.
     fn call<R>(&self, f: impl FnOnce(Python<'_>) -> Result<R, String>) -> Result<R, String> {
         // Unknown until Python has been asked; zero is no thread of Python's.
         let known = THREAD.get();
         {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            if state.1 {
+            let mut calls = self.calls();
+            if calls.closed {
                 return Err("Python is ending".into());
             }
-            state.0.push(known);
+            calls.threads.push(known);
         }
         let leave = Leave(self);
         let answer = Python::attach(|py| {
@@ -179,8 +190,7 @@ impl Gate {
         let number = py.import("threading").and_then(|m| m.call_method0("get_ident")?.extract());
         let number: u64 = number.map_err(|e| e.to_string())?;
         THREAD.set(number);
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(mine) = state.0.iter_mut().find(|n| **n == 0) {
+        if let Some(mine) = self.calls().threads.iter_mut().find(|n| **n == 0) {
             *mine = number;
         }
         Ok(())
@@ -196,12 +206,12 @@ struct Leave<'a>(&'a Gate);
 
 impl Drop for Leave<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = self.0.calls();
         let mine = THREAD.get();
-        if let Some(place) = state.0.iter().position(|&n| n == mine) {
-            state.0.swap_remove(place);
+        if let Some(place) = calls.threads.iter().position(|&n| n == mine) {
+            calls.threads.swap_remove(place);
         }
-        drop(state);
+        drop(calls);
         self.0.left.notify_all();
     }
 }
@@ -211,9 +221,9 @@ impl Drop for Leave<'_> {
 #[pyfunction]
 pub fn close_plugins(py: Python<'_>) {
     let stuck = py.detach(|| {
-        let mut state = GATE.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.1 = true;
-        let waited = GATE.left.wait_timeout_while(state, PATIENCE, |s| !s.0.is_empty());
+        let mut calls = GATE.calls();
+        calls.closed = true;
+        let waited = GATE.left.wait_timeout_while(calls, PATIENCE, |c| !c.threads.is_empty());
         waited.map_or(true, |(_, timeout)| timeout.timed_out())
     });
     if stuck {
@@ -234,8 +244,7 @@ pub fn ends_with(code: i32) {
 /// Threads (as `threading.get_ident` numbers them) in which a function of a sky is under way.
 #[pyfunction]
 pub fn plugin_threads() -> Vec<u64> {
-    let state = GATE.state.lock().unwrap_or_else(PoisonError::into_inner);
-    state.0.iter().copied().filter(|&n| n != 0).collect()
+    GATE.calls().threads.iter().copied().filter(|&n| n != 0).collect()
 }
 
 /// A Python function with the name under which it is reported.

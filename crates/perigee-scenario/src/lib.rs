@@ -6,7 +6,8 @@
 //! * [`kind`], [`grammar`], [`keys`]: what may be written; one table per section drives validation, [`schema`] and
 //!   the reference page.
 //! * [`scenario`], [`source`]: the file as types.
-//! * [`network`], [`ports`], [`changes`], [`replay`], [`saved`], [`sky`]: the network over time; [`shared`]: one for all schemes.
+//! * [`network`], [`ports`], [`changes`], [`replay`], [`saved`], [`sky`]: the network over time; [`shared`]: one for all
+//!   schemes.
 //! * [`world`]: the composition root; [`estimate`]: what it will cost.
 //! * [`run`]: one run, with [`recorder`] and [`routes`] listening; [`warnings`]: what to look at before trusting it.
 //!

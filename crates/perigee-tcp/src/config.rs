@@ -289,7 +289,8 @@ pub enum Reduction {
     Rfc6937,
     /// At once.
     Rfc6675,
-    /// PRR as ns-3 has it (TcpPrrRecovery of 3.44): in proportion to the pipe at the beginning, of which new SACKs count more than once.
+    /// PRR as ns-3 has it (TcpPrrRecovery of 3.44): in proportion to the pipe at the beginning, of which new SACKs count
+    /// more than once.
     Ns3,
 }
 
@@ -311,16 +312,10 @@ impl RtoRule {
     }
 }
 
-/// The smaller of two caps, of which zero is none.
-fn smaller_cap(a: u64, b: u64) -> u64 {
-    match (a, b) {
-        (0, cap) | (cap, 0) => cap,
-        (a, b) => a.min(b),
-    }
-}
-
-fn is_smaller_cap(a: u64, b: u64) -> bool {
-    a > 0 && (b == 0 || a < b)
+/// The cap that both buffers set on the bytes in flight, and whether it is the receiver's; zero is none.
+fn cap_of_buffers(send: u64, receive: u64) -> (u64, bool) {
+    let receiver_caps = receive > 0 && (send == 0 || receive < send);
+    (if receiver_caps { receive } else { send }, receiver_caps)
 }
 
 impl Config {
@@ -335,6 +330,8 @@ impl Config {
 
     /// From checked options (`Params::new(OPTIONS, …)`).
     pub fn new(p: &Params) -> Self {
+        let (buffer, window_caps) =
+            cap_of_buffers(p.int("send_buffer") as u64, p.int("receive_buffer") as u64);
         Config {
             mss: p.int("mss") as u32,
             header: p.int("header") as u32,
@@ -379,8 +376,8 @@ impl Config {
             slow_start_after_idle: p.bool("slow_start_after_idle"),
             tso_segments: p.int("tso_segments") as u32,
             tso_defer: p.bool("tso_defer"),
-            buffer: smaller_cap(p.int("send_buffer") as u64, p.int("receive_buffer") as u64),
-            window_caps: is_smaller_cap(p.int("receive_buffer") as u64, p.int("send_buffer") as u64),
+            buffer,
+            window_caps,
             buffer_factor: p.float("buffer_factor"),
             growing_window: p.bool("growing_window"),
         }

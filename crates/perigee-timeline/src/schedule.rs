@@ -83,7 +83,8 @@ impl Ways {
     }
 }
 
-/// The changes of a schedule (steps in time order) on a built topology, with notes. An outage that begins during another one prolongs it.
+/// The changes of a schedule (steps in time order) on a built topology, with notes. An outage that begins during another
+/// one prolongs it.
 ///
 /// # Errors
 /// When a round-trip time is shorter than the fixed delays.

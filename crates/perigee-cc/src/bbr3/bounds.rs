@@ -216,7 +216,10 @@ impl Bbr3 {
     fn raise_inflight_hi(&mut self, cx: &Cx, w: &Window, acked: u64) {
         let limited = cx.cwnd_limited || self.rules.inet;
         if !limited || cx.packets(w.cwnd) < self.bounds.inflight_hi {
-            self.cycle.up_acked *= u64::from(!self.rules.inet);
+            if self.rules.inet {
+                // The study's simulator begins to count anew where the kernel goes on.
+                self.cycle.up_acked = 0;
+            }
             return;
         }
         let c = &mut self.cycle;

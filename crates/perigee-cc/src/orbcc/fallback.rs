@@ -22,7 +22,8 @@ const UNEXPLAINED_RISE: f64 = 1.2;
 /// Growth of the window after which the delivery rate is asked, and the part of it that the rate must follow.
 const TEST_GROWTH: f64 = 1.1;
 const FOLLOWS: f64 = 0.5;
-/// A window that does not grow in so many sRTTs, twice, is held by a port that is seen, if that is busy; else by nothing known.
+/// A window that does not grow in so many sRTTs, twice, is held by a port that is seen, if that is busy; else by nothing
+/// known.
 const TEST_ROUNDS: u64 = 8;
 const BUSY: f64 = 0.85;
 

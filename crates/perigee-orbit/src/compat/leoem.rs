@@ -7,8 +7,8 @@
 //! 1. The latency between ground and satellite is sqrt(dx^2 + 2 dy^2) / c: dy counts twice, dz never.
 //! 2. It is frozen at the value that it had when the satellite was chosen.
 //!
-//! The last plane has no lasers to the first. Each end takes the satellite of the lowest such latency among those that are truly within range, and thinks again
-//! every 16 seconds, or when there is no path.
+//! The last plane has no lasers to the first. Each end takes the satellite of the lowest such latency among those that
+//! are truly within range, and thinks again every 16 seconds, or when there is no path.
 
 use crate::frames::{distance_m, gmst_rad, to_ecef, Vec3, RAD, WGS84};
 use crate::lasers::{plus_grid, LaserGraph, Limits, Seam};
