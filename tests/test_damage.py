@@ -11,9 +11,10 @@ import pytest
 
 import perigee
 from conftest import Cli, command
+from perigee.files import RecordError
 from perigee.metrics import flow_rows
 from perigee.plugins import PluginError
-from perigee.record import RecordError, open_record
+from perigee.record import open_record
 from perigee.study.cache import Cache
 from perigee.study.digest import Digest
 
@@ -103,7 +104,7 @@ def test_names_in_the_wrong_place_get_a_hint(cli: Cli, tmp_path: Path) -> None:
     assert "no congestion control is called 'nix'; there are newreno, cubic" in refused.stderr
 
 
-def test_lost_probes_of_a_ping_are_counted(tmp_path: Path) -> None:
+def test_lost_probes_of_a_ping_are_counted(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "ping.toml"
     path.write_text(
         '[run]\nduration = "20 s"\n[source.dumbbell]\nrtt = "30 ms"\nloss = 0.05\n'
@@ -118,6 +119,9 @@ def test_lost_probes_of_a_ping_are_counted(tmp_path: Path) -> None:
     under_way = probe["data_sent"] - probe["rtt_samples"] - rows[1]["lost_probes"]
     assert 0 <= under_way <= 2
     assert rows[1]["lost_probes"] > 0
+    assert f" times; {rows[1]['lost_probes']} lost probes\n" in cli("run", path).stdout
+    unhurt = ("--set", "source.dumbbell.loss=0", "--set", "port.bottleneck.queue=1000 bdp")
+    assert "lost probe" not in cli("run", path, *unhurt).stdout
 
 
 STUDY = ("leotcp/responsiveness", "orbcc/initial-phase")

@@ -152,6 +152,23 @@ def test_what_was_killed_is_in_nobodys_way(cli: Cli, small: Path, tmp_path: Path
     assert done.returncode == 0, done.stderr
 
 
+def test_studies_have_one_writer_to_a_folder_and_any_number_of_readers(cli: Cli, tmp_path: Path) -> None:
+    quick = ("study", "run", "leotcp/responsiveness", "--quick", "--cc", "newreno", "--out", "out")
+    assert cli(*quick).returncode == 0
+    process = begin(tmp_path, "study", "run", "leotcp/responsiveness", "--full", "--jobs", 1, "--out", "out")
+    until((tmp_path / "out/.perigee.lock").exists, process)
+    done = cli(*quick)
+    assert done.returncode == 2
+    assert done.stderr.startswith("perigee: out is being written by another perigee: wait until it has ended")
+    assert cli("study", "report", "--size", "quick", "--out", "out").returncode == 0
+    assert process.poll() is None
+    process.kill()
+    process.communicate()
+    assert (tmp_path / "out/.perigee.lock").exists(), "a killed process leaves it, and it is in nobody's way"
+    assert cli(*quick).returncode == 0
+    assert not (tmp_path / "out/.perigee.lock").exists()
+
+
 @pytest.mark.parametrize("out", ["small.toml", "/proc/x"])
 def test_a_folder_that_cannot_be_is_named_in_one_line(out: str, cli: Cli, small: Path) -> None:
     done = cli("run", small, "--out", out)

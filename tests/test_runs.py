@@ -118,12 +118,26 @@ def test_ctrl_c_keeps_what_is_complete_and_says_so(small: Path, tmp_path: Path) 
 
 def test_verify_runs_a_record_again(cli: Cli, small: Path, tmp_path: Path) -> None:
     assert cli("run", small, "--out", "out", "--no-report").returncode == 0
-    assert cli("verify", "out").returncode == 0
+    done = cli("verify", "out")
+    assert (done.returncode, done.stdout) == (0, "newreno seed 1: equal\ncubic seed 1: equal\nsummary.csv: equal\n")
     parquet = tmp_path / "out/cubic/seed1/flows.parquet"
     shutil.copy(tmp_path / "out/newreno/seed1/flows.parquet", parquet)
     done = cli("verify", "out", "--json")
     assert done.returncode == 3
     assert any("flows.parquet" in p for r in json.loads(done.stdout) for p in r["problems"])
+
+
+def test_verify_names_a_summary_that_does_not_follow_from_the_tables(cli: Cli, small: Path, tmp_path: Path) -> None:
+    assert cli("run", small, "--out", "out", "--no-report").returncode == 0
+    # What stays of another scenario is left out of the summary.
+    other = ("--force", "--cc", "newreno", "--set", "port.bottleneck.rate=20 Mbit")
+    assert cli("run", small, "--out", "out", "--no-report", *other).returncode == 0
+    assert cli("verify", "out", "--no-rerun").returncode == 0
+    summary = tmp_path / "out/summary.csv"
+    summary.write_text(summary.read_text(encoding="utf-8").replace("newreno", "hybla"), encoding="utf-8")
+    done = cli("verify", "out", "--no-rerun")
+    assert done.returncode == 3
+    assert done.stdout.endswith("summary.csv: it does not follow from the tables of the runs\n")
 
 
 def test_compare_puts_two_records_side_by_side(cli: Cli, small: Path) -> None:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee.bench_case import PYTHON_SCHEME, WHOLE_RUN, names
-from perigee.cli import FAILED
-from perigee.options import BAD_INPUT
+from perigee.exit_codes import BAD_INPUT, FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

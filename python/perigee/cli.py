@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The command line. Heavy modules are imported by the command that needs them.
 
-Exit codes: 0 fine, 1 failed, 2 bad input, 3 validation outside tolerance, 130 interrupted.
+Exit codes: 0, or one of `perigee.exit_codes`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from perigee import sky_cli, study_cli, timeline_cli
+from perigee.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.options import (
-    BAD_INPUT,
     CcOption,
     ForceOption,
     JsonOption,
@@ -28,8 +28,6 @@ from perigee.options import (
 
 if TYPE_CHECKING:
     from perigee.scenario import Scenario
-
-FAILED, OUTSIDE_TOLERANCE, INTERRUPTED = 1, 3, 130
 
 app = typer.Typer(
     name="perigee",
@@ -271,7 +269,7 @@ def verify(
     rerun: Annotated[bool, typer.Option(help="Run everything again, or only check the files.")] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a record again and compare the hashes of all tables."""
+    """Run a record again and compare the hashes of all tables, and summary.csv with what follows from them."""
     from perigee.verify import verify_command
 
     raise SystemExit(verify_command(folder, rerun=rerun, as_json=as_json))

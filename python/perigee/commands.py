@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee import _core
-from perigee.cli import FAILED, INTERRUPTED
-from perigee.files import cannot_write, claimed, fresh_folder
+from perigee.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
+from perigee.files import RecordError, cannot_write, claimed, fresh_folder
 from perigee.metrics import Row, flow_rows, mean_and_interval
-from perigee.options import BAD_INPUT, count
+from perigee.options import count
 from perigee.plugins import PluginError
-from perigee.record import RecordError, find_records
+from perigee.record import find_records
 from perigee.runner import Interrupted, Plan, execute
 from perigee.summary import COLUMNS, COMPLETION_COLUMNS, as_data, by_scheme, conclude, finite, one_line
 
@@ -170,9 +170,11 @@ def _print_probes(results: Results) -> None:
     for run in results.firsts():
         for row in (r for r in flow_rows(run) if r["flow_cc"] == "ping"):
             beside = "" if run.cc == "ping" else f" beside {run.cc}"
+            lost = f"; {count(row['lost_probes'], 'lost probe')}" if row["lost_probes"] else ""
             print(
                 f"ping {row['flow']}{beside}: mean {row['rtt_mean_ms']:.2f} ms, median {row['rtt_median_ms']:.2f}, "
                 f"p99 {row['rtt_p99_ms']:.2f}; base {row['base_rtt_ms']:.2f}; without a path {row['unreachable']} times"
+                f"{lost}"
             )
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 from typing import Any
 
-INTERRUPTED = 130
+from perigee.exit_codes import INTERRUPTED
 
 
 def _leave(*_: Any) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee.record import RecordError
+from perigee.files import RecordError
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-BAD_INPUT = 2
+from perigee.exit_codes import BAD_INPUT
 
 ScenarioArg = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
 SetOption = Annotated[

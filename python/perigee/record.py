@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from perigee.files import PARTIAL, RecordError, make_ready, write_text
+from perigee.files import PARTIAL, RecordError, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,8 +42,6 @@ COLUMNS = {
     "routes": "t_ns pair hop node",
     "tracks": "t_ns node name lat_deg lon_deg",
 }
-
-__all__ = ["RecordError", "Run", "find_records", "from_core", "make_ready", "open_record", "run_folder", "write_text"]
 
 
 @dataclass

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from perigee import _core
 from perigee.congestion import files, find, named
-from perigee.record import RecordError, Run, from_core, make_ready, run_folder
+from perigee.files import RecordError, make_ready
+from perigee.record import Run, from_core, run_folder
 from perigee.scenario import Results
-from perigee.summary import forget_conclusions
+from perigee.summary import SUMMARY, forget_conclusions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,7 +75,7 @@ class Plan:
             raise RecordError("a capture needs a folder: give out=")
         if folder is not None and not force:
             taken = [run_folder(folder, *t) for t in tasks if run_folder(folder, *t).exists()]
-            taken += [p for p in [folder / "summary.csv"] if p.exists()]
+            taken += [p for p in [folder / SUMMARY] if p.exists()]
             if taken:
                 raise RecordError(f"{taken[0]} exists; earlier results are kept unless you say --force")
         return Plan(scenario, tasks, folder, force, pcap, list(command), plugins)

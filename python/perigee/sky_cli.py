@@ -250,8 +250,9 @@ def _beyond(found: dict[str, Any], record: Run | None) -> list[str]:
 
 def _record(folder: Path, scenario: Scenario) -> Run:
     """The record of a map's loads; refused where its satellites or places are not those of the scenario."""
+    from perigee.files import RecordError
     from perigee.hotspots import differences
-    from perigee.record import RecordError, open_record
+    from perigee.record import open_record
 
     try:
         record = open_record(folder)
@@ -269,8 +270,8 @@ def _record(folder: Path, scenario: Scenario) -> Run:
 
 def _busy(record: Run, found: dict[str, Any]) -> list[Busy]:
     """Load of the links at the instant of a map; prints the busiest."""
+    from perigee.files import RecordError
     from perigee.hotspots import busy
-    from perigee.record import RecordError
 
     try:
         links = busy(record, found["t_s"])

@@ -11,8 +11,6 @@ import typer
 
 from perigee.options import CcOption, JsonOption, stop
 
-FAILED = 1
-
 study = typer.Typer(help="Make the figures and tables of five published studies again.", no_args_is_help=True)
 
 

@@ -8,8 +8,9 @@ import io
 import math
 from typing import TYPE_CHECKING, Any
 
+from perigee.files import write_text
 from perigee.metrics import Row, flow_rows, mean_and_interval
-from perigee.record import Run, find_records, write_text
+from perigee.record import Run, find_records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,13 +40,14 @@ COMPLETION_COLUMNS = [
     ("completion_p95_s", "p95 s", "{:.3f}"),
     ("completion_p99_s", "p99 s", "{:.3f}"),
 ]
-# Per-flow rows of summary.csv beyond which only the totals are written.
+SUMMARY = "summary.csv"
+# Its rows per flow beyond which only the totals are written.
 MAX_FLOW_ROWS = 1000
 
 
 def forget_conclusions(folder: Path) -> None:
     """A folder that is being written to has no summary."""
-    for name in ("summary.csv", "report.html"):
+    for name in (SUMMARY, "report.html"):
         (folder / name).unlink(missing_ok=True)
 
 
@@ -62,7 +64,7 @@ def conclude(folder: Path, latest: Run, *, report: bool) -> list[Run]:
         from perigee.report import write_report
 
         write_report(runs, folder / "report.html")
-    write_text(folder / "summary.csv", summary_csv(runs))
+    write_text(folder / SUMMARY, summary_csv(runs))
     return [r for r in found if r not in runs]
 
 

@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from perigee import _core
-from perigee.cli import FAILED
-from perigee.files import cannot_write
-from perigee.options import BAD_INPUT
+from perigee.exit_codes import BAD_INPUT, FAILED
+from perigee.files import RecordError, cannot_write, write_text
 from perigee.plugins import PluginError
-from perigee.record import RecordError, Run, find_records, write_text
+from perigee.record import Run, find_records
 from perigee.verify import changed_files, classes
 
 NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9}

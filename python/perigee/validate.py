@@ -21,8 +21,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perigee.cli import OUTSIDE_TOLERANCE
-from perigee.options import BAD_INPUT
+from perigee.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
 from perigee.scenario import schemes
 from perigee.validation import kernel, ns3, verdicts
 

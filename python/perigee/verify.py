@@ -10,17 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from perigee import _core
-from perigee.cli import OUTSIDE_TOLERANCE
 from perigee.congestion import find, recorded
-from perigee.options import BAD_INPUT
+from perigee.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
+from perigee.files import RecordError
 from perigee.plugins import PluginError
-from perigee.record import RecordError, Run, find_records
+from perigee.record import Run, find_records
+from perigee.summary import SUMMARY, experiment, summary_csv
 
 
 def verify_command(folder: Path, *, rerun: bool, as_json: bool) -> int:
     """Checks every record under `folder`."""
     try:
-        found = [_verify(r, rerun=rerun) for r in find_records(folder)]
+        runs = find_records(folder)
+        found = [_verify(r, rerun=rerun) for r in runs]
+        if (folder / SUMMARY).is_file():
+            found.append(_verify_summary(folder / SUMMARY, runs))
     except RecordError as error:
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
@@ -28,8 +32,8 @@ def verify_command(folder: Path, *, rerun: bool, as_json: bool) -> int:
         print(json.dumps(found, indent=1))
     else:
         for f in found:
-            verdict = "equal" if not f["problems"] else "; ".join(f["problems"])
-            print(f"{f['cc']} seed {f['seed']}: {verdict}")
+            what = f["file"] if "file" in f else f"{f['cc']} seed {f['seed']}"
+            print(f"{what}: {'; '.join(f['problems']) or 'equal'}")
     return OUTSIDE_TOLERANCE if any(f["problems"] for f in found) else 0
 
 
@@ -40,6 +44,16 @@ def _verify(run: Run, *, rerun: bool) -> dict[str, Any]:
     if rerun and not problems:
         problems += _rerun(run, expected)
     return {"cc": run.cc, "seed": run.seed, "problems": problems}
+
+
+def _verify_summary(path: Path, runs: list[Run]) -> dict[str, Any]:
+    """The table over all runs follows from theirs: those of one experiment, where the folder holds several."""
+    experiments: dict[tuple[str, ...], list[Run]] = {}
+    for r in runs:
+        experiments.setdefault(tuple(experiment(r)), []).append(r)
+    found = path.read_bytes()
+    follows = any(found == summary_csv(of_one).encode() for of_one in experiments.values())
+    return {"file": path.name, "problems": [] if follows else ["it does not follow from the tables of the runs"]}
 
 
 def changed_files(run: Run) -> list[str]:

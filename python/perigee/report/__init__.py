@@ -7,7 +7,8 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from perigee.record import Run, write_text
+from perigee.files import write_text
+from perigee.record import Run
 from perigee.report.data import payload
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import time
@@ -11,7 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from perigee.record import RecordError, make_ready, write_text
+from perigee.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
+from perigee.files import RecordError, claimed, make_ready, write_text
 from perigee.study import conclude, gallery, pages
 from perigee.study.cache import Cache
 from perigee.study.execute import Failure, Plan, Progress, Runner, outcomes
@@ -24,25 +26,30 @@ if TYPE_CHECKING:
     from perigee.study.model import Ask
     from perigee.study.verdicts import Verdict
 
-FAILED, INTERRUPTED, BAD_INPUT = 1, 130, 2
 FAILURES = "failures.json"
 
 
 def run_command(
     names: Sequence[str], ask: Ask, out: Path, *, jobs: int | None, force: bool, as_json: bool = False
 ) -> int:
-    """Runs what is missing, then tables, verdicts, figures and the gallery."""
-    begin = time.perf_counter()
-    folder = out / ask.size.value
+    """Runs what is missing, then tables, verdicts, figures and the gallery. Returns the exit code."""
     try:
-        make_ready(folder)
+        # All of it, because sizes share the cache.
+        with claimed(out):
+            make_ready(out / ask.size.value)
+            return _run(names, ask, out, jobs=jobs, force=force, as_json=as_json)
     except RecordError as error:
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
+
+
+def _run(names: Sequence[str], ask: Ask, out: Path, *, jobs: int | None, force: bool, as_json: bool) -> int:
+    begin = time.perf_counter()
+    folder = out / ask.size.value
     chosen = [experiments()[n] for n in names]
     plan = Plan.of(chosen, ask)
     cache = Cache(out / "cache")
-    screen = Screen(len(chosen))
+    screen = Screen()
     runner = Runner(plan, cache, jobs or os.cpu_count() or 1, screen.show)
     try:
         failures = runner.run(force=force)
@@ -81,7 +88,8 @@ def report_command(names: Sequence[str], folder: Path, *, docs: Path | None = No
         except Exception as error:  # tables of an earlier version, without checksums, can be wrong in any way
             what = f"{folder / name / conclude.DATA} is damaged ({type(error).__name__}: {error})"
             damaged[name] = f"{what}: {_remedy(name, folder)}"
-    for message in [*damaged.values(), *_damaged_failures(folder)]:
+    ill = [*damaged.values(), *_damaged_failures(folder)]
+    for message in ill:
         print(f"perigee: {message}", file=sys.stderr)
     if not verdicts and not damaged:
         print(f"perigee: {folder} holds no results of these experiments: `perigee study run` first", file=sys.stderr)
@@ -90,7 +98,7 @@ def report_command(names: Sequence[str], folder: Path, *, docs: Path | None = No
     if docs is not None:
         pages.write(folder, docs, damaged)
     _tell(verdicts, [], folder, time.perf_counter() - begin, as_json=as_json, damaged=damaged)
-    return FAILED if damaged or _damaged_failures(folder) else 0
+    return FAILED if ill else 0
 
 
 def _remedy(name: str, folder: Path) -> str:
@@ -168,11 +176,10 @@ def _tell(
 class Screen:
     """A line of progress on a terminal; a line a minute elsewhere."""
 
-    def __init__(self, experiments: int) -> None:
+    def __init__(self) -> None:
         """Notes when it began."""
         self.begin = time.perf_counter()
-        self.experiments = experiments
-        self.last = -1e9
+        self.last = -math.inf
         self.live = sys.stderr.isatty()
         self.shown = False
 
@@ -182,7 +189,7 @@ class Screen:
         if now - self.last < (0.5 if self.live else 60) or p.total == p.cached:
             return
         self.last, self.shown = now, True
-        eta = "" if p.eta_s != p.eta_s else f", about {_time(p.eta_s)} left"
+        eta = "" if math.isnan(p.eta_s) else f", about {_time(p.eta_s)} left"
         text = f"{p.done} of {p.total - p.cached} runs ({p.cached} cached), {_time(now - self.begin)}{eta}: {p.now}"
         print(f"\r{text:<100}" if self.live else text, end="" if self.live else "\n", file=sys.stderr, flush=True)
 

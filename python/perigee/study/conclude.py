@@ -13,11 +13,13 @@ import shutil
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from perigee.record import write_text
+from perigee.files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    import pandas as pd
 
     from perigee.study.model import Ask, Experiment, Outcome, Tables
     from perigee.study.verdicts import Verdict
@@ -85,15 +87,15 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 def read_tables(folder: Path) -> Tables:
     """The tables as saved."""
-    import pandas as pd
-
     files = sorted((folder / DATA).glob("*.csv"))
     if not files:
         raise ConcludeError(f"{folder / DATA} holds no tables")
-    return {f.stem: _read_csv(pd, f) for f in files}
+    return {f.stem: _read_csv(f) for f in files}
 
 
-def _read_csv(pd: Any, file: Path) -> Any:
+def _read_csv(file: Path) -> pd.DataFrame:
+    import pandas as pd
+
     try:
         return pd.read_csv(file)
     except pd.errors.EmptyDataError:

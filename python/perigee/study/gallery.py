@@ -9,7 +9,8 @@ import json
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from perigee.record import write_text
+from perigee.files import write_text
+from perigee.study.conclude import ABOUT, DATA, VERDICTS
 from perigee.study.registry import STUDIES, experiments
 from perigee.study.verdicts import DIFFERS, REPRODUCED
 
@@ -35,7 +36,7 @@ MARKS = {REPRODUCED: "yes", DIFFERS: "no"}
 
 def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Path:
     """Writes the gallery of all experiments that have results in `folder`; of those `damaged`, what is wrong."""
-    saved = [e for e in experiments().values() if (folder / e.name / "verdicts.json").exists() or e.name in damaged]
+    saved = [e for e in experiments().values() if (folder / e.name / VERDICTS).exists() or e.name in damaged]
     found = [(e, folder / e.name) for e in saved]
     parts = ["<!doctype html><html lang=en><head><meta charset=utf-8>"]
     parts.append("<meta name=viewport content='width=device-width'>")
@@ -67,10 +68,10 @@ def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) 
                 "<td></td></tr>"
             )
             continue
-        verdicts = _json(f / "verdicts.json", [])
+        verdicts = _json(f / VERDICTS, [])
         good = sum(v["verdict"] == REPRODUCED for v in verdicts)
         bad = sum(v["verdict"] == DIFFERS for v in verdicts)
-        about = _json(f / "about.json", {})
+        about = _json(f / ABOUT, {})
         runs = f"{about.get('runs', 0)} of {about.get('planned', 0)}"
         rows.append(
             f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{html.escape(e.title)}</td>"
@@ -97,14 +98,14 @@ def _section(e: Experiment, folder: Path) -> str:
     )
     notes = "".join(f"<li>{html.escape(d)}</li>" for d in [*e.deviations, *(f"Missing: {m}" for m in e.missing)])
     notes = f"<ul class=soft>{notes}</ul>" if notes else ""
-    note = html.escape(_json(folder / "about.json", {}).get("note", ""))
+    note = html.escape(_json(folder / ABOUT, {}).get("note", ""))
     method = f"<details><summary>method</summary><p class=soft>{html.escape(e.method)}</p>{notes}</details>"
-    links = " ".join(f"<a href='{e.name}/data/{p.name}'>{p.name}</a>" for p in sorted((folder / "data").glob("*.csv")))
+    links = " ".join(f"<a href='{e.name}/{DATA}/{p.name}'>{p.name}</a>" for p in sorted((folder / DATA).glob("*.csv")))
     links += " " + " ".join(f"<a href='{e.name}/{p.name}'>{p.name}</a>" for p in sorted(folder.glob("*.svg")))
     note = f"<p class=soft>{note}</p>" if note else ""
     return (
         f"<h3 id='{e.name}'>{html.escape(e.title)} <span class=soft>{e.name} · {html.escape(e.figure)}</span></h3>"
-        f"{pictures}{note}{_table(_json(folder / 'verdicts.json', []))}{method}<p class=soft>data: {links}</p>"
+        f"{pictures}{note}{_table(_json(folder / VERDICTS, []))}{method}<p class=soft>data: {links}</p>"
     )
 
 

@@ -19,7 +19,6 @@ import numpy as np
 from perigee.validation import kernel, ns3
 
 BIN_S = 1.0
-KERNEL_FILE = {"newreno": "reno"}
 
 
 class DataError(Exception):
