@@ -217,6 +217,17 @@ def test_pages_of_other_experiments_stay_and_are_counted(tmp_path: Path) -> None
     assert "| OrbCC, Fig. 5 | 2 | 1 | 7 | full |" in (tmp_path / "docs/README.md").read_text(encoding="utf-8")
 
 
+def test_the_cost_of_telemetry_needs_no_rival() -> None:
+    """`--cc orbcc` leaves all others out: what the bytes cost is known, what outweighs them is not."""
+    import pandas as pd
+
+    whats = ("no bytes", "bytes, full echo", "bytes, bottleneck echo")
+    rows = [{"path": p, "hops": 12, "what": w, "net_mbps": 90.0} for p in ("row", "New York - London") for w in whats]
+    verdicts = {v.key: v.verdict for v in experiments()["orbcc/overhead"].verdicts({"runs": pd.DataFrame(rows)})}
+    assert verdicts.pop("cost") == REPRODUCED
+    assert set(verdicts.values()) == {MISSING}
+
+
 @pytest.mark.parametrize("name", ["leo-cc/single-flow", "leo-cc/fairness", "orbcc/many-flow-handover"])
 def test_verdicts_need_no_scheme_in_particular(name: str) -> None:
     """`--cc vegas` leaves the published schemes out: claims about them have no data."""

@@ -45,7 +45,7 @@ def outcome(columns: dict[str, Any], step_s: float = 1.0, **labels: Any) -> Outc
 def test_fairness_is_taken_over_the_final_quarter_of_the_run() -> None:
     # 2000 RTTs of 20 ms are 40 s: unfair for 30 s, then 2 to 1.
     g = [[9e6] * 30 + [2e6] * 10, [1e6] * 30 + [1e6] * 10]
-    table = orbcc_two_flows.tables([outcome({"goodput_bps": g}, rtt_ms=20, length_rtts=2000)])["runs"]
+    table = experiments()["orbcc/inter-rtt"].tables([outcome({"goodput_bps": g}, rtt_ms=20, length_rtts=2000)])["runs"]
     assert table["ratio"].iloc[0] == pytest.approx(0.5)
     assert table["ratio_1000"].iloc[0] == pytest.approx((10 * 0.5 + 10 / 9) / 20)
 

@@ -13,6 +13,7 @@ own SYN; from that SYN beside. Tests: Student, two-sided, with Cohen's d; Welch 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,19 +33,10 @@ if TYPE_CHECKING:
 FILE = "geo/download.toml"
 SCHEMES = ("cubic", "bbr")
 KEEP = Keep(
-    (
-        "goodput_bps",
-        "delivered_bytes",
-        "rtt_ns",
-        "retransmits",
-        "sent_packets",
-        "lost_packets",
-        "in_flight_bytes",
-    )
+    ("goodput_bps", "delivered_bytes", "rtt_ns", "retransmits", "sent_packets", "lost_packets", "in_flight_bytes")
 )
 MSS = 1448
-PER_SECOND = 10
-"""Samples."""
+SAMPLES_PER_SECOND = 10
 RTT_S = 0.6
 CONTROL_S = 4.5 * RTT_S
 """The control exchange of the measuring tool before data flows: connection, parameters, stream (4 to 5 RTTs)."""
@@ -90,8 +82,8 @@ def _half(got: Floats) -> tuple[int, int]:
 
 def _per_second(got: Floats, begin: int, end: int) -> Floats:
     """Throughput of whole seconds, Mbit/s."""
-    seconds: Floats = np.diff(got[begin : end + 1 : PER_SECOND]) * 8e-6
-    return seconds
+    mbps: Floats = np.diff(got[begin : end + 1 : SAMPLES_PER_SECOND]) * 8e-6
+    return mbps
 
 
 def row(o: Outcome) -> dict[str, Any] | None:
@@ -107,7 +99,7 @@ def row(o: Outcome) -> dict[str, Any] | None:
     sent = np.nan_to_num(c["sent_packets"][0])
     rtt = c["rtt_ns"][0, begin + 1 : end + 1] / 1e6
     fifty, thirty = _upto_mb(o, 50), d.t_s <= 30
-    got_50_s = d.t_s[fifty] if fifty >= 0 else float("nan")
+    got_50_s = d.t_s[fifty] if fifty >= 0 else math.nan
     dips = _dips(got[begin : end + 1])
     return {
         "p10_mbps": np.quantile(steady, 0.1),
@@ -119,12 +111,12 @@ def row(o: Outcome) -> dict[str, Any] | None:
         "retransmit_share": (again[end] - again[begin]) / max(1.0, sent[end] - sent[begin]),
         "startup_mbps": 50 * 8 / (got_50_s + CONTROL_S),
         "startup_data_mbps": 50 * 8 / got_50_s,
-        "startup_rtt_ms": float(d.mean_rtt_ms(0.0, got_50_s)[0]) if fifty >= 0 else float("nan"),
+        "startup_rtt_ms": float(d.mean_rtt_ms(0.0, got_50_s)[0]) if fifty >= 0 else math.nan,
         "startup30_mbps": np.nan_to_num(d.mbps(0))[thirty].mean(),
         "completed_s": frames.number(d.flows[0]["completed_s"]),
         "dips": len(dips),
-        "dip_spacing_s": float(np.median(np.diff([d[0] for d in dips]))) if len(dips) > 1 else float("nan"),
-        "dip_s": float(np.median([d[1] for d in dips])) if dips else float("nan"),
+        "dip_spacing_s": float(np.median(np.diff([begin_s for begin_s, _ in dips]))) if len(dips) > 1 else math.nan,
+        "dip_s": float(np.median([length_s for _, length_s in dips])) if dips else math.nan,
     }
 
 
@@ -137,13 +129,15 @@ def _upto_mb(o: Outcome, megabytes: float) -> int:
 
 def _dips(got: Floats) -> list[tuple[float, float]]:
     """When throughput falls below a fifth of its mean, and for how long, s: means over any half second."""
-    half = PER_SECOND // 2
+    half = SAMPLES_PER_SECOND // 2
     if len(got) <= half:
         return []
     rate = got[half:] - got[:-half]
     low = np.concatenate([[False], rate < 0.2 * rate.mean(), [False]])
     begins, ends = np.flatnonzero(~low[:-1] & low[1:]), np.flatnonzero(low[:-1] & ~low[1:])
-    return [(b / PER_SECOND, (e - b + half - 1) / PER_SECOND) for b, e in zip(begins, ends, strict=True)]
+    return [
+        (b / SAMPLES_PER_SECOND, (e - b + half - 1) / SAMPLES_PER_SECOND) for b, e in zip(begins, ends, strict=True)
+    ]
 
 
 def time_to_get(o: Outcome, megabytes: float) -> float:
@@ -173,9 +167,12 @@ def _seconds(o: Outcome) -> list[dict[str, Any]]:
 
 def draw(t: Tables) -> dict[str, Any]:
     """Boxes of steady throughput; RTT and retransmissions; time by size; one trace."""
-    runs = t["runs"]
+    return {"steady": _boxes(t["runs"]), "distributions": _distributions(t), "trace": _trace(t)}
+
+
+def _boxes(runs: pd.DataFrame) -> Any:
     ccs = frames.schemes(runs)
-    boxes, axes = style.panels(4, 1, width=1.7, height=2.4, sharey=True)
+    figure, axes = style.panels(4, 1, width=1.7, height=2.4, sharey=True)
     names = ("10th percentile", "median", "90th percentile", "mean")
     for a, column, title in zip(axes[0], ("p10_mbps", "median_mbps", "p90_mbps", "mean_mbps"), names, strict=True):
         data = [runs[runs["cc"] == cc][column].dropna().to_numpy() for cc in ccs]
@@ -185,33 +182,40 @@ def draw(t: Tables) -> dict[str, Any]:
         a.set_xticks(range(1, len(ccs) + 1), [style.label(cc) for cc in ccs])
         a.set_title(title, loc="left")
     axes[0][0].set_ylabel("steady throughput, Mbit/s")
-    figure, axes = style.panels(3, 1, width=2.9, height=2.5)
-    for cc in ccs:
-        rtts = t["rtts"][t["rtts"]["cc"] == cc]["rtt_ms"].to_numpy() / 1e3
-        style.cdf(axes[0][0], rtts, cc)
-        style.cdf(axes[0][1], 100 * runs[runs["cc"] == cc]["retransmit_share"].to_numpy(), cc)
-        one = t["times"][t["times"]["cc"] == cc].groupby("mb")["control_s"]
-        half = 1.96 * one.std().fillna(0) / np.sqrt(one.count())
-        axes[0][2].plot(one.mean().index, one.mean(), label=style.label(cc), **style.line(cc))
-        axes[0][2].fill_between(
-            one.mean().index, one.mean() - half, one.mean() + half, color=style.look(cc)["color"], alpha=0.25
-        )
+    return figure
+
+
+def _distributions(t: Tables) -> Any:
+    """RTTs, retransmissions, and times with their 95 % intervals."""
+    runs = t["runs"]
+    figure, ((rtts, again, times),) = style.panels(3, 1, width=2.9, height=2.5)
+    for cc in frames.schemes(runs):
+        style.cdf(rtts, t["rtts"][t["rtts"]["cc"] == cc]["rtt_ms"].to_numpy() / 1e3, cc)
+        style.cdf(again, 100 * runs[runs["cc"] == cc]["retransmit_share"].to_numpy(), cc)
+        by_size = t["times"][t["times"]["cc"] == cc].groupby("mb")["control_s"]
+        mean, half = by_size.mean(), 1.96 * by_size.std().fillna(0) / np.sqrt(by_size.count())
+        times.plot(mean.index, mean, label=style.label(cc), **style.line(cc))
+        times.fill_between(mean.index, mean - half, mean + half, color=style.look(cc)["color"], alpha=0.25)
         for mb, seconds in zip(OBJECTS_MB, PUBLISHED_S.get(cc, ()), strict=False):
-            axes[0][2].plot(mb, seconds, style.look(cc)["marker"], color="black", markersize=4, fillstyle="none")
-    axes[0][0].set_xlabel("RTT in steady state, s")
-    axes[0][0].set_ylabel("share")
-    axes[0][1].set_xlabel("retransmitted, % (of a download)")
-    axes[0][2].set_xlabel("object, MB (black: published)")
-    axes[0][2].set_ylabel("time to download, s")
-    style.shared_legend(figure, axes[0])
-    trace, axes = style.panels(1, 1, width=7.2, height=2.0)
-    for cc in ccs:
+            times.plot(mb, seconds, style.look(cc)["marker"], color="black", markersize=4, fillstyle="none")
+    rtts.set_xlabel("RTT in steady state, s")
+    rtts.set_ylabel("share")
+    again.set_xlabel("retransmitted, % (of a download)")
+    times.set_xlabel("object, MB (black: published)")
+    times.set_ylabel("time to download, s")
+    style.shared_legend(figure, (rtts, again, times))
+    return figure
+
+
+def _trace(t: Tables) -> Any:
+    figure, axes = style.panels(1, 1, width=7.2, height=2.0)
+    for cc in frames.schemes(t["runs"]):
         one = t["traces"][t["traces"]["cc"] == cc]
         axes[0][0].plot(one["t_s"], one["goodput_mbps"], label=style.label(cc), linewidth=0.9, **style.line(cc))
     axes[0][0].set_xlabel("time, s")
     axes[0][0].set_ylabel("throughput, Mbit/s")
-    style.shared_legend(trace, axes[0])
-    return {"steady": boxes, "distributions": figure, "trace": trace}
+    style.shared_legend(figure, axes[0])
+    return figure
 
 
 def _of(runs: pd.DataFrame, cc: str, column: str) -> Estimate:
@@ -220,51 +224,43 @@ def _of(runs: pd.DataFrame, cc: str, column: str) -> Estimate:
 
 def check(t: Tables) -> list[Verdict]:
     """Section 5.4 of the specification."""
-    runs, out = t["runs"], []
+    runs = t["runs"]
+    return [
+        *_means(runs),
+        *_orders(runs),
+        *_times_to_download(t["times"], runs),
+        *_probes(runs[runs["cc"] == "bbr"]),
+        *_tests(runs),
+    ]
+
+
+def _means(runs: pd.DataFrame) -> list[Verdict]:
+    """Tables I to III: throughput in Mbit/s and RTT in ms with their tolerances."""
+    out = []
     for cc, steady, start, rtt in (("cubic", (123, 12), 16.6, (821, 200)), ("bbr", (113, 10), 23.1, (780, 120))):
-        name = style.label(cc)
+        steady_words = f"{style.label(cc)}: mean steady throughput"
+        rtt_words = f"{style.label(cc)}: mean steady RTT"
+        start_words = f"{style.label(cc)}: start-up throughput (first 50 MB)"
+        mbps, ms, start_mbps = (_of(runs, cc, column) for column in ("mean_mbps", "rtt_ms", "startup_mbps"))
         out += [
-            near(
-                f"steady-{cc}",
-                f"{name}: mean steady throughput",
-                "Table I",
-                steady[0],
-                _of(runs, cc, "mean_mbps"),
-                steady[1],
-                "Mbit/s",
-            ),
-            near(f"rtt-{cc}", f"{name}: mean steady RTT", "Table II", rtt[0], _of(runs, cc, "rtt_ms"), rtt[1], "ms"),
-            near(
-                f"start-{cc}",
-                f"{name}: start-up throughput (first 50 MB)",
-                "Table III",
-                start,
-                _of(runs, cc, "startup_mbps"),
-                3,
-                "Mbit/s",
-            ),
+            near(f"steady-{cc}", steady_words, "Table I", steady[0], mbps, steady[1], "Mbit/s"),
+            near(f"rtt-{cc}", rtt_words, "Table II", rtt[0], ms, rtt[1], "ms"),
+            near(f"start-{cc}", start_words, "Table III", start, start_mbps, 3, "Mbit/s"),
         ]
-    out += _orders(runs)
-    at = t["times"].groupby(["cc", "mb"])["control_s"].mean()
+    return out
+
+
+def _times_to_download(times: pd.DataFrame, runs: pd.DataFrame) -> list[Verdict]:
+    out = []
     for cc, seconds in PUBLISHED_S.items():
-        for mb, published in zip(OBJECTS_MB, seconds, strict=True):
-            one = frames.average(t["times"], "control_s", cc=cc, mb=mb)
-            out.append(
-                near(
-                    f"time-{cc}-{mb}",
-                    f"{style.label(cc)}: time to download {mb} MB",
-                    "Fig. 5",
-                    published,
-                    one,
-                    0.25 * published,
-                    "s",
-                )
-            )
+        for mb, published_s in zip(OBJECTS_MB, seconds, strict=True):
+            ours = frames.average(times, "control_s", cc=cc, mb=mb)
+            words = f"{style.label(cc)}: time to download {mb} MB"
+            out.append(near(f"time-{cc}-{mb}", words, "Fig. 5", published_s, ours, 0.25 * published_s, "s"))
+    mean_s = times.groupby(["cc", "mb"])["control_s"].mean()
     both = set(SCHEMES) <= set(runs["cc"])
-    ahead = {f"{mb} MB": bool(at["bbr", mb] < at["cubic", mb]) for mb in SIZES_MB if both}
+    ahead = {f"{mb} MB": bool(mean_s["bbr", mb] < mean_s["cubic", mb]) for mb in SIZES_MB if both}
     out.append(count("ahead", "BBR ahead at every size", "Fig. 5", "at every size", ahead))
-    out += _probes(runs[runs["cc"] == "bbr"])
-    out += _tests(runs)
     return out
 
 
@@ -285,7 +281,8 @@ def _orders(runs: pd.DataFrame) -> list[Verdict]:
         return [(style.label(cc), _of(runs, cc, column).value) for cc in ccs]
 
     spread = [(style.label(cc), float(runs[runs["cc"] == cc]["rtt_ms"].std())) for cc in ("cubic", "bbr")]
-    faster = rows("startup_mbps", ["bbr", "cubic"])
+    bbr, cubic = (_of(runs, cc, "startup_mbps").value for cc in ("bbr", "cubic"))
+    lead = value(100 * (bbr / cubic - 1))
     late = frames.average(runs[runs["cc"].isin(SCHEMES)], "rtt_over_2s_pct")
     return [
         within("late", "RTTs of 2 s and more, of both", "Fig. 3", "about 5 %", late, 2.5, 7.5, "%"),
@@ -294,16 +291,7 @@ def _orders(runs: pd.DataFrame) -> list[Verdict]:
         order("p90", "BBR's 90th percentile at least Cubic's", "Fig. 2", rows("p90_mbps", ["bbr", "cubic"])),
         order("rtt-spread", "RTT of Cubic more spread", "Table II", spread),
         order("retransmissions", "Cubic retransmits more", "Fig. 4", rows("retransmit_share", ["cubic", "bbr"])),
-        within(
-            "startup",
-            "BBR's start-up faster by",
-            "Table III",
-            "39 %",
-            value(100 * (faster[0][1] / faster[1][1] - 1)),
-            25,
-            60,
-            "%",
-        ),
+        within("startup", "BBR's start-up faster by", "Table III", "39 %", lead, 25, 60, "%"),
     ]
 
 
@@ -381,16 +369,16 @@ EXPLAINED = {
 
 EXPERIMENTS = [
     Experiment(
-        "geo/downloads",
-        "Downloads of 1 GB",
-        "Fig. 2 to 5, Tables I to III",
-        SCHEMES,
-        cases,
-        tables,
-        check,
-        draw,
-        METHOD,
-        DEVIATIONS,
-        EXPLAINED,
+        name="geo/downloads",
+        title="Downloads of 1 GB",
+        figure="Fig. 2 to 5, Tables I to III",
+        schemes=SCHEMES,
+        cases=cases,
+        tables=tables,
+        verdicts=check,
+        draw=draw,
+        method=METHOD,
+        deviations=DEVIATIONS,
+        explained=EXPLAINED,
     )
 ]

@@ -19,6 +19,9 @@ from perigee.study.verdicts import Verdict, count, value, within
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from perigee.study.digest import Floats
+    from perigee.study.stats import Estimate
+
 FILE = "geo/ping.toml"
 KEEP = Keep(("rtt_ns",), events=("loss-burst",))
 PER_DAY = 432_000
@@ -48,9 +51,10 @@ def tables(found: Sequence[Outcome]) -> Tables:
     }
 
 
-def _rtts(o: Outcome) -> Any:
+def _rtts(o: Outcome) -> Floats:
     """RTTs by the instant of their answer, ms; NaN = none came in this interval of 100 ms, which holds one at most."""
-    return o.digest.columns["rtt_ns"][0] / 1e6
+    rtt_ms: Floats = o.digest.columns["rtt_ns"][0] / 1e6
+    return rtt_ms
 
 
 def _row(o: Outcome) -> dict[str, Any]:
@@ -58,7 +62,7 @@ def _row(o: Outcome) -> dict[str, Any]:
     known = rtt[~np.isnan(rtt)]
     flow = o.digest.flows[0]
     sent = flow["data_sent"]
-    lost = sum(n for n in _runs(o))
+    lost = sum(_lengths(o))
     return {
         "sent": sent,
         "lost": lost,
@@ -71,7 +75,7 @@ def _row(o: Outcome) -> dict[str, Any]:
     }
 
 
-def _runs(o: Outcome) -> list[int]:
+def _lengths(o: Outcome) -> list[int]:
     """Lengths of the loss events: from what the links lost between two samples, joined where they follow each other."""
     slots: dict[int, int] = {}
     for t_s, _, _, packets in o.digest.events:
@@ -101,7 +105,7 @@ def _histogram(o: Outcome) -> list[dict[str, Any]]:
 
 
 def _losses(o: Outcome) -> list[dict[str, Any]]:
-    lengths, counts = np.unique(_runs(o), return_counts=True)
+    lengths, counts = np.unique(_lengths(o), return_counts=True)
     return [{"length": int(n), "events": int(k)} for n, k in zip(lengths, counts, strict=True)]
 
 
@@ -142,7 +146,7 @@ def check(t: Tables) -> list[Verdict]:
     runs = t["runs"]
     weight = runs["sent"] / runs["sent"].sum()
 
-    def share(column: str) -> Any:
+    def share(column: str) -> Estimate:
         return value(100 * float((runs[column] * weight).sum()))
 
     sent, lost = int(runs["sent"].sum()), int(runs["lost"].sum())
@@ -186,15 +190,15 @@ DEVIATIONS = (
 
 EXPERIMENTS = [
     Experiment(
-        "geo/ping",
-        "A week of pings",
-        "section III, baseline",
-        ("ping",),
-        cases,
-        tables,
-        check,
-        draw,
-        METHOD,
-        DEVIATIONS,
+        name="geo/ping",
+        title="A week of pings",
+        figure="section III, baseline",
+        schemes=("ping",),
+        cases=cases,
+        tables=tables,
+        verdicts=check,
+        draw=draw,
+        method=METHOD,
+        deviations=DEVIATIONS,
     )
 ]

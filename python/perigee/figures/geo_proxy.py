@@ -20,6 +20,8 @@ from perigee.study.verdicts import Verdict, count, near, value, within
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from perigee.study.digest import Floats
+
 FILE = "geo/proxy.toml"
 SCHEMES = ("cubic", "bbr")
 KEEP = Keep(("goodput_bps", "delivered_bytes", "rtt_ns", "in_flight_bytes"))
@@ -67,8 +69,10 @@ def tables(found: Sequence[Outcome]) -> Tables:
     }
 
 
-def _got(o: Outcome, leg: int = -1) -> Any:
-    return np.maximum.accumulate(np.nan_to_num(o.digest.columns["delivered_bytes"][leg]))
+def _got(o: Outcome, leg: int = -1) -> Floats:
+    """Bytes delivered in order by the end of a leg."""
+    got: Floats = np.maximum.accumulate(np.nan_to_num(o.digest.columns["delivered_bytes"][leg]))
+    return got
 
 
 def _begin_s(o: Outcome) -> float:
@@ -170,15 +174,13 @@ def check(t: Tables) -> list[Verdict]:
         words = "answering SYNs early, over a standing connection, saves"
         out.append(within("spoof", words, source, "one RTT", value(1e3 * float(np.mean(saved))), 500, 700, "ms"))
     bounded = {f"{r.how} {r.cc} run {r.run}, {r.buffer_mb} MB": r.held_mb <= r.buffer_mb for r in split.itertuples()}
-    out.append(
-        count("held", "what the first proxy holds stays within its buffer", "by construction", "always", bounded)
-    )
+    words = "what the first proxy holds stays within its buffer"
+    out.append(count("held", words, "by construction", "always", bounded))
     by_buffer = frames.pick(runs, how="split").groupby("buffer_mb")["steady_mbps"].mean()
     if 2 in by_buffer.index:
         words = "steady goodput with buffers of 2 MB (2 MB / 600 ms = 26.7 Mbit/s)"
-        out.append(
-            within("window", words, "2 to 8 MB suggested in 5.5", "near the peak", value(by_buffer[2]), 131.9, 140)
-        )
+        ours = value(by_buffer[2])
+        out.append(within("window", words, "2 to 8 MB suggested in 5.5", "near the peak", ours, 131.9, 140))
     return out
 
 
@@ -190,22 +192,21 @@ neither. Steady: from the half to 98 % of the bytes. The 1 MB, start-up and stea
 MB."""
 EXPLAINED = {
     "window": "A proxy's buffer is the receive window of the satellite segment (what it has not passed on must fit): "
-    "a window W over 600 ms carries W / 600 ms at most, the line in "
-    "the figure. Of the suggested 2 to 8 MB even 8 MB carry 107 Mbit/s; the bandwidth-delay product, 10.8 MB, is what "
-    "the segment takes."
+    "a window W over 600 ms carries W / 600 ms at most, the line in the figure. Of the suggested 2 to 8 MB "
+    "even 8 MB carry 107 Mbit/s; the bandwidth-delay product, 10.8 MB, is what the segment takes."
 }
 
 EXPERIMENTS = [
     Experiment(
-        "geo/proxy",
-        "Downloads through performance-enhancing proxies",
-        "announced as further work",
-        SCHEMES,
-        cases,
-        tables,
-        check,
-        draw,
-        METHOD,
+        name="geo/proxy",
+        title="Downloads through performance-enhancing proxies",
+        figure="announced as further work",
+        schemes=SCHEMES,
+        cases=cases,
+        tables=tables,
+        verdicts=check,
+        draw=draw,
+        method=METHOD,
         explained=EXPLAINED,
     )
 ]

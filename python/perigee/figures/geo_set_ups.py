@@ -16,7 +16,7 @@ from perigee.study.model import Ask, Case, Experiment, Outcome, Tables
 from perigee.study.verdicts import Verdict, count, near, order
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import pandas as pd
 
@@ -86,11 +86,6 @@ def cases(ask: Ask) -> list[Case]:
         for run in runs
         for cc in ccs
     ]
-
-
-def tables(found: Sequence[Outcome]) -> Tables:
-    """One row per download."""
-    return {"runs": frames.table(found, _row)}
 
 
 def _row(o: Outcome) -> dict[str, Any] | None:
@@ -194,16 +189,16 @@ EXPLAINED = {f"all-{name}": WHY_REST for name in CHANGED} | {
 
 EXPERIMENTS = [
     Experiment(
-        "geo/set-ups",
-        "Downloads under other set-ups",
-        "not published: what the numbers hang on",
-        downloads.SCHEMES,
-        cases,
-        tables,
-        check,
-        draw,
-        METHOD,
-        DEVIATIONS,
-        EXPLAINED,
+        name="geo/set-ups",
+        title="Downloads under other set-ups",
+        figure="not published: what the numbers hang on",
+        schemes=downloads.SCHEMES,
+        cases=cases,
+        tables=frames.per_run(_row),
+        verdicts=check,
+        draw=draw,
+        method=METHOD,
+        deviations=DEVIATIONS,
+        explained=EXPLAINED,
     )
 ]

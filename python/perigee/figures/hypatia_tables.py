@@ -16,8 +16,6 @@ from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.verdicts import Verdict, count, near, order, value, within
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
 
 PAIR, WIRED = "hypatia/pair.toml", "hypatia/wired.toml"
@@ -128,11 +126,6 @@ def table_cases(ask: Ask) -> list[Case]:
 def ping_cases(ask: Ask) -> list[Case]:
     """Pings alone."""
     return [_case(ask, town, km, strategy, "ping") for km, strategy in NUMBER for town in towns(ask)]
-
-
-def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run."""
-    return {"runs": frames.table(found, _row)}
 
 
 def _row(o: Outcome) -> dict[str, Any]:
@@ -430,29 +423,29 @@ EXPLAINED = {
 
 EXPERIMENTS = [
     Experiment(
-        "hypatia/tables",
-        "Data received in 200 s",
-        "Tables 1 to 4",
-        SCHEMES,
-        table_cases,
-        tables,
-        check_tables,
-        draw_tables,
-        METHOD,
-        DEVIATIONS,
-        EXPLAINED,
+        name="hypatia/tables",
+        title="Data received in 200 s",
+        figure="Tables 1 to 4",
+        schemes=SCHEMES,
+        cases=table_cases,
+        tables=frames.per_run(_row),
+        verdicts=check_tables,
+        draw=draw_tables,
+        method=METHOD,
+        deviations=DEVIATIONS,
+        explained=EXPLAINED,
     ),
     Experiment(
-        "hypatia/rtts",
-        "RTT distributions",
-        "Fig. 5, 6, 8 and 9",
-        SCHEMES,
-        throughput_cases,
-        tables,
-        check_rtts,
-        draw_rtts,
-        METHOD,
-        DEVIATIONS,
-        EXPLAINED,
+        name="hypatia/rtts",
+        title="RTT distributions",
+        figure="Fig. 5, 6, 8 and 9",
+        schemes=SCHEMES,
+        cases=throughput_cases,
+        tables=frames.per_run(_row),
+        verdicts=check_rtts,
+        draw=draw_rtts,
+        method=METHOD,
+        deviations=DEVIATIONS,
+        explained=EXPLAINED,
     ),
 ]

@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee.figures.leo_cc_common import CAPACITY_MBPS, DEVIATIONS, MISSING, NO_CURVE, SCHEMES, bdp_bytes
-from perigee.figures.orbcc_two_flows import yerror_or_none
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import jain, ratio_of_means, ratios
 from perigee.study.verdicts import Verdict, count, near, order, smallest, value, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import pandas as pd
 
 KEEP = Keep(("goodput_bps",))
@@ -138,10 +135,6 @@ def _many(o: Outcome) -> dict[str, Any]:
     }
 
 
-def _tables(row: Any) -> Callable[[Sequence[Outcome]], Tables]:
-    return lambda found: {"runs": frames.table(found, row)}
-
-
 def _panels(
     runs: pd.DataFrame,
     by: str,
@@ -155,7 +148,7 @@ def _panels(
         for cc in frames.schemes(runs):
             one = runs[(runs[by] == v) & (runs["cc"] == cc)].groupby(x[0])
             mean = one["ratio"].mean()
-            error = yerror_or_none(one["ratio_sd"].mean())
+            error = style.error_bars(one["ratio_sd"].mean())
             a.errorbar(mean.index, mean, error, label=style.label(cc), capsize=2, elinewidth=0.6, **style.look(cc))
         for level, name in (lines or {}).get(v, {}).items():
             a.axhline(level, color=style.SOFT, linewidth=0.8, linestyle=":", label=name)
@@ -385,62 +378,63 @@ WHY_NOISE = (
 
 EXPERIMENTS = [
     Experiment(
-        "leo-cc/inter-rtt",
-        "Fairness of two flows with different RTTs",
-        "Fig. 4",
-        SCHEMES,
-        inter_cases,
-        _tables(_pair),
-        check_inter,
-        draw_inter,
-        f"Flow 1: 20 ms from 0 s; flow 2: 20 to 200 ms from 50 s; 200 s. Queues 0.2, 1 and 4 BDP of flow 2. {COMMON} "
-        "Window: the last 100 s. The study describes this figure without cuts; with cuts every 15 s beside it.",
-        DEVIATIONS,
-        {"vivace": WHY_VIVACE, "vivace-winner": WHY_VIVACE},
+        name="leo-cc/inter-rtt",
+        title="Fairness of two flows with different RTTs",
+        figure="Fig. 4",
+        schemes=SCHEMES,
+        cases=inter_cases,
+        tables=frames.per_run(_pair),
+        verdicts=check_inter,
+        draw=draw_inter,
+        method="Flow 1: 20 ms from 0 s; flow 2: 20 to 200 ms from 50 s; 200 s. Queues 0.2, 1 and 4 BDP of flow 2. "
+        f"{COMMON} Window: the last 100 s. The study describes this figure without cuts; with cuts every 15 s beside "
+        "it.",
+        deviations=DEVIATIONS,
+        explained={"vivace": WHY_VIVACE, "vivace-winner": WHY_VIVACE},
         missing=MISSING,
     ),
     Experiment(
-        "leo-cc/intra-rtt",
-        "Fairness of two flows with the same RTT",
-        "Fig. 5",
-        SCHEMES,
-        intra_cases,
-        _tables(_pair),
-        check_intra,
-        draw_intra,
-        f"As inter-rtt with both flows at 20 to 200 ms, 1 BDP, a cut of 45 to 120 ms every 15 s. {COMMON}",
-        DEVIATIONS,
-        {"bbr3": WHY_FAIR, "vivace": WHY_NOISE},
+        name="leo-cc/intra-rtt",
+        title="Fairness of two flows with the same RTT",
+        figure="Fig. 5",
+        schemes=SCHEMES,
+        cases=intra_cases,
+        tables=frames.per_run(_pair),
+        verdicts=check_intra,
+        draw=draw_intra,
+        method=f"As inter-rtt with both flows at 20 to 200 ms, 1 BDP, a cut of 45 to 120 ms every 15 s. {COMMON}",
+        deviations=DEVIATIONS,
+        explained={"bbr3": WHY_FAIR, "vivace": WHY_NOISE},
         missing=MISSING,
     ),
     Experiment(
-        "leo-cc/parking-lot",
-        "A long flow over three and six bottlenecks",
-        "Fig. 6",
-        SCHEMES,
-        parking_cases,
-        _tables(_pair),
-        check_parking,
-        draw_parking,
-        f"Short flows from 0 s, the long one from 50 s; 200 s; 1 BDP; 20 to 200 ms; cuts every 15 s on all "
+        name="leo-cc/parking-lot",
+        title="A long flow over three and six bottlenecks",
+        figure="Fig. 6",
+        schemes=SCHEMES,
+        cases=parking_cases,
+        tables=frames.per_run(_pair),
+        verdicts=check_parking,
+        draw=draw_parking,
+        method=f"Short flows from 0 s, the long one from 50 s; 200 s; 1 BDP; 20 to 200 ms; cuts every 15 s on all "
         f"bottlenecks at once. {COMMON} Ratio of the long flow to the best short one, last 100 s.",
-        DEVIATIONS,
-        WHY_PARKING,
+        deviations=DEVIATIONS,
+        explained=WHY_PARKING,
         missing=MISSING,
     ),
     Experiment(
-        "leo-cc/efficiency",
-        "Utilisation against delay of 5, 10 and 20 flows",
-        "Fig. 7",
-        SCHEMES,
-        efficiency_cases,
-        _tables(_many),
-        check_efficiency,
-        draw_efficiency,
-        f"Flows start evenly over 100 s and last 150 s; 50 ms, queue 5 BDP, cuts every 15 s. {COMMON} Window 100 to "
-        "150 s.",
-        DEVIATIONS,
-        {f"leocc-{n}": WHY_LEOCC for n in FLOWS},
+        name="leo-cc/efficiency",
+        title="Utilisation against delay of 5, 10 and 20 flows",
+        figure="Fig. 7",
+        schemes=SCHEMES,
+        cases=efficiency_cases,
+        tables=frames.per_run(_many),
+        verdicts=check_efficiency,
+        draw=draw_efficiency,
+        method="Flows start evenly over 100 s and last 150 s; 50 ms, queue 5 BDP, cuts every 15 s. "
+        f"{COMMON} Window 100 to 150 s.",
+        deviations=DEVIATIONS,
+        explained={f"leocc-{n}": WHY_LEOCC for n in FLOWS},
         missing=MISSING,
     ),
 ]

@@ -131,17 +131,20 @@ WHY_PROBES = (
 
 EXPERIMENTS = [
     Experiment(
-        "leo-cc/responsiveness",
-        "Responsiveness, without and with random loss",
-        "Fig. 3",
-        SCHEMES,
-        both,
-        orbcc.tables,
-        verdicts,
-        draw,
-        METHOD,
-        (*DEVIATIONS, "The series drawn are those of run 2, as in the code; the text's events fit run 33 better."),
-        {"cubic": WHY_CUBIC, "leocc-loss": WHY_PROBES},
+        name="leo-cc/responsiveness",
+        title="Responsiveness, without and with random loss",
+        figure="Fig. 3",
+        schemes=SCHEMES,
+        cases=both,
+        tables=orbcc.tables,
+        verdicts=verdicts,
+        draw=draw,
+        method=METHOD,
+        deviations=(
+            *DEVIATIONS,
+            "The series drawn are those of run 2, as in the code; the text's events fit run 33 better.",
+        ),
+        explained={"cubic": WHY_CUBIC, "leocc-loss": WHY_PROBES},
         missing=MISSING,
     )
 ]

@@ -8,13 +8,12 @@ specification, section 4): its delays are compared after the correction that its
 
 from __future__ import annotations
 
-import random
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee.figures.orbcc_responsiveness import SHARED_DEVIATIONS
+from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import mean
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 FILE = "orbcc/constellation.toml"
-MINE = "orbcc-repro"
-SCHEMES = ("cubic", "bbr", "bbr3", MINE, "orbcc")
 KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"), routes=True)
 SHARED = {
     "Seattle - New York": ("seattle", "new-york", "isl", 287),
@@ -51,13 +48,13 @@ DELAY = {
 }
 """OrbCC's values corrected, LeoTCP's as printed."""
 CEILING_MBPS = 96.085
-STUDIES = ("orbcc", "leotcp")
-PAPERS = {"orbcc": "OrbCC", "leotcp": "LeoTCP"}
+STUDIES = tuple(PAPERS)
+"""In the order of the published pairs of values."""
 
 
 def starts(run: int) -> list[str]:
-    """Drawn as the study did (generator seeded 1999 for run 1)."""
-    draw = random.Random(1998 + run)
+    """Drawn as the study did."""
+    draw = generator(run)
     return [f"{draw.uniform(0, 1.5):.9f} s" for _ in range(2)]
 
 
@@ -96,11 +93,6 @@ def crossing_cases(ask: Ask) -> list[Case]:
             sets = _sets(ask, run, [one, two], packets)
             out += [Case(FILE, cc, {"pair": pair, "run": run}, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
     return out
-
-
-def tables(found: Sequence[Outcome]) -> Tables:
-    """One row per run."""
-    return {"runs": frames.table(found, _row)}
 
 
 def _row(o: Outcome) -> dict[str, Any]:
@@ -293,34 +285,34 @@ EXPLAINED = (
 EXPERIMENTS = [
     *(
         Experiment(
-            f"{study}/path-sharing",
-            "Two flows on one path over a constellation",
-            f"{PAPERS[study]}, Fig. 3(a), 3(b)",
-            SCHEMES,
-            sharing_cases,
-            tables,
-            check_sharing(study),
-            draw_sharing,
-            METHOD.format(what="both flows between the same two cities"),
-            (*SHARED_DEVIATIONS, NO_ROUTES),
+            name=f"{study}/path-sharing",
+            title="Two flows on one path over a constellation",
+            figure=f"{PAPERS[study]}, Fig. 3(a), 3(b)",
+            schemes=SCHEMES,
+            cases=sharing_cases,
+            tables=frames.per_run(_row),
+            verdicts=check_sharing(study),
+            draw=draw_sharing,
+            method=METHOD.format(what="both flows between the same two cities"),
+            deviations=(*DEVIATIONS, NO_ROUTES),
         )
         for study in STUDIES
     ),
     *(
         Experiment(
-            f"{study}/intermittent",
-            "Two flows whose paths meet now and then",
-            f"{PAPERS[study]}, Fig. 3(c) and table",
-            SCHEMES,
-            crossing_cases,
-            tables,
-            check_crossing(study),
-            draw_crossing,
-            METHOD.format(
+            name=f"{study}/intermittent",
+            title="Two flows whose paths meet now and then",
+            figure=f"{PAPERS[study]}, Fig. 3(c) and table",
+            schemes=SCHEMES,
+            cases=crossing_cases,
+            tables=frames.per_run(_row),
+            verdicts=check_crossing(study),
+            draw=draw_crossing,
+            method=METHOD.format(
                 what="New York to London and New York to St John's (Pair1), San Diego and Lawrence to New York (Pair2)"
             ),
-            (*SHARED_DEVIATIONS, NO_ROUTES),
-            EXPLAINED,
+            deviations=(*DEVIATIONS, NO_ROUTES),
+            explained=EXPLAINED,
         )
         for study in STUDIES
     ),

@@ -173,16 +173,16 @@ EXPLAINED = {f"delay-{path}-{cc}": WHY_DELAY for path in FILES for cc in SPLITS}
 
 EXPERIMENTS = [
     Experiment(
-        "orbcc/gateway-split",
-        "Connections split at gateways",
-        "claimed, never measured",
-        ("cubic", "bbr", "orbcc-repro"),
-        cases,
-        tables,
-        check,
-        draw,
-        METHOD,
-        DEVIATIONS,
-        EXPLAINED,
+        name="orbcc/gateway-split",
+        title="Connections split at gateways",
+        figure="claimed, never measured",
+        schemes=("cubic", "bbr", "orbcc-repro"),
+        cases=cases,
+        tables=tables,
+        verdicts=check,
+        draw=draw,
+        method=METHOD,
+        deviations=DEVIATIONS,
+        explained=EXPLAINED,
     )
 ]

@@ -14,19 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee.figures.orbcc_responsiveness import SHARED_DEVIATIONS
+from perigee.figures.orbcc_common import DEVIATIONS, MINE, SCHEMES, generator
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import jain
 from perigee.study.verdicts import Verdict, near, order, within
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
 
-MINE = "orbcc-repro"
-ONE = ("cubic", "bbr", "bbr3", MINE, "orbcc")
 MANY = ("cubic", "bbr", "bbr3", "satcp", "leocc_omnet", MINE, "orbcc")
 MODEL_MBPS = {20: 93.7, 60: 85.2, 100: 85.2, 140: 85.2, 200: 85.2}
 """LeoTCP in the specification's verification model, by length of the outage in ms (8.4)."""
@@ -42,12 +38,12 @@ def one_cases(ask: Ask) -> list[Case]:
         for run in range(1, ask.count(1, 3, 5) + 1):
             sets = {
                 "schedule.outage": f"{d} ms",
-                "flow.0.start": f"{random.Random(1998 + run).uniform(0, 0.5):.9f} s",
+                "flow.0.start": f"{generator(run).uniform(0, 0.5):.9f} s",
                 "run.duration": f"{ask.count(60, 300, 300)} s",
             }
             labels = {"outage_ms": d, "run": run}
             keep = Keep(("goodput_bps",))
-            out += [Case("leotcp/hard-handover.toml", cc, labels, run, sets, keep) for cc in ask.schemes(ONE)]
+            out += [Case("leotcp/hard-handover.toml", cc, labels, run, sets, keep) for cc in ask.schemes(SCHEMES)]
     return out
 
 
@@ -108,7 +104,7 @@ def many_cases(ask: Ask) -> list[Case]:
     out = []
     for n in FLOWS:
         for run in range(1, ask.count(1, 5, 5) + 1):
-            draw = random.Random(1998 + run + n)
+            draw = generator(run + n)
             end_s = ask.count(155, 250, 250)
             starts = [draw.uniform((k + 1) * 100 / n - 2.5, (k + 1) * 100 / n + 2.5) for k in range(n)]
             sets: dict[str, object] = {
@@ -156,55 +152,41 @@ def draw_many(t: Tables) -> dict[str, Any]:
 
 def check_many(t: Tables) -> list[Verdict]:
     """Section 8.5 of the specification."""
-    runs, out = t["runs"], []
-    source, model = "OrbCC, Fig. 8", "OrbCC, Fig. 8; verification model 8.5"
+    runs = t["runs"]
+    out: list[Verdict] = []
     for n in sorted(set(runs["flows"])):
-        here = runs[runs["flows"] == n]
-
-        def of(cc: str, column: str, here: Any = here) -> Any:
-            return frames.average(here, column, cc=cc)
-
-        out += [
-            within(
-                f"orbcc-goodput-{n}",
-                f"OrbCC, {n} flows: goodput",
-                model,
-                "high (model 0.944)",
-                of(MINE, "goodput"),
-                0.92,
-            ),
-            within(
-                f"orbcc-delay-{n}",
-                f"OrbCC, {n} flows: delay",
-                model,
-                "minimal (model 1.045)",
-                of(MINE, "delay"),
-                high=1.10,
-            ),
-        ]
-        for cc in ("bbr", "bbr3"):
-            words = f"{style.label(cc)}, {n} flows: delay"
-            out.append(within(f"{cc}-{n}", words, source, "around 2", of(cc, "delay"), 1.6, 2.6))
-        for cc in ("cubic", "satcp"):
-            words = f"{style.label(cc)}, {n} flows: goodput"
-            out.append(within(f"{cc}-{n}", words, source, "high", of(cc, "goodput"), 0.9))
-        names = [cc for cc in frames.schemes(here) if cc not in {"cubic", "satcp"}]
-        low = min(frames.by_scheme(here, "delay", ["cubic", "satcp"], "mean"), key=lambda v: v[1])
-        top = max(frames.by_scheme(here, "delay", names, "mean"), key=lambda v: v[1], default=("", float("nan")))
-        out.append(order(f"largest-{n}", f"{n} flows: delay of Cubic and SaTCP largest", source, [low, top]))
-        leo = frames.by_scheme(here, "delay", ["leocc_omnet"], "mean")
-        others = max(frames.by_scheme(here, "delay", [MINE, "bbr", "bbr3"], "mean"), key=lambda v: v[1])
-        out.append(order(f"leocc-{n}", f"{n} flows: LeoCC's delay above both BBRs and OrbCC", source, [*leo, others]))
+        out += _check_flows(runs[runs["flows"] == n], f"{n} flows", str(n))
     return out
 
 
-def _tables(row: Any) -> Any:
-    def make(found: Sequence[Outcome]) -> Tables:
-        return {"runs": frames.table(found, row)}
+def _check_flows(here: pd.DataFrame, flows: str, n: str) -> list[Verdict]:
+    source, model = "OrbCC, Fig. 8", "OrbCC, Fig. 8; verification model 8.5"
+    goodput, delay = (frames.average(here, column, cc=MINE) for column in ("goodput", "delay"))
+    out = [
+        within(f"orbcc-goodput-{n}", f"OrbCC, {flows}: goodput", model, "high (model 0.944)", goodput, 0.92),
+        within(f"orbcc-delay-{n}", f"OrbCC, {flows}: delay", model, "minimal (model 1.045)", delay, high=1.10),
+    ]
+    for cc in ("bbr", "bbr3"):
+        words = f"{style.label(cc)}, {flows}: delay"
+        out.append(within(f"{cc}-{n}", words, source, "around 2", frames.average(here, "delay", cc=cc), 1.6, 2.6))
+    for cc in ("cubic", "satcp"):
+        words = f"{style.label(cc)}, {flows}: goodput"
+        out.append(within(f"{cc}-{n}", words, source, "high", frames.average(here, "goodput", cc=cc), 0.9))
+    names = [cc for cc in frames.schemes(here) if cc not in {"cubic", "satcp"}]
+    low = min(frames.by_scheme(here, "delay", ["cubic", "satcp"], "mean"), key=lambda v: v[1])
+    top = max(frames.by_scheme(here, "delay", names, "mean"), key=lambda v: v[1], default=("", float("nan")))
+    out.append(order(f"largest-{n}", f"{flows}: delay of Cubic and SaTCP largest", source, [low, top]))
+    leo = frames.by_scheme(here, "delay", ["leocc_omnet"], "mean")
+    others = max(frames.by_scheme(here, "delay", [MINE, "bbr", "bbr3"], "mean"), key=lambda v: v[1])
+    out.append(order(f"leocc-{n}", f"{flows}: LeoCC's delay above both BBRs and OrbCC", source, [*leo, others]))
+    return out
 
-    return make
 
-
+METHOD_ONE = """One flow, 100 Mbit/s, 50 ms, queue 432 packets; from 5 s on every 5 s an outage of 20 to 200 ms that
+loses all packets at the link. Metric: mean of the goodput samples of 1 s that end between d and d + 2.5 s after an
+outage of length d began."""
+METHOD_MANY = """5, 10 or 20 flows that join over 100 s, 100 Mbit/s, 50 ms, queue 2158 packets (5 BDP); every 15 s an
+outage of 45 to 120 ms, drawn as the study did. Window 105 to 155 s (the script's; the text says 100 to 150 s)."""
 WHY_LEOCC = (
     "LeoCC's probes decide it. Where they wait in the data's queue, outages and a full queue look alike and its delay "
     "is above both BBRs' (one run: 4.1 with 5 flows, 3.8 with 10); with probes in a store of their own, as the study's "
@@ -221,36 +203,28 @@ WHY_LATE = (
 
 EXPERIMENTS = [
     Experiment(
-        "leotcp/hard-handover",
-        "Hard handover of one flow",
-        "LeoTCP, Fig. 8",
-        ONE,
-        one_cases,
-        _tables(_one),
-        check_one,
-        draw_one,
-        """One flow, 100 Mbit/s, 50 ms, queue 432 packets; from 5 s on every 5 s an outage of 20 to 200 ms that loses
-all packets at the link. Metric: mean of the goodput samples of 1 s that end between d and d + 2.5 s after an outage
-of length d began.""",
-        SHARED_DEVIATIONS,
+        name="leotcp/hard-handover",
+        title="Hard handover of one flow",
+        figure="LeoTCP, Fig. 8",
+        schemes=SCHEMES,
+        cases=one_cases,
+        tables=frames.per_run(_one),
+        verdicts=check_one,
+        draw=draw_one,
+        method=METHOD_ONE,
+        deviations=DEVIATIONS,
     ),
     Experiment(
-        "orbcc/many-flow-handover",
-        "Hard handovers of 5, 10 and 20 flows",
-        "OrbCC, Fig. 8",
-        MANY,
-        many_cases,
-        _tables(_many),
-        check_many,
-        draw_many,
-        """5, 10 or 20 flows that join over 100 s, 100 Mbit/s, 50 ms, queue 2158 packets (5 BDP); every 15 s an outage
-of 45 to 120 ms, drawn as the study did. Window 105 to 155 s (the script's; the text says 100 to 150 s).""",
-        SHARED_DEVIATIONS,
-        {
-            "leocc-5": WHY_LEOCC,
-            "leocc-10": WHY_LEOCC,
-            "leocc-20": WHY_LEOCC,
-            "bbr-20": WHY_LATE,
-        },
+        name="orbcc/many-flow-handover",
+        title="Hard handovers of 5, 10 and 20 flows",
+        figure="OrbCC, Fig. 8",
+        schemes=MANY,
+        cases=many_cases,
+        tables=frames.per_run(_many),
+        verdicts=check_many,
+        draw=draw_many,
+        method=METHOD_MANY,
+        deviations=DEVIATIONS,
+        explained={**{f"leocc-{n}": WHY_LEOCC for n in FLOWS}, "bbr-20": WHY_LATE},
     ),
 ]

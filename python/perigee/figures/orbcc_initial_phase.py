@@ -8,12 +8,11 @@ s.
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee.figures.orbcc_responsiveness import SHARED_DEVIATIONS
+from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, generator
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.verdicts import Verdict, near, within
@@ -21,7 +20,8 @@ from perigee.study.verdicts import Verdict, near, within
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-MINE = "orbcc-repro"
+    import pandas as pd
+
 FILE = "orbcc/initial-phase.toml"
 VARIANTS: dict[str, Mapping[str, object]] = {"with": {}, "without": {"cc.orbcc-repro.initial_phase": False}}
 JOINS = {10: (50,), 20: (51, 52), 30: (53, 54, 55, 56), 40: tuple(range(57, 65))}
@@ -35,7 +35,7 @@ def cases(ask: Ask) -> list[Case]:
     """50 flows start within half a second, 15 later."""
     out = []
     for run in range(1, ask.count(1, 3, 5) + 1):
-        draw = random.Random(1998 + run)
+        draw = generator(run)
         starts = [draw.uniform(0.7, 1.2) for _ in range(50)] + [float(s) for s, who in JOINS.items() for _ in who]
         flows = [{"from": f"s{k}", "to": f"d{k}", "cc": "*", "start": f"{s:.9f} s"} for k, s in enumerate(starts, 1)]
         for variant, sets in VARIANTS.items():
@@ -113,56 +113,49 @@ def draw(t: Tables) -> dict[str, Any]:
 
 def verdicts(study: str) -> Callable[[Tables], list[Verdict]]:
     """Section 8.8 of the specification."""
-    paper = {"orbcc": "OrbCC", "leotcp": "LeoTCP"}[study]
+    source = f"{PAPERS[study]}, Fig. 10"
 
     def check(t: Tables) -> list[Verdict]:
-        runs, out = t["runs"], []
-        tolerances = {"first": (1.0, 0.5), "join": (1.5, 0.5)}
-        words = {
-            "first": "mean RTT of the first 50 flows in their first 100 RTTs",
-            "join": "mean RTT when eight join at 40 s",
-        }
-        for key, values in PUBLISHED[study].items():
-            for variant, published, tolerance in zip(VARIANTS, values, tolerances[key], strict=True):
-                ours = frames.average(runs, f"rtt_{key}_ms", variant=variant)
-                claim = f"{words[key]}, {variant} initial phase"
-                out.append(
-                    near(f"{key}-{variant}", claim, f"{paper}, Fig. 10 and text", published, ours, tolerance, "ms")
-                )
-        model = "verification model of the specification, 8.8"
-        for second, values in ((10, (3.5, 1.5)), (40, (2.6, 1.3))):
-            for variant, published in zip(VARIANTS, values, strict=True):
-                ours = frames.average(runs, f"join{second}_mbps", variant=variant)
-                claim = f"goodput 1 s after joining at {second} s, {variant} initial phase"
-                out.append(near(f"goodput{second}-{variant}", claim, model, published, ours, 0.3, "Mbit/s"))
+        runs = t["runs"]
         fast, slow = (frames.average(runs, "reach10_s", variant=v) for v in VARIANTS)
-        out.append(
-            within(
-                "fast",
-                "with the phase: time to 90 % of the share",
-                f"{paper}, Fig. 10",
-                "about 1 s",
-                fast,
-                high=1.5,
-                unit="s",
-            )
-        )
-        out.append(within("slow", "without it", f"{paper}, Fig. 10", "about 4.5 s", slow, 3, unit="s"))
         dip = frames.average(runs, "dip10", variant="with")
-        out.append(
-            within(
-                "dip",
-                "the others' goodput changes by the share only",
-                f"{paper}, Fig. 10",
-                "not affected",
-                dip,
-                0.95,
-                1.05,
-            )
-        )
-        return out
+        words = "the others' goodput changes by the share only"
+        return [
+            *_rtts(runs, study),
+            *_joins(runs),
+            within("fast", "with the phase: time to 90 % of the share", source, "about 1 s", fast, high=1.5, unit="s"),
+            within("slow", "without it", source, "about 4.5 s", slow, 3, unit="s"),
+            within("dip", words, source, "not affected", dip, 0.95, 1.05),
+        ]
 
     return check
+
+
+def _rtts(runs: pd.DataFrame, study: str) -> list[Verdict]:
+    out = []
+    words = {
+        "first": "mean RTT of the first 50 flows in their first 100 RTTs",
+        "join": "mean RTT when eight join at 40 s",
+    }
+    tolerances_ms = {"first": (1.0, 0.5), "join": (1.5, 0.5)}
+    source = f"{PAPERS[study]}, Fig. 10 and text"
+    for key, values in PUBLISHED[study].items():
+        for variant, published, tolerance_ms in zip(VARIANTS, values, tolerances_ms[key], strict=True):
+            ours = frames.average(runs, f"rtt_{key}_ms", variant=variant)
+            claim = f"{words[key]}, {variant} initial phase"
+            out.append(near(f"{key}-{variant}", claim, source, published, ours, tolerance_ms, "ms"))
+    return out
+
+
+def _joins(runs: pd.DataFrame) -> list[Verdict]:
+    out = []
+    source = "verification model of the specification, 8.8"
+    for second, values in ((10, (3.5, 1.5)), (40, (2.6, 1.3))):
+        for variant, published in zip(VARIANTS, values, strict=True):
+            ours = frames.average(runs, f"join{second}_mbps", variant=variant)
+            claim = f"goodput 1 s after joining at {second} s, {variant} initial phase"
+            out.append(near(f"goodput{second}-{variant}", claim, source, published, ours, 0.3, "Mbit/s"))
+    return out
 
 
 METHOD = """65 flows of 100 ms over 200 Mbit/s, queue 863 packets (half a BDP): 50 start between 0.7 and 1.2 s, 1, 2,
@@ -179,17 +172,17 @@ WHY_LATE = (
 
 EXPERIMENTS = [
     Experiment(
-        f"{study}/initial-phase",
-        "Flows that join many others",
-        f"{paper}, Fig. 10",
-        (MINE,),
-        cases,
-        tables,
-        verdicts(study),
-        draw,
-        METHOD,
-        SHARED_DEVIATIONS,
-        dict.fromkeys(("goodput10-with", "fast"), WHY_LATE),
+        name=f"{study}/initial-phase",
+        title="Flows that join many others",
+        figure=f"{paper}, Fig. 10",
+        schemes=(MINE,),
+        cases=cases,
+        tables=tables,
+        verdicts=verdicts(study),
+        draw=draw,
+        method=METHOD,
+        deviations=DEVIATIONS,
+        explained=dict.fromkeys(("goodput10-with", "fast"), WHY_LATE),
     )
-    for study, paper in (("orbcc", "OrbCC"), ("leotcp", "LeoTCP"))
+    for study, paper in PAPERS.items()
 ]

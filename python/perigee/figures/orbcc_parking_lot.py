@@ -7,20 +7,19 @@ flows'; mean over all seconds and runs. Max-min fairness is 1, proportional fair
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee.figures.orbcc_responsiveness import SHARED_DEVIATIONS
-from perigee.figures.orbcc_two_flows import KEEP, MINE, RTTS_MS, SCHEMES, length_in_rtts, queue_packets, yerror_or_none
+from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator
+from perigee.figures.orbcc_two_flows import KEEP, RTTS_MS, length_in_rtts, queue_packets
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Outcome, Tables
 from perigee.study.stats import jain, ratio_of_means, ratios
 from perigee.study.verdicts import Verdict, largest, order, smallest, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 FILE = "orbcc/parking-lot.toml"
 
@@ -32,7 +31,7 @@ def cases(ask: Ask) -> list[Case]:
     for rtt_ms in ask.pick((20, 100), RTTS_MS[::2], RTTS_MS):
         for bdp in ask.pick((1.0,), (0.2, 1.0, 4.0), (0.2, 1.0, 4.0)):
             for run in range(1, ask.count(1, 2, 5) + 1):
-                start_s = random.Random(1998 + run).uniform(0, 500) * rtt_ms / 1e3 * length / 2000
+                start_s = generator(run).uniform(0, 500) * rtt_ms / 1e3 * length / 2000
                 sets = {
                     "run.duration": f"{length * rtt_ms / 1e3:g} s",
                     "source.parking_lot.rtt": f"{rtt_ms} ms",
@@ -42,11 +41,6 @@ def cases(ask: Ask) -> list[Case]:
                 labels = {"rtt_ms": rtt_ms, "queue_bdp": bdp, "run": run, "length_rtts": length}
                 out += [Case(FILE, cc, labels, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
     return out
-
-
-def tables(found: Sequence[Outcome]) -> Tables:
-    """One row per run."""
-    return {"runs": frames.table(found, _row)}
 
 
 def _row(o: Outcome) -> dict[str, Any]:
@@ -74,7 +68,7 @@ def draw(t: Tables) -> dict[str, Any]:
         for cc in frames.schemes(runs):
             one = frames.pick(runs, queue_bdp=bdp, cc=cc).groupby("rtt_ms")
             mean = one["ratio"].mean()
-            error = yerror_or_none(one["ratio_sd"].mean())
+            error = style.error_bars(one["ratio_sd"].mean())
             a.errorbar(mean.index, mean, error, label=style.label(cc), capsize=2, elinewidth=0.6, **style.look(cc))
         for level, name in ((1, "max-min fair"), (1 / 3, "proportionally fair")):
             a.axhline(level, color=style.SOFT, linewidth=0.8, linestyle=":", label=name)
@@ -126,17 +120,17 @@ WHY_SHALLOW = (
 
 EXPERIMENTS = [
     Experiment(
-        f"{study}/parking-lot",
-        "A long flow over three bottlenecks",
-        f"{paper}, Fig. 4",
-        SCHEMES,
-        cases,
-        tables,
-        verdicts(f"{paper}, Fig. 4"),
-        draw,
-        METHOD,
-        SHARED_DEVIATIONS,
-        {"low-cubic": WHY_PHASE, "cubic-queue": WHY_SHALLOW},
+        name=f"{study}/parking-lot",
+        title="A long flow over three bottlenecks",
+        figure=f"{paper}, Fig. 4",
+        schemes=SCHEMES,
+        cases=cases,
+        tables=frames.per_run(_row),
+        verdicts=verdicts(f"{paper}, Fig. 4"),
+        draw=draw,
+        method=METHOD,
+        deviations=DEVIATIONS,
+        explained={"low-cubic": WHY_PHASE, "cubic-queue": WHY_SHALLOW},
     )
-    for study, paper in (("orbcc", "OrbCC"), ("leotcp", "LeoTCP"))
+    for study, paper in PAPERS.items()
 ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import mean, median
@@ -26,16 +27,13 @@ ALL_RUNS = 50
 MODEL = (66.9, 53.2)
 """Goodput (Mbit/s) and RTT (ms) of OrbCC in the specification's verification model, all schedules, section 8.1."""
 KEEP = Keep(("goodput_bps", "rtt_ns", "retransmits", "path_rate_bps", "base_rtt_ns"))
-MINE = "orbcc-repro"
-ORBCC = ("cubic", "bbr", "bbr3", "satcp", "leocc_omnet", MINE, "orbcc")
-LEOTCP = ("cubic", "bbr", "bbr3", MINE, "orbcc")
+PUBLISHED = {"orbcc": ("cubic", "bbr", "bbr3", "satcp", "leocc_omnet", MINE, "orbcc"), "leotcp": SCHEMES}
 DRAWN = {"orbcc": (74.59, 50.76), "leotcp": (75.14, 52.2)}
 """Means over the 50 schedules of the drawn rates (Mbit/s) and RTTs (ms), experiments-orbcc.md section 5."""
 
 
 def cases(study: str, *, loss: bool) -> Callable[[Ask], list[Case]]:
     """Run k of the study is seed k; the loss variant has the whole RTT on the bottleneck (OrbCC) or access links."""
-    published = ORBCC if study == "orbcc" else LEOTCP
 
     def make(ask: Ask) -> list[Case]:
         sets: dict[str, object] = {}
@@ -50,7 +48,7 @@ def cases(study: str, *, loss: bool) -> Callable[[Ask], list[Case]]:
         return [
             Case(file, cc, {"run": run, "loss": int(loss)}, run, sets, KEEP)
             for run in runs
-            for cc in ask.schemes(published)
+            for cc in ask.schemes(PUBLISHED[study])
         ]
 
     return make
@@ -265,31 +263,23 @@ study, drawn by the same generator (run k is seed k). Queue 340 packets everywhe
 of a run is the plain mean of its seconds; RTT the mean over seconds of the mean of the samples in that second (mean
 over all samples beside it in the table); retransmissions are bits sent again per second of the run."""
 
-SHARED_DEVIATIONS = (
-    "Transport: our TCP with the profile `study-orbcc` (INET as the study configured it); OrbCC as its simulator has "
-    "it (`orbcc-repro`), and as the paper describes it with telemetry on the wire (`orbcc`) beside it.",
-)
-
-E1_DEVIATIONS = (
-    *SHARED_DEVIATIONS,
+OWN_DEVIATIONS = (
+    *DEVIATIONS,
     'The order "RTT: OrbCC lowest, Cubic largest" was worded after ours were seen: the paper says that OrbCC is lowest '
     "and Cubic and SaTCP large, the specification expects OrbCC < BBRv3 < BBRv1 < Cubic, of which ours keep the ends.",
     'Ours are these thresholds: 40 % of the optimum for a collapse, 3 Mbit/s for "about as high", the tolerances '
-    "around "
-    "the verification model.",
+    "around the verification model.",
 )
 EXPLAINED = {
     "goodput-high": "Neither the paper's figure nor its text has a number; the bound of 3 Mbit/s is ours, and LeoCC "
-    "is 4 "
-    "below (12 schedules). Open: whether the figure shows as much.",
+    "is 4 below (12 schedules). Open: whether the figure shows as much.",
     "goodput-bbr": "The medians are closer than the schedules can tell apart. Three (quick size) are too few; with "
     "LeoTCP's, 12 of them and without outages, BBRv1 has 0.7 Mbit/s more than BBRv3 on the same schedule "
     "(standard deviation 1.5, more on 7 of 12). With outages (OrbCC's) the order comes out. The BBRv3 of "
     "the study's simulator as of commit a18f919 (`cc.bbr3.variant = inet`) is far below: 42.8 and 50.0 "
     "Mbit/s.",
     "goodput-satcp": "The medians are closer than the three schedules of the quick size can tell apart: with 12 "
-    "(default "
-    "size) the order comes out.",
+    "(default size) the order comes out.",
     "retransmit-order": "BBRv3 delivers about a quarter less and so has less under way when an outage takes "
     "everything; per delivered bit (next row) the order is computed again.",
 }
@@ -302,20 +292,19 @@ WHAT = {
 
 def _experiment(study: str, *, loss: bool) -> Experiment:
     what = WHAT[study] + (", and random loss of 0 to 1 % in the data direction" if loss else "")
-    figure = {"orbcc": "OrbCC, Fig. 1", "leotcp": "LeoTCP, Fig. 1"}[study]
     return Experiment(
         name=f"{study}/responsiveness{'-loss' if loss else ''}",
         title=f"Responsiveness{' with random loss' if loss else ''}",
-        figure=figure + (" (dashed)" if loss else " (solid)"),
-        schemes=ORBCC if study == "orbcc" else LEOTCP,
+        figure=f"{PAPERS[study]}, Fig. 1 ({'dashed' if loss else 'solid'})",
+        schemes=PUBLISHED[study],
         cases=with_clean(study) if loss else cases(study, loss=False),
         tables=tables,
         verdicts=verdicts(study, loss=loss),
         draw=draw,
         method=METHOD.format(what=what),
-        deviations=E1_DEVIATIONS,
+        deviations=OWN_DEVIATIONS,
         explained=EXPLAINED,
     )
 
 
-EXPERIMENTS = [_experiment(study, loss=loss) for study in ("orbcc", "leotcp") for loss in (False, True)]
+EXPERIMENTS = [_experiment(study, loss=loss) for study in PAPERS for loss in (False, True)]

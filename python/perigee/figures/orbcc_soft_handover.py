@@ -9,12 +9,11 @@ mean of all samples of the two flows of a group during the first 100 base RTTs f
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee.figures.orbcc_responsiveness import SHARED_DEVIATIONS
+from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import jain, mean
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 FILE = "orbcc/soft-handover.toml"
-MINE = "orbcc-repro"
-SCHEMES = ("cubic", "bbr", "bbr3", MINE, "orbcc")
 PUBLISHED = {
     "orbcc": {"cubic": (62.70, 94.57), "bbr": (63.45, 92.44), "bbr3": (43.63, 78.74), MINE: (21.50, 51.50)},
     "leotcp": {"cubic": (61.96, 93.77), "bbr": (63.94, 94.63), "bbr3": (46.36, 77.77), MINE: (21.50, 51.50)},
@@ -36,8 +33,8 @@ STAYING, MOVING = slice(0, 2), slice(2, 4)
 
 
 def starts_s(run: int) -> list[int]:
-    """Seconds, drawn as the study did (generator seeded 1999 for run 1)."""
-    draw = random.Random(1998 + run)
+    """Seconds, drawn as the study did."""
+    draw = generator(run)
     return [draw.randint(0, 50) for _ in range(4)]
 
 
@@ -191,21 +188,21 @@ EXPLAINED = {
 
 EXPERIMENTS = [
     Experiment(
-        f"{study}/soft-handover",
-        "Soft handover",
-        f"{paper}, Fig. 7",
-        SCHEMES,
-        cases,
-        tables,
-        verdicts(study),
-        draw,
-        METHOD,
-        (
-            *SHARED_DEVIATIONS,
+        name=f"{study}/soft-handover",
+        title="Soft handover",
+        figure=f"{paper}, Fig. 7",
+        schemes=SCHEMES,
+        cases=cases,
+        tables=tables,
+        verdicts=verdicts(study),
+        draw=draw,
+        method=METHOD,
+        deviations=(
+            *DEVIATIONS,
             "The study's script averages Jain's index of Change 2 over the seconds of Change 1; ours is over those of "
             "Change 2.",
         ),
-        EXPLAINED,
+        explained=EXPLAINED,
     )
-    for study, paper in (("orbcc", "OrbCC"), ("leotcp", "LeoTCP"))
+    for study, paper in PAPERS.items()
 ]

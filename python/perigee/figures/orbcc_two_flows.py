@@ -8,23 +8,21 @@ both are in the table, the final 500 are compared.
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import jain, ratio_of_means, ratios
 from perigee.study.verdicts import Verdict, count, near, order, smallest, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     import pandas as pd
 
-MINE = "orbcc-repro"
-SCHEMES = ("cubic", "bbr", "bbr3", MINE, "orbcc")
 FILE = "orbcc/two-flows.toml"
 KEEP = Keep(("goodput_bps",))
 RTTS_MS = tuple(range(20, 201, 20))
@@ -44,8 +42,8 @@ def length_in_rtts(ask: Ask) -> int:
 
 
 def second_start_s(run: int, rtt_ms: int, length: int) -> float:
-    """A quarter of the run, as the study drew it (generator seeded 1999 for run 1)."""
-    return random.Random(1998 + run).uniform(490, 510) * rtt_ms / 1e3 * length / 2000
+    """A quarter of the run, as the study drew it."""
+    return generator(run).uniform(490, 510) * rtt_ms / 1e3 * length / 2000
 
 
 def queue_packets(rtt_ms: int, bdp: float = 1.0) -> int:
@@ -84,11 +82,6 @@ def fairness_cases(*, same: bool) -> Callable[[Ask], list[Case]]:
 def ablation_cases(ask: Ask) -> list[Case]:
     """All points with and without the RTT that the ports average."""
     return [_case(ask, MINE, r, run, same=False, variant=v) for r, run in points(ask) for v in VARIANTS]
-
-
-def tables(found: Sequence[Outcome]) -> Tables:
-    """One row per run."""
-    return {"runs": frames.table(found, _row)}
 
 
 def _row(o: Outcome) -> dict[str, Any]:
@@ -132,18 +125,13 @@ def ratio_picture(runs: pd.DataFrame, by: str, x: str = "rtt_ms", xlabel: str = 
             label = style.label(name) if by == "cc" else name
             mean = one[column].mean()
             error = one["ratio_sd"].mean() if column == "ratio" else one[column].std()
-            a.errorbar(mean.index, mean, yerror_or_none(error), label=label, capsize=2, elinewidth=0.6, **look)
+            a.errorbar(mean.index, mean, style.error_bars(error), label=label, capsize=2, elinewidth=0.6, **look)
         a.set_title(f"goodput ratio {title}", loc="left")
         a.set_xlabel(xlabel)
         a.set_ylim(-0.05, 1.1)
     axes[0][0].set_ylabel("goodput ratio")
     style.shared_legend(figure, axes[0], 5)
     return figure
-
-
-def yerror_or_none(error: pd.Series) -> Any:
-    """Error bars where there are any."""
-    return None if error.isna().all() else error.fillna(0)
 
 
 def _by_rtt(runs: pd.DataFrame, cc: str, column: str = "ratio") -> pd.Series:
@@ -228,52 +216,49 @@ INTER = "the first with 20 ms, the second with r = 20 to 200 ms"
 
 
 def _experiments(study: str) -> list[Experiment]:
-    paper = {"orbcc": "OrbCC", "leotcp": "LeoTCP"}[study]
-    from perigee.figures.orbcc_responsiveness import SHARED_DEVIATIONS
-
-    common: dict[str, Any] = {"tables": tables, "deviations": SHARED_DEVIATIONS}
+    paper = PAPERS[study]
     return [
         Experiment(
-            f"{study}/inter-rtt",
-            "Fairness of two flows with different RTTs",
-            f"{paper}, Fig. 5",
-            SCHEMES,
-            fairness_cases(same=False),
+            name=f"{study}/inter-rtt",
+            title="Fairness of two flows with different RTTs",
+            figure=f"{paper}, Fig. 5",
+            schemes=SCHEMES,
+            cases=fairness_cases(same=False),
+            tables=frames.per_run(_row),
             verdicts=_inter(f"{paper}, Fig. 5"),
             draw=draw,
             method=METHOD.format(what=INTER),
-            **common,
+            deviations=DEVIATIONS,
         ),
         Experiment(
-            f"{study}/intra-rtt",
-            "Fairness of two flows with the same RTT",
-            f"{paper}, Fig. 6",
-            SCHEMES,
-            fairness_cases(same=True),
+            name=f"{study}/intra-rtt",
+            title="Fairness of two flows with the same RTT",
+            figure=f"{paper}, Fig. 6",
+            schemes=SCHEMES,
+            cases=fairness_cases(same=True),
+            tables=frames.per_run(_row),
             verdicts=_intra(f"{paper}, Fig. 6"),
             draw=draw,
             method=METHOD.format(what="both with r = 20 to 200 ms"),
             explained={"cubic": WHY_STRONG},
-            **common,
+            deviations=DEVIATIONS,
         ),
         Experiment(
-            f"{study}/ablation-avgrtt",
-            "OrbCC without the ports' average RTT",
-            f"{paper}, Fig. 9",
-            (MINE,),
-            ablation_cases,
+            name=f"{study}/ablation-avgrtt",
+            title="OrbCC without the ports' average RTT",
+            figure=f"{paper}, Fig. 9",
+            schemes=(MINE,),
+            cases=ablation_cases,
+            tables=frames.per_run(_row),
             verdicts=_ablation(f"{paper}, Fig. 9"),
             draw=draw_ablation,
             method=METHOD.format(what=INTER) + " Without avgRTT the utilisation is related to the flow's own RTT.",
-            **{
-                **common,
-                "deviations": (
-                    *SHARED_DEVIATIONS,
-                    "The study's variant without avgRTT also has an older initial phase; ours differs in avgRTT alone.",
-                ),
-            },
+            deviations=(
+                *DEVIATIONS,
+                "The study's variant without avgRTT also has an older initial phase; ours differs in avgRTT alone.",
+            ),
         ),
     ]
 
 
-EXPERIMENTS = [*_experiments("orbcc"), *_experiments("leotcp")]
+EXPERIMENTS = [e for study in PAPERS for e in _experiments(study)]

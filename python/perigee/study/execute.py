@@ -8,12 +8,13 @@ next call goes on with the others.
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perigee import _core
 from perigee.record import from_core
@@ -57,8 +58,7 @@ class Progress:
     total: int
     cached: int
     done: int = 0
-    left_s: float = 0.0
-    eta_s: float = float("nan")
+    eta_s: float = math.nan
     now: str = ""
 
 
@@ -210,12 +210,12 @@ class Runner:
         with self.lock:
             self.cost.setdefault((name, case.cc), []).append((time.perf_counter() - begin) / planned.simulated_s)
 
-    def _eta(self, pending: Any) -> float:
+    def _eta(self, pending: Iterable[tuple[str, Planned]]) -> float:
         """Seconds until all is done: what each simulated second of (experiment, scheme) cost so far, over the jobs."""
         with self.lock:
             every = [c for costs in self.cost.values() for c in costs]
             if not every:
-                return float("nan")
+                return math.nan
             of_name: dict[str, list[float]] = {}
             for (name, _), costs in self.cost.items():
                 of_name.setdefault(name, []).extend(costs)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from perigee.study.model import Outcome
+    from perigee.study.model import Outcome, Tables
 
 
 def table(found: Sequence[Outcome], row: Callable[[Outcome], Mapping[str, Any] | None]) -> pd.DataFrame:
@@ -27,6 +27,11 @@ def table(found: Sequence[Outcome], row: Callable[[Outcome], Mapping[str, Any] |
         if values is not None:
             rows.append({**o.case.labels, "cc": o.case.cc, "seed": o.case.seed, **values})
     return pd.DataFrame(rows)
+
+
+def per_run(row: Callable[[Outcome], Mapping[str, Any] | None]) -> Callable[[Sequence[Outcome]], Tables]:
+    """The tables of an experiment that has one only, `runs`."""
+    return lambda found: {"runs": table(found, row)}
 
 
 def series(found: Sequence[Outcome], rows: Callable[[Outcome], Iterable[Mapping[str, Any]]]) -> pd.DataFrame:

@@ -87,7 +87,7 @@ class Outcome:
     digest: Digest
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Experiment:
     """A published figure or table, made again."""
 

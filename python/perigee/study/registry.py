@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from perigee.study.model import Experiment
 
+STUDIES = ("orbcc", "leotcp", "leo-cc", "hypatia", "geo")
 MODULES = (
     "orbcc_responsiveness",
     "orbcc_parking_lot",
@@ -44,9 +45,6 @@ def experiments() -> dict[str, Experiment]:
         for experiment in import_module(f"perigee.figures.{module}").EXPERIMENTS:
             found[experiment.name] = experiment
     return dict(sorted(found.items(), key=lambda item: STUDIES.index(item[1].study)))
-
-
-STUDIES = ("orbcc", "leotcp", "leo-cc", "hypatia", "geo")
 
 
 def choose(names: list[str]) -> list[Experiment]:

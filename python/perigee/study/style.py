@@ -12,6 +12,8 @@ from perigee.looks import BUILT_IN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import pandas as pd
+
 # What stands beside schemes in a figure, by the sum of its name's letters.
 OTHERS = ("#4D4D4D", "#8C6BB1", "#41AB5D", "#EF6548", "#2B8CBE", "#A6761D", "#666666", "#1B9E77")
 MARKERS = "dHpxs^v<>"
@@ -118,6 +120,11 @@ def _by_rows(names: list[str], columns: int) -> list[str]:
 def _is_empty(handle: Any) -> bool:
     data = getattr(handle, "get_xdata", None)
     return data is not None and len(data()) == 0
+
+
+def error_bars(error: pd.Series) -> Any:
+    """For `Axes.errorbar`: none where there are no values."""
+    return None if error.isna().all() else error.fillna(0)
 
 
 def missing(axis: Any, curves: Mapping[str, str], drawn: Iterable[str]) -> None:
