@@ -70,14 +70,7 @@ def run_command(
         print(f"perigee: {cannot_write(folder, error)}", file=sys.stderr)
         return FAILED
     except Interrupted as stop:
-        kept = f"{len(stop.results)} complete runs are in {folder}" if len(stop.results) else "nothing was complete"
-        print(f"perigee: interrupted; {kept}", file=sys.stderr)
-        if stop.stuck:
-            # Python would wait for its threads at its end.
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(INTERRUPTED)
-        return INTERRUPTED
+        return _interrupted(stop, folder)
     if as_json:
         print(json.dumps(as_data(results, folder), indent=1))
     else:
@@ -85,6 +78,17 @@ def run_command(
         for r in strangers:
             print(f"left out of summary and report, as it is of another scenario: {r.folder}")
     return 0
+
+
+def _interrupted(stop: Interrupted, folder: Path) -> int:
+    kept = f"{len(stop.results)} complete runs are in {folder}" if len(stop.results) else "nothing was complete"
+    print(f"perigee: interrupted; {kept}", file=sys.stderr)
+    if stop.stuck:
+        # Python would wait for its threads at its end.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
+    return INTERRUPTED
 
 
 def _print_cause(error: Exception) -> None:

@@ -4,7 +4,6 @@
 use crate::interrupt::interruptible;
 use crate::runs::{wrong, RunError, Scenario};
 use perigee_scenario::exchange::{self, Names};
-
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;

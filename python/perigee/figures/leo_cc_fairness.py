@@ -217,23 +217,12 @@ def check_inter(t: Tables) -> list[Verdict]:
         within("cubic", "Cubic: mean ratio at 60 ms and more, 1 BDP", source, "about 0.5", value(cubic), 0.35, 0.65),
         within("satcp", "SaTCP like Cubic: difference", source, "the same", value(abs(cubic - satcp)), high=0.15),
     ]
-    bbr3 = one[one["cc"] == "bbr3"].groupby("rtt_ms")["ratio"].mean()
-    if len(bbr3) > 1:
-        second = bbr3.index[bbr3.index > 20][0]
-        rows = [(f"at {second} ms", float(bbr3[second])), ("at 200 ms", float(bbr3.iloc[-1]))]
-        out.append(order("bbr3", "BBRv3, 1 BDP: the ratio falls with disparity", source, rows))
-        wins = (
-            one[(one["cc"] == "bbr3") & (one["rtt_ms"] >= 80)]
-            .groupby("rtt_ms")[["goodput1_mbps", "goodput2_mbps"]]
-            .mean()
-        )
-        holds = {f"{r} ms": bool(g["goodput2_mbps"] > g["goodput1_mbps"]) for r, g in wins.iterrows()}
-        out.append(count("bbr3-winner", "BBRv3, 1 BDP: the flow with the longer RTT wins", source, "it wins", holds))
+    out += _disparity(one[one["cc"] == "bbr3"], source)
     shallow = plain[(plain["queue_bdp"] == 0.2) & (plain["rtt_ms"] >= 80)]
     if len(shallow):
         rows = [("0.2 BDP", _mean(shallow, "bbr3")), ("1 BDP", _mean(one[one["rtt_ms"] >= 80], "bbr3"))]
         out.append(order("bbr3-shallow", "BBRv3 fairer with 0.2 BDP (80 ms and more)", source, rows))
-    leocc = one[one["cc"] == "leocc"].groupby("rtt_ms")["ratio"].mean()
+    bbr3, leocc = (one[one["cc"] == cc].groupby("rtt_ms")["ratio"].mean() for cc in ("bbr3", "leocc"))
     worse = {f"{r} ms": bool(leocc[r] < bbr3[r]) for r in leocc.index.intersection(bbr3.index)}
     need = round(0.6 * len(worse))
     out.append(
@@ -248,6 +237,21 @@ def check_inter(t: Tables) -> list[Verdict]:
     ]
     out.append(order("vivace-winner", "Vivace: the flow with the short RTT dominates", source, rows, unit="Mbit/s"))
     return out
+
+
+def _disparity(bbr3: pd.DataFrame, source: str) -> list[Verdict]:
+    """BBRv3 over 1 BDP, the more the RTTs differ."""
+    ratio = bbr3.groupby("rtt_ms")["ratio"].mean()
+    if len(ratio) < 2:
+        return []
+    second = ratio.index[ratio.index > 20][0]
+    rows = [(f"at {second} ms", float(ratio[second])), ("at 200 ms", float(ratio.iloc[-1]))]
+    far = bbr3[bbr3["rtt_ms"] >= 80].groupby("rtt_ms")[["goodput1_mbps", "goodput2_mbps"]].mean()
+    wins = {f"{r} ms": bool(g["goodput2_mbps"] > g["goodput1_mbps"]) for r, g in far.iterrows()}
+    return [
+        order("bbr3", "BBRv3, 1 BDP: the ratio falls with disparity", source, rows),
+        count("bbr3-winner", "BBRv3, 1 BDP: the flow with the longer RTT wins", source, "it wins", wins),
+    ]
 
 
 def _spread(runs: pd.DataFrame) -> float:

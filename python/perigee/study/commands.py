@@ -55,7 +55,7 @@ def _run(names: Sequence[str], ask: Ask, out: Path, *, jobs: int | None, force: 
         failures = runner.run(force=force)
     except KeyboardInterrupt:
         screen.end()
-        print("interrupted: what is complete is kept, the same command goes on", file=sys.stderr)
+        print("perigee: interrupted; what is complete is kept, the same command goes on", file=sys.stderr)
         return INTERRUPTED
     screen.end()
     verdicts: dict[str, list[Verdict]] = {}
