@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,13 @@ import pytest
 
 from perigee.figures import hypatia_tables, leo_cc_fairness, orbcc_constellation, orbcc_hard_handover, orbcc_two_flows
 from perigee.figures import orbcc_soft_handover as soft
-from perigee.study import style
+from perigee.study import gallery, style
 from perigee.study.digest import Digest
 from perigee.study.model import Ask, Case, Outcome, Size
 from perigee.study.registry import experiments
-from perigee.study.verdicts import DIFFERS, REPRODUCED, Verdict
+from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED, Verdict, order
+
+PAGES = Path(__file__).parent.parent / "docs" / "studies"
 
 
 def test_starts_and_outages_are_those_of_the_studies() -> None:
@@ -93,10 +97,55 @@ def differing(found: list[Verdict]) -> list[str]:
 
 def test_every_scheme_can_stand_in_every_experiment() -> None:
     ask = Ask(Size.QUICK, ("all",))
-    for name in ("orbcc/inter-rtt", "leo-cc/efficiency", "hypatia/tables", "geo/downloads"):
+    for name in ("orbcc/inter-rtt", "leo-cc/efficiency", "hypatia/tables", "hypatia/vegas", "geo/downloads"):
         ccs = {c.cc for c in experiments()[name].cases(ask)}
         assert {"newreno", "vegas", "copa", "hybla", "hpcc"} <= ccs
     assert replace(ask, cc=("vegas",)).schemes(("cubic",)) == ["vegas"]
+
+
+def test_metrics_are_defined_and_every_picture_says_what_it_shows() -> None:
+    for name, experiment in experiments().items():
+        assert experiment.metrics, name
+        prefix = f"{name.replace('/', '-')}-"
+        others = [f"{n.replace('/', '-')}-" for n in experiments() if n.startswith(f"{name}-")]
+        drawn = [p.stem for p in PAGES.glob(f"{prefix}*.png") if not p.stem.startswith(tuple(others))]
+        assert {stem.removeprefix(prefix) for stem in drawn} <= set(experiment.captions), name
+
+
+def test_orders_of_what_was_not_run_have_no_numbers() -> None:
+    found = order("key", "claim", "source", [("Cubic", 4.66), ("Astraea", float("nan"))], unit="Mbit/s")
+    assert found.verdict == MISSING
+    assert found.ours == "Cubic 4.66, Astraea no data Mbit/s"
+
+
+def test_the_gallery_explains_once_and_leaves_nothing_out_on_narrow_screens(tmp_path: Path) -> None:
+    names = ("key", "claim", "source", "published", "ours", "interval", "tolerance", "verdict", "why")
+    row = dict(zip(names, ("a", "first", "paper", "1", "3", "2 to 4", "± 1", DIFFERS, "<its cause>"), strict=True))
+    rows = [row, {**row, "key": "b", "claim": "second"}, {**row, "key": "c", "verdict": REPRODUCED, "why": ""}]
+    folder = tmp_path / "leotcp" / "initial-phase"
+    figure, _ = style.panels(1, 1)
+    style.save(figure, folder, "initial-phase")
+    (folder / "verdicts.json").write_text(json.dumps(rows), encoding="utf-8")
+    (folder / "about.json").write_text('{"runs": 5, "planned": 6, "size": "quick"}', encoding="utf-8")
+    page = gallery.write(tmp_path).read_text(encoding="utf-8")
+    assert page.count("&lt;its cause&gt;") == 1
+    assert "As for: first." in page
+    assert "<div class='soft narrow'>95 % interval 2 to 4; tolerance ± 1</div>" in page
+    assert "<td class=wide>5 of 6</td>" in page
+    assert experiments()["leotcp/initial-phase"].captions["initial-phase"] in page
+    assert "style='--narrow: 273px'" in page
+
+
+def test_a_long_legend_leaves_the_panels_their_room() -> None:
+    heights = []
+    for entries in (3, 24):
+        figure, axes = style.panels(1, 1)
+        for n in range(entries):
+            axes[0][0].plot([0, 1], [0, 1], label=f"curve {n}")
+        style.shared_legend(figure, axes[0])
+        figure.canvas.draw()
+        heights.append(axes[0][0].get_window_extent().height)
+    assert heights[1] > 0.85 * heights[0]
 
 
 @pytest.mark.parametrize("entries", [1, 3, 7, 11])

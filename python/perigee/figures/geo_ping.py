@@ -115,6 +115,9 @@ def _hours(o: Outcome) -> list[dict[str, Any]]:
     return [{"hour": h, "median_ms": float(np.nanmedian(row))} for h, row in enumerate(whole)]
 
 
+DASHES = ("-", "--", ":", "-.")
+
+
 def draw(t: Tables) -> dict[str, Any]:
     """The distribution with its tail, and the median by the hour."""
     histogram = t["histogram"].groupby("rtt_ms")["pings"].sum()
@@ -124,8 +127,8 @@ def draw(t: Tables) -> dict[str, Any]:
     body = histogram[(histogram.index >= 540) & (histogram.index <= 640)]
     axes[0][0].bar(body.index, 100 * body / total, width=1.0, color=style.look("cubic")["color"])
     axes[0][0].set_xlabel("RTT, ms")
-    axes[0][0].set_ylabel("share, %")
-    axes[0][0].set_title("body", loc="left")
+    axes[0][0].set_ylabel("share of pings per ms, %")
+    axes[0][0].set_title("540 to 640 ms", loc="left")
     tail = beyond[beyond > 0]
     axes[0][1].step(tail.index, tail, where="post", color=style.INK)
     axes[0][1].set_yscale("log")
@@ -133,8 +136,9 @@ def draw(t: Tables) -> dict[str, Any]:
         axes[0][1].plot(x, y, "o", color=style.look("bbr3")["color"], markersize=5, fillstyle="none")
     axes[0][1].set_xlabel("RTT, ms")
     axes[0][1].set_title("share above (o: published)", loc="left")
-    for day, one in t["hours"].groupby("day"):
-        axes[0][2].plot(one["hour"], one["median_ms"], linewidth=0.9, label=f"day {day}")
+    for k, (_, one) in enumerate(t["hours"].groupby("day")):
+        axes[0][2].plot(one["hour"], one["median_ms"], linewidth=0.9, color=style.OTHERS[0], linestyle=DASHES[k % 4])
+    axes[0][2].set_title("a line per day", loc="left")
     axes[0][2].set_xlabel("hour of the day")
     axes[0][2].set_ylabel("median RTT, ms")
     axes[0][2].set_ylim(585, 610)
@@ -200,5 +204,8 @@ EXPERIMENTS = [
         draw=draw,
         method=METHOD,
         deviations=DEVIATIONS,
+        metrics="""Shares: of all answered pings, %. Lost: pings without an answer; an event is a run of them. Median
+RTT: of the pings of an hour, ms.""",
+        captions={"ping": "Circles: the published share above 625 ms and above 1.5 s."},
     )
 ]

@@ -163,8 +163,6 @@ of the receive buffer instead of the half that Linux 4.15 offers."""
 DEVIATIONS = (
     "No set-up of this page is published; 128 Mbit/s and the 10 ms were chosen with the published tables in view, so "
     "that a match shows what would be enough, not what was.",
-    "Dots: means; bars: standard deviation of the runs; shades: published numbers with the tolerances of "
-    "`geo/downloads`.",
 )
 WHY_START = (
     "BBR's start-up is the published one only where the RTT is that of Table III from the beginning: doubling once per "
@@ -200,5 +198,10 @@ EXPERIMENTS = [
         method=METHOD,
         deviations=DEVIATIONS,
         explained=EXPLAINED,
+        metrics="Those of `geo/downloads`.",
+        captions={
+            "set-ups": "Means with the standard deviation over runs; dotted: published numbers; shades: the "
+            "tolerances of `geo/downloads`, blue for Cubic and green for BBRv1."
+        },
     )
 ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee.figures.leo_cc_common import CAPACITY_MBPS, DEVIATIONS, MISSING, NO_CURVE, SCHEMES, bdp_bytes
+from perigee.figures.leo_cc_common import BARS, CAPACITY_MBPS, DEVIATIONS, MISSING, NO_CURVE, RATIO, SCHEMES, bdp_bytes
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import jain, ratio_of_means, ratios
@@ -151,7 +151,7 @@ def _panels(
             error = style.error_bars(one["ratio_sd"].mean())
             a.errorbar(mean.index, mean, error, label=style.label(cc), capsize=2, elinewidth=0.6, **style.look(cc))
         for level, name in (lines or {}).get(v, {}).items():
-            a.axhline(level, color=style.SOFT, linewidth=0.8, linestyle=":", label=name)
+            style.fair(a, name, level)
         a.set_title(names[v], loc="left")
         a.set_xlabel(x[1])
         a.set_ylim(-0.1, 1.1)
@@ -396,6 +396,8 @@ EXPERIMENTS = [
         deviations=DEVIATIONS,
         explained={"vivace": WHY_VIVACE, "vivace-winner": WHY_VIVACE},
         missing=MISSING,
+        metrics=RATIO,
+        captions={"inter-rtt": f"Ratio by the second flow's RTT, a panel per queue. {BARS}"},
     ),
     Experiment(
         name="leo-cc/intra-rtt",
@@ -410,6 +412,8 @@ EXPERIMENTS = [
         deviations=DEVIATIONS,
         explained={"bbr3": WHY_FAIR, "vivace": WHY_NOISE},
         missing=MISSING,
+        metrics=f"{RATIO} Standard deviation (claim on Vivace): over all seconds and runs of an RTT, mean over RTTs.",
+        captions={"intra-rtt": f"Ratio by both flows' RTT. {BARS}"},
     ),
     Experiment(
         name="leo-cc/parking-lot",
@@ -421,10 +425,16 @@ EXPERIMENTS = [
         verdicts=check_parking,
         draw=draw_parking,
         method=f"Short flows from 0 s, the long one from 50 s; 200 s; 1 BDP; 20 to 200 ms; cuts every 15 s on all "
-        f"bottlenecks at once. {COMMON} Ratio of the long flow to the best short one, last 100 s.",
+        f"bottlenecks at once. {COMMON}",
         deviations=DEVIATIONS,
         explained=WHY_PARKING,
         missing=MISSING,
+        metrics=RATIO.replace("the two flows' goodputs", "the long flow's goodput and that of the best short flow")
+        + " Max-min fairness gives 1, proportional fairness 1/3 and 1/6.",
+        captions={
+            "parking-lot": f"Ratio of the long flow to the best short one by RTT. {BARS}",
+            "queue": f"The same at 120 ms by the length of the queue; the study's text has 1 BDP. {BARS}",
+        },
     ),
     Experiment(
         name="leo-cc/efficiency",
@@ -440,5 +450,12 @@ EXPERIMENTS = [
         deviations=DEVIATIONS,
         explained={f"leocc-{n}": WHY_LEOCC for n in FLOWS},
         missing=MISSING,
+        metrics="""Goodput (utilisation): sum of all flows', over 100 Mbit/s. Delay: mean of the seconds' smoothed RTTs
+over 50 ms, mean over flows (`inflation_by_sample`: each RTT sample counts alike). `useful`: goodput less the frames of
+1500 bytes sent again. Jain's index over mean goodputs (`jain`).""",
+        captions={
+            "efficiency": "Means over runs; ellipses: one standard deviation over runs; pale: the frames sent again "
+            "subtracted. The upper right is best; panels have scales of their own."
+        },
     ),
 ]

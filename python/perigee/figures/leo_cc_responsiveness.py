@@ -146,5 +146,12 @@ EXPERIMENTS = [
         ),
         explained={"cubic": WHY_CUBIC, "leocc-loss": WHY_PROBES},
         missing=MISSING,
+        metrics="""Goodput of a run: plain mean of its seconds, Mbit/s. Share: goodput over the mean rate of the run's
+schedule, median over schedules; what loss costs: the difference of the shares without and with loss of the same run,
+mean over runs.""",
+        captions={
+            "distributions": "Distribution over schedules of each run's goodput. Black: mean rate of the path.",
+            "run": "A part of run 2 with loss, by second. Black: rate and base RTT of the path.",
+        },
     )
 ]

@@ -33,6 +33,7 @@ VARIANTS: dict[str, Mapping[str, object]] = {
     "bytes, full echo": {"telemetry.overhead": "wire", "telemetry.echo": "full"},
     "bytes, bottleneck echo": {"telemetry.overhead": "wire", "telemetry.echo": "bottleneck"},
 }
+HATCHES = {"bytes, full echo": "///", "bytes, bottleneck echo": ".."}
 LINKS = 8
 BOTTLENECK = 4
 
@@ -133,10 +134,10 @@ def draw_overhead(t: Tables) -> dict[str, Any]:
         for i, what in enumerate(whats):
             mean = runs[(runs["path"] == path) & (runs["what"] == what)]["net_mbps"].mean()
             x = j + (i - len(whats) / 2 + 0.5) * 0.13
-            axes[0][1].bar(
-                x, mean, 0.12, color=looks[what]["color"], hatch="//" if what == "bytes, full echo" else None
-            )
+            axes[0][1].bar(x, mean, 0.12, color=looks[what]["color"], hatch=HATCHES.get(what))
     axes[0][1].set_xticks(range(len(others)), others)
+    axes[0][1].set_ylabel("net goodput, Mbit/s")
+    axes[0][1].set_title("two flows together", loc="left")
     style.shared_legend(figure, axes[0][:1], 3)
     return {"overhead": figure}
 
@@ -154,7 +155,7 @@ def check_overhead(t: Tables) -> list[Verdict]:
         )
     for echo in ("bytes, full echo", "bytes, bottleneck echo"):
         rivals = row[[c for c in row.columns if c not in VARIANTS]].max(axis=1).dropna()
-        holds = {f"{h} hops": bool(row.loc[h, echo] >= rivals[h]) for h in rivals.index}
+        holds = {f"{h} hop{'s' * (h > 1)}": bool(row.loc[h, echo] >= rivals[h]) for h in rivals.index}
         words = f"E1 with {echo}: OrbCC's net goodput at least that of every other scheme"
         out.append(count(f"outweighed-{echo}", words, source, "outweighed by its gains", holds))
     for path in [p for p in dict.fromkeys(runs["path"]) if p != "row"]:
@@ -249,6 +250,13 @@ EXPERIMENTS = [
 flows of 20 and 100 ms over three instrumented links; two flows New York - London over the constellation. OrbCC as the
 paper describes it, its telemetry as metadata, or as bytes with full or bottleneck echo; the others on the same paths.
 Net goodput: payload only.""",
+        metrics="""Net goodput: mean over the whole run of the payload that arrives in order, all flows together,
+Mbit/s (`net_mbps`); telemetry is no payload. Also `late_mbps`, the same of the second half; `inflation`, mean RTT over
+mean base RTT in the second half; `payload_share`, payload over all bytes of a full packet.""",
+        captions={
+            "overhead": "Left: mean and standard deviation over runs. Right: means over runs; of OrbCC's bars the "
+            "plain one is without bytes, the hatched one with full, the dotted one with bottleneck echo."
+        },
         explained={
             **{f"outweighed-{echo}": WHY_BYTES for echo in VARIANTS},
             "outweighed-two flows, 20 and 100 ms": WHY_STATIC,
@@ -267,6 +275,12 @@ Net goodput: payload only.""",
         method="""Two flows (the second from 20 s on) over eight links, 50 ms, the fifth with 100 Mbit/s, the others
 with 400. 0 to 8 ports write telemetry, chosen at random per run; the sender hands over to Cubic when telemetry is
 partial and the RTT rises. Second half of 60 s.""",
+        metrics="""Goodput of both flows together, Mbit/s (`late_mbps`), Jain's index of the two, and delay, mean RTT
+over mean base RTT, of the second half of the run. "On the wire": goodput over the payload's share of the bytes.""",
+        captions={
+            "partial-deployment": "A point per run with OrbCC; lines: means of the other schemes, which need no "
+            "telemetry."
+        },
         explained={"goodput": WHY_RESERVED, "wire": WHY_UNFAIR, "fair": WHY_UNFAIR},
     ),
 ]

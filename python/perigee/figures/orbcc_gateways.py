@@ -105,11 +105,13 @@ def draw(t: Tables) -> dict[str, Any]:
             one = frames.pick(runs, path=path, how=how, cc=cc)
             whole = how == "end to end"
             look = {**style.look(cc), "linestyle": "none", "markersize": 6, "fillstyle": "full" if whole else "none"}
-            axes[0][2 * j].plot(one["inflation"].mean(), one["goodput_mbps"].mean(), label=_name(how, cc), **look)
+            axes[0][2 * j].plot(one["inflation"].mean(), one["goodput_mbps"].mean(), **look)
             start = frames.pick(t["starts"], path=path, how=how, cc=cc)
-            dashes = {**style.line(cc), "linestyle": "-" if whole else "--"}
+            dashes = {**style.line(cc), "linestyle": "-" if whole else (0, (3, 1.5))}
             axes[0][2 * j + 1].plot(start["t_s"], start["mb"], **dashes)
+            axes[0][2 * j].plot([], [], label=_name(how, cc), **{**look, **dashes, "markersize": 5})
         axes[0][2 * j].set_title(path, loc="left")
+        axes[0][2 * j + 1].set_title(f"{path}, begin of run 1", loc="left")
         axes[0][2 * j].set_xlabel("delay / base RTT")
         axes[0][2 * j].set_ylabel("goodput, Mbit/s")
         axes[0][2 * j].set_ylim(0, 1.1 * runs["goodput_mbps"].max())
@@ -148,6 +150,14 @@ METHOD = """One flow. LEO: the schedules of `orbcc/responsiveness`, a third of t
 gateway - gateway, gateway - host; proxies hold 4 MB. GEO: 560 ms between the gateways, 10 ms from each to its host,
 100 Mbit/s with a queue of one bandwidth-delay product; proxies hold 16 MB. Goodput and delay after the first third.
 Proxies answer SYNs at once. OrbCC with the profile `orbcc-repro`."""
+METRICS = """Goodput: what reaches the receiving host, Mbit/s. Delay: RTTs of the legs together and the time that data
+waits in the proxies (what they hold over the goodput; `wait_ms`), over the base RTT of the whole path; from end to end
+the RTT alone. In the table also the time until 10 MB have arrived (`first_10_mb_s`, s) and the packets of all legs
+that were sent again (`retransmit_pct`, %)."""
+CAPTIONS = {
+    "gateways": "Filled points and solid lines: one connection from end to end; open and dashed: Cubic or BBRv1 "
+    "between host and gateway, OrbCC between the gateways. Points are means over runs."
+}
 DEVIATIONS = ("Nobody published this set-up: paths, buffers and the bound of 95 % are ours.",)
 WHY_DELAY = (
     "The queue moves into the proxy. The hosts' links are a hundred times as fast as the path between the gateways, so"
@@ -184,5 +194,7 @@ EXPERIMENTS = [
         method=METHOD,
         deviations=DEVIATIONS,
         explained=EXPLAINED,
+        metrics=METRICS,
+        captions=CAPTIONS,
     )
 ]

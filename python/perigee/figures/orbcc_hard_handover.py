@@ -183,8 +183,7 @@ def _check_flows(here: pd.DataFrame, flows: str, n: str) -> list[Verdict]:
 
 
 METHOD_ONE = """One flow, 100 Mbit/s, 50 ms, queue 432 packets; from 5 s on every 5 s an outage of 20 to 200 ms that
-loses all packets at the link. Metric: mean of the goodput samples of 1 s that end between d and d + 2.5 s after an
-outage of length d began."""
+loses all packets at the link."""
 METHOD_MANY = """5, 10 or 20 flows that join over 100 s, 100 Mbit/s, 50 ms, queue 2158 packets (5 BDP); every 15 s an
 outage of 45 to 120 ms, drawn as the study did. Window 105 to 155 s (the script's; the text says 100 to 150 s)."""
 WHY_LEOCC = (
@@ -213,6 +212,10 @@ EXPERIMENTS = [
         draw=draw_one,
         method=METHOD_ONE,
         deviations=DEVIATIONS,
+        metrics="""Goodput after an outage of length d: mean of the samples of 1 s that end between d and d + 2.5 s
+after it began, over all outages, Mbit/s: samples are whole seconds, so that these are the two that end 1 and 2 s after
+it began, and the first contains the outage. Beside it the mean of the whole run (`whole_mbps`).""",
+        captions={"hard-handover": "Means over runs, with the standard deviation over runs."},
     ),
     Experiment(
         name="orbcc/many-flow-handover",
@@ -226,5 +229,9 @@ EXPERIMENTS = [
         method=METHOD_MANY,
         deviations=DEVIATIONS,
         explained={**{f"leocc-{n}": WHY_LEOCC for n in FLOWS}, "bbr-20": WHY_LATE},
+        metrics="""Goodput: sum of all flows', mean of the window, over 100 Mbit/s. Delay: mean over the flows of the
+mean of their seconds' RTTs, over 50 ms (`delay_by_sample`: each sample counts alike). Jain's index over the mean
+goodputs (`jain`).""",
+        captions={"many-flows": "Means over runs, with the standard deviation over runs; the upper right is best."},
     ),
 ]

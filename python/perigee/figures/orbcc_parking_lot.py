@@ -71,7 +71,7 @@ def draw(t: Tables) -> dict[str, Any]:
             error = style.error_bars(one["ratio_sd"].mean())
             a.errorbar(mean.index, mean, error, label=style.label(cc), capsize=2, elinewidth=0.6, **style.look(cc))
         for level, name in ((1, "max-min fair"), (1 / 3, "proportionally fair")):
-            a.axhline(level, color=style.SOFT, linewidth=0.8, linestyle=":", label=name)
+            style.fair(a, name, level)
         a.set_title(f"queue {bdp:g} BDP", loc="left")
         a.set_xlabel("RTT, ms")
         a.set_ylim(-0.05, 1.1)
@@ -104,6 +104,14 @@ def verdicts(source: str) -> Callable[[Tables], list[Verdict]]:
 METHOD = """Routers in a row with three links of 100 Mbit/s; a long flow crosses all, three short flows one each. All
 have the RTT r = 20 to 200 ms (on access links). Queues of 0.2, 1 and 4 BDP. Short flows start at 0, the long one
 within 500 r, runs last 2000 r. Window: the final 500 r."""
+METRICS = """Ratio: for each second of the window min / max of the long flow's goodput and that of the short flow which
+has most in this second; mean over seconds and runs. Max-min fairness gives 1, proportional fairness 1/3. In the table
+also the ratio of means (`ratio_of_means`), Jain's index over the four mean goodputs (`jain`) and the goodputs
+(`long_mbps`; `short_mbps`, the mean of the three), Mbit/s."""
+CAPTIONS = {
+    "parking-lot": "Ratio by RTT, a panel per queue. Bars: standard deviation over the seconds of a run, mean over "
+    "runs."
+}
 
 WHY_PHASE = (
     "Only at 20 ms (0.43 to 0.49 at the other RTTs). A run there is 40 s with some 7 reductions of the long flow, and "
@@ -131,6 +139,8 @@ EXPERIMENTS = [
         method=METHOD,
         deviations=DEVIATIONS,
         explained={"low-cubic": WHY_PHASE, "cubic-queue": WHY_SHALLOW},
+        metrics=METRICS,
+        captions=CAPTIONS,
     )
     for study, paper in PAPERS.items()
 ]

@@ -125,7 +125,10 @@ def ratio_picture(runs: pd.DataFrame, by: str, x: str = "rtt_ms", xlabel: str = 
             label = style.label(name) if by == "cc" else name
             mean = one[column].mean()
             error = one["ratio_sd"].mean() if column == "ratio" else one[column].std()
-            a.errorbar(mean.index, mean, style.error_bars(error), label=label, capsize=2, elinewidth=0.6, **look)
+            # What may lie below other curves is larger.
+            size = {"markersize": 7} if name == "OrbCC" else {}
+            keys = {"label": label, "capsize": 2, "elinewidth": 0.6, **look, **size}
+            a.errorbar(mean.index, mean, style.error_bars(error), **keys)
         a.set_title(f"goodput ratio {title}", loc="left")
         a.set_xlabel(xlabel)
         a.set_ylim(-0.05, 1.1)
@@ -212,6 +215,15 @@ WHY_STRONG = (
 METHOD = """Two bulk flows over 100 Mbit/s, {what}. Queue: one BDP of the larger RTT r in packets of 1448 bytes. The
 second flow joins after about 500 r (drawn as the study did), runs last 2000 r. Window: the final 500 r; the final
 1000 r beside it in the table."""
+METRICS = """Ratio (claims): for each second of the window min / max of the two goodputs, mean over all seconds and
+runs (`ratio`; `ratio_1000` of the final 1000 r). Beside it the ratio of means (`ratio_of_means`), Jain's index,
+goodputs (Mbit/s) and mean RTTs (ms) of both flows."""
+CAPTIONS = {
+    "fairness": "Left: the studies' metric, with the standard deviation over the seconds of a run (mean over runs); "
+    "right: ratio of means, with the standard deviation over runs.",
+    "ablation": 'As for inter-rtt. "Without base RTT": senders tell the ports their smoothed RTT in place of the '
+    "base RTT; its curve lies on that of OrbCC.",
+}
 INTER = "the first with 20 ms, the second with r = 20 to 200 ms"
 
 
@@ -229,6 +241,8 @@ def _experiments(study: str) -> list[Experiment]:
             draw=draw,
             method=METHOD.format(what=INTER),
             deviations=DEVIATIONS,
+            metrics=METRICS,
+            captions=CAPTIONS,
         ),
         Experiment(
             name=f"{study}/intra-rtt",
@@ -242,6 +256,8 @@ def _experiments(study: str) -> list[Experiment]:
             method=METHOD.format(what="both with r = 20 to 200 ms"),
             explained={"cubic": WHY_STRONG},
             deviations=DEVIATIONS,
+            metrics=METRICS,
+            captions=CAPTIONS,
         ),
         Experiment(
             name=f"{study}/ablation-avgrtt",
@@ -257,6 +273,8 @@ def _experiments(study: str) -> list[Experiment]:
                 *DEVIATIONS,
                 "The study's variant without avgRTT also has an older initial phase; ours differs in avgRTT alone.",
             ),
+            metrics=METRICS,
+            captions=CAPTIONS,
         ),
     ]
 

@@ -29,8 +29,10 @@ TITLES = {
     "geo": "Cubic and BBR over a geostationary service (Claypool et al.)",
 }
 HEADS = ("claim", "published", "ours", "95 % interval", "tolerance", "verdict")
-WIDE = {"95 % interval", "tolerance", "published as", "no data", "title"}
-"""Columns that narrow screens leave out."""
+WIDE = {"95 % interval", "tolerance", "published as", "no data", "title", "runs", "size"}
+"""Columns that narrow screens leave out; interval and tolerance stand below our value there."""
+NARROW = 0.52
+"""Scale of figures on narrow screens, which show a part of wide ones: letters stay legible."""
 MARKS = {REPRODUCED: "yes", DIFFERS: "no"}
 
 
@@ -64,20 +66,21 @@ def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) 
         if e.name in damaged:
             rows.append(
                 f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{html.escape(e.title)}</td>"
-                f"<td class=wide>{html.escape(e.figure)}</td><td>damaged</td><td></td><td class=wide></td><td></td>"
-                "<td></td></tr>"
+                f"<td class=wide>{html.escape(e.figure)}</td><td>damaged</td><td></td><td class=wide></td>"
+                "<td class=wide></td><td class=wide></td></tr>"
             )
             continue
         verdicts = _json(f / VERDICTS, [])
         good = sum(v["verdict"] == REPRODUCED for v in verdicts)
         bad = sum(v["verdict"] == DIFFERS for v in verdicts)
         about = _json(f / ABOUT, {})
-        runs = f"{about.get('runs', 0)} of {about.get('planned', 0)}"
+        done, planned = about.get("runs", 0), about.get("planned", 0)
+        runs = f"{done}" if done == planned else f"{done} of {planned}"
         rows.append(
             f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{html.escape(e.title)}</td>"
             f"<td class=wide>{html.escape(e.figure)}</td>"
-            f"<td>{good}</td><td>{bad}</td><td class=wide>{len(verdicts) - good - bad}</td><td>{runs}</td>"
-            f"<td>{about.get('size', '')}</td></tr>"
+            f"<td>{good}</td><td>{bad}</td><td class=wide>{len(verdicts) - good - bad}</td><td class=wide>{runs}</td>"
+            f"<td class=wide>{about.get('size', '')}</td></tr>"
         )
     heads = ("experiment", "title", "published as", "reproduced", "not", "no data", "runs", "size")
     return f"<div class=scroll><table class=sum>{_head(heads)}{''.join(rows)}</table></div>"
@@ -93,34 +96,44 @@ def _broken(e: Experiment, what: str) -> str:
 
 def _section(e: Experiment, folder: Path) -> str:
     pictures = "".join(
-        f"<figure><img alt='{html.escape(e.title)}: {p.stem}' src='data:image/png;base64,{_base64(p)}'></figure>"
+        f"<figure><img alt='{html.escape(e.title)}: {p.stem}' style='--narrow: {NARROW * _width_px(p):.0f}px' "
+        f"src='data:image/png;base64,{_base64(p)}'></figure>{_soft(e.captions.get(p.stem, ''))}"
         for p in sorted(folder.glob("*.png"))
     )
     notes = "".join(f"<li>{html.escape(d)}</li>" for d in [*e.deviations, *(f"Missing: {m}" for m in e.missing)])
     notes = f"<ul class=soft>{notes}</ul>" if notes else ""
-    note = html.escape(_json(folder / ABOUT, {}).get("note", ""))
-    method = f"<details><summary>method</summary><p class=soft>{html.escape(e.method)}</p>{notes}</details>"
+    note = _soft(_json(folder / ABOUT, {}).get("note", ""))
+    method = f"<details><summary>method and metrics</summary>{_soft(e.method)}{_soft(e.metrics)}{notes}</details>"
     links = " ".join(f"<a href='{e.name}/{DATA}/{p.name}'>{p.name}</a>" for p in sorted((folder / DATA).glob("*.csv")))
     links += " " + " ".join(f"<a href='{e.name}/{p.name}'>{p.name}</a>" for p in sorted(folder.glob("*.svg")))
-    note = f"<p class=soft>{note}</p>" if note else ""
     return (
         f"<h3 id='{e.name}'>{html.escape(e.title)} <span class=soft>{e.name} · {html.escape(e.figure)}</span></h3>"
         f"{pictures}{note}{_table(_json(folder / VERDICTS, []))}{method}<p class=soft>data: {links}</p>"
     )
 
 
+def _soft(text: str) -> str:
+    """A paragraph in small print, if there is anything to say."""
+    return f"<p class=soft>{html.escape(text)}</p>" if text else ""
+
+
 def _table(verdicts: list[dict[str, Any]]) -> str:
     if not verdicts:
         return ""
     rows = []
+    explained: dict[str, str] = {}
     for v in verdicts:
         mark = MARKS.get(v["verdict"], "")
         claim = f"{html.escape(v['claim'])}<br><span class=soft>{html.escape(v['source'])}</span>"
         cells = [html.escape(v[k]) for k in ("published", "ours", "interval", "tolerance")]
-        ours = f"<td>{cells[0]}</td><td>{cells[1]}</td><td class=wide>{cells[2]}</td><td class=wide>{cells[3]}</td>"
+        small = "; ".join(f"{h} {c}" for h, c in zip(HEADS[3:5], cells[2:], strict=True) if c)
+        mine = f"{cells[1]}<div class='soft narrow'>{small}</div>"
+        ours = f"<td>{cells[0]}</td><td>{mine}</td><td class=wide>{cells[2]}</td><td class=wide>{cells[3]}</td>"
         rows.append(f"<tr><td class=w>{claim}</td>{ours}<td class='v {mark}'>{v['verdict']}</td></tr>")
         if v["why"]:
-            rows.append(f"<tr class=why><td colspan={len(HEADS)}>{html.escape(v['why'])}</td></tr>")
+            first = explained.setdefault(v["why"], v["claim"])
+            why = v["why"] if first == v["claim"] else f"As for: {first}."
+            rows.append(f"<tr class=why><td colspan={len(HEADS)}>{html.escape(why)}</td></tr>")
     return f"<div class=scroll><table>{_head(HEADS)}{''.join(rows)}</table></div>"
 
 
@@ -128,6 +141,11 @@ def _css() -> str:
     from importlib.resources import files
 
     return (files("perigee.study") / "gallery.css").read_text(encoding="utf-8")
+
+
+def _width_px(png: Path) -> int:
+    """Of its header."""
+    return int.from_bytes(png.read_bytes()[16:20], "big")
 
 
 def _base64(path: Path) -> str:

@@ -112,6 +112,10 @@ class Experiment:
     """What the tables say of where their inputs came from, for the page and the gallery."""
     missing: tuple[str, ...] = ()
     """Published curves that we do not have, with the reason."""
+    metrics: str = ""
+    """What its numbers mean: definitions, windows, units (Markdown)."""
+    captions: Mapping[str, str] = field(default_factory=dict)
+    """By picture: what its points, bars and shades are."""
 
     @property
     def study(self) -> str:

@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     from perigee.study.model import Experiment
 
 WIDTH = 116
-INDEX = """<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->
-<!-- Written by `perigee study report --docs docs/studies`. -->
-# Five studies, made again
-
-Each page: the published claim, our figure, the verdict, and where the method differs. The numbers count claims.
-`perigee study run all` makes everything again.
-"""
 HEAD = "| experiment | published as | reproduced | not | runs | size |"
 
 
@@ -53,8 +46,15 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
                 rows.append(f"| [{e.title}]({page.name}) | {e.figure} | {counts} |")
         if rows:
             lines += [f"\n## {TITLES[study]}\n", HEAD, "|---|---|---|---|---|---|", *rows]
-    write_text(docs / "README.md", INDEX + "\n".join(lines) + "\n")
+    write_text(docs / "README.md", _reading() + "\n".join(lines) + "\n")
     return [*written, docs / "README.md"]
+
+
+def _reading() -> str:
+    """How the pages are to be read: verdicts, intervals, metrics."""
+    from importlib.resources import files
+
+    return (files("perigee.study") / "reading.md").read_text(encoding="utf-8")
 
 
 def _saved(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]] | None:
@@ -81,6 +81,11 @@ def _pictures(e: Experiment, results: Path, docs: Path) -> list[str]:
     return names
 
 
+def _stem(e: Experiment, name: str) -> str:
+    """What an experiment calls a picture that `_pictures` copied."""
+    return name.removeprefix(f"{e.name.replace('/', '-')}-").removesuffix(".png")
+
+
 def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], pictures: list[str]) -> str:
     parts = ["<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->", f"# {e.title}", ""]
     where = e.figure if e.figure.startswith(TITLES[e.study]) else f"{TITLES[e.study]}: {e.figure}"
@@ -88,7 +93,10 @@ def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], 
         f"{where}. `perigee study run {e.name}` ({about['size']} size: {about['runs']} runs)",
         "",
     ]
-    parts += [f"![{e.title}]({name})\n" for name in pictures]
+    for name in pictures:
+        parts += [f"![{e.title}]({name})", ""]
+        caption = e.captions.get(_stem(e, name), "")
+        parts += [*textwrap.wrap(f"*{caption}*", WIDTH), ""] if caption else []
     parts += ["| claim | published | ours | 95 % interval | tolerance | verdict |", "|---|---|---|---|---|---|"]
     for v in verdicts:
         cells = [
@@ -106,8 +114,11 @@ def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], 
         by_reason: dict[str, list[str]] = {}
         for v in differing:
             by_reason.setdefault(v["why"], []).append(v["claim"])
-        parts += [_item(f"{'; '.join(claims)}: {why}") for why, claims in by_reason.items()]
+        for why, claims in by_reason.items():
+            parts.append(_item(f"{'; '.join(f'**{claim}**' for claim in claims)}: {why}"))
     parts += ["", "## Method", "", *textwrap.wrap(" ".join(f"{e.method} {about.get('note', '')}".split()), WIDTH)]
+    if e.metrics:
+        parts += ["", "## Metrics", "", *textwrap.wrap(" ".join(e.metrics.split()), WIDTH)]
     if e.deviations or e.missing:
         parts += ["", "## Deviations", ""]
         parts += [_item(d) for d in (*e.deviations, *e.missing)]

@@ -25,6 +25,8 @@ LABELS = {
     "vivace": "Vivace",
 }
 INK, SOFT = "#16202c", "#5b6876"
+LINE_IN = 0.16
+"""Height of a line of a legend, inches."""
 WIDTH_IN = 3.5
 """Width of one panel, inches: a column of a paper."""
 
@@ -97,7 +99,10 @@ def shared_legend(figure: Any, axes: Iterable[Any], columns: int = 8) -> None:
         # A character takes about 0.058 in, a line with its margins 0.6 in.
         widest = 0.6 + 0.058 * max(len(name) for name in handles)
         columns = max(1, min(columns, int(figure.get_figwidth() / widest)))
-        columns = math.ceil(len(handles) / math.ceil(len(handles) / columns))
+        rows = math.ceil(len(handles) / columns)
+        columns = math.ceil(len(handles) / rows)
+        # What more than two lines take is not taken from the panels.
+        figure.set_figheight(figure.get_figheight() + LINE_IN * max(0, rows - 2))
         names = _by_rows(list(handles), columns)
         figure.legend(
             [handles[name] for name in names],
@@ -125,6 +130,15 @@ def _is_empty(handle: Any) -> bool:
 def error_bars(error: pd.Series) -> Any:
     """For `Axes.errorbar`: none where there are no values."""
     return None if error.isna().all() else error.fillna(0)
+
+
+FAIR = {"max-min fair": (0, (6, 2)), "proportionally fair": (0, (1, 2))}
+"""Dashes of the lines of two kinds of fairness."""
+
+
+def fair(axis: Any, name: str, level: float) -> None:
+    """A line at the ratio of goodputs that a kind of fairness gives."""
+    axis.axhline(level, color=SOFT, linewidth=0.9, linestyle=FAIR[name], label=name)
 
 
 def missing(axis: Any, curves: Mapping[str, str], drawn: Iterable[str]) -> None:

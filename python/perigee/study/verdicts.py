@@ -65,7 +65,7 @@ def order(
 ) -> Verdict:
     """Each value is at least the next one, less `slack`."""
     numbers = [v for _, v in values]
-    ours = ", ".join(f"{name} {v:.4g}" for name, v in values) + _u(unit)
+    ours = ", ".join(f"{name} {'no data' if math.isnan(v) else f'{v:.4g}'}" for name, v in values) + _u(unit)
     tolerance = f"each at least the next{f' less {slack:g}' if slack else ''}"
     published = " ≥ ".join(name for name, _ in values)
     if any(math.isnan(v) for v in numbers) or len(numbers) < 2:
