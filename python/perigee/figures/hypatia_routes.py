@@ -7,6 +7,7 @@ data's way; links from end to end; window of Vegas in segments of 1380 bytes.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -251,7 +252,9 @@ def draw_vegas(t: Tables) -> dict[str, Any]:
     figure, axes = style.panels(1, 2, width=6.4, height=1.9, sharex=True)
     for cc in frames.schemes(s):
         one = s[s["cc"] == cc]
-        axes[0][0].plot(one["t_s"], one["cwnd_segments"], label=style.label(cc), **style.line(cc))
+        # Schemes that only pace have a constant window far above all others.
+        window = one["cwnd_segments"] if one["cwnd_segments"].nunique() > 1 else [math.nan] * len(one)
+        axes[0][0].plot(one["t_s"], window, label=style.label(cc), **style.line(cc))
         axes[1][0].plot(one["t_s"], one["rtt_ms"], **style.line(cc))
     path = frames.pick(s, cc=frames.schemes(s)[0])
     axes[1][0].plot(path["t_s"], path["base_rtt_ms"], color="black", linewidth=0.8, linestyle=":", label="base RTT")
