@@ -145,13 +145,15 @@ def test_the_gallery_explains_once_and_leaves_nothing_out_on_narrow_screens(tmp_
 
 def test_windows_of_schemes_that_only_pace_do_not_dwarf_the_others() -> None:
     rows = [
-        {"cc": cc, "seed": 1, "t_s": t, "cwnd_segments": window, "rtt_ms": 90.0, "base_rtt_ms": 80.0}
+        {"cc": cc, "seed": 1, "t_s": t, "cwnd_segments": window, "rtt_ms": (90, None, 95)[t], "base_rtt_ms": 80.0}
         for cc, windows in {"vegas": (10, 70, 6), "vivace": (1e5, 1e5, 1e5)}.items()
         for t, window in enumerate(windows)
     ]
     routes = [{"cc": "vegas", "t_s": t, "first": f"sat-0-{t}", "last": "sat-1-1"} for t in (0, 1)]
     figure = hypatia_routes.draw_vegas({"series": pd.DataFrame(rows), "routes": pd.DataFrame(routes)})["vegas"]
     assert 70 < figure.axes[0].get_ylim()[1] < 100
+    # Tenths of a second without an RTT do not break its line.
+    assert list(figure.axes[1].get_lines()[0].get_xdata()) == [0, 2]
 
 
 def test_a_long_legend_leaves_the_panels_their_room() -> None:

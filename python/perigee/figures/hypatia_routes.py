@@ -255,7 +255,9 @@ def draw_vegas(t: Tables) -> dict[str, Any]:
         # Schemes that only pace have a constant window far above all others.
         window = one["cwnd_segments"] if one["cwnd_segments"].nunique() > 1 else [math.nan] * len(one)
         axes[0][0].plot(one["t_s"], window, label=style.label(cc), **style.line(cc))
-        axes[1][0].plot(one["t_s"], one["rtt_ms"], **style.line(cc))
+        # A window of few segments has no samples in some tenths of a second.
+        seen = one.dropna(subset=["rtt_ms"])
+        axes[1][0].plot(seen["t_s"], seen["rtt_ms"], **style.line(cc))
     path = frames.pick(s, cc=frames.schemes(s)[0])
     axes[1][0].plot(path["t_s"], path["base_rtt_ms"], color="black", linewidth=0.8, linestyle=":", label="base RTT")
     for a in axes[:, 0]:
