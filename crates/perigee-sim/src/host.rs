@@ -135,6 +135,7 @@ impl Flow {
             ip_bytes: ip_bytes as u16,
             kind,
             hops: 0,
+            push: false,
         }
     }
 
@@ -331,6 +332,7 @@ impl Flow {
         self.totals.retrans += tx.retrans as u64;
         let mut packet = self.packet(now, Kind::Data, ip_bytes, tx.seg);
         packet.telemetry = telemetry;
+        packet.push = tx.push;
         if O::PACKETS {
             let block = self.stamp_block(net, telemetry);
             show(obs, now, true, &packet, payload, &AckBlocks::default(), Some((tx.retrans, mss)), &block);
@@ -506,7 +508,7 @@ impl Flow {
         if packet.ordinal & CE != 0 {
             receiver.on_mark();
         }
-        let ack = receiver.on_data(now, packet.seq, ts);
+        let ack = receiver.on_data(now, packet.seq, ts, packet.push);
         let next = receiver.next();
         let segments = t.segments;
         if packet.telemetry != NONE {

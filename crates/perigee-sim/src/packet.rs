@@ -70,6 +70,8 @@ pub struct Packet {
     pub kind: Kind,
     /// Links crossed.
     pub hops: u8,
+    /// It carries the PSH flag.
+    pub push: bool,
 }
 
 /// An arena with a free list; the place freed last is used first, so that a busy simulation stays in the cache.

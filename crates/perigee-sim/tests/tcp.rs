@@ -3,6 +3,7 @@
 
 mod support;
 use perigee_sim::*;
+use perigee_tcp::config::TsoDefer;
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 use support::*;
@@ -387,7 +388,7 @@ mod signals {
 
 #[test]
 fn a_sender_that_defers_sends_in_bursts_and_loses_no_goodput() {
-    let go = |tso_defer: bool| {
+    let go = |tso_defer: TsoDefer| {
         let mut built = net(100, 625_000, &[50]);
         // The sender's own link, ten times as fast as the bottleneck, shows bursts as waiting.
         let access = built.flows[0].hops[0][0];
@@ -398,7 +399,7 @@ fn a_sender_that_defers_sends_in_bursts_and_loses_no_goodput() {
         let l = out.links[access.link.ix()];
         (log.goodput_mbit(0, s(5), s(20)), l.wait_ns / l.waited as u128)
     };
-    let (plain, deferred) = (go(false), go(true));
+    let (plain, deferred) = (go(TsoDefer::Off), go(TsoDefer::Linux));
     assert!((deferred.0 / plain.0 - 1.0).abs() < 0.01, "{plain:?} and {deferred:?}");
     assert!(deferred.1 > 3 * plain.1, "{plain:?} and {deferred:?}");
 }

@@ -64,6 +64,12 @@ pub const OPTIONS: &[ParamSpec] = &[
         "Linux tcp_comp_sack_nr 44, tcp_comp_sack_delay_ns 1 ms",
         "receivers bundle the ACKs of out-of-order packets: after three for the same hole one for 44 packets or 5 % of the RTT, 1 ms at most",
     ),
+    flag(
+        "push_acks",
+        true,
+        "Linux 6.6 and later: tcp_measure_rcv_mss; TSO packets have PSH since 5.5",
+        "the last packet of a burst is acknowledged at once",
+    ),
     flag("timestamps", true, "RFC 7323", "timestamp option: RTT of retransmissions, Eifel detection"),
     flag("dsack", true, "RFC 2883", "report and use duplicate SACKs"),
     flag("tlp", true, "RFC 8985 section 7", "tail loss probes"),
@@ -80,14 +86,15 @@ pub const OPTIONS: &[ParamSpec] = &[
         domain: Domain::Int { default: 0, min: 0, max: 64 },
         unit: "segments",
         source: "Linux TSO autosizing",
-        help: "largest burst that paced schemes send at once; 0 = about 1 ms of the pacing rate, as Linux",
+        help: "largest burst that is sent at once; 0 = about 1 ms of the pacing rate, as Linux",
     },
-    flag(
-        "tso_defer",
-        false,
-        "Linux tcp_tso_should_defer",
-        "unpaced senders wait for a fuller burst (about 1 ms of data) if the next ACK is near",
-    ),
+    ParamSpec {
+        name: "tso_defer",
+        domain: Domain::Choice(&["linux", "linux-6.4", "off"]),
+        unit: "",
+        source: "Linux tcp_tso_should_defer: 6.18 and later 6.12; before",
+        help: "unpaced senders wait for a fuller burst (about 1 ms of data) if the next ACK is due within 1 ms; within half an SRTT; never",
+    },
     ParamSpec {
         name: "pacing_ss_ratio",
         domain: Domain::Int { default: 200, min: 10, max: 1000 },
@@ -258,13 +265,25 @@ pub struct Config {
     pub delayed_ack_timeout: Nanos,
     pub slow_start_after_idle: bool,
     pub tso_segments: u32,
-    pub tso_defer: bool,
+    pub tso_defer: TsoDefer,
+    pub push_acks: bool,
     /// Cap on bytes in flight, the smaller of both buffers; 0 = none.
     pub buffer: u64,
     /// That cap is the receiver's: what it holds back is not the application's doing.
     pub window_caps: bool,
     pub buffer_factor: f64,
     pub growing_window: bool,
+}
+
+/// Whether unpaced senders gather what ACKs allow into bursts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TsoDefer {
+    /// They do if the next ACK is due within a millisecond (Linux 6.18, later versions of 6.12).
+    Linux,
+    /// They do if it is due within half an SRTT (Linux before).
+    HalfSrtt,
+    /// They send what each ACK allows.
+    Off,
 }
 
 /// What marks segments lost.
@@ -375,7 +394,12 @@ impl Config {
             delayed_ack_timeout: p.time("delayed_ack_timeout"),
             slow_start_after_idle: p.bool("slow_start_after_idle"),
             tso_segments: p.int("tso_segments") as u32,
-            tso_defer: p.bool("tso_defer"),
+            tso_defer: match p.choice("tso_defer").as_str() {
+                "linux-6.4" => TsoDefer::HalfSrtt,
+                "off" => TsoDefer::Off,
+                _ => TsoDefer::Linux,
+            },
+            push_acks: p.bool("push_acks"),
             buffer,
             window_caps,
             buffer_factor: p.float("buffer_factor"),

@@ -77,6 +77,7 @@ pub struct Receiver {
     last_acked: Seg,
     max_blocks: usize,
     dsack: bool,
+    push_acks: bool,
     marked: u32,
     compression: Option<Compression>,
 }
@@ -102,6 +103,7 @@ impl Receiver {
             // 40 bytes of options hold four blocks, or three beside a timestamp.
             max_blocks: if config.timestamps { 3 } else { 4 },
             dsack: config.dsack,
+            push_acks: config.push_acks,
             marked: 0,
             compression: None,
         }
@@ -139,8 +141,9 @@ impl Receiver {
         self.quick = self.quick.max(2);
     }
 
-    /// A data segment with timestamp `ts_ms` arrived.
-    pub fn on_data(&mut self, now: Nanos, seg: Seg, ts_ms: u32) -> Option<AckBlocks> {
+    /// A data segment with timestamp `ts_ms` arrived. `push`: it ends a burst; who reads at once acknowledges it
+    /// at once (Linux 6.6 and later, `tcp_measure_rcv_mss`).
+    pub fn on_data(&mut self, now: Nanos, seg: Seg, ts_ms: u32, push: bool) -> Option<AckBlocks> {
         if seg <= self.last_acked {
             self.ts_recent = ts_ms;
         }
@@ -164,7 +167,7 @@ impl Receiver {
             self.absorb();
             return Some(self.acknowledge(None));
         }
-        if self.quick > 0 || self.pending >= self.every {
+        if self.quick > 0 || self.pending >= self.every || (push && self.push_acks) {
             return Some(self.acknowledge(None));
         }
         self.deadline = self.deadline.min(now + self.delay);
@@ -306,15 +309,25 @@ mod tests {
     #[test]
     fn the_first_sixteen_acks_are_quick_then_every_second_packet_is_acknowledged() {
         let mut r = Receiver::new(&Config::default(), 2);
-        let acks: Vec<bool> = (0..24).map(|s| r.on_data(T, s, 0).is_some()).collect();
+        let acks: Vec<bool> = (0..24).map(|s| r.on_data(T, s, 0, false).is_some()).collect();
         assert!(acks[..16].iter().all(|&a| a));
         assert_eq!(acks[16..], [false, true, false, true, false, true, false, true]);
     }
 
     #[test]
+    fn the_last_packet_of_a_burst_is_acknowledged_at_once() {
+        let acks = |push_acks| -> Vec<bool> {
+            let mut r = Receiver::new(&Config { quickack: 0, push_acks, ..Config::default() }, 2);
+            (0..8).map(|s| r.on_data(T, s, 0, s == 4).is_some()).collect()
+        };
+        assert_eq!(acks(true), [false, true, false, true, true, false, true, false]);
+        assert_eq!(acks(false), [false, true, false, true, false, true, false, true]);
+    }
+
+    #[test]
     fn a_lone_segment_is_acknowledged_when_the_timer_fires() {
         let mut r = receiver();
-        assert!(r.on_data(T, 0, 7).is_none());
+        assert!(r.on_data(T, 0, 7, false).is_none());
         assert_eq!(r.deadline(), Nanos::from_millis(40));
         let ack = r.on_timer(r.deadline()).unwrap();
         assert_eq!((ack.ack, ack.ts_ecr, ack.covered), (1, 7, 1));
@@ -326,7 +339,7 @@ mod tests {
         let mut r = receiver();
         let mut last = AckBlocks::default();
         for s in [2, 4, 6, 8, 9, 3] {
-            last = r.on_data(T, s, 0).unwrap();
+            last = r.on_data(T, s, 0, false).unwrap();
         }
         assert_eq!(last.sacks(), [(2, 5), (8, 10), (6, 7)]);
     }
@@ -335,13 +348,13 @@ mod tests {
     fn compressed_sacks_wait_after_the_third_for_44_packets_or_a_millisecond() {
         let mut r = receiver();
         r.compress_sacks(Some(Nanos::from_millis(50)));
-        let sent: Vec<u64> = (1..=100).filter(|&s| r.on_data(T, s, 0).is_some()).collect();
+        let sent: Vec<u64> = (1..=100).filter(|&s| r.on_data(T, s, 0, false).is_some()).collect();
         assert_eq!(sent, [1, 2, 3, 48, 93]);
         assert_eq!(r.deadline(), Nanos::from_millis(1));
         let ack = r.on_timer(r.deadline()).unwrap();
         assert_eq!((ack.sacks(), ack.covered), (&[(1, 101)][..], 7));
-        assert!(r.on_data(T, 0, 0).is_some(), "a filled hole is news");
-        assert!(r.on_data(T, 102, 0).is_some(), "another hole is prompt again");
+        assert!(r.on_data(T, 0, 0, false).is_some(), "a filled hole is news");
+        assert!(r.on_data(T, 102, 0, false).is_some(), "another hole is prompt again");
     }
 
     #[test]
@@ -349,20 +362,20 @@ mod tests {
         let mut r = receiver();
         r.compress_sacks(Some(Nanos::from_millis(50)));
         // Every other packet is lost.
-        let acks: Vec<AckBlocks> = (0..20).filter_map(|i| r.on_data(T, 2 * i + 1, 0)).collect();
+        let acks: Vec<AckBlocks> = (0..20).filter_map(|i| r.on_data(T, 2 * i + 1, 0, false)).collect();
         let known = |seg| acks.iter().any(|a| a.sacks().iter().any(|&(s, e)| s <= seg && seg < e));
         assert!((0..19).all(|i| known(2 * i + 1)), "each is reported once by the time the last one waits");
         assert_eq!((acks.len(), acks.iter().map(|a| a.covered).sum::<u32>()), (19, 19));
         assert_eq!(acks[18].sacks()[0], (37, 38), "without the packet that needs another block");
         // Two ranges that grow go on waiting.
-        assert!(r.on_data(T, 38, 0).is_none() && r.on_data(T, 36, 0).is_none());
+        assert!(r.on_data(T, 38, 0, false).is_none() && r.on_data(T, 36, 0, false).is_none());
     }
 
     #[test]
     fn a_short_path_waits_less_and_quick_acks_do_not_wait() {
         let mut r = Receiver::new(&Config { quickack: 5, ..Config::default() }, 2);
         r.compress_sacks(Some(Nanos::from_millis(10)));
-        let sent: Vec<u64> = (1..=12).filter(|&s| r.on_data(T, s, 0).is_some()).collect();
+        let sent: Vec<u64> = (1..=12).filter(|&s| r.on_data(T, s, 0, false).is_some()).collect();
         assert_eq!(sent, [1, 2, 3, 4, 5, 6, 7, 8]);
         assert_eq!(r.deadline(), Nanos::from_micros(500));
     }
@@ -371,30 +384,30 @@ mod tests {
     fn a_filled_hole_is_acknowledged_at_once() {
         let mut r = receiver();
         for s in [1, 2, 3] {
-            r.on_data(T, s, 0);
+            r.on_data(T, s, 0, false);
         }
-        let ack = r.on_data(T, 0, 0).unwrap();
+        let ack = r.on_data(T, 0, 0, false).unwrap();
         assert_eq!((ack.ack, ack.count), (4, 0));
     }
 
     #[test]
     fn duplicates_are_reported() {
         let mut r = receiver();
-        r.on_data(T, 0, 0);
-        r.on_data(T, 1, 0);
-        assert_eq!(r.on_data(T, 0, 0).unwrap().dsack, Some((0, 1)));
-        r.on_data(T, 5, 0);
-        let ack = r.on_data(T, 5, 0).unwrap();
+        r.on_data(T, 0, 0, false);
+        r.on_data(T, 1, 0, false);
+        assert_eq!(r.on_data(T, 0, 0, false).unwrap().dsack, Some((0, 1)));
+        r.on_data(T, 5, 0, false);
+        let ack = r.on_data(T, 5, 0, false).unwrap();
         assert_eq!((ack.dsack, ack.sacks()), (Some((5, 6)), &[(5, 6)][..]));
     }
 
     #[test]
     fn a_delayed_ack_echoes_the_earlier_timestamp() {
         let mut r = receiver();
-        r.on_data(T, 0, 10);
-        assert_eq!(r.on_data(T, 1, 11).unwrap().ts_ecr, 10);
-        r.on_data(T, 3, 13);
-        assert_eq!(r.on_data(T, 4, 14).unwrap().ts_ecr, 10, "out of order: nothing new to echo");
+        r.on_data(T, 0, 10, false);
+        assert_eq!(r.on_data(T, 1, 11, false).unwrap().ts_ecr, 10);
+        r.on_data(T, 3, 13, false);
+        assert_eq!(r.on_data(T, 4, 14, false).unwrap().ts_ecr, 10, "out of order: nothing new to echo");
     }
 
     proptest::proptest! {
@@ -409,7 +422,7 @@ mod tests {
             let mut r = receiver();
             let mut last = 0;
             for s in order {
-                if let Some(a) = r.on_data(T, s, 0) {
+                if let Some(a) = r.on_data(T, s, 0, false) {
                     assert!(a.ack >= last);
                     last = a.ack;
                     for &(s, e) in a.sacks() { assert!(s > a.ack && e > s); }

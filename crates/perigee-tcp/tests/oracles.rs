@@ -3,7 +3,7 @@
 //! packetdrill scripts that pass on a kernel).
 
 use perigee_cc::{info, CaState, CongestionControl};
-use perigee_tcp::config::Reduction;
+use perigee_tcp::config::{Reduction, TsoDefer};
 use perigee_tcp::{Ack, AckBlocks, Config, Seg, Sender, Transmit};
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
@@ -30,8 +30,9 @@ fn taken(out: &[Transmit]) -> Sent {
     out.iter().map(|t| (t.seg, t.retrans)).collect()
 }
 
+/// Sends what each ACK allows, as the RFCs have it.
 fn plain() -> Config {
-    Config { mss: MSS as u32, timestamps: false, ..Config::default() }
+    Config { mss: MSS as u32, timestamps: false, tso_defer: TsoDefer::Off, ..Config::default() }
 }
 
 /// A connection whose receiver is the test; its handshake took 100 ms.
@@ -456,4 +457,41 @@ fn the_smaller_buffer_caps_and_a_smaller_receive_buffer_is_the_windows_doing() {
     assert_eq!(cap(0, 30), (30, true));
     assert_eq!(cap(30, 60), (30, false));
     assert_eq!(cap(30, 30), (30, false), "an application that fills both writes no faster than it is read");
+}
+
+/// How many segments go on each of eight ACKs, 0.1 ms apart, of the single packets of a window of 320. The first comes `early`
+/// before an SRTT has gone by.
+fn gathered(tso_defer: TsoDefer, early: Nanos) -> Vec<usize> {
+    let mut s = Script::new("newreno", Config { tso_defer, ..plain() }, 100_000);
+    s.send();
+    for _ in 0..5 {
+        s.now += RTT;
+        let all = s.sender.una_nxt().1;
+        s.ack(all);
+    }
+    assert_eq!((s.cwnd(), s.sender.in_flight()), (320, 320));
+    s.now = s.now + RTT - early;
+    let una = s.sender.una_nxt().0;
+    (1..=8)
+        .map(|i| {
+            s.now += Nanos::from_micros(100);
+            s.ack(una + i).len()
+        })
+        .collect()
+}
+
+#[test]
+fn what_acks_allow_is_gathered_into_bursts_of_a_millisecond() {
+    // Slow start: each ACK allows two more; 2 x 320 kB / 100 ms are six segments in 2^-10 s. The first ACK after a silence
+    // sends at once.
+    assert_eq!(gathered(TsoDefer::Linux, Nanos::ZERO), [2, 0, 0, 6, 0, 0, 6, 0]);
+    assert_eq!(gathered(TsoDefer::Off, Nanos::ZERO), [2; 8]);
+}
+
+#[test]
+fn nobody_waits_for_an_ack_that_is_far() {
+    // ACKs that come 5 ms before their time: the next one is expected only then.
+    let early = Nanos::from_millis(5);
+    assert_eq!(gathered(TsoDefer::Linux, early), [2; 8]);
+    assert_eq!(gathered(TsoDefer::HalfSrtt, early), [2, 0, 0, 6, 0, 0, 6, 0]);
 }

@@ -15,6 +15,7 @@ mod timers;
 
 pub use output::Transmit;
 
+use crate::config::TsoDefer;
 use crate::rate::RateSampler;
 use crate::receiver::AckBlocks;
 use crate::rtt::Rtt;
@@ -162,6 +163,8 @@ pub struct Sender {
     cwnd_used: u64,
     cwnd_stamp: Nanos,
     last_sent: Nanos,
+    /// Where the entry of the send buffer ends that is next to go, for who gathers bursts.
+    entry_end: Seg,
     /// Marks reported so far, and those that the latest ACK reported.
     marked: u32,
     new_marks: u32,
@@ -248,6 +251,7 @@ impl Sender {
             cwnd_used: 0,
             cwnd_stamp: now,
             last_sent: now,
+            entry_end: 0,
             marked: 0,
             new_marks: 0,
             last_ts_ecr: 0,

@@ -17,13 +17,15 @@ pub struct Transmit {
     pub sent: Nanos,
     /// What the telemetry header says, for schemes that use it.
     pub stamp: HeaderStamp,
+    /// The last of a burst of several: the network card's driver leaves the PSH flag on it.
+    pub push: bool,
 }
 
 /// Largest burst that one unit may have (64 KB of GSO).
 const GSO_MAX_BYTES: u64 = 65_536;
 /// Kernel: `sk_pacing_shift`, about 1 ms of the pacing rate per unit.
 const PACING_SHIFT: u32 = 10;
-/// A send buffer's entry: what one write fills (64 KB less headers). No burst reaches beyond it.
+/// A send buffer's entry: what one write fills (64 KB less headers).
 const ENTRY_BYTES: u64 = GSO_MAX_BYTES - 1 - 320;
 
 impl Sender {
@@ -64,15 +66,19 @@ impl Sender {
                 return count;
             }
         }
-        if self.defers(now) {
-            return 0;
-        }
         // Half the window at most in one go, so that a burst never fills it alone.
         let half = (self.cwnd() / 2).max(1);
-        while count < unit.min(half) && self.has_room() && self.has_new_data() {
+        let burst = if self.gathers() { self.burst_of_entry(unit.min(half)) } else { unit.min(half) };
+        if self.waits_for_burst(now) {
+            return 0;
+        }
+        while count < burst && self.has_room() && self.has_new_data() {
             self.emit_new(now, out);
             *new_sent += 1;
             count += 1;
+        }
+        if count > 1 {
+            out.last_mut().expect("what was just sent").push = true;
         }
         if count == 0 && self.resend == Resend::New {
             // F-RTO found nothing new to send: ordinary repair.
@@ -85,34 +91,42 @@ impl Sender {
         count
     }
 
-    /// An unpaced sender waits for a fuller burst: if less than a burst and less than a third of the window may go, the
-    /// last one is not a millisecond old, and the next ACK is due within half an SRTT.
-    fn defers(&self, now: Nanos) -> bool {
-        const FULLER_WITHIN: Nanos = Nanos::from_millis(1);
-        if !self.cfg.tso_defer || self.paced || self.ca >= CaState::Recovery || self.board.out() == 0 {
+    /// An unpaced sender gathers what ACKs allow into bursts.
+    #[inline]
+    fn gathers(&self) -> bool {
+        !self.paced && self.cfg.tso_defer != TsoDefer::Off
+    }
+
+    /// It waits for a fuller burst: less than a burst may go, less than what is left of the send buffer's entry, less than a
+    /// third of the window; the last one is not a millisecond old; and the next ACK, an SRTT after the oldest packet that is
+    /// out, is near (Linux `tcp_tso_should_defer`).
+    fn waits_for_burst(&self, now: Nanos) -> bool {
+        const SOON: Nanos = Nanos::from_millis(1);
+        if !self.gathers() || self.ca >= CaState::Recovery || self.board.out() == 0 {
             return false;
         }
         let free = self.cwnd().saturating_sub(self.board.in_flight());
-        let burst = tso_segments(self.pacing_rate, self.rtt.min(), self.mss, 2);
-        let head = self.board.slot(self.board.una()).tx.sent;
-        let left = self.left_in_entry();
-        free < burst
-            && free < left
-            && left > 1
-            && free < self.cwnd() / 3
-            && now.saturating_sub(self.last_sent) <= FULLER_WITHIN
-            && now.saturating_sub(head) >= self.rtt.srtt() / 2
+        let left = self.entry_end.min(self.available).saturating_sub(self.board.nxt());
+        if free >= left || left <= 1 || free >= self.cwnd() / 3 || free >= self.burst_segments() {
+            return false;
+        }
+        let half = self.rtt.srtt() / 2;
+        let near = if self.cfg.tso_defer == TsoDefer::Linux { half.min(SOON) } else { half };
+        let next_ack = self.board.slot(self.board.una()).tx.sent + self.rtt.srtt();
+        now.saturating_sub(self.last_sent) <= SOON && next_ack.saturating_sub(now) <= near
     }
 
-    /// Segments of the send buffer's entry that is next to go which are left of it.
-    fn left_in_entry(&self) -> u64 {
-        let size = (ENTRY_BYTES / self.mss).max(1);
-        size - self.board.nxt() % size
-    }
-
-    #[cold]
-    fn unpaced_burst(&self) -> u64 {
-        tso_segments(self.pacing_rate, self.rtt.min(), self.mss, 2).min(self.left_in_entry())
+    /// Segments of a burst that begins now, `most` at most. It ends with the send buffer's entry, which grows out of the
+    /// next one until it fills what may go (Linux `tcp_grow_skb`).
+    fn burst_of_entry(&mut self, most: u64) -> u64 {
+        let nxt = self.board.nxt();
+        if nxt >= self.entry_end {
+            let size = (ENTRY_BYTES / self.mss).max(1);
+            self.entry_end = (nxt / size + 1) * size;
+        }
+        let quota = self.cwnd().saturating_sub(self.board.in_flight()).min(most);
+        self.entry_end = self.entry_end.max(nxt + quota);
+        quota.min(self.entry_end - nxt)
     }
 
     /// A whole segment fits into the window.
@@ -144,7 +158,7 @@ impl Sender {
         if nothing_out || self.timer == TimerKind::Probe {
             self.arm_rto(now);
         }
-        out.push(Transmit { seg, retrans: false, ts_val: Self::ts_ms(sent), sent, stamp });
+        out.push(Transmit { seg, retrans: false, ts_val: Self::ts_ms(sent), sent, stamp, push: false });
         true
     }
 
@@ -159,7 +173,7 @@ impl Sender {
         if seg == self.board.una() && self.timer != TimerKind::Reorder {
             self.arm(TimerKind::Rto, now + self.timer_duration(self.backed_off_rto()));
         }
-        out.push(Transmit { seg, retrans: true, ts_val, sent, stamp });
+        out.push(Transmit { seg, retrans: true, ts_val, sent, stamp, push: false });
         true
     }
 
@@ -170,7 +184,7 @@ impl Sender {
         let tx = self.rate.snapshot(sent, false, self.board.in_flight());
         self.board.send_again(seg, tx, tag);
         self.stats.retrans += 1;
-        out.push(Transmit { seg, retrans: true, ts_val: Self::ts_ms(sent), sent, stamp });
+        out.push(Transmit { seg, retrans: true, ts_val: Self::ts_ms(sent), sent, stamp, push: false });
         true
     }
 
@@ -204,11 +218,16 @@ impl Sender {
         (sent, tag, stamp)
     }
 
-    /// Segments per unit: unpaced senders are clocked by ACKs and send what fits; paced ones send about 1 ms at once.
+    /// Segments that are sent at once: paced senders and those that gather send about 1 ms; others what ACKs allow.
     fn unit_segments(&self) -> u64 {
-        if !self.paced {
-            return if self.cfg.tso_defer { self.unpaced_burst() } else { u64::MAX };
+        if self.paced || self.gathers() {
+            self.burst_segments()
+        } else {
+            u64::MAX
         }
+    }
+
+    fn burst_segments(&self) -> u64 {
         if self.cfg.tso_segments > 0 {
             return self.cfg.tso_segments as u64;
         }
@@ -240,7 +259,7 @@ impl Sender {
             self.pacing_rate = rate;
             return;
         }
-        if !self.paced && !self.cfg.tso_defer {
+        if !self.paced && !self.gathers() {
             return;
         }
         let below = self.win.cwnd < self.win.ssthresh / 2;
@@ -250,7 +269,7 @@ impl Sender {
     }
 
     fn after_sending(&mut self, now: Nanos, new_sent: u64, any_sent: bool) {
-        let limited = !self.has_room() || self.defers(now);
+        let limited = !self.has_room() || self.waits_for_burst(now);
         if any_sent || limited {
             self.validate_window(now, limited);
         }
