@@ -376,8 +376,8 @@ WHY_LEOCC = (
 WHY_CUBIC_5 = (
     "0.13 beyond the tolerance: whether all five flows lose at the same overflow or one after the other. A full queue "
     "is 6 times the base RTT; flows that are reduced together leave more of it empty. Where senders send what each ACK "
-    "allows, without gathering bursts (`tcp.tso_defer = off`), it is 4.59 (3.77 to 5.40); with 10 and 20 flows 5.25 and "
-    "5.32, as run."
+    "allows, without gathering bursts (`tcp.tso_defer = off`), it is 4.59 (3.77 to 5.40); with 10 and 20 flows, as run,"
+    " 5.25 and 5.32."
 )
 WHY_NOISE = (
     "All are alike: standard deviations of 0.08 to 0.21 by scheme and RTT, of which those of Cubic and SaTCP come from "
