@@ -12,7 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from perigee.figures import hypatia_tables, leo_cc_fairness, orbcc_constellation, orbcc_hard_handover, orbcc_two_flows
+from perigee.figures import (
+    hypatia_routes,
+    hypatia_tables,
+    leo_cc_fairness,
+    orbcc_constellation,
+    orbcc_hard_handover,
+    orbcc_two_flows,
+)
 from perigee.figures import orbcc_soft_handover as soft
 from perigee.study import gallery, style
 from perigee.study.digest import Digest
@@ -134,6 +141,19 @@ def test_the_gallery_explains_once_and_leaves_nothing_out_on_narrow_screens(tmp_
     assert "<td class=wide>5 of 6</td>" in page
     assert experiments()["leotcp/initial-phase"].captions["initial-phase"] in page
     assert "style='--narrow: 273px'" in page
+
+
+def test_windows_of_schemes_that_only_pace_do_not_dwarf_the_others() -> None:
+    rows = [
+        {"cc": cc, "seed": 1, "t_s": t, "cwnd_segments": window, "rtt_ms": (90, None, 95)[t], "base_rtt_ms": 80.0}
+        for cc, windows in {"vegas": (10, 70, 6), "vivace": (1e5, 1e5, 1e5)}.items()
+        for t, window in enumerate(windows)
+    ]
+    routes = [{"cc": "vegas", "t_s": t, "first": f"sat-0-{t}", "last": "sat-1-1"} for t in (0, 1)]
+    figure = hypatia_routes.draw_vegas({"series": pd.DataFrame(rows), "routes": pd.DataFrame(routes)})["vegas"]
+    assert 70 < figure.axes[0].get_ylim()[1] < 100
+    # Tenths of a second without an RTT do not break its line.
+    assert list(figure.axes[1].get_lines()[0].get_xdata()) == [0, 2]
 
 
 def test_a_long_legend_leaves_the_panels_their_room() -> None:

@@ -7,6 +7,7 @@ data's way; links from end to end; window of Vegas in segments of 1380 bytes.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,39 +101,49 @@ def _routes(o: Outcome) -> list[dict[str, Any]]:
 
 
 def draw_pings(t: Tables) -> dict[str, Any]:
-    """RTTs of the 11,000 km pairs under both strategies with marks at handovers; planes of both ends."""
-    rtts, routes = t["rtts"], t["routes"]
-    shown = [town for town in TOWNS if town in set(rtts["town"])]
+    """RTTs of all pairs under both strategies, planes of both ends and links; the pairs on a map."""
+    shown = [town for town in TOWNS if town in set(t["rtts"]["town"])]
+    pictures = {"pings": _pings(t, shown, 11000), "pings-5500": _pings(t, shown, 5500)}
+    return {**pictures, "hops": _hops(t, shown), "map": _map(shown)}
+
+
+def _pings(t: Tables, shown: list[str], km: int) -> Any:
+    """RTTs of the pairs at one distance with marks at handovers; planes of both ends."""
+    rtts, routes = frames.pick(t["rtts"], km=km), frames.pick(t["routes"], km=km)
     figure, axes = style.panels(len(shown), 2, width=2.4, height=2.1, sharex=True)
     for j, town in enumerate(shown):
         for strategy, dashes in (("shortest", "-"), ("nearest", "--")):
-            one = frames.pick(rtts, town=town, km=11000, strategy=strategy)
-            axes[0][j].plot(one["t_s"], one["rtt_ms"], dashes, color=COLOURS[town], linewidth=1, label=strategy)
-            way = frames.pick(routes, town=town, km=11000, strategy=strategy)
-            jumps = way["t_s"][way[["first", "last"]].ne(way[["first", "last"]].shift()).any(axis=1)]
+            one = frames.pick(rtts, town=town, strategy=strategy)
+            axes[0][j].plot(one["t_s"], one["rtt_ms"], dashes, color=COLOURS[town], linewidth=1)
+            way = frames.pick(routes, town=town, strategy=strategy)
             level = float(one["rtt_ms"].max())
-            axes[0][j].vlines(jumps[1:], level * 1.02, level * 1.08, color=COLOURS[town], linewidth=0.8)
-        way = frames.pick(routes, town=town, km=11000, strategy="nearest")
+            axes[0][j].vlines(_ends_change(way), level * 1.02, level * 1.08, color=COLOURS[town], linewidth=0.8)
+        way = frames.pick(routes, town=town, strategy="nearest")
         for plane, dashes in (("plane1", "-"), ("plane2", "--")):
-            name = {"plane1": "source", "plane2": "destination"}[plane]
-            axes[1][j].step(way["t_s"], way[plane], dashes, where="post", color=COLOURS[town], linewidth=1, label=name)
+            times, planes = [*way["t_s"], *way["until_s"][-1:]], [*way[plane], *way[plane][-1:]]
+            axes[1][j].step(times, planes, dashes, where="post", color=COLOURS[town], linewidth=1)
         axes[0][j].set_title(town, loc="left")
         axes[0][j].set_ylim(bottom=0)
         axes[1][j].set_xlabel("time, s")
-    axes[0][0].set_ylabel("ping RTT, ms")
+    axes[0][0].set_ylabel(f"ping RTT, ms ({km:,} km)")
     axes[1][0].set_ylabel("plane (nearest)")
-    axes[0][0].legend(frameon=False)
-    axes[1][0].legend(frameon=False)
-    hops, axis = style.panels(1, 1, width=5.2, height=2.4)
+    for dashes, name in (("-", "shortest; below: source"), ("--", "nearest; below: destination")):
+        axes[0][0].plot([], [], dashes, color=style.INK, linewidth=1, label=name)
+    style.shared_legend(figure, axes[0])
+    return figure
+
+
+def _hops(t: Tables, shown: list[str]) -> Any:
+    figure, axes = style.panels(1, 1, width=5.2, height=2.4)
     for i, town in enumerate(shown):
         for j, (km, strategy) in enumerate(NUMBER):
             one = frames.pick(t["pairs"], town=town, km=km, strategy=strategy)
             label = f"{km:,} km, {strategy}" if i == 0 else None
-            axis[0][0].bar(i + j * 0.2 - 0.3, one["links"].iloc[0], 0.18, label=label, **HOPS[km, strategy])
-    axis[0][0].set_xticks(range(len(shown)), shown, fontsize=7)
-    axis[0][0].set_ylabel("links, mean over time")
-    style.shared_legend(hops, axis[0])
-    return {"pings": figure, "hops": hops, "map": _map(shown)}
+            axes[0][0].bar(i + j * 0.2 - 0.3, one["links"].iloc[0], 0.18, label=label, **HOPS[km, strategy])
+    axes[0][0].set_xticks(range(len(shown)), shown, fontsize=7)
+    axes[0][0].set_ylabel("links, mean over time")
+    style.shared_legend(figure, axes[0])
+    return figure
 
 
 def _map(shown: list[str]) -> Any:
@@ -241,8 +252,12 @@ def draw_vegas(t: Tables) -> dict[str, Any]:
     figure, axes = style.panels(1, 2, width=6.4, height=1.9, sharex=True)
     for cc in frames.schemes(s):
         one = s[s["cc"] == cc]
-        axes[0][0].plot(one["t_s"], one["cwnd_segments"], label=style.label(cc), **style.line(cc))
-        axes[1][0].plot(one["t_s"], one["rtt_ms"], **style.line(cc))
+        # Schemes that only pace have a constant window far above all others.
+        window = one["cwnd_segments"] if one["cwnd_segments"].nunique() > 1 else [math.nan] * len(one)
+        axes[0][0].plot(one["t_s"], window, label=style.label(cc), **style.line(cc))
+        # A window of few segments has no samples in some tenths of a second.
+        seen = one.dropna(subset=["rtt_ms"])
+        axes[1][0].plot(seen["t_s"], seen["rtt_ms"], **style.line(cc))
     path = frames.pick(s, cc=frames.schemes(s)[0])
     axes[1][0].plot(path["t_s"], path["base_rtt_ms"], color="black", linewidth=0.8, linestyle=":", label="base RTT")
     for a in axes[:, 0]:
@@ -313,6 +328,7 @@ that serves an end.""",
             "map": "Circles: sources; triangles and squares: their destinations (derived) at 5,500 and 11,000 km.",
             "pings": "Pairs at 11,000 km. Above: RTTs; strokes mark times at which an end changes its satellite, "
             'those of "nearest" above. Below: planes of both ends\' satellites under "nearest".',
+            "pings-5500": "The same of the pairs at 5,500 km.",
             "hops": "Mean over 200 s; hatched: nearest satellite.",
         },
     ),

@@ -69,7 +69,8 @@ def draw(t: Tables) -> dict[str, Any]:
     style.shared_legend(figure, axes[0])
     pictures = {"distributions": figure}
     if len(t.get("series", [])):
-        pictures["run"] = orbcc.over_time(t["series"], 105, 225, NO_CURVE)
+        for loss, one in t["series"].groupby("loss"):
+            pictures["run-loss" if loss else "run"] = orbcc.over_time(one, 105, 225, NO_CURVE)
     return pictures
 
 
@@ -151,7 +152,8 @@ schedule, median over schedules; what loss costs: the difference of the shares w
 mean over runs.""",
         captions={
             "distributions": "Distribution over schedules of each run's goodput. Black: mean rate of the path.",
-            "run": "A part of run 2 with loss, by second. Black: rate and base RTT of the path.",
+            "run": "A part of run 2 without loss, by second. Black: rate and base RTT of the path.",
+            "run-loss": "The same with loss.",
         },
     )
 ]
