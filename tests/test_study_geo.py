@@ -84,3 +84,15 @@ def test_verdicts_of_the_set_ups_are_computed() -> None:
     assert wrong[0].ours.startswith("7 of 8; not: BBRv1's start-up throughput 33 Mbit/s")
     known = {v.key for v in found}
     assert set(geo_set_ups.EXPLAINED) <= known
+
+
+def test_the_sizes_of_the_effects_are_claims() -> None:
+    rows = [("cubic", 130.0, 16.0), ("cubic", 150.0, 18.0), ("bbr", 120.0, 33.0), ("bbr", 140.0, 34.0)]
+    found = geo_downloads._tests(pd.DataFrame(rows, columns=["cc", "mean_mbps", "startup_mbps"]))
+    effects = {v.key: v for v in found if v.key.startswith("effect-")}
+    # Cohen's d: 10 over sqrt(200), and 16.5 over sqrt((2 + 0.5) / 2).
+    assert [(v.published, float(v.ours), v.tolerance) for v in effects.values()] == [
+        ("0.7", pytest.approx(0.7071, rel=1e-3), "± 0.35"),
+        ("5", pytest.approx(14.76, rel=1e-3), "± 2.5"),
+    ]
+    assert [v.verdict for v in effects.values()] == [REPRODUCED, DIFFERS]

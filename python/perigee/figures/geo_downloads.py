@@ -311,6 +311,8 @@ def _tests(runs: pd.DataFrame) -> list[Verdict]:
         numbers = f"t({student.freedom:.0f}) = {student.t:.1f}, d = {student.d:.2f}; Welch p = {welch.p:.2g}"
         words = f"{key}: difference of the means significant ({numbers})"
         out.append(within(f"test-{key}", words, source, f"p < 0.0001, d = {published}", value(student.p), high=0.05))
+        effect = f"{key}: size of the effect (Cohen's d)"
+        out.append(near(f"effect-{key}", effect, source, published, value(student.d), published / 2))
     return out
 
 
@@ -345,6 +347,10 @@ WHY_RATE = (
     "changed (`geo/set-ups`, 20 runs each) Cubic has 123.0 Mbit/s and BBR 111.2, both as published; and the ratio of "
     "the two is the published one as it is (0.92)."
 )
+WHY_EFFECT = (
+    "The means of the two differ as published (by 10 Mbit/s), but at 144 Mbit/s the throughput of a download spreads "
+    "less here: 8 Mbit/s, where the published effect means 14."
+)
 WHY_QUEUE = (
     "Here Cubic loses packets to the queue alone and fills it up to where random dropping holds it, 18 MB and more: "
     "1.0 s at 144 Mbit/s besides the 0.6 s of the path, whatever the drop law or the window (`geo/set-ups`: 1122 ms "
@@ -374,6 +380,7 @@ WHY_PROBES = (
 EXPLAINED = {
     "steady-cubic": WHY_RATE,
     "steady-bbr": WHY_RATE,
+    "effect-steady": WHY_EFFECT,
     "p90": WHY_RATE + " Both 90th percentiles are at the ceiling; they differ by less than 1 %.",
     "rtt-cubic": WHY_QUEUE,
     "rtt-spread": WHY_QUEUE,
