@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,11 +32,53 @@ cc = "*"
 """
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+Begin = Callable[..., "subprocess.Popen[str]"]
+# Machines differ in speed and load: only what never happens takes this long.
+PATIENCE_S = 300.0
 
 
 def command(*words: object) -> list[str]:
     """The command line of this interpreter."""
-    return [sys.executable, "-m", "perigee.cli", *map(str, words)]
+    return [sys.executable, "-m", "perigee", *map(str, words)]
+
+
+def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
+    """Waits for the thing itself; for as long as a process lives, if one is given."""
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert process is None or process.poll() is None, process.communicate()
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.01)
+
+
+def hear_ctrl_c() -> None:
+    """In a child: where tests run in the background, it would ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Begin]:
+    """Starts `perigee …` in the test's folder; what still lives when the test ends, however it ends, is killed."""
+    begun: list[subprocess.Popen[str]] = []
+
+    def start(*words: object, **keys: Any) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            command(*words),
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=keys.pop("preexec_fn", hear_ctrl_c),  # noqa: PLW1509 - the tests have no threads
+            **keys,
+        )
+        begun.append(process)
+        return process
+
+    yield start
+    for process in begun:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
 
 
 @pytest.fixture

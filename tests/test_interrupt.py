@@ -3,17 +3,23 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import resource
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from conftest import ROOT, Cli, command
+from conftest import PATIENCE_S, ROOT, Begin, Cli, hear_ctrl_c, wait_for
+from perigee import CongestionControl, load, runner
+from perigee.runner import Interrupted, Plan
 
 LEO = ROOT / "scenarios/leo/london-new-york.toml"
 LONG = ("--set", "run.duration=80000s")
@@ -36,22 +42,6 @@ def choose(view):
     pathlib.Path("asked").touch()
     time.sleep(1000)
 """
-
-
-def until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    """Machines differ in speed: waits for the thing itself."""
-    for _ in range(6000):
-        if condition() or process.poll() is not None:
-            break
-        time.sleep(0.01)
-    assert process.poll() is None, process.communicate()
-    assert condition()
-
-
-def begin(folder: Path, *words: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command(*words), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
-    )
 
 
 def interrupt(process: subprocess.Popen[str]) -> str:
@@ -83,48 +73,121 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="lo
     ],
     ids=lambda words: " ".join(map(str, words[:2])).replace(str(LEO), "").strip(),
 )
-def test_ctrl_c_ends_long_looks_at_a_sky(words: tuple[object, ...], tmp_path: Path) -> None:
-    process = begin(tmp_path, *words)
+def test_ctrl_c_ends_long_looks_at_a_sky(words: tuple[object, ...], begin: Begin, tmp_path: Path) -> None:
+    process = begin(*words)
     writes = len(words) > 4
-    until((lambda: any(tmp_path.iterdir())) if writes else (lambda: loaded(process)), process)
+    wait_for((lambda: any(tmp_path.iterdir())) if writes else (lambda: loaded(process)), process)
     interrupt(process)
     assert not list(tmp_path.iterdir())
 
 
-def test_ctrl_c_ends_a_function_of_a_sky_that_hangs(tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_function_of_a_sky_that_hangs(begin: Begin, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(HANGING, encoding="utf-8")
     attach = f"source.constellation.attach={tmp_path / 'mine.py'}:choose"
-    process = begin(tmp_path, "paths", LEO, "--set", attach)
-    until((tmp_path / "asked").exists, process)
+    process = begin("paths", LEO, "--set", attach)
+    wait_for((tmp_path / "asked").exists, process)
     interrupt(process)
 
 
-def test_one_ctrl_c_ends_a_scheme_that_loops_forever(small: Path, tmp_path: Path) -> None:
+def test_one_ctrl_c_ends_a_scheme_that_loops_forever(begin: Begin, small: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(FOREVER, encoding="utf-8")
     words = ("run", small, "--cc", "mine.py:Forever", "--runs", 3, "--jobs", 2, "--out", "out")
-    process = begin(tmp_path, *words)
-    until((tmp_path / "asked").exists, process)
+    process = begin(*words)
+    wait_for((tmp_path / "asked").exists, process)
     assert "nothing was complete" in interrupt(process)
     assert not (tmp_path / "out").exists()
 
 
-def test_ctrl_c_before_the_command_begins_is_quiet(tmp_path: Path) -> None:
+def test_ctrl_c_while_the_runs_are_being_started_forgets_none(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, over = threading.Event(), threading.Event()
+
+    class Loops(CongestionControl):
+        def on_ack(self, cx: Any, w: Any, ack: Any) -> None:
+            begun.set()
+            while not over.is_set():
+                pass
+
+    class Pool(ThreadPoolExecutor):
+        """The signal comes after a thread has begun to work and before the caller knows its future."""
+
+        def _adjust_thread_count(self) -> None:
+            super()._adjust_thread_count()
+            if not begun.is_set():
+                begun.wait()
+                signal.raise_signal(signal.SIGINT)
+
+    def threads() -> list[threading.Thread]:
+        return [t for t in threading.enumerate() if t.name.startswith("run_")]
+
+    monkeypatch.setattr(runner, "ThreadPoolExecutor", Pool)
+    plan = Plan.of(load(small), [Loops], seeds=[1, 2, 3])
+    try:
+        with pytest.raises(Interrupted):
+            runner.execute(plan, jobs=2)
+        for t in threads():
+            t.join(5)
+        assert threads() == []
+    finally:
+        over.set()
+
+
+def test_an_interrupt_that_is_swallowed_is_raised_again() -> None:
+    swallowing = """
+import signal, sys, time
+from perigee import cli, entry
+
+class Finalized:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def command():
+    Finalized()
+    while True:
+        time.sleep(0.1)
+
+cli.main = command
+entry.main()
+"""
+    words = [sys.executable, "-c", swallowing]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60, preexec_fn=hear_ctrl_c)
+    assert (done.returncode, done.stderr) == (130, "perigee: interrupted\n")
+
+
+def test_an_interrupt_that_becomes_another_error_is_one() -> None:
+    wrapping = """
+import signal
+from perigee import cli, entry
+
+def command():
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except BaseException as error:
+        raise ImportError("half imported") from error
+
+cli.main = command
+entry.main()
+"""
+    words = [sys.executable, "-c", wrapping]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60, preexec_fn=hear_ctrl_c)
+    assert (done.returncode, done.stderr) == (130, "perigee: interrupted\n")
+
+
+def test_ctrl_c_before_the_command_begins_is_quiet(begin: Begin, tmp_path: Path) -> None:
     # A module in the way of the first import stands for a slow disk.
     (tmp_path / "typer.py").write_text("import pathlib, time\npathlib.Path('here').touch()\ntime.sleep(60)\n")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "perigee", "schemes"], cwd=tmp_path, env=environment, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    until((tmp_path / "here").exists, process)
+    process = begin("schemes", env=environment)
+    wait_for((tmp_path / "here").exists, process)
     assert interrupt(process) == "perigee: interrupted\n"
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)])
-def test_a_folder_in_use_is_refused(force: tuple[str, ...], cli: Cli, small: Path, tmp_path: Path) -> None:
+def test_a_folder_in_use_is_refused(
+    force: tuple[str, ...], cli: Cli, begin: Begin, small: Path, tmp_path: Path
+) -> None:
     long = ("--runs", 500, "--set", "run.duration=20 s", "--no-report")
-    process = begin(tmp_path, "run", small, "--out", "out", *long)
-    until(lambda: any((tmp_path / "out").glob("*/*/manifest.json")), process)
+    process = begin("run", small, "--out", "out", *long)
+    wait_for(lambda: any((tmp_path / "out").glob("*/*/manifest.json")), process)
     done = cli("run", small, "--out", "out", *force)
     assert done.returncode == 2
     assert "out is being written by another perigee" in done.stderr
@@ -133,18 +196,18 @@ def test_a_folder_in_use_is_refused(force: tuple[str, ...], cli: Cli, small: Pat
     assert not (tmp_path / "out/.perigee.lock").exists()
 
 
-def test_runs_at_once_take_folders_of_their_own(small: Path, tmp_path: Path) -> None:
-    both = [begin(tmp_path, "run", small, "--no-report") for _ in range(3)]
-    assert [p.wait(timeout=120) for p in both] == [0, 0, 0]
+def test_runs_at_once_take_folders_of_their_own(begin: Begin, small: Path, tmp_path: Path) -> None:
+    both = [begin("run", small, "--no-report") for _ in range(3)]
+    assert [p.wait(timeout=PATIENCE_S) for p in both] == [0, 0, 0]
     for p in both:
         p.communicate()
     assert {p.name for p in (tmp_path / "runs").iterdir()} == {"small", "small-2", "small-3"}
     assert len(list(tmp_path.glob("runs/*/*/*/manifest.json"))) == 6
 
 
-def test_what_was_killed_is_in_nobodys_way(cli: Cli, small: Path, tmp_path: Path) -> None:
-    process = begin(tmp_path, "run", small, "--out", "out", "--runs", 500, "--set", "run.duration=20 s")
-    until(lambda: any((tmp_path / "out").glob("*/*/manifest.json")), process)
+def test_what_was_killed_is_in_nobodys_way(cli: Cli, begin: Begin, small: Path, tmp_path: Path) -> None:
+    process = begin("run", small, "--out", "out", "--runs", 500, "--set", "run.duration=20 s")
+    wait_for(lambda: any((tmp_path / "out").glob("*/*/manifest.json")), process)
     process.kill()
     process.communicate()
     assert (tmp_path / "out/.perigee.lock").exists()
@@ -152,11 +215,11 @@ def test_what_was_killed_is_in_nobodys_way(cli: Cli, small: Path, tmp_path: Path
     assert done.returncode == 0, done.stderr
 
 
-def test_studies_have_one_writer_to_a_folder_and_any_number_of_readers(cli: Cli, tmp_path: Path) -> None:
+def test_studies_have_one_writer_to_a_folder_and_any_number_of_readers(cli: Cli, begin: Begin, tmp_path: Path) -> None:
     quick = ("study", "run", "leotcp/responsiveness", "--quick", "--cc", "newreno", "--out", "out")
     assert cli(*quick).returncode == 0
-    process = begin(tmp_path, "study", "run", "leotcp/responsiveness", "--full", "--jobs", 1, "--out", "out")
-    until((tmp_path / "out/.perigee.lock").exists, process)
+    process = begin("study", "run", "leotcp/responsiveness", "--full", "--jobs", 1, "--out", "out")
+    wait_for((tmp_path / "out/.perigee.lock").exists, process)
     done = cli(*quick)
     assert done.returncode == 2
     assert done.stderr.startswith("perigee: out is being written by another perigee: wait until it has ended")
@@ -208,3 +271,51 @@ def test_a_full_disk_names_the_file(cli: Cli, small: Path, tmp_path: Path) -> No
     for words in (("trace", "out", "--out"), ("report", "out", "--out")):
         assert "cannot write small.toml/x: " in cli(*words, "small.toml/x").stderr
     assert not list(tmp_path.rglob("*.partial"))
+
+
+def no_room() -> None:
+    """In a child: files may have 2000 bytes, which stands for a full disk."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+
+def refused_for_room(process: subprocess.Popen[str], *files: str) -> None:
+    """It ended with code 2 and one line with one of the files, what happened and the remedy."""
+    _, errors = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 2, errors
+    last = errors.splitlines()[-1]
+    assert "Traceback" not in errors
+    assert re.match(
+        f"perigee: cannot write ({'|'.join(map(re.escape, files))}).*: File too large; make room there", last
+    )
+
+
+def test_commands_that_find_no_room_say_where_in_one_line(begin: Begin, cli: Cli, small: Path, tmp_path: Path) -> None:
+    assert cli("run", small, "--cc", "cubic", "--out", "full", "--no-report").returncode == 0
+    refused_for_room(begin("run", small, "--out", "out", preexec_fn=no_room), "out/newreno/", "out/cubic/")
+    refused_for_room(begin("report", "full", preexec_fn=no_room), "full/report.html")
+    quick = ("study", "run", "leotcp/responsiveness", "--quick", "--cc", "newreno", "--out")
+    refused_for_room(begin(*quick, "none", preexec_fn=no_room), "none/cache/")
+    assert cli(*quick, "some").returncode == 0
+    refused_for_room(begin(*quick, "some", preexec_fn=no_room), "some/quick/leotcp/responsiveness/data/")
+    report = ("study", "report", "--size", "quick", "--out")
+    refused_for_room(begin(*report, "some", preexec_fn=no_room), "some/quick/leotcp/responsiveness/")
+    assert not [p for p in tmp_path.rglob("*.partial*") if p.parent.name != "cubic"]
+    # Nothing was lost to it.
+    assert cli(*report, "some").returncode == 0
+
+
+@pytest.mark.parametrize("write", ["_write_failures", "gallery.write"])
+def test_a_study_that_cannot_write_its_last_files_says_which(
+    write: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from perigee.study import commands
+    from perigee.study.model import Ask, Size
+
+    def full(folder: Path, *_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(folder / "last"))
+
+    monkeypatch.setattr(f"perigee.study.commands.{write}", full)
+    ask = Ask(Size.QUICK, ("newreno",))
+    assert commands.run_command(["leotcp/responsiveness"], ask, tmp_path / "o", jobs=2, force=False) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith(f"perigee: cannot write {tmp_path}/o/quick/last: No space left on device; make room")

@@ -10,13 +10,12 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import perigee
-from conftest import ROOT, SMALL, Cli, command
+from conftest import PATIENCE_S, ROOT, SMALL, Begin, Cli, command, wait_for
 
 TABLES = {"completions", "flows", "links", "events", "rtt", "flow_totals", "link_totals", "routes", "tracks"}
 
@@ -27,14 +26,6 @@ def hashes(out: Path) -> dict[str, dict[str, str]]:
         str(m.parent.relative_to(out)): {n: t["sha256"] for n, t in json.loads(m.read_text())["tables"].items()}
         for m in out.glob("*/*/manifest.json")
     }
-
-
-def wait_for(condition: Callable[[], bool], at_most_s: float = 60) -> None:
-    """Machines differ in speed: waits for the thing itself."""
-    end = time.monotonic() + at_most_s
-    while not condition():
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.01)
 
 
 def test_a_run_leaves_a_complete_record(cli: Cli, small: Path, tmp_path: Path) -> None:
@@ -90,11 +81,13 @@ def test_earlier_results_are_never_overwritten_without_force(cli: Cli, small: Pa
 
 
 @pytest.mark.parametrize("after_s", [0.0, 0.02, 0.1, 0.4, 1.0])
-def test_a_killed_run_leaves_nothing_that_looks_complete(small: Path, tmp_path: Path, after_s: float) -> None:
+def test_a_killed_run_leaves_nothing_that_looks_complete(
+    begin: Begin, small: Path, tmp_path: Path, after_s: float
+) -> None:
     words = ("run", small, "--out", "out", "--runs", 400, "--set", "run.duration=20 s")
-    process = subprocess.Popen(command(*words), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = begin(*words)
     out = tmp_path / "out"
-    wait_for(lambda: any(out.glob("*/*")))
+    wait_for(lambda: any(out.glob("*/*")), process)
     time.sleep(after_s)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -105,12 +98,12 @@ def test_a_killed_run_leaves_nothing_that_looks_complete(small: Path, tmp_path: 
             assert run.hashes() == {n: t["sha256"] for n, t in run.manifest["tables"].items()}
 
 
-def test_ctrl_c_keeps_what_is_complete_and_says_so(small: Path, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_what_is_complete_and_says_so(begin: Begin, small: Path, tmp_path: Path) -> None:
     words = ("run", small, "--out", "out", "--runs", 500, "--set", "run.duration=20 s", "--no-report")
-    process = subprocess.Popen(command(*words), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: any((tmp_path / "out").glob("*/*/manifest.json")))
+    process = begin(*words)
+    wait_for(lambda: any((tmp_path / "out").glob("*/*/manifest.json")), process)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, errors
     assert "complete runs are in out" in errors
     assert not list((tmp_path / "out").rglob("*.partial"))

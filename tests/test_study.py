@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -17,14 +18,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import Cli, command
+from conftest import Begin, Cli
 from perigee.scenario import load, schemes
 from perigee.study import pages, stats
 from perigee.study.cache import Cache
+from perigee.study.commands import Screen
 from perigee.study.digest import Digest
-from perigee.study.execute import Plan, Runner, outcomes
+from perigee.study.execute import Plan, Progress, Runner, outcomes
 from perigee.study.model import SCENARIOS, Ask, Size
-from perigee.study.registry import UnknownError, choose, experiments
+from perigee.study.registry import PAPERS, UnknownError, choose, experiments
 from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED, near, order, value
 
 
@@ -147,7 +149,7 @@ def results(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-def test_a_killed_run_goes_on_to_the_same_results(cli: Cli, tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_to_the_same_results(begin: Begin, cli: Cli, tmp_path: Path) -> None:
     done = cli(*ONE)
     assert done.returncode == 0, done.stderr
     whole = results(tmp_path / "o" / "quick")
@@ -163,7 +165,7 @@ def test_a_killed_run_goes_on_to_the_same_results(cli: Cli, tmp_path: Path) -> N
     cache = tmp_path / "o" / "cache"
     runs = len(list((tmp_path / "first" / "cache").rglob("*.digest")))
     for kept in sorted(random.sample(range(runs - 1), 3)):
-        process = subprocess.Popen(command(*ONE), cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        process = begin(*ONE)
         while process.poll() is None and len(list(cache.rglob("*.digest"))) < kept:
             time.sleep(0.002)
         time.sleep(random.uniform(0, 0.05))
@@ -195,6 +197,47 @@ def test_a_failing_run_is_reported_and_stops_nothing(tmp_path: Path) -> None:
     assert [(f.case.scenario, f.case.seed) for f in failures] == [(good.scenario, 3), (good.scenario, 4)]
     assert "20 parsecs" in failures[0].error
     assert [o.case for o in outcomes(plan, cache, one.name)] == [good]
+
+
+def test_the_list_names_the_papers(cli: Cli) -> None:
+    rows = json.loads(cli("study", "list", "--json").stdout)
+    papers = {row["name"].split("/")[0]: row["figure"] for row in rows}
+    assert papers.keys() == set(PAPERS)
+    assert all(figure.startswith(PAPERS[study]) for study, figure in papers.items())
+    assert "leo-cc/inter-rtt" in (text := cli("study", "list").stdout)
+    assert "Mazilu et al.: Fig. 4" in text
+
+
+def test_a_report_names_the_sizes_that_have_results(cli: Cli, tmp_path: Path) -> None:
+    assert cli("study", "report", "--out", "o").stderr.endswith("`perigee study run` first\n")
+    (tmp_path / "o/quick/geo/ping").mkdir(parents=True)
+    (tmp_path / "o/quick/geo/ping/about.json").touch()
+    done = cli("study", "report", "--out", "o")
+    assert done.returncode == 2
+    assert done.stderr.endswith("there are some of another size, say --size quick\n")
+
+
+def test_the_first_line_of_progress_says_what_begins(capsys: pytest.CaptureFixture[str], cli: Cli) -> None:
+    Screen().show(Progress(total=16, cached=1, now="geo/ping"))
+    assert capsys.readouterr().err == "0 of 15 runs (1 more from earlier): geo/ping begins\n"
+    done = cli("study", "run", "leotcp/responsiveness", "--quick", "--cc", "newreno", "--out", "o")
+    assert re.match(r"\d of \d runs(, .*)?: leotcp/responsiveness( begins)?\n", done.stderr)
+
+
+@pytest.mark.parametrize("words", [("run", "small.toml", "--cc", ""), ("run", "small.toml", "--cc", "cubic,"),
+    ("check", "small.toml", "--cc", " "), ("validate", "--cc", ""), ("study", "run", "geo", "--cc", ""),
+    ("study", "run", "geo", "--only", ""), ("study", "run", ""), ("study", "report", ""),
+    ("paths", "small.toml", "--attach", "")], ids=" ".join)  # fmt: skip
+def test_empty_names_are_never_the_default(words: tuple[str, ...], cli: Cli, small: Path, tmp_path: Path) -> None:
+    done = cli(*words)
+    assert done.returncode == 2
+    assert "empty" in done.stderr or "is called ''" in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == [small.name]
+
+
+def test_usage_says_once_that_names_repeat(cli: Cli) -> None:
+    for command in ("run", "report"):
+        assert cli("study", command, "--help").stdout.splitlines()[0].count("...") == 1
 
 
 def test_bad_names_end_with_a_message(cli: Cli) -> None:

@@ -9,9 +9,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+# Not from `typing`: its import takes as long as that of all else before the program hears Ctrl-C (`perigee.entry`).
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from perigee._core import RunError, ScenarioError
     from perigee.congestion import CongestionControl
     from perigee.plugins import PluginError

@@ -15,6 +15,8 @@ import typer
 
 from perigee import sky_cli, study_cli, timeline_cli
 from perigee.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
+from perigee.files import cannot_write, has_no_room, write_text
+from perigee.interrupt import tell
 from perigee.options import (
     CcOption,
     ForceOption,
@@ -24,6 +26,7 @@ from perigee.options import (
     TleOption,
     check_free,
     count,
+    names_of,
 )
 
 if TYPE_CHECKING:
@@ -45,18 +48,27 @@ def main() -> None:
     try:
         app()
     except KeyboardInterrupt:
-        _ends_with(INTERRUPTED)
-        fail("interrupted", INTERRUPTED)
+        _interrupted()
     except SystemExit as end:
         _ends_with(end.code if isinstance(end.code, int) else 0 if end.code is None else FAILED)
         # Typer makes this of an interrupt, without a word.
         if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
-            fail("interrupted", INTERRUPTED)
+            _interrupted()
         raise
     except BrokenPipeError:
         # The reader (head, less) has seen enough.
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        if not has_no_room(error):
+            raise
+        fail(cannot_write(Path("the result"), error), BAD_INPUT)
+
+
+def _interrupted() -> NoReturn:
+    _ends_with(INTERRUPTED)
+    tell()
+    raise SystemExit(INTERRUPTED)
 
 
 def _ends_with(code: int) -> None:
@@ -93,10 +105,6 @@ def _bad_scenario(error: Exception, *, as_json: bool) -> NoReturn:
     raise SystemExit(BAD_INPUT)
 
 
-def _names(cc: str | None) -> list[str]:
-    return [name.strip() for name in (cc or "").split(",") if name.strip()]
-
-
 @app.command()
 def run(
     scenario: ScenarioArg,
@@ -118,8 +126,9 @@ def run(
     given = list(sets or [])
     given += [f"run.seed={seed}"] if seed is not None else []
     given += [f"run.runs={runs}"] if runs is not None else []
+    schemes = names_of("--cc", cc)
     loaded = _scenario(scenario, given, tle, as_json=as_json)
-    code = run_command(loaded, _names(cc), jobs=jobs, out=out, force=force, pcap=pcap, report=report, as_json=as_json)
+    code = run_command(loaded, schemes, jobs=jobs, out=out, force=force, pcap=pcap, report=report, as_json=as_json)
     raise SystemExit(code)
 
 
@@ -134,9 +143,10 @@ def check(
     """Check a scenario without running it."""
     from perigee import _core
 
+    asked = names_of("--cc", cc)
     loaded = _scenario(scenario, sets, tle, as_json=as_json)
     try:
-        names = loaded.core.schemes(_names(cc))
+        names = loaded.core.schemes(asked)
         world = loaded.core.world(loaded.core.seed)
         for name in names:
             world.check(name)
@@ -213,9 +223,9 @@ def init(
     check_free(path, force=force)
     template = files("perigee") / "templates" / ("sky.toml" if sky else "dumbbell.toml")
     try:
-        path.write_text(template.read_text(encoding="utf-8"), encoding="utf-8")
+        write_text(path, template.read_text(encoding="utf-8"))
     except OSError as error:
-        fail(f"cannot write {path}: {error.strerror}", BAD_INPUT)
+        fail(cannot_write(path, error), BAD_INPUT)
     print(f"{path} is written; now: perigee run {path}")
 
 
@@ -230,8 +240,10 @@ def new_cc(
 
     try:
         written = python_files(name, folder) if python else rust_files(name, folder)
-    except (NewSchemeError, OSError) as error:
+    except NewSchemeError as error:
         fail(str(error), BAD_INPUT)
+    except OSError as error:
+        fail(cannot_write(folder, error), BAD_INPUT)
     for path in written:
         print(path)
     cc, test = (f"{folder / name}.py:{label_of(name)}", f"pytest {folder / f'test_{name}.py'}")
@@ -309,7 +321,7 @@ def validate(
 
     if plots is not None and data is None:
         fail("--plots draws the full curves: say where they are with --data", BAD_INPUT)
-    schemes = _names(cc)
+    schemes = names_of("--cc", cc)
     asked = Asked(group or [], schemes, cell or [], jobs, seeds, out, data, plots, as_json)
     raise SystemExit(validate_command(asked))
 
@@ -358,4 +370,6 @@ timeline_cli.register(app, _scenario)
 study_cli.register(app)
 
 if __name__ == "__main__":
-    main()
+    from perigee.entry import main as begin
+
+    begin()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perigee import _core
 from perigee.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.files import RecordError, cannot_write, claimed, fresh_folder
+from perigee.interrupt import tell
 from perigee.metrics import Row, flow_rows, mean_and_interval
 from perigee.options import count
 from perigee.plugins import PluginError
@@ -68,7 +68,7 @@ def run_command(
         return FAILED
     except OSError as error:
         print(f"perigee: {cannot_write(folder, error)}", file=sys.stderr)
-        return FAILED
+        return BAD_INPUT
     except Interrupted as stop:
         return _interrupted(stop, folder)
     if as_json:
@@ -82,12 +82,7 @@ def run_command(
 
 def _interrupted(stop: Interrupted, folder: Path) -> int:
     kept = f"{len(stop.results)} complete runs are in {folder}" if len(stop.results) else "nothing was complete"
-    print(f"perigee: interrupted; {kept}", file=sys.stderr)
-    if stop.stuck:
-        # Python would wait for its threads at its end.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(INTERRUPTED)
+    tell(kept)
     return INTERRUPTED
 
 

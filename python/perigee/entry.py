@@ -1,29 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Where the program `perigee` begins: Ctrl-C is quiet from the first moment on."""
+"""Where the program `perigee` begins and ends: one Ctrl-C ends it, at any moment."""
 
 from __future__ import annotations
 
 import os
 import signal
-from typing import Any
+import sys
+from contextlib import suppress
 
+from perigee import interrupt
 from perigee.exit_codes import INTERRUPTED
-
-
-def _leave(*_: Any) -> None:
-    # Nothing has been begun. An exception in the midst of imports might be swallowed, or come out as another.
-    os.write(2, b"perigee: interrupted\n")
-    os._exit(INTERRUPTED)
 
 
 def main() -> None:
     """Runs the command line."""
-    before = signal.getsignal(signal.SIGINT)
-    heard = before is signal.default_int_handler
-    if heard:
-        signal.signal(signal.SIGINT, _leave)
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        # As under nohup: Ctrl-C is not for this program.
+        from perigee.cli import main as command_line
+
+        command_line()
+        return
+    # An exception in the midst of imports might be swallowed, or come out as another; nothing has been begun.
+    signal.signal(signal.SIGINT, interrupt.leave)
     from perigee.cli import main as command_line
 
-    if heard:
-        signal.signal(signal.SIGINT, before)
-    command_line()
+    interrupt.raise_what_is_swallowed()
+    try:
+        try:
+            signal.signal(signal.SIGINT, interrupt.raised)
+            command_line()
+        finally:
+            signal.signal(signal.SIGINT, interrupt.leave)
+    finally:
+        # Whatever came of the exception on its way: it may have been caught, or become another.
+        if interrupt.heard():
+            _leave()
+
+
+def _leave() -> None:
+    """Ends as interrupted, without the interpreter's end: that waits for threads, also for those that never end."""
+    # What cannot be written is lost either way.
+    for write in (interrupt.tell, sys.stdout.flush, sys.stderr.flush):
+        with suppress(OSError, ValueError):
+            write()
+    os._exit(INTERRUPTED)

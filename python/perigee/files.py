@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -22,9 +23,37 @@ class RecordError(Exception):
     """A record is missing, damaged, or in the way."""
 
 
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+REMEDIES = {
+    **dict.fromkeys(NO_ROOM, "make room there, or write elsewhere"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "choose a place that you may write to"),
+    **dict.fromkeys((errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG), "choose another name"),
+}
+
+
+def has_no_room(error: BaseException) -> bool:
+    """Whether nothing more can be written: then it makes no sense to go on with other files."""
+    return isinstance(error, OSError) and error.errno in NO_ROOM
+
+
 def cannot_write(path: Path, error: OSError) -> str:
-    """One line for a person: the file that was meant, and why not."""
-    return f"cannot write {path}: {error.strerror or error}"
+    """One line for a person: the file that the error names, or else `path`; what happened; the remedy."""
+    named = Path(error.filename) if isinstance(error.filename, str) else path
+    if named in path.parents:
+        # A folder on the way, which was to be made.
+        named = path
+    what = os.strerror(error.errno) if error.errno else " ".join(str(error).split())
+    remedy = REMEDIES.get(error.errno or 0)
+    return f"cannot write {named}: {what}" + (f"; {remedy}" if remedy else "")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Errors of the block name `path`, not the name that it has while it is being written, and never none."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from None
 
 
 @contextmanager
@@ -38,13 +67,12 @@ def written(path: Path, *, folders: bool = False) -> Iterator[Path]:
     if path.exists() and not path.is_file():
         partial = path
     try:
-        if folders:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        yield partial
-        if partial != path:
-            partial.replace(path)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+        with naming(path):
+            if folders:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            yield partial
+            if partial != path:
+                partial.replace(path)
     finally:
         if partial != path:
             _remove(partial)

@@ -8,6 +8,7 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
+from perigee.files import write_text
 from perigee.scenario import schemes
 
 
@@ -58,7 +59,7 @@ def _write(name: str, plan: dict[Path, str]) -> list[Path]:
             raise NewSchemeError(f"{path} exists: choose another name, or move it away")
     for path, template in plan.items():
         text = (files("perigee") / "templates" / template).read_text(encoding="utf-8")
-        path.write_text(text.replace("@NAME@", name).replace("@LABEL@", label_of(name)), encoding="utf-8")
+        write_text(path, text.replace("@NAME@", name).replace("@LABEL@", label_of(name)))
     return list(plan)
 
 
@@ -68,7 +69,7 @@ def _enter_module(path: Path, name: str) -> None:
     first = lines.index("pub mod astraea;\n")
     last = next(i for i in range(first, len(lines)) if not lines[i].startswith("pub mod "))
     modules = sorted([*lines[first:last], f"pub mod {name};\n"], key=lambda line: line.rstrip(";\n"))
-    path.write_text("".join([*lines[:first], *modules, *lines[last:]]), encoding="utf-8")
+    write_text(path, "".join([*lines[:first], *modules, *lines[last:]]))
 
 
 def _enter_scheme(path: Path, name: str) -> None:
@@ -81,4 +82,4 @@ def _enter_scheme(path: Path, name: str) -> None:
         f'        "{name}", "{label}", no_profile, "what it does, in a line";\n'
         "    }"
     )
-    path.write_text(text[:end] + entry + text[end:], encoding="utf-8")
+    write_text(path, text[:end] + entry + text[end:])

@@ -29,6 +29,17 @@ def count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def names_of(option: str, given: str | None) -> list[str]:
+    """The names of a list with commas; those of no list are none.
+
+    An empty one (often of a variable that is not set) is refused: taken for no list, it would mean the default.
+    """
+    names = [name.strip() for name in given.split(",")] if given is not None else []
+    if "" in names:
+        stop(f"{option} {given!r} has an empty name: give names with commas between them, or leave {option} out")
+    return names
+
+
 def stop(message: str) -> NoReturn:
     """Ends the command for bad input."""
     print(f"perigee: {message}", file=sys.stderr)

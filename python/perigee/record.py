@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from perigee.files import PARTIAL, RecordError, write_text
+from perigee.files import PARTIAL, RecordError, naming, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -121,11 +121,14 @@ class Run:
         partial = fresh_partial(folder, force=force)
         try:
             for name in self.tables:
-                _write_parquet(self.table(name), partial / f"{name}.parquet")
+                table = self.table(name)
+                with naming(folder / f"{name}.parquet"):
+                    _write_parquet(table, partial / f"{name}.parquet")
             if extra is not None:
                 extra(partial)
             # The manifest comes last: a folder without one is not a record, whatever its name.
-            write_text(partial / MANIFEST, json.dumps(self.manifest, indent=1, ensure_ascii=False) + "\n")
+            with naming(folder / MANIFEST):
+                write_text(partial / MANIFEST, json.dumps(self.manifest, indent=1, ensure_ascii=False) + "\n")
             publish(partial, folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)

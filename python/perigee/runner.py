@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from perigee import _core
 from perigee.congestion import files, find, named
 from perigee.files import RecordError, make_ready
+from perigee.interrupt import Ear, listening
 from perigee.record import Run, from_core, run_folder
 from perigee.scenario import Results
 from perigee.summary import SUMMARY, forget_conclusions
@@ -26,18 +27,17 @@ if TYPE_CHECKING:
     from perigee.scenario import Scenario
 
 POLL_S = 0.2
-# Patience with runs after Ctrl-C, and how often Python code that goes on is interrupted.
-GRACE_S, TRIES = 1.0, 5
+# Patience with runs after Ctrl-C, how often Python code that goes on is interrupted, and patience with what is saved.
+GRACE_S, TRIES, SAVING_S = 1.0, 4, 15.0
 
 
 class Interrupted(Exception):  # noqa: N818 - it is no error
-    """The user stopped; `results` are the runs that were complete, `stuck` says that others could not be ended."""
+    """The user stopped; `results` are the runs that were complete."""
 
-    def __init__(self, results: Results, *, stuck: bool = False) -> None:
+    def __init__(self, results: Results) -> None:
         """Keeps what was complete."""
         super().__init__("interrupted")
         self.results = results
-        self.stuck = stuck
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,11 @@ class _Shared:
 
 
 def execute(plan: Plan, *, jobs: int | None = None, progress: Callable[[float], None] | None = None) -> Results:
-    """Runs everything. On Ctrl-C, what is complete is kept and `Interrupted` is raised."""
+    """Runs everything. On Ctrl-C, what is complete is kept and `Interrupted` is raised.
+
+    Threads are started and waited for without being interrupted: an exception in the midst of that would leave runs
+    that nobody knows of, or locks that nobody gives back.
+    """
     shared = _Shared(plan)
     for _, seed in plan.tasks:
         shared.left[seed] = shared.left.get(seed, 0) + 1
@@ -121,51 +125,45 @@ def execute(plan: Plan, *, jobs: int | None = None, progress: Callable[[float], 
         make_ready(plan.out)
         forget_conclusions(plan.out)
     workers = max(1, min(jobs or os.cpu_count() or 1, len(plan.tasks)))
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="run")
-    futures: list[Future[Run | None]] = []
-    try:
-        # Ctrl-C may come while thousands of runs are still being handed out.
-        futures.extend(pool.submit(_one, shared, cc, seed) for cc, seed in plan.tasks)
-        _wait(futures, shared, progress)
-    except BaseException as error:
-        shared.stop.set()
-        under_way = {f for f in futures if not f.cancel()}
-        if not isinstance(error, KeyboardInterrupt) and _ended(under_way):
-            raise
-        stuck = not _end(under_way, shared)
-        done = [f for f in under_way if f.done() and f.exception() is None]
-        complete = [r for f in futures if f in done and (r := f.result()) is not None]
-        raise Interrupted(Results(complete, plan.out), stuck=stuck) from None
-    finally:
-        pool.shutdown(wait=False)
-    runs = [r for f in futures if (r := f.result()) is not None]
+    with listening() as ear:
+        pool = ThreadPoolExecutor(workers, thread_name_prefix="run")
+        futures: list[Future[Run | None]] = []
+        try:
+            futures.extend(pool.submit(_one, shared, cc, seed) for cc, seed in plan.tasks)
+            _wait(futures, shared, progress, ear)
+        except BaseException as error:
+            shared.stop.set()
+            under_way = {f for f in futures if not f.cancel()}
+            if not isinstance(error, KeyboardInterrupt) and _ended(under_way, ear):
+                raise
+            _end(under_way, shared, ear)
+            done = [f for f in under_way if f.done() and f.exception() is None]
+            complete = [r for f in futures if f in done and (r := f.result()) is not None]
+            raise Interrupted(Results(complete, plan.out)) from None
+        finally:
+            pool.shutdown(wait=False)
+        runs = [r for f in futures if (r := f.result()) is not None]
     return Results(runs, plan.out)
 
 
-def _ended(under_way: set[Future[Run | None]]) -> bool:
+def _ended(under_way: set[Future[Run | None]], ear: Ear) -> bool:
     """Waits for runs that were told to stop; False if the user does not want to wait."""
-    try:
-        wait(under_way)
-    except KeyboardInterrupt:
-        return False
-    return True
+    while under_way and not ear.count:
+        _, under_way = wait(under_way, timeout=POLL_S)
+    return not under_way
 
 
-def _end(under_way: set[Future[Run | None]], shared: _Shared) -> bool:
-    """Ends runs that were told to stop. False if they do not.
+def _end(under_way: set[Future[Run | None]], shared: _Shared, ear: Ear) -> None:
+    """Ends runs that were told to stop, or gives them up.
 
     The simulator stops by itself. Python code in it that does not come back gets a KeyboardInterrupt of its own; a run
-    that is being saved is waited for.
+    that is being saved is waited for, unless the user loses patience.
     """
-    tries = 0
-    try:
-        _, pending = wait(under_way, timeout=GRACE_S)
-        while pending and tries < TRIES:
-            tries += _interrupt(shared)
-            _, pending = wait(pending, timeout=GRACE_S)
-    except KeyboardInterrupt:
-        return False
-    return not pending
+    came, tries, end = ear.count, 0, time.monotonic() + SAVING_S
+    _, pending = wait(under_way, timeout=GRACE_S)
+    while pending and tries < TRIES and ear.count == came and time.monotonic() < end:
+        tries += _interrupt(shared)
+        _, pending = wait(pending, timeout=GRACE_S)
 
 
 def _interrupt(shared: _Shared) -> bool:
@@ -176,14 +174,18 @@ def _interrupt(shared: _Shared) -> bool:
     return bool(threads)
 
 
-def _wait(futures: list[Future[Run | None]], shared: _Shared, progress: Callable[[float], None] | None) -> None:
+def _wait(
+    futures: list[Future[Run | None]], shared: _Shared, progress: Callable[[float], None] | None, ear: Ear
+) -> None:
     pending = set(futures)
     while pending:
+        ear.check()
         finished, pending = wait(pending, timeout=POLL_S, return_when=FIRST_COMPLETED)
         for f in finished:
             f.result()
         if progress is not None:
             progress(sum(shared.done.values()) / len(futures))
+    ear.check()
 
 
 def _one(shared: _Shared, cc: str, seed: int) -> Run | None:

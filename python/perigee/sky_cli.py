@@ -21,6 +21,7 @@ from perigee.options import (
     SetOption,
     TleOption,
     check_free,
+    names_of,
     stop,
 )
 from perigee.weather_cli import weather
@@ -313,13 +314,11 @@ def _grid(text: str | None) -> tuple[int, int] | None:
 
 
 def _policies(attach: str | None) -> list[str | None]:
-    if attach is None:
-        return [None]
-    names: list[str | None] = [name.strip() for name in attach.split(",") if name.strip()]
+    names = names_of("--attach", attach)
     for name in names:
-        if name not in POLICIES and ":" not in str(name):
+        if name not in POLICIES and ":" not in name:
             stop(f"--attach: {name!r} is none of {', '.join(POLICIES)}, and no function file.py:name")
-    return names or [None]
+    return [*names] or [None]
 
 
 def _seconds(text: str) -> float:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from perigee.options import CcOption, JsonOption, stop
+from perigee.options import CcOption, JsonOption, names_of, stop
 
 study = typer.Typer(help="Make the figures and tables of five published studies again.", no_args_is_help=True)
 
@@ -22,9 +22,9 @@ def register(app: typer.Typer) -> None:
 @study.command("list")
 def list_(as_json: JsonOption = False) -> None:
     """List the experiments."""
-    from perigee.study.registry import experiments
+    from perigee.study.registry import experiments, published_as
 
-    rows = [{"name": e.name, "title": e.title, "figure": e.figure} for e in experiments().values()]
+    rows = [{"name": e.name, "title": e.title, "figure": published_as(e)} for e in experiments().values()]
     if as_json:
         print(json.dumps(rows, indent=1))
         return
@@ -34,7 +34,7 @@ def list_(as_json: JsonOption = False) -> None:
 
 @study.command()
 def run(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="STUDY/EXPERIMENT, a study, or all.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="STUDY/EXPERIMENT, a study, or all.")],
     quick: Annotated[bool, typer.Option("--quick", help="Shortened or fewer runs: a smoke check.")] = False,
     full: Annotated[bool, typer.Option("--full", help="All published runs.")] = False,
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once; default: one per core.")] = None,
@@ -58,14 +58,16 @@ def run(
     if quick and full:
         stop("--quick and --full exclude each other")
     size = Size.QUICK if quick else Size.FULL if full else Size.DEFAULT
-    wanted = tuple(name.strip() for name in (cc or "").split(",") if name.strip())
+    wanted = tuple(names_of("--cc", cc))
+    if only and "" in only:
+        stop("--only '' is empty and would keep everything: give a part of a name, or leave --only out")
     ask = Ask(size, _known(wanted), data)
     raise SystemExit(run_command(_chosen(names, only), ask, out, jobs=jobs, force=force, as_json=as_json))
 
 
 @study.command()
 def report(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME...]", help="Default: all that was run.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Default: all that was run.")] = None,
     size: Annotated[str, typer.Option(help="quick, default or full.")] = "default",
     out: Annotated[Path, typer.Option(help="Folder of results.")] = Path("runs/study"),
     docs: Annotated[Path | None, typer.Option(help="Also write a page per experiment into this folder.")] = None,

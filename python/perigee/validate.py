@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import json
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
+from perigee.files import RecordError, cannot_write, make_ready
+from perigee.interrupt import listening
 from perigee.scenario import schemes
 from perigee.validation import kernel, ns3, verdicts
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from perigee.validation.verdicts import Verdict
 
 Cell = kernel.Cell | ns3.Cell
+POLL_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -60,11 +63,14 @@ def validate_command(asked: Asked) -> int:
         print(f"perigee: no such cell; groups: {', '.join(known)}", file=sys.stderr)
         return BAD_INPUT
     try:
+        if asked.out is not None and not asked.out.exists():
+            # Before hours are spent on what belongs there.
+            make_ready(asked.out.parent)
         curves = _curves(asked)
         found, pairs = _run_all(chosen, asked, curves)
         if asked.plots is not None and pairs:
             _draw(pairs, asked.plots)
-    except _data_errors() as error:
+    except (_data_errors(), RecordError) as error:
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
     known_outside = verdicts.explained()
@@ -82,7 +88,11 @@ def validate_command(asked: Asked) -> int:
             _print_distances(pairs)
         print(summary)
     if asked.out is not None:
-        verdicts.write(asked.out, found, known_outside)
+        try:
+            verdicts.write(asked.out, found, known_outside)
+        except OSError as error:
+            print(f"perigee: {cannot_write(asked.out, error)}", file=sys.stderr)
+            return BAD_INPUT
     return OUTSIDE_TOLERANCE if unexplained else 0
 
 
@@ -126,17 +136,26 @@ def _run_all(chosen: list[Cell], asked: Asked, curves: Curves | None) -> tuple[l
     known_outside = verdicts.explained()
     found: list[Verdict] = []
     pairs: list[Pair] = []
-    with ThreadPoolExecutor(asked.jobs) as pool:
-        results = pool.map(lambda c: _judged(c, asked.seeds, curves), chosen)
-        for n, (cell, (new, pair)) in enumerate(zip(chosen, results, strict=True), start=1):
-            found += new
-            pairs += [pair] if pair is not None else []
-            if not asked.as_json:
-                against = "ns-3 " if isinstance(cell, ns3.Cell) else "Linux"
-                for v in new:
-                    print(verdicts.line(v, known_outside, against), flush=True)
-            if sys.stderr.isatty():
-                print(f"{n} of {len(chosen)} cells", end="\r", file=sys.stderr, flush=True)
+    with listening() as ear:
+        pool = ThreadPoolExecutor(asked.jobs)
+        try:
+            futures = [pool.submit(_judged, c, asked.seeds, curves) for c in chosen]
+            for n, (cell, future) in enumerate(zip(chosen, futures, strict=True), start=1):
+                while not future.done():
+                    wait([future], timeout=POLL_S)
+                    ear.check()
+                new, pair = future.result()
+                found += new
+                pairs += [pair] if pair is not None else []
+                if not asked.as_json:
+                    against = "ns-3 " if isinstance(cell, ns3.Cell) else "Linux"
+                    for v in new:
+                        print(verdicts.line(v, known_outside, against), flush=True)
+                if sys.stderr.isatty():
+                    print(f"{n} of {len(chosen)} cells", end="\r", file=sys.stderr, flush=True)
+        finally:
+            # Cells under way cannot be told to stop; nobody waits for them after Ctrl-C.
+            pool.shutdown(wait=False, cancel_futures=True)
     return found, pairs
 
 

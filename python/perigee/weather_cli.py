@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from perigee.files import cannot_write
 from perigee.options import ScenarioArg, SetOption, stop
 
 
@@ -54,7 +55,7 @@ def weather(
     try:
         rows = rain.write_csv(out, link, step_s=step, about=about)
     except OSError as error:
-        stop(f"cannot write {out}: {error}")
+        stop(cannot_write(out, error))
     print(f"{where}: it rains {c.rain_share:.1%} of the time; exceeded 1 %: {c.exceeded(0.01):.1f} dB, ", end="")
     print(f"0.1 %: {c.exceeded(0.001):.1f} dB, 0.01 %: {c.exceeded(0.0001):.1f} dB")
     lost = (link.loss == 1).mean()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee import _core
+from perigee.files import naming
 from perigee.study import digest as digests
 from perigee.study.digest import Digest
 
@@ -75,13 +76,18 @@ class Cache:
     def write(self, key: str, digest: Digest) -> None:
         """Stores a digest: wholly or not at all."""
         path = self.path(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(f".partial-{os.getpid()}-{id(digest)}")
-        with temporary.open("wb") as file:
-            file.write(digest.to_bytes())
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        try:
+            with naming(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with temporary.open("wb") as file:
+                    file.write(digest.to_bytes())
+                    file.flush()
+                    os.fsync(file.fileno())
+                temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
 
     def sweep(self) -> None:
         """Removes what killed writers left behind."""

@@ -12,11 +12,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from perigee import interrupt
 from perigee.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
-from perigee.files import RecordError, claimed, make_ready, write_text
+from perigee.files import RecordError, cannot_write, claimed, has_no_room, make_ready, write_text
 from perigee.study import conclude, gallery, pages
 from perigee.study.cache import Cache
 from perigee.study.execute import Failure, Plan, Progress, Runner, outcomes
+from perigee.study.model import Size
 from perigee.study.registry import experiments
 from perigee.study.verdicts import REPRODUCED
 
@@ -41,6 +43,9 @@ def run_command(
     except RecordError as error:
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
+    except OSError as error:
+        print(f"perigee: {cannot_write(out, error)}; what is complete is kept", file=sys.stderr)
+        return BAD_INPUT
 
 
 def _run(names: Sequence[str], ask: Ask, out: Path, *, jobs: int | None, force: bool, as_json: bool) -> int:
@@ -55,7 +60,7 @@ def _run(names: Sequence[str], ask: Ask, out: Path, *, jobs: int | None, force: 
         failures = runner.run(force=force)
     except KeyboardInterrupt:
         screen.end()
-        print("perigee: interrupted; what is complete is kept, the same command goes on", file=sys.stderr)
+        interrupt.tell("what is complete is kept, the same command goes on")
         return INTERRUPTED
     screen.end()
     verdicts: dict[str, list[Verdict]] = {}
@@ -66,6 +71,10 @@ def _run(names: Sequence[str], ask: Ask, out: Path, *, jobs: int | None, force: 
                 conclude.tabulate(experiment, found, ask, folder, len(plan.planned[experiment.name]))
                 verdicts[experiment.name] = conclude.finish(experiment, folder)
         except Exception as error:  # one experiment that fails must not stop the others
+            if interrupt.heard():
+                raise KeyboardInterrupt from error
+            if has_no_room(error):
+                raise
             _concluding_failed(failures, experiment.name, error)
     _write_failures(folder, failures)
     gallery.write(folder)
@@ -75,6 +84,14 @@ def _run(names: Sequence[str], ask: Ask, out: Path, *, jobs: int | None, force: 
 
 def report_command(names: Sequence[str], folder: Path, *, docs: Path | None = None, as_json: bool = False) -> int:
     """Draws everything again from saved tables; those that are damaged are named, and the others drawn."""
+    try:
+        return _report(names, folder, docs, as_json=as_json)
+    except OSError as error:
+        print(f"perigee: {cannot_write(folder, error)}", file=sys.stderr)
+        return BAD_INPUT
+
+
+def _report(names: Sequence[str], folder: Path, docs: Path | None, *, as_json: bool) -> int:
     begin = time.perf_counter()
     verdicts: dict[str, list[Verdict]] = {}
     damaged: dict[str, str] = {}
@@ -86,19 +103,30 @@ def report_command(names: Sequence[str], folder: Path, *, docs: Path | None = No
         except conclude.ConcludeError as error:
             damaged[name] = f"{error}: {_remedy(name, folder)}"
         except Exception as error:  # tables of an earlier version, without checksums, can be wrong in any way
+            if has_no_room(error):
+                raise
             what = f"{folder / name / conclude.DATA} is damaged ({type(error).__name__}: {error})"
             damaged[name] = f"{what}: {_remedy(name, folder)}"
     ill = [*damaged.values(), *_damaged_failures(folder)]
     for message in ill:
         print(f"perigee: {message}", file=sys.stderr)
     if not verdicts and not damaged:
-        print(f"perigee: {folder} holds no results of these experiments: `perigee study run` first", file=sys.stderr)
+        print(f"perigee: {folder} holds no results of these experiments: {_where(names, folder)}", file=sys.stderr)
         return BAD_INPUT
     gallery.write(folder, damaged)
     if docs is not None:
         pages.write(folder, docs, damaged)
     _tell(verdicts, [], folder, time.perf_counter() - begin, as_json=as_json, damaged=damaged)
     return FAILED if ill else 0
+
+
+def _where(names: Sequence[str], folder: Path) -> str:
+    """Where there are some, or how they come about."""
+    others = [size for size in Size if size.value != folder.name]
+    have = [s.value for s in others if any((folder.parent / s.value / n / conclude.ABOUT).exists() for n in names)]
+    if have:
+        return "there are some of another size, say " + " or ".join(f"--size {size}" for size in have)
+    return "`perigee study run` first"
 
 
 def _remedy(name: str, folder: Path) -> str:
@@ -190,7 +218,10 @@ class Screen:
             return
         self.last, self.shown = now, True
         eta = "" if math.isnan(p.eta_s) else f", about {_time(p.eta_s)} left"
-        text = f"{p.done} of {p.total - p.cached} runs ({p.cached} cached), {_time(now - self.begin)}{eta}: {p.now}"
+        runs = f"{p.done} of {p.total - p.cached} runs"
+        cached = f" ({p.cached} more from earlier)" if p.cached else ""
+        so_far = f", {_time(now - self.begin)}{eta}: {p.now}" if p.done else f": {p.now} begins"
+        text = f"{runs}{cached}{so_far}"
         print(f"\r{text:<100}" if self.live else text, end="" if self.live else "\n", file=sys.stderr, flush=True)
 
     def end(self) -> None:

@@ -13,7 +13,7 @@ import shutil
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from perigee.files import write_text
+from perigee.files import naming, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,10 +38,14 @@ def tabulate(experiment: Experiment, found: Sequence[Outcome], ask: Ask, out: Pa
     fresh = folder / f"{DATA}.partial"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
-    for name, frame in tables.items():
-        frame.to_csv(fresh / f"{name}.csv", index=False, float_format="%.9g", lineterminator="\n")
-    shutil.rmtree(folder / DATA, ignore_errors=True)
-    fresh.rename(folder / DATA)
+    try:
+        for name, frame in tables.items():
+            with naming(folder / DATA / f"{name}.csv"):
+                frame.to_csv(fresh / f"{name}.csv", index=False, float_format="%.9g", lineterminator="\n")
+        shutil.rmtree(folder / DATA, ignore_errors=True)
+        fresh.rename(folder / DATA)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
     about = {
         "size": ask.size.value,
         "schemes": list(dict.fromkeys(o.case.cc for o in found)),

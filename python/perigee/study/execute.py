@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from perigee import _core
+from perigee.files import has_no_room
+from perigee.interrupt import listening
 from perigee.record import from_core
 from perigee.scenario import Scenario, overrides
 from perigee.study.cache import Cache, key_of
@@ -26,9 +28,12 @@ from perigee.study.model import SCENARIOS, Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from perigee.interrupt import Ear
     from perigee.study.model import Ask, Case, Experiment
 
 POLL_S = 0.5
+# Patience with runs under way after Ctrl-C; a network that is being built cannot be told to stop.
+GRACE_S = 4.0
 MAX_ERROR = 300
 
 
@@ -163,31 +168,38 @@ class Runner:
         self.cache.sweep()
         unique = self.plan.unique()
         todo = {k: v for k, v in unique.items() if force or not self.cache.has(k)}
-        progress = Progress(len(unique), len(unique) - len(todo))
+        progress = Progress(len(unique), len(unique) - len(todo), now=next((name for name, _ in todo.values()), ""))
         self.worlds.expect(p for _, p in todo.values())
         failures = list(self.plan.failures)
         # Long runs first would starve short experiments of early results; order is that of the gallery. Schemes of one
         # network come together, so that it is built once.
-        with ThreadPoolExecutor(max(1, self.jobs), thread_name_prefix="study") as pool:
-            futures = {pool.submit(self._one, name, p): (name, p) for name, p in todo.values()}
+        with listening() as ear:
+            pool = ThreadPoolExecutor(max(1, self.jobs), thread_name_prefix="study")
+            futures: dict[Future[None], tuple[str, Planned]] = {}
             try:
-                failures += self._wait(futures, progress)
+                for name, p in todo.values():
+                    futures[pool.submit(self._one, name, p)] = (name, p)
+                failures += self._wait(futures, progress, ear)
             except BaseException:
                 self.stop.set()
-                for f in futures:
-                    f.cancel()
+                wait([f for f in futures if not f.cancel()], timeout=GRACE_S)
                 raise
+            finally:
+                pool.shutdown(wait=False)
         return failures
 
-    def _wait(self, futures: dict[Future[None], tuple[str, Planned]], progress: Progress) -> list[Failure]:
+    def _wait(self, futures: dict[Future[None], tuple[str, Planned]], progress: Progress, ear: Ear) -> list[Failure]:
         failures = []
         pending = set(futures)
         while pending:
+            ear.check()
             finished, pending = wait(pending, timeout=POLL_S, return_when=FIRST_COMPLETED)
             for f in finished:
                 name, planned = futures[f]
                 error = f.exception()
                 if error is not None:
+                    if has_no_room(error):
+                        raise error
                     failures.append(Failure(name, planned.case, in_short(error)))
                 progress.done += 1
                 progress.now = name

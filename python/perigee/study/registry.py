@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from perigee.study.model import Experiment
 
-STUDIES = ("orbcc", "leotcp", "leo-cc", "hypatia", "geo")
+PAPERS = {
+    "orbcc": "OrbCC",
+    "leotcp": "LeoTCP",
+    "leo-cc": "Mazilu et al.",
+    "hypatia": "Barbosa et al.",
+    "geo": "Claypool et al.",
+}
+STUDIES = tuple(PAPERS)
 MODULES = (
     "orbcc_responsiveness",
     "orbcc_parking_lot",
@@ -45,6 +52,12 @@ def experiments() -> dict[str, Experiment]:
         for experiment in import_module(f"perigee.figures.{module}").EXPERIMENTS:
             found[experiment.name] = experiment
     return dict(sorted(found.items(), key=lambda item: STUDIES.index(item[1].study)))
+
+
+def published_as(experiment: Experiment) -> str:
+    """Where the figure was published: the paper by its short name, and what it calls the figure."""
+    paper = PAPERS[experiment.study]
+    return experiment.figure if experiment.figure.startswith(paper) else f"{paper}: {experiment.figure}"
 
 
 def choose(names: list[str]) -> list[Experiment]:

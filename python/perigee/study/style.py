@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perigee.files import naming
 from perigee.looks import BUILT_IN
 
 if TYPE_CHECKING:
@@ -192,7 +193,13 @@ def save(figure: Any, folder: Path, name: str) -> None:
     import matplotlib.pyplot as plt
 
     folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
-    figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
-    figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})
+    kinds: dict[str, dict[str, Any]] = {
+        "svg": {"metadata": {"Date": None, "Creator": None}},
+        "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
+        "png": {"metadata": {"Software": None}, "dpi": 150},
+    }
+    for kind, options in kinds.items():
+        path = folder / f"{name}.{kind}"
+        with naming(path):
+            figure.savefig(path, **options)
     plt.close(figure)

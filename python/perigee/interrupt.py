@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Ctrl-C: heard once, at any moment, and never lost.
+
+Python raises `KeyboardInterrupt` wherever the main thread happens to be. In the midst of starting threads or of taking
+locks that leaves work which nobody knows of, or that never ends; in a callback of the interpreter it is swallowed; in
+an import it may come out as another error. So steps that must be whole listen instead of being interrupted
+(`listening`), what was swallowed is raised again, and a program that heard a Ctrl-C ends as interrupted whatever came
+of the exception (`perigee.entry`).
+
+Quick modules only: this is imported before anything else.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from perigee.exit_codes import INTERRUPTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MESSAGE = "perigee: interrupted"
+# One key press can arrive more than once (from the terminal and from a parent); only a later one is impatience.
+ECHO_S = 1.0
+_DEFAULT = signal.default_int_handler
+# So many key presses end a program that listens and does not act.
+TOO_MANY = 3
+# How soon an interrupt that was swallowed is raised again.
+AGAIN_S = 0.01
+
+
+class _Heard:
+    """What this process has heard. A signal's handler has nowhere else to leave it."""
+
+    first_s: float | None = None
+    swallowed = False
+    told = False
+
+
+def heard() -> bool:
+    """Whether this program has heard a Ctrl-C; always False in a program of somebody else's."""
+    return _Heard.first_s is not None
+
+
+def tell(more: str = "") -> None:
+    """Says once that the program was interrupted."""
+    if not _Heard.told:
+        _Heard.told = True
+        print(f"{MESSAGE}; {more}" if more else MESSAGE, file=sys.stderr, flush=True)
+
+
+def leave(*_: Any) -> None:
+    """Handler: ends the process where it stands."""
+    os.write(2, b"" if _Heard.told else f"{MESSAGE}\n".encode())
+    os._exit(INTERRUPTED)
+
+
+def raised(*_: Any) -> None:
+    """Handler: one exception for the first Ctrl-C; what cleans up after it is not disturbed by the echo."""
+    again, _Heard.swallowed = _Heard.swallowed, False
+    if _Heard.first_s is None or again:
+        _counts()
+        raise KeyboardInterrupt
+    if _counts():
+        leave()
+
+
+def _counts() -> bool:
+    """Notes a Ctrl-C; whether it is no echo."""
+    now = time.monotonic()
+    if _Heard.first_s is None:
+        _Heard.first_s = now
+        return True
+    return now - _Heard.first_s > ECHO_S
+
+
+def _again(*_: Any) -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def raise_what_is_swallowed() -> None:
+    """From now on an interrupt that ends in a finalizer or a callback is raised again a moment later."""
+    if sys.platform == "win32":
+        return
+    before = sys.unraisablehook
+
+    def hook(what: Any) -> None:
+        if issubclass(what.exc_type, KeyboardInterrupt):
+            if threading.current_thread() is threading.main_thread():
+                # Not here: what a hook raises is swallowed, too.
+                _Heard.swallowed = True
+                signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+            return
+        before(what)
+
+    signal.signal(signal.SIGALRM, _again)
+    sys.unraisablehook = hook
+
+
+class Ear:
+    """Counts what came while it listened."""
+
+    def __init__(self) -> None:
+        """Nothing came."""
+        self.count = 0
+
+    def check(self) -> None:
+        """Raises `KeyboardInterrupt` if Ctrl-C came."""
+        if self.count:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def listening() -> Iterator[Ear]:
+    """Within the block Ctrl-C raises nothing: the block asks the ear. What it did not ask for is raised at its end.
+
+    Only where Ctrl-C would raise `KeyboardInterrupt`; in other threads than the first, and with handlers that a host
+    program has set, nothing changes.
+    """
+    ear = Ear()
+    before = signal.getsignal(signal.SIGINT)
+    of_ours = before is raised
+    if threading.current_thread() is not threading.main_thread() or not (of_ours or before is _DEFAULT):
+        yield ear
+        return
+
+    def note(*_: Any) -> None:
+        again, _Heard.swallowed = _Heard.swallowed, False
+        ear.count += not of_ours or _counts() or again
+        if ear.count >= TOO_MANY and of_ours:
+            leave()
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield ear
+    except BaseException:
+        signal.signal(signal.SIGINT, before)
+        raise
+    signal.signal(signal.SIGINT, before)
+    ear.check()
