@@ -85,7 +85,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
 def cli(tmp_path: Path) -> Cli:
     """Runs `perigee …` in an empty folder."""
 
-    def run(*words: object, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    def run(*words: object, timeout: float = PATIENCE_S) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "COLUMNS": "200"}
         return subprocess.run(
             command(*words),
