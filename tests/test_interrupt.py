@@ -110,10 +110,13 @@ def test_ctrl_c_while_the_runs_are_being_started_forgets_none(small: Path, monke
     class Pool(ThreadPoolExecutor):
         """The signal comes after a thread has begun to work and before the caller knows its future."""
 
+        interrupted = False
+
         def _adjust_thread_count(self) -> None:
             super()._adjust_thread_count()
-            if not begun.is_set():
-                begun.wait()
+            if not self.interrupted:
+                begun.wait(PATIENCE_S)
+                self.interrupted = True
                 signal.raise_signal(signal.SIGINT)
 
     def threads() -> list[threading.Thread]:
@@ -121,6 +124,10 @@ def test_ctrl_c_while_the_runs_are_being_started_forgets_none(small: Path, monke
 
     monkeypatch.setattr(runner, "ThreadPoolExecutor", Pool)
     plan = Plan.of(load(small), [Loops], seeds=[1, 2, 3])
+    # Who starts the tests may have Ctrl-C ignored; and a failure is to fail, not to loop forever.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    watchdog = threading.Timer(PATIENCE_S, over.set)
+    watchdog.start()
     try:
         with pytest.raises(Interrupted):
             runner.execute(plan, jobs=2)
@@ -129,6 +136,8 @@ def test_ctrl_c_while_the_runs_are_being_started_forgets_none(small: Path, monke
         assert threads() == []
     finally:
         over.set()
+        watchdog.cancel()
+        signal.signal(signal.SIGINT, before)
 
 
 def test_an_interrupt_that_is_swallowed_is_raised_again() -> None:
