@@ -132,7 +132,8 @@ def listening() -> Iterator[Ear]:
 
     def note(*_: Any) -> None:
         again, _Heard.swallowed = _Heard.swallowed, False
-        ear.count += not of_ours or _counts() or again
+        if not of_ours or _counts() or again:
+            ear.count += 1
         if ear.count >= TOO_MANY and of_ours:
             leave()
 
