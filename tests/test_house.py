@@ -24,8 +24,9 @@ MAY_KNOW = {
     "tcp": TRANSPORT,
     "orbit": LOW | {"timeline"},
     "sim": TRANSPORT | {"tcp", "telemetry", "timeline"},
-    "scenario": TRANSPORT | {"tcp", "telemetry", "timeline", "orbit", "sim", "record"},
-    "py": {"scenario"},
+    "scenario": TRANSPORT | {"tcp", "timeline", "orbit", "sim"},
+    "run": TRANSPORT | {"tcp", "timeline", "orbit", "sim", "record", "scenario"},
+    "py": {"scenario", "run", "record"},
 }
 SOURCE = {".rs", ".py", ".pyi", ".toml", ".js", ".css", ".html"}
 MAX_LINES = 700

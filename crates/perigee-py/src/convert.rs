@@ -2,8 +2,8 @@
 //! Tables to NumPy and back.
 
 use numpy::{PyArray1, PyReadonlyArray1};
-use perigee_scenario::record::table::Words;
-use perigee_scenario::record::{Column, Table, Values};
+use perigee_record::table::Words;
+use perigee_record::{Column, Table, Values};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};

@@ -4,8 +4,9 @@
 use crate::congestion::{self, Failure};
 use crate::interrupt::interruptible;
 use crate::{convert, plugins};
+use perigee_run::{bench as benches, RunError as Failed};
+use perigee_scenario::estimate;
 use perigee_scenario::units::Nanos;
-use perigee_scenario::{bench as benches, estimate};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -167,7 +168,7 @@ impl World {
         let mut reporter = Reporter { call: progress, last: Instant::now(), error: None };
         let result = py.detach(|| {
             let pcap = pcap.as_deref().map(Path::new);
-            perigee_scenario::run(&world, cc, &plugins, pcap, &mut |now| {
+            perigee_run::run(&world, cc, &plugins, pcap, &mut |now| {
                 !failure.happened() && reporter.go_on(now)
             })
         });
@@ -193,9 +194,9 @@ impl World {
         let failure = Arc::new(Failure::default());
         let plugins = classes(plugins, &failure)?;
         let mut reporter = Reporter { call: None, last: Instant::now(), error: None };
-        let window = perigee_scenario::TraceWindow { flow, from: Nanos(from_ns), to: Nanos(to_ns) };
+        let window = perigee_run::TraceWindow { flow, from: Nanos(from_ns), to: Nanos(to_ns) };
         let result = py.detach(|| {
-            perigee_scenario::trace(&world, cc, &plugins, window, &mut |now| {
+            perigee_run::trace(&world, cc, &plugins, window, &mut |now| {
                 !failure.happened() && reporter.go_on(now)
             })
         });
@@ -206,10 +207,10 @@ impl World {
     }
 }
 
-fn failed(e: perigee_scenario::RunError) -> PyErr {
+fn failed(e: Failed) -> PyErr {
     match e {
-        perigee_scenario::RunError::Scenario(e) => wrong(&e),
-        perigee_scenario::RunError::Failed(why) => RunError::new_err(why),
+        Failed::Scenario(e) => wrong(&e),
+        Failed::Failed(why) => RunError::new_err(why),
     }
 }
 

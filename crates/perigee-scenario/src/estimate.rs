@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a run will cost, before it is begun.
 
-use crate::recorder::is_bulk;
 use crate::world::World;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -28,7 +27,7 @@ pub struct Estimate {
 pub fn estimate(world: &World) -> Estimate {
     let rate = slowest_rate(world);
     let mut sharing: HashMap<(&str, &str), f64> = HashMap::new();
-    let bulk: Vec<_> = world.flows.iter().filter(|f| is_bulk(f.app())).collect();
+    let bulk: Vec<_> = world.flows.iter().filter(|f| f.app().is_tcp()).collect();
     for f in &bulk {
         *sharing.entry((&f.pair.from, &f.pair.to)).or_default() += 1.0;
     }

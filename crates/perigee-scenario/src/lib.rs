@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The scenario file, and the composition root that builds a world from it.
+//! The scenario file, and the world that is built from it.
 //!
 //! Floors, from text to packets:
 //! * [`tree`]: TOML with a place for every value; `extends` and overrides.
@@ -8,16 +8,13 @@
 //! * [`scenario`], [`source`]: the file as types.
 //! * [`network`], [`ports`], [`changes`], [`replay`], [`saved`], [`sky`]: the network over time; [`shared`]: one for all
 //!   schemes.
-//! * [`world`]: the composition root; [`estimate`]: what it will cost.
-//! * [`run`]: one run, with [`recorder`] and [`routes`] listening; [`warnings`]: what to look at before trusting it.
+//! * [`world`]: network and flows of one seed; [`estimate`]: what they will cost.
 //!
 //! A bad scenario gives a [`ScenarioError`] that lists every problem with its place; nothing here panics on input.
 
 // A problem carries its place and words; it is made once per mistake, never in a loop that matters.
 #![allow(clippy::result_large_err)]
 
-mod ack_bench;
-pub mod bench;
 pub mod changes;
 mod choice;
 pub mod error;
@@ -32,25 +29,19 @@ pub mod network;
 mod node_sets;
 pub mod ports;
 pub mod profiles;
-pub mod recorder;
 pub mod replay;
-pub mod routes;
-pub mod run;
 pub mod saved;
 pub mod scenario;
 pub mod schema;
 pub mod shared;
 pub mod sky;
-pub mod sky_bench;
 mod sky_spec;
 pub mod source;
 mod spell;
 pub mod split;
 pub mod survey;
-pub mod trace;
 pub mod traffic;
 pub mod tree;
-pub mod warnings;
 pub mod world;
 mod write;
 
@@ -65,12 +56,9 @@ pub fn is_plugin(name: &str) -> bool {
 
 pub use perigee_cc as cc;
 pub use perigee_orbit as orbit;
-pub use perigee_record as record;
 pub use perigee_timeline as timeline;
 pub use perigee_units as units;
 
 pub use error::{Origin, Place, Problem, ScenarioError};
-pub use run::{run, Finished, RunError};
 pub use scenario::Scenario;
-pub use trace::{trace, TraceWindow};
 pub use world::World;

@@ -5,10 +5,11 @@
 
 use crate::recorder::Recorder;
 use crate::routes::RouteListener;
-use crate::world::World;
-use crate::{Plugins, RunError};
+use crate::RunError;
 use perigee_record::tables::{PacketRow, PacketTable};
 use perigee_record::Table;
+use perigee_scenario::Plugins;
+use perigee_scenario::World;
 use perigee_sim::{FlowSample, Observer, PacketKind, PacketView, SimEvent, Simulation};
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
@@ -134,8 +135,8 @@ fn packet_table(window: TraceWindow, mut seen: Vec<PacketRow>, under_way: UnderW
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Scenario;
     use perigee_record::Values;
+    use perigee_scenario::Scenario;
     use std::path::Path;
     use std::sync::Arc;
 

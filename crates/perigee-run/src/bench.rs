@@ -5,9 +5,9 @@
 //! run, so that the numbers are those that a user gets.
 
 use crate::ack_bench;
-use crate::scenario::Scenario;
 use crate::sky_bench;
-use crate::world::World;
+use perigee_scenario::Scenario;
+use perigee_scenario::World;
 use serde::Serialize;
 use serde_json::{json, Value as Json};
 use std::path::Path;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One run: a world under one congestion control → tables and a manifest.
 
-use crate::error::ScenarioError;
 use crate::recorder::{is_bulk, Recorder};
 use crate::routes::RouteListener;
-use crate::shared::Reader;
 use crate::warnings;
-use crate::world::World;
-use crate::Plugins;
 use perigee_record::tables::{
     FlowTotalsRow, FlowTotalsTable, LinkTotalsRow, LinkTotalsTable, RttRow, RttTable,
 };
 use perigee_record::{Rtts, Table};
+use perigee_scenario::shared::Reader;
+use perigee_scenario::Plugins;
+use perigee_scenario::ScenarioError;
+use perigee_scenario::World;
 use perigee_sim::{FlowSetup, Outcome, Scheme, SimError, Simulation};
 use perigee_timeline::{files, NodeId, QueueLimit};
 use perigee_units::Nanos;
@@ -266,7 +266,7 @@ fn manifest(world: &World, cc: &str, setups: &[FlowSetup], outcome: &Outcome, ta
 
 /// Split flows: the numbers of their legs. What the last leg delivers is what arrives.
 fn splits(world: &World) -> Json {
-    let first = |(i, plan): (usize, &crate::world::FlowPlan)| {
+    let first = |(i, plan): (usize, &perigee_scenario::world::FlowPlan)| {
         let leg = plan.leg().filter(|l| l.number == 0)?;
         let legs = leg.split.via.len() + 1;
         Some(json!({
@@ -284,7 +284,7 @@ fn splits(world: &World) -> Json {
 fn flows(world: &World, cc: &str, setups: &[FlowSetup]) -> Vec<Json> {
     // Thousands of identical flows would make a manifest nobody opens.
     const SHOWN: usize = 100;
-    let one = |(plan, setup): (&crate::world::FlowPlan, &FlowSetup)| {
+    let one = |(plan, setup): (&perigee_scenario::world::FlowPlan, &FlowSetup)| {
         let params = match &setup.scheme {
             Scheme::Builtin(_, params) if is_bulk(setup.app) => {
                 params.resolved().into_iter().map(|(k, v)| (k.to_string(), json!(v))).collect()
@@ -309,7 +309,7 @@ fn flows(world: &World, cc: &str, setups: &[FlowSetup]) -> Vec<Json> {
 }
 
 /// Transport options as resolved; empty for flows without a transport.
-fn tcp_options(world: &World, plan: &crate::world::FlowPlan, setup: &FlowSetup, cc: &str) -> Json {
+fn tcp_options(world: &World, plan: &perigee_scenario::world::FlowPlan, setup: &FlowSetup, cc: &str) -> Json {
     match world.transport_of(plan, cc) {
         Ok((_, params)) if is_bulk(setup.app) => {
             let mut options: serde_json::Map<String, Json> =

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Binds the simulator's observer to the run record.
 
-use crate::world::World;
 use perigee_cc::CaState;
 use perigee_record::pcap::{Body, Capture, CaptureFlow, CapturePacket};
 use perigee_record::tables::{
     CompletionRow, CompletionTable, EventRow, EventTable, FlowRow, FlowTable, Internals, LinkRow, LinkTable,
 };
 use perigee_record::Rtts;
+use perigee_scenario::World;
 use perigee_sim::{
     Completion, DropCause, FlowSample, LinkSample, Observer, PacketKind, PacketView, SimEvent, CAUSE_NAMES,
 };
@@ -106,7 +106,7 @@ impl<const PACKETS: bool> Recorder<PACKETS> {
 }
 
 fn open_capture(world: &World, path: &Path) -> io::Result<Capture<BufWriter<File>>> {
-    let flow = |f: &crate::world::FlowPlan| CaptureFlow {
+    let flow = |f: &perigee_scenario::world::FlowPlan| CaptureFlow {
         from: f.pair.from.clone(),
         to: f.pair.to.clone(),
         mss: f.tcp.mss,

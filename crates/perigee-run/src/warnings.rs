@@ -2,8 +2,8 @@
 //! "Look before you trust": what a person should know before believing the numbers of a run.
 
 use crate::recorder::is_bulk;
-use crate::world::World;
 use perigee_cc::{CongestionControl, ConnInit, TelemetryNeed};
+use perigee_scenario::World;
 use perigee_sim::{FlowSetup, Outcome, Scheme};
 use perigee_units::Nanos;
 

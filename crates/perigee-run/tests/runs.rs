@@ -2,7 +2,8 @@
 //! Scenarios from text to tables.
 
 use perigee_record::{Table, Values};
-use perigee_scenario::{run, Scenario, World};
+use perigee_run::run;
+use perigee_scenario::{Scenario, World};
 use std::path::Path;
 use std::sync::Arc;
 
