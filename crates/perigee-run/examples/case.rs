@@ -3,7 +3,7 @@
 
 fn main() {
     let name = std::env::args().nth(1).unwrap_or_default();
-    match perigee_scenario::bench::measure(&name) {
+    match perigee_run::bench::measure(&name) {
         Ok(measured) => println!("{measured}"),
         Err(why) => eprintln!("{why}"),
     }

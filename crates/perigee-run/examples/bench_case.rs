@@ -7,7 +7,7 @@
 //! valgrind --tool=callgrind target/release/examples/bench_case chain10-bbr-10
 //! ```
 
-use perigee_scenario::bench;
+use perigee_run::bench;
 
 fn main() -> Result<(), String> {
     let names: Vec<String> = std::env::args().skip(1).collect();
