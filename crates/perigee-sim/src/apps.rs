@@ -2,7 +2,7 @@
 //! Applications over TCP that do not send all the time: on/off sources, and clients that ask for one object after the
 //! other (pages, video segments).
 //!
-//! Draws hang on the flow's seed and the number of the draw, so that they do not depend on how the network behaves:
+//! Draws depend on the flow's seed and the number of the draw, so that they do not depend on how the network behaves:
 //! every congestion control is asked for the same objects.
 
 use crate::host::Flow;

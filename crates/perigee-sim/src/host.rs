@@ -212,7 +212,7 @@ impl Flow {
     }
 
     /// Meters look at its data, and at its ACKs.
-    pub fn tells(&self) -> (bool, bool) {
+    pub fn metered_data(&self) -> (bool, bool) {
         match &self.end {
             End::Tcp(t) => (t.echo.is_some(), t.echo == Some(EchoMode::Pint)),
             End::Ping { .. } => (false, false),
@@ -376,7 +376,7 @@ impl Flow {
         let mut packet = self.packet(now, Kind::Ack, ip_bytes, blocks.ack);
         packet.telemetry = telemetry;
         packet.ack = net.acks.insert(blocks);
-        self.promise_window(packet.ordinal);
+        self.stamp_window(packet.ordinal);
         if O::PACKETS {
             let block = self.stamp_block(net, telemetry);
             show(obs, now, true, &packet, 0, &blocks, Some((false, mss)), &block);
@@ -384,7 +384,7 @@ impl Flow {
         self.send(now, packet, net, routes);
     }
 
-    /// A packet reached its destination. Returns what a probe's reply tells.
+    /// A packet reached its destination. Returns what a probe's reply metered_data.
     pub fn receive<O: Observer>(
         &mut self,
         now: Nanos,
@@ -530,7 +530,7 @@ impl Flow {
                 self.totals.goodput_bytes -= (mss - last) as u64;
                 self.totals.completed = Some(now);
                 obs.event(now, &SimEvent::FlowComplete(self.id));
-                self.tell_completion(now, (n - 1) * mss as u64 + last as u64, obs);
+                self.report_completion(now, (n - 1) * mss as u64 + last as u64, obs);
             }
         }
         match ack {
@@ -563,7 +563,7 @@ impl Flow {
             let mss = self.setup.tcp.mss;
             show(obs, now, false, &packet, 0, blocks, Some((false, mss)), &block);
         }
-        self.learn_window(packet.ordinal);
+        self.read_window(packet.ordinal);
         let t = self.tcp();
         let Some(sender) = t.sender.as_mut() else { return net.release(h) };
         let state = sender.ca_state();
@@ -589,7 +589,7 @@ impl Flow {
         let undone = sender.stats.undos > undos;
         let mode = sender.controller().mode(sender.window());
         let before = std::mem::replace(&mut t.mode, mode);
-        // Nearly always the same constant: its address tells without a comparison of text.
+        // Nearly always the same constant: its address metered_data without a comparison of text.
         let mode_changed = !std::ptr::eq(mode, before) && mode != before;
         net.release(h);
         self.totals.telemetry_acks += carried;
@@ -655,7 +655,7 @@ impl Tcp {
             probe_number: 0,
             reply_at: None,
         };
-        // Known before the handshake, because capacity and base RTT hang on the packet's size, and signals on who listens.
+        // Known before the handshake, because capacity and base RTT depend on the packet's size, and signals on who listens.
         let init = perigee_cc::ConnInit {
             now: start,
             mss: setup.tcp.mss,

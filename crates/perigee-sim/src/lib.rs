@@ -6,7 +6,7 @@
 //!   links), `routes` (ways and their RTT), `host` (both ends of a flow), `relay` (split connections), `notices` (what
 //!   flows are told of handovers).
 //! * [`setup`]: what a simulation is made of (flows with their controller and transport options, run options).
-//! * [`observe`]: what it tells while it runs, and what it leaves behind.
+//! * [`observe`]: what it metered_data while it runs, and what it leaves behind.
 //!
 //! It knows nothing of files, scenario syntax, plots or satellites.
 

@@ -14,7 +14,7 @@ const ONE_EVENT: Nanos = Nanos::from_millis(500);
 
 /// What a flow is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Told {
+pub enum Notice {
     /// The handover is over.
     End,
     /// A handover or outage begins; when it should be over.
@@ -55,12 +55,12 @@ impl Subscriber {
 
 /// All notices that are to come.
 #[derive(Clone, Debug, Default)]
-pub struct Desk {
+pub struct NoticeQueue {
     subscribers: Vec<Subscriber>,
-    due: BinaryHeap<Reverse<(Nanos, u32, Told)>>,
+    due: BinaryHeap<Reverse<(Nanos, u32, Notice)>>,
 }
 
-impl Desk {
+impl NoticeQueue {
     pub fn subscribe(&mut self, s: Subscriber) {
         self.subscribers.push(s);
     }
@@ -88,7 +88,7 @@ impl Desk {
     }
 
     /// The next notice that is due by `now`.
-    pub fn pop(&mut self, now: Nanos) -> Option<(u32, Told)> {
+    pub fn pop(&mut self, now: Nanos) -> Option<(u32, Notice)> {
         if self.next() > now {
             return None;
         }
@@ -101,7 +101,7 @@ fn announce(
     note: &Note,
     at: Nanos,
     now: Nanos,
-    due: &mut BinaryHeap<Reverse<(Nanos, u32, Told)>>,
+    due: &mut BinaryHeap<Reverse<(Nanos, u32, Notice)>>,
 ) {
     use NoteKind::*;
     let known = s.last.is_some_and(|last| at.saturating_sub(last) < ONE_EVENT);
@@ -115,7 +115,7 @@ fn announce(
         return;
     }
     if note.kind == PathChange {
-        due.push(Reverse((at.max(now), s.flow, Told::Path(draw))));
+        due.push(Reverse((at.max(now), s.flow, Notice::Path(draw))));
         return;
     }
     let error = match s.how.errors.len() {
@@ -124,8 +124,8 @@ fn announce(
     };
     let begin = (at.0 as i128 - s.how.lead.0 as i128 + error as i128).max(now.0 as i128) as u64;
     let end = Nanos(begin) + s.how.hold;
-    due.push(Reverse((Nanos(begin), s.flow, Told::Begin(end))));
-    due.push(Reverse((end, s.flow, Told::End)));
+    due.push(Reverse((Nanos(begin), s.flow, Notice::Begin(end))));
+    due.push(Reverse((end, s.flow, Notice::End)));
 }
 
 #[cfg(test)]
@@ -138,8 +138,8 @@ mod tests {
         Timed { at: Nanos::from_millis(at_ms), change: Change::Note(note) }
     }
 
-    fn desk(how: Notices, changes: Vec<Timed>) -> Vec<(u64, Told)> {
-        let mut d = Desk::default();
+    fn notices(how: Notices, changes: Vec<Timed>) -> Vec<(u64, Notice)> {
+        let mut d = NoticeQueue::default();
         d.subscribe(Subscriber::new(0, 7, [PairId(0), PairId(1)], [0, 1], how));
         d.read(&Chunk { changes, ..Chunk::default() }, Nanos::ZERO);
         let mut out = Vec::new();
@@ -154,16 +154,16 @@ mod tests {
     fn a_handover_is_told_ahead_of_time_and_its_end_after_the_hold_time() {
         let how = Notices { lead: Nanos::from_millis(500), ..Notices::default() };
         let told =
-            desk(how, vec![note(15_000, NoteKind::OutageBegin), note(15_100, NoteKind::Reconfiguration)]);
+            notices(how, vec![note(15_000, NoteKind::OutageBegin), note(15_100, NoteKind::Reconfiguration)]);
         let end = Nanos::from_millis(16_800);
-        assert_eq!(told, [(14_500, Told::Begin(end)), (16_800, Told::End)]);
+        assert_eq!(told, [(14_500, Notice::Begin(end)), (16_800, Notice::End)]);
     }
 
     #[test]
     fn an_error_moves_the_notice_and_loss_suppresses_it() {
         let how = Notices { errors: [200_000_000].into(), ..Notices::default() };
-        assert_eq!(desk(how, vec![note(1000, NoteKind::Handover)])[0].0, 1200);
+        assert_eq!(notices(how, vec![note(1000, NoteKind::Handover)])[0].0, 1200);
         let how = Notices { loss: 1.0, ..Notices::default() };
-        assert_eq!(desk(how, vec![note(1000, NoteKind::Handover)]), []);
+        assert_eq!(notices(how, vec![note(1000, NoteKind::Handover)]), []);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the simulator tells while it runs, and what it leaves behind.
+//! What the simulator metered_data while it runs, and what it leaves behind.
 
 use crate::net::aqm::CE;
 use crate::packet::Packet;
@@ -186,7 +186,7 @@ pub struct PacketView<'a> {
     pub number: u32,
     /// It carries a congestion mark (ECN).
     pub marked: bool,
-    /// Telemetry in its wire form, where it is on the wire (the block of orbcc.md section 3.2).
+    /// Telemetry in its wire form, where it is on the wire (the block that `perigee_telemetry::wire` writes).
     pub telemetry: &'a [u8],
 }
 
@@ -207,7 +207,7 @@ pub struct Completion {
     pub done: Nanos,
 }
 
-/// Receives what a simulation tells. Every method has an empty default: an observer that wants nothing costs nothing.
+/// Receives what a simulation metered_data. Every method has an empty default: an observer that wants nothing costs nothing.
 pub trait Observer {
     /// The observer wants [`Observer::packet`].
     const PACKETS: bool = false;

@@ -60,7 +60,7 @@ pub struct Packet {
     pub route: u32,
     /// The link it is on or waits for.
     pub link: u32,
-    /// Number of this transmission in its flow and direction: random losses hang on it.
+    /// Number of this transmission in its flow and direction: random losses depend on it.
     pub ordinal: u32,
     /// Content of an ACK, in its own arena.
     pub ack: u32,

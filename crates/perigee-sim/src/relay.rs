@@ -39,7 +39,7 @@ pub struct Leg {
 }
 
 /// Announce a window again when it grew by this part of the buffer.
-const WORTH_TELLING: Seg = 16;
+const WINDOW_UPDATE_SHARE: Seg = 16;
 
 /// What a leg keeps, at both of its ends.
 #[derive(Clone, Debug)]
@@ -112,9 +112,9 @@ impl Relay {
     }
 
     /// The window has opened enough to be worth an ACK of its own (Linux: `tcp_cleanup_rbuf`).
-    fn is_worth_telling(&self, received: Seg) -> bool {
+    fn needs_window_update(&self, received: Seg) -> bool {
         let (old, new) = (self.promised.saturating_sub(received), self.offered().saturating_sub(received));
-        old <= self.room / 2 && new >= 2 * old && new >= (self.room / WORTH_TELLING).max(1)
+        old <= self.room / 2 && new >= 2 * old && new >= (self.room / WINDOW_UPDATE_SHARE).max(1)
     }
 
     /// An ACK leaves: it carries the edge.
@@ -166,7 +166,7 @@ impl Flow {
 
     /// An ACK leaves the receiver.
     #[inline]
-    pub(crate) fn promise_window(&mut self, ordinal: u32) {
+    pub(crate) fn stamp_window(&mut self, ordinal: u32) {
         if let Some(relay) = relay_of(&mut self.tcp().work) {
             relay.promise(ordinal & !CE);
         }
@@ -174,7 +174,7 @@ impl Flow {
 
     /// An ACK reached the sender.
     #[inline]
-    pub(crate) fn learn_window(&mut self, ordinal: u32) {
+    pub(crate) fn read_window(&mut self, ordinal: u32) {
         let t = self.tcp();
         let (Some(relay), Some(sender), false) = (relay_of(&mut t.work), &mut t.sender, t.stopped) else {
             return;
@@ -191,7 +191,7 @@ impl Flow {
     }
 
     /// Everything arrived. Of a split connection the last leg's end counts, from the first leg's beginning.
-    pub(crate) fn tell_completion<O: Observer>(&mut self, now: Nanos, bytes: u64, obs: &mut O) {
+    pub(crate) fn report_completion<O: Observer>(&mut self, now: Nanos, bytes: u64, obs: &mut O) {
         if self.setup.leg.is_none_or(|l| l.after.is_none()) {
             let asked = self.asked().unwrap_or(now);
             obs.completion(&Completion { flow: self.id, object: 0, bytes, asked, first: None, done: now });
@@ -222,11 +222,11 @@ impl Flow {
         if ip_bytes != self.setup.tcp.header {
             return false;
         }
-        self.tell_window(now, net, routes, obs);
+        self.send_window_update(now, net, routes, obs);
         true
     }
 
-    fn tell_window<O: Observer>(&mut self, now: Nanos, net: &mut Net, routes: &Routes, obs: &mut O) {
+    fn send_window_update<O: Observer>(&mut self, now: Nanos, net: &mut Net, routes: &Routes, obs: &mut O) {
         if let Some(ack) = self.tcp().receiver.as_mut().map(|r| r.tell()) {
             self.send_ack(now, ack, NONE, net, routes, obs);
         }
@@ -259,14 +259,14 @@ impl Flow {
         let received = self.progress().0;
         let Some(relay) = relay_of(&mut self.tcp().work) else { return };
         relay.passed = relay.passed.max(passed);
-        if received > 0 && relay.is_worth_telling(received) {
-            self.tell_window(now, net, routes, obs);
+        if received > 0 && relay.needs_window_update(received) {
+            self.send_window_update(now, net, routes, obs);
             self.reschedule(net);
         }
     }
 
     /// Starts or stops the timer that probes a closed window.
-    fn mind_window(&mut self, now: Nanos, net: &mut Net) {
+    fn update_persist_timer(&mut self, now: Nanos, net: &mut Net) {
         let t = self.tcp();
         let (Some(relay), Some(sender)) = (relay_of(&mut t.work), &t.sender) else { return };
         let (una, nxt) = sender.una_nxt();
@@ -298,7 +298,7 @@ pub(crate) fn pass_on<O: Observer>(
             pass_on(flows, after, now, net, routes, obs);
         }
         flows[after].feed(now, delivered, net, routes, obs);
-        flows[after].mind_window(now, net);
+        flows[after].update_persist_timer(now, net);
     }
     if let Some(before) = leg.before {
         let established = flows[f].tcp().sender.is_some();
@@ -308,7 +308,7 @@ pub(crate) fn pass_on<O: Observer>(
         }
         before.release(now, acked, net, routes, obs);
     }
-    flows[f].mind_window(now, net);
+    flows[f].update_persist_timer(now, net);
 }
 
 /// Legs must name each other, and carry segments of one size.

@@ -90,7 +90,7 @@ impl Schedule {
 
     /// Until here, exclusively, nothing but packets and timers moves: the timeline's changes come first in their instant,
     /// the sampler and the end last.
-    pub fn calm_until(&self, end: Nanos) -> Nanos {
+    pub fn lookahead_until(&self, end: Nanos) -> Nanos {
         self.timeline.min(self.sampler.min(end).saturating_add(Nanos(1)))
     }
 
@@ -186,7 +186,7 @@ impl Tree {
         if nodes.is_empty() {
             return;
         }
-        // Every place is within the tree; the mask tells the compiler so.
+        // Every place is within the tree; the mask metered_data the compiler so.
         let mask = nodes.len() - 1;
         let mut i = nodes.len() / 2 + leaf as usize;
         nodes[i & mask] = key;

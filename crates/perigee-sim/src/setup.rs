@@ -69,7 +69,7 @@ pub struct Notices {
 }
 
 impl Default for Notices {
-    /// Told at the instant of the event, for 2.3 s (SaTCP's published hold time).
+    /// Notice at the instant of the event, for 2.3 s (SaTCP's published hold time).
     fn default() -> Self {
         Notices { lead: Nanos::ZERO, hold: Nanos::from_millis(2300), errors: Arc::from([]), loss: 0.0 }
     }

@@ -3,7 +3,7 @@
 
 use crate::host::{End, Flow};
 use crate::net::{mix, name_key, Net};
-use crate::notices::{Desk, Subscriber, Told};
+use crate::notices::{Notice, NoticeQueue, Subscriber};
 use crate::observe::*;
 use crate::packet::Packet;
 use crate::relay;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// How many events pass between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 13;
 
-/// Events at one instant beyond which somebody asks to be called for ever.
+/// Events at one instant beyond which a source of events is taken to repeat for ever.
 const STUCK: u64 = 20_000_000;
 
 /// A simulation: a value that one owns; any number may run side by side.
@@ -28,14 +28,14 @@ pub struct Simulation {
     net: Net,
     routes: Routes,
     /// By pair: meters look at its packets.
-    tells: Vec<bool>,
+    metered_data: Vec<bool>,
     flows: Vec<Flow>,
     /// The chunk being applied, and the next change in it.
     chunk: Option<Arc<Chunk>>,
     cursor: usize,
     /// The chunk after it: notices must come before their events.
     ahead: Option<Arc<Chunk>>,
-    desk: Desk,
+    notices: NoticeQueue,
     /// Some flow listens to everything that its host learns.
     others_listen: bool,
     /// Some flow is a leg of a split connection.
@@ -61,8 +61,8 @@ impl Simulation {
             chunk: None,
             cursor: 0,
             ahead: None,
-            desk: Desk::default(),
-            tells: vec![false; header.pairs.len()],
+            notices: NoticeQueue::default(),
+            metered_data: vec![false; header.pairs.len()],
             others_listen: false,
             legs: flows.iter().any(|f| f.leg.is_some()),
             next_sample: Nanos::ZERO,
@@ -77,11 +77,11 @@ impl Simulation {
             s.add_flow(id as u32, setup, header)?;
         }
         for flow in &s.flows {
-            let (data, acks) = flow.tells();
-            s.tells[flow.setup.forward.ix()] |= data;
-            s.tells[flow.setup.reverse.ix()] |= acks;
+            let (data, acks) = flow.metered_data();
+            s.metered_data[flow.setup.forward.ix()] |= data;
+            s.metered_data[flow.setup.reverse.ix()] |= acks;
         }
-        if header.routing == Routing::PerHop && s.tells.contains(&true) {
+        if header.routing == Routing::PerHop && s.metered_data.contains(&true) {
             s.net.expect_telemetry_anywhere();
         }
         Ok(s)
@@ -108,7 +108,7 @@ impl Simulation {
         if let Some(how) = setup.notices.clone() {
             let pair = header.pairs[setup.forward.ix()];
             let (pairs, ends) = ([setup.forward, setup.reverse], [pair.from.0, pair.to.0]);
-            self.desk.subscribe(Subscriber::new(id, mix(seed), pairs, ends, how));
+            self.notices.subscribe(Subscriber::new(id, mix(seed), pairs, ends, how));
         }
         let source = header.pairs[setup.forward.ix()].from.0;
         let mut flow = Flow::new(id, setup, start, seed, self.options.max_hops, source);
@@ -136,7 +136,7 @@ impl Simulation {
             self.next_sample = self.options.sample;
             self.net.schedule.set(Source::Sampler, self.next_sample);
         }
-        self.net.calm_until = self.net.schedule.calm_until(self.duration);
+        self.net.lookahead_until = self.net.schedule.lookahead_until(self.duration);
         let mut now = Nanos::ZERO;
         let mut stopped = false;
         let mut at_this_instant = 0;
@@ -157,7 +157,7 @@ impl Simulation {
                 Source::Link(link) => self.arrival(now, link, obs),
                 Source::Flow(f) => self.flows[f as usize].on_timer(now, &mut self.net, &self.routes, obs),
                 Source::Port(p) => self.net.advance(p, now),
-                Source::Notice => self.tell(now),
+                Source::Notice => self.deliver_notices(now),
                 Source::Timeline => self.apply_changes(now, source, obs)?,
                 Source::Sampler => self.sample(now, obs),
             }
@@ -167,7 +167,7 @@ impl Simulation {
                 if stopped {
                     break;
                 }
-                self.net.calm_until = self.net.schedule.calm_until(self.duration);
+                self.net.lookahead_until = self.net.schedule.lookahead_until(self.duration);
             }
         }
         Ok(self.finish(now, stopped))
@@ -257,29 +257,29 @@ impl Simulation {
         now: Nanos,
     ) -> Result<Option<Arc<Chunk>>, SimError> {
         let chunk = source.next_chunk().map_err(|reason| SimError::Source { at: now, reason })?;
-        if let (Some(chunk), false) = (&chunk, self.desk.is_idle()) {
-            self.desk.read(chunk, now);
-            self.net.schedule.set(Source::Notice, self.desk.next());
+        if let (Some(chunk), false) = (&chunk, self.notices.is_idle()) {
+            self.notices.read(chunk, now);
+            self.net.schedule.set(Source::Notice, self.notices.next());
         }
         Ok(chunk)
     }
 
     /// Delivers the notices of this instant.
-    fn tell(&mut self, now: Nanos) {
-        while let Some((flow, told)) = self.desk.pop(now) {
+    fn deliver_notices(&mut self, now: Nanos) {
+        while let Some((flow, told)) = self.notices.pop(now) {
             let signal = match told {
-                Told::Begin(end) => Signal::HandoverBegin { expected_end: Some(end) },
-                Told::End => Signal::HandoverEnd,
-                Told::Path(id) => Signal::PathChange { id },
+                Notice::Begin(end) => Signal::HandoverBegin { expected_end: Some(end) },
+                Notice::End => Signal::HandoverEnd,
+                Notice::Path(id) => Signal::PathChange { id },
             };
             self.signal(now, flow, &signal);
         }
-        self.net.schedule.set(Source::Notice, self.desk.next());
+        self.net.schedule.set(Source::Notice, self.notices.next());
     }
 
     /// Tells a flow something, and the other flows that listen to everything their host or machine learns.
     fn signal(&mut self, now: Nanos, flow: u32, signal: &Signal<'_>) {
-        // Probes answer a hundred times a second for each flow: nobody else is asked unless somebody may listen.
+        // Probes answer a hundred times a second for each flow: other flows are only looked at if one may listen.
         if !self.others_listen {
             return self.flows[flow as usize].signal(now, signal, &mut self.net);
         }
@@ -329,14 +329,14 @@ impl Simulation {
             Change::Delay(l, delay) => self.net.set_delay(now, l.0, *delay),
             Change::Path(pair, links) => {
                 self.routes.set_path(*pair, links.as_deref());
-                if self.tells[pair.ix()] {
+                if self.metered_data[pair.ix()] {
                     let links = links.as_deref().unwrap_or(&[]);
                     links.iter().for_each(|l| self.net.expect_telemetry(now, l.0));
                 }
             }
             Change::NextHop { at, to, link } => self.routes.set_next_hop(*at, *to, *link),
             Change::Lose(l, n) => {
-                self.net.set_doomed(now, l.0, *n);
+                self.net.set_drop_next(now, l.0, *n);
                 return false;
             }
             Change::Loss(l, p) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! OrbCC's conformance tests over the whole transport (orbcc.md section 19, numbered as there; 1 to 3 are closed-form
-//! and stand beside the control law and the meter).
+//! OrbCC over the whole transport: what its equations predict for whole runs. The closed-form checks of the control law and
+//! the meter stand beside them.
 
 mod support;
 use perigee_cc::Value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The sending side, ACK by ACK, against what the kernel does (tcp-stack section 13; the numbers there are those of
+//! The sending side, ACK by ACK, against what the kernel does (the numbers are those of
 //! packetdrill scripts that pass on a kernel).
 
 use perigee_cc::{info, CaState, CongestionControl};

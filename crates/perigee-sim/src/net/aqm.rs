@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Active queue management: random early drop, CoDel (RFC 8289), fq_codel (RFC 8290), PIE (RFC 8033), with ECN marks.
 //!
-//! A managed port is never express: its verdicts are made when a packet arrives and when it is dequeued, both of which a
-//! stepwise port knows exactly. Draws hang on link, flow and the packet's number in its flow, as random losses do.
+//! A managed port is never predictable: its verdicts are made when a packet arrives and when it is dequeued, both of which a
+//! stepwise port knows exactly. Draws depend on link, flow and the packet's number in its flow, as random losses do.
 
 use super::*;
 use perigee_timeline::Discipline;
@@ -550,7 +550,7 @@ impl Net {
         self.links[link as usize].marked += 1;
     }
 
-    /// A number in 0..1 that hangs on link, flow and the packet's number in its flow.
+    /// A number in 0..1 that depends on link, flow and the packet's number in its flow.
     fn draw(&self, h: u32, link: u32) -> f64 {
         let packet = self.packets.get(h);
         let key = mix(self.seed ^ self.links[link as usize].key ^ EARLY_DROPS);

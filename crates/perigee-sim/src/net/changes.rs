@@ -5,10 +5,10 @@
 use super::*;
 
 impl Net {
-    /// Before something changes at `now`: an express packet that leaves at `now` or later is in service again.
-    pub(super) fn go_stepwise(&mut self, p: u32, now: Nanos) {
+    /// Before something changes at `now`: a predictable packet that leaves at `now` or later is in service again.
+    pub(super) fn leave_shortcut(&mut self, p: u32, now: Nanos) {
         let port = &mut self.ports[p as usize];
-        if !std::mem::replace(&mut port.express, false) {
+        if !std::mem::replace(&mut port.predictable, false) {
             return;
         }
         port.settle(now);
@@ -24,21 +24,21 @@ impl Net {
         l.tx_bytes -= port.cached.0 as u64;
     }
 
-    /// After the change: the port is express if it can be, and the packet in service flies.
-    pub(super) fn go_express(&mut self, p: u32) {
+    /// After the change: the port is predictable if it can be, and the packet in service flies.
+    pub(super) fn enter_shortcut(&mut self, p: u32) {
         let port = &mut self.ports[p as usize];
         let l = &mut self.links[port.link as usize];
-        if port.express
+        if port.predictable
             || port.shared
             || !l.up
             || l.loss > 0
-            || l.doomed > 0
+            || l.drop_next > 0
             || port.rate.0 == 0
             || port.aqm.is_some()
         {
             return;
         }
-        port.express = true;
+        port.predictable = true;
         if port.serving == NONE {
             port.done = Nanos::ZERO;
             return;
@@ -56,13 +56,13 @@ impl Net {
 
     pub fn set_rate(&mut self, now: Nanos, p: u32, rate: BitRate) {
         self.advance(p, before(now));
-        self.go_stepwise(p, now);
+        self.leave_shortcut(p, now);
         self.pause(p, now);
         let port = &mut self.ports[p as usize];
         port.rate = rate;
         port.cached = (0, Nanos::ZERO);
         self.resume(p, now);
-        self.go_express(p);
+        self.enter_shortcut(p);
     }
 
     pub fn set_delay(&mut self, now: Nanos, link: u32, delay: Delay) {
@@ -72,7 +72,7 @@ impl Net {
         let l = &mut self.links[link as usize];
         l.delay = delay;
         l.since = now;
-        if port.express && port.leaves_from(now) {
+        if port.predictable && port.leaves_from(now) {
             // The packet in service leaves under the new delay.
             l.last_arrival = l.earlier_arrival;
             if l.reorder {
@@ -84,25 +84,25 @@ impl Net {
                 l.flight.delay_last(l.last_arrival);
             }
         }
-        // A link whose doomed packets are gone is express again.
-        self.go_express(p);
+        // Once the packets to be dropped are gone the port is predictable again.
+        self.enter_shortcut(p);
         self.reschedule_link(link);
     }
 
     pub fn set_loss(&mut self, now: Nanos, link: u32, loss: f64) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
-        self.go_stepwise(p, now);
+        self.leave_shortcut(p, now);
         self.links[link as usize].loss = loss_threshold(loss);
-        self.go_express(p);
+        self.enter_shortcut(p);
     }
 
     /// The next `n` packets that leave are lost.
-    pub fn set_doomed(&mut self, now: Nanos, link: u32, n: u32) {
+    pub fn set_drop_next(&mut self, now: Nanos, link: u32, n: u32) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
-        self.go_stepwise(p, now);
-        self.links[link as usize].doomed += n;
+        self.leave_shortcut(p, now);
+        self.links[link as usize].drop_next += n;
         self.reschedule_port(p);
         self.reschedule_link(link);
     }
@@ -110,7 +110,7 @@ impl Net {
     pub fn set_down(&mut self, now: Nanos, link: u32, mode: OutageMode) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
-        self.go_stepwise(p, now);
+        self.leave_shortcut(p, now);
         let l = &mut self.links[link as usize];
         l.up = false;
         l.mode = mode;
@@ -129,13 +129,13 @@ impl Net {
     pub fn set_up(&mut self, now: Nanos, link: u32) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
-        self.go_stepwise(p, now);
+        self.leave_shortcut(p, now);
         self.links[link as usize].up = true;
         if self.ports[p as usize].serving == NONE {
             self.serve_next(p, now);
         }
         self.resume(p, now);
-        self.go_express(p);
+        self.enter_shortcut(p);
     }
 
     fn serves(&self, p: u32, link: u32) -> bool {

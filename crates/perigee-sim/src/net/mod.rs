@@ -6,13 +6,13 @@
 //! instant the previous one left. Starting is the dequeue: telemetry and statistics happen there, in exact time order,
 //! although a dequeue has no event of its own. So a packet costs one event per hop at most.
 //!
-//! Nearly always a port has one link, which is up and loses nothing: it is *express* ([`express`]). Then all of a
+//! Nearly always a port has one link, which is up and loses nothing: it is *predictable* ([`shortcut`]). Then all of a
 //! packet's future at the port is known when it comes, and packets may cross many hops without an event.
 
 pub mod aqm;
 mod changes;
-mod express;
 mod list;
+mod shortcut;
 mod totals;
 
 use crate::observe::{DropCause, LinkTotals, CAUSES};
@@ -28,26 +28,26 @@ use perigee_units::{BitRate, Nanos, NS_PER_S};
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct PortState {
-    /// When the packet in service has left. Express: when the last one has whose service is arranged. Else
+    /// When the packet in service has left. Predictable: when the last one has whose service is arranged. Else
     /// [`Nanos::MAX`] where there is none, and while it is paused.
     done: Nanos,
     waiting: Ring<Waiting>,
-    /// Packet in service. Express: the latest one that was.
+    /// Packet in service. Predictable: the latest one that was.
     serving: u32,
     /// Transmission time of the packet size seen last.
     cached: (u32, Nanos),
     framing: u32,
     /// Its only link is up and loses nothing; its rate is not zero.
-    express: bool,
+    predictable: bool,
     /// Its dequeues are not known before their instants: a meter looks at the queue then, or probes overtake.
-    patient: bool,
+    no_lookahead: bool,
     count_in_service: bool,
     probe_priority: bool,
     /// It has more than one link, so its departures are events of their own.
     shared: bool,
-    /// Bytes of the packet in service, where the port is express and works.
+    /// Bytes of the packet in service, where the port is predictable and works.
     in_service: u32,
-    /// Express: packets that wait still, but whose service is arranged.
+    /// Predictable: packets that wait still, but whose service is arranged.
     ahead: Ring<Begun>,
     /// Waiting packets, and their bytes with framing.
     pub packets: u64,
@@ -56,7 +56,7 @@ pub struct PortState {
     limit: QueueLimit,
     pub rate: BitRate,
     probes: Ring<Waiting>,
-    /// Anything but drop-tail; such a port is never express.
+    /// Anything but drop-tail; such a port is never predictable.
     aqm: Option<Box<aqm::Aqm>>,
     links: u32,
     /// Its first link; the only one unless `shared`.
@@ -76,13 +76,13 @@ pub struct LinkState {
     delay: Delay,
     since: Nanos,
     last_arrival: Nanos,
-    /// Counters of [`LinkTotals`]; an express packet in service counts as sent (see [`Net::totals`]).
+    /// Counters of [`LinkTotals`]; a predictable packet in service counts as sent (see [`Net::totals`]).
     entered: u64,
     crossed: u64,
     tx_packets: u64,
     tx_bytes: u64,
     wait_ns: u128,
-    /// The latest arrival before that of the packet in service, where that one is express.
+    /// The latest arrival before that of the packet in service, where that one is predictable.
     earlier_arrival: Nanos,
     /// Random loss, as a threshold on 53 random bits.
     loss: u64,
@@ -90,8 +90,8 @@ pub struct LinkState {
     pub up: bool,
     mode: OutageMode,
     reorder: bool,
-    /// Packets that are lost when they leave; such a link is never express.
-    doomed: u32,
+    /// Packets that are lost when they leave; such a link is never predictable.
+    drop_next: u32,
     dropped: [u64; CAUSES],
     marked: u64,
     under_way: u64,
@@ -150,7 +150,7 @@ impl PortState {
         }
         self.cached.1
     }
-    /// Express: a packet in service leaves at `now` or later. (Nothing leaves at time zero: that is "never used".)
+    /// Predictable: a packet in service leaves at `now` or later. (Nothing leaves at time zero: that is "never used".)
     fn leaves_from(&self, now: Nanos) -> bool {
         self.done >= now && self.done > Nanos::ZERO
     }
@@ -246,9 +246,9 @@ pub struct Net {
     /// Its data can be marked.
     pub ecn: Vec<bool>,
     /// Until here, exclusively, nothing but packets moves: no change, no sample, no end.
-    pub calm_until: Nanos,
+    pub lookahead_until: Nanos,
     /// Data with telemetry may come to any port.
-    tells: bool,
+    metered_data: bool,
     /// Names are needed for the keys of links that appear later.
     port_names: Vec<String>,
 }
@@ -281,23 +281,23 @@ impl Net {
             flow_keys: vec![0; flows],
             tx_units: vec![TxBytesUnit::Wire; flows],
             ecn: vec![false; flows],
-            calm_until: Nanos::ZERO,
-            tells: false,
+            lookahead_until: Nanos::ZERO,
+            metered_data: false,
             port_names: Vec::new(),
         }
     }
 
     /// Data with telemetry may come to any port: those with meters have to look at their queues.
     pub fn expect_telemetry_anywhere(&mut self) {
-        self.tells = true;
-        self.ports.iter_mut().for_each(|p| p.patient |= p.meter.is_some());
+        self.metered_data = true;
+        self.ports.iter_mut().for_each(|p| p.no_lookahead |= p.meter.is_some());
     }
 
     /// Data with telemetry may come to the port of this link from now on.
     pub fn expect_telemetry(&mut self, now: Nanos, link: u32) {
         let port = &mut self.ports[self.links[link as usize].port as usize];
         port.settle(now);
-        port.patient |= port.meter.is_some();
+        port.no_lookahead |= port.meter.is_some();
     }
 
     /// Adds ports and links that appear.
@@ -307,8 +307,8 @@ impl Net {
             self.ports.push(PortState {
                 rate: p.rate,
                 framing: p.framing,
-                express: false,
-                patient: (self.tells && p.metered) || p.queue.probe_priority,
+                predictable: false,
+                no_lookahead: (self.metered_data && p.metered) || p.queue.probe_priority,
                 in_service: 0,
                 ahead: Ring::default(),
                 serving: NONE,
@@ -331,7 +331,7 @@ impl Net {
             });
         }
         for l in links {
-            self.go_stepwise(l.port.0, now);
+            self.leave_shortcut(l.port.0, now);
             let port = &mut self.ports[l.port.ix()];
             if port.links == 0 {
                 port.link = self.links.len() as u32;
@@ -355,7 +355,7 @@ impl Net {
                 up: l.up,
                 mode: OutageMode::Flush,
                 reorder: l.delay_drop == DelayDrop::Reorder,
-                doomed: 0,
+                drop_next: 0,
                 entered: 0,
                 crossed: 0,
                 tx_packets: 0,
@@ -370,7 +370,7 @@ impl Net {
         self.schedule.grow(self.ports.len(), self.links.len());
         for l in links {
             // The port may have become shared: its departure becomes an event, and its first link's key loses it.
-            self.go_express(l.port.0);
+            self.enter_shortcut(l.port.0);
             self.reschedule_port(l.port.0);
             self.reschedule_link(self.ports[l.port.ix()].link);
         }
@@ -378,7 +378,7 @@ impl Net {
 
     // ---- A packet's way -------------------------------------------------------------------------------------------
 
-    /// The same for ports that are not express.
+    /// The same for ports that are not predictable.
     fn enqueue_stepwise(&mut self, now: Nanos, h: u32, link: u32) {
         let l = &self.links[link as usize];
         let p = l.port;
@@ -411,7 +411,7 @@ impl Net {
         port.append(Waiting { since: now, packet: h, bytes: size as u32 }, packet.kind);
     }
 
-    /// The same for ports that are not express.
+    /// The same for ports that are not predictable.
     fn arrive_stepwise(&mut self, now: Nanos, link: u32) -> Option<(u32, u32)> {
         let p = self.links[link as usize].port;
         if !self.ports[p as usize].shared {
@@ -430,7 +430,7 @@ impl Net {
 
     /// Lets a port run until `t`, inclusive.
     pub fn advance(&mut self, p: u32, t: Nanos) {
-        if self.ports[p as usize].express {
+        if self.ports[p as usize].predictable {
             self.catch_up(p, t);
         } else if self.advance_quietly(p, t) {
             self.reschedule_port(p);
@@ -461,8 +461,8 @@ impl Net {
         if !l.up {
             return self.drop_at(h, link, DropCause::Outage);
         }
-        if l.doomed > 0 {
-            l.doomed -= 1;
+        if l.drop_next > 0 {
+            l.drop_next -= 1;
             return self.drop_at(h, link, DropCause::Random);
         }
         if l.loss > 0 {
@@ -502,7 +502,7 @@ impl Net {
         }
     }
 
-    /// The dequeue at a port that is not express.
+    /// The dequeue at a port that is not predictable.
     fn begin_service(&mut self, p: u32, h: u32, at: Nanos) {
         let packet = self.packets.get(h);
         let port = &mut self.ports[p as usize];
@@ -556,7 +556,7 @@ impl Net {
         // In order, the packet in service cannot come before one in flight.
         if flying.is_none() || l.reorder {
             let port = &self.ports[l.port as usize];
-            if port.express {
+            if port.predictable {
                 at = if port.holds() { at.min(port.done) } else { at };
             } else if !port.shared && port.done != Nanos::MAX {
                 at = at.min(port.done.saturating_add(l.delay_at(port.done)));

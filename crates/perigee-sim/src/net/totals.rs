@@ -8,13 +8,13 @@ impl Net {
     pub fn count_under_way(&mut self, end: Nanos, per_flow: &mut [u64]) {
         for p in 0..self.ports.len() as u32 {
             self.advance(p, end);
-            self.go_stepwise(p, end + Nanos(1));
+            self.leave_shortcut(p, end + Nanos(1));
         }
         let mut found = Vec::new();
         for port in &self.ports {
             found.extend(port.waiting.iter().chain(port.probes.iter()).map(|w| w.packet));
             found.extend(port.aqm.iter().flat_map(|a| a.waiting()));
-            found.extend((port.serving != NONE).then_some(port.serving)); // not express: see above
+            found.extend((port.serving != NONE).then_some(port.serving)); // not predictable: see above
         }
         for link in &self.links {
             found.extend(link.flight.iter().map(|f| f.packet));
@@ -30,7 +30,7 @@ impl Net {
     pub fn totals(&self, link: u32, now: Nanos) -> LinkTotals {
         let l = &self.links[link as usize];
         let port = &self.ports[l.port as usize];
-        let serving = match port.express {
+        let serving = match port.predictable {
             true if port.done > now => port.in_service as u64,
             _ => 0,
         };

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Ports whose future is known.
 //!
-//! An *express* port has one link, which is up and loses nothing, and serves in order. So when a packet comes, the
+//! An *predictable* port has one link, which is up and loses nothing, and serves in order. So when a packet comes, the
 //! instant at which its service begins is known (the end of the service of the one before it), and with it the arrival at
 //! the far end. Only a change of the port could alter that, and the samples would show a queue that is not yet
-//! there; so everything is arranged up to [`Net::calm_until`], the next instant at which something other than a packet
+//! there; so everything is arranged up to [`Net::lookahead_until`], the next instant at which something other than a packet
 //! moves, and no further: packets that begin later wait as in any queue. Before a change the packet in service is taken
-//! back ([`Net::go_stepwise`]), so that what happens is the same to the bit.
+//! back ([`Net::leave_shortcut`]), so that what happens is the same to the bit.
 //!
 //! Where all packets of a link's queue come over one other link, they come in an order that is known too. Then a packet
 //! crosses both without an event in between: it is put into the second queue when it is put into the first, for the
 //! instant of its arrival. On a path that a flow has to itself one event is left, the arrival at the host.
 //!
-//! Ports that are *patient* keep to the present: a meter needs the queue of the instant of the dequeue.
+//! Ports without lookahead (`no_lookahead`) decide at the instant itself: a meter needs the queue of the instant of the dequeue.
 
 use super::*;
 use crate::routes::Routes;
 
 impl PortState {
-    /// It is express and does not keep to the present.
+    /// Services at it may be arranged ahead of time.
     #[inline]
-    fn is_easy(&self) -> bool {
-        self.express & !self.patient
+    fn can_look_ahead(&self) -> bool {
+        self.predictable & !self.no_lookahead
     }
 
     /// Packets wait whose service is not arranged.
@@ -32,12 +32,12 @@ impl PortState {
 
     /// Services that begin before this instant can be arranged.
     #[inline]
-    fn horizon(&self, now: Nanos, calm_until: Nanos) -> Nanos {
+    fn horizon(&self, now: Nanos, lookahead_until: Nanos) -> Nanos {
         let next = now + Nanos(1);
-        if self.patient {
+        if self.no_lookahead {
             next
         } else {
-            next.max(calm_until)
+            next.max(lookahead_until)
         }
     }
 
@@ -74,28 +74,28 @@ impl LinkState {
         h: u32,
         size: u32,
         at: Nanos,
-        calm_until: Nanos,
+        lookahead_until: Nanos,
     ) -> Option<Nanos> {
-        if !port.is_easy() || !port.waiting.is_empty() {
+        if !port.can_look_ahead() || !port.waiting.is_empty() {
             return None;
         }
         port.settle(at);
         let start = port.done;
         if start <= at {
             port.in_service = size;
-            return Some(self.express(port, h, size, at));
+            return Some(self.start_service(port, h, size, at));
         }
-        if start >= calm_until || !port.has_room(size as u64, port.in_service as u64) {
+        if start >= lookahead_until || !port.has_room(size as u64, port.in_service as u64) {
             return None;
         }
         self.wait_ns += (start - at).0 as u128;
         port.arrange(start, size);
-        Some(self.express(port, h, size, start))
+        Some(self.start_service(port, h, size, start))
     }
 
     /// The dequeue: a packet of `size` bytes begins its service at `at`. Returns its arrival.
     #[inline]
-    fn express(&mut self, port: &mut PortState, h: u32, size: u32, at: Nanos) -> Nanos {
+    fn start_service(&mut self, port: &mut PortState, h: u32, size: u32, at: Nanos) -> Nanos {
         port.done = at.saturating_add(port.time_for(size));
         self.tx_packets += 1;
         self.tx_bytes += size as u64;
@@ -115,12 +115,12 @@ impl Net {
             let l = &mut self.links[link as usize];
             let port = &mut self.ports[l.port as usize];
             let size = ip_bytes as u32 + port.framing;
-            let Some(arrival) = l.accept(port, h, size, at, self.calm_until) else {
-                self.note_place(h, link, at, route, hops);
-                return self.enqueue_with_care(at, h, link);
+            let Some(arrival) = l.accept(port, h, size, at, self.lookahead_until) else {
+                self.set_position(h, link, at, route, hops);
+                return self.enqueue_now(at, h, link);
             };
             l.entered += 1;
-            if arrival >= self.calm_until || l.reorder || !l.flight.is_empty() {
+            if arrival >= self.lookahead_until || l.reorder || !l.flight.is_empty() {
                 break arrival;
             }
             let Some((next, further)) = self.onward(route, link, routes) else { break arrival };
@@ -128,20 +128,20 @@ impl Net {
             (at, link, route) = (arrival, next, further);
             hops = hops.saturating_add(1);
         };
-        self.note_place(h, link, at, route, hops);
-        self.take_off(h, link, arrival);
+        self.set_position(h, link, at, route, hops);
+        self.join_flight(h, link, arrival);
     }
 
     /// Where a packet is, and since when.
     #[inline]
-    fn note_place(&mut self, h: u32, link: u32, since: Nanos, route: u32, hops: u8) {
+    fn set_position(&mut self, h: u32, link: u32, since: Nanos, route: u32, hops: u8) {
         let packet = self.packets.get_mut(h);
         (packet.link, packet.enqueued, packet.route, packet.hops) = (link, since, route, hops);
     }
 
     /// A packet whose arrival is known joins the flight.
     #[inline]
-    fn take_off(&mut self, h: u32, link: u32, arrival: Nanos) {
+    fn join_flight(&mut self, h: u32, link: u32, arrival: Nanos) {
         if self.links[link as usize].join(Flying { arrival, packet: h }) {
             self.schedule.set_link(link, arrival);
         }
@@ -149,11 +149,11 @@ impl Net {
 
     /// A packet comes to a port that is not easy, or full, or where it has to wait for something unknown.
     #[inline(never)]
-    fn enqueue_with_care(&mut self, now: Nanos, h: u32, link: u32) {
+    fn enqueue_now(&mut self, now: Nanos, h: u32, link: u32) {
         let l = &mut self.links[link as usize];
         let p = l.port;
         l.entered += 1;
-        if !self.ports[p as usize].express {
+        if !self.ports[p as usize].predictable {
             return self.enqueue_stepwise(now, h, link);
         }
         self.catch_up(p, now);
@@ -161,28 +161,28 @@ impl Net {
         let l = &mut self.links[link as usize];
         let packet = self.packets.get(h);
         let size = packet.ip_bytes as u32 + port.framing;
-        let tells = packet.telemetry != NONE;
-        if tells {
+        let metered_data = packet.telemetry != NONE;
+        if metered_data {
             note_arrival(port, packet, &mut self.stacks, now);
         }
         if port.done <= now {
             // Nobody waits: the port has caught up.
-            if tells {
+            if metered_data {
                 note_dequeue(port, packet, &mut self.stacks, &self.tx_units, now);
             }
             port.in_service = size;
-            let arrival = l.express(port, h, size, now);
-            return self.take_off(h, link, arrival);
+            let arrival = l.start_service(port, h, size, now);
+            return self.join_flight(h, link, arrival);
         }
         if !port.has_room(size as u64, port.in_service as u64) {
             return self.drop_at(h, link, DropCause::Queue);
         }
         let start = port.done;
-        if start < port.horizon(now, self.calm_until) && !port.holds() {
+        if start < port.horizon(now, self.lookahead_until) && !port.holds() {
             l.wait_ns += (start - now).0 as u128;
             port.arrange(start, size);
-            let arrival = l.express(port, h, size, start);
-            return self.take_off(h, link, arrival);
+            let arrival = l.start_service(port, h, size, start);
+            return self.join_flight(h, link, arrival);
         }
         port.append(Waiting { since: now, packet: h, bytes: size }, packet.kind);
         if l.flight.is_empty() {
@@ -194,7 +194,7 @@ impl Net {
     #[inline]
     fn onward(&self, route: u32, link: u32, routes: &Routes) -> Option<(u32, u32)> {
         let (next, route) = routes.only_way(route, link)?;
-        self.ports[self.links[next as usize].port as usize].is_easy().then_some((next, route))
+        self.ports[self.links[next as usize].port as usize].can_look_ahead().then_some((next, route))
     }
 
     /// A link's event: the packet that arrives at its far end now, if that is something that others have to see, and the
@@ -203,14 +203,14 @@ impl Net {
     pub fn arrive(&mut self, now: Nanos, link: u32, routes: &Routes) -> Option<(u32, u32)> {
         let l = &self.links[link as usize];
         let port = &self.ports[l.port as usize];
-        if !port.express {
+        if !port.predictable {
             return self.arrive_stepwise(now, link);
         }
         let first = l.flight.first().filter(|f| f.arrival <= now);
         let Some(first) =
             first.filter(|f| self.onward(self.packets.get(f.packet).route, link, routes).is_none())
         else {
-            self.flow_on(now, link, routes);
+            self.forward_due(now, link, routes);
             return None;
         };
         let waits = port.holds();
@@ -229,11 +229,11 @@ impl Net {
     }
 
     /// Packets in flight go on, as far as is known, and packets that wait begin their service.
-    fn flow_on(&mut self, now: Nanos, link: u32, routes: &Routes) {
+    fn forward_due(&mut self, now: Nanos, link: u32, routes: &Routes) {
         let l = &self.links[link as usize];
         let (p, reorder) = (l.port, l.reorder);
         while let Some(first) = self.links[link as usize].flight.first() {
-            if first.arrival > now && (first.arrival >= self.calm_until || reorder) {
+            if first.arrival > now && (first.arrival >= self.lookahead_until || reorder) {
                 break;
             }
             let here = self.packets.get(first.packet).route;
@@ -250,14 +250,14 @@ impl Net {
         self.reschedule_link(link);
     }
 
-    /// Lets an express port run until `t`, inclusive, and arranges what can be arranged: waiting packets begin their
+    /// Lets a predictable port run until `t`, inclusive, and arranges what can be arranged: waiting packets begin their
     /// service. None of them arrives before the one that was in service, because the delay shrinks by less than a
     /// second per second, and [`Net::set_delay`] applies to both.
     #[inline]
     pub(super) fn catch_up(&mut self, p: u32, t: Nanos) {
         let port = &mut self.ports[p as usize];
         port.settle(t);
-        let horizon = port.horizon(t, self.calm_until);
+        let horizon = port.horizon(t, self.lookahead_until);
         if port.done >= horizon || !port.holds() {
             return;
         }
@@ -268,7 +268,7 @@ impl Net {
             let at = port.done;
             let Some(next) = port.take_next() else { break };
             l.wait_ns += (at - next.since).0 as u128;
-            if port.patient && port.meter.is_some() {
+            if port.no_lookahead && port.meter.is_some() {
                 let packet = self.packets.get(next.packet);
                 if packet.telemetry != NONE {
                     note_dequeue(port, packet, &mut self.stacks, &self.tx_units, at);
@@ -279,7 +279,7 @@ impl Net {
             } else {
                 port.in_service = next.bytes;
             }
-            let arrival = l.express(port, next.packet, next.bytes, at);
+            let arrival = l.start_service(port, next.packet, next.bytes, at);
             l.join(Flying { arrival, packet: next.packet });
         }
         if idle {
