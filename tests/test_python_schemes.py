@@ -174,9 +174,9 @@ def test_the_command_line_takes_a_file_and_shows_the_traceback(tmp_path, cli):
         "        return 1 / (0 if cx.now_ns > 2e9 else 1)\n"
     )
     (tmp_path / "s.toml").write_text(SCENARIO.replace('cc = "*"', 'cc = "mine.py:Mine"'))
-    short = cli("run", tmp_path / "s.toml", "--out", tmp_path / "a", "--set", "run.duration=1s")
+    short = cli("run", tmp_path / "s.toml", "--trust", "--out", tmp_path / "a", "--set", "run.duration=1s")
     assert short.returncode == 0, short.stderr
-    failed = cli("run", tmp_path / "s.toml", "--out", tmp_path / "b")
+    failed = cli("run", tmp_path / "s.toml", "--trust", "--out", tmp_path / "b")
     assert failed.returncode == 1
     assert "ZeroDivisionError" in failed.stderr
     assert "return 1 / (0 if" in failed.stderr

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from perigee._core import RunError, ScenarioError
     from perigee.congestion import CongestionControl
-    from perigee.plugins import PluginError
     from perigee.record import Run, open_record
     from perigee.scenario import Results, Scenario, load, loads, run, schemes
     from perigee.survey import paths
     from perigee.timeline import Timeline, load_timeline
+    from perigee.trust import PluginError
 
 __all__ = [
     "CongestionControl",
@@ -43,7 +43,7 @@ __all__ = [
 # Names are imported when they are first used: `perigee --help` needs neither NumPy nor the compiled module.
 _HOMES = {
     "CongestionControl": "perigee.congestion",
-    "PluginError": "perigee.plugins",
+    "PluginError": "perigee.trust",
     "Results": "perigee.scenario",
     "Run": "perigee.record",
     "RunError": "perigee._core",

@@ -24,6 +24,7 @@ from perigee.options import (
     ScenarioArg,
     SetOption,
     TleOption,
+    TrustOption,
     check_free,
     count,
     names_of,
@@ -84,16 +85,23 @@ def fail(message: str, code: int = FAILED) -> NoReturn:
     raise SystemExit(code)
 
 
-def _scenario(path: Path, sets: list[str] | None, tle: Path | None = None, *, as_json: bool = False) -> Scenario:
+def _scenario(
+    path: Path, sets: list[str] | None, tle: Path | None = None, *, trust: bool, as_json: bool = False
+) -> Scenario:
     """Loads a scenario or ends with every problem it has."""
     from perigee import _core
-    from perigee.scenario import Scenario
+    from perigee.scenario import open_file
 
     tle_set = [] if tle is None else [f"source.constellation.tle={json.dumps(str(tle))}"]
     try:
-        return Scenario(_core.Scenario.load(path, [*(sets or []), *tle_set]))
+        return open_file(path, [*(sets or []), *tle_set], trust=trust)
     except _core.ScenarioError as error:
         _bad_scenario(error, as_json=as_json)
+
+
+def one_problem(key: str, message: str) -> str:
+    """A problem that Python found, as the core lists its own."""
+    return json.dumps([{"key": key, "message": message}])
 
 
 def _bad_scenario(error: Exception, *, as_json: bool) -> NoReturn:
@@ -118,6 +126,7 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario and print a table per scheme."""
@@ -127,7 +136,7 @@ def run(
     given += [f"run.seed={seed}"] if seed is not None else []
     given += [f"run.runs={runs}"] if runs is not None else []
     schemes = names_of("--cc", cc)
-    loaded = _scenario(scenario, given, tle, as_json=as_json)
+    loaded = _scenario(scenario, given, tle, trust=trust, as_json=as_json)
     code = run_command(loaded, schemes, jobs=jobs, out=out, force=force, pcap=pcap, report=report, as_json=as_json)
     raise SystemExit(code)
 
@@ -138,20 +147,27 @@ def check(
     cc: CcOption = None,
     tle: TleOption = None,
     sets: SetOption = None,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check a scenario without running it."""
     from perigee import _core
+    from perigee.congestion import named
+    from perigee.trust import PluginError
 
     asked = names_of("--cc", cc)
-    loaded = _scenario(scenario, sets, tle, as_json=as_json)
+    loaded = _scenario(scenario, sets, tle, trust=trust, as_json=as_json)
     try:
-        names = loaded.core.schemes(asked)
+        given, classes = named(asked)
+        classes = {**loaded.classes(), **classes}
+        names = loaded.core.schemes(given)
         world = loaded.core.world(loaded.core.seed)
         for name in names:
-            world.check(name)
+            world.check(name, classes)
     except _core.ScenarioError as error:
         _bad_scenario(error, as_json=as_json)
+    except PluginError as error:
+        _bad_scenario(_core.ScenarioError(f"perigee: {error}", one_problem("cc", str(error))), as_json=as_json)
     found: dict[str, Any] = json.loads(world.describe())
     hops, cpu_s = world.estimate()
     runs = len(names) * loaded.core.runs
@@ -194,12 +210,16 @@ def dissector() -> None:
 
 @app.command()
 def schemes(
+    file: Annotated[Path | None, typer.Argument(help="Python file: list its classes, without running it.")] = None,
     params: Annotated[bool, typer.Option("--params", help="List the parameters too.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """List the congestion controls."""
     from perigee import _core
 
+    if file is not None:
+        _list_classes(file, params=params, as_json=as_json)
+        return
     found = json.loads(_core.schemes())
     if as_json:
         print(json.dumps(found, indent=1))
@@ -209,6 +229,23 @@ def schemes(
         for p in s["params"] if params else []:
             unit = f" [{p['unit']}]" if p["unit"] else ""
             print(f"    {p['name']} = {json.dumps(p['default'])}{unit}: {p['help']} ({p['allowed']})")
+
+
+def _list_classes(file: Path, *, params: bool, as_json: bool) -> None:
+    from perigee.congestion import described
+    from perigee.trust import PluginError
+
+    try:
+        found = described(file)
+    except PluginError as error:
+        fail(str(error), BAD_INPUT)
+    if as_json:
+        print(json.dumps(found, indent=1, default=str))
+        return
+    for c in found:
+        print(f"{file}:{c['id']}  {c['summary']}")
+        for name, value in c["params"].items() if params else []:
+            print(f"    {name} = {value!r}")
 
 
 @app.command()
@@ -279,12 +316,13 @@ def report(
 def verify(
     folder: Annotated[Path, typer.Argument(help="Folder of a record.")],
     rerun: Annotated[bool, typer.Option(help="Run everything again, or only check the files.")] = True,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a record again and compare the hashes of all tables, and summary.csv with what follows from them."""
     from perigee.verify import verify_command
 
-    raise SystemExit(verify_command(folder, rerun=rerun, as_json=as_json))
+    raise SystemExit(verify_command(folder, rerun=rerun, trust=trust, as_json=as_json))
 
 
 @app.command()
@@ -340,12 +378,27 @@ def trace(
     csv: Annotated[bool, typer.Option("--csv", help="CSV instead of text.")] = False,
     qlog: Annotated[Path | None, typer.Option(help="Write a qlog file instead.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write text or CSV to this file.")] = None,
+    trust: TrustOption = False,
 ) -> None:
     """Print the packets of a flow, from a run that is made again."""
     from perigee.trace import Wanted, trace_command
 
-    wanted = Wanted(flow, begin, end, cc, seed, at)
+    wanted = Wanted(flow, begin, end, cc, seed, at, trust)
     raise SystemExit(trace_command(folder, wanted, as_csv=csv, qlog=qlog, out=out))
+
+
+@app.command()
+def trust(
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="FILE", help="Python files; default: list them.")
+    ] = None,
+    forget: Annotated[bool, typer.Option("--forget", help="Take the answer back.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Let scenarios and records run a Python file as it is now; one that changes is asked for again."""
+    from perigee.trust_cli import trust_command
+
+    raise SystemExit(trust_command(files or [], forget=forget, as_json=as_json))
 
 
 def _show_version(value: bool) -> None:

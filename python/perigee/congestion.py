@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib
 import inspect
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from perigee.plugins import PluginError, load_file
+from perigee import trust
+from perigee.plugins import PluginError, existing, load_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from perigee import _core
 
@@ -32,6 +35,8 @@ class CongestionControl:
     "model": the class sets the window at all times, and the connection is paced (as BBR)."""
     telemetry: ClassVar[bool] = False
     """Ask for in-network telemetry: `ack.hops`, where the path's ports are metered."""
+    params: ClassVar[Mapping[str, float | bool | str]] = {}
+    """Numbers of the scheme by name, a literal: `perigee schemes FILE.py` shows them without running the file."""
 
     def on_start(self, cx: _core.Cx, window: _core.Window) -> None:
         """The connection is established."""
@@ -61,17 +66,23 @@ class CongestionControl:
 
 
 _FILES: dict[object, Path] = {}
+OWN = trust.Permission(everything=True)
+"""Of what the user names."""
 
 
-def find(name: str, folder: Path) -> type:
+def find(name: str, folder: Path, permission: trust.Permission) -> type:
     """The class that `file.py:Class` or `module:Class` names; files are looked for in `folder`.
 
-    Raises PluginError, saying what is missing.
+    Raises PluginError, saying what is missing, or UntrustedError before anything runs.
     """
     where, _, what = name.rpartition(":")
     if not where or not what:
         raise PluginError(f"{name!r} names no class: write file.py:Class or module:Class")
     file = (folder / where).resolve()
+    if not where.endswith(".py"):
+        permission.check_module(where)
+    elif file.is_file():
+        permission.check(file)
     module = _module_of_file(file) if where.endswith(".py") else _module(name, where)
     found = getattr(module, what, None)
     if found is None:
@@ -82,6 +93,33 @@ def find(name: str, folder: Path) -> type:
         # Python itself forgets where a class of such a module stands.
         _FILES[found] = file
     return checked(found, name)
+
+
+def described(file: Path) -> list[dict[str, Any]]:
+    """The classes of a file with what they declare as literals, read from its text: nothing of it is run.
+
+    Raises PluginError if the text is no Python.
+    """
+    try:
+        tree = ast.parse(existing(file).read_bytes(), str(file))
+    except (SyntaxError, ValueError) as error:
+        raise PluginError(f"{file} is no Python: {error}") from None
+    return [_described(node) for node in tree.body if isinstance(node, ast.ClassDef)]
+
+
+def _described(node: ast.ClassDef) -> dict[str, Any]:
+    literals: dict[str, Any] = {}
+    for line in node.body:
+        if not isinstance(line, (ast.Assign, ast.AnnAssign)) or line.value is None:
+            continue
+        target = line.targets[0] if isinstance(line, ast.Assign) else line.target
+        if isinstance(target, ast.Name):
+            with suppress(ValueError):
+                literals[target.id] = ast.literal_eval(line.value)
+    params = literals.get("params", {})
+    doc = (ast.get_docstring(node) or "").partition("\n")[0]
+    own = {"kind": literals.get("kind", "window"), "telemetry": literals.get("telemetry", False)}
+    return {"id": node.name, "summary": doc, **own, "params": params if isinstance(params, dict) else {}}
 
 
 def checked(found: object, name: str) -> type:
@@ -122,7 +160,7 @@ def named(cc: Sequence[str | type]) -> tuple[list[str], dict[str, type]]:
         if isinstance(given, str) and ":" not in given:
             names.append(given)
             continue
-        found = find(given, Path()) if isinstance(given, str) else checked(given, repr(given))
+        found = find(given, Path(), OWN) if isinstance(given, str) else checked(given, repr(given))
         name = f"python:{found.__name__}"
         if classes.setdefault(name, found) is not found:
             raise PluginError(f"two congestion controls are called {found.__name__}: rename one")
@@ -130,13 +168,17 @@ def named(cc: Sequence[str | type]) -> tuple[list[str], dict[str, type]]:
     return names, classes
 
 
-def recorded(cc: str, sources: Sequence[Path]) -> dict[str, type]:
-    """The class behind a record's `python:NAME`, from the files that its manifest names; nothing for other schemes."""
+def recorded(cc: str, sources: Sequence[Path], permission: trust.Permission) -> dict[str, type]:
+    """The class behind a record's `python:NAME`, from the files that its manifest names; nothing for other schemes.
+
+    Raises PluginError, or UntrustedError before anything runs.
+    """
     where, _, what = cc.partition(":")
     if where != "python":
         return {}
     for path in sources:
         if path.suffix == ".py":
+            permission.check(path)
             found = getattr(_module_of_file(path.resolve()), what, None)
             if found is not None:
                 return {cc: checked(found, cc)}

@@ -20,6 +20,9 @@ CcOption = Annotated[str | None, typer.Option("--cc", metavar="A,B,C", help="Con
 TleOption = Annotated[
     Path | None, typer.Option("--tle", metavar="FILE", help="Satellites from a TLE file instead of the scenario's.")
 ]
+TrustOption = Annotated[
+    bool, typer.Option("--trust", help="Run the Python code that the file names (docs/security.md).")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
 

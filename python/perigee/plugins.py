@@ -14,17 +14,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from perigee import trust
+from perigee.trust import PluginError
+
+__all__ = ["IN_MEMORY", "KEYS", "PluginError", "function", "load_file", "split", "where_raised"]
+
 # Keys of [source.constellation] that may name a function.
 KEYS = ("attach", "route", "lasers")
 IN_MEMORY = "in-memory"
 
 
-class PluginError(Exception):
-    """A function cannot be found; the message says why."""
-
-
 def function(path: str, name: str) -> Callable[..., Any]:
-    """The function `name` of the Python file `path`, which is run once for it."""
+    """The function `name` of the Python file `path`, which is run once for it, if it may (`perigee.trust`)."""
+    trust.check(existing(path))
     module = load_file(path)
     call = getattr(module, name, None)
     if not callable(call):
@@ -34,13 +36,19 @@ def function(path: str, name: str) -> Callable[..., Any]:
     return found
 
 
-def load_file(path: str | Path) -> ModuleType:
-    """The Python file `path` as a module, run anew. Raises PluginError."""
+def existing(path: str | Path) -> Path:
+    """The file of that name. Raises PluginError."""
     file = Path(path)
     if not file.exists():
         raise PluginError(f"there is no file {path}")
     if not file.is_file():
-        raise PluginError(f"{path} is a folder, not a Python file")
+        raise PluginError(f"{path} is not a Python file, but " + ("a folder" if file.is_dir() else "a device or pipe"))
+    return file
+
+
+def load_file(path: str | Path) -> ModuleType:
+    """The Python file `path` as a module, run anew. Raises PluginError. Whether it may run is asked by the caller."""
+    file = existing(path)
     # A name of its own, so that a file called like a package hides nothing.
     spec = importlib.util.spec_from_file_location(f"perigee_plugin_{file.stem}", file)
     if spec is None or spec.loader is None:
@@ -48,7 +56,8 @@ def load_file(path: str | Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(file.resolve().parent))
     try:
-        spec.loader.exec_module(module)
+        # Not by the loader: it would prefer a compiled file beside the source, which may say something else.
+        exec(compile(file.read_bytes(), str(file), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:  # a file that ends the program on import is an error of its own too
         raise PluginError(f"{path} cannot be loaded: {type(error).__name__}: {error}{where_raised(error)}") from error
     finally:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee import _core
-from perigee.congestion import files, find, named
+from perigee.congestion import files, named
 from perigee.files import RecordError, make_ready
 from perigee.interrupt import Ear, listening
 from perigee.record import Run, from_core, run_folder
@@ -67,7 +67,7 @@ class Plan:
         core = scenario.core
         asked, plugins = named(cc)
         names = core.schemes(asked)
-        plugins.update({name: find(name, scenario.folder) for name in core.plugins() if name not in plugins})
+        plugins = {**scenario.classes(), **plugins}
         chosen = list(seeds) if seeds is not None else list(range(core.seed, core.seed + core.runs))
         tasks = [(name, seed) for seed in chosen for name in names]
         folder = None if out is None else Path(out)

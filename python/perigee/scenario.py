@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from perigee import _core, plugins
+from perigee import trust as trusts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,15 +20,27 @@ if TYPE_CHECKING:
     from perigee.timeline import Timeline
 
 
-def load(path: str | Path, sets: Mapping[str, object] | None = None, **keys: object) -> Scenario:
+def load(
+    path: str | Path, sets: Mapping[str, object] | None = None, *, trust: bool = False, **keys: object
+) -> Scenario:
     """Reads and checks a scenario file.
 
     Overrides are given by dotted key, `load(path, {"run.duration": "5 s"})`, or as keywords with two underscores for
     the dot, `load(path, run__duration="5 s")`. Functions may be given for the keys that take one:
-    `load(path, attach=lambda view: view.satellites[0])` (docs/plugins.md).
+    `load(path, attach=lambda view: view.satellites[0])` (docs/plugins.md). Python code that the file itself names runs
+    only with `trust`, or where `perigee trust` has remembered it (docs/security.md).
     """
     rest, functions = plugins.split(_merged(sets, keys))
-    return Scenario(_core.Scenario.load(path, overrides(rest, {}), functions), Path(path).parent)
+    return open_file(Path(path), overrides(rest, {}), functions, trust=trust)
+
+
+def open_file(
+    path: Path, sets: list[str], functions: dict[str, Callable[..., Any]] | None = None, *, trust: bool = False
+) -> Scenario:
+    """As `load`, with overrides as the core takes them, `key=value`."""
+    permission = trusts.of(sets, path.parent, trust=trust)
+    with trusts.permitted(permission):
+        return Scenario(_core.Scenario.load(path, sets, functions), path.parent, permission)
 
 
 def loads(
@@ -36,16 +49,27 @@ def loads(
     *,
     name: str = "scenario",
     folder: str | Path = ".",
+    trust: bool = False,
     **keys: object,
 ) -> Scenario:
     """Reads and checks scenario text, with overrides as in `load`; files that it names are looked for in `folder`."""
     rest, functions = plugins.split(_merged(sets, keys))
-    return Scenario(_core.Scenario.parse(text, name, folder, overrides(rest, {}), functions), Path(folder))
+    given = overrides(rest, {})
+    permission = trusts.of(given, Path(folder), trust=trust)
+    with trusts.permitted(permission):
+        return Scenario(_core.Scenario.parse(text, name, folder, given, functions), Path(folder), permission)
 
 
-def run(scenario: str | Path | Scenario, cc: str | type | None = None, seed: int | None = None, **keys: object) -> Run:
-    """Runs one scheme over a scenario or its file (with overrides as keywords, as in `load`), in memory."""
-    checked = scenario if isinstance(scenario, Scenario) else load(scenario, None, **keys)
+def run(
+    scenario: str | Path | Scenario,
+    cc: str | type | None = None,
+    seed: int | None = None,
+    *,
+    trust: bool = False,
+    **keys: object,
+) -> Run:
+    """Runs one scheme over a scenario or its file (with `trust` and overrides as keywords, as in `load`), in memory."""
+    checked = scenario if isinstance(scenario, Scenario) else load(scenario, None, trust=trust, **keys)
     return checked.run(cc, seed)
 
 
@@ -77,10 +101,19 @@ def _toml(value: object) -> str:
 class Scenario:
     """A checked scenario."""
 
-    def __init__(self, core: _core.Scenario, folder: Path = Path()) -> None:
-        """Wraps what the core has checked; plug-ins that the scenario names are looked for in `folder`."""
+    def __init__(
+        self, core: _core.Scenario, folder: Path = Path(), permission: trusts.Permission = trusts.NOTHING
+    ) -> None:
+        """Wraps what the core has checked; plug-ins that it names are looked for in `folder` and run if they may."""
         self.core = core
         self.folder = folder
+        self.permission = permission
+
+    def classes(self) -> dict[str, type]:
+        """The Python classes that the scenario's own flows name. Raises PluginError."""
+        from perigee.congestion import find
+
+        return {name: find(name, self.folder, self.permission) for name in self.core.plugins()}
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}, {self.core.duration_ns / 1e9:g} s>"

@@ -20,6 +20,7 @@ from perigee.options import (
     ScenarioArg,
     SetOption,
     TleOption,
+    TrustOption,
     check_free,
     names_of,
     stop,
@@ -68,6 +69,7 @@ def paths(
     listed: Annotated[bool, typer.Option("--list", help="Print every path with its satellites.")] = False,
     tle: TleOption = None,
     sets: SetOption = None,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show RTT, links and satellites of paths over time, beside a great-circle fibre."""
@@ -79,7 +81,7 @@ def paths(
     remarks: list[str] = []
     for policy in _policies(attach):
         chosen = [] if policy is None else [f"source.constellation.attach={policy}"]
-        loaded = _load[0](scenario, [*(sets or []), *chosen], tle, as_json=as_json)
+        loaded = _load[0](scenario, [*(sets or []), *chosen], tle, trust=trust, as_json=as_json)
         try:
             surveys.append(found.survey(loaded, ends, policy or "as in the scenario", remarks.append))
         except (_core.ScenarioError, _core.RunError) as error:
@@ -117,13 +119,14 @@ def sky(
     ] = None,
     tle: TleOption = None,
     sets: SetOption = None,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Draw a map of satellites, lasers, coverage and paths at an instant."""
     from perigee import _core
     from perigee.skymap import draw, picture
 
-    loaded = _load[0](scenario, sets, tle, as_json=as_json)
+    loaded = _load[0](scenario, sets, tle, trust=trust, as_json=as_json)
     record = None if utilisation is None else _record(utilisation, loaded)
     try:
         found = picture(loaded, _seconds(time), _ends(origin, target), seed=None if record is None else record.seed)
@@ -151,6 +154,7 @@ def export(
     target: ToOption = None,
     tle: TleOption = None,
     sets: SetOption = None,
+    trust: TrustOption = False,
     force: ForceOption = False,
 ) -> None:
     """Write a scenario's network over time as a timeline, a state folder of Hypatia or a path log of LeoEM."""
@@ -160,7 +164,7 @@ def export(
         stop(f"FORMAT: {what!r} is none of {', '.join(EXPORTS)}")
     # A folder that waits to be filled is no result.
     check_free(out, force=force or (out.is_dir() and not any(out.iterdir())))
-    loaded = _load[0](scenario, sets, tle)
+    loaded = _load[0](scenario, sets, tle, trust=trust)
     with _output(out, folder=what == "hypatia") as partial:
         remarks = _core.export(loaded.core, what, partial, _ends(origin, target))
     print_remarks(remarks)

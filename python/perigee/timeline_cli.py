@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perigee.files import cannot_write, written
-from perigee.options import ForceOption, JsonOption, SetOption, TleOption, check_free, stop
+from perigee.options import ForceOption, JsonOption, SetOption, TleOption, TrustOption, check_free, stop
 
 if TYPE_CHECKING:
     from perigee.scenario import Scenario
@@ -34,6 +34,7 @@ def timeline(
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the draws.")] = None,
     tle: TleOption = None,
     sets: SetOption = None,
+    trust: TrustOption = False,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -44,7 +45,7 @@ def timeline(
 
     check_free(out, plot, force=force)
     try:
-        found = _open(source, seed, tle, sets, out=out, plot=plot is not None, as_json=as_json)
+        found = _open(source, seed, tle, sets, trust=trust, out=out, plot=plot is not None, as_json=as_json)
         if out is not None and isinstance(found, Timeline):
             found.save(out, force=force)
         if plot is not None:
@@ -72,6 +73,7 @@ def _open(
     tle: Path | None,
     sets: list[str] | None,
     *,
+    trust: bool,
     out: Path | None,
     plot: bool,
     as_json: bool,
@@ -79,7 +81,7 @@ def _open(
     from perigee.timeline import MAX_DRAWN, load_timeline, pass_by, plotted_step
 
     if not _is_saved(source):
-        scenario = _load[0](source, sets, tle, as_json=as_json)
+        scenario = _load[0](source, sets, tle, trust=trust, as_json=as_json)
         step_s = plotted_step(scenario.core.duration_ns / 1e9)
         return pass_by(scenario, seed, path=out, watched=MAX_DRAWN if plot else 0, step_s=step_s)
     if seed is not None or tle is not None or sets:

@@ -22,7 +22,7 @@ from perigee.exit_codes import BAD_INPUT, FAILED
 from perigee.files import RecordError, cannot_write, write_text
 from perigee.plugins import PluginError
 from perigee.record import Run, find_records
-from perigee.verify import changed_files, classes
+from perigee.verify import again, changed_files
 
 NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9}
 PLACES = ("sender", "receiver", "both")
@@ -45,6 +45,7 @@ class Wanted:
     cc: str | None = None
     seed: int | None = None
     at: str = "sender"
+    trust: bool = False
 
 
 @dataclass(frozen=True)
@@ -175,8 +176,8 @@ def trace(folder: str | Path, wanted: Wanted) -> Trace:
             "packets may differ",
             file=sys.stderr,
         )
-    scenario = _core.Scenario.parse(run.manifest["scenario_toml"], run.manifest["scenario"], ".", [])
-    tables = scenario.world(run.seed).trace(run.cc, flow, begin, end, classes(run, scenario))
+    scenario, plugins = again(run, trust=wanted.trust)
+    tables = scenario.world(run.seed).trace(run.cc, flow, begin, end, plugins)
     rows = {name: _rows(columns) for name, columns in tables.items()}
     samples = [r for r in rows["flows"] if r["flow"] == flow and begin <= r["t_ns"] <= end]
     events = [r for r in rows["events"] if r["flow"] in {flow, None} and begin <= r["t_ns"] <= end]
