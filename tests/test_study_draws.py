@@ -140,7 +140,9 @@ def test_the_gallery_explains_once_and_leaves_nothing_out_on_narrow_screens(tmp_
     assert "<div class='soft narrow'>95 % interval 2 to 4; tolerance ± 1</div>" in page
     assert "<td class=wide>5 of 6</td>" in page
     assert experiments()["leotcp/initial-phase"].captions["initial-phase"] in page
-    assert "style='--narrow: 273px'" in page
+    assert "#figure-leotcp-initial-phase-initial-phase { --narrow: 273px; }" in page
+    assert "style-src &#x27;sha256-" in page
+    assert "script-src &#x27;none&#x27;" in page
 
 
 def test_windows_of_schemes_that_only_pace_do_not_dwarf_the_others() -> None:
@@ -184,3 +186,17 @@ def test_a_legend_is_read_row_by_row_and_its_rows_are_equally_long(entries: int)
     import matplotlib.pyplot as plt
 
     plt.close(figure)
+
+
+def test_words_of_saved_results_do_not_become_markup(tmp_path: Path) -> None:
+    evil = "<svg onload=alert(1)>"
+    names = ("key", "claim", "source", "published", "ours", "interval", "tolerance", "verdict", "why")
+    folder = tmp_path / "leotcp" / "initial-phase"
+    (folder / "data").mkdir(parents=True)
+    (folder / "data" / f"{evil}.csv").touch()
+    (folder / "verdicts.json").write_text(json.dumps([dict.fromkeys(names, evil)]), encoding="utf-8")
+    about = {"runs": evil, "planned": 6, "size": evil, "note": evil}
+    (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
+    page = gallery.write(tmp_path).read_text(encoding="utf-8")
+    assert evil not in page
+    assert "&lt;svg onload" in page

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import json
+import html
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perigee.files import write_text
 from perigee.record import Run
 from perigee.report.data import payload
+from perigee.webpage import filled, in_script, policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,27 +28,17 @@ def write_report(runs: Sequence[Run], path: Path) -> None:
 def page(runs: Sequence[Run]) -> str:
     """The page as text."""
     data = payload(runs)
+    style, script = _asset("page.css"), _asset("page.js")
     parts = {
-        "TITLE": _escaped(data["title"]),
-        "STYLE": _asset("page.css"),
-        "SCRIPT": _asset("page.js"),
-        "DATA": _in_script(data),
+        "POLICY": html.escape(policy([script], [style])),
+        "TITLE": html.escape(data["title"]),
+        "STYLE": style,
+        "SCRIPT": script,
+        "DATA": in_script(data),
         "COAST": _asset("coast.json").strip(),
     }
-    text = _asset("page.html")
-    for name, value in parts.items():
-        text = text.replace(f"%{name}%", value)
-    return text
+    return filled(_asset("page.html"), parts)
 
 
 def _asset(name: str) -> str:
     return (files("perigee.report") / name).read_text(encoding="utf-8")
-
-
-def _in_script(data: Any) -> str:
-    """JSON that cannot end the script element it stands in."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

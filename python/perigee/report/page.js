@@ -16,7 +16,11 @@
 
   function make(name, attributes, parent, text) {
     const e = document.createElementNS(SVG, name);
-    for (const key in attributes) e.setAttribute(key, attributes[key]);
+    for (const key in attributes) {
+      // The page's policy refuses style attributes, not styles set by its own script.
+      if (key === "style") e.style.cssText = attributes[key];
+      else e.setAttribute(key, attributes[key]);
+    }
     if (text !== undefined) e.textContent = text;
     if (parent) parent.appendChild(e);
     return e;
@@ -31,7 +35,9 @@
   // The looks of the schemes, on light and on dark paper.
   function paint() {
     const on = (paper) => `:root{${data.schemes.map((s, i) => `--s${i}:${s.look[paper]}`).join(";")}}`;
-    html("style", document.head, `${on("light")}@media (prefers-color-scheme: dark){${on("dark")}}`);
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(`${on("light")}@media (prefers-color-scheme: dark){${on("dark")}}`);
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   }
 
   // A piece of the scheme's line.

@@ -6,16 +6,19 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from perigee.files import write_text
 from perigee.study.conclude import ABOUT, DATA, VERDICTS
 from perigee.study.registry import STUDIES, experiments
 from perigee.study.verdicts import DIFFERS, REPRODUCED
+from perigee.webpage import policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from perigee.study.model import Experiment
@@ -41,8 +44,12 @@ def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Pa
     saved = [e for e in experiments().values() if (folder / e.name / VERDICTS).exists() or e.name in damaged]
     found = [(e, folder / e.name) for e in saved]
     parts = ["<!doctype html><html lang=en><head><meta charset=utf-8>"]
+    style = _css() + "".join(
+        f"#{_figure(e, p)} {{ --narrow: {NARROW * _width_px(p):.0f}px; }}\n" for e, p in _all(found)
+    )
+    parts.append(f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy([], [style]))}">')
     parts.append("<meta name=viewport content='width=device-width'>")
-    parts.append(f"<title>Perigee: studies</title><style>{_css()}</style></head><body><main>")
+    parts.append(f"<title>Perigee: studies</title><style>{style}</style></head><body><main>")
     parts.append("<h1>Five studies, made again</h1>")
     parts.append(
         "<p class=soft>Each figure comes from runs of the same simulator with only the published set-up varied. "
@@ -58,6 +65,16 @@ def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Pa
     path = folder / PAGE
     write_text(path, "\n".join(parts))
     return path
+
+
+def _all(found: Iterable[tuple[Experiment, Path]]) -> Iterator[tuple[Experiment, Path]]:
+    """Every picture with its experiment."""
+    return ((e, p) for e, folder in found for p in sorted(folder.glob("*.png")))
+
+
+def _figure(e: Experiment, picture: Path) -> str:
+    """What a style rule calls a picture."""
+    return re.sub(r"[^a-z0-9]+", "-", f"figure {e.name} {picture.stem}".lower())
 
 
 def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) -> str:
@@ -79,8 +96,9 @@ def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) 
         rows.append(
             f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{html.escape(e.title)}</td>"
             f"<td class=wide>{html.escape(e.figure)}</td>"
-            f"<td>{good}</td><td>{bad}</td><td class=wide>{len(verdicts) - good - bad}</td><td class=wide>{runs}</td>"
-            f"<td class=wide>{about.get('size', '')}</td></tr>"
+            f"<td>{good}</td><td>{bad}</td><td class=wide>{len(verdicts) - good - bad}</td>"
+            f"<td class=wide>{html.escape(runs)}</td>"
+            f"<td class=wide>{html.escape(str(about.get('size', '')))}</td></tr>"
         )
     heads = ("experiment", "title", "published as", "reproduced", "not", "no data", "runs", "size")
     return f"<div class=scroll><table class=sum>{_head(heads)}{''.join(rows)}</table></div>"
@@ -96,20 +114,24 @@ def _broken(e: Experiment, what: str) -> str:
 
 def _section(e: Experiment, folder: Path) -> str:
     pictures = "".join(
-        f"<figure><img alt='{html.escape(e.title)}: {p.stem}' style='--narrow: {NARROW * _width_px(p):.0f}px' "
+        f"<figure id='{_figure(e, p)}'><img alt='{html.escape(f'{e.title}: {p.stem}')}' "
         f"src='data:image/png;base64,{_base64(p)}'></figure>{_soft(e.captions.get(p.stem, ''))}"
         for p in sorted(folder.glob("*.png"))
     )
     notes = "".join(f"<li>{html.escape(d)}</li>" for d in [*e.deviations, *(f"Missing: {m}" for m in e.missing)])
     notes = f"<ul class=soft>{notes}</ul>" if notes else ""
-    note = _soft(_json(folder / ABOUT, {}).get("note", ""))
+    note = _soft(str(_json(folder / ABOUT, {}).get("note", "")))
     method = f"<details><summary>method and metrics</summary>{_soft(e.method)}{_soft(e.metrics)}{notes}</details>"
-    links = " ".join(f"<a href='{e.name}/{DATA}/{p.name}'>{p.name}</a>" for p in sorted((folder / DATA).glob("*.csv")))
-    links += " " + " ".join(f"<a href='{e.name}/{p.name}'>{p.name}</a>" for p in sorted(folder.glob("*.svg")))
+    links = " ".join(_link(f"{e.name}/{DATA}", p) for p in sorted((folder / DATA).glob("*.csv")))
+    links += " " + " ".join(_link(e.name, p) for p in sorted(folder.glob("*.svg")))
     return (
         f"<h3 id='{e.name}'>{html.escape(e.title)} <span class=soft>{e.name} · {html.escape(e.figure)}</span></h3>"
         f"{pictures}{note}{_table(_json(folder / VERDICTS, []))}{method}<p class=soft>data: {links}</p>"
     )
+
+
+def _link(folder: str, path: Path) -> str:
+    return f"<a href='{folder}/{quote(path.name)}'>{html.escape(path.name)}</a>"
 
 
 def _soft(text: str) -> str:
@@ -129,7 +151,7 @@ def _table(verdicts: list[dict[str, Any]]) -> str:
         small = "; ".join(f"{h} {c}" for h, c in zip(HEADS[3:5], cells[2:], strict=True) if c)
         mine = f"{cells[1]}<div class='soft narrow'>{small}</div>"
         ours = f"<td>{cells[0]}</td><td>{mine}</td><td class=wide>{cells[2]}</td><td class=wide>{cells[3]}</td>"
-        rows.append(f"<tr><td class=w>{claim}</td>{ours}<td class='v {mark}'>{v['verdict']}</td></tr>")
+        rows.append(f"<tr><td class=w>{claim}</td>{ours}<td class='v {mark}'>{html.escape(v['verdict'])}</td></tr>")
         if v["why"]:
             first = explained.setdefault(v["why"], v["claim"])
             why = v["why"] if first == v["claim"] else f"As for: {first}."
