@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 IMPORTABLE = ("*.py", "*.so", "*.pyd")
-# FILE.py:NAME, alone or within a TOML string, list or table.
-_NAMED = re.compile(r"""([^\s"'=,\[\]{}]+\.py):\w+|["']([^"']+\.py):\w+["']""")
+# FILE.py:NAME or MODULE:NAME, alone or within a TOML string, list or table.
+_NAMED = re.compile(r"""([^\s"'=,\[\]{}]+):\w+|["']([^"']+):\w+["']""")
 
 
 class PluginError(Exception):
@@ -51,6 +51,7 @@ class Permission:
 
     everything: bool = False
     files: frozenset[Path] = field(default_factory=frozenset)
+    modules: frozenset[str] = field(default_factory=frozenset)
 
     def check(self, file: Path) -> None:
         """Raises UntrustedError unless the file may run."""
@@ -60,7 +61,7 @@ class Permission:
 
     def check_module(self, name: str) -> None:
         """Raises UntrustedError unless modules may be imported: they have no file whose hash could be kept."""
-        if not self.everything:
+        if not (self.everything or name in self.modules):
             raise UntrustedError(f"the module {name}", None)
 
 
@@ -72,7 +73,8 @@ _refused: ContextVar[list[UntrustedError] | None] = ContextVar("refused", defaul
 def of(sets: Sequence[str], folder: Path, *, trust: bool) -> Permission:
     """The permission of a scenario in `folder` with the user's own overrides `key=value`: what they name is trusted."""
     named = [a or b for value in sets for a, b in _NAMED.findall(value.partition("=")[2])]
-    return Permission(trust, frozenset((base / n).resolve() for n in named for base in (folder, Path())))
+    files = {(base / n).resolve() for n in named if n.endswith(".py") for base in (folder, Path())}
+    return Permission(trust, frozenset(files), frozenset(n for n in named if not n.endswith(".py")))
 
 
 def now() -> Permission:
