@@ -48,14 +48,14 @@ def _whole_run() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         runs = list(loads(template, name=WHOLE_RUN).run_all(out=Path(folder) / "record"))
     wall_s = time.perf_counter() - begin
-    hops = sum(r.manifest["packet_hops"] for r in runs)
+    hops = sum(r.manifest.packet_hops for r in runs)
     crossed = sum(sum(r.table("link_totals").column("crossed_packets").to_pylist()) for r in runs)
     return {
         "name": WHOLE_RUN,
         "packet_hops": hops,
-        "events": sum(r.manifest["events"] for r in runs),
+        "events": sum(r.manifest.events or 0 for r in runs),
         "flows": len(runs),
-        "simulated_s": sum(r.manifest["simulated_ns"] for r in runs) / 1e9,
+        "simulated_s": sum(r.manifest.simulated_ns for r in runs) / 1e9,
         "wall_s": wall_s,
         "hops_match_links": crossed == hops,
     }
@@ -94,15 +94,15 @@ def _python_scheme() -> dict[str, Any]:
     wall_s, run_cpu_s = time.perf_counter() - begin, time.process_time() - begin_cpu
     return {
         "name": PYTHON_SCHEME,
-        "packet_hops": run.manifest["packet_hops"],
-        "events": run.manifest["events"],
+        "packet_hops": run.manifest.packet_hops,
+        "events": run.manifest.events,
         "flows": 1,
-        "simulated_s": run.manifest["simulated_ns"] / 1e9,
+        "simulated_s": run.manifest.simulated_ns / 1e9,
         "wall_s": wall_s,
         "acks": Counting.acks,
         "acks_per_s": Counting.acks / run_cpu_s,
         "hops_match_links": sum(run.table("link_totals").column("crossed_packets").to_pylist())
-        == run.manifest["packet_hops"],
+        == run.manifest.packet_hops,
     }
 
 

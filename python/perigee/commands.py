@@ -145,11 +145,11 @@ def _print_results(results: Results, folder: Path, *, report: bool) -> None:
 
 def _remarks(results: Results) -> list[str]:
     """Warnings of the runs; what all schemes have in common is said once."""
-    every = list(dict.fromkeys(w for r in results for w in r.manifest["warnings"]))
+    every = list(dict.fromkeys(w for r in results for w in r.manifest.warnings))
     schemes = dict.fromkeys(r.cc for r in results)
     found = []
     for w in every:
-        of = dict.fromkeys(r.cc for r in results if w in r.manifest["warnings"])
+        of = dict.fromkeys(r.cc for r in results if w in r.manifest.warnings)
         found.append(w if len(of) == len(schemes) else f"{', '.join(of)}: {w}")
     return found
 

@@ -47,7 +47,7 @@ class Difference:
 
 def differences(run: Run, scenario: Scenario) -> list[Difference]:
     """Where the scenario of a record and another differ, apart from title, schemes, seeds and repetitions."""
-    there, here = _flat(run.manifest["scenario_toml"]), _flat(scenario.core.toml)
+    there, here = _recorded(run), _flat(scenario.core.toml)
     keys = [k for k in dict.fromkeys([*there, *here]) if k not in IGNORED and there.get(k) != here.get(k)]
     moves = ("source.", "node.", "nodes.")
     return [Difference(k, there.get(k, ""), here.get(k, ""), k.startswith(moves)) for k in keys]
@@ -55,6 +55,13 @@ def differences(run: Run, scenario: Scenario) -> list[Difference]:
 
 # What runs of one scenario may differ in.
 IGNORED = {"title", "run.cc", "run.seed", "run.runs"}
+
+
+def _recorded(run: Run) -> dict[str, str]:
+    try:
+        return _flat(run.manifest.scenario_toml)
+    except tomllib.TOMLDecodeError as error:
+        raise RecordError(f"{run.folder}: scenario_toml of its manifest is no TOML: {error}") from None
 
 
 def _flat(toml: str) -> dict[str, str]:

@@ -115,14 +115,14 @@ def run_summary(run: Run) -> Row:
 
 def inner_legs(run: Run) -> set[int]:
     """Flows whose data another leg carries on."""
-    return {leg for split in run.manifest.get("splits", []) for leg in split["legs"][:-1]}
+    return {leg for split in run.manifest.splits for leg in split.legs[:-1]}
 
 
 def completion_columns(run: Run) -> Row:
     """Number of objects and transfers that were complete, with mean and percentiles of their times in seconds."""
-    if "completions" not in run.manifest["tables"]:
+    if "completions" not in run.manifest.tables:
         return {}
-    warmup: int = run.manifest["warmup_ns"]
+    warmup = run.manifest.warmup_ns
     table = run.table("completions")
     times = zip(table.column("asked_ns").to_pylist(), table.column("done_ns").to_pylist(), strict=True)
     found = sorted((done - asked) / 1e9 for asked, done in times if asked >= warmup)
@@ -149,7 +149,7 @@ def _no_path_s(t: Row) -> float:
 
 def _span_ns(run: Run, bulk: list[Row]) -> int:
     """From the first flow's window to the end of the last one's: sums over different windows would exceed a link."""
-    warmup: int = run.manifest["warmup_ns"]
+    warmup = run.manifest.warmup_ns
     begins = [max(t["started_ns"], warmup) for t in bulk if t["started_ns"] is not None]
     ends = [t["stop_ns"] if t["completed_ns"] is None else t["completed_ns"] for t in bulk]
     return max(0, max(ends) - min(begins)) if begins else 0

@@ -15,7 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from perigee import manifest as manifests
 from perigee.files import PARTIAL, RecordError, naming, write_text
+from perigee.manifest import MANIFEST, Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
     from perigee._core import Column
 
-MANIFEST = "manifest.json"
 OLD = ".old"
 
 
@@ -48,28 +49,28 @@ COLUMNS = {
 class Run:
     """What one run left behind: a manifest and tables, in memory or on disk."""
 
-    manifest: dict[str, Any]
+    manifest: Manifest
     folder: Path | None = None
     _tables: dict[str, pa.Table] = field(default_factory=dict, repr=False)
 
     @property
     def cc(self) -> str:
         """The congestion control that replaced "*"."""
-        return cast("str", self.manifest["cc"])
+        return self.manifest.cc
 
     @property
     def seed(self) -> int:
         """The seed of all draws."""
-        return cast("int", self.manifest["seed"])
+        return self.manifest.seed
 
     @property
     def tables(self) -> list[str]:
         """Names of the tables."""
-        return list(self.manifest["tables"])
+        return list(self.manifest.tables)
 
     def table(self, name: str) -> pa.Table:
         """A table as Arrow."""
-        if name not in self.manifest["tables"]:
+        if name not in self.manifest.tables:
             raise KeyError(f"no table {name!r}; there are {', '.join(self.tables)}")
         if name not in self._tables:
             self._tables[name] = self._read(name)
@@ -128,7 +129,7 @@ class Run:
                 extra(partial)
             # The manifest comes last: a folder without one is not a record, whatever its name.
             with naming(folder / MANIFEST):
-                write_text(partial / MANIFEST, json.dumps(self.manifest, indent=1, ensure_ascii=False) + "\n")
+                write_text(partial / MANIFEST, self.manifest.text())
             publish(partial, folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -147,26 +148,16 @@ def from_core(manifest: str, tables: Mapping[str, list[Column]], extra: Mapping[
     """A run as the core returns it; `extra` is added to the manifest (wall time, host, command)."""
     from perigee.columns import to_arrow
 
-    return Run({**json.loads(manifest), **extra}, None, {n: to_arrow(c) for n, c in tables.items()})
+    about = manifests.parsed({**json.loads(manifest), **extra}, Path(MANIFEST))
+    return Run(about, None, {n: to_arrow(c) for n, c in tables.items()})
 
 
 def open_record(folder: str | Path) -> Run:
-    """Opens the record of one run."""
+    """Opens the record of one run. Raises RecordError."""
     folder = Path(folder)
-    path = folder / MANIFEST
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RecordError(f"{folder} is not a complete record: {error}") from error
-    if not _is_manifest(manifest):
-        raise RecordError(f"{path} is not the manifest of a run")
-    return Run(manifest, folder)
-
-
-def _is_manifest(found: Any) -> bool:
-    """What everything that reads records relies on."""
-    kinds: dict[str, Any] = {"cc": str, "seed": int, "tables": dict, "warmup_ns": int, "warnings": list}
-    return isinstance(found, dict) and all(isinstance(found.get(k), kind) for k, kind in kinds.items())
+    if not (folder / MANIFEST).exists():
+        raise RecordError(f"{folder} is not a complete record: it has no {MANIFEST}")
+    return Run(manifests.read(folder / MANIFEST), folder)
 
 
 def find_records(folder: str | Path) -> list[Run]:

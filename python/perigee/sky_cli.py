@@ -248,7 +248,7 @@ def _beyond(found: dict[str, Any], record: Run | None) -> list[str]:
     notes = []
     if t_s > end_s:
         notes.append(f"{t_s:g} s is behind the end of the run, {end_s:g} s: the map shows what would be there")
-    if record is not None and t_s > (of_record := record.manifest["duration_ns"] / 1e9):
+    if record is not None and t_s > (of_record := record.manifest.duration_ns / 1e9):
         notes.append(f"the record ends at {of_record:g} s: the loads are those of its last sample")
     return notes
 

@@ -71,7 +71,7 @@ def conclude(folder: Path, latest: Run, *, report: bool) -> list[Run]:
 def experiment(run: Run) -> list[str]:
     """The scenario without what runs of one comparison may differ in."""
     kept, section = [], ""
-    for line in run.manifest["scenario_toml"].splitlines():
+    for line in run.manifest.scenario_toml.splitlines():
         section = line if line.startswith("[") else section
         if section != "[run]" or line.split(" = ")[0] not in ("cc", "seed", "runs"):
             kept.append(line)
@@ -103,7 +103,7 @@ def as_data(results: Sequence[Run], folder: Path | None) -> dict[str, Any]:
     return {
         "out": None if folder is None else str(folder),
         "runs": [
-            {**finite(r.summary), "warnings": r.manifest["warnings"], "wall_s": r.manifest["wall_s"]} for r in results
+            {**finite(r.summary), "warnings": list(r.manifest.warnings), "wall_s": r.manifest.wall_s} for r in results
         ],
         "schemes": [{"cc": cc, **_means(rows)} for cc, rows in by_scheme(results).items()],
     }

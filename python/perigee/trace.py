@@ -20,6 +20,7 @@ from typing import Any
 from perigee import _core
 from perigee.exit_codes import BAD_INPUT, FAILED
 from perigee.files import RecordError, cannot_write, write_text
+from perigee.manifest import Flow
 from perigee.plugins import PluginError
 from perigee.record import Run, find_records
 from perigee.verify import again, changed_files
@@ -95,17 +96,16 @@ class Trace:
     events: list[dict[str, Any]]
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Flow:
         """What the manifest says of the flow."""
-        found: dict[str, Any] = self.run.manifest["flows"][self.flow]
-        return found
+        return self.run.manifest.flows[self.flow]
 
     def fate(self, p: Packet) -> str:
         """What became of a packet. What nothing later has overtaken may still be under way when the run ends."""
         if p.arrived_ns is not None:
             return f"arrives {p.arrived_ns / 1e9:.9f}"
         later = (q for q in self.packets if q.is_forward == p.is_forward and q.arrived_ns is not None)
-        ended = self.end_ns + PATIENCE_NS >= self.run.manifest["simulated_ns"]
+        ended = self.end_ns + PATIENCE_NS >= self.run.manifest.simulated_ns
         if ended and not any(q.number > p.number for q in later):
             return "under way or lost at the end of the run"
         return "lost"
@@ -164,13 +164,13 @@ def trace(folder: str | Path, wanted: Wanted) -> Trace:
     if end < begin:
         raise TraceError(f"--to {wanted.end} is before --from {wanted.begin}")
     run = _one(find_records(folder), wanted)
-    duration = run.manifest["simulated_ns"]
+    duration = run.manifest.simulated_ns
     if begin > duration:
         raise TraceError(f"--from {wanted.begin} is after the end of the run, {duration / 1e9:g} s")
     flow = _flow(run, wanted.flow)
     for problem in changed_files(run):
         raise TraceError(f"the run cannot be made again: {problem}")
-    if run.manifest.get("version") != _core.__version__:
+    if run.manifest.version != _core.__version__:
         print(
             f"perigee: the record is of version {run.manifest.get('version')}, this is {_core.__version__}: "
             "packets may differ",
@@ -202,7 +202,7 @@ def _one(runs: list[Run], wanted: Wanted) -> Run:
 
 
 def _flow(run: Run, wanted: str) -> int:
-    names = [f["name"] for f in run.manifest["flows"]]
+    names = [f.name for f in run.manifest.flows]
     if wanted in names:
         return names.index(wanted)
     if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
@@ -225,10 +225,10 @@ def _rows(columns: list[_core.Column]) -> list[dict[str, Any]]:
 
 def as_text(found: Trace, at: str) -> str:
     """A line per packet and end, with its fate."""
-    names = {"sender": found.about["from"], "receiver": found.about["to"]}
+    names = {"sender": found.about.origin, "receiver": found.about.target}
     lines = [
-        f"# {found.run.manifest['scenario']}, {found.run.cc}, seed {found.run.seed}: flow {found.flow + 1} "
-        f"({found.about['name']}), {found.begin_ns / 1e9:g} to {found.end_ns / 1e9:g} s, seen at: {at}"
+        f"# {found.run.manifest.scenario}, {found.run.cc}, seed {found.run.seed}: flow {found.flow + 1} "
+        f"({found.about.name}), {found.begin_ns / 1e9:g} to {found.end_ns / 1e9:g} s, seen at: {at}"
     ]
     lines += [_text_line(s, names[s.end], found.fate(s.packet)) for s in found.sights(at)]
     return "\n".join(lines) + "\n"
@@ -279,11 +279,11 @@ def as_qlog(found: Trace) -> dict[str, Any]:
     return {
         "qlog_version": "0.3",
         "qlog_format": "JSON",
-        "title": found.run.manifest["scenario"],
-        "description": f"{found.about['name']}, {found.run.cc}, seed {found.run.seed}",
+        "title": found.run.manifest.scenario,
+        "description": f"{found.about.name}, {found.run.cc}, seed {found.run.seed}",
         "traces": [
             {
-                "vantage_point": {"name": found.about["from"], "type": "client"},
+                "vantage_point": {"name": found.about.origin, "type": "client"},
                 "common_fields": {
                     "ODCID": f"{found.flow + 1:02x}",
                     "time_format": "absolute",

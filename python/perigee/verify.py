@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 from perigee import _core
+from perigee import manifest as manifests
 from perigee.congestion import find, recorded
 from perigee.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
 from perigee.files import RecordError
-from perigee.record import Run, find_records
+from perigee.record import Run, find_records, run_folder
 from perigee.summary import SUMMARY, experiment, summary_csv
 from perigee.trust import Permission, PluginError, UntrustedError, permitted
 
@@ -33,17 +35,46 @@ def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: b
     else:
         for f in found:
             what = f["file"] if "file" in f else f"{f['cc']} seed {f['seed']}"
-            print(f"{what}: {'; '.join(f['problems']) or 'equal'}")
+            print(f"{what}: {'; '.join(f['problems']) or 'equal'}" + "".join(f" ({n})" for n in f.get("notes", [])))
     return OUTSIDE_TOLERANCE if any(f["problems"] for f in found) else 0
 
 
 def _verify(run: Run, *, rerun: bool, trust: bool) -> dict[str, Any]:
-    expected = {name: t["sha256"] for name, t in run.manifest["tables"].items()}
-    problems = [f"{n}.parquet is not what the manifest says" for n, h in run.hashes().items() if h != expected[n]]
+    expected = run.manifest.tables
+    now = run.hashes()
+    problems = [f"{n}.parquet is not what the manifest says" for n in expected if now[n] != expected[n].sha256]
+    problems += _contradictions(run)
     problems += changed_files(run)
     if rerun and not problems:
-        problems += _rerun(run, expected, trust=trust)
-    return {"cc": run.cc, "seed": run.seed, "problems": problems}
+        problems += _rerun(run, trust=trust)
+    return {"cc": run.cc, "seed": run.seed, "problems": problems, "notes": _notes(run)}
+
+
+def _notes(run: Run) -> list[str]:
+    made = run.manifest.version
+    return [] if made == _core.__version__ else [f"made by version {made or 'unknown'}, this is {_core.__version__}"]
+
+
+def _contradictions(run: Run) -> list[str]:
+    """What the manifest says and its own folder or tables do not, without running anything."""
+    m = run.manifest
+    problems = [] if m.conserved else ["packets were not conserved: sent is not delivered + dropped + under way"]
+    problems += ["the run was stopped before its end"] if m.stopped else []
+    if run.folder is not None and re.fullmatch(r"seed\d+", run.folder.name):
+        here = run.folder.absolute()
+        said = run_folder(here.parents[1], m.cc, m.seed)
+        if said != here:
+            problems.append(f"the manifest says {m.cc}, seed {m.seed}; its folder is {here.parent.name}/{here.name}")
+    for name, table in m.tables.items():
+        rows = run.table(name).num_rows
+        if rows != table.rows:
+            problems.append(f"tables.{name}.rows is {table.rows} in the manifest, {rows} in {name}.parquet")
+    if "flow_totals" in m.tables:
+        flows = run.table("flow_totals").select(["name", "from", "to", "cc"]).to_pylist()
+        told = [{"name": f.name, "from": f.origin, "to": f.target, "cc": f.cc} for f in m.flows]
+        if told != flows[: len(told)]:
+            problems.append("the flows of the manifest are not those of flow_totals.parquet")
+    return problems
 
 
 def _verify_summary(path: Path, runs: list[Run]) -> dict[str, Any]:
@@ -59,12 +90,12 @@ def _verify_summary(path: Path, runs: list[Run]) -> dict[str, Any]:
 def changed_files(run: Run) -> list[str]:
     """Inputs of a run that are gone or no longer what they were."""
     problems = []
-    for f in run.manifest.get("files", []):
-        path = Path(f["path"])
+    for f in run.manifest.files:
+        path = Path(f.path)
         if not path.is_file():
             # Nor a device or a pipe, which would never end.
             problems.append(f"the input {path} is gone")
-        elif hashlib.sha256(path.read_bytes()).hexdigest() != f["sha256"]:
+        elif hashlib.sha256(path.read_bytes()).hexdigest() != f.sha256:
             problems.append(f"the input {path} has changed")
     return problems
 
@@ -80,12 +111,12 @@ def again(run: Run, *, trust: bool) -> tuple[_core.Scenario, dict[str, type]]:
     permission = Permission(everything=trust)
     with permitted(permission) as refused:
         try:
-            scenario = _core.Scenario.parse(run.manifest["scenario_toml"], run.manifest["scenario"], ".", [])
+            scenario = _core.Scenario.parse(run.manifest.scenario_toml, run.manifest.scenario, ".", [])
         except _core.ScenarioError:
             if refused:
                 raise refused[0] from None
             raise
-        sources = [Path(f["path"]) for f in run.manifest.get("files", [])]
+        sources = [Path(f.path) for f in run.manifest.files]
         named = {name: find(name, _folder(name, sources), permission) for name in scenario.plugins()}
         return scenario, named | recorded(run.cc, sources, permission)
 
@@ -97,13 +128,15 @@ def _folder(name: str, sources: list[Path]) -> Path:
     return found[0].parents[len(written.parts) - 1] if found else Path()
 
 
-def _rerun(run: Run, expected: dict[str, str], *, trust: bool) -> list[str]:
+def _rerun(run: Run, *, trust: bool) -> list[str]:
     try:
         scenario, plugins = again(run, trust=trust)
-        manifest, _, _ = scenario.world(run.seed).run(run.cc, plugins=plugins)
+        text, _, _ = scenario.world(run.seed).run(run.cc, plugins=plugins)
     except UntrustedError:
         raise
     except (_core.ScenarioError, _core.RunError, PluginError) as error:
         return [f"cannot be run again: {error.args[0]}"]
-    now = {name: t["sha256"] for name, t in json.loads(manifest)["tables"].items()}
-    return [f"table {n} differs" for n in expected if now.get(n) != expected[n]]
+    now = manifests.parsed(json.loads(text), Path("the run made again"))
+    tables = run.manifest.tables
+    problems = [f"table {n} differs" for n in tables if n not in now.tables or now.tables[n] != tables[n]]
+    return problems + [f"the manifest's {key} differs" for key in run.manifest.differences(now)]

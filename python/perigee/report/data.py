@@ -43,16 +43,16 @@ def payload(runs: Sequence[Run]) -> dict[str, Any]:
     manifest = firsts[0].manifest
     found = looks.of([r.cc for r in firsts])
     return {
-        "title": manifest["title"],
-        "scenario": manifest["scenario"],
+        "title": manifest.title,
+        "scenario": manifest.scenario,
         "seeds": sorted({r.seed for r in runs}),
-        "duration_s": manifest["duration_ns"] / 1e9,
-        "warmup_s": manifest["warmup_ns"] / 1e9,
+        "duration_s": manifest.duration_ns / 1e9,
+        "warmup_s": manifest.warmup_ns / 1e9,
         "schemes": [_scheme(r, labels.get(r.cc, r.cc)) | {"look": found[r.cc].page()} for r in firsts],
         "table": _table(runs, labels),
         "marks": _marks(firsts[0]),
         "map": _map(firsts[0]),
-        "warnings": list(dict.fromkeys(f"{labels.get(r.cc, r.cc)}: {w}" for r in runs for w in r.manifest["warnings"])),
+        "warnings": list(dict.fromkeys(f"{labels.get(r.cc, r.cc)}: {w}" for r in runs for w in r.manifest.warnings)),
         "manifests": [{k: v for k, v in r.manifest.items() if k != "flows"} for r in firsts],
     }
 
@@ -168,7 +168,7 @@ def _marks(run: Run) -> list[list[Any]]:
 
 def _map(run: Run) -> dict[str, Any]:
     """Routes over time, and where their nodes were."""
-    pairs = run.manifest["pairs"]
+    pairs = run.manifest.pairs
     wanted = _data_pairs(run)
     routes: dict[int, list[list[Any]]] = {}
     table = run.table("routes")
@@ -183,17 +183,17 @@ def _map(run: Run) -> dict[str, Any]:
             steps[-1][1].append(node)
     used = {n for steps in routes.values() for _, nodes in steps for n in nodes}
     return {
-        "pairs": [[i, f"{pairs[i]['from']} to {pairs[i]['to']}"] for i in routes],
+        "pairs": [[i, f"{pairs[i].origin} to {pairs[i].target}"] for i in routes],
         "routes": {str(i): steps for i, steps in routes.items()},
         "nodes": _nodes(run, used),
-        "names": {str(n): run.manifest["nodes"][n] for n in used if n < len(run.manifest["nodes"])},
+        "names": {str(n): run.manifest.nodes[n] for n in used if n < len(run.manifest.nodes)},
     }
 
 
 def _data_pairs(run: Run) -> set[int]:
     """Pairs that carry data; the others are their ways back."""
-    ends = {(f["from"], f["to"]) for f in run.manifest["flows"]}
-    found = [i for i, p in enumerate(run.manifest["pairs"]) if (p["from"], p["to"]) in ends]
+    ends = {(f.origin, f.target) for f in run.manifest.flows}
+    found = [i for i, p in enumerate(run.manifest.pairs) if (p.origin, p.target) in ends]
     return set(found[:MAX_PAIRS])
 
 

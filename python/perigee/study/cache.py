@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perigee import _core
+from perigee import _core, columns, metrics
 from perigee.files import naming
 from perigee.study import digest as digests
 from perigee.study.digest import Digest
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=1)
 def code_version() -> str:
-    """Changes whenever the compiled code or the making of digests does."""
-    parts = [Path(_core.__file__), Path(digests.__file__)]
+    """Changes whenever the compiled code does, or what makes digests of its tables."""
+    parts = [Path(str(module.__file__)) for module in (_core, digests, metrics, columns)]
     return hashlib.sha256(b"".join(hashlib.sha256(p.read_bytes()).digest() for p in parts)).hexdigest()[:16]
 
 

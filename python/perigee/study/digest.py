@@ -122,8 +122,7 @@ def condense(run: Run, keep: Keep) -> Digest:
     totals = run.table("flow_totals").to_pylist()
     flows = [{**_plain(t), **_plain(m)} for t, m in zip(totals, flow_rows(run), strict=True)]
     t_s, columns = _series(run, len(flows), keep)
-    manifest = run.manifest
-    info = {k: manifest[k] for k in ("duration_ns", "ports", "warnings", "conserved", "packet_hops", "report")}
+    info = {k: run.manifest[k] for k in ("duration_ns", "ports", "warnings", "conserved", "packet_hops", "report")}
     return Digest(
         flows,
         t_s,
@@ -169,7 +168,7 @@ def _quantiles(run: Run, flows: int) -> Floats:
 
 
 def _routes(run: Run) -> list[tuple[float, int, list[str]]]:
-    names = run.manifest["nodes"]
+    names = run.manifest.nodes
     rows = run.table("routes").to_pylist()
     found: dict[tuple[int, int], list[str]] = {}
     for r in rows:
