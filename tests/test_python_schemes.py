@@ -192,6 +192,22 @@ def test_the_command_line_takes_a_file_and_shows_the_traceback(tmp_path, cli):
         assert told in wrong.stderr
 
 
+def test_check_takes_the_classes_that_run_takes(tmp_path, cli):
+    """In the scenario or on the command line; a file without the class is refused by both."""
+    (tmp_path / "mine.py").write_text("import perigee\nclass Mine(perigee.CongestionControl):\n    pass\n")
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(SCENARIO.replace('cc = "*"', 'cc = "mine.py:Mine"'))
+    done = cli("check", scenario, "--trust")
+    assert done.returncode == 0, done.stderr
+    assert "mine.py:Mine" in done.stdout
+    scenario.write_text(SCENARIO)
+    assert cli("check", scenario, "--cc", f"{tmp_path / 'mine.py'}:Mine").returncode == 0
+    for command in "check", "run":
+        done = cli(command, scenario, "--cc", f"{tmp_path / 'mine.py'}:Yours")
+        assert done.returncode == 2
+        assert "Yours" in done.stderr
+
+
 def test_the_worked_example_of_the_guide_runs(cli, tmp_path):
     source = (ROOT / "examples/target_delay.py").read_text()
     assert len(source.splitlines()) < 60

@@ -115,6 +115,16 @@ fn what_can_only_be_known_with_the_network_is_refused_too() {
 }
 
 #[test]
+fn what_would_fill_the_memory_is_refused_with_its_number() {
+    let jitter = "jitter={preset=\"geo\", loss_every=\"1 us\"}";
+    let e = refused(DUMBBELL, &["run.duration=20 s", jitter]);
+    assert!(e.contains("jitter.loss_every: about 20000000 loss events"), "{e}");
+    let schedule = "schedule={every=\"1 ms\", rtt=\"uniform(30 ms, 50 ms)\"}";
+    let e = refused(DUMBBELL, &["source.dumbbell.pairs=1000", schedule]);
+    assert!(e.contains("10000 steps on 4002 links are 40020000 changes"), "{e}");
+}
+
+#[test]
 fn changes_reach_the_record_as_events() {
     let text = format!(
         "{DUMBBELL}[[change]]\nat = \"3 s\"\nrate = \"10 Mbit\"\n[[change]]\nat = \"5 s\"\noutage = \"200 ms\"\n"

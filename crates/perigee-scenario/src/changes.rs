@@ -18,6 +18,9 @@ use perigee_units::{BitRate, Nanos};
 /// Changes of one schedule beyond which something is mistyped.
 const MAX_STEPS: u64 = 1_000_000;
 
+/// Changes of single links and ports that fit memory.
+const MAX_CHANGES: usize = 20_000_000;
+
 /// All changes of a scenario over a built topology.
 ///
 /// # Errors
@@ -37,11 +40,24 @@ pub fn expand(scenario: &Scenario, built: &Built, seed: u64) -> Result<Vec<Timed
         }
     }
     for (how, mut steps, spec) in alike {
+        few_enough(&steps, built, spec)?;
         steps.sort_by_key(|s| s.at);
         let changes = schedule::apply(built, &steps, &how);
         out.extend(changes.map_err(|e| Problem::new("rtt", e.0).at(&spec.place))?);
     }
     Ok(out)
+}
+
+/// A step that sets the round-trip time changes every link.
+fn few_enough(steps: &[Step], built: &Built, spec: &ChangeSpec) -> Result<(), ScenarioError> {
+    let (ports, links) = (built.bottlenecks.len(), built.header.links.len());
+    let n: usize = steps.iter().map(|s| if s.rtt.is_some() { links } else { ports }).sum();
+    if n <= MAX_CHANGES {
+        return Ok(());
+    }
+    let why = format!("{} steps on {links} links are {n} changes", steps.len());
+    let p = Problem::new("schedule", why).at(&spec.place).allowed(format!("at most {MAX_CHANGES}"));
+    Err(p.hint("fewer pairs, or more time between the changes").into())
 }
 
 fn application(spec: &ChangeSpec, built: &Built) -> Result<Application, ScenarioError> {

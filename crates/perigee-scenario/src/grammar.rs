@@ -273,7 +273,7 @@ fn walk(
         }
     }
     for key in section.keys.iter().filter(|k| k.required && !table_has(section, table, k)) {
-        out.push(missing(key, place, path));
+        missing(key, place, path, &mut *out);
     }
     checked
 }
@@ -297,13 +297,19 @@ fn unknown(section: &Section, entry: &Entry, path: &str) -> Problem {
     p
 }
 
-fn missing(key: &Key, place: &Place, path: &str) -> Problem {
-    let mut p = Problem::new(join(path, key.name), "must be given").at(place);
+/// What is required below an absent section is missing too: its keys are named, not the section.
+fn missing(key: &Key, place: &Place, path: &str, out: &mut Vec<Problem>) {
+    let path = join(path, key.name);
+    if let Content::One(section) = &key.content {
+        let problems = section.keys.iter().filter(|k| k.required);
+        return problems.for_each(|k| missing(k, place, &path, out));
+    }
+    let mut p = Problem::new(&path, "must be given").at(place);
     p.allowed = match &key.content {
         Content::Value(kind) => Some(kind.allowed()),
         _ => Some(key.help.into()),
     };
-    p
+    out.push(p);
 }
 
 fn content(

@@ -129,6 +129,12 @@ pub fn expand(scenario: &Scenario, built: &Built, seed: u64) -> Result<Vec<Timed
             Problem::new("jitter.step", format!("{steps} steps in a run of {duration}")).at(&jitter.place);
         return Err(p.allowed(format!("at most {MAX_STEPS}")).into());
     }
+    let events = duration.0 / jitter.loss_every.0.max(1);
+    if jitter.loss_every > Nanos::ZERO && events > MAX_STEPS {
+        let why = format!("about {events} loss events in a run of {duration}");
+        let p = Problem::new("jitter.loss_every", why).at(&jitter.place);
+        return Err(p.allowed(format!("at most {MAX_STEPS}")).hint("set source.loss for random loss").into());
+    }
     let duplex = chosen(jitter, built)?;
     let hop = if jitter.direction == Direction::Reverse { duplex.reverse } else { duplex.forward };
     let rest = others(built, hop.link)

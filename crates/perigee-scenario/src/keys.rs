@@ -37,7 +37,7 @@ pub const SCENARIO: Section = Section {
     keys: &[
         optional("title", Kind::Text, "one line for tables and reports"),
         optional("extends", Kind::File, "a scenario file whose keys hold unless they are given here"),
-        one(&RUN),
+        Key { required: true, ..one(&RUN) },
         one(&SOURCE),
         Key {
             name: "node",

@@ -20,6 +20,11 @@ use std::sync::Arc;
 /// Rows of the flow table beyond which a run is refused: they are kept in memory until the run is over.
 const MAX_ROWS: u128 = 50_000_000;
 
+/// Shortest mean time of sending, and of silence, of an on/off source: it changes at most 5,000 times a second.
+const SHORTEST_PERIOD: Nanos = Nanos::from_micros(100);
+/// Shortest time between packets of a constant rate: 1.2 Tbit/s in packets of 1500 bytes.
+const SHORTEST_GAP: Nanos = Nanos(10);
+
 /// A scenario that is valid as far as it can be known before its network is built.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -459,7 +464,7 @@ impl Reader<'_> {
                 App::Ping { interval: c.time("interval"), size: c.opt_int("size").unwrap_or(64) as u32 }
             }
             "cbr" => self.cbr(c),
-            "on-off" => App::OnOff { on: c.law("on"), off: c.law("off") },
+            "on-off" => App::OnOff { on: self.period(c, "on"), off: self.period(c, "off") },
             "request" => App::Request {
                 size: self.object(c),
                 think: c.law("think"),
@@ -491,13 +496,30 @@ impl Reader<'_> {
         flow
     }
 
+    /// How long an on/off source sends, or is silent. Zero would be an endless change between the two.
+    fn period(&mut self, c: &Checked, key: &str) -> Law {
+        let law = c.law(key);
+        if law.mean() < SHORTEST_PERIOD.as_secs_f64() {
+            let why = "sending and silence would follow each other without end";
+            let p = c.problem(key, why).allowed(format!("times of {SHORTEST_PERIOD} and more in the mean"));
+            self.problems.push(p.hint("app = \"bulk\" sends all the time"));
+        }
+        law
+    }
+
     fn cbr(&mut self, c: &Checked) -> App {
         let size = c.opt_int("size").unwrap_or(1500) as u32;
         let rate = c.opt_rate("rate").unwrap_or_else(|| {
             self.problems.push(c.problem("rate", "a constant rate must be given"));
             BitRate(1_000_000)
         });
-        App::Cbr { interval: rate.time_for(u64::from(size)).max(Nanos(1)), size }
+        let interval = rate.time_for(u64::from(size));
+        if interval < SHORTEST_GAP {
+            let p = c
+                .problem("rate", format!("packets of {size} bytes would follow each other every {interval}"));
+            self.problems.push(p.hint("lower the rate, or send larger packets"));
+        }
+        App::Cbr { interval: interval.max(SHORTEST_GAP), size }
     }
 
     fn object(&mut self, c: &Checked) -> Law {

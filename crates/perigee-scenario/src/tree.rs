@@ -4,6 +4,7 @@
 
 use crate::error::{Origin, Place, Problem, ScenarioError};
 use perigee_timeline::files;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
@@ -105,12 +106,41 @@ fn file(path: &Path, depth: usize, from: Option<&Place>) -> Result<Table, Scenar
         p.place = from.cloned();
         ScenarioError::from(p)
     };
-    let size = files::open(path).map_err(fail)?.metadata().map_or(0, |m| m.len());
-    if size > MAX_FILE_BYTES {
-        return Err(fail(format!("{name} has {size} bytes: not a scenario file")));
-    }
-    let text = files::read(path).map_err(fail)?;
+    let text = match from {
+        // Shells make pipes for `<(command)`: the file of the command line may be one.
+        None if is_pipe(path) => read_pipe(path),
+        _ => files::open(path).and_then(|f| {
+            let size = f.metadata().map_or(0, |m| m.len());
+            if size > MAX_FILE_BYTES {
+                return Err(format!("{name} has {size} bytes: not a scenario file"));
+            }
+            files::read(path)
+        }),
+    };
+    let text = text.map_err(fail)?;
     extended(&text, &name, path.parent().unwrap_or(Path::new("")), depth)
+}
+
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::metadata(path).is_ok_and(|m| m.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Path) -> bool {
+    false
+}
+
+fn read_pipe(path: &Path) -> Result<String, String> {
+    let cannot = |e| format!("cannot read {}: {}", path.display(), files::why(&e));
+    let mut text = String::new();
+    let pipe = std::fs::File::open(path).map_err(cannot)?;
+    pipe.take(MAX_FILE_BYTES + 1).read_to_string(&mut text).map_err(cannot)?;
+    match text.len() as u64 > MAX_FILE_BYTES {
+        true => Err(format!("{} has more than {MAX_FILE_BYTES} bytes: not a scenario file", path.display())),
+        false => Ok(text),
+    }
 }
 
 fn extended(text: &str, name: &str, folder: &Path, depth: usize) -> Result<Table, ScenarioError> {

@@ -13,7 +13,7 @@ use perigee_cc::{Params, Value};
 use perigee_sim::{FlowSetup, Options, Scheme};
 use perigee_timeline::{files, App, Header, Timeline};
 use perigee_units::Nanos;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A scenario with one seed: what all schemes of the comparison share.
@@ -257,9 +257,10 @@ fn values(given: Option<&Given>) -> BTreeMap<String, Value> {
 
 fn plans(scenario: &Scenario, net: &network::Network) -> Result<Vec<FlowPlan>, ScenarioError> {
     let mut plans = Vec::new();
-    let mut names = BTreeSet::new();
+    let mut names = Names::default();
+    let index = PairIndex::new(&net.pairs);
     for spec in &scenario.flows {
-        for pair in chosen(spec, &net.pairs)? {
+        for pair in index.chosen(spec)? {
             for k in 0..spec.count {
                 let place = &net.pairs[pair];
                 let mut plan_tcp = perigee_tcp::Config::new(&transport(scenario, spec, &spec.cc)?);
@@ -267,7 +268,7 @@ fn plans(scenario: &Scenario, net: &network::Network) -> Result<Vec<FlowPlan>, S
                 let path_bytes = bottleneck.zip(net.base_rtts[pair]).map_or(0, |(p, rtt)| path_bytes(p, rtt));
                 size_buffer(&mut plan_tcp, path_bytes);
                 plans.push(FlowPlan {
-                    name: unique(spec, place, k, &mut names)?,
+                    name: names.unique(spec, place, k)?,
                     pair: place.clone(),
                     start: spec.start + spec.stagger * k,
                     stop: spec.stop.unwrap_or(scenario.run.duration).min(scenario.run.duration),
@@ -309,45 +310,73 @@ fn size_buffer(tcp: &mut perigee_tcp::Config, path_bytes: u64) {
     }
 }
 
-/// Indices of the pairs that a `[[flow]]` means.
-fn chosen(spec: &FlowSpec, pairs: &[PairPlace]) -> Result<Vec<usize>, ScenarioError> {
-    let Some((from, to)) = &spec.ends else {
-        return Ok((0..pairs.len()).filter(|&i| !pairs[i].part).collect());
-    };
-    if let Some(found) = pairs.iter().position(|p| p.from == *from && p.to == *to) {
-        return Ok(vec![found]);
-    }
-    let known = |name: &str| pairs.iter().any(|p| p.from == name || p.to == name);
-    let stranger = [from, to].into_iter().find(|n| !known(n));
-    let message = match stranger {
-        Some(name) => format!("no host is called {name:?}"),
-        None => format!("{to:?} cannot be reached from {from:?}: this source has no such pair"),
-    };
-    let mut p = Problem::new("flow", message).at(&spec.place);
-    let some: Vec<_> = pairs.iter().take(5).map(|p| format!("{} to {}", p.from, p.to)).collect();
-    p.allowed = Some(format!("{}{}", some.join(", "), if pairs.len() > 5 { ", …" } else { "" }));
-    p.hint =
-        stranger.and_then(|s| spell::hint(s, pairs.iter().flat_map(|p| [p.from.as_str(), p.to.as_str()])));
-    Err(p.into())
+/// Pairs by their ends.
+struct PairIndex<'a> {
+    pairs: &'a [PairPlace],
+    by_ends: HashMap<(&'a str, &'a str), usize>,
 }
 
-/// Draws depend on names, so a name depends on nothing but its own entry and the ends.
-fn unique(
-    spec: &FlowSpec,
-    pair: &PairPlace,
-    k: u64,
-    names: &mut BTreeSet<String>,
-) -> Result<String, ScenarioError> {
-    let ends = format!("{}->{}", pair.from, pair.to);
-    let base = spec.name.clone().unwrap_or(ends);
-    let numbered = |n: u64| if n == 0 { base.clone() } else { format!("{base}.{}", n + 1) };
-    if names.insert(numbered(k)) {
-        return Ok(numbered(k));
+impl<'a> PairIndex<'a> {
+    fn new(pairs: &'a [PairPlace]) -> Self {
+        let mut by_ends = HashMap::with_capacity(pairs.len());
+        for (i, p) in pairs.iter().enumerate() {
+            by_ends.entry((p.from.as_str(), p.to.as_str())).or_insert(i);
+        }
+        PairIndex { pairs, by_ends }
     }
-    if let Some(name) = &spec.name {
-        let p = Problem::new("flow.name", "two flows have this name").at(&spec.place);
-        return Err(p.found(format!("{name:?}")).into());
+
+    /// Indices of the pairs that a `[[flow]]` means.
+    fn chosen(&self, spec: &FlowSpec) -> Result<Vec<usize>, ScenarioError> {
+        let pairs = self.pairs;
+        let Some((from, to)) = &spec.ends else {
+            return Ok((0..pairs.len()).filter(|&i| !pairs[i].part).collect());
+        };
+        if let Some(&found) = self.by_ends.get(&(from.as_str(), to.as_str())) {
+            return Ok(vec![found]);
+        }
+        let known = |name: &str| pairs.iter().any(|p| p.from == name || p.to == name);
+        let stranger = [from, to].into_iter().find(|n| !known(n));
+        let message = match stranger {
+            Some(name) => format!("no host is called {name:?}"),
+            None => format!("{to:?} cannot be reached from {from:?}: this source has no such pair"),
+        };
+        let mut p = Problem::new("flow", message).at(&spec.place);
+        let some: Vec<_> = pairs.iter().take(5).map(|p| format!("{} to {}", p.from, p.to)).collect();
+        p.allowed = Some(format!("{}{}", some.join(", "), if pairs.len() > 5 { ", …" } else { "" }));
+        let ends = || pairs.iter().flat_map(|p| [p.from.as_str(), p.to.as_str()]);
+        p.hint = stranger.and_then(|s| spell::hint(s, ends()));
+        Err(p.into())
     }
-    let free = (k + 1..).map(numbered).find(|n| names.insert(n.clone()));
-    Ok(free.unwrap_or(base))
+}
+
+/// Names given so far.
+#[derive(Default)]
+struct Names {
+    taken: BTreeSet<String>,
+    /// By prefix: every smaller number is taken. Without it each of many unnamed flows would count up from one again.
+    free: HashMap<String, u64>,
+}
+
+impl Names {
+    /// The name of the `k`-th flow of an entry. Draws depend on names, so a name depends on nothing but its own entry
+    /// and the ends.
+    fn unique(&mut self, spec: &FlowSpec, pair: &PairPlace, k: u64) -> Result<String, ScenarioError> {
+        let base = spec.name.clone().unwrap_or_else(|| format!("{}->{}", pair.from, pair.to));
+        let numbered = |n: u64| if n == 0 { base.clone() } else { format!("{base}.{}", n + 1) };
+        if self.taken.insert(numbered(k)) {
+            return Ok(numbered(k));
+        }
+        if let Some(name) = &spec.name {
+            let p = Problem::new("flow.name", "two flows have this name").at(&spec.place);
+            return Err(p.found(format!("{name:?}")).into());
+        }
+        // An entry numbers its flows from 0, so that everything up to `k` is taken.
+        let mut n = self.free.get(&base).copied().unwrap_or_default().max(k + 1);
+        while !self.taken.insert(numbered(n)) {
+            n += 1;
+        }
+        let name = numbered(n);
+        self.free.insert(base, n + 1);
+        Ok(name)
+    }
 }

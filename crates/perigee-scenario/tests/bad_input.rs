@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every kind of bad input is refused with its place, key and remedy, and nothing panics.
 
-use perigee_scenario::Scenario;
-use std::path::Path;
+use perigee_scenario::source::Source;
+use perigee_scenario::{Scenario, World};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const GOOD: &str = r#"[run]
 duration = "10 s"
@@ -66,6 +68,9 @@ const SPOILS: &[(&str, &[&str])] = &[
     ("cc.newreno.nonsense=0.5", &["cc.newreno.nonsense", "unknown parameter"]),
     ("handover.outage=uniform(120 ms, 45 ms)", &["larger"]),
     ("handover.mode=flsh", &["did you mean \"flush\""]),
+    ("flow.0={app=\"on-off\", on=\"0 s\", off=\"0 s\"}", &["flow.0.on", "without end", "app = \"bulk\""]),
+    ("flow.0={app=\"on-off\", off=\"exponential(1 us)\"}", &["flow.0.off", "without end", "100 us"]),
+    ("flow.0={app=\"cbr\", rate=\"9 Tbit\", size=28}", &["flow.0.rate", "lower the rate"]),
     ("schedule.every=0 s", &["schedule.every"]),
     ("schedule.first=1 s", &["give one of file, recipe and every"]),
     ("node.london.place=London", &["belongs to a constellation"]),
@@ -104,7 +109,7 @@ fn several_problems_are_reported_at_once_with_their_lines() {
 #[test]
 fn things_that_are_missing_are_named() {
     let e = read("", &[]).unwrap_err();
-    assert!(e.contains("flow: must be given"), "{e}");
+    assert!(e.contains("flow: must be given") && e.contains("run.duration: must be given"), "{e}");
     let e = read(&GOOD.replace("cc = [\"newreno\"]", ""), &[]).unwrap().schemes(&[]).unwrap_err().to_string();
     assert!(e.contains("--cc"), "{e}");
     let e = read(GOOD, &[]).unwrap().schemes(&["renno".into()]).unwrap_err().to_string();
@@ -149,4 +154,116 @@ fn garbage_never_panics() {
         let _ = read(text, &[]);
         let _ = read(GOOD, &[text]);
     }
+}
+
+fn shipped(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
+        match entry.extension().is_some_and(|e| e == "toml") {
+            _ if entry.is_dir() => shipped(&entry, found),
+            true => found.push(entry),
+            false => {}
+        }
+    }
+}
+
+/// Every table and value of a document, as keys from its root.
+fn places(value: &toml::Value, here: &[String], found: &mut Vec<Vec<String>>) {
+    let mut below = |key: String, inner: &toml::Value| {
+        let place = [here, &[key]].concat();
+        places(inner, &place, found);
+        found.push(place);
+    };
+    match value {
+        toml::Value::Table(t) => t.iter().for_each(|(key, inner)| below(key.clone(), inner)),
+        toml::Value::Array(l) => l.iter().enumerate().for_each(|(i, inner)| below(i.to_string(), inner)),
+        _ => {}
+    }
+}
+
+fn at<'a>(value: &'a mut toml::Value, place: &[String]) -> &'a mut toml::Value {
+    let Some((first, rest)) = place.split_first() else { return value };
+    match value {
+        toml::Value::Array(l) => at(&mut l[first.parse::<usize>().unwrap()], rest),
+        other => at(other.get_mut(first).unwrap(), rest),
+    }
+}
+
+fn without(document: &toml::Value, place: &[String]) -> String {
+    let mut document = document.clone();
+    let (last, parent) = place.split_last().unwrap();
+    match at(&mut document, parent) {
+        toml::Value::Array(l) => drop(l.remove(last.parse().unwrap())),
+        toml::Value::Table(t) => drop(t.remove(last)),
+        _ => unreachable!("a place has a parent"),
+    }
+    toml::to_string(&document).unwrap()
+}
+
+#[test]
+fn shipped_scenarios_that_lack_anything_are_read_or_refused() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = Vec::new();
+    for folder in ["scenarios", "python/perigee/study/scenarios", "python/perigee/templates"] {
+        shipped(&root.join(folder), &mut files);
+    }
+    let mut refused = 0;
+    for file in &files {
+        let folder = file.parent().unwrap();
+        let whole: toml::Value = toml::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let mut all = Vec::new();
+        places(&whole, &[], &mut all);
+        for place in all {
+            let text = without(&whole, &place);
+            let read = Scenario::parse(&text, "s.toml", folder, &[]);
+            refused += usize::from(read.is_err());
+            // A sky takes a while to build; what its file lacks is seen before that.
+            let small = read.ok().filter(|s| !matches!(s.source, Source::Constellation(_)));
+            let _ = small.map(|s| World::build(Arc::new(s), 1));
+        }
+    }
+    assert!(files.len() > 50 && refused > 100, "{} files, {refused} refused", files.len());
+}
+
+#[test]
+fn a_hundred_thousand_flows_without_names_are_named() {
+    let build = |text: &str| World::build(Arc::new(read(text, &[]).unwrap()), 1).map_err(|e| e.to_string());
+    let arrivals = GOOD.replace("cc = \"*\"", "cc = \"newreno\"\narrivals = \"100 us\"\nobject = \"1 kB\"");
+    let world = build(&arrivals).unwrap();
+    assert_eq!((world.flows.len(), world.flows[99_999].name.as_str()), (100_000, "s1->d1.100000"));
+    let e = build(&arrivals.replace("100 us", "99 us")).err().unwrap();
+    assert!(e.contains("more flows than can be simulated"), "{e}");
+    let pairs = GOOD.replace("rtt = ", "pairs = 100000\nrtt = ");
+    let world = build(&pairs).unwrap();
+    assert_eq!((world.flows.len(), world.flows[99_999].name.as_str()), (100_000, "s100000->d100000"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_or_a_device_is_refused_wherever_a_file_is_named() {
+    let folder = std::env::temp_dir().join(format!("perigee-pipes-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let pipe = folder.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let e = read(&format!("extends = {pipe:?}\n{GOOD}"), &[]).unwrap_err();
+    assert!(e.contains("s.toml:1: extends: cannot read") && e.contains("is a pipe, not a file"), "{e}");
+    let sky = "[run]\nduration = \"1 s\"\n[node.a]\nplace = \"London\"\n[node.b]\nplace = \"Paris\"\n[[flow]]\nfrom = \"a\"\nto = \"b\"\n";
+    for named in [
+        format!("[source.trace]\nrate_file = {pipe:?}\n"),
+        format!("[source.path_log]\nfile = {pipe:?}\n"),
+        format!("[source.timeline]\nfile = {pipe:?}\n"),
+        format!("[source.dumbbell]\n[schedule]\nfile = {pipe:?}\n"),
+        format!("[source.constellation]\ntle = {pipe:?}\n{sky}"),
+        format!("[source.constellation]\npreset = \"starlink-shell1\"\n[[nodes]]\nfile = {pipe:?}\n"),
+    ] {
+        let text = if named.contains("[run]") {
+            named
+        } else {
+            format!("{named}[run]\nduration = \"1 s\"\n[[flow]]\n")
+        };
+        let built = read(&text, &[]).and_then(|s| World::build(Arc::new(s), 1).map_err(|e| e.to_string()));
+        let e = built.err().unwrap_or_else(|| panic!("{text} was read"));
+        assert!(e.contains("it is a pipe, not a file"), "{e}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }

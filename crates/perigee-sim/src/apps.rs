@@ -20,6 +20,9 @@ const LONGEST_S: f64 = 1e6;
 /// No object is larger than this.
 const LARGEST_BYTES: f64 = 1e15;
 
+/// An application changes its mind no faster, whatever is drawn: time goes on and a run ends.
+const SHORTEST: Nanos = Nanos::from_micros(1);
+
 /// IP bytes of a request: headers and a line of text.
 const REQUEST_BYTES: u32 = 200;
 
@@ -179,7 +182,7 @@ pub fn turn(work: &mut Work, now: Nanos, seed: u64) -> bool {
     let Work::OnOff { on, off, sending, turns, at } = work else { return false };
     *sending = !*sending;
     let law = if *sending { on } else { off };
-    *at = now + time(law, seed, *turns).max(Nanos(1));
+    *at = now + time(law, seed, *turns).max(SHORTEST);
     *turns += 1;
     *sending
 }
@@ -223,7 +226,11 @@ impl Client {
         let done = *object;
         self.before = self.now.take();
         let thought = now + time(&self.think, seed, 2 * done.number + 1);
-        self.at = if self.asked >= self.count { Nanos::MAX } else { thought.max(done.asked + self.period) };
+        self.at = if self.asked >= self.count {
+            Nanos::MAX
+        } else {
+            thought.max(done.asked + self.period.max(SHORTEST))
+        };
         Some((done, self.mss as u32 - done.last))
     }
 }
@@ -310,6 +317,23 @@ mod tests {
         let law = Law::Pareto { mean: 100.0, shape: 2.0 };
         assert_eq!(quantile(&law, 0.0), 50.0);
         assert!((quantile(&law, 0.99) - 500.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn time_goes_on_whatever_is_drawn() {
+        let zero = Law::Fixed(0.0);
+        let mut work = Work::of_app(&App::OnOff { on: zero, off: zero }, 1000).unwrap();
+        work.begin(Nanos::ZERO);
+        for _ in 0..1000 {
+            let now = work.due();
+            turn(&mut work, now, 0);
+        }
+        assert_eq!(work.due(), Nanos::from_millis(1));
+        let app = App::Request { size: Law::Fixed(1.0), think: zero, period: Nanos::ZERO, count: 9 };
+        let Some(Work::Request(mut c)) = Work::of_app(&app, 1000) else { panic!() };
+        c.ask(Nanos::ZERO, 0);
+        c.delivered(Nanos::ZERO, 1, 0).unwrap();
+        assert_eq!(c.at, SHORTEST);
     }
 
     #[test]

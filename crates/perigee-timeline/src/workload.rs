@@ -39,6 +39,24 @@ pub enum Law {
     },
 }
 
+impl Law {
+    /// The mean of its draws.
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Law::Fixed(value) | Law::Exponential(value) | Law::Pareto { mean: value, .. } => value,
+            Law::Uniform(low, high) => (low + high) / 2.0,
+        }
+    }
+
+    /// The largest draw; infinite where there is none.
+    pub fn largest(&self) -> f64 {
+        match *self {
+            Law::Fixed(value) | Law::Uniform(_, value) => value,
+            Law::Exponential(_) | Law::Pareto { .. } => f64::INFINITY,
+        }
+    }
+}
+
 /// What a flow sends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
