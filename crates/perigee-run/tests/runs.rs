@@ -148,3 +148,21 @@ fn a_capture_holds_the_handshake_and_every_packet_of_the_sender() {
     assert!(bytes > 10_000, "{bytes}");
     std::fs::remove_file(&path).unwrap();
 }
+
+#[test]
+fn base_rtts_and_payload_shares_are_those_of_the_packets_that_a_flow_sends() {
+    let flows =
+        "flow=[{bytes=\"1 B\"}, {app=\"ping\", size=100}, {app=\"cbr\", rate=\"10 kbit\", size=128}, \
+                 {app=\"request\", object=\"uniform(1 B, 20 B)\", objects=3}]";
+    let w = world(DUMBBELL, &[flows, "run.warmup=0 s", "port.bottleneck.rate=1 Mbit"]);
+    let done = run(&w, "newreno", &Default::default(), None, &mut |_| true).unwrap();
+    let of = |column: &str, flow| number(&done.tables, "flow_totals", column, flow);
+    // 52 bytes of IP and TCP header with timestamps, 28 of IP and UDP or ICMP.
+    for (flow, share) in [1.0 / 53.0, 72.0 / 100.0, 100.0 / 128.0, 20.0 / 72.0].into_iter().enumerate() {
+        assert!((of("payload_share", flow) - share).abs() < 1e-9, "{flow}: {}", of("payload_share", flow));
+    }
+    for flow in [0, 1, 3] {
+        let inflation = of("inflation_sum", flow) / of("inflation_samples", flow);
+        assert!((0.995..1.1).contains(&inflation), "{flow}: {inflation}");
+    }
+}

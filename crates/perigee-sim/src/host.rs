@@ -20,7 +20,7 @@ pub(crate) const SYN_BYTES: u32 = 60;
 const SYN_LINEAR: u32 = 4;
 
 /// IP and ICMP header of a probe, IP and UDP header of a datagram.
-const PROBE_HEADER: u32 = 28;
+pub(crate) const PROBE_HEADER: u32 = 28;
 
 /// One flow, both ends.
 pub struct Flow {
@@ -609,17 +609,17 @@ impl Flow {
         self.reschedule(net);
     }
 
-    /// IP bytes of a full data packet and of a plain ACK, telemetry included.
+    /// IP bytes of its largest data packet and of a plain ACK, telemetry included. Base RTTs are those of these two.
     pub fn packet_bytes(&self) -> (u32, u32) {
         match (&self.end, self.setup.app) {
             (_, App::Ping { size, .. } | App::Cbr { size, .. }) => (size, size),
             (End::Tcp(t), _) => {
-                let tcp = &self.setup.tcp;
+                let header = self.setup.tcp.header;
                 let echo = match t.echo {
                     Some(echo) => t.overhead.ack_bytes(echo, t.max_hops),
                     None => 0,
                 };
-                (tcp.mss + tcp.header + t.telemetry_room(), tcp.header + echo)
+                (self.setup.payload_bytes() + header + t.telemetry_room(), header + echo)
             }
             (End::Ping { .. }, _) => unreachable!("an app without TCP"),
         }

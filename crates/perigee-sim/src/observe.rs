@@ -262,7 +262,7 @@ pub struct FlowTotals {
     pub routed: Nanos,
     /// Integral of the slowest port's rate over that time, in bits: divided by `routed` it is the capacity.
     pub capacity_bits: f64,
-    /// Payload bytes of a full packet over its bytes on the slowest port (framing and telemetry included).
+    /// Payload bytes of its largest packet over that packet's bytes on the slowest port (framing and telemetry included).
     pub payload_share: f64,
     /// Route changes during the flow's life (forward direction).
     pub path_changes: u64,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a simulation is made of.
 
+use crate::host::PROBE_HEADER;
 use perigee_cc::{CongestionControl, ConnInit, Controller, Params, SchemeInfo};
 use perigee_timeline::{App, PairId};
 use perigee_units::Nanos;
@@ -51,6 +52,19 @@ pub struct FlowSetup {
     pub notices: Option<Notices>,
     /// Its place in a split connection; `None` = it goes from end to end.
     pub leg: Option<crate::Leg>,
+}
+
+impl FlowSetup {
+    /// Payload of the largest packet that the flow sends: a full segment, unless all that it has fits a smaller one.
+    pub fn payload_bytes(&self) -> u32 {
+        let mss = self.tcp.mss;
+        match self.app {
+            App::Ping { size, .. } | App::Cbr { size, .. } => size.saturating_sub(PROBE_HEADER),
+            App::Bulk { bytes: Some(bytes) } => bytes.clamp(1, mss.into()) as u32,
+            App::Request { size, .. } => size.largest().clamp(1.0, mss.into()) as u32,
+            App::Bulk { bytes: None } | App::OnOff { .. } => mss,
+        }
+    }
 }
 
 /// How knowledge of the timeline reaches a flow's congestion control: as

@@ -382,8 +382,8 @@ impl Simulation {
             close_capacity(flow, now);
             flow.capacity.rate = forward.map(|w| w.rate.0 as f64);
             if let Some(way) = forward {
-                let payload = flow.setup.tcp.mss as f64;
-                flow.totals.payload_share = payload / (data + way.framing) as f64;
+                let payload = flow.setup.payload_bytes();
+                flow.totals.payload_share = f64::from(payload) / f64::from(data + way.framing);
             }
         }
     }
