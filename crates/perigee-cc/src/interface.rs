@@ -323,6 +323,13 @@ pub enum Signal<'a> {
     },
     /// The segment size changed.
     MssChanged(u32),
+    /// What a controller outside of the host decided, for schemes that only carry it out.
+    Decision {
+        /// Congestion window in bytes.
+        cwnd: u64,
+        /// Pacing rate; `None` lets the host choose.
+        pacing: Option<BitRate>,
+    },
     /// Anything a plug-in and its host agree on.
     Custom(&'a [u8]),
 }

@@ -496,6 +496,7 @@ impl CongestionControl for PyScheme {
             Signal::PathChange { id } => ("path change", Some(*id)),
             Signal::ProbeRtt { rtt, .. } => ("probe rtt", Some(rtt.0)),
             Signal::MssChanged(mss) => ("mss changed", Some(*mss as u64)),
+            Signal::Decision { cwnd, .. } => ("decision", Some(*cwnd)),
             Signal::Custom(_) => return,
         };
         self.call(

@@ -93,11 +93,14 @@ fn with_recorder<const PACKETS: bool>(
 ) -> Result<Finished, RunError> {
     let setups = world.setups(cc, plugins)?;
     let mut source = RouteListener::new(world.timeline.reader(), &world.header);
-    let mut simulation = Simulation::new(&world.header, setups.clone(), world.options())?;
-    let outcome = simulation.run(&mut source, &mut recorder, progress)?;
+    let mut simulation =
+        Simulation::new(&world.header, Box::new(&mut source), setups.clone(), world.options())?;
+    let outcome = simulation.run(&mut recorder, progress)?;
+    let memory_per_flow_bytes = simulation.memory_per_flow();
+    drop(simulation);
     recorder.finish_capture()?;
     let mut done = finished(world, cc, &setups, recorder, source, &outcome);
-    done.memory_per_flow_bytes = simulation.memory_per_flow();
+    done.memory_per_flow_bytes = memory_per_flow_bytes;
     Ok(done)
 }
 

@@ -42,11 +42,11 @@ pub fn trace(
 ) -> Result<Vec<Table>, RunError> {
     let setups = world.setups(cc, plugins)?;
     let mut source = RouteListener::new(world.timeline.reader(), &world.header);
-    let mut simulation = Simulation::new(&world.header, setups, world.options())?;
+    let mut simulation = Simulation::new(&world.header, Box::new(&mut source), setups, world.options())?;
     let recorder = Recorder::<false>::new(world, None)?;
     let mut tracer = Tracer { recorder, window, under_way: BTreeMap::new(), seen: Vec::new() };
     let end = window.to.saturating_add(PATIENCE);
-    simulation.run(&mut source, &mut tracer, &mut |now| now <= end && progress(now))?;
+    simulation.run(&mut tracer, &mut |now| now <= end && progress(now))?;
     let mut flows = tracer.recorder.flows.finish();
     flows.columns.extend(tracer.recorder.internals.finish());
     let packets = packet_table(window, tracer.seen, tracer.under_way);

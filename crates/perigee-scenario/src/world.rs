@@ -217,6 +217,7 @@ impl World {
             tcp: self.transport_of(plan, cc)?.0,
             notices: self.scenario.notices.clone(),
             leg,
+            outside: Default::default(),
         })
     }
 

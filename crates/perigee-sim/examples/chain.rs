@@ -46,13 +46,15 @@ fn main() {
             tcp: perigee_tcp::Config::default(),
             notices: None,
             leg: None,
+            outside: Default::default(),
         })
         .collect();
     let mut keep = Keep::default();
     let begin = Instant::now();
     let options = Options { max_hops: links.min(14), ..Options::default() };
-    let mut sim = Simulation::new(&timeline.header, setups, options).expect("a setup");
-    let out = sim.run(&mut timeline.reader(), &mut keep, &mut |_| true).expect("a run");
+    let mut sim =
+        Simulation::new(&timeline.header, Box::new(timeline.reader()), setups, options).expect("a setup");
+    let out = sim.run(&mut keep, &mut |_| true).expect("a run");
     let wall = begin.elapsed().as_secs_f64();
     println!(
         "{} links {links} flows {flows} copies {copies}: {:.2} M packet-hops/s  {:.1} ns/hop  {:.2} events/hop  conserved {} goodput {:.2}",

@@ -96,6 +96,7 @@ fn main() {
             tcp: perigee_tcp::Config::default(),
             notices: None,
             leg: None,
+            outside: Default::default(),
         };
         let mut obs = Means {
             events: std::env::var("EVENTS").is_ok(),
@@ -104,8 +105,10 @@ fn main() {
             ..Means::default()
         };
         let begin = Instant::now();
-        let mut sim = Simulation::new(&timeline.header, vec![flow], Options::default()).expect("a setup");
-        let out = sim.run(&mut timeline.reader(), &mut obs, &mut |_| true).expect("a run");
+        let mut sim =
+            Simulation::new(&timeline.header, Box::new(timeline.reader()), vec![flow], Options::default())
+                .expect("a setup");
+        let out = sim.run(&mut obs, &mut |_| true).expect("a run");
         let wall = begin.elapsed().as_secs_f64();
         let f = &out.flows[0];
         let l = &out.links[link];

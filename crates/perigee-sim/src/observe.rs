@@ -226,6 +226,64 @@ pub trait Observer {
     fn packet(&mut self, _p: &PacketView<'_>) {}
 }
 
+/// Two observers at once: a record and a live view, say. More are pairs of pairs.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const PACKETS: bool = A::PACKETS || B::PACKETS;
+
+    fn flow(&mut self, s: &FlowSample<'_>) {
+        self.0.flow(s);
+        self.1.flow(s);
+    }
+    fn link(&mut self, s: &LinkSample) {
+        self.0.link(s);
+        self.1.link(s);
+    }
+    fn event(&mut self, at: Nanos, e: &SimEvent<'_>) {
+        self.0.event(at, e);
+        self.1.event(at, e);
+    }
+    fn rtt(&mut self, flow: u32, sent: Nanos, rtt: Nanos, base: Option<Nanos>) {
+        self.0.rtt(flow, sent, rtt, base);
+        self.1.rtt(flow, sent, rtt, base);
+    }
+    fn completion(&mut self, c: &Completion) {
+        self.0.completion(c);
+        self.1.completion(c);
+    }
+    fn packet(&mut self, p: &PacketView<'_>) {
+        if A::PACKETS {
+            self.0.packet(p);
+        }
+        if B::PACKETS {
+            self.1.packet(p);
+        }
+    }
+}
+
+/// An observer that somebody else keeps.
+impl<O: Observer> Observer for &mut O {
+    const PACKETS: bool = O::PACKETS;
+
+    fn flow(&mut self, s: &FlowSample<'_>) {
+        (**self).flow(s);
+    }
+    fn link(&mut self, s: &LinkSample) {
+        (**self).link(s);
+    }
+    fn event(&mut self, at: Nanos, e: &SimEvent<'_>) {
+        (**self).event(at, e);
+    }
+    fn rtt(&mut self, flow: u32, sent: Nanos, rtt: Nanos, base: Option<Nanos>) {
+        (**self).rtt(flow, sent, rtt, base);
+    }
+    fn completion(&mut self, c: &Completion) {
+        (**self).completion(c);
+    }
+    fn packet(&mut self, p: &PacketView<'_>) {
+        (**self).packet(p);
+    }
+}
+
 /// Wants nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;

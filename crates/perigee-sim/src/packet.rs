@@ -23,6 +23,10 @@ pub enum Kind {
     Request,
     /// UDP without an answer.
     Datagram,
+    /// A frame of an end outside of the simulator, from the flow's source to its destination.
+    Frame,
+    /// The same in the other direction.
+    FrameBack,
 }
 
 impl Kind {
@@ -36,12 +40,12 @@ impl Kind {
             Kind::Ack => Some(PacketKind::Ack),
             Kind::Ping => Some(PacketKind::Ping),
             Kind::Pong => Some(PacketKind::Pong),
-            Kind::Syn | Kind::SynAck | Kind::Request | Kind::Datagram => None,
+            Kind::Syn | Kind::SynAck | Kind::Request | Kind::Datagram | Kind::Frame | Kind::FrameBack => None,
         }
     }
     /// It travels from the flow's source to its destination.
     pub fn is_forward(self) -> bool {
-        matches!(self, Kind::Syn | Kind::Data | Kind::Ping | Kind::Datagram)
+        matches!(self, Kind::Syn | Kind::Data | Kind::Ping | Kind::Datagram | Kind::Frame)
     }
 }
 
@@ -53,7 +57,7 @@ pub struct Packet {
     pub enqueued: Nanos,
     /// When it left its source.
     pub sent: Nanos,
-    /// Segment (Data), number (probes); the ACK's content is in `ack`.
+    /// Segment (Data), number (probes); what an ACK or a frame carries is in `content`.
     pub seq: u64,
     pub flow: u32,
     /// Per-path: place of the present link in the list of paths. Per-hop: number of the destination.
@@ -62,8 +66,8 @@ pub struct Packet {
     pub link: u32,
     /// Number of this transmission in its flow and direction: random losses depend on it.
     pub ordinal: u32,
-    /// Content of an ACK, in its own arena.
-    pub ack: u32,
+    /// What it carries, in an arena of its own: blocks of an ACK, bytes of a frame.
+    pub content: u32,
     /// Telemetry, in its own arena.
     pub telemetry: u32,
     pub ip_bytes: u16,
@@ -84,6 +88,15 @@ pub struct Arena<T> {
 impl<T> Default for Arena<T> {
     fn default() -> Self {
         Arena { items: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T: Default> Arena<T> {
+    /// Takes an item out.
+    pub fn take(&mut self, i: u32) -> T {
+        let item = std::mem::take(&mut self.items[i as usize]);
+        self.remove(i);
+        item
     }
 }
 
@@ -145,6 +158,13 @@ pub struct StackHead {
     pub covered: u32,
     pub partial: bool,
     pub form: Form,
+}
+
+/// The telemetry of a packet that leaves a simulation or enters it.
+#[derive(Clone, Debug)]
+pub struct TelemetryStack {
+    pub(crate) head: StackHead,
+    pub(crate) hops: Vec<WireHop>,
 }
 
 /// What the sender will read.
@@ -218,6 +238,21 @@ impl Stacks {
         let at = i as usize * self.max_hops;
         &self.hops[at..at + self.heads.get(i).count as usize]
     }
+    /// A stack with all its records, as it leaves a simulation.
+    pub fn export(&self, i: u32) -> TelemetryStack {
+        TelemetryStack { head: *self.head(i), hops: self.hops(i).to_vec() }
+    }
+    /// A stack that comes from outside.
+    pub fn import(&mut self, stack: &TelemetryStack) -> u32 {
+        let i = self.insert(stack.head.stamp, stack.head.payload);
+        let kept = stack.hops.len().min(self.max_hops);
+        let at = i as usize * self.max_hops;
+        self.hops[at..at + kept].copy_from_slice(&stack.hops[..kept]);
+        let head = self.heads.get_mut(i);
+        *head = StackHead { count: kept as u8, ..stack.head };
+        head.partial |= kept < stack.hops.len();
+        i
+    }
     /// Stacks in use.
     #[cfg(test)]
     pub fn used(&self) -> usize {
@@ -227,6 +262,8 @@ impl Stacks {
 
 /// Contents of ACKs.
 pub type Acks = Arena<AckBlocks>;
+/// Bytes of frames.
+pub type Frames = Arena<Box<[u8]>>;
 
 #[cfg(test)]
 mod tests {

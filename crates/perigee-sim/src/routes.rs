@@ -144,6 +144,11 @@ impl Routes {
         (next != NONE && self.feeder[next as usize] == link).then_some((next, route + 1))
     }
 
+    /// The node at which a pair's packets arrive.
+    pub fn end_of(&self, pair: PairId) -> u32 {
+        self.pairs[pair.ix()].to.0
+    }
+
     fn table(&self, destination: u32, node: u32) -> Option<u32> {
         let link = self.tables[destination as usize].get(node as usize).copied().unwrap_or(NONE);
         (link != NONE).then_some(link)

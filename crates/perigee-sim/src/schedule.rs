@@ -3,7 +3,7 @@
 //!
 //! A source re-keys its leaf in place, so a tree never holds stale entries and costs O(log n) per change with no
 //! allocation. The order of simultaneous events is part of the model: timeline changes, notices, departures of shared
-//! ports, arrivals by link, transport timers by flow, the sampler; within a class the lower number goes first.
+//! ports, arrivals by link, packets from outside, transport timers by flow, the sampler; within a class the lower number goes first.
 
 use perigee_units::Nanos;
 
@@ -18,6 +18,8 @@ pub enum Source {
     Port(u32),
     /// A packet arrives at the far end of a link.
     Link(u32),
+    /// A packet from outside of the simulation enters it.
+    Injection,
     /// A transport timer of a flow.
     Flow(u32),
     /// The sampling instant.
@@ -34,6 +36,7 @@ pub struct Schedule {
     /// The first of the three above: of the rare events that precede arrivals of the same instant.
     early: (Nanos, Source),
     links: Tree,
+    injection: Nanos,
     flows: Tree,
     sampler: Nanos,
     /// An arrival before this instant comes before everything else.
@@ -49,6 +52,7 @@ impl Schedule {
             ports: Tree::new(ports),
             early: (Nanos::MAX, Source::Timeline),
             links: Tree::new(links),
+            injection: Nanos::MAX,
             flows: Tree::new(flows),
             sampler: Nanos::MAX,
             arrivals_before: Nanos::MAX,
@@ -75,6 +79,9 @@ impl Schedule {
         if at < self.arrivals_before {
             return (at, source);
         }
+        if self.injection < at {
+            (at, source) = (self.injection, Source::Injection);
+        }
         let (flow_at, flow) = self.flows.first();
         if flow_at < at {
             (at, source) = (flow_at, Source::Flow(flow));
@@ -92,6 +99,16 @@ impl Schedule {
     /// the sampler and the end last.
     pub fn lookahead_until(&self, end: Nanos) -> Nanos {
         self.timeline.min(self.sampler.min(end).saturating_add(Nanos(1)))
+    }
+
+    /// The next change of the timeline.
+    pub fn next_change(&self) -> Nanos {
+        self.timeline
+    }
+
+    /// The instant that a link has; [`Nanos::MAX`] = never.
+    pub fn link_at(&self, link: u32) -> Nanos {
+        self.links.get(link)
     }
 
     /// A link's next instant; [`Nanos::MAX`] = never.
@@ -112,6 +129,7 @@ impl Schedule {
         match source {
             Source::Link(l) => return self.set_link(l, at),
             Source::Flow(f) => return self.set_flow(f, at),
+            Source::Injection => self.injection = at,
             Source::Sampler => self.sampler = at,
             Source::Timeline => self.timeline = at,
             Source::Notice => self.notice = at,
@@ -131,10 +149,10 @@ impl Schedule {
         self.find_bound();
     }
 
-    /// Arrivals go before flows and the sampler of the same instant, and after what is early.
+    /// Arrivals go before injections, flows and the sampler of the same instant, and after what is early.
     #[inline]
     fn find_bound(&mut self) {
-        let later = self.flows.first().0.min(self.sampler);
+        let later = self.flows.first().0.min(self.injection).min(self.sampler);
         self.arrivals_before = self.early.0.min(later.saturating_add(Nanos(1)));
     }
 }
@@ -166,8 +184,7 @@ impl Tree {
         }
         let mut new = Tree::new(leaves);
         for leaf in 0..size as u32 {
-            let key = self.nodes[size + leaf as usize];
-            new.set(leaf, if key == u64::MAX { Nanos::MAX } else { Nanos(key >> self.bits) });
+            new.set(leaf, self.get(leaf));
         }
         *self = new;
     }
@@ -177,6 +194,13 @@ impl Tree {
     fn first(&self) -> (Nanos, u32) {
         let key = self.nodes[1];
         (Nanos(key >> self.bits), (key & ((1 << self.bits) - 1)) as u32)
+    }
+
+    fn get(&self, leaf: u32) -> Nanos {
+        match self.nodes[self.nodes.len() / 2 + leaf as usize] {
+            u64::MAX => Nanos::MAX,
+            key => Nanos(key >> self.bits),
+        }
     }
 
     #[inline]
@@ -211,6 +235,7 @@ mod tests {
             Source::Port(1),
             Source::Link(0),
             Source::Link(2),
+            Source::Injection,
             Source::Flow(1),
             Source::Sampler,
         ];

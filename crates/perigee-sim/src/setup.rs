@@ -52,6 +52,28 @@ pub struct FlowSetup {
     pub notices: Option<Notices>,
     /// Its place in a split connection; `None` = it goes from end to end.
     pub leg: Option<crate::Leg>,
+    /// Ends that are not in the simulation.
+    pub outside: Outside,
+}
+
+impl FlowSetup {
+    /// Its ends share what no packet carries, so that both have to be in the simulation.
+    pub(crate) fn needs_both_ends(&self) -> bool {
+        self.leg.is_some() || matches!(self.app, App::Request { .. })
+    }
+}
+
+/// Which ends of a flow are outside of the simulation: what arrives there leaves it ([`Simulation::egress`]), and what
+/// such an end sends is injected ([`Simulation::inject`]).
+///
+/// [`Simulation::egress`]: crate::Simulation::egress
+/// [`Simulation::inject`]: crate::Simulation::inject
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outside {
+    /// The end that sends the data.
+    pub source: bool,
+    /// The end that receives it.
+    pub destination: bool,
 }
 
 impl FlowSetup {

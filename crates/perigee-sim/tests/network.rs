@@ -344,8 +344,8 @@ fn samples_change_nothing_that_packets_do() {
         let flows = vec![flow(&built, 0, "cubic"), flow(&built, 1, "bbr")];
         let timeline = built.timeline(s(6), changes);
         let options = Options { sample, ..Options::default() };
-        let mut sim = Simulation::new(&timeline.header, flows, options).unwrap();
-        let out = sim.run(&mut timeline.reader(), &mut Log::default(), &mut |_| true).unwrap();
+        let mut sim = Simulation::new(&timeline.header, Box::new(timeline.reader()), flows, options).unwrap();
+        let out = sim.run(&mut Log::default(), &mut |_| true).unwrap();
         assert!(out.conserved && out.flows.iter().all(|f| f.dropped.iter().sum::<u64>() > 0));
         format!("{:?} {:?}", out.flows, out.links)
     };

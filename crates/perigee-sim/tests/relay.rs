@@ -184,7 +184,12 @@ fn legs_that_do_not_name_each_other_are_refused() {
     let mut flows = legs(&b, ["cubic"; 3], None, 1 << 20, true);
     flows[1].leg.as_mut().unwrap().before = None;
     let t = seconds(1, b, vec![]);
-    let refused = |flows: Vec<FlowSetup>| match Simulation::new(&t.header, flows, Options::default()) {
+    let refused = |flows: Vec<FlowSetup>| match Simulation::new(
+        &t.header,
+        Box::new(t.reader()),
+        flows,
+        Options::default(),
+    ) {
         Err(e) => e.to_string(),
         Ok(_) => String::new(),
     };

@@ -299,8 +299,9 @@ fn a_controller_that_asks_to_be_called_for_ever_ends_the_run_with_its_name() {
     let mut f = flow(&built, 0, "newreno");
     f.scheme = Scheme::Custom(std::sync::Arc::new(|_| Box::new(Restless)));
     let timeline = built.timeline(s(1), Vec::new());
-    let mut sim = Simulation::new(&timeline.header, vec![f], Options::default()).unwrap();
-    let error = sim.run(&mut timeline.reader(), &mut Silent, &mut |_| true).unwrap_err().to_string();
+    let mut sim =
+        Simulation::new(&timeline.header, Box::new(timeline.reader()), vec![f], Options::default()).unwrap();
+    let error = sim.run(&mut Silent, &mut |_| true).unwrap_err().to_string();
     assert!(error.contains("newreno0") && error.contains("at 50.0"), "{error}");
 }
 

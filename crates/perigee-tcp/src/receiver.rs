@@ -40,6 +40,8 @@ pub struct AckBlocks {
     pub marked: u32,
     /// Data packets that it acknowledges for the first time, duplicates included.
     pub covered: u32,
+    /// One past the last segment that the receive window admits; 0 = the window is not told (the host may set it).
+    pub window_end: Seg,
 }
 
 impl AckBlocks {
@@ -228,6 +230,7 @@ impl Receiver {
             ts_ecr: self.ts_recent,
             marked: self.marked,
             covered,
+            window_end: 0,
         }
     }
 

@@ -428,6 +428,12 @@ pub trait ChunkSource: Send {
     fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, String>;
 }
 
+impl<S: ChunkSource + ?Sized> ChunkSource for &mut S {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, String> {
+        (**self).next_chunk()
+    }
+}
+
 /// Reads a [`Timeline`] in memory.
 #[derive(Clone, Debug)]
 pub struct ChunkReader {

@@ -235,6 +235,7 @@ pub struct Net {
     seed: u64,
     pub packets: Arena<Packet>,
     pub acks: Acks,
+    pub frames: Frames,
     pub stacks: Stacks,
     pub ports: Vec<PortState>,
     pub links: Vec<LinkState>,
@@ -273,6 +274,7 @@ impl Net {
             seed,
             packets: Arena::default(),
             acks: Acks::default(),
+            frames: Frames::default(),
             stacks: Stacks::new(max_hops),
             ports: Vec::new(),
             links: Vec::new(),
@@ -534,14 +536,25 @@ impl Net {
 
     /// Frees a packet and what it carries.
     pub fn release(&mut self, h: u32) {
-        let Packet { ack, telemetry, .. } = *self.packets.get(h);
-        if ack != NONE {
-            self.acks.remove(ack);
+        let Packet { content, telemetry, kind, .. } = *self.packets.get(h);
+        if content != NONE {
+            match kind {
+                Kind::Frame | Kind::FrameBack => drop(self.frames.take(content)),
+                _ => self.acks.remove(content),
+            }
         }
         if telemetry != NONE {
             self.stacks.remove(telemetry);
         }
         self.packets.remove(h);
+    }
+
+    /// No packet arrives at a link's far end before this instant, if nothing happens before `next`, the next event.
+    pub fn earliest_arrival(&self, link: u32, next: Nanos) -> Nanos {
+        // What is in flight or in service at a port with one link has the link's own instant; anything else has an event
+        // before it is in flight. A change of the timeline may shorten the delay.
+        let entering = next.saturating_add(self.links[link as usize].delay_at(next));
+        self.schedule.link_at(link).min(entering).min(self.schedule.next_change().max(next))
     }
 
     // ---- Keys -----------------------------------------------------------------------------------------------------

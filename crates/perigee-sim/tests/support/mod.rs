@@ -66,6 +66,7 @@ pub fn setup(name: &str, forward: PairId, reverse: PairId, scheme: Scheme) -> Fl
         tcp: perigee_tcp::Config::default(),
         notices: None,
         leg: None,
+        outside: Outside::default(),
     }
 }
 
@@ -133,8 +134,9 @@ pub fn run(timeline: &Timeline, flows: Vec<FlowSetup>, seed: u64) -> (Outcome, L
 pub fn run_with(timeline: &Timeline, flows: Vec<FlowSetup>, options: Options) -> (Outcome, Log) {
     perigee_timeline::store::check(timeline).expect("a valid timeline");
     let mut log = Log::default();
-    let mut sim = Simulation::new(&timeline.header, flows, options).expect("a valid setup");
-    let out = sim.run(&mut timeline.reader(), &mut log, &mut |_| true).expect("a run");
+    let mut sim = Simulation::new(&timeline.header, Box::new(timeline.reader()), flows, options)
+        .expect("a valid setup");
+    let out = sim.run(&mut log, &mut |_| true).expect("a run");
     assert!(out.conserved, "packets are conserved");
     assert_eq!(out.packet_hops, out.links.iter().map(|l| l.crossed).sum::<u64>());
     (out, log)

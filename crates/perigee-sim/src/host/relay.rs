@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Split connections: proxies that end a transport connection and carry its data on over another one, each leg with its
+//! own congestion control (performance-enhancing proxies; RFC 3135 section 4.1).
+//!
+//! Each leg is a flow of its own. What the receiver of one has in order is what the sender of the next may send; the
+//! proxy keeps it until the next leg has acknowledged it, and offers the leg before it the rest of its buffer as receive
+//! window, which the ACKs carry. A window that opens again is announced by Linux's rule (when it has at least
+//! doubled, and by a sixteenth of the buffer); a sender that it stopped probes it like RFC 9293 section 3.8.6.1.
+//!
+//! The SYN of a leg opens the next one. A proxy answers it at once (spoofed) or when the next leg is established. A leg
+//! between two proxies may be a standing connection, which is there at once.
+
+use super::apps::{Demand, Supply};
+use super::{Cx, Endpoint, Flow, SYN_BYTES};
+use crate::observe::{Completion, Observer};
+use crate::packet::{Kind, NONE};
+use crate::setup::FlowSetup;
+use perigee_tcp::{Seg, Sender};
+use perigee_units::Nanos;
+
+/// A flow's place among the legs of a split connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leg {
+    /// The flow whose data this one carries on; `None` = the first leg.
+    pub before: Option<u32>,
+    /// The flow that carries on this one's data; `None` = the last leg.
+    pub after: Option<u32>,
+    /// What the proxy at this leg's end may hold, in bytes (the last leg has no proxy).
+    pub buffer: u64,
+    /// The proxy answers the SYN of this leg before the next leg is established.
+    pub spoof: bool,
+    /// The leg is a standing connection between two proxies: no handshake, its RTT is known.
+    pub standing: bool,
+}
+
+/// Announce a window again when it grew by this part of the buffer.
+const WINDOW_UPDATE_SHARE: Seg = 16;
+
+/// The receiving end of a leg: the proxy at its end, or the destination.
+#[derive(Clone, Debug)]
+pub struct LegReceiver {
+    leg: Leg,
+    /// When the first leg began.
+    asked: Option<Nanos>,
+    /// Segments that the proxy may hold.
+    room: Seg,
+    /// Segments that the next leg's receiver has acknowledged.
+    passed: Seg,
+    /// Right edge of the window as last sent.
+    window_end: Seg,
+    /// The SYN arrived; its answer was sent once the next leg was established.
+    syn_arrived: bool,
+    answered: bool,
+}
+
+/// The sending end of a leg: the source, or the proxy at its beginning.
+#[derive(Clone, Debug)]
+pub struct LegSender {
+    /// Segments that there are to send, and the right edge of the window.
+    fed: Seg,
+    window_end: Seg,
+    /// When a sender stopped by the window probes it.
+    probe_at: Nanos,
+    probes: u32,
+}
+
+/// Segments of `mss` bytes that the proxy behind a leg may hold.
+fn room(leg: &Leg, mss: u32) -> Seg {
+    leg.after.map_or(Seg::MAX, |_| (leg.buffer / u64::from(mss)).max(1))
+}
+
+impl LegReceiver {
+    pub fn new(leg: Leg, mss: u32) -> Self {
+        let room = room(&leg, mss);
+        LegReceiver {
+            leg,
+            asked: None,
+            room,
+            passed: 0,
+            window_end: room,
+            syn_arrived: false,
+            answered: false,
+        }
+    }
+
+    /// The edge of the window that the proxy can offer now; it never moves back.
+    fn offered(&self) -> Seg {
+        self.window_end.max(self.passed.saturating_add(self.room))
+    }
+
+    /// The window has opened enough to be worth an ACK of its own (Linux: `tcp_cleanup_rbuf`).
+    fn needs_window_update(&self, received: Seg) -> bool {
+        let (old, new) = (self.window_end.saturating_sub(received), self.offered().saturating_sub(received));
+        old <= self.room / 2 && new >= 2 * old && new >= (self.room / WINDOW_UPDATE_SHARE).max(1)
+    }
+}
+
+impl LegSender {
+    /// `total` = segments of a limited transfer.
+    pub fn new(leg: Leg, mss: u32, total: Option<Seg>) -> Self {
+        LegSender {
+            fed: if leg.before.is_none() { total.unwrap_or(Seg::MAX) } else { 0 },
+            window_end: room(&leg, mss),
+            probe_at: Nanos::MAX,
+            probes: 0,
+        }
+    }
+
+    /// When the sender wants to probe the window.
+    pub fn due(&self) -> Nanos {
+        self.probe_at
+    }
+
+    /// The connection ends.
+    pub fn stop(&mut self) {
+        self.probe_at = Nanos::MAX;
+        self.fed = 0;
+    }
+
+    /// Tells the sender how far it may send.
+    pub fn limit(&self, sender: &mut Sender) {
+        sender.offer(self.fed, self.window_end);
+    }
+}
+
+impl Flow {
+    fn leg_receiver(&mut self) -> Option<&mut LegReceiver> {
+        match self.receiver_mut()?.demand.as_deref_mut() {
+            Some(Demand::Leg(leg)) => Some(leg),
+            _ => None,
+        }
+    }
+
+    /// A SYN arrived: it is answered at once, but by a proxy that waits until the next leg is established.
+    pub(super) fn receive_syn<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        if let Some(leg) = self.leg_receiver() {
+            leg.syn_arrived = true;
+            if leg.leg.after.is_some() && !leg.leg.spoof && !leg.answered {
+                return;
+            }
+        }
+        if matches!(self.source, Endpoint::Outside) {
+            self.begin_receiver(cx.now);
+        }
+        self.answer_syn(cx);
+    }
+
+    fn answer_syn<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        let syn_ack = self.packet(cx.now, Kind::SynAck, SYN_BYTES, 0);
+        self.send(syn_ack, cx);
+    }
+
+    /// The edge of the window that an ACK carries; 0 where none limits the sender.
+    #[inline]
+    pub(super) fn offered_window(&mut self) -> Seg {
+        if self.setup.leg.is_none() {
+            return 0;
+        }
+        self.leg_receiver().map_or(0, |leg| {
+            leg.window_end = leg.offered();
+            leg.window_end
+        })
+    }
+
+    /// An ACK that carries an edge of the window reached the sender.
+    #[inline]
+    pub(super) fn read_window(&mut self, window_end: Seg) {
+        if window_end == 0 {
+            return;
+        }
+        let Some(s) = self.sender_mut().filter(|s| !s.stopped) else { return };
+        let (Some(Supply::Leg(leg)), Some(tcp)) = (s.supply.as_deref_mut(), &mut s.tcp) else { return };
+        if window_end > leg.window_end {
+            leg.window_end = window_end;
+            leg.limit(tcp);
+        }
+    }
+
+    /// When the transfer began: of a split connection, when its first leg did.
+    fn asked(&mut self) -> Option<Nanos> {
+        let started = self.totals.started;
+        self.leg_receiver().and_then(|leg| leg.asked).or(started)
+    }
+
+    /// Everything arrived. Of a split connection the last leg's end counts, from the first leg's beginning.
+    pub(super) fn report_completion<O: Observer>(&mut self, now: Nanos, bytes: u64, obs: &mut O) {
+        if self.setup.leg.is_none_or(|l| l.after.is_none()) {
+            let asked = self.asked().unwrap_or(now);
+            obs.completion(&Completion { flow: self.id, object: 0, bytes, asked, first: None, done: now });
+        }
+    }
+
+    /// The sender, stopped by the window, asks whether it is open again: a header without data.
+    pub(super) fn probe_window<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        let header = self.setup.tcp.header;
+        let now = cx.now;
+        let Some(s) = self.sender_mut() else { return };
+        let (Some(Supply::Leg(leg)), Some(tcp)) = (s.supply.as_deref_mut(), &s.tcp) else { return };
+        leg.probes += 1;
+        leg.probe_at = now + tcp.rto() * (1 << leg.probes.min(6));
+        let old = tcp.una_nxt().0.saturating_sub(1);
+        let probe = self.packet(now, Kind::Data, header, old);
+        self.send(probe, cx);
+    }
+
+    /// A header without data arrived: the answer is an ACK with the present window. False if it is no such probe.
+    pub(super) fn answer_probe<O: Observer>(&mut self, ip_bytes: u32, cx: &mut Cx<'_, O>) -> bool {
+        if ip_bytes != self.setup.tcp.header {
+            return false;
+        }
+        self.send_window_update(cx);
+        true
+    }
+
+    fn send_window_update<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        if let Some(ack) = self.receiver_mut().and_then(|r| r.tcp.as_mut()).map(|tcp| tcp.tell()) {
+            self.send_ack(ack, NONE, cx);
+        }
+    }
+
+    /// Segments delivered in order to the receiver, and acknowledged to the sender.
+    fn progress(&mut self) -> (Seg, Seg) {
+        let delivered = self.receiver_mut().and_then(|r| r.tcp.as_ref()).map_or(0, |tcp| tcp.next());
+        (delivered, self.sender().and_then(|s| s.tcp.as_ref()).map_or(0, |tcp| tcp.una_nxt().0))
+    }
+
+    /// The proxy at this leg's beginning has more data for it.
+    fn feed<O: Observer>(&mut self, segments: Seg, cx: &mut Cx<'_, O>) {
+        let Some(s) = self.sender_mut() else { return };
+        let Some(Supply::Leg(leg)) = s.supply.as_deref_mut() else { return };
+        if segments <= leg.fed {
+            return;
+        }
+        leg.fed = segments;
+        if let (Some(tcp), false) = (&mut s.tcp, s.stopped) {
+            leg.limit(tcp);
+            self.pump(cx);
+            self.reschedule(cx.net);
+        }
+    }
+
+    /// The next leg has delivered so much: the proxy at this leg's end has room again.
+    fn release<O: Observer>(&mut self, passed: Seg, cx: &mut Cx<'_, O>) {
+        let received = self.progress().0;
+        let Some(leg) = self.leg_receiver() else { return };
+        leg.passed = leg.passed.max(passed);
+        if received > 0 && leg.needs_window_update(received) {
+            self.send_window_update(cx);
+            self.reschedule(cx.net);
+        }
+    }
+
+    /// Starts or stops the timer that probes a closed window.
+    fn update_persist_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        let now = cx.now;
+        let Some(s) = self.sender_mut() else { return };
+        let (Some(Supply::Leg(leg)), Some(tcp)) = (s.supply.as_deref_mut(), &s.tcp) else { return };
+        let (una, nxt) = tcp.una_nxt();
+        let stuck = una == nxt && nxt >= leg.window_end && nxt < leg.fed && !s.stopped;
+        if stuck == (leg.probe_at < Nanos::MAX) {
+            return;
+        }
+        leg.probes = 0;
+        leg.probe_at = if stuck { now + tcp.rto() } else { Nanos::MAX };
+        self.reschedule(cx.net);
+    }
+
+    /// The connection begins, if it has not. True if it stands at once.
+    fn open<O: Observer>(&mut self, asked: Option<Nanos>, cx: &mut Cx<'_, O>) -> bool {
+        let standing = self.setup.leg.is_some_and(|l| l.standing);
+        let now = cx.now;
+        let rtt = self.base.at(now).unwrap_or(Nanos::ZERO);
+        let Some(s) = self.sender_mut().filter(|s| s.tcp.is_none() && s.syn_at == Nanos::MAX) else {
+            return false;
+        };
+        s.syn_at = now;
+        if standing {
+            // As if its SYN had been answered now.
+            (s.syn_sent, s.syn_tries) = (Some(now.saturating_sub(rtt)), 1);
+        }
+        if let Some(leg) = self.leg_receiver() {
+            (leg.asked, leg.syn_arrived) = (asked, standing);
+        }
+        if standing {
+            self.note_start(now, cx.obs);
+            self.establish(cx);
+        }
+        self.reschedule(cx.net);
+        standing
+    }
+
+    fn answer_held_syn<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        let Some(leg) = self.leg_receiver() else { return };
+        if !leg.answered && leg.syn_arrived {
+            leg.answered = true;
+            if !leg.leg.spoof {
+                self.answer_syn(cx);
+            }
+        }
+    }
+}
+
+/// After something reached flow `f`: what it means for the legs before and after it.
+pub(crate) fn pass_on<O: Observer>(flows: &mut [Flow], f: usize, cx: &mut Cx<'_, O>) {
+    let Some(leg) = flows[f].setup.leg else { return };
+    let (delivered, acked) = flows[f].progress();
+    if let Some(after) = leg.after.map(|n| n as usize) {
+        let opens = flows[f].leg_receiver().is_some_and(|r| r.syn_arrived);
+        let asked = flows[f].asked();
+        if opens && flows[after].open(asked, cx) {
+            pass_on(flows, after, cx);
+        }
+        flows[after].feed(delivered, cx);
+        flows[after].update_persist_timer(cx);
+    }
+    if let Some(before) = leg.before {
+        let established = flows[f].sender().is_some_and(|s| s.tcp.is_some());
+        let before = &mut flows[before as usize];
+        if established {
+            before.answer_held_syn(cx);
+        }
+        before.release(acked, cx);
+    }
+    flows[f].update_persist_timer(cx);
+}
+
+/// Legs must name each other, and carry segments of one size.
+pub(crate) fn check(flows: &[FlowSetup]) -> Result<(), String> {
+    for (i, flow) in flows.iter().enumerate() {
+        let Some(next) = flow.leg.and_then(|l| l.after) else { continue };
+        let next = flows.get(next as usize).filter(|n| n.leg.is_some_and(|l| l.before == Some(i as u32)));
+        let Some(next) = next else {
+            return Err(format!("flow {:?} is continued by a flow that does not continue it", flow.name));
+        };
+        if flow.tcp.mss != next.tcp.mss {
+            let (a, b) = (flow.tcp.mss, next.tcp.mss);
+            return Err(format!(
+                "the legs {:?} and {:?} have segments of {a} and {b} bytes",
+                flow.name, next.name
+            ));
+        }
+    }
+    Ok(())
+}

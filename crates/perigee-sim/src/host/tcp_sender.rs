@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The sending end of a TCP connection: handshake, timers, data out, ACKs in, and the prober that some schemes run
+//! beside the flow.
+
+use super::apps::Supply;
+use super::*;
+use crate::observe::SimEvent;
+use perigee_cc::{CongestionControl, Probes};
+use perigee_tcp::{Ack, Receiver, Sender, Transmit};
+use perigee_telemetry::{StackDecoder, Stamp, WirePint};
+
+/// Linux repeats the SYN four times before it doubles the timeout.
+const SYN_LINEAR: u32 = 4;
+
+/// The sending end.
+pub struct TcpSender {
+    /// The connection, once the handshake is over.
+    pub tcp: Option<Sender>,
+    pub(super) syn_sent: Option<Nanos>,
+    pub(super) syn_at: Nanos,
+    pub(super) syn_tries: u32,
+    pub(super) stopped: bool,
+    decoder: StackDecoder,
+    /// Where the data comes from, if not from an application that always has some.
+    pub(super) supply: Option<Box<Supply>>,
+    out: Vec<Transmit>,
+    mode: &'static str,
+    /// The prober beside the flow, for schemes that want one: what they want, the next probe, the latest reply.
+    probes: Option<Probes>,
+    pub(super) scope: SignalScope,
+    probe_at: Nanos,
+    probe_number: u64,
+    pub(super) reply_at: Option<Nanos>,
+}
+
+impl TcpSender {
+    pub fn new(setup: &FlowSetup, total: Option<u64>, start: Nanos, scope: SignalScope) -> Self {
+        // A leg that continues another one begins when that one does.
+        let continues = setup.leg.is_some_and(|l| l.before.is_some());
+        TcpSender {
+            tcp: None,
+            syn_sent: None,
+            syn_at: if continues { Nanos::MAX } else { start },
+            syn_tries: 0,
+            stopped: false,
+            decoder: StackDecoder::default(),
+            supply: Supply::of(setup, total).map(Box::new),
+            out: Vec::new(),
+            mode: "",
+            probes: None,
+            scope,
+            probe_at: Nanos::MAX,
+            probe_number: 0,
+            reply_at: None,
+        }
+    }
+
+    pub fn next_due(&self, stop: Nanos) -> Nanos {
+        let Some(tcp) = &self.tcp else { return self.syn_at };
+        let due = tcp.next_timer();
+        if self.stopped {
+            return due;
+        }
+        let due = due.min(stop).min(self.probe_at);
+        self.supply.as_ref().map_or(due, |s| due.min(s.due()))
+    }
+}
+
+impl Flow {
+    pub(super) fn handshake_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        let timeout = self.setup.tcp.initial_rto;
+        let linear = if self.setup.tcp.rto.rfc6298_gain.is_none() { SYN_LINEAR } else { 1 };
+        let now = cx.now;
+        let Some(s) = self.sender_mut().filter(|s| s.syn_at <= now) else { return };
+        s.syn_tries += 1;
+        s.syn_sent.get_or_insert(now);
+        let doublings = s.syn_tries.saturating_sub(linear).min(6);
+        s.syn_at = now + timeout * (1 << doublings);
+        self.note_start(now, cx.obs);
+        let syn = self.packet(now, Kind::Syn, SYN_BYTES, 0);
+        self.send(syn, cx);
+    }
+
+    /// Probes, the application, the end of sending, retransmission timers; then whatever may be sent.
+    pub(super) fn sender_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        let (now, stop) = (cx.now, self.setup.stop);
+        let Some(s) = self.sender_mut() else { return };
+        if let (Some(probes), true, false) = (s.probes, now >= s.probe_at, s.stopped) {
+            self.send_probe(probes, cx);
+        }
+        let due = |s: &TcpSender| s.supply.as_ref().is_some_and(|s| s.due() <= now);
+        if self.sender().is_some_and(due) {
+            self.supply_timer(cx);
+        }
+        let Some(s) = self.sender_mut() else { return };
+        let mut out = std::mem::take(&mut s.out);
+        let tcp = s.tcp.as_mut().expect("an established connection");
+        if now >= stop && !s.stopped {
+            s.stopped = true;
+            s.supply.iter_mut().for_each(|w| w.stop());
+            tcp.limit(0);
+        }
+        if tcp.next_timer() <= now && tcp.on_timer(now, &mut out) {
+            cx.obs.event(now, &SimEvent::Timeout { flow: self.id });
+        }
+        if let Some(s) = self.sender_mut() {
+            s.out = out;
+        }
+        self.pump(cx);
+    }
+
+    fn send_probe<O: Observer>(&mut self, probes: Probes, cx: &mut Cx<'_, O>) {
+        let Some(s) = self.sender_mut() else { return };
+        s.probe_at = cx.now + probes.interval.max(Nanos(1));
+        s.probe_number += 1;
+        let number = s.probe_number;
+        let probe = self.packet(cx.now, Kind::Ping, PROBE_HEADER + probes.payload_bytes, number);
+        self.send(probe, cx);
+    }
+
+    /// Sends whatever the sender may send.
+    pub(crate) fn pump<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        let Some(s) = self.sender_mut() else { return };
+        let mut out = std::mem::take(&mut s.out);
+        s.tcp.as_mut().expect("an established connection").transmit(cx.now, &mut out);
+        for tx in out.drain(..) {
+            self.send_data(&tx, cx);
+        }
+        if let Some(s) = self.sender_mut() {
+            s.out = out;
+        }
+    }
+
+    fn send_data<O: Observer>(&mut self, tx: &Transmit, cx: &mut Cx<'_, O>) {
+        let (mss, header) = (self.setup.tcp.mss, self.setup.tcp.header);
+        let payload = match self.segments {
+            Some((segments, last)) if tx.seg + 1 == segments => last,
+            _ => {
+                let supply = self.sender().and_then(|s| s.supply.as_deref());
+                supply.map_or(mss, |w| w.payload(tx.seg, mss))
+            }
+        };
+        let mut ip_bytes = payload + header;
+        let mut telemetry = NONE;
+        if let Some(echo) = self.telemetry.echo {
+            ip_bytes += self.telemetry.data_bytes();
+            telemetry = cx.net.stacks.insert(Stamp::new(tx.stamp, payload), payload);
+            if echo == EchoMode::Pint {
+                cx.net.stacks.head_mut(telemetry).form = Form::Pint(WirePint::default());
+            }
+        }
+        self.totals.data_sent += 1;
+        self.totals.retrans += tx.retrans as u64;
+        let mut packet = self.packet(cx.now, Kind::Data, ip_bytes, tx.seg);
+        packet.telemetry = telemetry;
+        packet.push = tx.push;
+        if O::PACKETS {
+            let block = self.stamp_block(cx.net, telemetry);
+            let shown = Some((tx.retrans, mss));
+            show(cx.obs, cx.now, true, &packet, payload, &AckBlocks::default(), shown, &block);
+        }
+        self.send(packet, cx);
+    }
+
+    /// The handshake is over: both ends begin.
+    pub(crate) fn establish<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
+        let (scheme, mut cfg, seed) = (self.setup.scheme.clone(), self.setup.tcp.clone(), self.seed);
+        let (now, segments) = (cx.now, self.segments);
+        let Some(s) = self.sender_mut().filter(|s| s.tcp.is_none()) else { return };
+        // Karn: a repeated SYN gives no RTT, and it costs the initial window (RFC 6298 section 5.7).
+        let rtt = (s.syn_tries == 1).then(|| now - s.syn_sent.unwrap_or(now));
+        if s.syn_tries > 2 {
+            cfg.init_cwnd = 1;
+        }
+        let mut tcp = Sender::new(cfg.clone(), |init| scheme.build(init), now, rtt, seed);
+        let caps = *tcp.caps();
+        s.probes = caps.probes;
+        s.probe_at = if caps.probes.is_some() { now } else { Nanos::MAX };
+        s.mode = tcp.controller().mode(tcp.window());
+        match (&mut s.supply, segments) {
+            (Some(supply), _) => supply.begin(now, &mut tcp),
+            (None, Some((segments, _))) => tcp.limit(segments),
+            (None, None) => {}
+        }
+        s.tcp = Some(tcp);
+        self.telemetry.echo = EchoMode::of(&caps);
+        self.telemetry.overhead = Overhead::of(&caps);
+        cx.net.stacks.pint |= self.telemetry.echo == Some(EchoMode::Pint);
+        cx.net.tx_units[self.id as usize] = caps.tx_bytes_unit;
+        let ack_every = caps.ack_every.unwrap_or(cfg.delayed_ack);
+        let mut receiver = Receiver::new(&cfg, ack_every);
+        // Who wants an answer to each packet gets it also where packets are missing.
+        if cfg.sack_compression && ack_every > 1 {
+            receiver.compress_sacks(rtt);
+        }
+        if let Some(r) = self.receiver_mut() {
+            r.begin(now, receiver);
+        }
+        self.pump(cx);
+        self.reschedule(cx.net);
+    }
+
+    pub(super) fn receive_ack<O: Observer>(&mut self, h: u32, packet: Packet, cx: &mut Cx<'_, O>) {
+        let now = cx.now;
+        let blocks = cx.net.acks.get(packet.content);
+        if O::PACKETS {
+            let block = self.stamp_block(cx.net, packet.telemetry);
+            let mss = self.setup.tcp.mss;
+            show(cx.obs, now, false, &packet, 0, blocks, Some((false, mss)), &block);
+        }
+        self.read_window(blocks.window_end);
+        let Some(s) = self.sender_mut() else { return cx.net.release(h) };
+        let Some(tcp) = s.tcp.as_mut() else { return cx.net.release(h) };
+        let (state, undos) = (tcp.ca_state(), tcp.stats.undos);
+        let mut carried = false;
+        let telemetry = (packet.telemetry != NONE).then(|| {
+            let head = cx.net.stacks.head(packet.telemetry);
+            carried = head.count > 0;
+            match head.form {
+                Form::Compact(compact) => compact.decode(head.covered, head.partial),
+                Form::Pint(record) => record.decode(head.covered, head.partial),
+                Form::Stack => {
+                    let hops = cx.net.stacks.hops(packet.telemetry);
+                    s.decoder.decode(head.path_id, hops, head.covered, head.partial)
+                }
+            }
+        });
+        let rtt = tcp.on_ack(now, &Ack { blocks, telemetry });
+        let new_state = tcp.ca_state();
+        let undone = tcp.stats.undos > undos;
+        let mode = tcp.controller().mode(tcp.window());
+        let before = std::mem::replace(&mut s.mode, mode);
+        // Nearly always the same constant: its address tells without a comparison of text.
+        let mode_changed = !std::ptr::eq(mode, before) && mode != before;
+        cx.net.release(h);
+        self.totals.telemetry_acks += u64::from(carried);
+        if let Some(rtt) = rtt {
+            self.take_rtt(now, rtt, cx.obs);
+        }
+        if state != new_state {
+            cx.obs.event(now, &SimEvent::CaState { flow: self.id, state: new_state });
+        }
+        if undone {
+            cx.obs.event(now, &SimEvent::Undo { flow: self.id });
+        }
+        if mode_changed {
+            cx.obs.event(now, &SimEvent::Mode { flow: self.id, mode });
+        }
+        self.pump(cx);
+        self.reschedule(cx.net);
+    }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What the timeline brings: changes of the network, and the notices of them that flows get.
+
+use super::sampling::close_capacity;
+use super::*;
+use crate::notices::Notice;
+use perigee_cc::Signal;
+use perigee_timeline::{Change, NoteKind};
+
+impl Simulation<'_> {
+    /// Gets chunks until there is a change to wait for, and sets the timeline's next instant.
+    pub(super) fn fetch(&mut self, now: Nanos) -> Result<(), SimError> {
+        loop {
+            if let Some(change) = self.chunk.as_ref().and_then(|c| c.changes.get(self.cursor)) {
+                self.net.schedule.set(Source::Timeline, change.at);
+                return Ok(());
+            }
+            self.cursor = 0;
+            self.chunk = self.ahead.take();
+            if self.chunk.is_some() {
+                self.ahead = self.read_ahead(now)?;
+            }
+            match &self.chunk {
+                Some(chunk) => {
+                    self.net.extend(&chunk.ports, &chunk.links, now);
+                    self.check_horizon()?;
+                }
+                None => {
+                    self.net.schedule.set(Source::Timeline, Nanos::MAX);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    pub(super) fn read_ahead(&mut self, now: Nanos) -> Result<Option<Arc<Chunk>>, SimError> {
+        let chunk = self.source.next_chunk().map_err(|reason| SimError::Source { at: now, reason })?;
+        if let (Some(chunk), false) = (&chunk, self.notices.is_idle()) {
+            self.notices.read(chunk, now);
+            self.net.schedule.set(Source::Notice, self.notices.next());
+        }
+        Ok(chunk)
+    }
+
+    /// Delivers the notices of this instant.
+    pub(super) fn deliver_notices(&mut self, now: Nanos) {
+        while let Some((flow, told)) = self.notices.pop(now) {
+            let signal = match told {
+                Notice::Begin(end) => Signal::HandoverBegin { expected_end: Some(end) },
+                Notice::End => Signal::HandoverEnd,
+                Notice::Path(id) => Signal::PathChange { id },
+            };
+            self.signal(now, flow, &signal);
+        }
+        self.net.schedule.set(Source::Notice, self.notices.next());
+    }
+
+    /// Tells a flow something, and the other flows that listen to everything their host or machine learns.
+    pub(super) fn signal(&mut self, now: Nanos, flow: u32, signal: &Signal<'_>) {
+        // Probes answer a hundred times a second for each flow: other flows are only looked at if one may listen.
+        if !self.others_listen {
+            return self.flows[flow as usize].signal(now, signal, &mut self.net);
+        }
+        let host = self.flows[flow as usize].source_node;
+        for other in &mut self.flows {
+            let listens = match other.scope() {
+                SignalScope::Path => false,
+                SignalScope::Host => other.source_node == host,
+                SignalScope::Machine => true,
+            };
+            if listens || other.id == flow {
+                other.signal(now, signal, &mut self.net);
+            }
+        }
+    }
+
+    /// Applies every change of this instant.
+    pub(super) fn apply_changes<O: Observer>(&mut self, now: Nanos, obs: &mut O) -> Result<(), SimError> {
+        let mut ways_moved = false;
+        while let Some(chunk) = self.chunk.clone() {
+            let due = chunk.changes[self.cursor..].iter().take_while(|c| c.at <= now);
+            for timed in due {
+                self.cursor += 1;
+                ways_moved |= self.apply(now, &timed.change, obs);
+            }
+            if self.cursor < chunk.changes.len() {
+                break;
+            }
+            self.fetch(now)?;
+        }
+        self.fetch(now)?;
+        if ways_moved {
+            self.update_ways(now);
+        }
+        Ok(())
+    }
+
+    /// Applies one change; true if a flow's way may have another delay or rate now.
+    fn apply<O: Observer>(&mut self, now: Nanos, change: &Change, obs: &mut O) -> bool {
+        match change {
+            Change::Rate(p, rate) => self.net.set_rate(now, p.0, *rate),
+            Change::Delay(l, delay) => self.net.set_delay(now, l.0, *delay),
+            Change::Path(pair, links) => {
+                self.routes.set_path(*pair, links.as_deref());
+                if self.metered_data[pair.ix()] {
+                    let links = links.as_deref().unwrap_or(&[]);
+                    links.iter().for_each(|l| self.net.expect_telemetry(now, l.0));
+                }
+            }
+            Change::NextHop { at, to, link } => self.routes.set_next_hop(*at, *to, *link),
+            Change::Lose(l, n) => {
+                self.net.set_drop_next(now, l.0, *n);
+                return false;
+            }
+            Change::Loss(l, p) => {
+                self.net.set_loss(now, l.0, *p);
+                return false;
+            }
+            Change::Down(l, mode) => {
+                self.net.set_down(now, l.0, *mode);
+                return false;
+            }
+            Change::Up(l) => {
+                self.net.set_up(now, l.0);
+                return false;
+            }
+            Change::Note(note) => {
+                self.count_note(note);
+                obs.event(now, &SimEvent::Note(note));
+                return false;
+            }
+        }
+        true
+    }
+
+    fn count_note(&mut self, note: &perigee_timeline::Note) {
+        let Some(pair) = note.pair else { return };
+        for flow in self.flows.iter_mut().filter(|f| f.active && f.setup.forward == pair) {
+            match note.kind {
+                NoteKind::PathChange => flow.totals.path_changes += 1,
+                NoteKind::Unreachable => flow.totals.unreachable += 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes note of what each flow's way is from now on.
+    fn update_ways(&mut self, now: Nanos) {
+        for flow in &mut self.flows {
+            let (data, ack) = flow.packet_bytes();
+            let forward = self.routes.way(flow.setup.forward, &self.net, now, data);
+            let reverse = self.routes.way(flow.setup.reverse, &self.net, now, ack);
+            let rtt = forward.zip(reverse).map(|(f, r)| (f.delay + r.delay, f.slope + r.slope));
+            flow.base.push(now, rtt);
+            close_capacity(flow, now);
+            flow.capacity.rate = forward.map(|w| w.rate.0 as f64);
+            if let Some(way) = forward {
+                let payload = flow.setup.payload_bytes();
+                flow.totals.payload_share = f64::from(payload) / f64::from(data + way.framing);
+            }
+        }
+    }
+}

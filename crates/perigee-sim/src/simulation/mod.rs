@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The event loop.
+
+mod changes;
+mod sampling;
+
+use crate::host::{relay, Cx, Endpoint, Flow, TcpReceiver};
+use crate::net::{mix, name_key, Net};
+use crate::notices::{NoticeQueue, Subscriber};
+use crate::observe::*;
+use crate::outside::{Delivery, EndpointId, Inbox, Outbox, OutsidePacket, Side};
+use crate::packet::Packet;
+use crate::routes::{Next, Routes};
+use crate::schedule::Source;
+use crate::setup::{FlowSetup, Options, SimError};
+use perigee_cc::{Signal, SignalScope};
+use perigee_timeline::{Chunk, ChunkSource, Header, LinkId, Routing};
+use perigee_units::{BitRate, Nanos};
+use std::sync::Arc;
+
+/// How many events pass between two calls of the progress function.
+const PROGRESS_EVERY: u64 = 1 << 13;
+
+/// Events at one instant beyond which a source of events is taken to repeat for ever.
+const STUCK: u64 = 20_000_000;
+
+/// A simulation: a value that one owns; any number may run side by side.
+///
+/// [`run`](Simulation::run) takes it to its end. To step it, call [`advance`](Simulation::advance) as often as wanted and
+/// [`finish`](Simulation::finish) at last: results do not depend on the steps.
+pub struct Simulation<'s> {
+    options: Options,
+    duration: Nanos,
+    source: Box<dyn ChunkSource + 's>,
+    net: Net,
+    routes: Routes,
+    /// By pair: meters look at its packets.
+    metered_data: Vec<bool>,
+    flows: Vec<Flow>,
+    /// The chunk being applied, and the next change in it.
+    chunk: Option<Arc<Chunk>>,
+    cursor: usize,
+    /// The chunk after it: notices must come before their events.
+    ahead: Option<Arc<Chunk>>,
+    notices: NoticeQueue,
+    /// Some flow listens to everything that its host learns.
+    others_listen: bool,
+    /// Some flow is a leg of a split connection.
+    legs: bool,
+    inbox: Inbox,
+    outbox: Outbox,
+    next_sample: Nanos,
+    /// Everything before this instant has happened.
+    reached: Nanos,
+    /// Time of the latest event, and how many there were at it.
+    now: Nanos,
+    at_this_instant: u64,
+    events: u64,
+    internals: Vec<(&'static str, f64)>,
+    dropped_before: Vec<[u64; CAUSES]>,
+}
+
+impl<'s> Simulation<'s> {
+    /// Puts a workload on a network, whose changes over time come from `source`.
+    ///
+    /// # Errors
+    /// When a flow names a pair that the timeline does not have, or the source fails.
+    pub fn new(
+        header: &Header,
+        source: Box<dyn ChunkSource + 's>,
+        flows: Vec<FlowSetup>,
+        options: Options,
+    ) -> Result<Self, SimError> {
+        let mut net = Net::new(mix(options.seed), flows.len(), options.max_hops);
+        net.extend(&header.ports, &header.links, Nanos::ZERO);
+        let mut s = Simulation {
+            duration: header.duration,
+            source,
+            routes: Routes::new(header.routing, &header.pairs),
+            flows: Vec::with_capacity(flows.len()),
+            chunk: None,
+            cursor: 0,
+            ahead: None,
+            notices: NoticeQueue::default(),
+            metered_data: vec![false; header.pairs.len()],
+            others_listen: false,
+            legs: flows.iter().any(|f| f.leg.is_some()),
+            inbox: Inbox::default(),
+            outbox: Outbox::default(),
+            next_sample: Nanos::ZERO,
+            reached: Nanos::ZERO,
+            now: Nanos::ZERO,
+            at_this_instant: 0,
+            events: 0,
+            internals: Vec::new(),
+            dropped_before: Vec::new(),
+            net,
+            options,
+        };
+        relay::check(&flows).map_err(SimError::Setup)?;
+        for (id, setup) in flows.into_iter().enumerate() {
+            s.add_flow(id as u32, setup, header)?;
+        }
+        for flow in &s.flows {
+            let (data, acks) = flow.metered();
+            s.metered_data[flow.setup.forward.ix()] |= data;
+            s.metered_data[flow.setup.reverse.ix()] |= acks;
+        }
+        if header.routing == Routing::PerHop && s.metered_data.contains(&true) {
+            s.net.expect_telemetry_anywhere();
+        }
+        s.start()?;
+        Ok(s)
+    }
+
+    fn start(&mut self) -> Result<(), SimError> {
+        self.check_horizon()?;
+        self.ahead = self.read_ahead(Nanos::ZERO)?;
+        self.fetch(Nanos::ZERO)?;
+        if self.options.sample > Nanos::ZERO {
+            self.next_sample = self.options.sample;
+            self.net.schedule.set(Source::Sampler, self.next_sample);
+        }
+        Ok(())
+    }
+
+    fn add_flow(&mut self, id: u32, mut setup: FlowSetup, header: &Header) -> Result<(), SimError> {
+        for pair in [setup.forward, setup.reverse] {
+            if pair.ix() >= header.pairs.len() {
+                let reason =
+                    format!("flow {:?} uses pair {}, which the timeline does not have", setup.name, pair.0);
+                return Err(SimError::Setup(reason));
+            }
+        }
+        if (setup.outside.source || setup.outside.destination) && setup.needs_both_ends() {
+            let reason =
+                format!("flow {:?} cannot have an end outside: it is split, or asks for objects", setup.name);
+            return Err(SimError::Setup(reason));
+        }
+        let key = mix(name_key(&setup.name));
+        let seed = mix(mix(self.options.seed) ^ key);
+        let jitter = match self.options.start_jitter {
+            Nanos::ZERO => Nanos::ZERO,
+            most => Nanos(((seed as u128 * most.0 as u128) >> 64) as u64),
+        };
+        let start = setup.start + jitter;
+        setup.stop = setup.stop.min(self.duration);
+        self.net.flow_keys[id as usize] = key;
+        self.net.ecn[id as usize] = setup.tcp.ecn && setup.app.is_tcp();
+        if let Some(how) = setup.notices.clone() {
+            let pair = header.pairs[setup.forward.ix()];
+            let (pairs, ends) = ([setup.forward, setup.reverse], [pair.from.0, pair.to.0]);
+            self.notices.subscribe(Subscriber::new(id, mix(seed), pairs, ends, how));
+        }
+        let source = header.pairs[setup.forward.ix()].from.0;
+        let mut flow = Flow::new(id, setup, start, seed, self.options.max_hops, source);
+        flow.reschedule(&mut self.net);
+        self.others_listen |= flow.scope() != SignalScope::Path;
+        self.flows.push(flow);
+        Ok(())
+    }
+
+    /// Runs to the end of the timeline, or to the change or sample after `progress` (called with the simulated time) has
+    /// returned false.
+    ///
+    /// # Errors
+    /// When the source of the timeline fails.
+    pub fn run<O: Observer>(
+        &mut self,
+        obs: &mut O,
+        progress: &mut dyn FnMut(Nanos) -> bool,
+    ) -> Result<Outcome, SimError> {
+        let until = self.duration.saturating_add(Nanos(1));
+        let mut stopped = false;
+        self.look_ahead(until);
+        while self.net.schedule.next().0 < until {
+            let what = self.step(obs)?;
+            stopped |= self.events % PROGRESS_EVERY == 0 && !progress(self.now);
+            if matches!(what, Source::Timeline | Source::Sampler) {
+                // Only here has nothing been arranged beyond now: a run that is stopped ends in a state that exists.
+                if stopped {
+                    return Ok(self.close(self.now, true));
+                }
+                self.look_ahead(until);
+            }
+        }
+        Ok(self.close(self.duration, false))
+    }
+
+    /// When something happens next; the simulation's end where nothing does before it.
+    pub fn next_event(&self) -> Nanos {
+        self.net.schedule.next().0.min(self.end())
+    }
+
+    /// The first instant that is not simulated.
+    fn end(&self) -> Nanos {
+        self.duration.saturating_add(Nanos(1))
+    }
+
+    /// Everything before this instant has happened.
+    pub fn reached(&self) -> Nanos {
+        self.reached
+    }
+
+    /// Lets everything happen that lies before `until`, and arranges nothing at or beyond it: counters are those of that
+    /// instant. Instants beyond the timeline's end are taken for its end.
+    ///
+    /// # Errors
+    /// When the source of the timeline fails, or time does not go on.
+    pub fn advance<O: Observer>(&mut self, until: Nanos, obs: &mut O) -> Result<(), SimError> {
+        let until = until.min(self.end());
+        if until <= self.reached {
+            return Ok(());
+        }
+        self.look_ahead(until);
+        while self.net.schedule.next().0 < until {
+            if let Source::Timeline | Source::Sampler = self.step(obs)? {
+                self.look_ahead(until);
+            }
+        }
+        self.reached = until;
+        Ok(())
+    }
+
+    /// Ends a simulation that was stepped: its totals up to [`reached`](Simulation::reached).
+    pub fn finish(mut self) -> Outcome {
+        let end = Nanos(self.reached.0.saturating_sub(1));
+        let stopped = end < self.duration;
+        self.close(end, stopped)
+    }
+
+    /// Services that begin before the next change, sample or `until` may be arranged ahead of time.
+    fn look_ahead(&mut self, until: Nanos) {
+        self.net.lookahead_until = self.net.schedule.lookahead_until(self.duration).min(until);
+    }
+
+    /// Executes the next event.
+    fn step<O: Observer>(&mut self, obs: &mut O) -> Result<Source, SimError> {
+        let (now, what) = self.net.schedule.next();
+        debug_assert!(now >= self.now, "time runs back from {} to {now}", self.now);
+        self.at_this_instant = if now > self.now { 0 } else { self.at_this_instant + 1 };
+        if self.at_this_instant > STUCK {
+            return Err(SimError::Stuck { at: now, what: self.name_of(what) });
+        }
+        self.now = now;
+        self.events += 1;
+        match what {
+            Source::Link(link) => self.arrival(link, obs),
+            Source::Flow(f) => {
+                let (flow, mut cx) = self.cx(f, obs);
+                flow.on_timer(&mut cx);
+            }
+            Source::Port(p) => self.net.advance(p, now),
+            Source::Injection => self.take_in(obs),
+            Source::Notice => self.deliver_notices(now),
+            Source::Timeline => self.apply_changes(now, obs)?,
+            Source::Sampler => self.sample(now, obs),
+        }
+        Ok(what)
+    }
+
+    /// A flow, and what its ends work with now.
+    #[inline]
+    fn cx<'a, O>(&'a mut self, flow: u32, obs: &'a mut O) -> (&'a mut Flow, Cx<'a, O>) {
+        let cx =
+            Cx { now: self.now, net: &mut self.net, routes: &self.routes, obs, outbox: &mut self.outbox };
+        (&mut self.flows[flow as usize], cx)
+    }
+
+    /// # Errors
+    /// When the schedule cannot tell all instants of so long a run apart from "never".
+    fn check_horizon(&self) -> Result<(), SimError> {
+        let horizon = self.net.schedule.horizon();
+        if self.duration < horizon {
+            return Ok(());
+        }
+        let (links, flows) = (self.net.links.len(), self.flows.len());
+        let reason = format!(
+            "a run of {} with {links} links and {flows} flows is too long: at most {horizon} are possible; \
+             run it in parts",
+            self.duration
+        );
+        Err(SimError::Setup(reason))
+    }
+
+    fn name_of(&self, source: Source) -> String {
+        match source {
+            Source::Flow(f) => format!("flow {:?}", self.flows[f as usize].setup.name),
+            Source::Link(link) => format!("link {link}"),
+            Source::Port(port) => format!("port {port}"),
+            Source::Timeline => "the timeline".into(),
+            Source::Notice => "a notice".into(),
+            Source::Injection => "a packet from outside".into(),
+            Source::Sampler => "the sampling".into(),
+        }
+    }
+
+    #[inline]
+    fn arrival<O: Observer>(&mut self, link: u32, obs: &mut O) {
+        let now = self.now;
+        let Some((h, node)) = self.net.arrive(now, link, &self.routes) else { return };
+        let packet: &mut Packet = self.net.packets.get_mut(h);
+        packet.hops = packet.hops.saturating_add(1);
+        match self.routes.next(packet.route, node) {
+            Next::Link(next, route) => {
+                packet.route = route;
+                self.net.enqueue(now, h, next, &self.routes);
+            }
+            Next::Arrived => {
+                let id = packet.flow;
+                let (flow, mut cx) = self.cx(id, obs);
+                if let Some(reply) = flow.receive(h, &mut cx) {
+                    self.signal(now, id, &reply);
+                }
+                if self.legs {
+                    self.pass_on(id, obs);
+                }
+            }
+            Next::Lost => self.net.discard(h, DropCause::NoRoute),
+        }
+    }
+
+    /// What the arrival of a packet means for the neighbours of a leg of a split connection.
+    fn pass_on<O: Observer>(&mut self, flow: u32, obs: &mut O) {
+        let mut cx =
+            Cx { now: self.now, net: &mut self.net, routes: &self.routes, obs, outbox: &mut self.outbox };
+        relay::pass_on(&mut self.flows, flow as usize, &mut cx);
+    }
+
+    // ---- Ends outside -----------------------------------------------------------------------------------------------
+
+    /// Packets that have reached an end outside since the latest call, in the order in which they did.
+    pub fn egress(&mut self) -> impl Iterator<Item = Delivery> + '_ {
+        self.outbox.drain(..)
+    }
+
+    /// A packet of an end outside enters the network at `at`. At one instant packets enter after arrivals and before
+    /// transport timers, among themselves by end and in the order of these calls.
+    ///
+    /// # Errors
+    /// When `at` lies before [`reached`](Simulation::reached), there is no such end, it is not outside, or it cannot send
+    /// such a packet.
+    pub fn inject(&mut self, at: Nanos, from: EndpointId, packet: OutsidePacket) -> Result<(), SimError> {
+        let wrong = |reason: String| Err(SimError::Setup(reason));
+        if at < self.reached {
+            return wrong(format!("a packet cannot enter at {at}: {} has been reached", self.reached));
+        }
+        let Some(flow) = self.flows.get(from.flow as usize) else {
+            return wrong(format!(
+                "a packet cannot enter from flow {}: there are {}",
+                from.flow,
+                self.flows.len()
+            ));
+        };
+        let (end, name) = match from.side {
+            Side::Source => (&flow.source, "source"),
+            Side::Destination => (&flow.destination, "destination"),
+        };
+        if !matches!(end, Endpoint::Outside) {
+            return wrong(format!(
+                "the {name} of flow {:?} is not outside of the simulation",
+                flow.setup.name
+            ));
+        }
+        if packet.content.sender().is_some_and(|side| side != from.side) {
+            return wrong(format!("the {name} of a flow does not send {:?}", packet.content));
+        }
+        self.inbox.push(at, from, packet);
+        self.net.schedule.set(Source::Injection, self.inbox.next());
+        Ok(())
+    }
+
+    /// Packets of this instant enter.
+    fn take_in<O: Observer>(&mut self, obs: &mut O) {
+        while let Some((from, packet)) = self.inbox.pop(self.now) {
+            let (flow, mut cx) = self.cx(from.flow, obs);
+            flow.enter(from.side, packet, &mut cx);
+        }
+        self.net.schedule.set(Source::Injection, self.inbox.next());
+    }
+
+    /// A lower bound of the instant at which the next packet can reach an end, if nothing more is injected: how far the
+    /// host there may run ahead. It is the simulation's end where no link leads there.
+    pub fn earliest_delivery(&self, to: EndpointId) -> Nanos {
+        let Some(flow) = self.flows.get(to.flow as usize) else { return self.end() };
+        let pair = match to.side {
+            Side::Source => flow.setup.reverse,
+            Side::Destination => flow.setup.forward,
+        };
+        let node = self.routes.end_of(pair);
+        let next = self.next_event();
+        let last_links = (0..self.net.links.len() as u32).filter(|&l| self.net.links[l as usize].to == node);
+        let bound = last_links.map(|l| self.net.earliest_arrival(l, next)).min();
+        bound.unwrap_or(Nanos::MAX).min(self.end())
+    }
+
+    /// Carries out what a controller outside decided for a flow whose scheme is [`External`](crate::External): its window
+    /// in bytes, and its pacing rate (`None`: the host's). False if the connection is not established.
+    ///
+    /// # Errors
+    /// When the simulation has no such flow, or its sender is elsewhere.
+    pub fn control<O: Observer>(
+        &mut self,
+        flow: u32,
+        cwnd: u64,
+        pacing: Option<BitRate>,
+        obs: &mut O,
+    ) -> Result<bool, SimError> {
+        let Some(sender) = self.flows.get(flow as usize).and_then(|f| f.sender()) else {
+            return Err(SimError::Setup(format!("no TCP sender of flow {flow} is in the simulation")));
+        };
+        if sender.tcp.is_none() {
+            return Ok(false);
+        }
+        // The decision belongs to the instant that was reached, before anything that happens at it.
+        self.now = self.now.max(self.reached);
+        let now = self.now;
+        let (flow, mut cx) = self.cx(flow, obs);
+        flow.signal(now, &Signal::Decision { cwnd, pacing }, cx.net);
+        flow.pump(&mut cx);
+        flow.reschedule(cx.net);
+        Ok(true)
+    }
+
+    /// Counters of a link at the instant that was reached.
+    pub fn link_totals(&mut self, link: LinkId) -> Option<LinkTotals> {
+        let l = self.net.links.get(link.ix())?;
+        let now = Nanos(self.reached.0.saturating_sub(1));
+        let port = l.port;
+        self.net.advance(port, now);
+        Some(self.net.totals(link.0, now))
+    }
+
+    /// Counters of a flow at the instant that was reached (packets under way are not counted before the end).
+    pub fn flow_totals(&self, flow: u32) -> Option<&FlowTotals> {
+        self.flows.get(flow as usize).map(|f| &f.totals)
+    }
+}
