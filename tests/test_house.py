@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -50,6 +51,43 @@ def test_no_crate_knows_one_that_it_should_not() -> None:
         deps = [d for d in package["dependencies"] if d["name"].startswith("perigee-") and d["kind"] is None]
         known = {d["name"].removeprefix("perigee-") for d in deps}
         assert known <= MAY_KNOW[name], f"{name} knows {known - MAY_KNOW[name]}"
+
+
+# Crates whose modules stand in rooms, lower ones first: a room uses itself and those before it.
+ROOMS = {"scenario": ["file", "build"]}
+
+
+def uses(source: str, rooms: list[str]) -> set[str]:
+    """The modules, as ROOM/MODULE, that a Rust file names outside of its tests."""
+    source = re.split(r"#\[cfg\(test\)\]\s*mod tests", source)[0]
+    some = "|".join(rooms)
+    found = {f"{room}/{module}" for room, module in re.findall(rf"crate::({some})::(\w+)", source)}
+    for room, group in re.findall(rf"crate::({some})::\{{([^}}]*)\}}", source):
+        found |= {f"{room}/{module}" for module in re.findall(r"[a-z_]\w*", group)}
+    return found
+
+
+def circle(graph: dict[str, set[str]], start: str, path: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """A way from a module back to itself, if there is one."""
+    for module in graph.get(start, set()):
+        if module in (*path, start):
+            return (*path, start, module)
+        if found := circle(graph, module, (*path, start)):
+            return found
+    return ()
+
+
+@pytest.mark.parametrize("crate", ROOMS)
+def test_rooms_import_one_way_and_no_modules_in_a_circle(crate: str) -> None:
+    rooms, root = ROOMS[crate], ROOT / f"crates/perigee-{crate}/src"
+    files = [f for room in rooms for f in (root / room).rglob("*.rs")]
+    graph = {f.relative_to(root).with_suffix("").as_posix(): uses(f.read_text(encoding="utf-8"), rooms) for f in files}
+    assert sum(len(used) for used in graph.values()) > len(files), "imports are recognised"
+    for module, used in graph.items():
+        above = rooms[rooms.index(module.split("/")[0]) + 1 :]
+        assert not [u for u in used if u.split("/")[0] in above], module
+        assert circle(graph, module) == (), module
+    assert {f.name for f in root.glob("*.rs")} == {"lib.rs"}, "every module has a room"
 
 
 def test_every_source_file_names_its_licence_at_the_top() -> None:

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From `[source.constellation]` to a network that changes by itself.
 
-use crate::error::{Problem, ScenarioError};
-use crate::network::{refuse_changes, Network, PairPlace};
-use crate::ports::{PortReport, PortTable, Settled};
-use crate::replay;
-use crate::scenario::Scenario;
-use crate::sky_spec;
-use crate::source::{self, Constellation};
-use crate::spell;
+use crate::build::network::{refuse_changes, Network, PairPlace};
+use crate::build::ports::{PortReport, PortTable, Settled};
+use crate::build::replay;
+use crate::build::sky_spec;
+use crate::file::error::{Problem, ScenarioError};
+use crate::file::keys::LEOEM;
+use crate::file::scenario::Scenario;
+use crate::file::source::{self, Constellation};
+use crate::file::spell;
 use perigee_orbit::{compat, Route, Sky, SkyError};
 use perigee_timeline::leoem::PathLog;
 use perigee_timeline::DelayDrop;
@@ -25,7 +26,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     let wrong =
         |e: SkyError| ScenarioError::from(Problem::new("source.constellation", e.to_string()).at(&c.place));
     let pairs = pairs(scenario)?;
-    if matches!(&c.satellites, source::Satellites::Preset(name) if name == sky_spec::LEOEM) {
+    if matches!(&c.satellites, source::Satellites::Preset(name) if name == LEOEM) {
         return leoem(scenario, c, &pairs, seed);
     }
     let sky = Sky::new(sky_spec::spec(scenario, c, &pairs, seed)?).map_err(wrong)?;
@@ -69,11 +70,7 @@ fn leoem(
     let wrong =
         |why: String| ScenarioError::from(Problem::new("source.constellation.preset", why).at(&c.place));
     let &[(from, to)] = pairs else {
-        return Err(wrong(format!(
-            "{}: a path log has one pair of nodes, not {}",
-            sky_spec::LEOEM,
-            pairs.len()
-        )));
+        return Err(wrong(format!("{}: a path log has one pair of nodes, not {}", LEOEM, pairs.len())));
     };
     let log = leoem_log(scenario, c, (from, to))?;
     let replay = source::PathLog {
@@ -163,7 +160,7 @@ fn directions(scenario: &Scenario) -> Result<Vec<(usize, usize)>, ScenarioError>
     Ok(pairs)
 }
 
-fn node(scenario: &Scenario, name: &str, flow: &crate::scenario::FlowSpec) -> Result<usize, ScenarioError> {
+fn node(scenario: &Scenario, name: &str, flow: &crate::file::flow::FlowSpec) -> Result<usize, ScenarioError> {
     let names = || scenario.nodes.iter().map(|n| n.name.as_str());
     names().position(|n| n == name).ok_or_else(|| {
         let mut p = Problem::new("flow", format!("no node is called {name:?}")).at(&flow.place);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[source]` as types.
 
-use crate::error::{Place, Problem};
-use crate::grammar::Checked;
-use crate::keys;
-use crate::kind::{function, Val};
-use crate::tree::resolve;
+use crate::file::error::{Place, Problem};
+use crate::file::grammar::Checked;
+use crate::file::keys;
+use crate::file::kind::{function, Val};
+use crate::file::tree::resolve;
 use perigee_timeline::topology::Placement;
 use perigee_timeline::{DelayDrop, Routing};
 use perigee_units::{BitRate, Nanos};
@@ -380,8 +380,8 @@ fn constellation(c: &Checked, problems: &mut Vec<Problem>) -> Option<Constellati
         }
     };
     let breaks = c.opt_text("breaks").is_some_and(|word| word == "emulator");
-    if breaks && !matches!(&satellites, Satellites::Preset(name) if name == crate::sky_spec::LEOEM) {
-        problems.push(c.problem("breaks", format!("belongs to preset = {:?}", crate::sky_spec::LEOEM)));
+    if breaks && !matches!(&satellites, Satellites::Preset(name) if name == keys::LEOEM) {
+        problems.push(c.problem("breaks", format!("belongs to preset = {:?}", keys::LEOEM)));
     }
     Some(Constellation {
         satellites,

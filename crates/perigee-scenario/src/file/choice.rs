@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which congestion controls a scenario compares: `--cc`, else `run.cc`, else those that its flows name.
 
-use crate::error::{Problem, ScenarioError};
-use crate::scenario::{FlowSpec, Scenario};
-use crate::split;
+use crate::file::error::{Problem, ScenarioError};
+use crate::file::flow::{self, FlowSpec};
+use crate::file::scenario::Scenario;
 use std::collections::BTreeSet;
 
 impl Scenario {
@@ -22,12 +22,14 @@ impl Scenario {
         // What stands for a scenario without open flows may be asked for by that name.
         let own = self.own_scheme();
         let known = |id: &str| {
-            perigee_cc::info(id).is_some() || crate::is_plugin(id) || (open.is_none() && id == own)
+            perigee_cc::info(id).is_some()
+                || crate::file::kind::is_plugin(id)
+                || (open.is_none() && id == own)
         };
         if let Some(unknown) = list.iter().find(|id| !known(id)) {
             let ids: Vec<_> = perigee_cc::SCHEMES.iter().map(|s| s.id).collect();
             let mut p = Problem::new("cc", "no such congestion control").found(format!("{unknown:?}"));
-            p.hint = crate::spell::hint(unknown, ids.iter().copied());
+            p.hint = crate::file::spell::hint(unknown, ids.iter().copied());
             return Err(p.allowed(ids.join(", ")).into());
         }
         match open {
@@ -44,7 +46,7 @@ impl Scenario {
     /// Names of the plug-ins that the flows or `run.cc` ask for.
     pub fn plugins(&self) -> Vec<String> {
         let named = self.flows.iter().flat_map(FlowSpec::schemes).chain(&self.run.cc);
-        let found: BTreeSet<&String> = named.filter(|id| crate::is_plugin(id)).collect();
+        let found: BTreeSet<&String> = named.filter(|id| crate::file::kind::is_plugin(id)).collect();
         found.into_iter().cloned().collect()
     }
 
@@ -66,7 +68,7 @@ impl Scenario {
 
     /// A folder name for a scenario whose flows all name their scheme.
     fn own_scheme(&self) -> String {
-        let names: BTreeSet<&str> = self.flows.iter().flat_map(split::own_schemes).collect();
+        let names: BTreeSet<&str> = self.flows.iter().flat_map(flow::own_schemes).collect();
         names.into_iter().collect::<Vec<_>>().join("+")
     }
 }

@@ -5,9 +5,9 @@
 //!
 //! The default is `linux`: Linux 6.12, which is what every option's own default describes.
 
-use crate::error::{Origin, Place, Problem, ScenarioError};
-use crate::spell;
-use crate::tree::{Entry, Item, Raw, Table};
+use crate::file::error::{Origin, Place, Problem, ScenarioError};
+use crate::file::spell;
+use crate::file::tree::{Entry, Item, Raw, Table};
 use std::sync::Arc;
 
 /// A value of a profile.

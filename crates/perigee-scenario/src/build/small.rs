@@ -1,85 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What every source is turned into: a network with sized queues, its changes, and the pairs that may talk.
+//! The small networks: chain, dumbbell, parking lot, crossing.
 
-use crate::error::{Problem, ScenarioError};
-use crate::ports::{PortReport, PortTable};
-use crate::scenario::Scenario;
-use crate::source::{Chain, Crossing, Fan, Source};
+use crate::build::changes;
+use crate::build::jitter;
+use crate::build::network::{Network, PairPlace};
+use crate::build::ports::PortTable;
+use crate::file::error::{Problem, ScenarioError};
+use crate::file::scenario::Scenario;
+use crate::file::source::{Chain, Crossing, Fan, Source};
 use perigee_timeline::crossing;
 use perigee_timeline::topology::{self, Built, PortSpec};
-use perigee_timeline::{ChunkSource, Header, LinkId, NodeId, PairId, Timed};
-use perigee_units::{BitRate, Nanos};
+use perigee_timeline::{Header, LinkId, NodeId, Timed};
+use perigee_units::BitRate;
 use std::collections::BTreeSet;
-
-/// A network, its traffic pairs, and the classes of its ports.
-pub struct Network {
-    /// State at time zero.
-    pub header: Header,
-    /// What happens.
-    pub source: Box<dyn ChunkSource>,
-    /// Where flows may run.
-    pub pairs: Vec<PairPlace>,
-    /// Ports as resolved: each of a small network, the classes of a large one.
-    pub ports: Vec<PortReport>,
-    /// Base RTT of each pair at time zero; `None` = unreachable then.
-    pub base_rtts: Vec<Option<Nanos>>,
-    /// Links of each pair's route at time zero, forward.
-    pub hops: Vec<usize>,
-    /// Links of the longest route of the run, as far as it is known.
-    pub longest: usize,
-    /// Number of each pair's slowest port at time zero: pairs with the same number share it.
-    pub bottlenecks: Vec<u32>,
-    /// Lines for a person: what flies, what is doubtful.
-    pub report: Vec<String>,
-    /// What a person should look at before trusting it.
-    pub warnings: Vec<String>,
-}
-
-/// A traffic pair with its way back.
-#[derive(Clone, Debug)]
-pub struct PairPlace {
-    /// Name of the sending node.
-    pub from: String,
-    /// Name of the receiving node.
-    pub to: String,
-    /// Way of the data.
-    pub forward: PairId,
-    /// Way of the ACKs.
-    pub reverse: PairId,
-    /// Only flows that name its ends take it: the way of a split flow's leg, or a saved pair the other way round.
-    pub part: bool,
-}
-
-/// Builds the network of a scenario for one seed.
-///
-/// # Errors
-/// When the source cannot be built, or a node is unknown.
-pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
-    let net = bare(scenario, seed)?;
-    crate::fading::lay(scenario, net, seed)
-}
-
-fn bare(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
-    match &scenario.source {
-        Source::Chain(c) => micro(scenario, topology::chain(&chain(c)), seed, no_more),
-        Source::Dumbbell(f) => micro(scenario, topology::dumbbell(&dumbbell(f)), seed, no_more),
-        Source::ParkingLot(f) => micro(scenario, topology::parking_lot(&parking_lot(f)), seed, no_more),
-        Source::Crossing(c) => micro(scenario, crossing::crossing(&crossing(c)), seed, no_more),
-        Source::Constellation(c) => crate::sky::build(scenario, c, seed),
-        Source::PathLog(p) => crate::replay::path_log(scenario, p, seed),
-        Source::Trace(t) => crate::replay::trace(scenario, t, seed),
-        Source::Timeline(t) => crate::saved::build(scenario, t),
-    }
-}
 
 /// Access links are fast enough never to limit.
 const ACCESS_RATE: BitRate = BitRate(10_000_000_000);
 
-fn no_more(_: &mut Built) -> Vec<Timed> {
+pub(crate) fn no_more(_: &mut Built) -> Vec<Timed> {
     Vec::new()
 }
 
-fn chain(c: &Chain) -> topology::ChainSpec {
+pub(crate) fn chain(c: &Chain) -> topology::ChainSpec {
     topology::ChainSpec {
         links: c.links,
         copies: c.copies,
@@ -90,7 +32,7 @@ fn chain(c: &Chain) -> topology::ChainSpec {
     }
 }
 
-fn dumbbell(f: &Fan) -> topology::DumbbellSpec {
+pub(crate) fn dumbbell(f: &Fan) -> topology::DumbbellSpec {
     topology::DumbbellSpec {
         rtts: f.rtts.clone(),
         placement: f.placement,
@@ -102,7 +44,7 @@ fn dumbbell(f: &Fan) -> topology::DumbbellSpec {
     }
 }
 
-fn crossing(c: &Crossing) -> crossing::CrossingSpec {
+pub(crate) fn crossing(c: &Crossing) -> crossing::CrossingSpec {
     crossing::CrossingSpec {
         staying: c.staying,
         moving: c.moving,
@@ -114,7 +56,7 @@ fn crossing(c: &Crossing) -> crossing::CrossingSpec {
     }
 }
 
-fn parking_lot(f: &Fan) -> topology::ParkingLotSpec {
+pub(crate) fn parking_lot(f: &Fan) -> topology::ParkingLotSpec {
     topology::ParkingLotSpec {
         bottlenecks: f.bottlenecks,
         rtts: f.rtts.clone(),
@@ -144,8 +86,8 @@ pub fn micro(
         classes[b.reverse.port.ix()] = "reverse";
     }
     let mut changes = more(&mut built);
-    changes.extend(crate::changes::expand(scenario, &built, seed)?);
-    changes.extend(crate::jitter::expand(scenario, &built, seed)?);
+    changes.extend(changes::expand(scenario, &built, seed)?);
+    changes.extend(jitter::expand(scenario, &built, seed)?);
     let whole = built.flows.len();
     add_parts(scenario, &mut built);
     let name = |id: NodeId| built.header.nodes[id.ix()].name.clone();
@@ -205,15 +147,4 @@ fn add_parts(scenario: &Scenario, built: &mut Built) {
 fn slowest(header: &Header, links: &[LinkId]) -> u32 {
     let ports = links.iter().map(|l| header.links[l.ix()].port);
     ports.min_by_key(|p| header.ports[p.ix()].rate).map_or(0, |p| p.0)
-}
-
-/// Changes that a source cannot take are refused rather than ignored.
-///
-/// # Errors
-/// When the scenario has any.
-pub fn refuse_changes(scenario: &Scenario, why: &str) -> Result<(), ScenarioError> {
-    match scenario.changes.first() {
-        Some(c) => Err(Problem::new("change", why).at(&c.place).into()),
-        None => Ok(()),
-    }
 }

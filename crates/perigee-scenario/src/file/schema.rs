@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The grammar as JSON Schema (for editors) and as a reference page (for people).
 
-use crate::grammar::{Content, Key, Section};
-use crate::keys::SCENARIO;
-use crate::profiles::{Preset, Profile, PROFILES};
+use crate::file::grammar::{Content, Key, Section};
+use crate::file::keys::SCENARIO;
+use crate::file::profiles::{Preset, Profile, PROFILES};
 use perigee_cc::{Domain, ParamSpec, Value as Param};
 use serde_json::{json, Map, Value as Json};
 use std::fmt::Write;
@@ -72,9 +72,9 @@ fn key(k: &Key) -> Json {
                 if matches!(schema["type"].as_str(), Some("integer" | "number" | "boolean")) =>
             {
                 match kind.read_default(default) {
-                    crate::kind::Val::Bool(b) => json!(b),
-                    crate::kind::Val::Int(i) => json!(i),
-                    crate::kind::Val::Number(x) => json!(x),
+                    crate::file::kind::Val::Bool(b) => json!(b),
+                    crate::file::kind::Val::Int(i) => json!(i),
+                    crate::file::kind::Val::Number(x) => json!(x),
                     _ => json!(default),
                 }
             }

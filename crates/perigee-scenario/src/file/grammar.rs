@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a grammar is made of, and the walk that turns a tree into checked sections.
 
-use crate::error::{Place, Problem};
-use crate::kind::{Draw, Kind, Val};
-use crate::spell;
-use crate::tree::{Entry, Item, Raw, Table};
+use crate::file::error::{Place, Problem};
+use crate::file::kind::{Draw, Kind, Val};
+use crate::file::spell;
+use crate::file::tree::{Entry, Item, Raw, Table};
 use perigee_cc::{FileSpec, ParamError, ParamSpec, Params, Value as Param};
 use perigee_timeline::Law;
 use perigee_units::{BitRate, Nanos, Size};

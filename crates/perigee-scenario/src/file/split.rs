@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `via`: flows that are split at proxies. Each leg becomes a flow of its own, in the order of the data.
+//! `via`: flows that are split at proxies.
 
-use crate::error::Problem;
-use crate::grammar::Checked;
-use crate::kind::Val;
-use crate::scenario::FlowSpec;
+use crate::file::error::Problem;
+use crate::file::grammar::Checked;
+use crate::file::kind::Val;
 use perigee_sim::Leg;
 use perigee_timeline::App;
-use perigee_units::Nanos;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Where a flow is split, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,63 +86,4 @@ pub fn read(
         spoof: c.bool("via_spoof"),
         standing: c.bool("via_standing"),
     })
-}
-
-impl FlowSpec {
-    /// The schemes that it names, `"*"` among them.
-    pub fn schemes(&self) -> Vec<&String> {
-        match &self.split {
-            Some(split) if !split.cc.is_empty() => split.cc.iter().collect(),
-            _ => vec![&self.cc],
-        }
-    }
-}
-
-/// The schemes that a flow names, or what stands for them in a flow that needs none.
-pub(crate) fn own_schemes(flow: &FlowSpec) -> Vec<&str> {
-    match crate::world::without_tcp(flow.app) {
-        Some(app) => vec![app],
-        None => flow.schemes().into_iter().map(String::as_str).collect(),
-    }
-}
-
-/// Split flows as their legs.
-pub fn expand(flows: Vec<FlowSpec>) -> Vec<FlowSpec> {
-    let mut names: BTreeMap<String, u64> = BTreeMap::new();
-    let mut out = Vec::with_capacity(flows.len());
-    for flow in flows {
-        let (Some(split), Some((from, to))) = (flow.split.clone(), flow.ends.clone()) else {
-            out.push(flow);
-            continue;
-        };
-        for k in 0..flow.count {
-            let base = flow.name.clone().unwrap_or_else(|| format!("{from}->{to}"));
-            let n = names.entry(base.clone()).or_default();
-            *n += 1;
-            let name = if *n == 1 { base } else { format!("{base}.{n}") };
-            out.extend(legs(&flow, &split, &name, flow.start + flow.stagger * k));
-        }
-    }
-    out
-}
-
-fn legs(flow: &FlowSpec, split: &Split, name: &str, start: Nanos) -> Vec<FlowSpec> {
-    let (from, to) = flow.ends.as_ref().expect("checked by the caller");
-    let nodes: Vec<&String> = std::iter::once(from).chain(&split.via).chain([to]).collect();
-    let leg = |(number, ends): (usize, &[&String])| {
-        let cc = split.cc.get(number).unwrap_or(&flow.cc).clone();
-        FlowSpec {
-            name: Some(format!("{name} leg {}", number + 1)),
-            ends: Some((ends[0].clone(), ends[1].clone())),
-            cc_params: if cc == flow.cc { flow.cc_params.clone() } else { Default::default() },
-            cc,
-            start,
-            stagger: Nanos::ZERO,
-            count: 1,
-            split: None,
-            leg: Some(LegPlace { flow: name.into(), number, split: split.clone() }),
-            ..flow.clone()
-        }
-    };
-    nodes.windows(2).enumerate().map(leg).collect()
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a run will cost, before it is begun.
 
-use crate::world::World;
+use crate::build::world::World;
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -31,7 +31,7 @@ pub fn estimate(world: &World) -> Estimate {
     for f in &bulk {
         *sharing.entry((&f.pair.from, &f.pair.to)).or_default() += 1.0;
     }
-    let hops = |f: &&crate::world::FlowPlan| {
+    let hops = |f: &&crate::build::world::FlowPlan| {
         let share = rate / sharing[&(f.pair.from.as_str(), f.pair.to.as_str())];
         let life = f.stop.saturating_sub(f.start).as_secs_f64();
         let packets = match f.bytes() {

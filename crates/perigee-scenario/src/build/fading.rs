@@ -1,33 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[bursts]` and the `weather` of nodes, laid over the network of a source.
 
-use crate::error::{Place, Problem, ScenarioError};
-use crate::grammar::Checked;
-use crate::network::Network;
-use crate::scenario::Scenario;
-use crate::source::Source;
-use perigee_timeline::fading::{read_weather, Bursts, Faded, Fading};
+use crate::build::network::Network;
+use crate::file::error::{Problem, ScenarioError};
+use crate::file::scenario::Scenario;
+use crate::file::source::Source;
+use perigee_timeline::fading::{read_weather, Faded, Fading};
 use perigee_timeline::{files, ChunkSource, LinkId};
-use std::path::PathBuf;
 use std::sync::Arc;
-
-/// `[bursts]` and where it was written.
-#[derive(Clone, Debug)]
-pub struct BurstSpec {
-    /// The process.
-    pub bursts: Bursts,
-    /// Where it was written.
-    pub place: Place,
-}
-
-/// Reads `[bursts]`.
-pub fn read(c: &Checked) -> BurstSpec {
-    let bursts = Bursts {
-        loss: [c.number("loss_outside"), c.number("loss_inside")],
-        stay: [c.time("apart"), c.time("length")],
-    };
-    BurstSpec { bursts, place: c.place.clone() }
-}
 
 /// A source in a box is one too.
 struct Boxed(Box<dyn ChunkSource>);
@@ -86,11 +66,6 @@ fn links(
         }
         _ => Err(place("bursts", "this source says itself what its links lose").into()),
     }
-}
-
-/// Files of weather that the nodes name.
-pub fn files(scenario: &[crate::scenario::NodeSpec]) -> impl Iterator<Item = PathBuf> + '_ {
-    scenario.iter().filter_map(|n| n.weather.clone())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! TOML text → a tree in which every value knows where it was written; `extends` and overrides are merged here,
 //! before anything is interpreted.
 
-use crate::error::{Origin, Place, Problem, ScenarioError};
+use crate::file::error::{Origin, Place, Problem, ScenarioError};
 use perigee_timeline::files;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[[nodes]]`: many places at once, from a table of this project or a file of the user's.
 
-use crate::error::Problem;
-use crate::grammar::Checked;
-use crate::scenario::{NodeSpec, Position};
-use crate::tree;
+use crate::file::error::Problem;
+use crate::file::grammar::Checked;
+use crate::file::node::{NodeSpec, Position};
+use crate::file::tree;
 use perigee_orbit::cities;
 use perigee_timeline::files;
 use std::path::PathBuf;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The kinds of values a scenario holds: how each is read, what it allows, and how it looks in the JSON Schema.
 
-use crate::error::{Place, Problem};
-use crate::spell;
-use crate::tree::{Item, Raw};
+use crate::file::error::{Place, Problem};
+use crate::file::spell;
+use crate::file::tree::{Item, Raw};
 use perigee_timeline::Law;
 use perigee_units::{parse_rate, parse_size, parse_time, BitRate, Nanos, ParseError, Size};
 use serde_json::{json, Value as Json};
@@ -284,6 +284,11 @@ impl Kind {
     }
 }
 
+/// The name says that it is a plug-in's: `file.py:Class`. Whether there is such a thing, only the caller knows.
+pub fn is_plugin(name: &str) -> bool {
+    name.split_once(':').is_some_and(|(from, what)| !from.is_empty() && !what.is_empty())
+}
+
 /// File and name of a function of the user's.
 pub fn function(text: &str) -> Option<(&str, &str)> {
     let (file, name) = text.rsplit_once(':')?;
@@ -441,7 +446,7 @@ fn word(text: &str, words: &[&'static str]) -> Result<Val, Refusal> {
 }
 
 fn scheme(text: &str, word: &str) -> Result<Val, Refusal> {
-    if text == word || perigee_cc::info(text).is_some() || crate::is_plugin(text) {
+    if text == word || perigee_cc::info(text).is_some() || is_plugin(text) {
         return Ok(Val::Text(text.into()));
     }
     let ids = perigee_cc::SCHEMES.iter().map(|s| s.id);

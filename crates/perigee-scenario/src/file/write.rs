@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A resolved tree back to TOML, for manifests: a record can be run again without the file it came from.
 
-use crate::grammar::{Content, Section};
-use crate::keys::SCENARIO;
-use crate::kind::{function, Kind};
-use crate::tree::{resolve, Item, Raw, Table};
+use crate::file::grammar::{Content, Section};
+use crate::file::keys::SCENARIO;
+use crate::file::kind::{function, Kind};
+use crate::file::tree::{resolve, Item, Raw, Table};
 use std::collections::BTreeMap;
 
 /// The tree as TOML; paths become paths from where the scenario was loaded.
@@ -13,7 +13,7 @@ pub fn toml(table: &Table) -> String {
 }
 
 fn tree(table: &Table, section: Option<&'static Section>) -> BTreeMap<String, toml::Value> {
-    let entry = |e: &crate::tree::Entry| {
+    let entry = |e: &crate::file::tree::Entry| {
         let key = section.and_then(|s| s.keys.iter().find(|k| k.name == e.key.replace('-', "_")));
         (e.key.clone(), value(&e.item, key.map(|k| &k.content)))
     };
@@ -33,12 +33,13 @@ fn value(item: &Item, content: Option<&'static Content>) -> toml::Value {
         }
         // Scheme parameters that are files.
         (Raw::Table(t), Some(Content::ByScheme)) => {
-            let one =
-                |e: &crate::tree::Entry| (e.key.clone(), value(&e.item, Some(&Content::SchemeOf("cc"))));
+            let one = |e: &crate::file::tree::Entry| {
+                (e.key.clone(), value(&e.item, Some(&Content::SchemeOf("cc"))))
+            };
             toml::Value::Table(t.0.iter().map(one).collect())
         }
         (Raw::Table(t), Some(Content::SchemeOf(_))) => {
-            let one = |e: &crate::tree::Entry| {
+            let one = |e: &crate::file::tree::Entry| {
                 let file = is_file(&e.key).then_some(&FILE);
                 (e.key.clone(), value(&e.item, file))
             };
@@ -50,7 +51,7 @@ fn value(item: &Item, content: Option<&'static Content>) -> toml::Value {
         (Raw::Float(x), _) => toml::Value::Float(*x),
         (Raw::List(l), c) => toml::Value::Array(l.iter().map(|i| value(i, c)).collect()),
         (Raw::Table(t), Some(Content::Named(s))) => {
-            let one = |e: &crate::tree::Entry| (e.key.clone(), named(&e.item, s));
+            let one = |e: &crate::file::tree::Entry| (e.key.clone(), named(&e.item, s));
             toml::Value::Table(t.0.iter().map(one).collect())
         }
         (Raw::Table(t), Some(Content::One(s) | Content::List(s))) => {

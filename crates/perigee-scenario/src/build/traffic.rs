@@ -2,23 +2,13 @@
 //! Traffic between all nodes of a constellation: a `[[flow]]` with a pattern becomes one flow for each pair it draws.
 //! The draws depend on the seed and on the number of the entry, so that other entries change nothing.
 
-use crate::keys::MAX_FLOWS;
-use crate::scenario::{FlowSpec, Scenario};
+use crate::file::flow::{FlowSpec, Pattern};
+use crate::file::keys::MAX_FLOWS;
+use crate::file::scenario::Scenario;
 use perigee_sim::apps;
 use perigee_timeline::App;
 use perigee_units::Nanos;
 use std::sync::Arc;
-
-/// Who talks to whom.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pattern {
-    /// A random permutation without fixed points: every node sends to one and hears from one.
-    Permutation,
-    /// Every other node sends to this one.
-    AllToOne(String),
-    /// `count` pairs, each as likely as the product of its nodes' weights.
-    Gravity,
-}
 
 /// The scenario with its patterns drawn.
 pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
@@ -39,7 +29,7 @@ pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
             }
         }
     }
-    Arc::new(Scenario { flows: crate::split::expand(flows), ..Scenario::clone(scenario) })
+    Arc::new(Scenario { flows: crate::build::legs::expand(flows), ..Scenario::clone(scenario) })
 }
 
 /// A flow whose transfers arrive one by one becomes a flow for each; its name is the prefix of theirs.

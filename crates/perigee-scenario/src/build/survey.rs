@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What `perigee paths` and `perigee sky` ask: a scenario's constellation without its packets, as JSON.
 
-use crate::error::{Problem, ScenarioError};
-use crate::scenario::{NodeSpec, Position, Scenario};
-use crate::sky;
-use crate::sky_spec;
-use crate::source::{Constellation, Satellites, Source};
-use crate::traffic;
+use crate::build::sky;
+use crate::build::sky_spec;
+use crate::build::traffic;
+use crate::file::error::{Problem, ScenarioError};
+use crate::file::keys::LEOEM;
+use crate::file::node::{NodeSpec, Position};
+use crate::file::scenario::Scenario;
+use crate::file::source::{Constellation, Satellites, Source};
 use perigee_orbit::frames::{great_circle_m, SPEED_OF_LIGHT_M_S};
 use perigee_orbit::survey::{Hop, Leg, PairSurvey};
 use perigee_orbit::{PathRule, Sky, SkySpec};
@@ -38,7 +40,7 @@ pub fn look(scenario: &Scenario, ends: &[(String, String)], seed: u64) -> Result
         let p = Problem::new("source", "there are no satellites in it");
         return Err(p.hint("paths and skies need a [source.constellation]").into());
     };
-    if matches!(&c.satellites, Satellites::Preset(name) if name == sky_spec::LEOEM) {
+    if matches!(&c.satellites, Satellites::Preset(name) if name == LEOEM) {
         let p = Problem::new("source.constellation.preset", "it makes a path log, not a sky").at(&c.place);
         return Err(p.hint("perigee export leoem SCENARIO FILE writes the log").into());
     }

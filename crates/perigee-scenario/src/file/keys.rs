@@ -2,9 +2,9 @@
 //! The grammar of scenario files: one table per section. Validation, the JSON Schema and the reference page of the
 //! guide are all made from these tables, so a key that is added here exists everywhere.
 
-use crate::grammar::Content::{ByScheme, List, Named, One, Tcp, TcpOfAll, Value};
-use crate::grammar::{Key, Section};
-use crate::kind::Kind;
+use crate::file::grammar::Content::{ByScheme, List, Named, One, Tcp, TcpOfAll, Value};
+use crate::file::grammar::{Key, Section};
+use crate::file::kind::Kind;
 use perigee_units::Nanos;
 
 const fn key(name: &'static str, kind: Kind, default: &'static str, help: &'static str) -> Key {
@@ -29,6 +29,26 @@ const ANY_TIME: Kind = Kind::Time(Nanos::ZERO, MAX_DURATION);
 const SOME_TIME: Kind = Kind::Time(Nanos(1_000), MAX_DURATION);
 const SHORT_DRAW: Kind = Kind::TimeDraw(Nanos::ZERO, Nanos::from_secs(3600));
 const RTT: Kind = Kind::Time(Nanos::ZERO, Nanos::from_secs(100));
+
+/// Constellations known by name (those of `perigee_orbit::presets`), and other tools' skies (`perigee_orbit::compat`).
+pub const PRESETS: &[&str] = &[
+    "starlink-shell1",
+    "starlink-gen1",
+    "starlink-24x66",
+    "kuiper",
+    "telesat",
+    "oneweb",
+    "iridium",
+    "geostationary",
+    "hypatia-compat-starlink",
+    "hypatia-compat-kuiper",
+    "hypatia-compat-telesat",
+    "orbtcp-compat",
+    LEOEM,
+];
+
+/// The one that makes a path log instead of a sky.
+pub const LEOEM: &str = "leoem-compat";
 
 /// The whole file.
 pub const SCENARIO: Section = Section {
@@ -251,7 +271,7 @@ pub const CONSTELLATION: Section = Section {
     name: "constellation",
     help: "Satellites that move, seen from the nodes of this file. Ports: ground, laser.",
     keys: &[
-        optional("preset", Kind::Word(crate::sky_spec::PRESETS), "a known constellation"),
+        optional("preset", Kind::Word(PRESETS), "a known constellation"),
         one(&SHELL),
         Key {
             name: "shells",
@@ -656,7 +676,7 @@ pub const FLOW: Section = Section {
         key("count", Kind::Int(1, MAX_FLOWS), "1", "identical flows"),
         Key {
             name: "cc_params",
-            content: crate::grammar::Content::SchemeOf("cc"),
+            content: crate::file::grammar::Content::SchemeOf("cc"),
             default: None,
             required: false,
             help: "parameters of this flow's scheme (its cc must be named)",

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Recorded networks: `[source.path_log]` and `[source.trace]`.
 
-use crate::error::{Place, Problem, ScenarioError};
-use crate::network::{micro, refuse_changes, Network, PairPlace};
-use crate::ports::{PortReport, PortTable, Settled};
-use crate::scenario::Scenario;
-use crate::source::{PathLog, Trace};
+use crate::build::network::{refuse_changes, Network, PairPlace};
+use crate::build::ports::{PortReport, PortTable, Settled};
+use crate::build::small::micro;
+use crate::file::error::{Place, Problem, ScenarioError};
+use crate::file::scenario::Scenario;
+use crate::file::source::{PathLog, Trace};
 use perigee_timeline::breaks::Breaks;
 use perigee_timeline::files;
 use perigee_timeline::leoem::{self, Hops, PathOptions};
@@ -118,7 +119,7 @@ pub(crate) fn of_log(
 /// A log that was made for the run has no file.
 fn named(file: &Path) -> String {
     if file.as_os_str().is_empty() {
-        format!("preset {}", crate::sky_spec::LEOEM)
+        format!("preset {}", crate::file::keys::LEOEM)
     } else {
         file.display().to_string()
     }

@@ -5,10 +5,11 @@
 //! an outage a new delay and loss hold from its beginning and a new rate from its end, as in the testbeds that are
 //! imitated (the shaper is changed when the interface is back).
 
-use crate::error::{Problem, ScenarioError};
-use crate::kind::Draw;
-use crate::scenario::{ChangeSpec, Direction, Scenario, When};
-use crate::spell;
+use crate::file::change::{ChangeSpec, Direction, When};
+use crate::file::error::{Problem, ScenarioError};
+use crate::file::kind::Draw;
+use crate::file::scenario::Scenario;
+use crate::file::spell;
 use perigee_timeline::files;
 use perigee_timeline::schedule::{self, Application, Effect, Step, Ways};
 use perigee_timeline::topology::{Built, Duplex};

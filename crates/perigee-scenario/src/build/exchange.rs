@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Networks over time to and from files: timelines, state folders of Hypatia, path logs of LeoEM.
 
-use crate::error::{Problem, ScenarioError};
-use crate::network;
-use crate::saved;
-use crate::scenario::Scenario;
-use crate::sky;
-use crate::sky_spec;
-use crate::source::{Satellites, Source};
-use crate::survey;
+use crate::build::from_source;
+use crate::build::saved;
+use crate::build::sky;
+use crate::build::survey;
+use crate::file::error::{Problem, ScenarioError};
+use crate::file::keys::LEOEM;
+use crate::file::scenario::Scenario;
+use crate::file::source::{Satellites, Source};
 use perigee_orbit::hypatia;
 use perigee_orbit::{Sky, SkySpec};
 pub use perigee_timeline::diff::Names;
@@ -35,8 +35,8 @@ fn problem(key: &str, why: String) -> ScenarioError {
 /// # Errors
 /// When it cannot be built or written.
 pub fn export_timeline(scenario: &Scenario, seed: u64, file: &Path) -> Result<Vec<String>, ScenarioError> {
-    let scenario = crate::traffic::expand(&Arc::new(scenario.clone()), seed);
-    let mut net = network::build(&scenario, seed)?;
+    let scenario = crate::build::traffic::expand(&Arc::new(scenario.clone()), seed);
+    let mut net = from_source::build(&scenario, seed)?;
     write(&net.header, net.source.as_mut(), file).map_err(|e| problem("export", e))?;
     Ok(net.warnings)
 }
@@ -64,10 +64,10 @@ pub fn pass_timeline(
     file: Option<&Path>,
     (watched, step): (usize, Nanos),
 ) -> Result<Passed, ScenarioError> {
-    let scenario = crate::traffic::expand(&Arc::new(scenario.clone()), seed);
-    let mut net = network::build(&scenario, seed)?;
+    let scenario = crate::build::traffic::expand(&Arc::new(scenario.clone()), seed);
+    let mut net = from_source::build(&scenario, seed)?;
     let wrong = |e: String| problem("timeline", e);
-    let ways = crate::saved::ways(&net.header.pairs).map_err(wrong)?;
+    let ways = crate::build::saved::ways(&net.header.pairs).map_err(wrong)?;
     let watchers = ways.iter().take(watched).map(|&way| Watcher::new(&net.header, way, step)).collect();
     let mut source = Watched::new(&net.header, net.source.as_mut(), watchers);
     match file {
@@ -115,11 +115,11 @@ fn leoem_log(
     seed: u64,
 ) -> Result<(PathLog, Vec<String>), ScenarioError> {
     if let Source::Constellation(c) = &scenario.source {
-        if matches!(&c.satellites, Satellites::Preset(name) if name == sky_spec::LEOEM) {
+        if matches!(&c.satellites, Satellites::Preset(name) if name == LEOEM) {
             let pairs = sky::pairs(scenario)?;
             return match pairs[..] {
                 [pair] if ends.is_empty() => Ok((sky::leoem_log(scenario, c, pair)?, c.remarks.clone())),
-                _ => Err(problem("export", format!("{} needs one pair, of the flows", sky_spec::LEOEM))),
+                _ => Err(problem("export", format!("{} needs one pair, of the flows", LEOEM))),
             };
         }
     }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The keys of `[source.constellation]`, `[node.NAME]` and `[handover]` in the words of `perigee-orbit`.
 
-use crate::error::{Place, Problem, ScenarioError};
-use crate::kind;
-use crate::ports::PortTable;
-use crate::scenario::{FlowSpec, NodeSpec, OutageSpec, Position, Scenario};
-use crate::source::{self, Constellation};
+use crate::build::ports::PortTable;
+use crate::file::change::OutageSpec;
+use crate::file::error::{Place, Problem, ScenarioError};
+use crate::file::flow::FlowSpec;
+use crate::file::kind;
+use crate::file::node::{NodeSpec, Position};
+use crate::file::scenario::Scenario;
+use crate::file::source::{self, Constellation};
 use perigee_orbit::attach::{Policy, Reselect, STARLINK_SLOTS};
 use perigee_orbit::lasers::{Limits, Seam};
 use perigee_orbit::motion::Gravity;
@@ -22,26 +25,6 @@ use perigee_timeline::{files, GeoPoint};
 use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// Constellations known by name (those of `perigee_orbit::presets`), and other tools' skies (`perigee_orbit::compat`).
-pub const PRESETS: &[&str] = &[
-    "starlink-shell1",
-    "starlink-gen1",
-    "starlink-24x66",
-    "kuiper",
-    "telesat",
-    "oneweb",
-    "iridium",
-    "geostationary",
-    "hypatia-compat-starlink",
-    "hypatia-compat-kuiper",
-    "hypatia-compat-telesat",
-    "orbtcp-compat",
-    LEOEM,
-];
-
-/// The one that makes a path log instead of a sky.
-pub const LEOEM: &str = "leoem-compat";
 
 /// Elevation below which a satellite is not used, where nothing else is said (Starlink's filing).
 pub(crate) const MASK_DEG: f64 = 25.0;
@@ -318,7 +301,7 @@ mod tests {
     fn the_words_of_the_grammar_are_the_presets_of_the_orbits() {
         let own = perigee_orbit::presets::PRESETS.iter().map(|p| p.name);
         let hypatia = perigee_orbit::compat::HYPATIA.iter().map(|p| p.0);
-        let names: Vec<_> = own.chain(hypatia).chain(["orbtcp-compat", super::LEOEM]).collect();
-        assert_eq!(names, super::PRESETS);
+        let names: Vec<_> = own.chain(hypatia).chain(["orbtcp-compat", crate::file::keys::LEOEM]).collect();
+        assert_eq!(names, crate::file::keys::PRESETS);
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Saved timelines: `[source.timeline]` replays one.
 
-use crate::error::{Problem, ScenarioError};
-use crate::network::{refuse_changes, Network, PairPlace};
-use crate::ports::PortReport;
-use crate::scenario::Scenario;
-use crate::source::SavedTimeline;
+use crate::build::network::{refuse_changes, Network, PairPlace};
+use crate::build::ports::PortReport;
+use crate::file::error::{Problem, ScenarioError};
+use crate::file::scenario::Scenario;
+use crate::file::source::SavedTimeline;
 use perigee_timeline::follow::Follower;
 use perigee_timeline::topology::PortSpec;
 use perigee_timeline::{files, store, Change, Header, LinkId, Pair, PairId, Timeline};

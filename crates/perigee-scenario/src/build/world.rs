@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The composition root: scenario and seed → network over time and flows, ready for a simulator.
 
-use crate::error::{Problem, ScenarioError};
-use crate::grammar::Given;
-use crate::network::{self, PairPlace};
-use crate::ports::PortReport;
-use crate::scenario::{FlowSpec, Scenario};
-use crate::shared::SharedTimeline;
-use crate::spell;
-use crate::Plugins;
+use crate::build::from_source;
+use crate::build::network::{self, PairPlace};
+use crate::build::ports::PortReport;
+use crate::build::shared::SharedTimeline;
+use crate::file::error::{Problem, ScenarioError};
+use crate::file::flow::{without_tcp, FlowSpec};
+use crate::file::grammar::Given;
+use crate::file::scenario::Scenario;
+use crate::file::spell;
 use perigee_cc::{Params, Value};
 use perigee_sim::{FlowSetup, Options, Scheme};
 use perigee_timeline::{files, App, Header, Timeline};
 use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+
+/// Congestion controls from outside, by the names that scenarios give them.
+pub type Plugins = BTreeMap<String, perigee_sim::CustomScheme>;
 
 /// A scenario with one seed: what all schemes of the comparison share.
 pub struct World {
@@ -68,7 +72,7 @@ impl FlowPlan {
         self.spec.app
     }
     /// Its place among the legs of a split flow.
-    pub fn leg(&self) -> Option<&crate::split::LegPlace> {
+    pub fn leg(&self) -> Option<&crate::file::split::LegPlace> {
         self.spec.leg.as_ref()
     }
     /// How much, if limited.
@@ -90,20 +94,20 @@ impl World {
     /// # Errors
     /// Whatever can only be known when the network is built: unknown ports and nodes, files, unreachable pairs.
     pub fn build(scenario: Arc<Scenario>, seed: u64) -> Result<Self, ScenarioError> {
-        let scenario = crate::traffic::expand(&scenario, seed);
-        if scenario.flows.len() > crate::keys::MAX_FLOWS as usize {
+        let scenario = crate::build::traffic::expand(&scenario, seed);
+        if scenario.flows.len() > crate::file::keys::MAX_FLOWS as usize {
             let place = scenario.flows.iter().map(|f| &f.place).next_back();
             let mut p = Problem::new("flow.arrivals", "more flows than can be simulated");
             p.place = place.cloned();
-            let most = format!("at most {}", crate::keys::MAX_FLOWS);
+            let most = format!("at most {}", crate::file::keys::MAX_FLOWS);
             return Err(p.allowed(most).hint("lengthen the time between arrivals, or stop earlier").into());
         }
-        let net = network::build(&scenario, seed)?;
+        let net = from_source::build(&scenario, seed)?;
         let flows = plans(&scenario, &net)?;
         let max_hops = scenario.telemetry.max_hops.unwrap_or(net.longest.clamp(1, MAX_TELEMETRY_HOPS));
         let again = {
             let scenario = scenario.clone();
-            move || network::build(&scenario, seed).map(|net| net.source).map_err(|e| e.to_string())
+            move || from_source::build(&scenario, seed).map(|net| net.source).map_err(|e| e.to_string())
         };
         Ok(World {
             seed,
@@ -181,7 +185,7 @@ impl World {
         for file in info.files() {
             let given = layers.iter().flatten().find_map(|given| given.get(file.name));
             let Some((Value::Text(name), place)) = given else { continue };
-            let path = crate::tree::resolve(place, name);
+            let path = crate::file::tree::resolve(place, name);
             let wrong = |why: String| {
                 let p = Problem::new(format!("cc.{}.{}", info.id, file.name), why).at(place);
                 ScenarioError::from(p.found(format!("{name:?}")).allowed(file.help))
@@ -240,15 +244,6 @@ impl World {
         let mut params = info.params(given).map_err(|e| wrong(e.to_string()))?;
         self.attach(info, &mut params, plan)?;
         Ok(Scheme::Builtin(info, params))
-    }
-}
-
-/// What stands for the scheme of an app that needs none.
-pub(crate) fn without_tcp(app: App) -> Option<&'static str> {
-    match app {
-        App::Ping { .. } => Some("ping"),
-        App::Cbr { .. } => Some("cbr"),
-        _ => None,
     }
 }
 

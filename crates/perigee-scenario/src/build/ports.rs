@@ -2,9 +2,9 @@
 //! Rates, queues and framing of ports: defaults of their class, `[port.all]`, `[port.CLASS]`, `[port.NAME]`; and the
 //! bytes behind `bdp`.
 
-use crate::error::{Problem, ScenarioError};
-use crate::scenario::{AqmSetting, PortSetting};
-use crate::spell;
+use crate::file::error::{Problem, ScenarioError};
+use crate::file::scenario::{AqmSetting, PortSetting};
+use crate::file::spell;
 use perigee_timeline::topology::PortSpec;
 use perigee_timeline::{Discipline, Header, LinkId, Port, Queue, QueueLimit};
 use perigee_units::{BitRate, Nanos, Size};

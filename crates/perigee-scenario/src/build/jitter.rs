@@ -6,12 +6,13 @@
 //! and neighbours resemble each other over the time of correlation. What was late is released in order, unless the source
 //! says that a shrinking delay reorders.
 
-use crate::error::{Problem, ScenarioError};
-use crate::grammar::Checked;
-use crate::scenario::{Direction, Scenario};
+use crate::file::change::Direction;
+use crate::file::error::{Problem, ScenarioError};
+use crate::file::jitter::Jitter;
+use crate::file::scenario::Scenario;
 use perigee_timeline::topology::{Built, Duplex};
 use perigee_timeline::{Change, Delay, OutageMode, Timed};
-use perigee_units::{parse_time, Nanos};
+use perigee_units::Nanos;
 
 /// Steps of one run beyond which something is mistyped.
 const MAX_STEPS: u64 = 10_000_000;
@@ -19,64 +20,7 @@ const MAX_STEPS: u64 = 10_000_000;
 /// the logarithm of the share that exceeds it.
 const BODY: f64 = 0.999;
 
-/// The geostationary service of a published week of pings: 99 % of RTTs in 560 to 625 ms, 0.1 % in 625 to 1500 ms,
-/// 0.001 % in 1700 to 2200 ms.
-const GEO: &[(f64, u64)] =
-    &[(0.0, 545), (0.009, 560), (0.5, 598), (0.999, 625), (0.99999, 1500), (1.0, 2200)];
-
-/// `[jitter]`, read.
-#[derive(Clone, Debug)]
-pub struct Jitter {
-    on: String,
-    direction: Direction,
-    /// (share of the samples, RTT), rising in both.
-    quantiles: Vec<(f64, Nanos)>,
-    step: Nanos,
-    correlation: Nanos,
-    /// Mean time between loss events; zero = none.
-    loss_every: Nanos,
-    loss_single: f64,
-    loss_mean: f64,
-    loss_longest: u64,
-    loss_slot: Nanos,
-    place: crate::error::Place,
-}
-
 impl Jitter {
-    /// From a checked section.
-    pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Self> {
-        let quantiles = match (c.opt_text("preset"), c.opt_many("rtt")) {
-            (Some(_), None) => GEO.iter().map(|&(u, ms)| (u, Nanos::from_millis(ms))).collect(),
-            (None, Some(rows)) => match quantiles(&rows) {
-                Ok(found) => found,
-                Err(why) => {
-                    problems.push(
-                        c.problem("rtt", why)
-                            .hint("write \"50 % 598 ms\", shares and times rising from 0 % to 100 %"),
-                    );
-                    return None;
-                }
-            },
-            _ => {
-                problems.push(c.problem("preset", "give either a preset or quantiles of the rtt"));
-                return None;
-            }
-        };
-        Some(Jitter {
-            on: c.text("on"),
-            direction: if c.text("direction") == "reverse" { Direction::Reverse } else { Direction::Forward },
-            quantiles,
-            step: c.time("step"),
-            correlation: c.time("correlation"),
-            loss_every: c.opt_time("loss_every").unwrap_or(Nanos::ZERO),
-            loss_single: c.number("loss_single"),
-            loss_mean: c.number("loss_mean"),
-            loss_longest: c.int("loss_longest") as u64,
-            loss_slot: c.time("loss_slot"),
-            place: c.place.clone(),
-        })
-    }
-
     /// The RTT at quantile `u`.
     fn quantile(&self, u: f64) -> f64 {
         let q = &self.quantiles;
@@ -95,25 +39,6 @@ impl Jitter {
         let slope = (from - before.1.as_secs_f64()) / (decades(low.0) - decades(before.0)).max(1e-9);
         (from + slope * (decades(u) - decades(low.0))).min(to)
     }
-}
-
-fn quantiles(rows: &[crate::kind::Val]) -> Result<Vec<(f64, Nanos)>, String> {
-    let one = |row: &crate::kind::Val| {
-        let crate::kind::Val::Text(text) = row else { return Err("a quantile is a text".to_string()) };
-        let (share, time) = text.split_once('%').ok_or(format!("{text:?} has no %"))?;
-        let share: f64 = share.trim().parse().map_err(|_| format!("{text:?} begins with no number"))?;
-        let time = parse_time(time.trim()).map_err(|e| format!("{text:?}: {}", e.0))?;
-        Ok((share / 100.0, time))
-    };
-    let found = rows.iter().map(one).collect::<Result<Vec<_>, _>>()?;
-    let whole = found.first().is_some_and(|q| q.0 == 0.0) && found.last().is_some_and(|q| q.0 == 1.0);
-    if !whole {
-        return Err("the quantiles do not reach from 0 % to 100 %".into());
-    }
-    if found.windows(2).any(|w| w[0].0 >= w[1].0 || w[0].1 > w[1].1) {
-        return Err("shares and times must rise".into());
-    }
-    Ok(found)
 }
 
 /// The changes that `[jitter]` makes.

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! From the source of a scenario to its network.
+
+use crate::build::network::Network;
+use crate::build::small::{self, micro, no_more};
+use crate::build::{fading, replay, saved, sky};
+use crate::file::error::ScenarioError;
+use crate::file::scenario::Scenario;
+use crate::file::source::Source;
+use perigee_timeline::{crossing, topology};
+
+/// Builds the network of a scenario for one seed.
+///
+/// # Errors
+/// When the source cannot be built, or a node is unknown.
+pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
+    let net = bare(scenario, seed)?;
+    fading::lay(scenario, net, seed)
+}
+
+fn bare(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
+    match &scenario.source {
+        Source::Chain(c) => micro(scenario, topology::chain(&small::chain(c)), seed, no_more),
+        Source::Dumbbell(f) => micro(scenario, topology::dumbbell(&small::dumbbell(f)), seed, no_more),
+        Source::ParkingLot(f) => {
+            micro(scenario, topology::parking_lot(&small::parking_lot(f)), seed, no_more)
+        }
+        Source::Crossing(c) => micro(scenario, crossing::crossing(&small::crossing(c)), seed, no_more),
+        Source::Constellation(c) => sky::build(scenario, c, seed),
+        Source::PathLog(p) => replay::path_log(scenario, p, seed),
+        Source::Trace(t) => replay::trace(scenario, t, seed),
+        Source::Timeline(t) => saved::build(scenario, t),
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Worlds from scenarios: a network over time and the flows on it, for one seed.
+//!
+//! * [`from_source`]: a [`network`] from each kind of source: [`small`] ones with their [`changes`] and [`jitter`],
+//!   recorded ([`replay`]) and [`saved`] ones, [`sky`]; [`ports`]: rates and queues; [`fading`]: bursts and weather.
+//! * [`traffic`], [`legs`]: patterns, arrivals and split flows as single flows.
+//! * [`world`]: all of it; [`shared`]: one timeline for all schemes; [`estimate`]: what a run will cost.
+//! * [`exchange`], [`survey`]: networks to and from other tools' files, and what pairs see of a sky.
+
+pub mod changes;
+pub mod estimate;
+pub mod exchange;
+pub mod fading;
+pub mod from_source;
+pub mod jitter;
+pub mod legs;
+pub mod network;
+pub mod ports;
+pub mod replay;
+pub mod saved;
+pub mod shared;
+pub mod sky;
+mod sky_spec;
+pub mod small;
+pub mod survey;
+pub mod traffic;
+pub mod world;

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `[[flow]]`: who sends what to whom.
+
+use crate::file::error::{Place, Problem};
+use crate::file::grammar::{Checked, Given};
+use crate::file::node::NodeSpec;
+use crate::file::split::{self, LegPlace, Split};
+use perigee_timeline::{App, Law};
+use perigee_units::{BitRate, Nanos};
+
+/// Shortest mean time of sending, and of silence, of an on/off source: it changes at most 5,000 times a second.
+const SHORTEST_PERIOD: Nanos = Nanos::from_micros(100);
+/// Shortest time between packets of a constant rate: 1.2 Tbit/s in packets of 1500 bytes.
+const SHORTEST_GAP: Nanos = Nanos(10);
+
+/// `[[flow]]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::FLOW documents each
+pub struct FlowSpec {
+    pub name: Option<String>,
+    pub ends: Option<(String, String)>,
+    pub pattern: Option<Pattern>,
+    pub cc: String,
+    pub app: App,
+    /// Time between arrivals and size of each, where the flow stands for many.
+    pub arrivals: Option<(Law, Law)>,
+    pub start: Nanos,
+    pub stagger: Nanos,
+    pub stop: Option<Nanos>,
+    pub count: u64,
+    pub split: Option<Split>,
+    pub leg: Option<LegPlace>,
+    pub cc_params: Given,
+    pub tcp: Given,
+    pub place: Place,
+}
+
+/// Who talks to whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// A random permutation without fixed points: every node sends to one and hears from one.
+    Permutation,
+    /// Every other node sends to this one.
+    AllToOne(String),
+    /// `count` pairs, each as likely as the product of its nodes' weights.
+    Gravity,
+}
+
+impl FlowSpec {
+    /// The schemes that it names, `"*"` among them.
+    pub fn schemes(&self) -> Vec<&String> {
+        match &self.split {
+            Some(split) if !split.cc.is_empty() => split.cc.iter().collect(),
+            _ => vec![&self.cc],
+        }
+    }
+}
+
+/// The schemes that a flow names, or what stands for them in a flow that needs none.
+pub(crate) fn own_schemes(flow: &FlowSpec) -> Vec<&str> {
+    match without_tcp(flow.app) {
+        Some(app) => vec![app],
+        None => flow.schemes().into_iter().map(String::as_str).collect(),
+    }
+}
+
+/// What stands for the scheme of an app that needs none.
+pub(crate) fn without_tcp(app: App) -> Option<&'static str> {
+    match app {
+        App::Ping { .. } => Some("ping"),
+        App::Cbr { .. } => Some("cbr"),
+        _ => None,
+    }
+}
+
+/// Reads `[[flow]]`; `nodes` are those of a constellation.
+pub fn read(c: &Checked, duration: Nanos, nodes: &[NodeSpec], problems: &mut Vec<Problem>) -> FlowSpec {
+    let pattern = read_pattern(c, nodes, problems);
+    let ends = match (c.opt_text("from"), c.opt_text("to")) {
+        _ if c.has("pattern") => None,
+        (Some(from), Some(to)) if from == to => {
+            problems.push(c.problem("to", "a flow from a node to itself").found(format!("{to:?}")));
+            None
+        }
+        (Some(from), Some(to)) => Some((from, to)),
+        (None, None) => None,
+        (from, _) => {
+            let missing = if from.is_some() { "to" } else { "from" };
+            problems.push(c.problem(missing, "must be given with the other end, or neither"));
+            None
+        }
+    };
+    let app = match c.text("app").as_str() {
+        "ping" => App::Ping { interval: c.time("interval"), size: c.opt_int("size").unwrap_or(64) as u32 },
+        "cbr" => cbr(c, problems),
+        "on-off" => App::OnOff { on: period(c, "on", problems), off: period(c, "off", problems) },
+        "request" => App::Request {
+            size: object(c, problems),
+            think: c.law("think"),
+            period: c.time("period"),
+            count: c.opt_int("objects").map_or(u64::MAX, |n| n as u64),
+        },
+        _ => App::Bulk { bytes: c.opt_bytes("bytes") },
+    };
+    let arrivals = read_arrivals(c, app, problems);
+    let split = split::read(c, app, &ends, problems);
+    let flow = FlowSpec {
+        name: c.opt_text("name"),
+        ends,
+        pattern,
+        cc: c.text("cc"),
+        app,
+        arrivals,
+        start: c.time("start"),
+        stagger: c.time("stagger"),
+        stop: c.opt_time("stop"),
+        count: c.int("count") as u64,
+        split,
+        leg: None,
+        cc_params: c.params("cc_params"),
+        tcp: c.params("tcp"),
+        place: c.place.clone(),
+    };
+    times(c, &flow, duration, problems);
+    flow
+}
+
+/// How long an on/off source sends, or is silent. Zero would be an endless change between the two.
+fn period(c: &Checked, key: &str, problems: &mut Vec<Problem>) -> Law {
+    let law = c.law(key);
+    if law.mean() < SHORTEST_PERIOD.as_secs_f64() {
+        let why = "sending and silence would follow each other without end";
+        let p = c.problem(key, why).allowed(format!("times of {SHORTEST_PERIOD} and more in the mean"));
+        problems.push(p.hint("app = \"bulk\" sends all the time"));
+    }
+    law
+}
+
+fn cbr(c: &Checked, problems: &mut Vec<Problem>) -> App {
+    let size = c.opt_int("size").unwrap_or(1500) as u32;
+    let rate = c.opt_rate("rate").unwrap_or_else(|| {
+        problems.push(c.problem("rate", "a constant rate must be given"));
+        BitRate(1_000_000)
+    });
+    let interval = rate.time_for(u64::from(size));
+    if interval < SHORTEST_GAP {
+        let p =
+            c.problem("rate", format!("packets of {size} bytes would follow each other every {interval}"));
+        problems.push(p.hint("lower the rate, or send larger packets"));
+    }
+    App::Cbr { interval: interval.max(SHORTEST_GAP), size }
+}
+
+fn object(c: &Checked, problems: &mut Vec<Problem>) -> Law {
+    c.opt_law("object").unwrap_or_else(|| {
+        problems.push(c.problem("object", "the size of an object must be given"));
+        Law::Fixed(1.0)
+    })
+}
+
+fn read_arrivals(c: &Checked, app: App, problems: &mut Vec<Problem>) -> Option<(Law, Law)> {
+    let gap = c.opt_law("arrivals")?;
+    if !matches!(app, App::Bulk { bytes: None }) {
+        let p = c.problem("arrivals", "each arrival is a bulk transfer of one `object`");
+        problems.push(p.hint("leave out app and bytes"));
+    }
+    if matches!(gap, Law::Fixed(g) if g < 1e-6) {
+        problems.push(c.problem("arrivals", "arrivals without time between them never end"));
+    }
+    Some((gap, object(c, problems)))
+}
+
+fn read_pattern(c: &Checked, nodes: &[NodeSpec], problems: &mut Vec<Problem>) -> Option<Pattern> {
+    let word = c.opt_text("pattern")?;
+    if c.has("from") {
+        problems.push(c.problem("from", "a pattern chooses the senders"));
+    }
+    match (word.as_str(), c.opt_text("to")) {
+        ("all-to-one", Some(to)) => match nodes.iter().any(|n| n.name == to) {
+            true => Some(Pattern::AllToOne(to)),
+            false => {
+                problems.push(c.problem("to", "no node is called that").found(format!("{to:?}")));
+                None
+            }
+        },
+        ("all-to-one", None) => {
+            problems.push(c.problem("pattern", "all-to-one needs `to`"));
+            None
+        }
+        (_, Some(_)) => {
+            problems.push(c.problem("to", "this pattern chooses the receivers"));
+            None
+        }
+        ("permutation", None) => Some(Pattern::Permutation),
+        _ => Some(Pattern::Gravity),
+    }
+}
+
+fn times(c: &Checked, flow: &FlowSpec, duration: Nanos, problems: &mut Vec<Problem>) {
+    let last = flow.stagger.0 as u128 * u128::from(flow.count - 1) + flow.start.0 as u128;
+    if last >= duration.0 as u128 {
+        let key = if flow.start >= duration { "start" } else { "stagger" };
+        let why = format!(
+            "the flow would start at {} s, after the end of the run at {}",
+            last as f64 / 1e9,
+            duration
+        );
+        problems.push(c.problem(key, why).hint("start it earlier or make the run longer"));
+    }
+    if flow.stop.is_some_and(|stop| stop <= flow.start) {
+        problems.push(c.problem("stop", format!("not after its start at {}", flow.start)));
+    }
+}

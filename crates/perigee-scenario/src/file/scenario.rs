@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The scenario as types: every value read, every name resolved that can be resolved without building the network.
+
+use crate::file::bursts::{self, BurstSpec};
+use crate::file::change::{self, outage_mode, ChangeSpec, OutageSpec};
+use crate::file::error::{Place, Problem, ScenarioError};
+use crate::file::flow::{self, FlowSpec};
+use crate::file::grammar::{check, Checked, Given};
+use crate::file::jitter::Jitter;
+use crate::file::keys::{self, MAX_FLOWS};
+use crate::file::kind::Val;
+use crate::file::node::{self, NodeSpec};
+use crate::file::node_sets;
+use crate::file::source::{self, Source};
+use crate::file::tree::{self, Table};
+use perigee_units::{BitRate, Nanos, Size};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows of the flow table beyond which a run is refused: they are kept in memory until the run is over.
+const MAX_ROWS: u128 = 50_000_000;
+
+/// A scenario that is valid as far as it can be known before its network is built.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Name for folders and titles: the file's without its ending.
+    pub name: String,
+    /// One line for tables and reports.
+    pub title: String,
+    /// `[run]`.
+    pub run: RunSpec,
+    /// `[source]`.
+    pub source: Source,
+    /// `[node.NAME]`.
+    pub nodes: Vec<NodeSpec>,
+    /// `[port.NAME]`, in file order.
+    pub ports: Vec<PortSetting>,
+    /// `[[change]]` and `[schedule]`.
+    pub changes: Vec<ChangeSpec>,
+    /// `[jitter]`.
+    pub jitter: Option<Jitter>,
+    /// `[handover]`.
+    pub handover: OutageSpec,
+    /// `[bursts]`.
+    pub bursts: Option<BurstSpec>,
+    /// `[notices]`; `None` = nobody is told anything.
+    pub notices: Option<perigee_sim::Notices>,
+    /// `[telemetry]`.
+    pub telemetry: TelemetrySpec,
+    /// Name of the transport profile.
+    pub profile: &'static str,
+    /// `[tcp]`.
+    pub tcp: Given,
+    /// `[tcp.SCHEME]`.
+    pub tcp_of: BTreeMap<String, Given>,
+    /// `[cc.SCHEME]`.
+    pub cc: BTreeMap<String, Given>,
+    /// `[[flow]]`.
+    pub flows: Vec<FlowSpec>,
+    /// The file after `extends` and overrides, as TOML, with paths from where it was loaded.
+    pub resolved_toml: String,
+    /// Files that it names.
+    pub files: Vec<PathBuf>,
+    /// The functions that the source names, once somebody has loaded them.
+    pub plugins: perigee_orbit::Plugins,
+}
+
+/// `[run]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::RUN documents each
+pub struct RunSpec {
+    pub duration: Nanos,
+    pub seed: u64,
+    pub runs: u64,
+    pub cc: Vec<String>,
+    pub sample: Nanos,
+    pub warmup: Nanos,
+    pub start_jitter: Nanos,
+}
+
+/// `[port.NAME]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::PORT documents each
+pub struct PortSetting {
+    pub name: String,
+    pub rate: Option<BitRate>,
+    pub queue: Option<Size>,
+    pub bdp_rate: Option<BitRate>,
+    pub bdp_rtt: Option<Nanos>,
+    pub framing: Option<u32>,
+    pub discipline: AqmSetting,
+    pub count_in_service: Option<bool>,
+    pub probe_priority: Option<bool>,
+    pub metered: Option<bool>,
+    pub place: Place,
+}
+
+/// Discipline of a `[port.NAME]`, and what belongs to it.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)] // keys::PORT documents each
+pub struct AqmSetting {
+    pub name: Option<String>,
+    pub target: Option<Nanos>,
+    pub interval: Option<Nanos>,
+    pub quantum: Option<u32>,
+    pub queues: Option<u32>,
+    pub burst: Option<Nanos>,
+    pub red_min: Option<u64>,
+    pub red_max: Option<u64>,
+    pub red_p: Option<f64>,
+    pub red_floor: Option<f64>,
+    pub red_weight: Option<f64>,
+}
+
+/// `[telemetry]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // keys::TELEMETRY documents each
+pub struct TelemetrySpec {
+    pub overhead: Option<String>,
+    pub echo: Option<String>,
+    pub max_hops: Option<usize>,
+}
+
+impl Scenario {
+    /// Reads and checks a file; `sets` are overrides of the form `key=value`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn load(path: &Path, sets: &[String]) -> Result<Self, ScenarioError> {
+        let table = tree::load(path, sets)?;
+        let name = path.file_stem().map_or("scenario".into(), |s| s.to_string_lossy().into_owned());
+        Scenario::read(&table, &name, &path.display().to_string())
+    }
+
+    /// Reads and checks text; files that it names are looked for in `folder`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse(text: &str, name: &str, folder: &Path, sets: &[String]) -> Result<Self, ScenarioError> {
+        Scenario::read(&tree::parse(text, name, folder, sets)?, name, name)
+    }
+
+    fn read(table: &Table, name: &str, file: &str) -> Result<Self, ScenarioError> {
+        let mut table = table.clone();
+        let profile = crate::file::profiles::apply(&mut table)?;
+        let table = &table;
+        let origin = crate::file::error::Origin::File { name: file.into(), folder: PathBuf::new() };
+        let place = Place { origin: Arc::new(origin), line: None };
+        let top = check(&keys::SCENARIO, table, &place).map_err(ScenarioError)?;
+        let mut problems = Vec::new();
+        let scenario = Reader { top: &top, nodes: Vec::new(), problems: &mut problems }.scenario(table, name);
+        match scenario {
+            Some(s) if problems.is_empty() => Ok(Scenario { profile, ..s }),
+            _ => Err(ScenarioError(problems)),
+        }
+    }
+}
+
+/// Values that stand for a distribution of prediction errors: its quantiles, with both signs.
+const ERROR_QUANTILES: u64 = 64;
+
+fn notices(c: &Checked) -> Option<perigee_sim::Notices> {
+    let error = c.time_draw("error");
+    let (low, high) = (error.low.0, error.high.0);
+    let errors = (0..ERROR_QUANTILES).flat_map(|k| {
+        let e = (low + (high - low) / (ERROR_QUANTILES - 1) * k) as i64;
+        [e, -e]
+    });
+    let errors: Vec<i64> = if high == 0 { Vec::new() } else { errors.collect() };
+    let (lead, hold) = (c.time("lead"), c.time("hold"));
+    c.bool("on").then(|| perigee_sim::Notices { lead, hold, errors: errors.into(), loss: c.number("loss") })
+}
+
+struct Reader<'a> {
+    top: &'a Checked,
+    nodes: Vec<NodeSpec>,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn scenario(&mut self, table: &Table, name: &str) -> Option<Scenario> {
+        let top = self.top;
+        let run = self.run();
+        let source = source::read(&top.one_or_default(&keys::SOURCE), self.problems);
+        self.nodes =
+            top.named("node").iter().filter_map(|(name, c)| node::read(name, c, self.problems)).collect();
+        let node_files = self.node_sets();
+        let nodes = self.nodes.clone();
+        let node_files: Vec<_> =
+            node_files.into_iter().chain(nodes.iter().filter_map(|n| n.weather.clone())).collect();
+        let first_node = top.named("node").first().map(|(_, c)| c).or(top.list("nodes").first());
+        let is_sky = matches!(source, Some(Source::Constellation(_)));
+        if let (false, Some(node)) = (is_sky || source.is_none(), first_node) {
+            self.problems.push(
+                node.problem(
+                    "kind",
+                    "nodes are placed by the source; [node.NAME] belongs to a constellation",
+                ),
+            );
+        }
+        if is_sky && nodes.len() < 2 {
+            self.problems.push(top.problem("node", "a constellation needs at least two nodes on the ground"));
+        }
+        let flows: Vec<_> = top
+            .list("flow")
+            .iter()
+            .map(|c| flow::read(c, run.duration, &self.nodes, self.problems))
+            .collect();
+        self.flow_totals(&flows, &run);
+        let mut changes: Vec<_> =
+            top.list("change").iter().map(|c| change::read(c, run.duration, self.problems)).collect();
+        changes.extend(top.one("schedule").and_then(|c| change::read_schedule(c, self.problems)));
+        let jitter = top.one("jitter").and_then(|c| Jitter::read(c, self.problems));
+        let fixed = matches!(source, Some(Source::Chain(_) | Source::Dumbbell(_) | Source::ParkingLot(_)));
+        if let (Some(c), false) = (top.one("jitter"), fixed || source.is_none()) {
+            self.problems.push(c.problem("on", "this source sets its own delays"));
+        }
+        let handover = top.one_or_default(&keys::HANDOVER);
+        let outages = handover.opt_text("file").map(|f| tree::resolve(handover.place_of("file"), &f));
+        // A base's draw gives way to a file of the scenario that extends it.
+        let (file, draw) = (handover.place_of("file"), handover.place_of("outage"));
+        if handover.has("file") && handover.has("outage") && file.origin == draw.origin {
+            let why = "given together with a file of outages";
+            self.problems.push(handover.problem("outage", why).hint("keep one of them"));
+        }
+        let telemetry = top.one_or_default(&keys::TELEMETRY);
+        Some(Scenario {
+            name: name.into(),
+            title: top.opt_text("title").unwrap_or_else(|| name.into()),
+            run,
+            files: source.iter().flat_map(Source::files).chain(outages).chain(node_files).collect(),
+            source: source?,
+            nodes,
+            ports: top.named("port").iter().map(|(name, c)| port(name, c)).collect(),
+            changes,
+            jitter,
+            handover: OutageSpec {
+                length: handover.time_draw("outage"),
+                file: handover.opt_text("file").map(|f| {
+                    let place = handover.place_of("file");
+                    (tree::resolve(place, &f), place.clone())
+                }),
+                per_delay: handover.number("per_delay"),
+                mode: outage_mode(&handover.text("mode")),
+            },
+            bursts: top.one("bursts").map(bursts::read),
+            notices: notices(&top.one_or_default(&keys::NOTICES)),
+            telemetry: TelemetrySpec {
+                overhead: telemetry.opt_text("overhead"),
+                echo: telemetry.opt_text("echo"),
+                max_hops: telemetry.opt_int("max_hops").map(|n| n as usize),
+            },
+            profile: crate::file::profiles::PROFILES[0].id,
+            tcp: top.params("tcp"),
+            tcp_of: top.by_scheme("tcp"),
+            cc: top.by_scheme("cc"),
+            flows,
+            resolved_toml: crate::file::write::toml(table),
+            plugins: perigee_orbit::Plugins::default(),
+        })
+    }
+
+    fn run(&mut self) -> RunSpec {
+        let c = self.top.one_or_default(&keys::RUN);
+        let word = |v: Val| if let Val::Text(t) = v { Some(t) } else { None };
+        let run = RunSpec {
+            duration: c.time("duration"),
+            seed: c.int("seed") as u64,
+            runs: c.int("runs") as u64,
+            cc: c.opt_many("cc").unwrap_or_default().into_iter().filter_map(word).collect(),
+            sample: c.time("sample"),
+            warmup: c.time("warmup"),
+            start_jitter: c.time("start_jitter"),
+        };
+        if run.warmup >= run.duration {
+            self.problems.push(c.problem("warmup", format!("nothing is left of a run of {}", run.duration)));
+        }
+        if run.sample > run.duration {
+            self.problems.push(c.problem("sample", format!("longer than the run of {}", run.duration)));
+        }
+        run
+    }
+
+    /// Adds the nodes of `[[nodes]]`; the files that they come from.
+    fn node_sets(&mut self) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        // Names of stations give way to those of cities, wherever these stand.
+        let (stations, plain): (Vec<_>, Vec<_>) =
+            self.top.list("nodes").iter().partition(|c| node_sets::are_stations(c));
+        for c in plain.into_iter().chain(stations) {
+            match node_sets::read(c) {
+                Ok((mut nodes, file)) => {
+                    let names: BTreeSet<&str> = self.nodes.iter().map(|n| n.name.as_str()).collect();
+                    node_sets::tell_apart(c, &mut nodes, &names);
+                    if let Some(n) = nodes.iter().find(|n| names.contains(n.name.as_str())) {
+                        let why = "a node of that name exists already";
+                        let key = if c.has("set") { "set" } else { "file" };
+                        self.problems.push(c.problem(key, why).found(format!("{:?}", n.name)));
+                    }
+                    self.nodes.extend(nodes);
+                    files.extend(file);
+                }
+                Err(p) => self.problems.push(p),
+            }
+        }
+        files
+    }
+
+    fn flow_totals(&mut self, flows: &[FlowSpec], run: &RunSpec) {
+        let n: u128 = flows.iter().map(|f| f.count as u128).sum();
+        if n > MAX_FLOWS as u128 {
+            let p = self.top.problem("flow", format!("{n} flows in all"));
+            self.problems.push(p.allowed(format!("at most {MAX_FLOWS}")).hint("lower count"));
+        }
+        let rows = n * u128::from(run.duration.0 / run.sample.0.max(1));
+        if rows > MAX_ROWS {
+            let why = format!("{rows} rows would be recorded ({n} flows, a row each {})", run.sample);
+            let p = Problem::new("run.sample", why).allowed(format!("at most {MAX_ROWS} rows"));
+            self.problems.push(p.hint("lengthen run.sample, or shorten the run"));
+        }
+    }
+}
+
+fn port(name: &str, c: &Checked) -> PortSetting {
+    PortSetting {
+        name: name.into(),
+        rate: c.opt_rate("rate"),
+        queue: c.opt_queue("queue"),
+        bdp_rate: c.opt_rate("bdp_rate"),
+        bdp_rtt: c.opt_time("bdp_rtt"),
+        framing: c.opt_int("framing").map(|v| v as u32),
+        discipline: AqmSetting {
+            name: c.opt_text("discipline"),
+            target: c.opt_time("target"),
+            interval: c.opt_time("interval"),
+            quantum: c.opt_int("quantum").map(|n| n as u32),
+            queues: c.opt_int("queues").map(|n| n as u32),
+            burst: c.opt_time("burst"),
+            red_min: c.opt_bytes("red_min"),
+            red_max: c.opt_bytes("red_max"),
+            red_p: c.opt_number("red_p"),
+            red_floor: c.opt_number("red_floor"),
+            red_weight: c.opt_number("red_weight"),
+        },
+        count_in_service: c.opt_bool("count_in_service"),
+        probe_priority: c.opt_bool("probe_priority"),
+        metered: c.opt_bool("metered"),
+        place: c.place.clone(),
+    }
+}
