@@ -18,14 +18,15 @@ TRANSPORT = LOW | {"cc"}
 MAY_KNOW = {
     "units": set(),
     "cc": LOW,
+    "queue": LOW,
     "capi": TRANSPORT,
     "timeline": LOW,
     "record": LOW,
     "telemetry": TRANSPORT,
     "tcp": TRANSPORT,
     "orbit": LOW | {"timeline"},
-    "sim": TRANSPORT | {"tcp", "telemetry", "timeline"},
-    "scenario": TRANSPORT | {"tcp", "timeline", "orbit", "sim"},
+    "sim": TRANSPORT | {"queue", "tcp", "telemetry", "timeline"},
+    "scenario": TRANSPORT | {"queue", "tcp", "timeline", "orbit", "sim"},
     "run": TRANSPORT | {"tcp", "timeline", "orbit", "sim", "record", "scenario"},
     "py": {"scenario", "run", "record"},
 }

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import perigee
+from conftest import Cli
 
 NETWORK = """
 [run]
@@ -51,7 +54,7 @@ def test_disciplines_keep_queues_short_and_links_busy(discipline: str, at_most_m
 @pytest.mark.parametrize("cc", ["cubic", "newreno"])
 def test_marks_take_the_place_of_drops(discipline: str, cc: str) -> None:
     # Without the overshoot of slow start, which no mark could prevent.
-    port = f'discipline = "{discipline}"\nred_p = 0.02'
+    port = f'discipline = "{discipline}"' + ("\nred_p = 0.02" if discipline == "red" else "")
     transport = "[tcp]\ninit_ssthresh = 60\necn = "
     dropped, marked = (finished(port, f"{transport}{ecn}\n{BULK}", cc=cc) for ecn in ("false", "true"))
     link = bottleneck(marked)
@@ -113,6 +116,70 @@ def test_outages_and_disciplines_conserve_packets(discipline: str) -> None:
         run = finished(f'discipline = "{discipline}"', change.format(mode) + BULK)
         assert run.manifest["conserved"], mode
         assert run.summary["share"] > 0.8, mode
+
+
+# (tables of ports, line of the problem, words of the message)
+WITHOUT_EFFECT = [
+    ('[port.bottleneck]\ndiscipline = "drop-tail"\nred_min = "5 kB"', 3, ["red_min", "drop-tail", '"red"']),
+    ('[port.bottleneck]\nred_min = "5 kB"\n[port.access]\ndiscipline = "red"', 2, ["no effect", "drop-tail"]),
+    ('[port.all]\ntarget = "5 ms"\n[port."r1->r2"]\ndiscipline = "red"', 2, ["port.all.target", "codel", "pie"]),
+    ('[port.bottleneck]\ndiscipline = "codel"\nquantum = 300', 3, ["port.bottleneck.quantum", "target, interval"]),
+    ('[port.bottleneck]\ndiscipline = "fq_codel"\nprobe_priority = true', 1, ["whose turn"]),
+    ('[port.bottleneck]\ndiscipline = "pie"\nburst = "1000 s"', 3, ["burst", "100 s"]),
+    ("[port.bottleneck]\ntarget = 5", 2, ["no unit"]),
+]
+
+
+@pytest.mark.parametrize(("ports", "line", "words"), WITHOUT_EFFECT)
+def test_parameters_without_effect_are_refused(
+    cli: Cli, tmp_path: Path, ports: str, line: int, words: list[str]
+) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(f'{ports}\n[run]\nduration = "1 s"\n[source.dumbbell]\n[[flow]]\ncc = "cubic"\n', encoding="utf-8")
+    for verb in (["check", path], ["run", path, "--out", "out"]):
+        done = cli(*verb)
+        assert done.returncode == 2, done.stdout
+        assert f"s.toml:{line}: " in done.stderr
+        for word in words:
+            assert word in done.stderr
+
+
+def test_a_parameter_in_a_general_table_serves_the_ports_whose_discipline_has_it(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    ports = '[port.all]\ntarget = "3 ms"\n[port."r1->r2"]\ndiscipline = "codel"\n[port.reverse]\ndiscipline = "red"\n'
+    path.write_text(f'{ports}[run]\nduration = "1 s"\n[source.dumbbell]\n[[flow]]\ncc = "cubic"\n', encoding="utf-8")
+    assert cli("check", path).returncode == 0
+    shown = {p["name"]: p["discipline"] for p in perigee.load(path).run(cc="cubic").manifest["ports"]}
+    assert shown["r1->r2"] == {"codel": {"interval": "100 ms", "target": "3 ms"}}
+    assert shown["s1->r1"] == "drop-tail"
+    assert shown["r2->r1"]["red"]["red_p"] == 0.1
+
+
+def test_a_saved_timeline_of_version_0_1_opens_and_one_with_an_unknown_discipline_is_named(
+    cli: Cli, tmp_path: Path
+) -> None:
+    made = tmp_path / "made.toml"
+    made.write_text(
+        NETWORK.replace("60 s", "3 s").replace("10 s", "1 s") + 'discipline = "codel"\n' + BULK, encoding="utf-8"
+    )
+    assert cli("timeline", made, "--out", "saved.timeline").returncode == 0
+    saved = (tmp_path / "saved.timeline").read_text(encoding="utf-8")
+    new = '{"codel":{"interval":"100 ms","target":"5 ms"}}'
+    assert new in saved
+    old = tmp_path / "old.timeline"
+    old.write_text(saved.replace(new, '{"codel":{"target":5000000,"interval":100000000}}'), encoding="utf-8")
+    replay = '[run]\nduration = "3 s"\n[source.timeline]\nfile = "{}"\n[[flow]]\ncc = "cubic"\n'
+    hashes = []
+    for name in ("saved", "old"):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(replay.format(f"{name}.timeline"), encoding="utf-8")
+        hashes.append(perigee.load(path).run(cc="cubic").manifest["tables"]["link_totals"]["sha256"])
+    assert hashes[0] == hashes[1]
+    old.write_text(saved.replace(new, '{"blue":{}}'), encoding="utf-8")
+    done = cli("check", tmp_path / "old.toml")
+    assert done.returncode == 2
+    assert 'port "r1->r2"' in done.stderr
+    assert '"blue"' in done.stderr
 
 
 def test_equal_seeds_give_equal_drops() -> None:

@@ -25,6 +25,7 @@ fn param(p: &ParamSpec) -> Json {
         Domain::Time { min, max, .. } => {
             json!({ "type": "time", "min": min.to_string(), "max": max.to_string() })
         }
+        Domain::Data { .. } => json!({ "type": "data", "unit": "B" }),
         Domain::Choice(words) => json!({ "type": "choice", "choices": words }),
     };
     row["name"] = json!(p.name);

@@ -7,7 +7,8 @@
 //!
 //! Floors of the building:
 //! * [`interface`]: what a controller is told and what it decides; the trait [`CongestionControl`].
-//! * [`params`]: the parameter table beside each scheme, from which validation, schema and documentation are made.
+//! * [`params`] (of `perigee-units`): the parameter table beside each scheme, from which validation, schema and
+//!   documentation are made.
 //! * [`schemes`]: the one list of schemes. A new scheme is a file here and a line there.
 //! * What several schemes share: [`window`] (growth in packets), [`hystart`], [`filter`] (windowed maximum), [`freeze`]
 //!   (a window that survives a repair), [`clock`] (timer ticks), [`notice`] (when a new path holds), [`rng`],
@@ -22,7 +23,6 @@ pub mod freeze;
 pub mod hystart;
 pub mod interface;
 pub mod notice;
-pub mod params;
 pub mod rng;
 pub mod schemes;
 pub mod utilisation;
@@ -49,5 +49,6 @@ mod battery;
 mod closed_loop;
 
 pub use interface::*;
-pub use params::{Domain, FileError, FileSpec, ParamError, ParamSpec, Params, Value};
+pub use perigee_units::params;
+pub use perigee_units::params::{Domain, FileError, FileSpec, ParamError, ParamSpec, Params, Value};
 pub use schemes::{info, Controller, SchemeInfo, SCHEMES};

@@ -113,8 +113,8 @@ impl Network {
         id
     }
 
-    fn port(&mut self, name: String, node: NodeId, spec: PortSpec) -> PortId {
-        let PortSpec { rate, queue, framing, metered } = spec;
+    fn port(&mut self, name: String, node: NodeId, spec: &PortSpec) -> PortId {
+        let PortSpec { rate, queue, framing, metered } = spec.clone();
         self.new_ports.push(Port { name, node, rate, queue, framing, metered });
         self.port_count += 1;
         PortId(self.port_count - 1)
@@ -126,7 +126,7 @@ impl Network {
         }
         let name = format!("{} radio", sky.vertex_name(v));
         let node = self.node(sky, v);
-        let id = self.port(name, node, sky.spec.ground_port);
+        let id = self.port(name, node, &sky.spec.ground_port);
         self.radios[v as usize] = Some(id);
         id
     }
@@ -141,7 +141,7 @@ impl Network {
         let port = if !laser && sky.spec.ground_ports == GroundPorts::PerNode {
             self.radio(sky, from)
         } else {
-            let spec = if laser { sky.spec.laser_port } else { sky.spec.ground_port };
+            let spec = if laser { &sky.spec.laser_port } else { &sky.spec.ground_port };
             self.port(format!("{}->{}", sky.vertex_name(from), sky.vertex_name(to)), node, spec)
         };
         // The delay is set, by a change, at the instant of first use.

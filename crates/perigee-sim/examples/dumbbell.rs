@@ -76,7 +76,7 @@ fn main() {
     };
     let duration = Nanos::from_secs_f64(number(4));
     for cc in &args[5..] {
-        let mut spec = DumbbellSpec::linux_reference(port, vec![rtt]);
+        let mut spec = DumbbellSpec::linux_reference(port.clone(), vec![rtt]);
         spec.access.metered = true;
         spec.loss = std::env::var("LOSS").map_or(0.0, |p| p.parse().expect("a probability"));
         let built = dumbbell(&spec).expect("a dumbbell");

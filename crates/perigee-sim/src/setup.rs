@@ -3,6 +3,7 @@
 
 use crate::host::PROBE_HEADER;
 use perigee_cc::{CongestionControl, ConnInit, Controller, Params, SchemeInfo};
+use perigee_queue::DisciplineInfo;
 use perigee_timeline::{App, PairId};
 use perigee_units::Nanos;
 use std::sync::Arc;
@@ -122,11 +123,19 @@ pub struct Options {
     pub start_jitter: Nanos,
     /// Most hops of one telemetry stack; further hops write nothing and the stack is marked partial.
     pub max_hops: usize,
+    /// Queue disciplines that ports may name beside those of the list.
+    pub disciplines: &'static [DisciplineInfo],
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { seed: 1, sample: Nanos::from_millis(100), start_jitter: Nanos::ZERO, max_hops: 14 }
+        Options {
+            seed: 1,
+            sample: Nanos::from_millis(100),
+            start_jitter: Nanos::ZERO,
+            max_hops: 14,
+            disciplines: &[],
+        }
     }
 }
 

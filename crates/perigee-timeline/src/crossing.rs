@@ -54,7 +54,7 @@ pub fn crossing(spec: &CrossingSpec) -> Result<Built, TopologyError> {
     let routers = ["a1", "a2", "b1", "b2"].map(|name| d.node(name.into(), NodeClass::Router));
     let middles = [0, 2].map(|i| {
         let ends = (routers[i], routers[i + 1]);
-        d.duplex(ends, spec.bottleneck, spec.bottleneck, 0.0, DelayDrop::Fifo)
+        d.duplex(ends, &spec.bottleneck, &spec.bottleneck, 0.0, DelayDrop::Fifo)
     });
     d.bottlenecks.extend(middles);
     let mut others = Vec::new();
@@ -63,8 +63,8 @@ pub fn crossing(spec: &CrossingSpec) -> Result<Built, TopologyError> {
         let t = d.node(format!("d{i}"), NodeClass::Host);
         let mut way = |side: usize| {
             let [enter, leave] = [routers[2 * side], routers[2 * side + 1]];
-            let first = d.duplex((s, enter), spec.access, spec.access, 0.0, DelayDrop::Fifo);
-            let last = d.duplex((leave, t), spec.access, spec.access, 0.0, DelayDrop::Fifo);
+            let first = d.duplex((s, enter), &spec.access, &spec.access, 0.0, DelayDrop::Fifo);
+            let last = d.duplex((leave, t), &spec.access, &spec.access, 0.0, DelayDrop::Fifo);
             [first, middles[side], last]
         };
         let moves = i > spec.staying;

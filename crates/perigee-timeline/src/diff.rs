@@ -180,13 +180,7 @@ fn port_words(t: &Timeline) -> BTreeMap<String, String> {
             QueueLimit::Packets(n) => format!("{n} packets"),
             QueueLimit::Bytes(n) => format!("{n} B"),
         };
-        let discipline = match p.queue.discipline {
-            Discipline::DropTail => "",
-            Discipline::Red { .. } => " with RED",
-            Discipline::CoDel { .. } => " with CoDel",
-            Discipline::FqCodel { .. } => " with FQ-CoDel",
-            Discipline::Pie { .. } => " with PIE",
-        };
+        let discipline = discipline_words(&p.queue.discipline);
         let metered = if p.metered { ", metered" } else { "" };
         format!("{}, {limit}{discipline}, framing {} B{metered}", p.rate, p.framing)
     };
@@ -198,6 +192,18 @@ fn port_words(t: &Timeline) -> BTreeMap<String, String> {
         format!("port {k} of {}", nodes[p.node.ix()].name)
     };
     ports.map(|p| (named(p), words(p))).collect()
+}
+
+/// Name and parameters; nothing of drop-tail.
+fn discipline_words(d: &crate::Discipline) -> String {
+    if *d == crate::Discipline::default() {
+        return String::new();
+    }
+    let params: Vec<String> = d.params.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    match params.is_empty() {
+        true => format!(" with {}", d.name),
+        false => format!(" with {} ({})", d.name, params.join(", ")),
+    }
 }
 
 type Ends = (String, String);

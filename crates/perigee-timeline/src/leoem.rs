@@ -351,11 +351,12 @@ impl<'a> Replay<'a> {
 
     fn spec(&self, from: NodeId, to: NodeId) -> PortSpec {
         let is = |keys: [i64; 2], id| keys.iter().any(|key| self.nodes.get(key) == Some(&id));
-        match (self.o.host, self.o.dish) {
+        let spec = match (&self.o.host, &self.o.dish) {
             (Some(host), _) if is(HOSTS, from) || is(HOSTS, to) => host,
             (_, Some(dish)) if is(ENDS, from) => dish,
-            _ => self.o.port,
-        }
+            _ => &self.o.port,
+        };
+        spec.clone()
     }
 
     fn set_delay(&mut self, t: Nanos, link: LinkId, delay: Nanos) {

@@ -22,6 +22,7 @@
 pub mod breaks;
 pub mod crossing;
 pub mod diff;
+mod discipline;
 pub mod fading;
 pub mod files;
 pub mod follow;
@@ -40,5 +41,6 @@ pub mod trace;
 pub mod view;
 pub mod workload;
 
+pub use discipline::Discipline;
 pub use model::*;
 pub use workload::*;

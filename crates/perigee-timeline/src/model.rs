@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Nodes, ports, links, routes, and how they change.
 
+use crate::Discipline;
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -78,65 +79,14 @@ pub enum QueueLimit {
     Bytes(u64),
 }
 
-/// Which packet is dropped, and when.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Discipline {
-    /// A packet that does not fit is dropped on arrival.
-    #[default]
-    DropTail,
-    /// Random early drop on arrival, with a probability that rises from zero at `min` waiting bytes to `p_ppb` at `max`,
-    /// is never below `floor_ppb` there, and is one beyond.
-    Red {
-        /// Bytes below which nothing is dropped.
-        min: u64,
-        /// Bytes from which everything is.
-        max: u64,
-        /// Probability just below `max`, in 10^-9.
-        p_ppb: u32,
-        /// Least probability above `min`, in 10^-9.
-        #[serde(default)]
-        floor_ppb: u32,
-        /// Weight of the present queue in the average that counts, in 10^-9; 10^9 = the queue itself.
-        weight_ppb: u32,
-    },
-    /// CoDel (RFC 8289).
-    #[serde(rename = "codel")]
-    CoDel {
-        /// Waiting time that is acceptable.
-        target: Nanos,
-        /// Time for which more is tolerated.
-        interval: Nanos,
-    },
-    /// fq_codel (RFC 8290).
-    #[serde(rename = "fq_codel")]
-    FqCodel {
-        /// As CoDel's, per flow.
-        target: Nanos,
-        /// As CoDel's.
-        interval: Nanos,
-        /// Bytes that a flow sends per turn.
-        quantum: u32,
-        /// Queues over which flows are hashed.
-        queues: u32,
-    },
-    /// PIE (RFC 8033).
-    Pie {
-        /// Queueing delay that is aimed at.
-        target: Nanos,
-        /// Time for which a burst passes freely.
-        burst: Nanos,
-    },
-}
-
 /// The queue of a port. The packet in transmission does not count unless `count_in_service`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Queue {
     /// How much may wait.
     pub limit: QueueLimit,
-    /// What is dropped.
+    /// What is dropped. Shared: thousands of ports have the same.
     #[serde(default)]
-    pub discipline: Discipline,
+    pub discipline: Arc<Discipline>,
     /// The packet in transmission counts against the limit.
     #[serde(default)]
     pub count_in_service: bool,

@@ -273,12 +273,7 @@ mod tests {
 
     fn two_nodes() -> Timeline {
         let node = |name: &str| Node { name: name.into(), class: NodeClass::Host, place: None };
-        let queue = Queue {
-            limit: QueueLimit::Packets(10),
-            discipline: Discipline::DropTail,
-            count_in_service: false,
-            probe_priority: false,
-        };
+        let queue = Queue::drop_tail(QueueLimit::Packets(10));
         let port = Port {
             name: "a->b".into(),
             node: NodeId(0),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct TopologyError(pub String);
 
 /// The transmitter of a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PortSpec {
     /// Rate; zero = blocked.
     pub rate: BitRate,
@@ -48,8 +48,8 @@ impl Default for PortSpec {
 
 impl Queue {
     /// A drop-tail queue that does not count the packet in transmission.
-    pub const fn drop_tail(limit: QueueLimit) -> Self {
-        Queue { limit, discipline: Discipline::DropTail, count_in_service: false, probe_priority: false }
+    pub fn drop_tail(limit: QueueLimit) -> Self {
+        Queue { limit, discipline: Arc::default(), count_in_service: false, probe_priority: false }
     }
 }
 
@@ -353,10 +353,10 @@ impl Drawing {
         NodeId(self.header.nodes.len() as u32 - 1)
     }
 
-    fn hop(&mut self, from: NodeId, to: NodeId, spec: PortSpec, loss: f64, delay_drop: DelayDrop) -> Hop {
+    fn hop(&mut self, from: NodeId, to: NodeId, spec: &PortSpec, loss: f64, delay_drop: DelayDrop) -> Hop {
         let h = &mut self.header;
         let name = format!("{}->{}", h.nodes[from.ix()].name, h.nodes[to.ix()].name);
-        let PortSpec { rate, queue, framing, metered } = spec;
+        let PortSpec { rate, queue, framing, metered } = spec.clone();
         h.ports.push(Port { name, node: from, rate, queue, framing, metered });
         let port = PortId(h.ports.len() as u32 - 1);
         // The delay is written when all flows are known.
@@ -368,8 +368,8 @@ impl Drawing {
     pub(crate) fn duplex(
         &mut self,
         (a, b): (NodeId, NodeId),
-        forward: PortSpec,
-        reverse: PortSpec,
+        forward: &PortSpec,
+        reverse: &PortSpec,
         loss: f64,
         drop: DelayDrop,
     ) -> Duplex {
@@ -432,10 +432,10 @@ pub fn chain(spec: &ChainSpec) -> Result<Built, TopologyError> {
             nodes.push(d.node(format!("r{r}{suffix}"), NodeClass::Router));
         }
         nodes.push(d.node(format!("d{suffix}"), NodeClass::Host));
-        let reverse = spec.reverse.unwrap_or(spec.port);
+        let reverse = spec.reverse.as_ref().unwrap_or(&spec.port);
         let along: Vec<Duplex> = nodes
             .windows(2)
-            .map(|w| d.duplex((w[0], w[1]), spec.port, reverse, spec.loss, spec.delay_drop))
+            .map(|w| d.duplex((w[0], w[1]), &spec.port, reverse, spec.loss, spec.delay_drop))
             .collect();
         d.flow(nodes[0], nodes[spec.links], &along);
         d.bottlenecks.extend(along);
@@ -459,14 +459,19 @@ pub fn dumbbell(spec: &DumbbellSpec) -> Result<Built, TopologyError> {
     let r1 = d.node("r1".into(), NodeClass::Router);
     let r2 = d.node("r2".into(), NodeClass::Router);
     let drop = spec.delay_drop;
-    let middle =
-        d.duplex((r1, r2), spec.bottleneck, spec.reverse.unwrap_or(spec.bottleneck), spec.loss, drop);
+    let middle = d.duplex(
+        (r1, r2),
+        &spec.bottleneck,
+        spec.reverse.as_ref().unwrap_or(&spec.bottleneck),
+        spec.loss,
+        drop,
+    );
     d.bottlenecks.push(middle);
     for i in 1..=spec.rtts.len() {
         let s = d.node(format!("s{i}"), NodeClass::Host);
         let t = d.node(format!("d{i}"), NodeClass::Host);
-        let first = d.duplex((s, r1), spec.access, spec.access, 0.0, drop);
-        let last = d.duplex((r2, t), spec.access, spec.access, 0.0, drop);
+        let first = d.duplex((s, r1), &spec.access, &spec.access, 0.0, drop);
+        let last = d.duplex((r2, t), &spec.access, &spec.access, 0.0, drop);
         d.flow(s, t, &[first, middle, last]);
     }
     let plan = DelayPlan { placement: spec.placement, bottleneck_delay: spec.bottleneck_delay };
@@ -487,19 +492,20 @@ pub fn parking_lot(spec: &ParkingLotSpec) -> Result<Built, TopologyError> {
     let mut d = Drawing::default();
     let routers: Vec<NodeId> =
         (0..=spec.bottlenecks).map(|r| d.node(format!("r{r}"), NodeClass::Router)).collect();
-    let reverse = spec.reverse.unwrap_or(spec.bottleneck);
+    let reverse = spec.reverse.as_ref().unwrap_or(&spec.bottleneck);
     let row: Vec<Duplex> = routers
         .windows(2)
-        .map(|w| d.duplex((w[0], w[1]), spec.bottleneck, reverse, 0.0, spec.delay_drop))
+        .map(|w| d.duplex((w[0], w[1]), &spec.bottleneck, reverse, 0.0, spec.delay_drop))
         .collect();
     d.bottlenecks.clone_from(&row);
     for flow in 0..=spec.bottlenecks {
         let (enters, leaves) = if flow == 0 { (0, spec.bottlenecks) } else { (flow - 1, flow) };
         let s = d.node(format!("s{flow}"), NodeClass::Host);
         let t = d.node(format!("d{flow}"), NodeClass::Host);
-        let mut along = vec![d.duplex((s, routers[enters]), spec.access, spec.access, 0.0, spec.delay_drop)];
+        let mut along =
+            vec![d.duplex((s, routers[enters]), &spec.access, &spec.access, 0.0, spec.delay_drop)];
         along.extend(&row[enters..leaves]);
-        along.push(d.duplex((routers[leaves], t), spec.access, spec.access, 0.0, spec.delay_drop));
+        along.push(d.duplex((routers[leaves], t), &spec.access, &spec.access, 0.0, spec.delay_drop));
         d.flow(s, t, &along);
     }
     let plan = DelayPlan { placement: spec.placement, bottleneck_delay: spec.bottleneck_delay };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Quantities with their unit in the type. The one leaf that every other crate may use.
+//! Quantities with their unit in the type, and [`params`], the tables of parameters that are declared once. The one leaf
+//! that every other crate may use.
 //!
 //! Time is integer nanoseconds since the start of a run, rates are integer bits per second, sizes are integer
 //! bytes: integers, because a simulation must give the same bits on every machine.
 
+pub mod params;
 mod parse;
 pub use parse::{parse_rate, parse_size, parse_time, ParseError, Size};
 

@@ -2,13 +2,16 @@
 //! Rates, queues and framing of ports: defaults of their class, `[port.all]`, `[port.CLASS]`, `[port.NAME]`; and the
 //! bytes behind `bdp`.
 
+use crate::file::disciplines::{not_its_own, Chosen};
 use crate::file::error::{Problem, ScenarioError};
-use crate::file::scenario::{AqmSetting, PortSetting};
+use crate::file::scenario::PortSetting;
 use crate::file::spell;
+use perigee_queue::Setup;
 use perigee_timeline::topology::PortSpec;
 use perigee_timeline::{Discipline, Header, LinkId, Port, Queue, QueueLimit};
 use perigee_units::{BitRate, Nanos, Size};
 use serde::Serialize;
+use std::sync::Arc;
 
 /// The smallest queue that `bdp` resolves to: one full packet with its framing.
 const FULL_PACKET: u64 = 1500;
@@ -23,7 +26,7 @@ pub struct Settled {
     bdp_rtt: Option<Nanos>,
     /// Bytes added to each packet.
     pub framing: u32,
-    discipline: AqmSetting,
+    discipline: Chosen,
     count_in_service: bool,
     probe_priority: bool,
     metered: bool,
@@ -36,7 +39,7 @@ fn defaults(class: &str) -> Settled {
         bdp_rate: None,
         bdp_rtt: None,
         framing: 0,
-        discipline: AqmSetting::default(),
+        discipline: Chosen::default(),
         count_in_service: false,
         probe_priority: false,
         metered: true,
@@ -56,23 +59,7 @@ impl Settled {
                 *target = v;
             }
         }
-        fn keep<T: Clone>(target: &mut Option<T>, given: &Option<T>) {
-            if given.is_some() {
-                target.clone_from(given);
-            }
-        }
-        let (mine, theirs) = (&mut self.discipline, &s.discipline);
-        keep(&mut mine.name, &theirs.name);
-        keep(&mut mine.target, &theirs.target);
-        keep(&mut mine.interval, &theirs.interval);
-        keep(&mut mine.quantum, &theirs.quantum);
-        keep(&mut mine.queues, &theirs.queues);
-        keep(&mut mine.burst, &theirs.burst);
-        keep(&mut mine.red_min, &theirs.red_min);
-        keep(&mut mine.red_max, &theirs.red_max);
-        keep(&mut mine.red_p, &theirs.red_p);
-        keep(&mut mine.red_floor, &theirs.red_floor);
-        keep(&mut mine.red_weight, &theirs.red_weight);
+        self.discipline.add(&s.discipline);
         set(&mut self.rate, s.rate);
         set(&mut self.queue, s.queue);
         set(&mut self.framing, s.framing);
@@ -96,7 +83,7 @@ impl Settled {
         };
         let queue = Queue {
             limit,
-            discipline: discipline(&self.discipline, limit, self.framing),
+            discipline: self.discipline.resolve(&setup(limit, self.framing)),
             count_in_service: self.count_in_service,
             probe_priority: self.probe_priority,
         };
@@ -104,37 +91,22 @@ impl Settled {
     }
 }
 
-fn discipline(a: &AqmSetting, limit: QueueLimit, framing: u32) -> Discipline {
-    let ms = Nanos::from_millis;
-    let whole = match limit {
-        QueueLimit::Bytes(b) => b,
-        QueueLimit::Packets(n) => n.saturating_mul(FULL_PACKET + u64::from(framing)),
-    };
-    let interval = a.interval.unwrap_or(ms(100));
-    match a.name.as_deref() {
-        Some("red") => Discipline::Red {
-            min: a.red_min.unwrap_or(whole / 2),
-            max: a.red_max.unwrap_or(whole),
-            p_ppb: ppb(a.red_p.unwrap_or(0.1)),
-            floor_ppb: ppb(a.red_floor.unwrap_or(0.0)),
-            weight_ppb: ppb(a.red_weight.unwrap_or(1.0)),
-        },
-        Some("codel") => Discipline::CoDel { target: a.target.unwrap_or(ms(5)), interval },
-        Some("fq_codel") => Discipline::FqCodel {
-            target: a.target.unwrap_or(ms(5)),
-            interval,
-            quantum: a.quantum.unwrap_or(1514),
-            queues: a.queues.unwrap_or(1024),
-        },
-        Some("pie") => {
-            Discipline::Pie { target: a.target.unwrap_or(ms(15)), burst: a.burst.unwrap_or(ms(150)) }
-        }
-        _ => Discipline::DropTail,
+/// What a discipline is told of its queue.
+fn setup(limit: QueueLimit, framing: u32) -> Setup {
+    match limit {
+        QueueLimit::Bytes(n) => Setup::bytes(n),
+        QueueLimit::Packets(n) => Setup::packets(n, framing),
     }
 }
 
-fn ppb(share: f64) -> u32 {
-    (share * 1e9 + 0.5) as u32
+/// The tables that hold for a class, the most general first.
+fn layers(class: &str) -> Vec<&str> {
+    match class {
+        // What is said of the data direction holds for the way back too, unless that is spoken of.
+        "reverse" => vec!["all", "bottleneck", "reverse"],
+        "dish" | "host" => vec!["all", "hop", class],
+        _ => vec!["all", class],
+    }
 }
 
 /// All `[port.NAME]` of a scenario, ready to be applied.
@@ -154,7 +126,7 @@ pub struct PortReport {
     pub queue_packets: Option<u64>,
     pub framing_bytes: u32,
     pub metered: bool,
-    pub discipline: Discipline,
+    pub discipline: Arc<Discipline>,
 }
 
 /// Size of a full data packet and of a plain ACK, for base RTTs at time zero.
@@ -177,11 +149,43 @@ impl<'a> PortTable<'a> {
             p.hint = spell::hint(name, classes.iter().copied());
             problems.push(p);
         }
-        if problems.is_empty() {
-            Ok(PortTable { settings })
-        } else {
-            Err(ScenarioError(problems))
+        let table = PortTable { settings };
+        problems.extend(table.without_effect(classes));
+        match problems.is_empty() {
+            true => Ok(table),
+            false => Err(ScenarioError(problems)),
         }
+    }
+
+    /// Parameters of disciplines, and orders of service, that no port has a use for. What a table with a `discipline` of
+    /// its own says is checked with the grammar; here those that rely on another table's.
+    fn without_effect(&self, classes: &[&str]) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        // Every port that a table names, as a port of any class: which class it is of is not known here.
+        let is_port = |name: &&str| *name != "all" && !classes.contains(name);
+        let names = || self.settings.iter().map(|s| s.name.as_str()).filter(is_port).chain([""]);
+        let ports: Vec<(&str, &str)> = classes.iter().flat_map(|c| names().map(|n| (*c, n))).collect();
+        let says = |s: &&PortSetting| !s.discipline.params.is_empty() || s.probe_priority == Some(true);
+        for s in self.settings.iter().filter(says) {
+            let concerned = || {
+                ports
+                    .iter()
+                    .filter(|(class, name)| layers(class).contains(&s.name.as_str()) || *name == s.name)
+            };
+            let disciplines = || concerned().map(|(class, name)| self.settled(class, name).discipline.info());
+            let Some(first) = disciplines().next() else { continue };
+            for (key, (_, place)) in &s.discipline.params {
+                if disciplines().all(|d| d.parameter(key).is_none()) {
+                    problems.push(not_its_own(&format!("port.{}.{key}", s.name), key, first).at(place));
+                }
+            }
+            if s.probe_priority == Some(true) && disciplines().all(|d| d.has_own_queues()) {
+                let why = format!("no effect: {} decides itself whose turn it is", first.id);
+                let p = Problem::new(format!("port.{}.probe_priority", s.name), why).at(&s.place);
+                problems.push(p.hint("leave it out, or use a discipline with one queue"));
+            }
+        }
+        problems
     }
 
     /// Whether anything is said of this class.
@@ -192,13 +196,7 @@ impl<'a> PortTable<'a> {
     /// The settings of a port of `class`.
     pub fn settled(&self, class: &str, name: &str) -> Settled {
         let mut s = defaults(class);
-        // What is said of the data direction holds for the way back too, unless that is spoken of.
-        let layers: &[&str] = match class {
-            "reverse" => &["all", "bottleneck", "reverse"],
-            "dish" | "host" => &["all", "hop", class],
-            _ => &["all", class],
-        };
-        for layer in layers.iter().chain(std::iter::once(&name)) {
+        for layer in layers(class).iter().chain(std::iter::once(&name)) {
             self.settings.iter().filter(|x| x.name == **layer).for_each(|x| s.apply(x));
         }
         s
@@ -245,8 +243,12 @@ impl<'a> PortTable<'a> {
 
     /// Ports for the manifest.
     pub fn report(&self, ports: &[Port], classes: &[&'static str]) -> Vec<PortReport> {
-        let spec =
-            |p: &Port| PortSpec { rate: p.rate, queue: p.queue, framing: p.framing, metered: p.metered };
+        let spec = |p: &Port| PortSpec {
+            rate: p.rate,
+            queue: p.queue.clone(),
+            framing: p.framing,
+            metered: p.metered,
+        };
         ports.iter().zip(classes).map(|(p, class)| PortReport::new(&p.name, class, &spec(p))).collect()
     }
 }
@@ -266,7 +268,7 @@ impl PortReport {
             queue_packets: packets,
             framing_bytes: spec.framing,
             metered: spec.metered,
-            discipline: spec.queue.discipline,
+            discipline: spec.queue.discipline.clone(),
         }
     }
 }

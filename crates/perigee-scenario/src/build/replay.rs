@@ -77,6 +77,10 @@ pub(crate) fn of_log(
     let base = path.map_or(Nanos::ZERO, |path| path.rtt()) + serialisation;
     let port = hop.spec(base);
     let [dish, host] = [dish, host].map(|at| at.map(|at| at.spec(base)));
+    let ports = [("hop", Some(&port)), ("dish", dish.as_ref()), ("host", host.as_ref())]
+        .into_iter()
+        .filter_map(|(class, spec)| Some(PortReport::new(class, class, spec?)))
+        .collect();
     let options = PathOptions {
         hops: if p.as_nodes { Hops::Nodes } else { Hops::Positions },
         first: p.first,
@@ -103,10 +107,7 @@ pub(crate) fn of_log(
             reverse: leoem::REVERSE,
             part: false,
         }],
-        ports: [("hop", Some(port)), ("dish", dish), ("host", host)]
-            .into_iter()
-            .filter_map(|(class, spec)| Some(PortReport::new(class, class, &spec?)))
-            .collect(),
+        ports,
         base_rtts: vec![at_start.then_some(base)],
         hops: vec![hops + of_hosts],
         longest: log.seconds.iter().flatten().map(|path| path.delays.len()).max().unwrap_or(0) + of_hosts,

@@ -35,6 +35,11 @@ pub fn build(scenario: &Scenario, s: &SavedTimeline) -> Result<Network, Scenario
         let problem = wrong(why).found(length.to_string()).allowed(format!("at least {needed}"));
         return Err(problem.into());
     }
+    let chunks = timeline.chunks.iter().flat_map(|c| &c.ports);
+    for port in timeline.header.ports.iter().chain(chunks) {
+        let checked = crate::file::disciplines::check(&port.queue.discipline);
+        checked.map_err(|why| wrong(format!("{}: port {:?}: {why}", s.file.display(), port.name)))?;
+    }
     let places = places(&timeline.header).map_err(|why| wrong(format!("{}: {why}", s.file.display())))?;
     Ok(network(timeline.until(needed), places))
 }
@@ -142,7 +147,7 @@ fn longest_path(timeline: &Timeline) -> usize {
 
 fn port_reports(header: &Header) -> Vec<PortReport> {
     let report = |p: &perigee_timeline::Port| {
-        let spec = PortSpec { rate: p.rate, queue: p.queue, framing: p.framing, metered: p.metered };
+        let spec = PortSpec { rate: p.rate, queue: p.queue.clone(), framing: p.framing, metered: p.metered };
         PortReport::new(&p.name, "saved", &spec)
     };
     header.ports.iter().map(report).collect()

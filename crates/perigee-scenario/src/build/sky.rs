@@ -40,6 +40,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
         routes.iter().map(|r| r.as_ref().map(|r| base_rtt(r, &ground, &laser))).collect();
     let largest = base_rtts.iter().flatten().copied().max().unwrap_or(Nanos::from_millis(50));
     let (ground, laser) = (ground.spec(largest), laser.spec(largest));
+    let ports = vec![PortReport::new("ground", "ground", &ground), PortReport::new("laser", "laser", &laser)];
     let sky = Arc::new(sky.with_ports(ground, laser));
     let (report, warnings) = (sky.report().to_vec(), [c.remarks.clone(), sky.warnings().to_vec()].concat());
     let (of_pair, places): (Vec<usize>, Vec<PairPlace>) = places(scenario, &pairs)?.into_iter().unzip();
@@ -48,7 +49,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     Ok(Network {
         header: sky.header(),
         source: Box::new(sky.stream()),
-        ports: vec![PortReport::new("ground", "ground", &ground), PortReport::new("laser", "laser", &laser)],
+        ports,
         base_rtts: of_pair.iter().map(|&i| base_rtts[i]).collect(),
         hops: of_pair.iter().map(hops).collect(),
         longest: longest(&sky, scenario.run.duration).map_err(wrong)?,

@@ -155,6 +155,7 @@ impl World {
             sample: run.sample,
             start_jitter: run.start_jitter,
             max_hops: self.max_hops,
+            ..Options::default()
         }
     }
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a grammar is made of, and the walk that turns a tree into checked sections.
 
+use crate::file::disciplines;
 use crate::file::error::{Place, Problem};
 use crate::file::kind::{Draw, Kind, Val};
 use crate::file::spell;
+pub use crate::file::tree::Given;
 use crate::file::tree::{Entry, Item, Raw, Table};
 use perigee_cc::{FileSpec, ParamError, ParamSpec, Params, Value as Param};
+use perigee_queue::{DisciplineInfo, DISCIPLINES};
 use perigee_timeline::Law;
 use perigee_units::{BitRate, Nanos, Size};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// More problems than this are not read by anybody.
 const MAX_PROBLEMS: usize = 20;
@@ -44,6 +47,8 @@ pub struct Key {
 pub enum Content {
     /// A value.
     Value(Kind),
+    /// The name of a queue discipline, whose parameters are keys of the same section.
+    Discipline(Kind),
     /// A section.
     One(&'static Section),
     /// Sections under names that the user chooses.
@@ -60,8 +65,8 @@ pub enum Content {
     SchemeOf(&'static str),
 }
 
-/// Parameters with the place of each.
-pub type Given = BTreeMap<String, (Param, Place)>;
+/// Where a section keeps the parameters of its queue discipline.
+pub const DISCIPLINE_PARAMS: &str = "parameters of the discipline";
 
 /// What was found behind a key.
 #[derive(Clone, Debug)]
@@ -254,9 +259,14 @@ fn walk(
     out: &mut Vec<Problem>,
 ) -> Checked {
     let mut checked = Checked { place: place.clone(), path: path.into(), section, parts: BTreeMap::new() };
+    let discipline = section.keys.iter().find(|k| matches!(k.content, Content::Discipline(_)));
+    let mut of_discipline = Vec::new();
     for entry in &table.0 {
         let Some(key) = known(section, &entry.key) else {
-            out.push(unknown(section, entry, path));
+            match discipline {
+                Some(_) if disciplines::is_parameter(&entry.key) => of_discipline.push(entry),
+                _ => out.push(unknown(section, entry, path)),
+            }
             continue;
         };
         let part = content(key, table, entry, &join(path, key.name), out);
@@ -271,6 +281,11 @@ fn walk(
             }
             (None, _) => {}
         }
+    }
+    if !of_discipline.is_empty() {
+        let name = discipline.and_then(|k| checked.opt_text(k.name));
+        let given = disciplines::read(name.as_deref(), &of_discipline, path, out);
+        checked.parts.insert(DISCIPLINE_PARAMS, (Part::Params(given), place.clone()));
     }
     for key in section.keys.iter().filter(|k| k.required && !table_has(section, table, k)) {
         missing(key, place, path, &mut *out);
@@ -289,7 +304,10 @@ fn known(section: &'static Section, name: &str) -> Option<&'static Key> {
 }
 
 fn unknown(section: &Section, entry: &Entry, path: &str) -> Problem {
-    let names = || section.keys.iter().map(|k| k.name);
+    let has_discipline = section.keys.iter().any(|k| matches!(k.content, Content::Discipline(_)));
+    let params: &[DisciplineInfo] = if has_discipline { DISCIPLINES } else { &[] };
+    let params: BTreeSet<&str> = params.iter().flat_map(|d| d.params).map(|p| p.name).collect();
+    let names = || section.keys.iter().map(|k| k.name).chain(params.iter().copied());
     let mut p = Problem::new(join(path, &entry.key), "unknown key")
         .at(&entry.place)
         .allowed(names().collect::<Vec<_>>().join(", "));
@@ -306,7 +324,7 @@ fn missing(key: &Key, place: &Place, path: &str, out: &mut Vec<Problem>) {
     }
     let mut p = Problem::new(&path, "must be given").at(place);
     p.allowed = match &key.content {
-        Content::Value(kind) => Some(kind.allowed()),
+        Content::Value(kind) | Content::Discipline(kind) => Some(kind.allowed()),
         _ => Some(key.help.into()),
     };
     out.push(p);
@@ -321,7 +339,7 @@ fn content(
 ) -> Option<Part> {
     let item = &entry.item;
     match &key.content {
-        Content::Value(kind) => match kind.read(item, path) {
+        Content::Value(kind) | Content::Discipline(kind) => match kind.read(item, path) {
             Ok(v) => Some(Part::Value(v)),
             Err(p) => {
                 out.push(p);
@@ -448,15 +466,10 @@ fn params(
     for e in &table.0 {
         let key = e.key.replace('-', "_");
         let path = join(path, &key);
-        let value = match &e.item.value {
-            Raw::Bool(b) => Param::Bool(*b),
-            Raw::Int(i) => Param::Int(*i),
-            Raw::Float(f) => Param::Float(*f),
-            Raw::Text(t) => Param::Text(t.clone()),
-            other => {
-                out.push(Problem::new(path, "must be a single value").at(&e.item.place).found(other.shown()));
-                continue;
-            }
+        let Some(value) = e.item.single() else {
+            let p = Problem::new(path, "must be a single value").at(&e.item.place);
+            out.push(p.found(e.item.value.shown()));
+            continue;
         };
         if files.iter().any(|f| f.name == key) {
             match value {

@@ -2,7 +2,8 @@
 //! The grammar of scenario files: one table per section. Validation, the JSON Schema and the reference page of the
 //! guide are all made from these tables, so a key that is added here exists everywhere.
 
-use crate::file::grammar::Content::{ByScheme, List, Named, One, Tcp, TcpOfAll, Value};
+use crate::file::disciplines::{DEFAULT, NAMES};
+use crate::file::grammar::Content::{ByScheme, Discipline, List, Named, One, Tcp, TcpOfAll, Value};
 use crate::file::grammar::{Key, Section};
 use crate::file::kind::Kind;
 use perigee_units::Nanos;
@@ -454,17 +455,13 @@ pub const PORT: Section = Section {
         optional("bdp_rate", Kind::Rate, "use this rate for bdp"),
         optional("bdp_rtt", RTT, "use this RTT for bdp"),
         optional("framing", Kind::Int(0, 256), "bytes added to each IP packet for transmission times and queues in bytes (7 PPP, 14 Ethernet)"),
-        optional("discipline", Kind::Word(&["drop-tail", "red", "codel", "fq_codel", "pie"]), "which packet is dropped, and when: what does not fit; at random from red_min on; RFC 8289; RFC 8290; RFC 8033. Flows with tcp.ecn are marked instead"),
-        optional("target", Kind::Time(Nanos(1_000), Nanos::from_secs(100)), "codel, fq_codel (default 5 ms), pie (15 ms): acceptable queueing delay"),
-        optional("interval", Kind::Time(Nanos(1_000), Nanos::from_secs(100)), "codel, fq_codel: time for which more is tolerated; default 100 ms"),
-        optional("quantum", Kind::Int(1, 1_000_000), "fq_codel: bytes per turn; default 1514"),
-        optional("queues", Kind::Int(1, 65_536), "fq_codel: queues over which flows are hashed; default 1024"),
-        optional("burst", Kind::Time(Nanos::ZERO, Nanos::from_secs(100)), "pie: burst that passes freely; default 150 ms"),
-        optional("red_min", Kind::Data, "red: waiting bytes from which packets are dropped; default half of the queue"),
-        optional("red_max", Kind::Data, "red: waiting bytes from which all are; default the queue"),
-        optional("red_p", Kind::Number(0.0, 1.0), "red: probability just below red_max; default 0.1"),
-        optional("red_floor", Kind::Number(0.0, 1.0), "red: least probability above red_min; default 0. With red_p at or below it the probability is one step"),
-        optional("red_weight", Kind::Number(1e-9, 1.0), "red: weight of the present queue in the average that counts; default 1 = the queue itself"),
+        Key {
+            name: "discipline",
+            content: Discipline(Kind::Word(NAMES)),
+            default: Some(DEFAULT),
+            required: false,
+            help: "which packet is dropped, and when. Flows with tcp.ecn are marked instead. Its parameters are keys of this section; those of other disciplines are refused",
+        },
         optional("count_in_service", Kind::Bool, "the packet in transmission counts against the queue"),
         optional("probe_priority", Kind::Bool, "pings wait in a side queue that is served first"),
         optional("metered", Kind::Bool, "runs OrbCC's egress meter and writes telemetry"),

@@ -5,11 +5,13 @@
 //! * [`tree`]: TOML with a place for every value; `extends` and overrides. [`error`]: problems with their places.
 //! * [`kind`], [`grammar`], [`keys`]: what may be written; one table per section drives validation, [`schema`] and the
 //!   reference page.
+//! * [`disciplines`]: the parameters that queue disciplines add to ports.
 //! * [`source`], [`node`], [`change`], [`flow`] and others: the sections as types; [`scenario`]: the whole.
 
 pub mod bursts;
 pub mod change;
 mod choice;
+pub mod disciplines;
 pub mod error;
 pub mod flow;
 pub mod grammar;

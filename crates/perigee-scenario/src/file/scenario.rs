@@ -3,9 +3,10 @@
 
 use crate::file::bursts::{self, BurstSpec};
 use crate::file::change::{self, outage_mode, ChangeSpec, OutageSpec};
+use crate::file::disciplines::Chosen;
 use crate::file::error::{Place, Problem, ScenarioError};
 use crate::file::flow::{self, FlowSpec};
-use crate::file::grammar::{check, Checked, Given};
+use crate::file::grammar::{check, Checked, Given, DISCIPLINE_PARAMS};
 use crate::file::jitter::Jitter;
 use crate::file::keys::{self, MAX_FLOWS};
 use crate::file::kind::Val;
@@ -89,28 +90,11 @@ pub struct PortSetting {
     pub bdp_rate: Option<BitRate>,
     pub bdp_rtt: Option<Nanos>,
     pub framing: Option<u32>,
-    pub discipline: AqmSetting,
+    pub discipline: Chosen,
     pub count_in_service: Option<bool>,
     pub probe_priority: Option<bool>,
     pub metered: Option<bool>,
     pub place: Place,
-}
-
-/// Discipline of a `[port.NAME]`, and what belongs to it.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[allow(missing_docs)] // keys::PORT documents each
-pub struct AqmSetting {
-    pub name: Option<String>,
-    pub target: Option<Nanos>,
-    pub interval: Option<Nanos>,
-    pub quantum: Option<u32>,
-    pub queues: Option<u32>,
-    pub burst: Option<Nanos>,
-    pub red_min: Option<u64>,
-    pub red_max: Option<u64>,
-    pub red_p: Option<f64>,
-    pub red_floor: Option<f64>,
-    pub red_weight: Option<f64>,
 }
 
 /// `[telemetry]`.
@@ -330,19 +314,7 @@ fn port(name: &str, c: &Checked) -> PortSetting {
         bdp_rate: c.opt_rate("bdp_rate"),
         bdp_rtt: c.opt_time("bdp_rtt"),
         framing: c.opt_int("framing").map(|v| v as u32),
-        discipline: AqmSetting {
-            name: c.opt_text("discipline"),
-            target: c.opt_time("target"),
-            interval: c.opt_time("interval"),
-            quantum: c.opt_int("quantum").map(|n| n as u32),
-            queues: c.opt_int("queues").map(|n| n as u32),
-            burst: c.opt_time("burst"),
-            red_min: c.opt_bytes("red_min"),
-            red_max: c.opt_bytes("red_max"),
-            red_p: c.opt_number("red_p"),
-            red_floor: c.opt_number("red_floor"),
-            red_weight: c.opt_number("red_weight"),
-        },
+        discipline: Chosen { name: c.opt_text("discipline"), params: c.params(DISCIPLINE_PARAMS) },
         count_in_service: c.opt_bool("count_in_service"),
         probe_priority: c.opt_bool("probe_priority"),
         metered: c.opt_bool("metered"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The grammar as JSON Schema (for editors) and as a reference page (for people).
 
+use crate::file::disciplines;
 use crate::file::grammar::{Content, Key, Section};
 use crate::file::keys::SCENARIO;
 use crate::file::profiles::{Preset, Profile, PROFILES};
@@ -22,7 +23,10 @@ pub fn json_schema() -> Json {
 }
 
 fn section(s: &Section) -> Json {
-    let properties: Map<String, Json> = s.keys.iter().map(|k| (k.name.to_string(), key(k))).collect();
+    let mut properties: Map<String, Json> = s.keys.iter().map(|k| (k.name.to_string(), key(k))).collect();
+    if has_discipline(s) {
+        properties.extend(discipline_params());
+    }
     let required: Vec<_> = s.keys.iter().filter(|k| k.required).map(|k| k.name).collect();
     json!({
         "type": "object",
@@ -33,9 +37,13 @@ fn section(s: &Section) -> Json {
     })
 }
 
+fn has_discipline(s: &Section) -> bool {
+    s.keys.iter().any(|k| matches!(k.content, Content::Discipline(_)))
+}
+
 fn key(k: &Key) -> Json {
     let mut schema = match &k.content {
-        Content::Value(kind) => kind.json_schema(),
+        Content::Value(kind) | Content::Discipline(kind) => kind.json_schema(),
         Content::One(s) => section(s),
         Content::Named(s) => json!({"type": "object", "additionalProperties": section(s)}),
         Content::List(s) => json!({"type": "array", "items": section(s), "minItems": 1}),
@@ -94,7 +102,7 @@ fn param(p: &ParamSpec) -> Json {
         Domain::Bool(_) => json!({"type": "boolean"}),
         Domain::Int { min, max, .. } => json!({"type": "integer", "minimum": min, "maximum": max}),
         Domain::Float { min, max, .. } => json!({"type": "number", "minimum": min, "maximum": max}),
-        Domain::Time { .. } => json!({"type": "string"}),
+        Domain::Time { .. } | Domain::Data { .. } => json!({"type": "string"}),
         Domain::Choice(words) => json!({"enum": words}),
     };
     schema["default"] = match p.domain.default_value() {
@@ -105,6 +113,23 @@ fn param(p: &ParamSpec) -> Json {
     };
     schema["description"] = json!(format!("{} ({}; source: {})", p.help, p.unit, p.source));
     schema
+}
+
+/// The JSON Schema of each parameter of a queue discipline.
+fn discipline_params() -> Vec<(String, Json)> {
+    let schema = |[name, allowed, default, help]: [String; 4]| {
+        let of: Vec<&ParamSpec> = perigee_queue::owners(&name).filter_map(|d| d.parameter(&name)).collect();
+        let mut schema = param(of[0]);
+        if let Some(object) = schema.as_object_mut() {
+            // A port's own discipline decides; the description tells.
+            for key in ["default", "minimum", "maximum"].into_iter().filter(|_| of.len() > 1) {
+                object.remove(key);
+            }
+        }
+        schema["description"] = json!(format!("{help} ({allowed}; default {default})"));
+        (name, schema)
+    };
+    disciplines::rows().into_iter().map(schema).collect()
 }
 
 /// The reference of all keys, in Markdown.
@@ -133,11 +158,18 @@ fn page(s: &Section, heading: &str, out: &mut String) {
         write!(out, "\n## {title}\n\n{}\n\n| key | value | default | meaning |\n|---|---|---|---|\n", s.help);
     for k in s.keys {
         let (allowed, default) = match &k.content {
-            Content::Value(kind) => (kind.allowed(), k.default.map_or(String::new(), |d| format!("`{d}`"))),
+            Content::Value(kind) | Content::Discipline(kind) => {
+                (kind.allowed(), k.default.map_or(String::new(), |d| format!("`{d}`")))
+            }
             _ => ("see below".to_string(), String::new()),
         };
         let default = if k.required { "required".into() } else { default };
         let _ = writeln!(out, "| `{}` | {} | {default} | {} |", k.name, allowed.replace('|', "\\|"), k.help);
+    }
+    if has_discipline(s) {
+        for [name, allowed, default, help] in disciplines::rows() {
+            let _ = writeln!(out, "| `{name}` | {allowed} | {default} | {help} |");
+        }
     }
     let inner = heading.trim_matches(|c| c == '[' || c == ']');
     let at = |name: &str| if inner.is_empty() { name.to_string() } else { format!("{inner}.{name}") };
@@ -200,7 +232,7 @@ mod tests {
         fn visit(s: &Section) {
             for k in s.keys {
                 match (&k.content, k.default) {
-                    (Content::Value(kind), Some(text)) => {
+                    (Content::Value(kind) | Content::Discipline(kind), Some(text)) => {
                         kind.read_default(text);
                     }
                     (Content::One(s) | Content::Named(s) | Content::List(s), _) => visit(s),

@@ -4,6 +4,8 @@
 
 use crate::file::error::{Origin, Place, Problem, ScenarioError};
 use perigee_timeline::files;
+use perigee_units::params::Value as Param;
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,6 +60,22 @@ impl Table {
     }
     fn get_mut(&mut self, key: &str) -> Option<&mut Entry> {
         self.0.iter_mut().find(|e| e.key == key)
+    }
+}
+
+/// Parameters with the place of each.
+pub type Given = BTreeMap<String, (Param, Place)>;
+
+impl Item {
+    /// A value that is neither a list nor a table.
+    pub fn single(&self) -> Option<Param> {
+        match &self.value {
+            Raw::Bool(b) => Some(Param::Bool(*b)),
+            Raw::Int(i) => Some(Param::Int(*i)),
+            Raw::Float(f) => Some(Param::Float(*f)),
+            Raw::Text(t) => Some(Param::Text(t.clone())),
+            Raw::List(_) | Raw::Table(_) => None,
+        }
     }
 }
 

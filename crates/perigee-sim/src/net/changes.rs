@@ -183,7 +183,7 @@ impl Net {
             port.bytes -= u64::from(w.bytes);
             self.drop_at(w.packet, link, DropCause::Outage);
         }
-        self.flush_managed(p, link);
+        self.flush_managed(now, p, link);
         if self.serves(p, link) {
             let port = &mut self.ports[p as usize];
             let h = std::mem::replace(&mut port.serving, NONE);

@@ -20,12 +20,13 @@ use crate::packet::*;
 use crate::schedule::{Schedule, Source};
 use list::{Begun, Flying, Ring, Waiting};
 use perigee_cc::TxBytesUnit;
+use perigee_queue::{Discipline, DisciplineInfo, Ecn};
 use perigee_telemetry::{counted_bytes, switch_id, Meter};
 use perigee_timeline::{Delay, DelayDrop, Link, OutageMode, Port, QueueLimit};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 
 /// A port while it runs. What each packet touches comes first.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[repr(C, align(64))]
 pub struct PortState {
     /// When the packet in service has left. Predictable: when the last one has whose service is arranged. Else
@@ -57,7 +58,7 @@ pub struct PortState {
     pub rate: BitRate,
     probes: Ring<Waiting>,
     /// Anything but drop-tail; such a port is never predictable.
-    aqm: Option<Box<aqm::Aqm>>,
+    aqm: Option<Box<dyn Discipline>>,
     links: u32,
     /// Its first link; the only one unless `shared`.
     link: u32,
@@ -244,8 +245,10 @@ pub struct Net {
     pub flow_drops: Vec<[u64; CAUSES]>,
     pub flow_keys: Vec<u64>,
     pub tx_units: Vec<TxBytesUnit>,
-    /// Its data can be marked.
-    pub ecn: Vec<bool>,
+    /// ECN field of its data.
+    pub ecn: Vec<Ecn>,
+    /// Disciplines beside those of the list.
+    pub disciplines: &'static [DisciplineInfo],
     /// Until here, exclusively, nothing but packets moves: no change, no sample, no end.
     pub lookahead_until: Nanos,
     /// Data with telemetry may come to any port.
@@ -282,7 +285,8 @@ impl Net {
             flow_drops: vec![[0; CAUSES]; flows],
             flow_keys: vec![0; flows],
             tx_units: vec![TxBytesUnit::Wire; flows],
-            ecn: vec![false; flows],
+            ecn: vec![Ecn::NotEct; flows],
+            disciplines: &[],
             lookahead_until: Nanos::ZERO,
             metered_data: false,
             port_names: Vec::new(),
@@ -303,8 +307,13 @@ impl Net {
     }
 
     /// Adds ports and links that appear.
-    pub fn extend(&mut self, ports: &[Port], links: &[Link], now: Nanos) {
+    ///
+    /// # Errors
+    /// In words, when a port's discipline is unknown or its parameters are not allowed.
+    pub fn extend(&mut self, ports: &[Port], links: &[Link], now: Nanos) -> Result<(), String> {
         for p in ports {
+            let discipline = aqm::build(&p.queue, p.framing, self.disciplines);
+            let aqm = discipline.map_err(|why| format!("port {:?}: {why}", p.name))?;
             self.port_names.push(p.name.clone());
             self.ports.push(PortState {
                 rate: p.rate,
@@ -329,7 +338,7 @@ impl Net {
                 node: p.node.0,
                 cached: (0, Nanos::ZERO),
                 meter: p.metered.then(Box::default),
-                aqm: aqm::Aqm::new(&p.queue.discipline),
+                aqm,
             });
         }
         for l in links {
@@ -376,6 +385,7 @@ impl Net {
             self.reschedule_port(l.port.0);
             self.reschedule_link(self.ports[l.port.ix()].link);
         }
+        Ok(())
     }
 
     // ---- A packet's way -------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ impl Net {
         let mut found = Vec::new();
         for port in &self.ports {
             found.extend(port.waiting.iter().chain(port.probes.iter()).map(|w| w.packet));
-            found.extend(port.aqm.iter().flat_map(|a| a.waiting()));
+            found.extend(port.waiting_apart());
             found.extend((port.serving != NONE).then_some(port.serving)); // not predictable: see above
         }
         for link in &self.links {

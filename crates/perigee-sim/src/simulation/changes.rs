@@ -22,7 +22,8 @@ impl Simulation<'_> {
             }
             match &self.chunk {
                 Some(chunk) => {
-                    self.net.extend(&chunk.ports, &chunk.links, now);
+                    let appeared = self.net.extend(&chunk.ports, &chunk.links, now);
+                    appeared.map_err(|reason| SimError::Source { at: now, reason })?;
                     self.check_horizon()?;
                 }
                 None => {

@@ -14,6 +14,7 @@ use crate::routes::{Next, Routes};
 use crate::schedule::Source;
 use crate::setup::{FlowSetup, Options, SimError};
 use perigee_cc::{Signal, SignalScope};
+use perigee_queue::Ecn;
 use perigee_timeline::{Chunk, ChunkSource, Header, LinkId, Routing};
 use perigee_units::{BitRate, Nanos};
 use std::sync::Arc;
@@ -72,7 +73,8 @@ impl<'s> Simulation<'s> {
         options: Options,
     ) -> Result<Self, SimError> {
         let mut net = Net::new(mix(options.seed), flows.len(), options.max_hops);
-        net.extend(&header.ports, &header.links, Nanos::ZERO);
+        net.disciplines = options.disciplines;
+        net.extend(&header.ports, &header.links, Nanos::ZERO).map_err(SimError::Setup)?;
         let mut s = Simulation {
             duration: header.duration,
             source,
@@ -146,7 +148,8 @@ impl<'s> Simulation<'s> {
         let start = setup.start + jitter;
         setup.stop = setup.stop.min(self.duration);
         self.net.flow_keys[id as usize] = key;
-        self.net.ecn[id as usize] = setup.tcp.ecn && setup.app.is_tcp();
+        let ecn = setup.tcp.ecn && setup.app.is_tcp();
+        self.net.ecn[id as usize] = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
         if let Some(how) = setup.notices.clone() {
             let pair = header.pairs[setup.forward.ix()];
             let (pairs, ends) = ([setup.forward, setup.reverse], [pair.from.0, pair.to.0]);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Parameters: one table beside each scheme, and the values that a scenario chose.
+//! Parameters: one table beside each congestion control, queue discipline or transport, and the values that a scenario
+//! chose.
 
-use perigee_units::Nanos;
+use crate::{parse_size, parse_time, Nanos, Size};
 use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -65,11 +66,18 @@ pub enum Domain {
         /// Largest allowed.
         max: Nanos,
     },
+    /// An amount of data above zero, written like `"64 kB"`; without it, a share of a whole that the host knows.
+    Data {
+        /// Share of the whole that is the default.
+        share: f64,
+        /// The whole, in words.
+        of: &'static str,
+    },
     /// One of these words; the first is the default.
     Choice(&'static [&'static str]),
 }
 
-/// One row of a scheme's parameter table.
+/// One row of a parameter table.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamSpec {
     /// Name in scenario files.
@@ -108,13 +116,15 @@ pub const fn joined<const N: usize>(base: &[ParamSpec], own: &[ParamSpec]) -> [P
 }
 
 impl Domain {
-    /// The default as a value.
+    /// The default as a value; of [`Domain::Data`] in words.
     pub fn default_value(&self) -> Value {
         match *self {
             Domain::Bool(b) => Value::Bool(b),
             Domain::Int { default, .. } => Value::Int(default),
             Domain::Float { default, .. } => Value::Float(default),
             Domain::Time { default, .. } => Value::Text(default.to_string()),
+            Domain::Data { share, of } if share == 1.0 => Value::Text(of.into()),
+            Domain::Data { share, of } => Value::Text(format!("{share} of {of}")),
             Domain::Choice(words) => Value::Text(words[0].to_string()),
         }
     }
@@ -126,22 +136,33 @@ impl Domain {
             Domain::Int { min, max, .. } => format!("a whole number from {min} to {max}"),
             Domain::Float { min, max, .. } => format!("a number from {min} to {max}"),
             Domain::Time { min, max, .. } => format!("a time from {min} to {max}, written like \"50 ms\""),
+            Domain::Data { .. } => "an amount of data above zero, written like \"64 kB\"".into(),
             Domain::Choice(words) => format!("one of {}", words.join(", ")),
         }
     }
 
-    fn admits(&self, v: &Value) -> bool {
+    /// The value is one of the allowed ones.
+    pub fn admits(&self, v: &Value) -> bool {
         match (*self, v) {
             (Domain::Bool(_), Value::Bool(_)) => true,
             (Domain::Int { min, max, .. }, Value::Int(i)) => (min..=max).contains(i),
             (Domain::Float { min, max, .. }, Value::Float(f)) => f.is_finite() && (min..=max).contains(f),
             (Domain::Float { min, max, .. }, Value::Int(i)) => (min..=max).contains(&(*i as f64)),
             (Domain::Time { min, max, .. }, Value::Text(t)) => {
-                perigee_units::parse_time(t).is_ok_and(|t| (min..=max).contains(&t))
+                parse_time(t).is_ok_and(|t| (min..=max).contains(&t))
             }
+            (Domain::Data { .. }, Value::Text(t)) => data(t).is_some(),
             (Domain::Choice(words), Value::Text(t)) => words.contains(&t.as_str()),
             _ => false,
         }
+    }
+}
+
+/// An amount of data in bytes, above zero.
+fn data(text: &str) -> Option<u64> {
+    match parse_size(text) {
+        Ok(Size::Bytes(b)) if b > 0 => Some(b),
+        _ => None,
     }
 }
 
@@ -170,7 +191,7 @@ impl std::fmt::Display for ParamError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             ParamError::Unknown { name, known } if known.is_empty() => {
-                write!(f, "unknown parameter {name:?}: the scheme has none")
+                write!(f, "unknown parameter {name:?}: there are none")
             }
             ParamError::Unknown { name, known } => {
                 write!(f, "unknown parameter {name:?}; known: {}", known.join(", "))
@@ -199,7 +220,7 @@ impl std::fmt::Display for FileError {
 }
 impl std::error::Error for FileError {}
 
-/// A scheme's parameters, checked against its table; anything not given has its default.
+/// Parameters, checked against their table; anything not given has its default.
 #[derive(Clone, Debug)]
 pub struct Params {
     table: &'static [ParamSpec],
@@ -278,24 +299,37 @@ impl Params {
         self.table.iter().map(|s| (s.name, self.get(s.name))).collect()
     }
 
-    fn get(&self, name: &str) -> Value {
+    /// The same, where the whole of each [`Domain::Data`] is known to be `whole` bytes.
+    pub fn resolved_of(&self, whole: u64) -> Vec<(&'static str, Value)> {
+        let value = |s: &ParamSpec| match s.domain {
+            Domain::Data { .. } => Value::Text(format!("{} B", self.data(s.name, whole))),
+            _ => self.get(s.name),
+        };
+        self.table.iter().map(|s| (s.name, value(s))).collect()
+    }
+
+    fn spec(&self, name: &str) -> &'static ParamSpec {
         let spec = self.table.iter().find(|s| s.name == name);
-        let spec = spec.unwrap_or_else(|| panic!("parameter {name} is not in the scheme's own table"));
+        spec.unwrap_or_else(|| panic!("parameter {name} is not in the table"))
+    }
+
+    fn get(&self, name: &str) -> Value {
+        let spec = self.spec(name);
         self.given.get(name).cloned().unwrap_or_else(|| spec.domain.default_value())
     }
 
-    /// A boolean parameter of the scheme's own table.
+    /// A boolean parameter of the table.
     pub fn bool(&self, name: &str) -> bool {
         matches!(self.get(name), Value::Bool(true))
     }
-    /// A whole number of the scheme's own table.
+    /// A whole number of the table.
     pub fn int(&self, name: &str) -> i64 {
         match self.get(name) {
             Value::Int(i) => i,
             v => panic!("{name} = {v:?} is not a whole number"),
         }
     }
-    /// A number of the scheme's own table.
+    /// A number of the table.
     pub fn float(&self, name: &str) -> f64 {
         match self.get(name) {
             Value::Float(f) => f,
@@ -303,14 +337,22 @@ impl Params {
             v => panic!("{name} = {v:?} is not a number"),
         }
     }
-    /// A time of the scheme's own table.
+    /// A time of the table.
     pub fn time(&self, name: &str) -> Nanos {
         match self.get(name) {
-            Value::Text(t) => perigee_units::parse_time(&t).expect("checked when the parameters were made"),
+            Value::Text(t) => parse_time(&t).expect("checked when the parameters were made"),
             v => panic!("{name} = {v:?} is not a time"),
         }
     }
-    /// A word of the scheme's own table.
+    /// An amount of data in bytes; not given, its share of a whole of `whole` bytes.
+    pub fn data(&self, name: &str, whole: u64) -> u64 {
+        match (self.given.get(name), self.spec(name).domain) {
+            (Some(Value::Text(t)), _) => data(t).expect("checked when the parameters were made"),
+            (_, Domain::Data { share, .. }) => (share * whole as f64) as u64,
+            (v, _) => panic!("{name} = {v:?} is not an amount of data"),
+        }
+    }
+    /// A word of the table.
     pub fn choice(&self, name: &str) -> String {
         match self.get(name) {
             Value::Text(t) => t,
@@ -361,6 +403,28 @@ mod tests {
         for bad in [Value::Float(1.5), Value::Float(f64::NAN), Value::Bool(true), Value::Text("x".into())] {
             let e = Params::new(TABLE, given("beta", bad)).unwrap_err();
             assert!(e.to_string().contains("0.1 to 0.99"), "{e}");
+        }
+    }
+
+    #[test]
+    fn an_amount_of_data_is_given_or_a_share_of_a_whole() {
+        const DATA: &[ParamSpec] = &[ParamSpec {
+            name: "from",
+            domain: Domain::Data { share: 0.5, of: "the queue" },
+            unit: "",
+            source: "test",
+            help: "",
+        }];
+        let none = Params::defaults(DATA);
+        assert_eq!(
+            (none.data("from", 3001), none.resolved()[0].1.to_string()),
+            (1500, "\"0.5 of the queue\"".into())
+        );
+        assert_eq!(none.resolved_of(3001), [("from", Value::Text("1500 B".into()))]);
+        let some = Params::new(DATA, given("from", Value::Text("64 kB".into()))).unwrap();
+        assert_eq!(some.data("from", 3001), 64_000);
+        for bad in [Value::Int(5), Value::Text("0 B".into()), Value::Text("3 packets".into())] {
+            assert!(Params::new(DATA, given("from", bad)).is_err());
         }
     }
 

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! CoDel (RFC 8289): controls the time that packets wait, at the head of the queue.
+//!
+//! Once packets have waited longer than `target` for a whole `interval`, one is dropped (or marked), and further ones at
+//! distances of `interval / sqrt(count)` (section 3.3), until one has waited less than the target or no more than one full
+//! packet is left behind. A dropping state that was left less than 16 intervals ago continues near its old rate
+//! (section 5.5).
+
+use crate::{Discipline, DisciplineInfo, Packet, Port, Setup, Verdict, MTU};
+use perigee_units::params::{Domain, ParamSpec, Params};
+use perigee_units::Nanos;
+
+/// Its line of the list.
+pub const INFO: DisciplineInfo = DisciplineInfo {
+    id: "codel",
+    label: "CoDel",
+    summary: "drops or marks at the head while packets wait too long (RFC 8289)",
+    params: &[TARGET, INTERVAL],
+    make: Some(|params, setup| Box::new(CoDel::new(params, setup))),
+};
+
+pub(crate) const TARGET: ParamSpec = ParamSpec {
+    name: "target",
+    domain: Domain::Time { default: Nanos::from_millis(5), min: Nanos::from_micros(1), max: Nanos::from_secs(100) },
+    unit: "",
+    source: "RFC 8289 section 4.3",
+    help: "acceptable queueing delay",
+};
+
+pub(crate) const INTERVAL: ParamSpec = ParamSpec {
+    name: "interval",
+    domain: Domain::Time {
+        default: Nanos::from_millis(100),
+        min: Nanos::from_micros(1),
+        max: Nanos::from_secs(100),
+    },
+    unit: "",
+    source: "RFC 8289 section 4.3",
+    help: "time for which more is tolerated",
+};
+
+/// A dropping state that was left less than this many intervals ago continues.
+const RECENT_INTERVALS: u64 = 16;
+
+/// The control law on one queue.
+#[derive(Clone, Debug)]
+pub struct Control {
+    target: Nanos,
+    interval: Nanos,
+    /// When the time waited will have been above the target for an interval; zero = it is not above.
+    first_above: Nanos,
+    drop_next: Nanos,
+    /// Drops of this dropping state, and where it began to count.
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+}
+
+impl Control {
+    /// Of an empty queue.
+    pub fn new(params: &Params) -> Self {
+        Control {
+            target: params.time("target"),
+            interval: params.time("interval"),
+            first_above: Nanos::ZERO,
+            drop_next: Nanos::ZERO,
+            count: 0,
+            last_count: 0,
+            dropping: false,
+        }
+    }
+
+    /// The time waited has been above the target for an interval.
+    fn is_late(&mut self, now: Nanos, sojourn: Nanos, left: u64) -> bool {
+        if sojourn < self.target || left <= MTU {
+            self.first_above = Nanos::ZERO;
+            return false;
+        }
+        if self.first_above == Nanos::ZERO {
+            self.first_above = now + self.interval;
+            return false;
+        }
+        now >= self.first_above
+    }
+
+    fn next_after(&self, from: Nanos) -> Nanos {
+        let root = libm::sqrt(f64::from(self.count));
+        from + Nanos((self.interval.0 as f64 / root) as u64)
+    }
+
+    /// A packet that has waited for `sojourn` is at the head, with `left` bytes behind it: is it dropped (or marked)?
+    /// `again`: another one was, at this opportunity to send.
+    pub fn on_head(&mut self, now: Nanos, sojourn: Nanos, left: u64, again: bool) -> bool {
+        let late = self.is_late(now, sojourn, left);
+        if self.dropping {
+            if !late {
+                self.dropping = false;
+                return false;
+            }
+            if now < self.drop_next {
+                return false;
+            }
+            self.count += 1;
+            self.drop_next = self.next_after(self.drop_next);
+            return true;
+        }
+        if !late || again {
+            return false;
+        }
+        self.dropping = true;
+        let drops = self.count - self.last_count;
+        let recent = now.saturating_sub(self.drop_next) < self.interval * RECENT_INTERVALS;
+        self.count = if drops > 1 && recent { drops } else { 1 };
+        self.drop_next = self.next_after(now);
+        self.last_count = self.count;
+        true
+    }
+
+    /// Nothing waits.
+    pub fn on_empty(&mut self) {
+        self.dropping = false;
+        self.first_above = Nanos::ZERO;
+    }
+}
+
+/// The state of one port.
+#[derive(Clone, Debug)]
+pub struct CoDel {
+    control: Control,
+}
+
+impl CoDel {
+    /// An empty queue.
+    pub fn new(params: &Params, _setup: &Setup) -> Self {
+        CoDel { control: Control::new(params) }
+    }
+}
+
+impl Discipline for CoDel {
+    fn on_dequeue(&mut self, port: &Port, packet: &Packet, again: bool) -> Verdict {
+        let left = port.bytes - u64::from(packet.bytes);
+        match self.control.on_head(port.now, packet.sojourn(port.now), left, again) {
+            true => packet.notify(),
+            false => Verdict::Pass,
+        }
+    }
+
+    fn on_empty(&mut self) {
+        self.control.on_empty();
+    }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! fq_codel (RFC 8290): a CoDel for each flow, served by deficit round robin, new flows first.
+//!
+//! * Flows are hashed over `queues`; each has `quantum` bytes of IP packets per turn (section 4.1.2).
+//! * A flow that begins to send is served before those that have been sending; one that has used up its first turn, or
+//!   that falls silent while others wait, goes to the end of the old ones (section 4.2).
+//! * Where the port is full, the flow with the most bytes loses half of its packets, 64 at most, the oldest first
+//!   (section 4.1.3).
+
+use crate::codel::{Control, INTERVAL, TARGET};
+use crate::{Discipline, DisciplineInfo, Ecn, Packet, Port, Queues, Setup, Verdict};
+use perigee_units::params::{Domain, ParamSpec, Params};
+use perigee_units::Nanos;
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+/// Its line of the list.
+pub const INFO: DisciplineInfo = DisciplineInfo {
+    id: "fq_codel",
+    label: "FQ-CoDel",
+    summary: "a CoDel per flow, served in turn, new flows first (RFC 8290)",
+    params: PARAMS,
+    make: Some(|params, setup| Box::new(FqCodel::new(params, setup))),
+};
+
+const PARAMS: &[ParamSpec] = &[
+    TARGET,
+    INTERVAL,
+    ParamSpec {
+        name: "quantum",
+        domain: Domain::Int { default: 1514, min: 1, max: 1_000_000 },
+        unit: "bytes",
+        source: "RFC 8290 section 5.2.4",
+        help: "what a flow sends per turn",
+    },
+    ParamSpec {
+        name: "queues",
+        domain: Domain::Int { default: 1024, min: 1, max: 65_536 },
+        unit: "",
+        source: "RFC 8290 section 5.2.5",
+        help: "queues over which flows are hashed",
+    },
+];
+
+/// Most packets that are dropped at once where the port is full.
+const BATCH: usize = 64;
+
+/// The queue of one flow.
+#[derive(Clone, Debug)]
+struct Flow {
+    packets: VecDeque<Packet>,
+    bytes: u64,
+    codel: Control,
+    deficit: i64,
+    /// It is in one of the two rounds.
+    listed: bool,
+}
+
+impl Flow {
+    fn pop(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+}
+
+/// The state of one port.
+#[derive(Clone, Debug)]
+pub struct FqCodel {
+    flows: Vec<Flow>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    quantum: i64,
+    /// The flow whose turn it is.
+    turn: usize,
+}
+
+impl FqCodel {
+    /// Empty queues.
+    pub fn new(params: &Params, _setup: &Setup) -> Self {
+        let codel = Control::new(params);
+        let empty = Flow { packets: VecDeque::new(), bytes: 0, codel, deficit: 0, listed: false };
+        FqCodel {
+            flows: vec![empty; params.int("queues") as usize],
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            quantum: params.int("quantum"),
+            turn: 0,
+        }
+    }
+
+    /// The flow that is served next; `None` = nothing waits.
+    fn next_turn(&mut self) -> Option<usize> {
+        loop {
+            let from_new = !self.new.is_empty();
+            let i = *if from_new { self.new.front() } else { self.old.front() }?;
+            let flow = &mut self.flows[i as usize];
+            let empty = flow.packets.is_empty();
+            if flow.deficit > 0 && !empty {
+                return Some(i as usize);
+            }
+            let round = if from_new { &mut self.new } else { &mut self.old };
+            round.pop_front();
+            if !empty {
+                flow.deficit += self.quantum;
+                self.old.push_back(i);
+            } else if from_new && !self.old.is_empty() {
+                // A new flow that is empty passes through the old round, so that nobody gains by pausing.
+                self.old.push_back(i);
+            } else {
+                flow.codel.on_empty();
+                flow.listed = false;
+            }
+        }
+    }
+
+    /// The flow with the most bytes.
+    fn fattest(&self) -> usize {
+        (0..self.flows.len()).max_by_key(|&i| (self.flows[i].bytes, Reverse(i))).unwrap_or(0)
+    }
+
+    fn drop_from_fattest(&mut self, lost: &mut Vec<Packet>) {
+        let i = self.fattest();
+        let flow = &mut self.flows[i];
+        let half = flow.bytes / 2;
+        for _ in 0..BATCH {
+            if flow.bytes <= half {
+                break;
+            }
+            lost.extend(flow.pop());
+        }
+    }
+}
+
+impl Discipline for FqCodel {
+    fn on_dequeue(&mut self, port: &Port, packet: &Packet, again: bool) -> Verdict {
+        let flow = &mut self.flows[self.turn];
+        let left = flow.bytes - u64::from(packet.bytes);
+        let late = flow.codel.on_head(port.now, packet.sojourn(port.now), left, again);
+        if late && packet.ecn == Ecn::NotEct {
+            return Verdict::Drop;
+        }
+        flow.deficit -= i64::from(packet.ip_bytes);
+        if late {
+            Verdict::Mark
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    fn queues(&self) -> Option<&dyn Queues> {
+        Some(self)
+    }
+    fn queues_mut(&mut self) -> Option<&mut dyn Queues> {
+        Some(self)
+    }
+}
+
+impl Queues for FqCodel {
+    fn push(&mut self, _now: Nanos, packet: Packet, fits: bool, lost: &mut Vec<Packet>) {
+        let i = packet.flow % self.flows.len() as u64;
+        let flow = &mut self.flows[i as usize];
+        flow.packets.push_back(packet);
+        flow.bytes += u64::from(packet.bytes);
+        if !flow.listed {
+            flow.listed = true;
+            flow.deficit = self.quantum;
+            self.new.push_back(i as u32);
+        }
+        if !fits {
+            self.drop_from_fattest(lost);
+        }
+    }
+
+    fn head(&mut self) -> Option<Packet> {
+        self.turn = self.next_turn()?;
+        self.flows[self.turn].packets.front().copied()
+    }
+
+    fn take(&mut self) -> Option<Packet> {
+        self.flows[self.turn].pop()
+    }
+
+    fn flush(&mut self, _now: Nanos, link: u32, lost: &mut Vec<Packet>) {
+        for flow in &mut self.flows {
+            lost.extend(flow.packets.iter().filter(|p| p.link == link));
+            flow.packets.retain(|p| p.link != link);
+            flow.bytes = flow.packets.iter().map(|p| u64::from(p.bytes)).sum();
+        }
+    }
+
+    fn for_each(&self, show: &mut dyn FnMut(&Packet)) {
+        self.flows.iter().flat_map(|f| &f.packets).for_each(show);
+    }
+}

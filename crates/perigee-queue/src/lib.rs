@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Queue disciplines, one file each: which packet is marked or dropped, and when, and whose turn it is.
+//!
+//! The crate is pure: no clock (time is passed in), no I/O, no random numbers of its own (each packet brings a draw), and
+//! no simulator. A host tells a discipline what arrives and what is about to be sent; see [`Discipline`] for the order.
+//!
+//! * [`interface`]: what a discipline is told and what it decides.
+//! * [`disciplines`](DISCIPLINES): the one list. A new discipline is a file here and a name there. From the parameter table
+//!   in its [`DisciplineInfo`] follow the keys of scenario files, their validation, the JSON Schema and the reference.
+
+pub mod interface;
+
+pub use interface::*;
+
+/// Makes the modules and the list of disciplines.
+macro_rules! disciplines {
+    ($($module:ident),* $(,)?) => {
+        $(pub mod $module;)*
+
+        /// Every discipline, in the order in which tables print them; the first is the default.
+        pub const DISCIPLINES: &[DisciplineInfo] = &[$($module::INFO),*];
+    };
+}
+
+disciplines! {
+    drop_tail,
+    red,
+    codel,
+    fq_codel,
+    pie,
+}
+
+/// What is known of discipline `id`.
+pub fn info(id: &str) -> Option<&'static DisciplineInfo> {
+    DISCIPLINES.iter().find(|d| d.id == id)
+}
+
+/// The disciplines that have a parameter called `name`.
+pub fn owners(name: &str) -> impl Iterator<Item = &'static DisciplineInfo> + '_ {
+    DISCIPLINES.iter().filter(move |d| d.parameter(name).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perigee_units::params::{Domain, Params};
+    use std::mem::discriminant;
+
+    #[test]
+    fn identifiers_and_labels_are_unique() {
+        for (i, a) in DISCIPLINES.iter().enumerate() {
+            assert!(DISCIPLINES[..i].iter().all(|b| a.id != b.id && a.label != b.label), "{}", a.id);
+        }
+    }
+
+    #[test]
+    fn a_parameter_that_several_have_is_of_one_kind_and_unit() {
+        for d in DISCIPLINES {
+            for p in d.params {
+                for other in owners(p.name).filter_map(|o| o.parameter(p.name)) {
+                    assert_eq!(discriminant(&p.domain), discriminant(&other.domain), "{} {}", d.id, p.name);
+                    assert_eq!(p.unit, other.unit, "{} {}", d.id, p.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn defaults_are_allowed_and_only_drop_tail_is_not_managed() {
+        for d in DISCIPLINES {
+            for p in d.params {
+                let default = p.domain.default_value();
+                assert!(
+                    matches!(p.domain, Domain::Data { .. }) || p.domain.admits(&default),
+                    "{} {}",
+                    d.id,
+                    p.name
+                );
+            }
+            let built = d.build(&Params::defaults(d.params), &Setup { queue_bytes: 1 << 20 });
+            assert_eq!(built.is_none(), d.id == "drop-tail");
+        }
+    }
+}
