@@ -125,6 +125,9 @@ pub struct Options {
     pub max_hops: usize,
     /// Queue disciplines that ports may name beside those of the list.
     pub disciplines: &'static [DisciplineInfo],
+    /// Packets cross ports whose future is known without an event for each hop. Results do not depend on it, only speed:
+    /// off, it shows that.
+    pub lookahead: bool,
 }
 
 impl Default for Options {
@@ -135,6 +138,7 @@ impl Default for Options {
             start_jitter: Nanos::ZERO,
             max_hops: 14,
             disciplines: &[],
+            lookahead: true,
         }
     }
 }

@@ -29,6 +29,7 @@ impl Net {
         let port = &mut self.ports[p as usize];
         let l = &mut self.links[port.link as usize];
         if port.predictable
+            || !self.lookahead
             || port.shared
             || !l.up
             || l.loss > 0

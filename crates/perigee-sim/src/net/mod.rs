@@ -249,6 +249,8 @@ pub struct Net {
     pub ecn: Vec<Ecn>,
     /// Disciplines beside those of the list.
     pub disciplines: &'static [DisciplineInfo],
+    /// Ports may be predictable.
+    pub lookahead: bool,
     /// Until here, exclusively, nothing but packets moves: no change, no sample, no end.
     pub lookahead_until: Nanos,
     /// Data with telemetry may come to any port.
@@ -287,6 +289,7 @@ impl Net {
             tx_units: vec![TxBytesUnit::Wire; flows],
             ecn: vec![Ecn::NotEct; flows],
             disciplines: &[],
+            lookahead: true,
             lookahead_until: Nanos::ZERO,
             metered_data: false,
             port_names: Vec::new(),

@@ -74,6 +74,7 @@ impl<'s> Simulation<'s> {
     ) -> Result<Self, SimError> {
         let mut net = Net::new(mix(options.seed), flows.len(), options.max_hops);
         net.disciplines = options.disciplines;
+        net.lookahead = options.lookahead;
         net.extend(&header.ports, &header.links, Nanos::ZERO).map_err(SimError::Setup)?;
         let mut s = Simulation {
             duration: header.duration,

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! How a simulation is executed must not show: in one go, step by step, with or without looking ahead at ports whose
+//! future is known.
+
+mod support;
+use perigee_sim::*;
+use perigee_timeline::topology::*;
+use perigee_timeline::*;
+use perigee_units::{BitRate, Nanos};
+use proptest::prelude::*;
+use support::*;
+
+/// A network with its changes and flows, small enough that thousands can be run.
+#[derive(Clone, Debug)]
+struct Case {
+    shape: u8,
+    mbit: u64,
+    queue: u64,
+    rtt_ms: u64,
+    loss: f64,
+    drop: DelayDrop,
+    probe_priority: bool,
+    metered: bool,
+    schemes: [u8; 3],
+    app: u8,
+    changes: Vec<(u64, u8, u64)>,
+    seed: u64,
+}
+
+const DURATION: Nanos = Nanos::from_millis(1500);
+const SCHEMES: [&str; 10] =
+    ["newreno", "cubic", "vegas", "hybla", "bbr", "bbr3", "copa", "leocc", "orbcc", "vivace"];
+
+fn case() -> impl Strategy<Value = Case> {
+    let network = (0u8..3, 1u64..40, 2_000u64..80_000, 2u64..80);
+    let loss = prop_oneof![4 => Just(0.0), 1 => 0.0001f64..0.05];
+    let drop = prop_oneof![Just(DelayDrop::Fifo), Just(DelayDrop::Reorder)];
+    let rest = (any::<bool>(), any::<bool>(), [0u8..10, 0u8..10, 0u8..10], 0u8..5);
+    let changes = prop::collection::vec((0u64..1500, 0u8..6, 0u64..1000), 0..8);
+    (network, loss, drop, rest, changes, 1u64..1000).prop_map(|(n, loss, drop, r, changes, seed)| Case {
+        shape: n.0,
+        mbit: n.1,
+        queue: n.2,
+        rtt_ms: n.3,
+        loss,
+        drop,
+        probe_priority: r.0,
+        metered: r.1,
+        schemes: r.2,
+        app: r.3,
+        changes,
+        seed,
+    })
+}
+
+impl Case {
+    fn built(&self) -> Built {
+        let mut port = bytes_port(self.mbit, self.queue, 14);
+        port.metered = self.metered;
+        port.queue.probe_priority = self.probe_priority;
+        let rtt = ms(self.rtt_ms);
+        let (delay_drop, loss) = (self.drop, self.loss);
+        match self.shape {
+            0 => chain(&ChainSpec { links: 4, rtt, port, loss, delay_drop, ..ChainSpec::default() }),
+            1 => {
+                let rtts = vec![rtt, rtt * 2, rtt * 3];
+                dumbbell(&DumbbellSpec {
+                    rtts,
+                    bottleneck: port,
+                    loss,
+                    delay_drop,
+                    ..DumbbellSpec::default()
+                })
+            }
+            _ => parking_lot(&ParkingLotSpec {
+                bottlenecks: 2,
+                rtts: vec![rtt],
+                bottleneck: port,
+                delay_drop,
+                ..ParkingLotSpec::default()
+            }),
+        }
+        .expect("a topology")
+    }
+
+    fn timeline(&self, built: Built) -> Timeline {
+        let hops = built.flows[0].hops.clone();
+        let change = |&(at, what, n): &(u64, u8, u64)| {
+            let hop = hops[(n % 7 == 0) as usize][n as usize % hops[(n % 7 == 0) as usize].len()];
+            let mode = [OutageMode::Flush, OutageMode::Hold, OutageMode::Blackhole][n as usize % 3];
+            let what = match what {
+                0 => Change::Rate(hop.port, BitRate::from_mbit(n % 30)),
+                1 => Change::Delay(hop.link, Delay::constant(Nanos::from_micros(n * 30))),
+                2 => Change::Delay(hop.link, Delay { base: ms(n % 50), slope: n as i64 * 1_000 - 400_000 }),
+                3 => Change::Down(hop.link, mode),
+                4 => Change::Up(hop.link),
+                _ => Change::Lose(hop.link, (n % 4) as u32),
+            };
+            support::change(ms(at), what)
+        };
+        let changes = self.changes.iter().map(change).collect();
+        built.timeline(DURATION, changes)
+    }
+
+    fn flows(&self, built: &Built) -> Vec<FlowSetup> {
+        let mut flows: Vec<FlowSetup> = (0..built.flows.len().min(3))
+            .map(|i| flow(built, i, SCHEMES[self.schemes[i] as usize]))
+            .collect();
+        let mut other = FlowSetup { name: "other".into(), ..flows[0].clone() };
+        other.app = match self.app {
+            0 => App::Ping { interval: ms(3), size: 64 },
+            1 => App::Cbr { interval: Nanos::from_micros(700), size: 500 },
+            2 => App::OnOff { on: Law::Exponential(0.05), off: Law::Exponential(0.03) },
+            3 => App::Request {
+                size: Law::Exponential(20_000.0),
+                think: Law::Exponential(0.01),
+                period: Nanos::ZERO,
+                count: 1_000,
+            },
+            _ => App::Bulk { bytes: Some(100_000) },
+        };
+        flows.push(other);
+        flows
+    }
+
+    fn simulation<'t>(
+        &self,
+        timeline: &'t Timeline,
+        flows: Vec<FlowSetup>,
+        lookahead: bool,
+    ) -> Simulation<'t> {
+        let options =
+            Options { seed: self.seed, sample: ms(50), max_hops: 4, lookahead, ..Options::default() };
+        Simulation::new(&timeline.header, Box::new(timeline.reader()), flows, options).expect("a setup")
+    }
+}
+
+/// Everything that a user sees; the number of events depends on how a simulation is executed.
+fn seen(out: Outcome, log: Log) -> (Outcome, Log) {
+    assert!(out.conserved);
+    (Outcome { events: 0, ..out }, log)
+}
+
+fn whole(case: &Case, lookahead: bool) -> (Outcome, Log) {
+    let built = case.built();
+    let flows = case.flows(&built);
+    let timeline = case.timeline(built);
+    let mut log = Log::default();
+    let out = case.simulation(&timeline, flows, lookahead).run(&mut log, &mut |_| true).expect("a run");
+    seen(out, log)
+}
+
+fn stepped(case: &Case, steps: &[u64]) -> (Outcome, Log) {
+    let built = case.built();
+    let flows = case.flows(&built);
+    let timeline = case.timeline(built);
+    let mut log = Log::default();
+    let mut sim = case.simulation(&timeline, flows, true);
+    let mut until = Nanos::ZERO;
+    for step in steps.iter().cycle() {
+        // Now and then exactly up to the next event, or over it by one.
+        until = match step % 5 {
+            0 => sim.next_event().max(until + Nanos(1)),
+            1 => sim.next_event() + Nanos(1),
+            _ => until + Nanos(50_000 + step * step),
+        };
+        sim.advance(until, &mut log).expect("a step");
+        if until > DURATION {
+            break;
+        }
+        for link in 0..timeline.header.links.len() as u32 {
+            let l = sim.link_totals(LinkId(link)).expect("a link");
+            assert!(l.crossed <= l.tx_packets && l.tx_packets <= l.entered, "{l:?}");
+        }
+    }
+    seen(sim.finish(), log)
+}
+
+fn cases(usual: u32) -> ProptestConfig {
+    let wanted = std::env::var("PERIGEE_CASES").ok().and_then(|n| n.parse().ok());
+    ProptestConfig { cases: wanted.unwrap_or(usual), failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(cases(150))]
+
+    #[test]
+    fn looking_ahead_changes_nothing(case in case()) {
+        let (a, b) = (whole(&case, true), whole(&case, false));
+        prop_assert_eq!(&a.0, &b.0);
+        prop_assert!(a.1 == b.1, "logs differ");
+    }
+
+    #[test]
+    fn any_steps_give_the_same_results(case in case(), steps in prop::collection::vec(0u64..4000, 1..40)) {
+        let (a, b) = (whole(&case, true), stepped(&case, &steps));
+        prop_assert_eq!(&a.0, &b.0);
+        prop_assert!(a.1 == b.1, "logs differ");
+    }
+}
+
+#[test]
+fn an_arrangement_reaches_no_further_than_the_step() {
+    // A full queue at 1 Mbit/s: one packet leaves every 12 ms. At 10 ms into the service of the second, one has left.
+    let built =
+        chain(&ChainSpec { port: bytes_port(1, 100_000, 0), rtt: ms(20), ..ChainSpec::default() }).unwrap();
+    let mut load = flow(&built, 0, "newreno");
+    load.app = App::Cbr { interval: ms(1), size: 1500 };
+    let link = built.flows[0].hops[0][0].link;
+    let timeline = built.timeline(s(1), Vec::new());
+    let options = Options::default();
+    let mut sim =
+        Simulation::new(&timeline.header, Box::new(timeline.reader()), vec![load], options).unwrap();
+    for (until_ms, left, crossed) in [(12, 0, 0), (13, 1, 0), (22, 1, 0), (23, 1, 1), (35, 2, 2), (109, 9, 8)]
+    {
+        sim.advance(ms(until_ms), &mut Silent).unwrap();
+        let l = sim.link_totals(link).unwrap();
+        assert_eq!((l.tx_packets, l.crossed), (left, crossed), "before {until_ms} ms");
+        assert_eq!(sim.flow_totals(0).unwrap().sent, until_ms, "one packet a millisecond");
+    }
+}
