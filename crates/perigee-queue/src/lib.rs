@@ -28,6 +28,7 @@ disciplines! {
     codel,
     fq_codel,
     pie,
+    dualpi2,
 }
 
 /// What is known of discipline `id`.

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! PIE against the formulas of RFC 8033, computed here on their own.
+
+mod support;
+use perigee_queue::pie::{Pie, UPDATE};
+use perigee_queue::{Discipline, Ecn, Packet, Port, Verdict};
+use perigee_units::params::Value;
+use perigee_units::{BitRate, Nanos};
+use support::*;
+
+/// 100 Mbit/s: 12,500 bytes are a millisecond.
+const BYTES_PER_MS: f64 = 12_500.0;
+
+fn pie(given: &[(&str, Value)]) -> Pie {
+    Pie::new(&params("pie", given), &of_queue(1 << 30))
+}
+
+fn arrival(p: &mut Pie, now: Nanos, bytes: u64, draw: f64, ecn: Ecn) -> Verdict {
+    p.on_arrival(&port(now, bytes), &Packet { draw, ..packet(1, now, ecn) })
+}
+
+/// Lets an update happen at each of `steps` instants, with that many waiting bytes.
+fn updated(p: &mut Pie, first: u64, steps: &[u64]) {
+    for (i, &bytes) in steps.iter().enumerate() {
+        p.on_dequeue(&port(UPDATE * (first + i as u64), bytes), &packet(1, Nanos::ZERO, Ecn::NotEct), false);
+    }
+}
+
+/// The controller of section 4.2 with the safeguards of section 5; times in seconds.
+#[derive(Clone, Copy, Default)]
+struct Model {
+    p: f64,
+    old: f64,
+    burst: f64,
+}
+
+impl Model {
+    fn update(&mut self, delay: f64) {
+        let mut step = 0.125 * (delay - 0.015) + 1.25 * (delay - self.old);
+        let divisor = match self.p {
+            p if p < 0.000001 => 2048.0,
+            p if p < 0.00001 => 512.0,
+            p if p < 0.0001 => 128.0,
+            p if p < 0.001 => 32.0,
+            p if p < 0.01 => 8.0,
+            p if p < 0.1 => 2.0,
+            _ => 1.0,
+        };
+        step /= divisor;
+        if self.p >= 0.1 && step > 0.02 {
+            step = 0.02;
+        }
+        self.p += step;
+        if delay > 0.25 {
+            self.p += 0.02;
+        }
+        if delay == 0.0 && self.old == 0.0 {
+            self.p *= 0.98;
+        }
+        self.p = self.p.clamp(0.0, 1.0);
+        self.burst = (self.burst - 0.015).max(0.0);
+        if self.p == 0.0 && delay < 0.0075 && self.old < 0.0075 {
+            self.burst = 0.15;
+        }
+        self.old = delay;
+    }
+}
+
+#[test]
+fn the_probability_of_a_wandering_queue_agrees_with_the_formulas() {
+    for seed in 1..20 {
+        let (mut p, mut model, mut draws) = (pie(&[]), Model { burst: 0.15, ..Model::default() }, Draws(seed));
+        let mut delay_ms: f64 = 0.0;
+        for i in 1..3000 {
+            // Rises, falls, stands still, is empty, and now and then is very long.
+            delay_ms = match i % 700 {
+                0..200 => delay_ms + draws.next() * 0.4,
+                200..400 => (delay_ms + (draws.next() - 0.5) * 6.0).max(0.0),
+                400..450 => 260.0 + draws.next(),
+                450..600 => (delay_ms - draws.next() * 9.0).max(0.0),
+                _ => 0.0,
+            };
+            let bytes = (delay_ms * BYTES_PER_MS) as u64;
+            updated(&mut p, i, &[bytes]);
+            model.update(bytes as f64 * 8.0 / 1e8);
+            let (found, expected) = (p.probability(), model.p);
+            assert!((found - expected).abs() <= 1e-9 * expected + 2e-15, "{i}: {found} {expected}");
+        }
+    }
+}
+
+#[test]
+fn each_row_of_the_scaling_table_counts_below_its_limit() {
+    // From p, one update with the delay at target + 8 ms and unchanged: alpha * 8 ms / divisor.
+    for (p, divisor) in [(0.5e-6, 2048.0), (0.5e-5, 512.0), (0.5e-4, 128.0), (0.5e-3, 32.0), (0.5e-2, 8.0), (0.05, 2.0)] {
+        let mut x = pie(&[]);
+        let mut i = 1;
+        // Reaches p from below by small steps.
+        while x.probability() < p {
+            let more = if p > 1e-3 { 40.0 } else { 0.3 };
+            updated(&mut x, i, &[((15.0 + more) * BYTES_PER_MS) as u64]);
+            i += 1;
+        }
+        let bytes = (23.0 * BYTES_PER_MS) as u64;
+        updated(&mut x, i, &[bytes]);
+        let before = x.probability();
+        let divisor_now = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)]
+            .iter()
+            .find(|(below, _)| before < *below)
+            .map_or(1.0, |(_, d)| *d);
+        updated(&mut x, i + 1, &[bytes]);
+        let step = x.probability() - before;
+        assert!((step - 0.125 * 0.008 / divisor_now).abs() < 1e-12, "{p} {divisor} {divisor_now}: {step}");
+    }
+}
+
+#[test]
+fn a_burst_of_150_ms_passes_and_an_idle_queue_earns_it_again() {
+    let mut p = pie(&[]);
+    for i in 1..=9 {
+        assert_eq!(arrival(&mut p, UPDATE * i, 1_250_000, 0.0, Ecn::NotEct), Verdict::Pass);
+    }
+    let mut i = 10;
+    while arrival(&mut p, UPDATE * i, 1_250_000, 0.0, Ecn::NotEct) == Verdict::Pass {
+        i += 1;
+    }
+    assert!(p.probability() > 0.0 && i < 200, "{i}");
+    updated(&mut p, i + 1, &vec![0; 3000]);
+    assert_eq!(p.probability(), 0.0);
+    let later = i + 3002;
+    for k in 0..9 {
+        assert_eq!(arrival(&mut p, UPDATE * (later + k), 1_250_000, 0.0, Ecn::NotEct), Verdict::Pass);
+    }
+}
+
+/// A PIE without a burst allowance whose probability is above `p`, its queue at 40 ms; and the number of its next update.
+fn warmed(p: f64) -> (Pie, u64) {
+    let mut x = pie(&[("burst", text("0 ns"))]);
+    let mut i = 1;
+    while x.probability() < p {
+        updated(&mut x, i, &[(40.0 * BYTES_PER_MS) as u64]);
+        i += 1;
+    }
+    (x, i)
+}
+
+#[test]
+fn drops_are_neither_bunched_nor_far_apart() {
+    let (mut x, i) = warmed(0.05);
+    let (p, now) = (x.probability(), UPDATE * (i - 1));
+    let bytes = (40.0 * BYTES_PER_MS) as u64;
+    // Section 5.4: none until the accumulated probability is 0.85, whatever is drawn …
+    let free = (0.85 / p).ceil() as usize - 1;
+    let mut passed = 0;
+    while arrival(&mut x, now, bytes, 0.0, Ecn::NotEct) == Verdict::Pass {
+        passed += 1;
+    }
+    assert_eq!(passed, free);
+    // … and one at 8.5 even if every draw says no.
+    let most = (8.5 / p).ceil() as usize - 1;
+    let mut passed = 0;
+    while arrival(&mut x, now, bytes, 0.999, Ecn::NotEct) == Verdict::Pass {
+        passed += 1;
+    }
+    assert_eq!(passed, most);
+    // Between them the draw decides.
+    for _ in 0..free {
+        assert_eq!(arrival(&mut x, now, bytes, 0.0, Ecn::NotEct), Verdict::Pass);
+    }
+    assert_eq!(arrival(&mut x, now, bytes, p + 1e-9, Ecn::NotEct), Verdict::Pass);
+    assert_eq!(arrival(&mut x, now, bytes, p - 1e-9, Ecn::NotEct), Verdict::Drop);
+}
+
+fn first_verdict(x: &mut Pie, now: Nanos, bytes: u64, ecn: Ecn) -> Verdict {
+    let told = (0..1000).map(|_| arrival(x, now, bytes, 0.0, ecn)).find(|v| *v != Verdict::Pass);
+    told.unwrap_or(Verdict::Pass)
+}
+
+#[test]
+fn what_can_be_marked_is_marked_below_ten_percent_and_dropped_from_there() {
+    let bytes = (40.0 * BYTES_PER_MS) as u64;
+    let (mut x, i) = warmed(0.09);
+    assert!(x.probability() < 0.1);
+    assert_eq!(first_verdict(&mut x, UPDATE * (i - 1), bytes, Ecn::Ect0), Verdict::Mark);
+    let (mut x, i) = warmed(0.1);
+    assert_eq!(first_verdict(&mut x, UPDATE * (i - 1), bytes, Ecn::Ect0), Verdict::Drop);
+}
+
+#[test]
+fn nothing_is_dropped_with_two_packets_waiting_or_with_a_short_delay_and_little_probability() {
+    let (mut x, i) = warmed(0.05);
+    let now = UPDATE * (i - 1);
+    assert_eq!(first_verdict(&mut x, now, 2 * 1514, Ecn::NotEct), Verdict::Pass);
+    assert_eq!(first_verdict(&mut x, now, 2 * 1514 + 1, Ecn::NotEct), Verdict::Drop);
+    // Section 5.1: half of the target, and 20 %.
+    let half = (7.5 * BYTES_PER_MS) as u64;
+    for (p, bytes, expected) in
+        [(0.15, half - 100, Verdict::Pass), (0.15, half + 100, Verdict::Drop), (0.3, half - 100, Verdict::Drop)]
+    {
+        let (mut x, i) = warmed(p);
+        // The fall of the delay costs 1.25 * 32.5 ms = 4 %.
+        updated(&mut x, i, &[bytes]);
+        assert!((x.probability() < 0.2) == (p < 0.2), "{}", x.probability());
+        assert_eq!(first_verdict(&mut x, UPDATE * i, bytes, Ecn::NotEct), expected, "{p} {bytes}");
+    }
+}
+
+#[test]
+fn updates_do_not_depend_on_when_they_are_asked_for() {
+    let mut often = pie(&[]);
+    let mut once = pie(&[]);
+    (0..3000).for_each(|t| {
+        arrival(&mut often, ms(t), 500_000, 1.0, Ecn::NotEct);
+    });
+    arrival(&mut once, ms(2999), 500_000, 1.0, Ecn::NotEct);
+    assert_eq!(often.probability(), once.probability());
+    assert!(once.probability() > 0.0);
+    // After an hour without packets the next update comes within one period.
+    let mut idle = pie(&[("burst", text("0 ns"))]);
+    let hour = Nanos::from_secs(3600);
+    arrival(&mut idle, hour, 0, 1.0, Ecn::NotEct);
+    arrival(&mut idle, hour + UPDATE * 2, 12_500_000, 1.0, Ecn::NotEct);
+    let two = |p: &Pie| p.probability();
+    let mut fresh = pie(&[("burst", text("0 ns"))]);
+    updated(&mut fresh, 1, &[12_500_000, 12_500_000]);
+    assert_eq!(two(&idle), two(&fresh));
+}
+
+#[test]
+fn a_blocked_port_counts_as_a_second_and_an_empty_one_as_nothing() {
+    let at = |rate, bytes| {
+        let mut x = pie(&[]);
+        let port = Port { now: UPDATE, rate: BitRate(rate), bytes };
+        x.on_dequeue(&port, &packet(1, Nanos::ZERO, Ecn::NotEct), false);
+        x.probability()
+    };
+    assert_eq!(at(0, 1500), at(12_000, 1500));
+    assert!(at(0, 1500) > 0.0);
+    assert_eq!(at(0, 0), 0.0);
+}
