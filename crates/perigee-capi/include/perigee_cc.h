@@ -342,7 +342,8 @@ typedef struct perigee_caps {
     uint8_t idle_decay;         /* the host decays the window after idle or application-limited spells */
     uint8_t per_packet;         /* on_sent and perigee_ack_event.acked are wanted */
     uint8_t per_loss;           /* on_loss is wanted */
-    uint8_t reserved[6];
+    uint8_t scalable;           /* its data is ECT(1), and marks are left to it, counted packet by packet (RFC 9331) */
+    uint8_t reserved[5];
 } perigee_caps;
 
 /* ---- Functions ------------------------------------------------------------------------------------------------- */

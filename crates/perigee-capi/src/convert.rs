@@ -296,6 +296,7 @@ pub fn caps_out(k: &cc::Caps) -> c::Caps {
         idle_decay: k.idle_decay.into(),
         per_packet: k.per_packet.into(),
         per_loss: k.per_loss.into(),
+        scalable: k.scalable.into(),
         ..zeroed()
     }
 }

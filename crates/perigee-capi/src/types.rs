@@ -230,7 +230,8 @@ mirrors! {
         idle_decay: u8,
         per_packet: u8,
         per_loss: u8,
-        reserved: [u8; 6],
+        scalable: u8,
+        reserved: [u8; 5],
     }
 }
 

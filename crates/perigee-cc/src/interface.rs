@@ -527,6 +527,9 @@ pub struct Caps {
     pub probes: Option<Probes>,
     /// Whose signals it wants to be told.
     pub signal_scope: SignalScope,
+    /// Its response to marks is scalable (L4S, RFC 9331 section 4): its data is ECT(1), whatever the host's setting for ECN,
+    /// and the host leaves marks to it, counted packet by packet in [`AckEvent::ece`].
+    pub scalable: bool,
 }
 
 /// What a telemetry port counts as transmitted (orbcc.md sections 0.5 and 11.3).
@@ -559,6 +562,7 @@ impl Caps {
         unpaced_start: 0,
         probes: None,
         signal_scope: SignalScope::Path,
+        scalable: false,
     };
     /// A rate-based scheme that controls everything itself (Linux: `cong_control`).
     pub const MODEL: Caps = Caps {

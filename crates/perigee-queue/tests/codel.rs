@@ -47,10 +47,13 @@ fn drops_come_after_an_interval_and_then_at_distances_of_interval_over_the_root_
 fn target_and_interval_are_parameters_and_the_target_itself_is_late() {
     let given = [("target", text("2 ms")), ("interval", text("30 ms"))];
     let mut d = made("codel", &given);
-    assert!((0..1000).all(|t| asked(d.as_mut(), us(50_000 + 100 * t), us(1999), DEEP, Ecn::Ect0, false) == Verdict::Pass));
+    assert!((0..1000)
+        .all(|t| asked(d.as_mut(), us(50_000 + 100 * t), us(1999), DEEP, Ecn::Ect0, false) == Verdict::Pass));
     let mut d = made("codel", &given);
     let found: Vec<u64> = (0..400)
-        .filter(|t| asked(d.as_mut(), us(50_000 + 100 * t), us(2000), DEEP, Ecn::Ect0, false) == Verdict::Mark)
+        .filter(|t| {
+            asked(d.as_mut(), us(50_000 + 100 * t), us(2000), DEEP, Ecn::Ect0, false) == Verdict::Mark
+        })
         .collect();
     assert_eq!(found[0], 300);
 }
@@ -58,9 +61,12 @@ fn target_and_interval_are_parameters_and_the_target_itself_is_late() {
 #[test]
 fn with_one_packet_left_or_less_nothing_is_dropped() {
     let mut d = made("codel", &[]);
-    assert!((0..3000).all(|t| asked(d.as_mut(), ms(50 + t), ms(40), MTU, Ecn::NotEct, false) == Verdict::Pass));
+    assert!(
+        (0..3000).all(|t| asked(d.as_mut(), ms(50 + t), ms(40), MTU, Ecn::NotEct, false) == Verdict::Pass)
+    );
     let mut d = made("codel", &[]);
-    assert!((0..3000).any(|t| asked(d.as_mut(), ms(50 + t), ms(40), MTU + 1, Ecn::NotEct, false) == Verdict::Drop));
+    assert!((0..3000)
+        .any(|t| asked(d.as_mut(), ms(50 + t), ms(40), MTU + 1, Ecn::NotEct, false) == Verdict::Drop));
 }
 
 /// A dropping state with `n` marks in it, left at the instant after its last mark; that and the time of its next mark.

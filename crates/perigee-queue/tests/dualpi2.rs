@@ -88,7 +88,8 @@ fn the_base_probability_follows_the_proportional_integral_controller() {
     let (mut p, mut old) = (0.0f64, 0.0);
     let mut delay_ms: f64 = 0.0;
     for n in 1000..4000u64 {
-        delay_ms = if n % 500 < 350 { (delay_ms + (draws.next() - 0.48) * 8.0).clamp(0.0, 400.0) } else { 0.0 };
+        delay_ms =
+            if n % 500 < 350 { (delay_ms + (draws.next() - 0.48) * 8.0).clamp(0.0, 400.0) } else { 0.0 };
         let classic = Nanos((delay_ms * 1e6) as u64);
         // The longer of the two heads counts (appendix A.2).
         let scalable = if n % 7 == 0 { classic + ms(3) } else { classic / 2 };
@@ -147,7 +148,10 @@ fn scalable_marks_are_coupled_linearly_and_classic_signals_by_the_square() {
         let (p, now) = (d.probability(), UPDATE * (n - 1));
         assert!(p < 0.5);
         let near = |found: [f64; 3], expected: [f64; 3]| {
-            assert!(found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 2e-4), "{p}: {found:?} {expected:?}");
+            assert!(
+                found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 2e-4),
+                "{p}: {found:?} {expected:?}"
+            );
         };
         // Verdicts: pass, mark, drop.
         near(shares(&mut d, now, Ecn::Ect1, 10_000), [1.0 - 2.0 * p, 2.0 * p, 0.0]);

@@ -22,7 +22,8 @@ impl Fq {
     /// Adds a packet of `ip` bytes; what is lost for it.
     fn push(&mut self, now: Nanos, flow: u64, ip: u32, fits: bool) -> Vec<Packet> {
         self.next_id += 1;
-        let p = Packet { id: self.next_id, bytes: ip + 14, ip_bytes: ip, flow, ..packet(0, now, Ecn::NotEct) };
+        let p =
+            Packet { id: self.next_id, bytes: ip + 14, ip_bytes: ip, flow, ..packet(0, now, Ecn::NotEct) };
         self.bytes += u64::from(p.bytes);
         let mut lost = Vec::new();
         self.d.queues_mut().unwrap().push(now, p, fits, &mut lost);

@@ -69,7 +69,8 @@ impl Model {
 #[test]
 fn the_probability_of_a_wandering_queue_agrees_with_the_formulas() {
     for seed in 1..20 {
-        let (mut p, mut model, mut draws) = (pie(&[]), Model { burst: 0.15, ..Model::default() }, Draws(seed));
+        let (mut p, mut model, mut draws) =
+            (pie(&[]), Model { burst: 0.15, ..Model::default() }, Draws(seed));
         let mut delay_ms: f64 = 0.0;
         for i in 1..3000 {
             // Rises, falls, stands still, is empty, and now and then is very long.
@@ -92,7 +93,9 @@ fn the_probability_of_a_wandering_queue_agrees_with_the_formulas() {
 #[test]
 fn each_row_of_the_scaling_table_counts_below_its_limit() {
     // From p, one update with the delay at target + 8 ms and unchanged: alpha * 8 ms / divisor.
-    for (p, divisor) in [(0.5e-6, 2048.0), (0.5e-5, 512.0), (0.5e-4, 128.0), (0.5e-3, 32.0), (0.5e-2, 8.0), (0.05, 2.0)] {
+    for (p, divisor) in
+        [(0.5e-6, 2048.0), (0.5e-5, 512.0), (0.5e-4, 128.0), (0.5e-3, 32.0), (0.5e-2, 8.0), (0.05, 2.0)]
+    {
         let mut x = pie(&[]);
         let mut i = 1;
         // Reaches p from below by small steps.
@@ -104,10 +107,11 @@ fn each_row_of_the_scaling_table_counts_below_its_limit() {
         let bytes = (23.0 * BYTES_PER_MS) as u64;
         updated(&mut x, i, &[bytes]);
         let before = x.probability();
-        let divisor_now = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)]
-            .iter()
-            .find(|(below, _)| before < *below)
-            .map_or(1.0, |(_, d)| *d);
+        let divisor_now =
+            [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)]
+                .iter()
+                .find(|(below, _)| before < *below)
+                .map_or(1.0, |(_, d)| *d);
         updated(&mut x, i + 1, &[bytes]);
         let step = x.probability() - before;
         assert!((step - 0.125 * 0.008 / divisor_now).abs() < 1e-12, "{p} {divisor} {divisor_now}: {step}");
@@ -194,9 +198,11 @@ fn nothing_is_dropped_with_two_packets_waiting_or_with_a_short_delay_and_little_
     assert_eq!(first_verdict(&mut x, now, 2 * 1514 + 1, Ecn::NotEct), Verdict::Drop);
     // Section 5.1: half of the target, and 20 %.
     let half = (7.5 * BYTES_PER_MS) as u64;
-    for (p, bytes, expected) in
-        [(0.15, half - 100, Verdict::Pass), (0.15, half + 100, Verdict::Drop), (0.3, half - 100, Verdict::Drop)]
-    {
+    for (p, bytes, expected) in [
+        (0.15, half - 100, Verdict::Pass),
+        (0.15, half + 100, Verdict::Drop),
+        (0.3, half - 100, Verdict::Drop),
+    ] {
         let (mut x, i) = warmed(p);
         // The fall of the delay costs 1.25 * 32.5 ms = 4 %.
         updated(&mut x, i, &[bytes]);

@@ -19,7 +19,8 @@ pub fn text(t: &str) -> Value {
 
 pub fn params(id: &str, given: &[(&str, Value)]) -> Params {
     let given: BTreeMap<String, Value> = given.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
-    Params::new(info(id).expect("a discipline of the list").params, given).expect("parameters that are allowed")
+    Params::new(info(id).expect("a discipline of the list").params, given)
+        .expect("parameters that are allowed")
 }
 
 pub fn of_queue(bytes: u64) -> Setup {

@@ -21,6 +21,7 @@ use crate::packet::*;
 use crate::routes::{BaseRtt, Routes};
 use crate::setup::FlowSetup;
 use perigee_cc::{CongestionControl, Signal, SignalScope, TelemetryNeed};
+use perigee_queue::Ecn;
 use perigee_tcp::AckBlocks;
 use perigee_telemetry::{EchoMode, Overhead};
 use perigee_timeline::App;
@@ -47,6 +48,8 @@ pub struct Flow {
     pub id: u32,
     /// Node of its source.
     pub source_node: u32,
+    /// ECN field of its data.
+    pub ecn: Ecn,
     pub setup: FlowSetup,
     pub base: BaseRtt,
     pub totals: FlowTotals,
@@ -117,10 +120,16 @@ impl Flow {
         };
         let segments = limit.map(|bytes| segments_of(bytes, setup.tcp.mss));
         let mut telemetry = TelemetryPlan { echo: None, overhead: Overhead::None, max_hops };
+        let mut ecn = Ecn::NotEct;
         let (mut source, mut destination) = (Endpoint::Probes { next: 0, at: start }, Endpoint::Responder);
         if setup.app.is_tcp() {
             // Known before the handshake: the packets' size decides capacity and base RTT, the scope who gets signals.
             let caps = setup.scheme.build(&first_init(&setup, start)).caps();
+            ecn = match (caps.scalable, setup.tcp.ecn) {
+                (true, _) => Ecn::Ect1,
+                (false, true) => Ecn::Ect0,
+                (false, false) => Ecn::NotEct,
+            };
             if caps.telemetry != TelemetryNeed::None {
                 telemetry.echo = EchoMode::of(&caps);
                 telemetry.overhead = Overhead::of(&caps);
@@ -139,6 +148,7 @@ impl Flow {
         Flow {
             id,
             source_node: node,
+            ecn,
             setup,
             base: BaseRtt::default(),
             totals: FlowTotals::default(),

@@ -14,7 +14,6 @@ use crate::routes::{Next, Routes};
 use crate::schedule::Source;
 use crate::setup::{FlowSetup, Options, SimError};
 use perigee_cc::{Signal, SignalScope};
-use perigee_queue::Ecn;
 use perigee_timeline::{Chunk, ChunkSource, Header, LinkId, Routing};
 use perigee_units::{BitRate, Nanos};
 use std::sync::Arc;
@@ -149,8 +148,6 @@ impl<'s> Simulation<'s> {
         let start = setup.start + jitter;
         setup.stop = setup.stop.min(self.duration);
         self.net.flow_keys[id as usize] = key;
-        let ecn = setup.tcp.ecn && setup.app.is_tcp();
-        self.net.ecn[id as usize] = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
         if let Some(how) = setup.notices.clone() {
             let pair = header.pairs[setup.forward.ix()];
             let (pairs, ends) = ([setup.forward, setup.reverse], [pair.from.0, pair.to.0]);
@@ -158,6 +155,7 @@ impl<'s> Simulation<'s> {
         }
         let source = header.pairs[setup.forward.ix()].from.0;
         let mut flow = Flow::new(id, setup, start, seed, self.options.max_hops, source);
+        self.net.ecn[id as usize] = flow.ecn;
         flow.reschedule(&mut self.net);
         self.others_listen |= flow.scope() != SignalScope::Path;
         self.flows.push(flow);

@@ -72,7 +72,7 @@ impl Sender {
         self.note_reordering(&before, &p);
         self.update_reordering_window(&p);
         self.check_probe(now, blocks.ack, &p);
-        if self.cfg.ecn {
+        if self.cfg.ecn || self.caps.scalable {
             self.take_marks(now, blocks.marked);
         }
         if self.is_dubious(blocks, &p) {
@@ -195,7 +195,8 @@ impl Sender {
         self.board.una() == self.available
     }
 
-    /// Marks that an ACK reports for the first time reduce a window-based scheme, once per round (RFC 3168).
+    /// Marks that an ACK reports for the first time reduce a window-based scheme, once per round (RFC 3168). A scalable one
+    /// answers them itself.
     fn take_marks(&mut self, now: Nanos, marked: u32) {
         // An ACK that was overtaken reports fewer.
         let new = marked.wrapping_sub(self.marked) as i32;
@@ -204,7 +205,8 @@ impl Sender {
             return;
         }
         self.marked = marked;
-        if self.caps.recovery == perigee_cc::Recovery::Prr && self.ca <= CaState::Disorder {
+        let reduces = self.caps.recovery == perigee_cc::Recovery::Prr && !self.caps.scalable;
+        if reduces && self.ca <= CaState::Disorder {
             self.begin_reduction(now);
             self.set_state(now, CaState::Cwr);
             // A mark is no loss: there is nothing that could prove spurious.
