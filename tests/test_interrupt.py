@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +97,7 @@ def test_one_ctrl_c_ends_a_scheme_that_loops_forever(begin: Begin, small: Path, 
     assert not (tmp_path / "out").exists()
 
 
-def test_ctrl_c_while_the_runs_are_being_started_forgets_none(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_while_the_runs_are_being_started_leaves_none(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, over = threading.Event(), threading.Event()
 
     class Loops(CongestionControl):
@@ -107,33 +106,24 @@ def test_ctrl_c_while_the_runs_are_being_started_forgets_none(small: Path, monke
             while not over.is_set():
                 pass
 
-    class Pool(ThreadPoolExecutor):
-        """The signal comes after a thread has begun to work and before the caller knows its future."""
+    class Thread(threading.Thread):
+        """The signal comes after the thread has begun to work and before its caller goes on."""
 
-        interrupted = False
+        def start(self) -> None:
+            super().start()
+            begun.wait(PATIENCE_S)
+            signal.raise_signal(signal.SIGINT)
 
-        def _adjust_thread_count(self) -> None:
-            super()._adjust_thread_count()
-            if not self.interrupted:
-                begun.wait(PATIENCE_S)
-                self.interrupted = True
-                signal.raise_signal(signal.SIGINT)
-
-    def threads() -> list[threading.Thread]:
-        return [t for t in threading.enumerate() if t.name.startswith("run_")]
-
-    monkeypatch.setattr(runner, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr("threading.Thread", Thread)
     plan = Plan.of(load(small), [Loops], seeds=[1, 2, 3])
     # Who starts the tests may have Ctrl-C ignored; and a failure is to fail, not to loop forever.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     watchdog = threading.Timer(PATIENCE_S, over.set)
-    watchdog.start()
+    threading.Thread.__base__.start(watchdog)
     try:
         with pytest.raises(Interrupted):
             runner.execute(plan, jobs=2)
-        for t in threads():
-            t.join(5)
-        assert threads() == []
+        assert not [t for t in threading.enumerate() if t.name == "perigee-run"]
     finally:
         over.set()
         watchdog.cancel()

@@ -71,10 +71,16 @@ def test_earlier_results_are_never_overwritten_without_force(cli: Cli, small: Pa
     assert cli(*words).returncode == 0
     before = (tmp_path / "out/cubic/seed1/manifest.json").read_bytes()
     done = cli(*words)
+    assert (done.returncode, done.stderr) == (0, "from an earlier call: 1 of 1 run in out\n")
+    done = cli(*words, "--set", "port.bottleneck.rate=20 Mbit")
     assert done.returncode == 2
-    assert "--force" in done.stderr
+    assert "out/cubic/seed1 exists and is not the result of this run; earlier results are kept" in done.stderr
+    done = cli(*words, "--cc", "newreno", "--set", "port.bottleneck.rate=20 Mbit")
+    assert done.returncode == 2
+    assert "out/cubic/seed1 exists and is of another scenario; earlier results are kept unless you" in done.stderr
     assert (tmp_path / "out/cubic/seed1/manifest.json").read_bytes() == before
     assert cli(*words, "--force").returncode == 0
+    assert (tmp_path / "out/cubic/seed1/manifest.json").read_bytes() != before
     assert cli("run", small, "--no-report", "--cc", "cubic").returncode == 0
     assert cli("run", small, "--no-report", "--cc", "cubic").returncode == 0
     assert {p.name for p in (tmp_path / "runs").iterdir()} == {"small", "small-2"}

@@ -126,19 +126,41 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
+    dry: Annotated[bool, typer.Option("--dry", help="Only say what would be run.")] = False,
+    save_job: Annotated[Path | None, typer.Option(help="With --dry: write it as jobs, for run-job.")] = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a scenario and print a table per scheme."""
-    from perigee.commands import run_command
+    """Run a scenario and print a table per scheme. What is complete in the folder already is not run again."""
+    from perigee.commands import Asked, dry_command, run_command
 
+    if save_job is not None and not dry:
+        fail("--save-job writes what would be run: say --dry, too", BAD_INPUT)
     given = list(sets or [])
     given += [f"run.seed={seed}"] if seed is not None else []
     given += [f"run.runs={runs}"] if runs is not None else []
     schemes = names_of("--cc", cc)
     loaded = _scenario(scenario, given, tle, trust=trust, as_json=as_json)
-    code = run_command(loaded, schemes, jobs=jobs, out=out, force=force, pcap=pcap, report=report, as_json=as_json)
-    raise SystemExit(code)
+    if dry:
+        check_free(save_job, force=force)
+        raise SystemExit(dry_command(loaded, schemes, save_job, pcap=pcap, as_json=as_json))
+    raise SystemExit(run_command(loaded, schemes, Asked(jobs, out, force, report, as_json), pcap=pcap))
+
+
+@app.command("run-job")
+def run_job(
+    file: Annotated[Path, typer.Argument(help="Jobs that `perigee run --dry --save-job` has written.")],
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once; default: one per core.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME.")] = None,
+    force: ForceOption = False,
+    report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run saved jobs, here or on another machine: the tables are the same."""
+    from perigee.commands import Asked, run_job_command
+
+    raise SystemExit(run_job_command(file, Asked(jobs, out, force, report, as_json), trust=trust))
 
 
 @app.command()

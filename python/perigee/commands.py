@@ -7,19 +7,21 @@ import json
 import math
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perigee import _core
+from perigee import _core, job
+from perigee.executor import RemoteError
 from perigee.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
-from perigee.files import RecordError, cannot_write, claimed, fresh_folder
+from perigee.files import RecordError, cannot_write, claimed, fresh_folder, refuse_file
 from perigee.interrupt import tell
 from perigee.metrics import Row, flow_rows, mean_and_interval
 from perigee.options import count
-from perigee.plugins import PluginError
 from perigee.record import find_records
-from perigee.runner import Interrupted, Plan, execute
+from perigee.runner import Interrupted, Plan, execute, unfinished
 from perigee.summary import COLUMNS, COMPLETION_COLUMNS, as_data, by_scheme, conclude, finite, one_line
+from perigee.trust import Permission, PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,31 +37,86 @@ WIDE_TABLE = 142
 LONG_RUN_S = 5.0
 
 
-def run_command(
-    scenario: Scenario,
-    cc: Sequence[str],
-    *,
-    jobs: int | None,
-    out: Path | None,
-    force: bool,
-    pcap: bool,
-    report: bool,
-    as_json: bool,
-) -> int:
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for."""
+
+    jobs: int | None = None
+    out: Path | None = None
+    force: bool = False
+    report: bool = True
+    as_json: bool = False
+
+
+def run_command(scenario: Scenario, cc: Sequence[str], asked: Asked, *, pcap: bool) -> int:
     """Runs, prints, writes. Returns the exit code."""
-    folder = out if out is not None else RUNS
+    return _run(lambda: Plan.of(scenario, cc, pcap=pcap, command=sys.argv), asked)
+
+
+def run_job_command(file: Path, asked: Asked, *, trust: bool) -> int:
+    """Runs the jobs of a file. Returns the exit code."""
+    return _run(lambda: Plan.of_jobs(job.read(file), Permission(trust), sys.argv), asked)
+
+
+def dry_command(scenario: Scenario, cc: Sequence[str], save: Path | None, *, pcap: bool, as_json: bool) -> int:
+    """Says what would be run, and saves it as jobs. Returns the exit code."""
     try:
-        folder = out if out is not None else fresh_folder(scenario.name, RUNS)
-        with claimed(folder, fresh=out is None):
-            plan = Plan.of(scenario, cc, out=folder, force=force, pcap=pcap, command=sys.argv)
-            results = _execute(plan, jobs, quiet=as_json)
+        plan = Plan.of(scenario, cc, pcap=pcap)
+        if save is not None:
+            if plan.stays:
+                raise RecordError("code that exists in memory only cannot be saved as a job")
+            job.save(plan.jobs, save)
+    except _core.ScenarioError as error:
+        print(error.args[0], file=sys.stderr)
+        return BAD_INPUT
+    except (RecordError, PluginError) as error:
+        _print_cause(error)
+        print(f"perigee: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except OSError as error:
+        print(f"perigee: {cannot_write(save or Path(), error)}", file=sys.stderr)
+        return BAD_INPUT
+    hops, cpu_s = plan.first.world().estimate()
+    seeds, schemes = [j.seed for j in plan.jobs], list(plan.jobs[0].schemes)
+    if as_json:
+        told = {"scenario": scenario.name, "cc": schemes, "seeds": seeds, "runs": plan.size}
+        print(json.dumps({**told, "estimate_cpu_s": cpu_s * plan.size, "job": save and str(save)}, indent=1))
+        return 0
+    print(f"{scenario.name}: {count(plan.size, 'run')} of {', '.join(schemes)}, seeds {', '.join(map(str, seeds))}")
+    print(f"  about {hops * plan.size:.2g} packet-hops, {cpu_s * plan.size:.2g} s of one core")
+    if save is not None:
+        print(f"job: {save}; now, here or elsewhere: perigee run-job {save}")
+    return 0
+
+
+def _folder(plan: Plan, asked: Asked) -> tuple[Path, bool]:
+    """Where the records go, and whether the folder was made for them: what a killed call began is carried on."""
+    if asked.out is not None:
+        return asked.out, False
+    begun = None if asked.force else unfinished(plan, plan.jobs[0].scenario, RUNS)
+    return (begun, False) if begun is not None else (fresh_folder(plan.jobs[0].scenario, RUNS), True)
+
+
+def _run(made: Callable[[], Plan], asked: Asked) -> int:
+    folder = asked.out if asked.out is not None else RUNS
+    report, as_json = asked.report, asked.as_json
+    try:
+        if asked.out is not None:
+            # Before anything is built for what belongs there.
+            refuse_file(asked.out)
+        plan = made()
+        folder, fresh = _folder(plan, asked)
+        with claimed(folder, fresh=fresh):
+            plan = plan.into(folder, force=asked.force)
+            if (there := plan.resumed()) and not as_json:
+                print(f"from an earlier call: {there} of {count(plan.size, 'run')} in {folder}", file=sys.stderr)
+            results = _execute(plan, asked.jobs, quiet=as_json)
             strangers = conclude(folder, results[-1], report=report)
     except _core.ScenarioError as error:
         print(error.args[0], file=sys.stderr)
         return BAD_INPUT
     except (RecordError, PluginError) as error:
-        if isinstance(error, PluginError):
-            _print_cause(error)
+        _print_cause(error)
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
     except _core.RunError as error:
@@ -88,7 +145,11 @@ def _interrupted(stop: Interrupted, folder: Path) -> int:
 
 def _print_cause(error: Exception) -> None:
     """The traceback of a plug-in's exception, where there is one."""
-    if error.__cause__ is not None:
+    if isinstance(error, RecordError):
+        return
+    if isinstance(error.__cause__, RemoteError):
+        print(error.__cause__, end="", file=sys.stderr)
+    elif error.__cause__ is not None:
         import traceback
 
         traceback.print_exception(error.__cause__, file=sys.stderr)
@@ -98,9 +159,8 @@ def _execute(plan: Plan, jobs: int | None, *, quiet: bool) -> Results:
     from rich.console import Console
 
     console = Console(stderr=True)
-    world = plan.scenario.core.world(plan.tasks[0][1])
-    hops, cpu_s = world.estimate()
-    n = len(plan.tasks)
+    hops, cpu_s = plan.first.world().estimate()
+    n = len(plan.missing())
     if not quiet and cpu_s * n > LONG_RUN_S:
         print(
             f"estimate: {count(n, 'run')}, about {hops * n:.2g} packet-hops, {cpu_s * n:.0f} s of one core",
@@ -114,7 +174,7 @@ def _execute(plan: Plan, jobs: int | None, *, quiet: bool) -> Results:
 def _with_bar(console: Console, plan: Plan, jobs: int | None) -> Results:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    simulated_s = plan.scenario.core.duration_ns / 1e9 * len(plan.tasks)
+    simulated_s = plan.first.core.duration_ns / 1e9 * plan.size
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -122,7 +182,7 @@ def _with_bar(console: Console, plan: Plan, jobs: int | None) -> Results:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(plan.scenario.name, total=simulated_s)
+        task = bar.add_task(plan.jobs[0].scenario, total=simulated_s)
         hear: Callable[[float], None] = lambda share: bar.update(task, completed=share * simulated_s)  # noqa: E731
         return execute(plan, jobs=jobs, progress=hear)
 

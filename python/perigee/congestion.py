@@ -185,16 +185,15 @@ def recorded(cc: str, sources: Sequence[Path], permission: trust.Permission) -> 
     raise PluginError(f"{cc}: none of the record's files has this class")
 
 
-def files(classes: dict[str, type]) -> list[Path]:
-    """Where the classes come from, for the manifest."""
-    found = {source for c in classes.values() if (source := _source(c)) is not None}
-    return sorted(found)
+def file_of(cls: type) -> Path | None:
+    """The file that a class was loaded from by its name, `file.py:Class`; None for one that exists in memory."""
+    return _FILES.get(cls)
 
 
-def _source(cls: type) -> Path | None:
-    if cls in _FILES:
-        return _FILES[cls]
-    try:
-        return Path(inspect.getfile(cls))
-    except (OSError, TypeError):
-        return None
+def class_in(file: Path, name: str) -> type:
+    """The class of that name in a file, which is run for it. Raises PluginError."""
+    found = getattr(_module_of_file(file.resolve()), name, None)
+    if found is None:
+        raise PluginError(f"{file} has no class {name}")
+    _FILES[found] = file.resolve()
+    return checked(found, f"{file}:{name}")

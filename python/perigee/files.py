@@ -139,11 +139,16 @@ def claimed(folder: Path, *, fresh: bool = False) -> Iterator[None]:
                 p.rmdir()
 
 
+def refuse_file(folder: Path) -> None:
+    """Raises RecordError if a file stands where a folder is wanted."""
+    if folder.exists() and not folder.is_dir():
+        raise RecordError(f"cannot write to {folder}: it is a file, a folder is wanted")
+
+
 def make_ready(folder: Path) -> None:
     """Makes sure that a folder can be written to, before hours are spent on what belongs there."""
     try:
-        if folder.exists() and not folder.is_dir():
-            raise RecordError(f"cannot write to {folder}: it is a file, a folder is wanted")
+        refuse_file(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass

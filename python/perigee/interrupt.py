@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Ctrl-C: heard once, at any moment, and never lost.
 
-Python raises `KeyboardInterrupt` wherever the main thread happens to be. In the midst of starting threads or of taking
-locks that leaves work which nobody knows of, or that never ends; in a callback of the interpreter it is swallowed; in
-an import it may come out as another error. So steps that must be whole listen instead of being interrupted
-(`listening`), what was swallowed is raised again, and a program that heard a Ctrl-C ends as interrupted whatever came
-of the exception (`perigee.entry`).
+Python raises `KeyboardInterrupt` wherever the main thread happens to be. In a callback of the interpreter it is
+swallowed; in an import it may come out as another error. So what was swallowed is raised again, and a program that was
+interrupted ends as interrupted whatever came of the exception (`perigee.entry`). Long work is done by processes that
+end with this one (`perigee.executor`), or on a thread that nobody waits for.
 
 Quick modules only: this is imported before anything else.
 """
@@ -17,20 +16,17 @@ import signal
 import sys
 import threading
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
+# Not from `typing`: see `perigee/__init__.py`.
 from perigee.exit_codes import INTERRUPTED
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from typing import Any
 
 MESSAGE = "perigee: interrupted"
 # One key press can arrive more than once (from the terminal and from a parent); only a later one is impatience.
 ECHO_S = 1.0
-_DEFAULT = signal.default_int_handler
-# So many key presses end a program that listens and does not act.
-TOO_MANY = 3
 # How soon an interrupt that was swallowed is raised again.
 AGAIN_S = 0.01
 
@@ -101,47 +97,3 @@ def raise_what_is_swallowed() -> None:
 
     signal.signal(signal.SIGALRM, _again)
     sys.unraisablehook = hook
-
-
-class Ear:
-    """Counts what came while it listened."""
-
-    def __init__(self) -> None:
-        """Nothing came."""
-        self.count = 0
-
-    def check(self) -> None:
-        """Raises `KeyboardInterrupt` if Ctrl-C came."""
-        if self.count:
-            raise KeyboardInterrupt
-
-
-@contextmanager
-def listening() -> Iterator[Ear]:
-    """Within the block Ctrl-C raises nothing: the block asks the ear. What it did not ask for is raised at its end.
-
-    Only where Ctrl-C would raise `KeyboardInterrupt`; in other threads than the first, and with handlers that a host
-    program has set, nothing changes.
-    """
-    ear = Ear()
-    before = signal.getsignal(signal.SIGINT)
-    of_ours = before is raised
-    if threading.current_thread() is not threading.main_thread() or not (of_ours or before is _DEFAULT):
-        yield ear
-        return
-
-    def note(*_: Any) -> None:
-        again, _Heard.swallowed = _Heard.swallowed, False
-        if not of_ours or _counts() or again:
-            ear.count += 1
-        if ear.count >= TOO_MANY and of_ours:
-            leave()
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield ear
-    except BaseException:
-        signal.signal(signal.SIGINT, before)
-        raise
-    signal.signal(signal.SIGINT, before)
-    ear.check()

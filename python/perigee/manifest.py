@@ -7,17 +7,15 @@ are. Formats 1 and 2 are read; what only one of them has is None in the other.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
-import types
-import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from perigee.files import RecordError
+from perigee.structures import Reader, kind_of
 
 MANIFEST = "manifest.json"
 FORMATS = (1, 2)
@@ -154,17 +152,17 @@ def read(path: Path) -> Manifest:
 def parsed(found: Any, path: Path) -> Manifest:
     """A manifest from its JSON; `path` is for messages. Raises ManifestError."""
     if not isinstance(found, dict):
-        raise ManifestError(f"{path} is not the manifest of a run: it holds {_kind(found)}, not an object: {REMEDY}")
+        raise ManifestError(f"{path} is not the manifest of a run: it holds {kind_of(found)}, not an object: {REMEDY}")
     made = found.get("record_format")
     if isinstance(made, int) and made > max(FORMATS):
         raise ManifestError(f"{path}: record_format {made} is of a later version of Perigee; this one reads {FORMATS}")
-    read_one = _Reader(path)
-    manifest = cast("Manifest", read_one.structure(Manifest, {**found, "data": found}, ""))
-    _check(manifest, read_one)
+    reader = Reader(path, lambda text: ManifestError(f"{text}: the manifest is damaged; {REMEDY}"))
+    manifest = reader.structure(Manifest, {**found, "data": found})
+    _check(manifest, reader)
     return manifest
 
 
-def _check(m: Manifest, reader: _Reader) -> None:
+def _check(m: Manifest, reader: Reader) -> None:
     if m.record_format not in FORMATS:
         raise reader.wrong("record_format", m.record_format, f"one of {', '.join(map(str, FORMATS))}")
     if not m.cc:
@@ -180,71 +178,3 @@ def _check(m: Manifest, reader: _Reader) -> None:
             raise reader.wrong("tables", name, "names of small letters")
         if re.fullmatch(r"[0-9a-f]{64}", table.sha256) is None:
             raise reader.wrong(f"tables.{name}.sha256", table.sha256, "64 hexadecimal digits")
-
-
-class _Reader:
-    """Turns JSON into frozen structures, by their annotations."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def wrong(self, key: str, value: Any, wanted: str) -> ManifestError:
-        """What is told of a value that cannot be."""
-        shown = json.dumps(value, ensure_ascii=True, default=str)
-        shown = shown if len(shown) <= 60 else shown[:60] + " …"
-        return ManifestError(f"{self.path}: {key} is {shown}, must be {wanted}: the manifest is damaged; {REMEDY}")
-
-    def missing(self, key: str) -> ManifestError:
-        """What is told of a key that should be there."""
-        return ManifestError(f"{self.path}: {key} is missing: the manifest is damaged; {REMEDY}")
-
-    def structure(self, kind: type, found: Any, key: str) -> Any:
-        """An object as a structure; what it lacks and has no default is named."""
-        if not isinstance(found, dict):
-            raise self.wrong(key, found, "an object")
-        hints = typing.get_type_hints(kind)
-        values = {}
-        for f in dataclasses.fields(kind):
-            name = f.metadata.get("key", f.name)
-            full = f"{key}.{name}" if key else name
-            if name in found:
-                values[f.name] = self.value(hints[f.name], found[name], full)
-            elif f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING:
-                raise self.missing(full)
-        return kind(**values)
-
-    def value(self, hint: Any, found: Any, key: str) -> Any:
-        """A value of the annotated type."""
-        origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-        if origin in (types.UnionType, typing.Union):
-            return None if found is None else self.value(arguments[0], found, key)
-        if origin is tuple:
-            if not isinstance(found, list):
-                raise self.wrong(key, found, "a list")
-            return tuple(self.value(arguments[0], v, f"{key}.{i}") for i, v in enumerate(found))
-        if origin is Mapping:
-            if not isinstance(found, dict):
-                raise self.wrong(key, found, "an object")
-            return {k: self.value(arguments[1], v, f"{key}.{k}") for k, v in found.items()}
-        if dataclasses.is_dataclass(hint):
-            return self.structure(cast("type", hint), found, key)
-        return self.plain(hint, found, key)
-
-    def plain(self, hint: Any, found: Any, key: str) -> Any:
-        """A text, number or truth value; in JSON a whole number may stand for a float, a truth value for neither."""
-        if hint is Any:
-            return found
-        accepted: dict[Any, tuple[type, ...]] = {float: (int, float), int: (int,), str: (str,), bool: (bool,)}
-        if not isinstance(found, accepted[hint]) or (isinstance(found, bool) and hint is not bool):
-            raise self.wrong(key, found, _WORDS[hint])
-        if isinstance(found, (int, float)) and abs(found) >= 2**63:
-            raise self.wrong(key, found, f"{_WORDS[hint]} below 2^63")
-        return found
-
-
-_WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
-
-
-def _kind(found: Any) -> str:
-    kinds = {list: "a list", str: "a text", bool: "a truth value", type(None): "null"}
-    return kinds.get(type(found), "a number")

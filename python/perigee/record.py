@@ -179,6 +179,16 @@ def _scheme_order() -> list[str]:
     return [s["id"] for s in json.loads(_core.schemes())]
 
 
+def comparable(toml: str) -> list[str]:
+    """The lines of a resolved scenario without what runs of one comparison may differ in."""
+    kept, section = [], ""
+    for line in toml.splitlines():
+        section = line if line.startswith("[") else section
+        if section != "[run]" or line.split(" = ")[0] not in ("cc", "seed", "runs"):
+            kept.append(line)
+    return kept
+
+
 def run_folder(out: Path, cc: str, seed: int) -> Path:
     """Where the record of a run belongs."""
     return out / re.sub(r"[^\w.+-]+", "_", cc) / f"seed{seed}"

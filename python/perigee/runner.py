@@ -1,34 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Runs a plan: schemes x seeds, several at once, records written as they finish."""
+"""Runs a plan: the jobs of a scenario, in worker processes or here, and what an earlier call left is taken as it is.
+
+Short plans run here, where no process has to start: one run after the other. So do classes and functions that exist in
+memory only. Everything else runs in workers (`perigee.executor`).
+"""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
-import platform
+import sys
+import tempfile
 import threading
-import time
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from perigee import _core
-from perigee.congestion import files, named
-from perigee.files import RecordError, make_ready
-from perigee.interrupt import Ear, listening
-from perigee.record import Run, from_core, run_folder
+from perigee import _core, job, work
+from perigee.congestion import file_of, named
+from perigee.executor import Executor, Outcome, Task, partial_of
+from perigee.files import PARTIAL, RecordError, make_ready
+from perigee.manifest import MANIFEST
+from perigee.record import OLD, Run, comparable, find_records, open_record, run_folder
 from perigee.scenario import Results
 from perigee.summary import SUMMARY, forget_conclusions
+from perigee.trust import Permission
+from perigee.work import Sink
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from perigee.job import Job
     from perigee.scenario import Scenario
 
-POLL_S = 0.2
-# Patience with runs after Ctrl-C, how often Python code that goes on is interrupted, and patience with what is saved.
-GRACE_S, TRIES, SAVING_S = 1.0, 4, 15.0
+POLL_S = 0.1
+# Plans below this, by the estimate, end before workers would have begun.
+SHORT_S = 1.5
+# Patience with runs in this process after Ctrl-C, and how often Python code that goes on is interrupted.
+GRACE_S, TRIES = 1.0, 4
+RECORD = "perigee.work:store_record"
 
 
 class Interrupted(Exception):  # noqa: N818 - it is no error
@@ -44,13 +55,15 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
 class Plan:
     """What will be run, checked as far as possible before anything runs."""
 
-    scenario: Scenario
-    tasks: list[tuple[str, int]]
+    jobs: list[Job]
+    permission: Permission
+    first: work.Opened
+    """The first job, with its network."""
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    classes: Mapping[str, type] = field(default_factory=dict)
     out: Path | None = None
     force: bool = False
-    pcap: bool = False
     command: list[str] = field(default_factory=list)
-    plugins: dict[str, type] = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -58,211 +71,249 @@ class Plan:
         cc: Sequence[str | type],
         *,
         seeds: Sequence[int] | None = None,
-        out: str | Path | None = None,
-        force: bool = False,
         pcap: bool = False,
         command: Sequence[str] = (),
     ) -> Plan:
-        """Resolves schemes and seeds, and refuses to overwrite."""
+        """Resolves schemes and seeds, builds the first network and checks that its flows can run."""
         core = scenario.core
         asked, plugins = named(cc)
         names = core.schemes(asked)
-        plugins = {**scenario.classes(), **plugins}
         chosen = list(seeds) if seeds is not None else list(range(core.seed, core.seed + core.runs))
-        tasks = [(name, seed) for seed in chosen for name in names]
-        folder = None if out is None else Path(out)
-        if pcap and folder is None:
-            raise RecordError("a capture needs a folder: give out=")
-        if folder is not None and not force:
-            taken = [run_folder(folder, *t) for t in tasks if run_folder(folder, *t).exists()]
-            taken += [p for p in [folder / SUMMARY] if p.exists()]
-            if taken:
-                raise RecordError(f"{taken[0]} exists; earlier results are kept unless you say --force")
-        return Plan(scenario, tasks, folder, force, pcap, list(command), plugins)
+        classes = {**scenario.classes(), **plugins}
+        # The scenario as it was loaded says what is wrong with it in terms of its own file.
+        world = core.world(chosen[0])
+        for name in names:
+            world.check(name, classes)
+        jobs = job.of(scenario, chosen, names, classes, capture=pcap)
+        # The user names the files of these classes; what the scenario names is the scenario's.
+        own = {f.resolve() for c in plugins.values() if (f := file_of(c)) is not None}
+        permission = replace(scenario.permission, files=scenario.permission.files | own)
+        first = work.opened(jobs[0], permission, scenario.functions, classes)
+        return Plan(jobs, permission, first, scenario.functions, classes, command=list(command))
 
+    @staticmethod
+    def of_jobs(jobs: list[Job], permission: Permission, command: Sequence[str] = ()) -> Plan:
+        """Jobs from a file. Raises JobError where files are missing or not what they were."""
+        wrong = list(dict.fromkeys(p for j in jobs for p in job.problems(j)))
+        if wrong:
+            raise job.JobError("the job cannot be run here: " + "; ".join(wrong))
+        first = work.opened(jobs[0], permission)
+        for cc in jobs[0].schemes:
+            first.world().check(cc, first.classes)
+        return Plan(jobs, permission, first, command=list(command))
 
-@dataclass
-class _Shared:
-    """What the workers of a plan share."""
+    def into(self, out: Path, *, force: bool = False) -> Plan:
+        """The plan with a folder for its records.
 
-    plan: Plan
-    stop: threading.Event = field(default_factory=threading.Event)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    worlds: dict[int, _core.World] = field(default_factory=dict)
-    left: dict[int, int] = field(default_factory=dict)
-    done: dict[tuple[str, int], float] = field(default_factory=dict)
-    running: set[int] = field(default_factory=set)
+        Raises RecordError if that holds what is not of this plan, unless `force`.
+        """
+        plan = replace(self, out=out, force=force)
+        if not force:
+            plan._refuse_others(out)
+        return plan
 
-    def world(self, seed: int) -> _core.World:
-        """The world of a seed: made once, shared by its schemes."""
-        with self.lock:
-            if seed not in self.worlds:
-                self.worlds[seed] = self.plan.scenario.core.world(seed)
-            return self.worlds[seed]
+    def _refuse_others(self, out: Path) -> None:
+        kept = "earlier results are kept unless you say --force"
+        for j in self.jobs:
+            for cc in j.schemes:
+                folder = run_folder(out, cc, j.seed)
+                if (folder / MANIFEST).exists():
+                    if self.stays or open_record(folder).manifest.key != j.key(cc):
+                        raise RecordError(f"{folder} exists and is not the result of this run; {kept}")
+                elif folder.exists():
+                    raise RecordError(f"{folder} exists; {kept}")
+        mine = comparable(self.jobs[0].toml)
+        for manifest in out.glob(f"*/seed*/{MANIFEST}"):
+            if not manifest.parent.name.endswith((PARTIAL, OLD)):
+                run = open_record(manifest.parent)
+                if comparable(run.manifest.scenario_toml) != mine:
+                    raise RecordError(f"{run.folder} exists and is of another scenario; {kept}")
 
-    def release(self, seed: int) -> None:
-        """Forgets a world when its last scheme is through."""
-        with self.lock:
-            self.left[seed] -= 1
-            if self.left[seed] == 0:
-                self.worlds.pop(seed, None)
+    def missing(self) -> list[tuple[Job, str]]:
+        """Runs that are not complete in the plan's folder."""
+        every = [(j, cc) for j in self.jobs for cc in j.schemes]
+        if self.out is None or self.force:
+            return every
+        return [(j, cc) for j, cc in every if not (run_folder(self.out, cc, j.seed) / MANIFEST).exists()]
+
+    @property
+    def size(self) -> int:
+        """Number of runs."""
+        return sum(len(j.schemes) for j in self.jobs)
+
+    @property
+    def stays(self) -> bool:
+        """Whether its code exists in this process only."""
+        in_memory = [c for c in self.classes.values() if file_of(c) is None]
+        return bool(self.functions or in_memory or not sys.executable)
+
+    @property
+    def runs_python(self) -> bool:
+        """Whether schemes or functions of a sky are Python, which may loop for ever."""
+        return bool(self.first.classes) or any(f.path.endswith(".py") for f in self.jobs[0].files)
+
+    def resumed(self) -> int:
+        """Number of runs that are complete from an earlier call."""
+        return self.size - len(self.missing())
 
 
 def execute(plan: Plan, *, jobs: int | None = None, progress: Callable[[float], None] | None = None) -> Results:
-    """Runs everything. On Ctrl-C, what is complete is kept and `Interrupted` is raised.
-
-    Threads are started and waited for without being interrupted: an exception in the midst of that would leave runs
-    that nobody knows of, or locks that nobody gives back.
-    """
-    shared = _Shared(plan)
-    for _, seed in plan.tasks:
-        shared.left[seed] = shared.left.get(seed, 0) + 1
-    # The first world is built (and its flows checked) before anything is written or removed.
-    first = shared.world(plan.tasks[0][1])
-    for cc in dict.fromkeys(cc for cc, _ in plan.tasks):
-        first.check(cc, plan.plugins)
+    """Runs what is missing. On Ctrl-C, what is complete is kept and `Interrupted` is raised."""
+    todo = plan.missing()
     if plan.out is not None:
         make_ready(plan.out)
         forget_conclusions(plan.out)
-    workers = max(1, min(jobs or os.cpu_count() or 1, len(plan.tasks)))
-    with listening() as ear:
-        pool = ThreadPoolExecutor(workers, thread_name_prefix="run")
-        futures: list[Future[Run | None]] = []
+    cores = max(1, jobs or os.cpu_count() or 1)
+    _, cpu_s = plan.first.world().estimate()
+    short = not plan.runs_python and (len(todo) <= 1 or cpu_s * len(todo) < SHORT_S)
+    if plan.stays and len(todo) > 1 and sys.stderr.isatty():
+        print("perigee: code that exists in this process only runs here, one run after the other", file=sys.stderr)
+    with contextlib.ExitStack() as stack:
+        folder = plan.out
+        if folder is None and not (short or plan.stays):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="perigee-")))
+        runs = _here(plan, todo, progress) if short or plan.stays else _in_workers(plan, todo, folder, cores, progress)
+        return Results([_found(plan, runs, j, cc) for j in plan.jobs for cc in j.schemes], plan.out)
+
+
+def _found(plan: Plan, runs: dict[tuple[str, int], Run], j: Job, cc: str) -> Run:
+    """A run of this call, or the one that was there."""
+    done = runs.get((cc, j.seed))
+    if done is not None:
+        return done
+    assert plan.out is not None, "without a folder everything has been run"
+    return open_record(run_folder(plan.out, cc, j.seed))
+
+
+def _in_workers(
+    plan: Plan, todo: list[tuple[Job, str]], out: Path | None, cores: int, progress: Callable[[float], None] | None
+) -> dict[tuple[str, int], Run]:
+    assert out is not None
+    done: dict[tuple[str, int], Run] = {}
+    errors: list[BaseException] = []
+
+    def settle(outcome: Outcome) -> None:
+        if outcome.error is not None:
+            errors.append(outcome.error)
+            executor.stop()
+            return
+        cc, seed = outcome.task.cc, outcome.task.job.seed
+        run = open_record(run_folder(out, cc, seed))
+        if plan.out is None:
+            # Its folder goes when all runs are there.
+            for name in run.tables:
+                run.table(name)
+            run.folder = None
+        done[cc, seed] = run
+
+    before = plan.size - len(todo)
+    hear = None if progress is None else lambda n: progress((before + n) / plan.size)
+    executor = Executor(cores, plan.permission, settle, hear, {"command": plan.command})
+    try:
+        executor.run([_task(plan, j, cc, out) for j, cc in todo])
+    except KeyboardInterrupt:
+        raise Interrupted(Results(list(done.values()), plan.out)) from None
+    if errors:
+        raise errors[0]
+    return done
+
+
+def _task(plan: Plan, j: Job, cc: str, out: Path) -> Task:
+    folder = run_folder(out, cc, j.seed)
+    capture = _capture(folder) if j.capture else None
+    arguments = {"folder": str(folder), "force": plan.force, "capture": None if capture is None else str(capture)}
+    return Task(j, cc, Sink(RECORD, arguments), capture, partial_of(folder))
+
+
+def _capture(folder: Path) -> Path:
+    return folder.with_name(folder.name + ".pcapng.partial")
+
+
+# ---- in this process -------------------------------------------------------------------------------------------
+
+
+def _here(
+    plan: Plan, todo: list[tuple[Job, str]], progress: Callable[[float], None] | None
+) -> dict[tuple[str, int], Run]:
+    """One run after the other, on a thread that can be given up: this one listens for Ctrl-C."""
+    done: dict[tuple[str, int], Run] = {}
+    errors: list[BaseException] = []
+    stop = threading.Event()
+    share = [0.0]
+
+    def go_on(part: float) -> bool:
+        share[0] = part
+        return not stop.is_set()
+
+    def work_off() -> None:
+        at = plan.first
         try:
-            futures.extend(pool.submit(_one, shared, cc, seed) for cc, seed in plan.tasks)
-            _wait(futures, shared, progress, ear)
+            for j, cc in todo:
+                if stop.is_set():
+                    return
+                at = at if at.job is j else work.opened(j, plan.permission, dict(plan.functions), plan.classes)
+                run = _one(plan, at, cc, go_on)
+                if run is None:
+                    return
+                done[cc, j.seed] = run
         except BaseException as error:
-            shared.stop.set()
-            under_way = {f for f in futures if not f.cancel()}
-            if not isinstance(error, KeyboardInterrupt) and _ended(under_way, ear):
-                raise
-            _end(under_way, shared, ear)
-            done = [f for f in under_way if f.done() and f.exception() is None]
-            complete = [r for f in futures if f in done and (r := f.result()) is not None]
-            raise Interrupted(Results(complete, plan.out)) from None
-        finally:
-            pool.shutdown(wait=False)
-        runs = [r for f in futures if (r := f.result()) is not None]
-    return Results(runs, plan.out)
+            errors.append(error)
 
-
-def _ended(under_way: set[Future[Run | None]], ear: Ear) -> bool:
-    """Waits for runs that were told to stop; False if the user does not want to wait."""
-    while under_way and not ear.count:
-        _, under_way = wait(under_way, timeout=POLL_S)
-    return not under_way
-
-
-def _end(under_way: set[Future[Run | None]], shared: _Shared, ear: Ear) -> None:
-    """Ends runs that were told to stop, or gives them up.
-
-    The simulator stops by itself. Python code in it that does not come back gets a KeyboardInterrupt of its own; a run
-    that is being saved is waited for, unless the user loses patience.
-    """
-    came, tries, end = ear.count, 0, time.monotonic() + SAVING_S
-    _, pending = wait(under_way, timeout=GRACE_S)
-    while pending and tries < TRIES and ear.count == came and time.monotonic() < end:
-        tries += _interrupt(shared)
-        _, pending = wait(pending, timeout=GRACE_S)
-
-
-def _interrupt(shared: _Shared) -> bool:
-    """Raises KeyboardInterrupt in threads that are asking a scheme or a function of a sky; whether there are any."""
-    threads = {*shared.running, *_core.plugin_threads()}
-    for ident in threads:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(KeyboardInterrupt))
-    return bool(threads)
-
-
-def _wait(
-    futures: list[Future[Run | None]], shared: _Shared, progress: Callable[[float], None] | None, ear: Ear
-) -> None:
-    pending = set(futures)
-    while pending:
-        ear.check()
-        finished, pending = wait(pending, timeout=POLL_S, return_when=FIRST_COMPLETED)
-        for f in finished:
-            f.result()
-        if progress is not None:
-            progress(sum(shared.done.values()) / len(futures))
-    ear.check()
-
-
-def _one(shared: _Shared, cc: str, seed: int) -> Run | None:
-    """One run; None if it was stopped."""
-    me = threading.get_ident()
-    shared.running.add(me)
+    thread = threading.Thread(target=work_off, name="perigee-run", daemon=True)
+    before = plan.size - len(todo)
     try:
-        return _run(shared, cc, seed)
-    finally:
-        shared.running.discard(me)
+        thread.start()
+        while thread.is_alive():
+            thread.join(POLL_S)
+            if progress is not None:
+                progress((before + len(done) + share[0] * (len(done) < len(todo))) / plan.size)
+    except BaseException as error:
+        stop.set()
+        _give_up(thread)
+        if isinstance(error, KeyboardInterrupt):
+            raise Interrupted(Results(list(done.values()), plan.out)) from None
+        raise
+    if errors:
+        raise errors[0]
+    return done
 
 
-def _run(shared: _Shared, cc: str, seed: int) -> Run | None:
-    plan = shared.plan
-    if shared.stop.is_set():
-        return None
-    duration = plan.scenario.core.duration_ns
-    folder = None if plan.out is None else run_folder(plan.out, cc, seed)
-
-    def hear(now_ns: int) -> bool:
-        shared.done[cc, seed] = now_ns / duration
-        return not shared.stop.is_set()
-
-    world = shared.world(seed)
-    capture = _capture_path(folder) if plan.pcap and folder is not None else None
+def _one(plan: Plan, at: work.Opened, cc: str, go_on: work.GoOn) -> Run | None:
+    folder = None if plan.out is None else run_folder(plan.out, cc, at.job.seed)
+    capture = _capture(folder) if at.job.capture and folder is not None else None
+    if at.job.capture and capture is None:
+        raise RecordError("a capture needs a folder: give out=")
+    if capture is not None:
+        capture.parent.mkdir(parents=True, exist_ok=True)
     try:
-        begin, begin_cpu = time.perf_counter(), time.thread_time()
-        manifest, tables, stopped = world.run(cc, capture, hear, plan.plugins)
-        wall_s, cpu_s = time.perf_counter() - begin, time.thread_time() - begin_cpu
-        # What is complete is kept: nothing interrupts its saving.
-        shared.running.discard(threading.get_ident())
-        if stopped:
-            return None
-        run = from_core(manifest, tables, _provenance(plan, wall_s, cpu_s))
-        if folder is not None:
-            run.save(folder, force=plan.force, extra=_move_capture(capture))
-        shared.done[cc, seed] = 1.0
+        run = work.perform(at.world(), at, cc, go_on, capture=capture, about={"command": plan.command})
+        if run is not None and folder is not None:
+            work.store_record(run, str(folder), force=plan.force, capture=None if capture is None else str(capture))
         return run
     finally:
         if capture is not None:
             capture.unlink(missing_ok=True)
-        del world
-        shared.release(seed)
 
 
-def _capture_path(folder: Path) -> Path:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    return folder.with_name(folder.name + ".pcapng.partial")
+def _give_up(thread: threading.Thread) -> None:
+    """Waits for a run that was told to stop; Python code in it that does not come back gets a KeyboardInterrupt."""
+    if thread.ident is None:
+        return
+    for _ in range(TRIES):
+        thread.join(GRACE_S)
+        if not thread.is_alive():
+            return
+        for ident in {thread.ident, *_core.plugin_threads()}:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(KeyboardInterrupt))
 
 
-def _move_capture(capture: Path | None) -> Callable[[Path], None] | None:
-    if capture is None:
-        return None
-
-    def move(folder: Path) -> None:
-        capture.rename(folder / "senders.pcapng")
-
-    return move
-
-
-def _provenance(plan: Plan, wall_s: float, cpu_s: float) -> dict[str, object]:
-    """What depends on the machine and the moment: manifest only, never a table."""
-    return {
-        "version": _core.__version__,
-        "wall_s": round(wall_s, 3),
-        "cpu_s": round(cpu_s, 3),
-        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "host": {"system": platform.platform(), "cores": os.cpu_count(), "python": platform.python_version()},
-        "command": plan.command,
-        "files": [{"path": str(f), "sha256": _file_hash(f)} for f in [*plan.scenario.core.files, *files(plan.plugins)]],
-    }
-
-
-def _file_hash(path: Path) -> str | None:
-    import hashlib
-
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return None
+def unfinished(plan: Plan, name: str, base: Path) -> Path | None:
+    """The latest folder base/NAME or base/NAME-N that a killed call of the same plan left incomplete."""
+    keys = {j.key(cc) for j in plan.jobs for cc in j.schemes}
+    folders = [p for p in base.glob(f"{name}*") if p.name == name or p.name.removeprefix(f"{name}-").isdecimal()]
+    for folder in sorted(folders, key=lambda p: p.stat().st_mtime_ns, reverse=True):
+        with contextlib.suppress(RecordError):
+            found = {r.manifest.key for r in find_records(folder)}
+            if found <= keys and not (folder / SUMMARY).exists():
+                return folder
+    return None

@@ -40,7 +40,7 @@ def open_file(
     """As `load`, with overrides as the core takes them, `key=value`."""
     permission = trusts.of(sets, path.parent, trust=trust)
     with trusts.permitted(permission):
-        return Scenario(_core.Scenario.load(path, sets, functions), path.parent, permission)
+        return Scenario(_core.Scenario.load(path, sets, functions), path.parent, permission, functions)
 
 
 def loads(
@@ -57,7 +57,7 @@ def loads(
     given = overrides(rest, {})
     permission = trusts.of(given, Path(folder), trust=trust)
     with trusts.permitted(permission):
-        return Scenario(_core.Scenario.parse(text, name, folder, given, functions), Path(folder), permission)
+        return Scenario(_core.Scenario.parse(text, name, folder, given, functions), Path(folder), permission, functions)
 
 
 def run(
@@ -102,12 +102,24 @@ class Scenario:
     """A checked scenario."""
 
     def __init__(
-        self, core: _core.Scenario, folder: Path = Path(), permission: trusts.Permission = trusts.NOTHING
+        self,
+        core: _core.Scenario,
+        folder: Path = Path(),
+        permission: trusts.Permission = trusts.NOTHING,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
     ) -> None:
         """Wraps what the core has checked; plug-ins that it names are looked for in `folder` and run if they may."""
         self.core = core
         self.folder = folder
         self.permission = permission
+        self.functions = dict(functions or {})
+
+    def absolute(self) -> _core.Scenario:
+        """The same scenario with absolute paths, which means the same in any folder."""
+        if self.folder.is_absolute():
+            return self.core
+        with trusts.permitted(self.permission):
+            return _core.Scenario.parse(self.core.toml, self.core.name, Path.cwd(), [], self.functions)
 
     def classes(self) -> dict[str, type]:
         """The Python classes that the scenario's own flows name. Raises PluginError."""
@@ -157,18 +169,20 @@ class Scenario:
     ) -> Results:
         """Runs several schemes and seeds in parallel.
 
-        With `out`, records, summary.csv and report.html are written there. `progress` hears the share done, 0 to 1.
+        With `out`, records, summary.csv and report.html are written there; runs of the same scenario that are complete
+        there are taken as they are, unless `force`. `progress` hears the share done, 0 to 1. Long comparisons run in
+        worker processes; classes and functions that exist in memory only, in this one.
         """
         from perigee.files import claimed
         from perigee.runner import Plan, execute
         from perigee.summary import conclude
 
-        plan = Plan.of(self, cc, seeds=seeds, out=out, force=force, pcap=pcap)
-        if plan.out is None:
+        plan = Plan.of(self, cc, seeds=seeds, pcap=pcap)
+        if out is None:
             return execute(plan, jobs=jobs, progress=progress)
-        with claimed(plan.out):
-            results = execute(plan, jobs=jobs, progress=progress)
-            conclude(plan.out, results[-1], report=True)
+        with claimed(Path(out)):
+            results = execute(plan.into(Path(out), force=force), jobs=jobs, progress=progress)
+            conclude(Path(out), results[-1], report=True)
         return results
 
 

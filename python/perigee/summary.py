@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee.files import write_text
 from perigee.metrics import Row, flow_rows, mean_and_interval
-from perigee.record import Run, find_records
+from perigee.record import Run, comparable, find_records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,12 +70,7 @@ def conclude(folder: Path, latest: Run, *, report: bool) -> list[Run]:
 
 def experiment(run: Run) -> list[str]:
     """The scenario without what runs of one comparison may differ in."""
-    kept, section = [], ""
-    for line in run.manifest.scenario_toml.splitlines():
-        section = line if line.startswith("[") else section
-        if section != "[run]" or line.split(" = ")[0] not in ("cc", "seed", "runs"):
-            kept.append(line)
-    return kept
+    return comparable(run.manifest.scenario_toml)
 
 
 def summary_csv(runs: Sequence[Run]) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import sys
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 from perigee.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
 from perigee.files import RecordError, cannot_write, make_ready
-from perigee.interrupt import listening
 from perigee.scenario import schemes
 from perigee.validation import kernel, ns3, verdicts
 
@@ -136,26 +135,22 @@ def _run_all(chosen: list[Cell], asked: Asked, curves: Curves | None) -> tuple[l
     known_outside = verdicts.explained()
     found: list[Verdict] = []
     pairs: list[Pair] = []
-    with listening() as ear:
-        pool = ThreadPoolExecutor(asked.jobs)
-        try:
-            futures = [pool.submit(_judged, c, asked.seeds, curves) for c in chosen]
-            for n, (cell, future) in enumerate(zip(chosen, futures, strict=True), start=1):
-                while not future.done():
-                    wait([future], timeout=POLL_S)
-                    ear.check()
-                new, pair = future.result()
-                found += new
-                pairs += [pair] if pair is not None else []
-                if not asked.as_json:
-                    against = "ns-3 " if isinstance(cell, ns3.Cell) else "Linux"
-                    for v in new:
-                        print(verdicts.line(v, known_outside, against), flush=True)
-                if sys.stderr.isatty():
-                    print(f"{n} of {len(chosen)} cells", end="\r", file=sys.stderr, flush=True)
-        finally:
-            # Cells under way cannot be told to stop; nobody waits for them after Ctrl-C.
-            pool.shutdown(wait=False, cancel_futures=True)
+    pool = ThreadPoolExecutor(asked.jobs)
+    try:
+        futures = [pool.submit(_judged, c, asked.seeds, curves) for c in chosen]
+        for n, (cell, future) in enumerate(zip(chosen, futures, strict=True), start=1):
+            new, pair = future.result()
+            found += new
+            pairs += [pair] if pair is not None else []
+            if not asked.as_json:
+                against = "ns-3 " if isinstance(cell, ns3.Cell) else "Linux"
+                for v in new:
+                    print(verdicts.line(v, known_outside, against), flush=True)
+            if sys.stderr.isatty():
+                print(f"{n} of {len(chosen)} cells", end="\r", file=sys.stderr, flush=True)
+    finally:
+        # Cells under way cannot be told to stop; nobody waits for them after Ctrl-C.
+        pool.shutdown(wait=False, cancel_futures=True)
     return found, pairs
 
 

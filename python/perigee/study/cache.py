@@ -12,14 +12,18 @@ import os
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perigee import _core, columns, metrics
 from perigee.files import naming
 from perigee.study import digest as digests
 from perigee.study.digest import Digest
+from perigee.study.model import Keep
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from perigee.record import Run
     from perigee.scenario import Scenario
     from perigee.study.model import Case
 
@@ -75,21 +79,31 @@ class Cache:
 
     def write(self, key: str, digest: Digest) -> None:
         """Stores a digest: wholly or not at all."""
-        path = self.path(key)
-        temporary = path.with_suffix(f".partial-{os.getpid()}-{id(digest)}")
-        try:
-            with naming(path):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with temporary.open("wb") as file:
-                    file.write(digest.to_bytes())
-                    file.flush()
-                    os.fsync(file.fileno())
-                temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        write(self.path(key), digest)
 
     def sweep(self) -> None:
         """Removes what killed writers left behind."""
         for path in self.folder.glob("*/*.partial-*"):
             path.unlink(missing_ok=True)
+
+
+def write(path: Path, digest: Digest) -> None:
+    """Writes a digest: wholly or not at all. An OSError names it."""
+    temporary = path.with_suffix(f".partial-{os.getpid()}-{id(digest)}")
+    try:
+        with naming(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                file.write(digest.to_bytes())
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def store(run: Run, path: str, keep: Mapping[str, Any]) -> None:
+    """A sink: the digest of a run in the cache."""
+    kept = Keep(tuple(keep["columns"]), keep["routes"], tuple(keep["events"]))
+    write(Path(path), digests.condense(run, kept))
