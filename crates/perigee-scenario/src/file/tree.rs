@@ -214,8 +214,8 @@ fn table(source: &DeTable<'_>, lines: &Lines<'_>) -> Result<Table, Problem> {
         let place = lines.place(key.span().start);
         entries.push(Entry { key: key.get_ref().to_string(), item: item(value, &place, lines)?, place });
     }
-    // The parser sorts by key; people read from top to bottom.
-    entries.sort_by_key(|e| e.place.line);
+    // People read from top to bottom; what stands on one line goes by its name.
+    entries.sort_by(|a, b| a.place.line.cmp(&b.place.line).then_with(|| a.key.cmp(&b.key)));
     Ok(Table(entries))
 }
 

@@ -7,7 +7,8 @@ use crate::file::kind::{function, Kind};
 use crate::file::tree::{resolve, Item, Raw, Table};
 use std::collections::BTreeMap;
 
-/// The tree as TOML; paths become paths from where the scenario was loaded.
+/// The tree as TOML; paths become paths from where the scenario was loaded. Keys are sorted, but for named sections,
+/// whose order numbers nodes.
 pub fn toml(table: &Table) -> String {
     toml::to_string(&tree(table, Some(&SCENARIO))).unwrap_or_default()
 }
