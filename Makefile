@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 DEMO := runs/demo
 
-.PHONY: help setup demo test check bench figures docs format clean
+.PHONY: help setup demo test slow check bench figures docs format clean
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -28,16 +28,20 @@ demo: setup  ## Run London to New York with three schemes and write its report
 	$(BIN)/perigee run scenarios/leo/london-new-york.toml --out $(DEMO) --force
 	@echo "open $(abspath $(DEMO))/report.html"
 
-test: setup  ## Quick tests, Rust and Python
+test: setup  ## Quick tests, Rust and Python: at most ten minutes on two cores, once built
 	cargo test --locked --quiet
 	$(BIN)/python -m pytest -q
 
-check: $(VENV)/requirements  ## Formatting, lints, types
+slow: setup  ## The tests that `make test` leaves out
+	$(BIN)/python -m pytest -q -m slow
+
+check: setup  ## Formatting, lints, types
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff format --check python tests docs examples
-	$(BIN)/ruff check python tests docs examples
+	$(BIN)/ruff format --check python tests docs examples .ci/budget
+	$(BIN)/ruff check python tests docs examples .ci/budget
 	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest perigee._core --mypy-config-file pyproject.toml
 
 bench: setup  ## The speed table
 	$(BIN)/perigee bench

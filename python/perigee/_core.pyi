@@ -8,11 +8,9 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-__version__: str
+from perigee.columns import Column
 
-Array = npt.NDArray[Any]
-Column = tuple[str, Array, list[str] | None, npt.NDArray[np.bool_] | None]
-"""Name, values (codes where there are words), words, rows that have a value (None = all)."""
+__version__: str
 
 class ScenarioError(ValueError):
     """A scenario is wrong. args: the message, and the problems as JSON."""
@@ -56,7 +54,7 @@ class Scenario:
 class Sky:
     """Satellites and ground points of a scenario, and the pairs that were asked for."""
 
-    def __init__(self, scenario: Scenario, ends: list[tuple[str, str]], seed: int | None = None) -> None: ...
+    def __new__(cls, scenario: Scenario, ends: list[tuple[str, str]], seed: int | None = None) -> Sky: ...
     def paths(self) -> tuple[str, list[tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]]]: ...
     def picture(self, t_ns: int) -> str: ...
 

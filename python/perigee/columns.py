@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
-    from perigee._core import Column
+    Column = tuple[str, npt.NDArray[Any], list[str] | None, npt.NDArray[np.bool_] | None]
+    """Name, values (codes where there are words), words, rows that have a value (None = all)."""
 
 
 def to_arrow(columns: Iterable[Column]) -> pa.Table:

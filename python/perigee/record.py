@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from perigee._core import Column
+    from perigee.columns import Column
 
 OLD = ".old"
 

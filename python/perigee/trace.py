@@ -15,7 +15,7 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.exit_codes import BAD_INPUT, FAILED
@@ -24,6 +24,9 @@ from perigee.manifest import Flow
 from perigee.plugins import PluginError
 from perigee.record import Run, find_records
 from perigee.verify import again, changed_files
+
+if TYPE_CHECKING:
+    from perigee.columns import Column
 
 NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9}
 PLACES = ("sender", "receiver", "both")
@@ -211,7 +214,7 @@ def _flow(run: Run, wanted: str) -> int:
     raise TraceError(f"--flow {wanted}: there is no such flow; there are {known}{' …' if len(names) > 20 else ''}")
 
 
-def _rows(columns: list[_core.Column]) -> list[dict[str, Any]]:
+def _rows(columns: list[Column]) -> list[dict[str, Any]]:
     names = [c[0] for c in columns]
     values = []
     for _, array, words, valid in columns:

@@ -18,6 +18,7 @@ from perigee.files import RecordError
 from perigee.record import Run, find_records, run_folder
 from perigee.summary import SUMMARY, experiment, summary_csv
 from perigee.trust import Permission, PluginError, UntrustedError, permitted
+from perigee.work import simulate
 
 
 def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: bool) -> int:
@@ -131,7 +132,7 @@ def _folder(name: str, sources: list[Path]) -> Path:
 def _rerun(run: Run, *, trust: bool) -> list[str]:
     try:
         scenario, plugins = again(run, trust=trust)
-        text, _, _ = scenario.world(run.seed).run(run.cc, plugins=plugins)
+        text, _, _ = simulate(scenario.world(run.seed), run.cc, plugins)
     except UntrustedError:
         raise
     except (_core.ScenarioError, _core.RunError, PluginError) as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""How a job is run, here: the one place that asks the core for a run that leaves a record."""
+"""How a job is run, here: the one place that asks the core for a run."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from perigee.congestion import class_in, find
 from perigee.record import Run, from_core
 
 if TYPE_CHECKING:
+    from perigee.columns import Column
     from perigee.job import Job
 
 GoOn = Callable[[float], bool]
@@ -84,13 +85,27 @@ class Sink:
         getattr(importlib.import_module(module), name)(run, **self.arguments)
 
 
+def simulate(
+    world: _core.World,
+    cc: str,
+    classes: dict[str, type] | None = None,
+    capture: Path | None = None,
+    go_on: Callable[[int], bool] | None = None,
+) -> tuple[str, dict[str, list[Column]], bool]:
+    """What the core says of a run: its manifest (JSON), its tables, and whether it was stopped.
+
+    `go_on` is told the simulated time in ns now and then; False stops the run.
+    """
+    return world.run(cc, capture, go_on, classes)
+
+
 def perform(
     world: _core.World, at: Opened, cc: str, go_on: GoOn, *, capture: Path | None = None, about: Mapping[str, Any]
 ) -> Run | None:
     """Runs one scheme; None if it was stopped. `about` is added to the manifest. Raises RunError."""
     duration = at.core.duration_ns
     begin, begin_cpu = time.perf_counter(), time.thread_time()
-    manifest, tables, stopped = world.run(cc, capture, lambda now_ns: go_on(now_ns / duration), at.classes)
+    manifest, tables, stopped = simulate(world, cc, at.classes, capture, lambda now_ns: go_on(now_ns / duration))
     wall_s, cpu_s = time.perf_counter() - begin, time.thread_time() - begin_cpu
     if stopped:
         return None

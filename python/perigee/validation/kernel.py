@@ -8,12 +8,16 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from statistics import mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perigee import _core
 from perigee.validation.verdicts import HERE, Verdict, compared, counts_tolerance
+from perigee.work import simulate
+
+if TYPE_CHECKING:
+    from perigee.columns import Column
 
 RANDOM_SCHEMES = {"bbr", "bbr3", "leocc"}
 STATIC = {"single", "fq"}
@@ -194,11 +198,11 @@ def _changes(cell: Cell) -> Iterator[str]:
 def tables(text: str, name: str, cc: str, seed: int) -> dict[str, Any]:
     """Runs a scenario; its tables as columns by name."""
     world = _core.Scenario.parse(text, name, HERE, []).world(seed)
-    _, found, _ = world.run(cc)
+    _, found, _ = simulate(world, cc)
     return {table: _columns(columns) for table, columns in found.items()}
 
 
-def _columns(columns: list[_core.Column]) -> dict[str, Any]:
+def _columns(columns: list[Column]) -> dict[str, Any]:
     return {
         name: np.array(words, dtype=object)[values] if words is not None else values
         for name, values, words, _ in columns
