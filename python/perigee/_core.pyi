@@ -10,6 +10,35 @@ import numpy.typing as npt
 
 from perigee.columns import Column
 
+__all__ = [
+    "Ack",
+    "AttachView",
+    "Cx",
+    "Hop",
+    "LaserView",
+    "RouteView",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "SeenSatellite",
+    "Sky",
+    "Timeline",
+    "Window",
+    "World",
+    "__version__",
+    "bench",
+    "bench_cases",
+    "diff_timelines",
+    "ends_with",
+    "export",
+    "hash_table",
+    "import_state",
+    "json_schema",
+    "plugin_threads",
+    "reference",
+    "schemes",
+]
+
 __version__: str
 
 class ScenarioError(ValueError):

@@ -443,8 +443,3 @@ def _options(
 sky_cli.register(app, _scenario)
 timeline_cli.register(app, _scenario)
 study_cli.register(app)
-
-if __name__ == "__main__":
-    from perigee.entry import main as begin
-
-    begin()

@@ -25,7 +25,7 @@ IN_MEMORY = "in-memory"
 
 
 def function(path: str, name: str) -> Callable[..., Any]:
-    """The function `name` of the Python file `path`, which is run once for it, if it may (`perigee.trust`)."""
+    """The function `name` of the Python file `path`, which is run once for it, if it may run at all."""
     trust.check(existing(path))
     module = load_file(path)
     call = getattr(module, name, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A worker process: `python -m perigee.worker FD`. Jobs come in on its standard input, what became of them goes to FD.
+"""A worker process, `python -m perigee.worker FD`: jobs come on its standard input, what became of them goes to FD.
 
 Messages are lines of JSON. One group of tasks at a time: a job, whose network is built once, and its schemes, on so
 many threads as the one who sends them says (the simulator works outside the interpreter's lock). The process ends

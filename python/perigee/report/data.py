@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from perigee import looks
+from perigee import _core, looks
 from perigee.metrics import WITHOUT_TCP, inner_legs, mean_and_interval
-from perigee.scenario import schemes
 from perigee.summary import COLUMNS, by_scheme, one_line
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ MAX_MARKS = 2000
 def payload(runs: Sequence[Run]) -> dict[str, Any]:
     """Everything that the page shows. Curves are those of the first run of each scheme."""
     firsts = list({r.cc: r for r in reversed(runs)}.values())[::-1]
-    labels = {s["id"]: s["label"] for s in schemes()}
+    labels = {s["id"]: s["label"] for s in json.loads(_core.schemes())}
     manifest = firsts[0].manifest
     found = looks.of([r.cc for r in firsts])
     return {
