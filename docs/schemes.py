@@ -65,6 +65,7 @@ REACTS = {
     "bbr": "delay delivery rate",
     "bbr3": "loss ECN delay delivery rate",
     "bbr3_hint": "loss ECN delay delivery rate notices",
+    "prague": "loss ECN",
     "satcp": "loss ECN notices",
     "starquic_cubic": "loss ECN notices",
     "starquic_bbr3": "loss ECN delay delivery rate notices",

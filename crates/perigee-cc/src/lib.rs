@@ -38,6 +38,7 @@ pub mod hybla;
 pub mod leocc;
 pub mod newreno;
 pub mod orbcc;
+pub mod prague;
 pub mod satcp;
 pub mod starquic;
 pub mod vegas;

@@ -100,6 +100,9 @@ schemes! {
         "bbr3", "BBRv3", no_profile, "BBR with bounds on bandwidth and data in flight that it learns from loss (version 3)";
         "bbr3_hint", "BBRv3 + hint", bbr3::hint, "BBRv3 that measures the path anew when a notice says that it is another one";
     }
+    Prague(prague::Prague), prague::PARAMS => {
+        "prague", "Prague", no_profile, "answers each share of marked packets in proportion, for the short queues of L4S (DualPI2)";
+    }
     LeoCc(leocc::LeoCc), leocc::PARAMS => {
         "leocc", "LeoCC", no_profile, "BBR that measures the path anew at each reconfiguration of the satellite network";
         "leocc_omnet", "LeoCC (OMNeT++)", leocc::omnet, "LeoCC as the simulator of the OrbCC study has it";

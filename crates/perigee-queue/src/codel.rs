@@ -21,7 +21,11 @@ pub const INFO: DisciplineInfo = DisciplineInfo {
 
 pub(crate) const TARGET: ParamSpec = ParamSpec {
     name: "target",
-    domain: Domain::Time { default: Nanos::from_millis(5), min: Nanos::from_micros(1), max: Nanos::from_secs(100) },
+    domain: Domain::Time {
+        default: Nanos::from_millis(5),
+        min: Nanos::from_micros(1),
+        max: Nanos::from_secs(100),
+    },
     unit: "",
     source: "RFC 8289 section 4.3",
     help: "acceptable queueing delay",

@@ -5,31 +5,23 @@
 //! no simulator. A host tells a discipline what arrives and what is about to be sent; see [`Discipline`] for the order.
 //!
 //! * [`interface`]: what a discipline is told and what it decides.
-//! * [`disciplines`](DISCIPLINES): the one list. A new discipline is a file here and a name there. From the parameter table
+//! * [`disciplines`](DISCIPLINES): the one list. A new discipline is a file here and a line there. From the parameter table
 //!   in its [`DisciplineInfo`] follow the keys of scenario files, their validation, the JSON Schema and the reference.
 
 pub mod interface;
 
+pub mod codel;
+pub mod drop_tail;
+pub mod dualpi2;
+pub mod fq_codel;
+pub mod pie;
+pub mod red;
+
 pub use interface::*;
 
-/// Makes the modules and the list of disciplines.
-macro_rules! disciplines {
-    ($($module:ident),* $(,)?) => {
-        $(pub mod $module;)*
-
-        /// Every discipline, in the order in which tables print them; the first is the default.
-        pub const DISCIPLINES: &[DisciplineInfo] = &[$($module::INFO),*];
-    };
-}
-
-disciplines! {
-    drop_tail,
-    red,
-    codel,
-    fq_codel,
-    pie,
-    dualpi2,
-}
+/// Every discipline, in the order in which tables print them; the first is the default.
+pub const DISCIPLINES: &[DisciplineInfo] =
+    &[drop_tail::INFO, red::INFO, codel::INFO, fq_codel::INFO, pie::INFO, dualpi2::INFO];
 
 /// What is known of discipline `id`.
 pub fn info(id: &str) -> Option<&'static DisciplineInfo> {

@@ -33,7 +33,11 @@ const PARAMS: &[ParamSpec] = &[
     },
     ParamSpec {
         name: "burst",
-        domain: Domain::Time { default: Nanos::from_millis(150), min: Nanos::ZERO, max: Nanos::from_secs(100) },
+        domain: Domain::Time {
+            default: Nanos::from_millis(150),
+            min: Nanos::ZERO,
+            max: Nanos::from_secs(100),
+        },
         unit: "",
         source: "RFC 8033 section 4.4, MAX_BURST",
         help: "burst that passes freely",
