@@ -49,11 +49,12 @@ bench: setup  ## The speed table
 figures: demo  ## Draw the figure of the README from the demo's record
 	$(BIN)/python docs/figures.py $(DEMO)
 
-docs: setup  ## API documentation of the crates, references of scenario files and congestion controls
+docs: setup  ## API documentation of the crates, references of scenario files, congestion controls and queues
 	cargo doc --workspace --no-deps --exclude perigee-py --locked
 	$(BIN)/perigee schema --markdown > docs/scenario.md
 	$(BIN)/perigee schema > docs/scenario.schema.json
 	$(BIN)/python docs/schemes.py
+	$(BIN)/python docs/disciplines.py
 
 format: $(VENV)/requirements  ## Format everything
 	cargo fmt --all

@@ -36,7 +36,8 @@ def bottleneck(run: perigee.Run) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(
-    ("discipline", "at_most_ms"), [("drop-tail", 400), ("codel", 20), ("fq_codel", 20), ("pie", 30), ("red", 250)]
+    ("discipline", "at_most_ms"),
+    [("drop-tail", 400), ("codel", 20), ("fq_codel", 20), ("pie", 30), ("red", 250), ("dualpi2", 30)],
 )
 def test_disciplines_keep_queues_short_and_links_busy(discipline: str, at_most_ms: float) -> None:
     run = finished(f'discipline = "{discipline}"')
@@ -50,7 +51,7 @@ def test_disciplines_keep_queues_short_and_links_busy(discipline: str, at_most_m
     assert shown == discipline or discipline in shown
 
 
-@pytest.mark.parametrize("discipline", ["codel", "fq_codel", "pie", "red"])
+@pytest.mark.parametrize("discipline", ["codel", "fq_codel", "pie", "red", "dualpi2"])
 @pytest.mark.parametrize("cc", ["cubic", "newreno"])
 def test_marks_take_the_place_of_drops(discipline: str, cc: str) -> None:
     # Without the overshoot of slow start, which no mark could prevent.
@@ -84,6 +85,19 @@ def test_fair_queues_protect_a_thin_flow_from_thick_ones() -> None:
     assert rtts["drop-tail"] > 150
 
 
+def test_prague_hardly_waits_beside_cubic_at_a_dualpi2_port() -> None:
+    pair = '[[flow]]\ncc = "prague"\nfrom = "s1"\nto = "d1"\n[[flow]]\ncc = "cubic"\nfrom = "s2"\nto = "d2"\n'
+    run = finished('discipline = "dualpi2"', pair, cc=None)
+    flows = run.to_pandas("flows").query("t_ns > 1e10")
+    waiting = ((flows["rtt_ns"] - flows["base_rtt_ns"]) / 1e6).groupby(flows["flow"]).mean()
+    assert waiting[0] < 1.5, "two packets of 0.6 ms"
+    assert 5 < waiting[1] < 30
+    totals = run.to_pandas("flow_totals").set_index("cc")["goodput_bytes"]
+    assert 0.5 < totals["prague"] / totals["cubic"] < 2.5
+    assert run.summary["share"] > 0.9
+    assert bottleneck(run)["marked_packets"] > 100
+
+
 def test_early_drops_begin_at_their_threshold() -> None:
     cbr = '[[flow]]\napp = "cbr"\nrate = "{} Mbit"\n'
     port = 'discipline = "red"\nred_min = "100 kB"\nred_max = "200 kB"\nred_p = 0.1'
@@ -109,7 +123,7 @@ def test_a_floor_makes_early_drops_a_step() -> None:
     assert queue.max() < 110e3
 
 
-@pytest.mark.parametrize("discipline", ["codel", "fq_codel", "pie", "red"])
+@pytest.mark.parametrize("discipline", ["codel", "fq_codel", "pie", "red", "dualpi2"])
 def test_outages_and_disciplines_conserve_packets(discipline: str) -> None:
     change = '[[change]]\nat = "20 s"\noutage = "300 ms"\nmode = "{}"\n'
     for mode in ("flush", "hold", "blackhole"):

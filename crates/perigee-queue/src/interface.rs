@@ -219,6 +219,12 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_in_packets_counts_full_ones_with_their_framing() {
+        assert_eq!(Setup::packets(100, 14).queue_bytes, 151_400);
+        assert_eq!(Setup::bytes(5).queue_bytes, 5);
+    }
+
+    #[test]
     fn values_at_a_port_are_complete_and_checked() {
         let red = crate::info("red").unwrap();
         let given = BTreeMap::from([("red_p".to_string(), Value::Float(0.25))]);

@@ -47,6 +47,17 @@ mod tests {
     }
 
     #[test]
+    fn parameters_know_their_disciplines_and_disciplines_their_parameters() {
+        let ids = |name| owners(name).map(|d| d.id).collect::<Vec<_>>();
+        assert_eq!(ids("interval"), ["codel", "fq_codel"]);
+        assert_eq!(ids("red_min"), ["red"]);
+        assert!(ids("nothing").is_empty());
+        assert_eq!(info("pie").and_then(|d| d.parameter("burst")).map(|p| p.name), Some("burst"));
+        assert!(info("pie").unwrap().parameter("interval").is_none());
+        assert!(info("nothing").is_none());
+    }
+
+    #[test]
     fn a_parameter_that_several_have_is_of_one_kind_and_unit() {
         for d in DISCIPLINES {
             for p in d.params {

@@ -111,7 +111,7 @@ fn param(p: &ParamSpec) -> Json {
         Param::Float(f) => json!(f),
         Param::Text(t) => json!(t),
     };
-    schema["description"] = json!(format!("{} ({}; source: {})", p.help, p.unit, p.source));
+    schema["description"] = json!(format!("{} ({}source: {})", p.help, in_unit(p, "; "), p.source));
     schema
 }
 
@@ -132,6 +132,15 @@ fn discipline_params() -> Vec<(String, Json)> {
     disciplines::rows().into_iter().map(schema).collect()
 }
 
+/// The unit of a parameter and what follows it; nothing where there is none.
+fn in_unit(p: &ParamSpec, then: &str) -> String {
+    if p.unit.is_empty() {
+        String::new()
+    } else {
+        format!("{}{then}", p.unit)
+    }
+}
+
 /// The reference of all keys, in Markdown.
 pub fn reference() -> String {
     let mut out = String::from(
@@ -143,6 +152,10 @@ pub fn reference() -> String {
                 for the flows of that scheme only.";
     parameters("[tcp]", help, perigee_tcp::OPTIONS, &mut out);
     PROFILES.iter().for_each(|p| profile(p, &mut out));
+    for d in perigee_queue::DISCIPLINES {
+        let heading = format!("[port.NAME] discipline = \"{}\"", d.id);
+        parameters(&heading, d.summary, d.params, &mut out);
+    }
     for s in perigee_cc::SCHEMES {
         parameters(&format!("[cc.{}]", s.id), s.summary, s.params, &mut out);
         for f in s.files() {
@@ -184,6 +197,10 @@ fn page(s: &Section, heading: &str, out: &mut String) {
 }
 
 fn parameters(heading: &str, help: &str, specs: &[ParamSpec], out: &mut String) {
+    if specs.is_empty() {
+        let _ = write!(out, "\n## {heading}\n\n{help}\n");
+        return;
+    }
     let _ = write!(
         out,
         "\n## {heading}\n\n{help}\n\n| key | value | default | meaning | source |\n|---|---|---|---|---|\n"
@@ -197,11 +214,11 @@ fn parameters(heading: &str, help: &str, specs: &[ParamSpec], out: &mut String) 
         };
         let _ = writeln!(
             out,
-            "| `{}` | {} | `{default}` | {} ({}) | {} |",
+            "| `{}` | {} | `{default}`{} | {} | {} |",
             p.name,
             p.domain.allowed(),
+            if p.unit.is_empty() { String::new() } else { format!(" {}", p.unit) },
             p.help,
-            p.unit,
             p.source
         );
     }
