@@ -333,8 +333,8 @@ impl CongestionControl for Cubic {
         let c = &mut self.curve;
         c.epoch_start = None;
         let gives_way = self.fast_convergence && cwnd < c.w_max;
-        c.w_max = if gives_way { cwnd * (SCALE + BETA) / (2 * SCALE) } else { cwnd };
-        cx.bytes((cwnd * BETA / SCALE).max(2))
+        c.w_max = if gives_way { cwnd.saturating_mul(SCALE + BETA) / (2 * SCALE) } else { cwnd };
+        cx.bytes((cwnd.saturating_mul(BETA) / SCALE).max(2))
     }
 
     fn on_transition(&mut self, cx: &Cx, _w: &mut Window, t: Transition) {

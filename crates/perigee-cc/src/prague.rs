@@ -129,8 +129,8 @@ impl Prague {
     }
 
     fn update_alpha(&mut self, cx: &Cx, ev: &AckEvent<'_>) {
-        self.acked += ev.newly_acked;
-        self.marked += ev.ece;
+        self.acked = self.acked.saturating_add(ev.newly_acked);
+        self.marked = self.marked.saturating_add(ev.ece);
         if cx.now < self.update_at || cx.snd_una < self.update_seq {
             return;
         }
@@ -141,7 +141,7 @@ impl Prague {
             self.alpha += self.gain * (share - self.alpha);
         }
         (self.acked, self.marked) = (0, 0);
-        (self.update_at, self.update_seq) = (cx.now + self.rtt(cx), cx.snd_nxt);
+        (self.update_at, self.update_seq) = (cx.now.saturating_add(self.rtt(cx)), cx.snd_nxt);
     }
 
     /// Marks came: the window goes down, once per virtual RTT.
@@ -154,7 +154,7 @@ impl Prague {
         w.cwnd = left.max(cx.bytes(MIN_CWND));
         w.ssthresh = w.cwnd;
         self.carry = 0.0;
-        self.reduce_at = cx.now + self.rtt(cx);
+        self.reduce_at = cx.now.saturating_add(self.rtt(cx));
     }
 
     fn grow(&mut self, cx: &Cx, w: &mut Window, unmarked: u64) {
@@ -168,9 +168,10 @@ impl Prague {
             return;
         }
         let ratio = cx.srtt.0 as f64 / self.rtt(cx).0.max(1) as f64;
-        self.carry += f64::from(cx.mss) * ratio * ratio * bytes as f64 / w.cwnd as f64;
-        w.cwnd += self.carry as u64;
-        self.carry -= (self.carry as u64) as f64;
+        self.carry += f64::from(cx.mss) * ratio * ratio * bytes as f64 / w.cwnd.max(1) as f64;
+        let whole = self.carry as u64;
+        w.cwnd = w.cwnd.saturating_add(whole);
+        self.carry -= whole as f64;
     }
 
     fn pace(&self, cx: &Cx, w: &mut Window) {

@@ -74,6 +74,7 @@ fn left_after(n: usize) -> (Box<dyn Discipline>, Nanos, Nanos) {
     let mut d = made("codel", &[]);
     let (mut now, mut seen, mut next) = (ms(50), 0, 0.0);
     while seen < n {
+        assert!(now < ms(100_000), "no marks");
         if asked(d.as_mut(), now, ms(20), DEEP, Ecn::Ect0, false) == Verdict::Mark {
             seen += 1;
             next = if seen == 1 { now.0 as f64 + 1e8 } else { next + (1e8 / (seen as f64).sqrt()).floor() };

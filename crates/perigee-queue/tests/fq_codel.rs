@@ -168,7 +168,7 @@ fn each_flow_has_its_own_codel() {
     let (mut sent, mut now) = ([0, 0], ms(1));
     for step in 0..2000u64 {
         now += ms(1);
-        while fq.waiting().len() < 40 {
+        for _ in fq.waiting().len()..40 {
             fq.push(now, 1, 1500, true);
         }
         if step % 3 == 0 {

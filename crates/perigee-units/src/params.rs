@@ -123,7 +123,7 @@ impl Domain {
             Domain::Int { default, .. } => Value::Int(default),
             Domain::Float { default, .. } => Value::Float(default),
             Domain::Time { default, .. } => Value::Text(default.to_string()),
-            Domain::Data { share, of } if share == 1.0 => Value::Text(of.into()),
+            Domain::Data { share: 1.0, of } => Value::Text(of.into()),
             Domain::Data { share, of } => Value::Text(format!("{share} of {of}")),
             Domain::Choice(words) => Value::Text(words[0].to_string()),
         }
