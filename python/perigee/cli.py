@@ -16,7 +16,7 @@ import typer
 from perigee import sky_cli, study_cli, timeline_cli
 from perigee.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.files import cannot_write, has_no_room, write_text
-from perigee.interrupt import tell
+from perigee.interrupt import announce
 from perigee.options import (
     CcOption,
     ForceOption,
@@ -68,7 +68,7 @@ def main() -> None:
 
 def _interrupted() -> NoReturn:
     _ends_with(INTERRUPTED)
-    tell()
+    announce()
     raise SystemExit(INTERRUPTED)
 
 

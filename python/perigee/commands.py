@@ -15,7 +15,7 @@ from perigee import _core, job
 from perigee.executor import RemoteError
 from perigee.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.files import RecordError, cannot_write, claimed, fresh_folder, refuse_file
-from perigee.interrupt import tell
+from perigee.interrupt import announce
 from perigee.metrics import Row, flow_rows, mean_and_interval
 from perigee.options import count
 from perigee.record import find_records
@@ -139,7 +139,7 @@ def _run(made: Callable[[], Plan], asked: Asked) -> int:
 
 def _interrupted(stop: Interrupted, folder: Path) -> int:
     kept = f"{len(stop.results)} complete runs are in {folder}" if len(stop.results) else "nothing was complete"
-    tell(kept)
+    announce(kept)
     return INTERRUPTED
 
 
@@ -183,8 +183,8 @@ def _with_bar(console: Console, plan: Plan, jobs: int | None) -> Results:
     )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(plan.jobs[0].scenario, total=simulated_s)
-        hear: Callable[[float], None] = lambda share: bar.update(task, completed=share * simulated_s)  # noqa: E731
-        return execute(plan, jobs=jobs, progress=hear)
+        on_progress: Callable[[float], None] = lambda share: bar.update(task, completed=share * simulated_s)  # noqa: E731
+        return execute(plan, jobs=jobs, progress=on_progress)
 
 
 def _print_results(results: Results, folder: Path, *, report: bool) -> None:

@@ -33,14 +33,14 @@ def main() -> None:
             signal.signal(signal.SIGINT, interrupt.leave)
     finally:
         # Whatever came of the exception on its way: it may have been caught, or become another.
-        if interrupt.heard():
+        if interrupt.was_interrupted():
             _leave()
 
 
 def _leave() -> None:
     """Ends as interrupted, without the interpreter's end: that waits for threads, also for those that never end."""
     # What cannot be written is lost either way.
-    for write in (interrupt.tell, sys.stdout.flush, sys.stderr.flush):
+    for write in (interrupt.announce, sys.stdout.flush, sys.stderr.flush):
         with suppress(OSError, ValueError):
             write()
     os._exit(INTERRUPTED)

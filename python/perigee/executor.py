@@ -2,7 +2,7 @@
 """Runs tasks, a job and a scheme each, in worker processes. Comparisons, studies and clusters use the same executor.
 
 A worker takes a group: the tasks of one job, whose network it builds once. Where there are fewer groups than cores, its
-schemes run on several threads. Workers are killed if they do not stop when they are told to, and end by themselves
+schemes run on several threads. Workers are killed if they do not stop when asked to, and end by themselves
 if this process does: no child survives. This process has no threads: an interrupt may come at any moment.
 """
 
@@ -84,12 +84,15 @@ class Executor:
         self,
         cores: int,
         permission: Permission,
-        settle: Callable[[Outcome], None],
-        hear: Callable[[float], None] | None = None,
+        on_outcome: Callable[[Outcome], None],
+        on_progress: Callable[[float], None] | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> None:
-        """`settle` is told what became of each task, `hear` the number of tasks done, with parts of those under way."""
-        self.cores, self.permission, self.settle, self.hear = cores, permission, settle, hear
+        """Of each task `on_outcome` gets what became of it, `on_progress` now and then the number of tasks done.
+
+        The number counts parts of those under way; `about` is added to the manifests.
+        """
+        self.cores, self.permission, self.on_outcome, self.on_progress = cores, permission, on_outcome, on_progress
         self.about = dict(about or {})
         self.workers: list[_Worker] = []
         self.shares: dict[int, float] = {}
@@ -102,7 +105,7 @@ class Executor:
         self.stopped = True
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """Runs all tasks. Whatever ends this early also ends the runs; those that are complete have been settled."""
+        """Runs all tasks. Whatever ends this early also ends the runs; those that are complete have been reported."""
         groups: dict[int, list[Task]] = {}
         for task in tasks:
             groups.setdefault(id(task.job), []).append(task)
@@ -174,8 +177,8 @@ class Executor:
             *lines, worker.buffer = (worker.buffer + data).split(b"\n")
             for line in lines:
                 self._answer(worker, json.loads(line))
-        if self.hear is not None:
-            self.hear(sum(self.shares.values()))
+        if self.on_progress is not None:
+            self.on_progress(sum(self.shares.values()))
 
     def _answer(self, worker: _Worker, message: dict[str, Any]) -> None:
         if message.get("idle"):
@@ -194,7 +197,7 @@ class Executor:
             error = raised(message["error"]) if "error" in message else None
             if error is not None or message["done"]:
                 self.shares[number] = 1.0
-                self.settle(Outcome(task, error, message.get("cost_s", 0.0)))
+                self.on_outcome(Outcome(task, error, message.get("cost_s", 0.0)))
 
     def _lost(self, worker: _Worker) -> None:
         """A worker has ended by itself: its tasks failed, another takes its place."""
@@ -206,7 +209,7 @@ class Executor:
         for task in worker.group.values():
             _remove(task)
             said = f"the worker that ran {task.cc}, seed {task.job.seed} ended ({how}): out of memory, or killed"
-            self.settle(Outcome(task, WorkerError(said)))
+            self.on_outcome(Outcome(task, WorkerError(said)))
         if self.waiting:
             self._begin()
 
@@ -255,19 +258,19 @@ def partial_of(folder: Path) -> Path:
     return folder.with_name(folder.name + PARTIAL)
 
 
-def raised(told: dict[str, Any]) -> BaseException:
+def raised(sent: dict[str, Any]) -> BaseException:
     """The exception that a worker tells of."""
-    error = _made(told)
-    if told["cause"] is not None:
-        error.__cause__ = RemoteError(told["cause"])
+    error = _made(sent)
+    if sent["cause"] is not None:
+        error.__cause__ = RemoteError(sent["cause"])
     return error
 
 
-def _made(told: dict[str, Any]) -> BaseException:
-    module, kind, arguments = told["module"], told["kind"], told["arguments"]
-    if "file" in told:
+def _made(sent: dict[str, Any]) -> BaseException:
+    module, kind, arguments = sent["module"], sent["kind"], sent["arguments"]
+    if "file" in sent:
         found = OSError(*arguments[:2]) if len(arguments) > 1 else OSError(*arguments)
-        found.filename = told["file"]
+        found.filename = sent["file"]
         return found
     if module == "perigee" or module.startswith("perigee.") or module == "_core":
         home: Any = _core if module in {"_core", "perigee._core"} else importlib.import_module(module)
@@ -278,4 +281,4 @@ def _made(told: dict[str, Any]) -> BaseException:
             return error
     if isinstance(getattr(builtins, kind, None), type):
         return _core.RunError(f"{kind}: {' '.join(map(str, arguments))}")
-    return _core.RunError(told["trace"])
+    return _core.RunError(sent["trace"])

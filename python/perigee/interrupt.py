@@ -31,36 +31,36 @@ ECHO_S = 1.0
 AGAIN_S = 0.01
 
 
-class _Heard:
-    """What this process has heard. A signal's handler has nowhere else to leave it."""
+class _State:
+    """What this process has received. A signal's handler has nowhere else to leave it."""
 
     first_s: float | None = None
     swallowed = False
-    told = False
+    announced = False
 
 
-def heard() -> bool:
-    """Whether this program has heard a Ctrl-C; always False in a program of somebody else's."""
-    return _Heard.first_s is not None
+def was_interrupted() -> bool:
+    """Whether this program was interrupted; always False in a program of somebody else's."""
+    return _State.first_s is not None
 
 
-def tell(more: str = "") -> None:
+def announce(more: str = "") -> None:
     """Says once that the program was interrupted."""
-    if not _Heard.told:
-        _Heard.told = True
+    if not _State.announced:
+        _State.announced = True
         print(f"{MESSAGE}; {more}" if more else MESSAGE, file=sys.stderr, flush=True)
 
 
 def leave(*_: Any) -> None:
     """Handler: ends the process where it stands."""
-    os.write(2, b"" if _Heard.told else f"{MESSAGE}\n".encode())
+    os.write(2, b"" if _State.announced else f"{MESSAGE}\n".encode())
     os._exit(INTERRUPTED)
 
 
 def raised(*_: Any) -> None:
     """Handler: one exception for the first Ctrl-C; what cleans up after it is not disturbed by the echo."""
-    again, _Heard.swallowed = _Heard.swallowed, False
-    if _Heard.first_s is None or again:
+    again, _State.swallowed = _State.swallowed, False
+    if _State.first_s is None or again:
         _counts()
         raise KeyboardInterrupt
     if _counts():
@@ -70,10 +70,10 @@ def raised(*_: Any) -> None:
 def _counts() -> bool:
     """Notes a Ctrl-C; whether it is no echo."""
     now = time.monotonic()
-    if _Heard.first_s is None:
-        _Heard.first_s = now
+    if _State.first_s is None:
+        _State.first_s = now
         return True
-    return now - _Heard.first_s > ECHO_S
+    return now - _State.first_s > ECHO_S
 
 
 def _again(*_: Any) -> None:
@@ -90,7 +90,7 @@ def raise_what_is_swallowed() -> None:
         if issubclass(what.exc_type, KeyboardInterrupt):
             if threading.current_thread() is threading.main_thread():
                 # Not here: what a hook raises is swallowed, too.
-                _Heard.swallowed = True
+                _State.swallowed = True
                 signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
             return
         before(what)

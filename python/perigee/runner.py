@@ -192,7 +192,7 @@ def _in_workers(
     done: dict[tuple[str, int], Run] = {}
     errors: list[BaseException] = []
 
-    def settle(outcome: Outcome) -> None:
+    def on_outcome(outcome: Outcome) -> None:
         if outcome.error is not None:
             errors.append(outcome.error)
             executor.stop()
@@ -207,8 +207,8 @@ def _in_workers(
         done[cc, seed] = run
 
     before = plan.size - len(todo)
-    hear = None if progress is None else lambda n: progress((before + n) / plan.size)
-    executor = Executor(cores, plan.permission, settle, hear, {"command": plan.command})
+    on_progress = None if progress is None else lambda n: progress((before + n) / plan.size)
+    executor = Executor(cores, plan.permission, on_outcome, on_progress, {"command": plan.command})
     try:
         executor.run([_task(plan, j, cc, out) for j, cc in todo])
     except KeyboardInterrupt:
@@ -296,7 +296,7 @@ def _one(plan: Plan, at: work.Opened, cc: str, go_on: work.GoOn) -> Run | None:
 
 
 def _give_up(thread: threading.Thread) -> None:
-    """Waits for a run that was told to stop; Python code in it that does not come back gets a KeyboardInterrupt."""
+    """Waits for a run that was asked to stop; Python code in it that does not come back gets a KeyboardInterrupt."""
     if thread.ident is None:
         return
     for _ in range(TRIES):

@@ -25,13 +25,13 @@ class Reader:
         self.path, self.error = path, error
 
     def wrong(self, key: str, value: Any, wanted: str) -> Exception:
-        """What is told of a value that cannot be."""
+        """The error for a value that cannot be."""
         shown = json.dumps(value, ensure_ascii=True, default=str)
         shown = shown if len(shown) <= 60 else shown[:60] + " …"
         return self.error(f"{self.path}: {key or 'it'} is {shown}, must be {wanted}")
 
     def missing(self, key: str) -> Exception:
-        """What is told of a key that should be there."""
+        """The error for a key that should be there."""
         return self.error(f"{self.path}: {key} is missing")
 
     def structure(self, kind: type[T], found: Any, key: str = "") -> T:

@@ -72,8 +72,8 @@ def _contradictions(run: Run) -> list[str]:
             problems.append(f"tables.{name}.rows is {table.rows} in the manifest, {rows} in {name}.parquet")
     if "flow_totals" in m.tables:
         flows = run.table("flow_totals").select(["name", "from", "to", "cc"]).to_pylist()
-        told = [{"name": f.name, "from": f.origin, "to": f.target, "cc": f.cc} for f in m.flows]
-        if told != flows[: len(told)]:
+        written = [{"name": f.name, "from": f.origin, "to": f.target, "cc": f.cc} for f in m.flows]
+        if written != flows[: len(written)]:
             problems.append("the flows of the manifest are not those of flow_totals.parquet")
     return problems
 

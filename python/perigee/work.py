@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from perigee.job import Job
 
 GoOn = Callable[[float], bool]
-"""Is told the share of a run that is done, 0 to 1; False stops the run."""
+"""Gets the share of a run that is done, 0 to 1; False stops the run."""
 Functions = dict[str, Callable[..., Any]]
 
 
@@ -94,7 +94,7 @@ def simulate(
 ) -> tuple[str, dict[str, list[Column]], bool]:
     """What the core says of a run: its manifest (JSON), its tables, and whether it was stopped.
 
-    `go_on` is told the simulated time in ns now and then; False stops the run.
+    `go_on` gets the simulated time in ns now and then; False stops the run.
     """
     return world.run(cc, capture, go_on, classes)
 

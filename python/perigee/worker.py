@@ -17,8 +17,8 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-# A task's progress is told no more often.
-TELL_S = 0.25
+# A task's progress is reported no more often.
+REPORT_S = 0.25
 
 
 class Worker:
@@ -35,7 +35,7 @@ class Worker:
         self.stopping = False
 
     def serve(self) -> None:
-        """Works until told to stop."""
+        """Works until asked to stop."""
         threading.Thread(target=self._listen, daemon=True).start()
         while True:
             with self.changed:
@@ -57,7 +57,7 @@ class Worker:
         # Nobody is there any more who could want a result.
         os._exit(1)
 
-    def tell(self, **message: Any) -> None:
+    def report(self, **message: Any) -> None:
         """Sends a line."""
         with self.writing:
             self.answers.write(json.dumps(message) + "\n")
@@ -69,10 +69,10 @@ class Worker:
             at.world()
         except BaseException as error:
             for task in group["tasks"]:
-                self.tell(task=task["id"], error=described(error))
+                self.report(task=task["id"], error=described(error))
         else:
             self._share(at, group)
-        self.tell(idle=True)
+        self.report(idle=True)
 
     def _opened(self, group: dict[str, Any]) -> Any:
         from perigee import job, trust, work
@@ -109,13 +109,13 @@ class Worker:
     def _one(self, at: Any, group: dict[str, Any], task: dict[str, Any]) -> None:
         from perigee import work
 
-        told = time.monotonic()
+        last_s = time.monotonic()
 
         def go_on(share: float) -> bool:
-            nonlocal told
-            if time.monotonic() - told > TELL_S:
-                told = time.monotonic()
-                self.tell(task=task["id"], share=share)
+            nonlocal last_s
+            if time.monotonic() - last_s > REPORT_S:
+                last_s = time.monotonic()
+                self.report(task=task["id"], share=share)
             return not self.stopping
 
         capture = None if task["capture"] is None else Path(task["capture"])
@@ -125,11 +125,11 @@ class Worker:
                 capture.parent.mkdir(parents=True, exist_ok=True)
             run = work.perform(at.world(), at, task["cc"], go_on, capture=capture, about=group["about"])
             if run is not None:
-                self.tell(task=task["id"], saving=True)
+                self.report(task=task["id"], saving=True)
                 work.Sink(task["call"], task["arguments"])(run)
-            self.tell(task=task["id"], done=run is not None, cost_s=time.perf_counter() - begin)
+            self.report(task=task["id"], done=run is not None, cost_s=time.perf_counter() - begin)
         except BaseException as error:
-            self.tell(task=task["id"], error=described(error))
+            self.report(task=task["id"], error=described(error))
         finally:
             if capture is not None:
                 capture.unlink(missing_ok=True)

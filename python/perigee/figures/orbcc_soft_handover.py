@@ -198,7 +198,7 @@ WHY_BBR3 = (
 WHY_BBR = (
     "BBRv1 keeps two bandwidth-delay products of its old 50 Mbit/s under way until its bandwidth filter forgets (ten "
     "rounds): the queue stays full (72 ms), or nearly empty once a PROBE_RTT falls into the window (run 2). With five "
-    "runs the mean hangs on how many do."
+    "runs the mean depends on how many do."
 )
 EXPLAINED = {
     **{f"bbr3-{rtt}": WHY_BBR3 for rtt in (20, 50)},

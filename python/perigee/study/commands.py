@@ -60,7 +60,7 @@ def _run(names: Sequence[str], ask: Ask, out: Path, *, jobs: int | None, force: 
         failures = runner.run(force=force)
     except KeyboardInterrupt:
         screen.end()
-        interrupt.tell("what is complete is kept, the same command goes on")
+        interrupt.announce("what is complete is kept, the same command goes on")
         return INTERRUPTED
     screen.end()
     verdicts: dict[str, list[Verdict]] = {}
@@ -71,7 +71,7 @@ def _run(names: Sequence[str], ask: Ask, out: Path, *, jobs: int | None, force: 
                 conclude.tabulate(experiment, found, ask, folder, len(plan.planned[experiment.name]))
                 verdicts[experiment.name] = conclude.finish(experiment, folder)
         except Exception as error:  # one experiment that fails must not stop the others
-            if interrupt.heard():
+            if interrupt.was_interrupted():
                 raise KeyboardInterrupt from error
             if has_no_room(error):
                 raise

@@ -110,9 +110,11 @@ def in_short(error: BaseException) -> str:
 class Runner:
     """Runs a plan in worker processes."""
 
-    def __init__(self, plan: Plan, cache: Cache, jobs: int, hear: Callable[[Progress], None] | None = None) -> None:
-        """`hear` is told of the progress a few times a second."""
-        self.plan, self.cache, self.jobs, self.hear = plan, cache, jobs, hear
+    def __init__(
+        self, plan: Plan, cache: Cache, jobs: int, on_progress: Callable[[Progress], None] | None = None
+    ) -> None:
+        """`on_progress` is called a few times a second."""
+        self.plan, self.cache, self.jobs, self.on_progress = plan, cache, jobs, on_progress
         self.cost: dict[tuple[str, str], list[float]] = {}
 
     def run(self, *, force: bool = False) -> list[Failure]:
@@ -128,7 +130,7 @@ class Runner:
         pending = dict(tasks)
         full: list[BaseException] = []
 
-        def settle(outcome: Outcome) -> None:
+        def on_outcome(outcome: Outcome) -> None:
             _, name, planned = pending.pop(id(outcome.task))
             if outcome.error is None:
                 self.cost.setdefault((name, planned.case.cc), []).append(outcome.cost_s / planned.simulated_s)
@@ -141,9 +143,9 @@ class Runner:
             progress.now = name
             progress.eta_s = self._eta((name, p) for _, name, p in pending.values())
 
-        tell = self.hear
-        hear = None if tell is None else lambda _: tell(progress)
-        executor = Executor(max(1, self.jobs), NOTHING, settle, hear)
+        tell = self.on_progress
+        on_progress = None if tell is None else lambda _: tell(progress)
+        executor = Executor(max(1, self.jobs), NOTHING, on_outcome, on_progress)
         executor.run([task for task, _, _ in tasks.values()])
         if full:
             raise full[0]
