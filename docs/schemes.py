@@ -17,7 +17,7 @@ import perigee
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-from perigee.plots import OFTEN, cap, overview
+from perigee.results.plots import OFTEN, cap, overview
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "crates/perigee-cc/src"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 import perigee
-from perigee.survey import survey
+from perigee.sky.survey import survey
 
 DISTANCES_KM = (500, 1000, 1500, 2000, 2500, 3000, 4000, 6000, 8000, 12000, 16000)
 PAIRS = 40

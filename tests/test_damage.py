@@ -11,10 +11,10 @@ import pytest
 
 import perigee
 from conftest import Cli, command
-from perigee.files import RecordError
-from perigee.metrics import flow_rows
-from perigee.plugins import PluginError
-from perigee.record import open_record
+from perigee.common.files import RecordError
+from perigee.extensions.plugins import PluginError
+from perigee.results.metrics import flow_rows
+from perigee.results.record import open_record
 from perigee.study.cache import Cache
 from perigee.study.digest import Digest
 
@@ -69,7 +69,7 @@ def test_a_missing_table_is_named(cli: Cli, record: Path) -> None:
 
 def test_every_table_of_a_record_has_its_columns(record: Path) -> None:
     run = open_record(record)
-    assert set(run.tables) == set(perigee.record.COLUMNS)
+    assert set(run.tables) == set(perigee.results.record.COLUMNS)
     assert all(run.table(name).num_columns for name in run.tables)
 
 
@@ -89,7 +89,7 @@ def test_a_plug_in_cannot_end_the_program_when_it_is_loaded(cli: Cli, small: Pat
     assert done.returncode == 2
     assert "quits.py cannot be loaded: SystemExit: 3 (quits.py, line 2)" in done.stderr
     with pytest.raises(PluginError, match="SystemExit"):
-        perigee.plugins.load_file(tmp_path / "quits.py")
+        perigee.extensions.plugins.load_file(tmp_path / "quits.py")
 
 
 def test_names_in_the_wrong_place_get_a_hint(cli: Cli, tmp_path: Path) -> None:

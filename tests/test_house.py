@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shutil
@@ -107,3 +108,54 @@ def test_files_fit_in_a_head() -> None:
         if p.suffix in {".rs", ".py", ".js"} and (n := len(p.read_text(encoding="utf-8").splitlines())) > MAX_LINES
     ]
     assert long == []
+
+
+# Rooms of the Python front, from the ground up: each may import what stands before it, and its own.
+LEVELS = [
+    {"common"},
+    {"extensions"},
+    {"results"},
+    {"sky"},
+    {"runs"},
+    {"study", "figures", "validation", "benchmarks"},
+    {"cli"},
+]
+# At the door: what is imported before anything else, what the package offers by name, what the core asks for.
+DOOR = {"__init__", "__main__", "entry", "plugins", "congestion"}
+
+
+def imported(tree: ast.AST) -> set[str]:
+    """Rooms that a module imports, at its top or within functions; not those whose types it only names."""
+    found = set()
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("perigee."):
+            found.add(str(node.module).split(".")[1])
+        elif isinstance(node, ast.ImportFrom) and node.module == "perigee":
+            found |= {a.name for a in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("perigee.")}
+        found |= imported(node)
+    return found
+
+
+def test_rooms_of_python_know_only_those_below() -> None:
+    height = {room: i for i, level in enumerate(LEVELS) for room in level}
+    package = ROOT / "python/perigee"
+    wrong = []
+    for path in sorted(package.rglob("*.py")):
+        room, *inner = path.relative_to(package).parts
+        if not inner:
+            assert path.stem in DOOR, f"{path.name} stands in no room"
+            continue
+        for other in imported(ast.parse(path.read_text(encoding="utf-8"))) - {"_core"}:
+            if other not in height or height[other] > height[room]:
+                wrong.append(f"{path.relative_to(package)} imports {other}")
+    assert wrong == []
+
+
+def test_every_room_of_python_says_what_it_is() -> None:
+    for room in {r for level in LEVELS for r in level}:
+        text = (ROOT / "python/perigee" / room / "__init__.py").read_text(encoding="utf-8")
+        assert ast.get_docstring(ast.parse(text)), room

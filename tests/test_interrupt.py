@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from conftest import PATIENCE_S, ROOT, Begin, Cli, hear_ctrl_c, wait_for
-from perigee import CongestionControl, load, runner
-from perigee.runner import Interrupted, Plan
+from perigee import CongestionControl, load
+from perigee.runs import runner
+from perigee.runs.runner import Interrupted, Plan
 
 LEO = ROOT / "scenarios/leo/london-new-york.toml"
 LONG = ("--set", "run.duration=80000s")
@@ -133,7 +134,8 @@ def test_ctrl_c_while_the_runs_are_being_started_leaves_none(small: Path, monkey
 def test_an_interrupt_that_is_swallowed_is_raised_again() -> None:
     swallowing = """
 import signal, sys, time
-from perigee import cli, entry
+from perigee import entry
+from perigee.cli import app as cli
 
 class Finalized:
     def __del__(self):
@@ -155,7 +157,8 @@ entry.main()
 def test_an_interrupt_that_becomes_another_error_is_one() -> None:
     wrapping = """
 import signal
-from perigee import cli, entry
+from perigee import entry
+from perigee.cli import app as cli
 
 def command():
     try:
@@ -214,6 +217,7 @@ def test_what_was_killed_is_in_nobodys_way(cli: Cli, begin: Begin, small: Path, 
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_studies_have_one_writer_to_a_folder_and_any_number_of_readers(cli: Cli, begin: Begin, tmp_path: Path) -> None:
     quick = ("study", "run", "leotcp/responsiveness", "--quick", "--cc", "newreno", "--out", "out")
     assert cli(*quick).returncode == 0
@@ -288,6 +292,7 @@ def refused_for_room(process: subprocess.Popen[str], *files: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_commands_that_find_no_room_say_where_in_one_line(begin: Begin, cli: Cli, small: Path, tmp_path: Path) -> None:
     assert cli("run", small, "--cc", "cubic", "--out", "full", "--no-report").returncode == 0
     refused_for_room(begin("run", small, "--out", "out", preexec_fn=no_room), "out/newreno/", "out/cubic/")

@@ -15,9 +15,9 @@ import pytest
 
 import perigee
 from conftest import ROOT, SMALL, Begin, Cli, wait_for
-from perigee import job, runner
-from perigee.job import Job, JobError
-from perigee.runner import Plan
+from perigee.runs import job, runner
+from perigee.runs.job import Job, JobError
+from perigee.runs.runner import Plan
 
 LOG = ROOT / "scenarios/leo/path-log.toml"
 
@@ -192,6 +192,15 @@ def test_a_killed_sweep_goes_on_where_it_was(begin: Begin, cli: Cli, small: Path
     assert hashes(folder) == hashes(tmp_path / "whole")
     assert len(hashes(folder)) == 24
     assert not list(folder.rglob("*.partial"))
+
+
+def test_what_another_process_is_writing_is_not_taken_over(begin: Begin, cli: Cli, small: Path, tmp_path: Path) -> None:
+    long = ("run", small, "--runs", 500, "--set", "run.duration=60 s", "--no-report")
+    process = begin(*long)
+    wait_for(lambda: len(complete(tmp_path / "runs/small")) >= 1, process)
+    other = begin(*long)
+    wait_for((tmp_path / "runs/small-2").exists, other)
+    assert process.poll() is None
 
 
 def test_another_scenario_is_not_mixed_in(cli: Cli, small: Path, tmp_path: Path) -> None:

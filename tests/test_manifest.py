@@ -12,11 +12,11 @@ import pytest
 
 import perigee
 from conftest import SMALL
-from perigee import manifest
-from perigee.commands import compare_command, report_command
-from perigee.files import RecordError
-from perigee.trace import Wanted, trace_command
-from perigee.verify import verify_command
+from perigee.cli.commands import compare_command, report_command
+from perigee.common.files import RecordError
+from perigee.results import manifest
+from perigee.runs.trace import Wanted, trace_command
+from perigee.runs.verify import verify_command
 
 WRONG: list[Any] = [None, True, 7, -1, 0.5, 10**400, "x", "\ud800", [], [7], {}, {"x": 7}]
 

@@ -15,10 +15,10 @@ import matplotlib.pyplot as plt
 
 import perigee
 from conftest import SMALL
-from perigee import looks
-from perigee.plots import MOST_WITHIN, cap, ceiling, overview
-from perigee.report.data import payload
-from perigee.scenario import schemes
+from perigee.results import looks
+from perigee.results.plots import MOST_WITHIN, cap, ceiling, overview
+from perigee.results.report.data import payload
+from perigee.runs.scenario import schemes
 from perigee.study import style
 
 

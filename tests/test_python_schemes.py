@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import perigee
-from perigee.metrics import flow_rows
+from perigee.results.metrics import flow_rows
 
 ROOT = Path(__file__).parent.parent
 SCENARIO = """

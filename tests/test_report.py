@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, Cli
-from perigee import webpage
+from perigee.results import webpage
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -84,7 +84,7 @@ def look(page: Path, width: int, tmp_path: Path, *, quiet: bool = True) -> dict[
 def sky_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a short run over satellites."""
     import perigee
-    from perigee.report import write_report
+    from perigee.results.report import write_report
 
     scenario = perigee.load(ROOT / "scenarios/leo/london-new-york.toml", {"run.duration": "40 s"})
     page = tmp_path_factory.mktemp("report") / "report.html"

@@ -13,10 +13,10 @@ from matplotlib.text import Text
 
 import perigee
 from conftest import ROOT, Cli
-from perigee.hotspots import busy
-from perigee.path_plot import plot
-from perigee.skymap import draw, footprint_deg, picture
-from perigee.survey import contrast, survey
+from perigee.sky.hotspots import busy
+from perigee.sky.path_plot import plot
+from perigee.sky.skymap import draw, footprint_deg, picture
+from perigee.sky.survey import contrast, survey
 
 SKY = """
 title = "over the Atlantic"

@@ -10,7 +10,7 @@ import pytest
 
 import perigee
 from conftest import Cli
-from perigee.hotspots import differences
+from perigee.sky.hotspots import differences
 
 # Two planes of a generated shell as element sets are enough to see something most of the time.
 SHELL = """
@@ -135,7 +135,7 @@ def test_a_laser_list_counts_the_satellites_of_the_file(tmp_path: Path, elements
     linked = []
     for changed in (lines, decayed(lines, 8)):
         path = write(tmp_path, changed, text)
-        from perigee.skymap import picture
+        from perigee.sky.skymap import picture
 
         found = picture(perigee.load(path), 0.0)
         linked.append({(found["names"][a], found["names"][b]) for a, b in found["lasers"]})

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from conftest import Begin, Cli
-from perigee.scenario import load, schemes
+from perigee.runs.scenario import load, schemes
 from perigee.study import pages, stats
 from perigee.study.cache import Cache
 from perigee.study.commands import Screen
@@ -107,7 +107,7 @@ def test_an_installed_package_needs_no_other_file(tmp_path: Path) -> None:
     for case in {c.scenario: c for e in experiments().values() for c in e.cases(Ask(Size.QUICK))}.values():
         for file in load(SCENARIOS / case.scenario, dict(case.sets)).core.files:
             assert Path(file).resolve().is_relative_to(SCENARIOS.resolve()), (case.scenario, file)
-    run = "from perigee.cli import main; main()"
+    run = "from perigee.cli.app import main; main()"
     asked = ["study", "run", "leo-cc/single-flow", "--quick", "--cc", "cubic", "--out", "out"]
     environment = {**os.environ, "PYTHONPATH": str(package.parent)}
     done = subprocess.run(

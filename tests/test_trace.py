@@ -13,7 +13,7 @@ import pytest
 
 import perigee
 from conftest import ROOT, SMALL, Cli
-from perigee.record import open_record
+from perigee.results.record import open_record
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ import pytest
 
 import perigee
 from conftest import SMALL, Cli
-from perigee import trust
-from perigee.congestion import described
+from perigee.extensions import trust
+from perigee.extensions.congestion import described
 
 EVIL = """
 import pathlib

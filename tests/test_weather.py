@@ -11,7 +11,7 @@ import pytest
 
 import perigee
 from conftest import Cli
-from perigee.weather import STEPS, Climate, climate, modem, series
+from perigee.sky.weather import STEPS, Climate, climate, modem, series
 
 SKY = """
 [run]

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from perigee._core import RunError, ScenarioError
-    from perigee.congestion import CongestionControl
-    from perigee.record import Run, open_record
-    from perigee.scenario import Results, Scenario, load, loads, run, schemes
-    from perigee.survey import paths
-    from perigee.timeline import Timeline, load_timeline
-    from perigee.trust import PluginError
+    from perigee.extensions.congestion import CongestionControl
+    from perigee.extensions.trust import PluginError
+    from perigee.results.record import Run, open_record
+    from perigee.runs.scenario import Results, Scenario, load, loads, run, schemes
+    from perigee.sky.survey import paths
+    from perigee.sky.timeline import Timeline, load_timeline
 
 __all__ = [
     "CongestionControl",
@@ -42,22 +42,22 @@ __all__ = [
 
 # Names are imported when they are first used: `perigee --help` needs neither NumPy nor the compiled module.
 _HOMES = {
-    "CongestionControl": "perigee.congestion",
-    "PluginError": "perigee.trust",
-    "Results": "perigee.scenario",
-    "Run": "perigee.record",
+    "CongestionControl": "perigee.extensions.congestion",
+    "PluginError": "perigee.extensions.trust",
+    "Results": "perigee.runs.scenario",
+    "Run": "perigee.results.record",
     "RunError": "perigee._core",
-    "Scenario": "perigee.scenario",
+    "Scenario": "perigee.runs.scenario",
     "ScenarioError": "perigee._core",
-    "Timeline": "perigee.timeline",
+    "Timeline": "perigee.sky.timeline",
     "__version__": "perigee._core",
-    "load": "perigee.scenario",
-    "load_timeline": "perigee.timeline",
-    "loads": "perigee.scenario",
-    "open_record": "perigee.record",
-    "run": "perigee.scenario",
-    "paths": "perigee.survey",
-    "schemes": "perigee.scenario",
+    "load": "perigee.runs.scenario",
+    "load_timeline": "perigee.sky.timeline",
+    "loads": "perigee.runs.scenario",
+    "open_record": "perigee.results.record",
+    "run": "perigee.runs.scenario",
+    "paths": "perigee.sky.survey",
+    "schemes": "perigee.runs.scenario",
 }
 
 

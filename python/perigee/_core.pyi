@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from perigee.columns import Column
+from perigee.common.columns import Column
 
 __all__ = [
     "Ack",

@@ -8,21 +8,21 @@ import signal
 import sys
 from contextlib import suppress
 
-from perigee import interrupt
-from perigee.exit_codes import INTERRUPTED
+from perigee.common import interrupt
+from perigee.common.exit_codes import INTERRUPTED
 
 
 def main() -> None:
     """Runs the command line."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         # As under nohup: Ctrl-C is not for this program.
-        from perigee.cli import main as command_line
+        from perigee.cli.app import main as command_line
 
         command_line()
         return
     # An exception in the midst of imports might be swallowed, or come out as another; nothing has been begun.
     signal.signal(signal.SIGINT, interrupt.leave)
-    from perigee.cli import main as command_line
+    from perigee.cli.app import main as command_line
 
     interrupt.raise_what_is_swallowed()
     try:

@@ -147,7 +147,7 @@ def _hops(t: Tables, shown: list[str]) -> Any:
 
 
 def _map(shown: list[str]) -> Any:
-    from perigee.skymap import coast
+    from perigee.sky.skymap import coast
 
     figure, axes = style.panels(1, 1, width=6.4, height=3.4)
     a = axes[0][0]

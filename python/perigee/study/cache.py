@@ -14,8 +14,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perigee import _core, columns, metrics
-from perigee.files import naming
+from perigee import _core
+from perigee.common import columns
+from perigee.common.files import naming
+from perigee.results import metrics
 from perigee.study import digest as digests
 from perigee.study.digest import Digest
 from perigee.study.model import Keep
@@ -23,8 +25,8 @@ from perigee.study.model import Keep
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from perigee.record import Run
-    from perigee.scenario import Scenario
+    from perigee.results.record import Run
+    from perigee.runs.scenario import Scenario
     from perigee.study.model import Case
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from perigee import interrupt
-from perigee.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
-from perigee.files import RecordError, cannot_write, claimed, has_no_room, make_ready, write_text
+from perigee.common import interrupt
+from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
+from perigee.common.files import RecordError, cannot_write, claimed, has_no_room, make_ready, write_text
 from perigee.study import conclude, gallery, pages
 from perigee.study.cache import Cache
 from perigee.study.execute import Failure, Plan, Progress, Runner, outcomes

@@ -13,7 +13,7 @@ import shutil
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from perigee.files import naming, write_text
+from perigee.common.files import naming, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

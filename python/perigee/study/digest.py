@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from perigee.record import Run
+    from perigee.results.record import Run
     from perigee.study.model import Keep
 
 FORMAT = 1
@@ -117,7 +117,7 @@ def _member(name: str) -> zipfile.ZipInfo:
 
 def condense(run: Run, keep: Keep) -> Digest:
     """The digest of a record in memory."""
-    from perigee.metrics import flow_rows
+    from perigee.results.metrics import flow_rows
 
     totals = run.table("flow_totals").to_pylist()
     flows = [{**_plain(t), **_plain(m)} for t, m in zip(totals, flow_rows(run), strict=True)]

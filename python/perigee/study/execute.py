@@ -12,20 +12,21 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from perigee import _core, job
-from perigee.executor import Executor, Task
-from perigee.files import has_no_room
-from perigee.scenario import Scenario, overrides
+from perigee import _core
+from perigee.common.files import has_no_room
+from perigee.extensions.trust import NOTHING
+from perigee.runs import job
+from perigee.runs.executor import Executor, Task
+from perigee.runs.scenario import Scenario, overrides
+from perigee.runs.work import Sink
 from perigee.study.cache import Cache, key_of
 from perigee.study.model import SCENARIOS
 from perigee.study.model import Outcome as CaseOutcome
-from perigee.trust import NOTHING
-from perigee.work import Sink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from perigee.executor import Outcome
+    from perigee.runs.executor import Outcome
     from perigee.study.model import Ask, Case, Experiment
 
 DIGEST = "perigee.study.cache:store"

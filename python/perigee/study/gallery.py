@@ -11,11 +11,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from perigee.files import write_text
+from perigee.common.files import write_text
+from perigee.results.webpage import policy
 from perigee.study.conclude import ABOUT, DATA, VERDICTS
 from perigee.study.registry import STUDIES, experiments
 from perigee.study.verdicts import DIFFERS, REPRODUCED
-from perigee.webpage import policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -72,7 +72,7 @@ class Ask:
     def schemes(self, published: Sequence[str]) -> list[str]:
         """The schemes of a figure: those published, those asked for instead, or all."""
         if self.cc == ("all",):
-            from perigee.scenario import schemes
+            from perigee.runs.scenario import schemes
 
             every = [s["id"] for s in schemes() if s["id"] not in ABSENT]
             return list(dict.fromkeys([*published, *every]))

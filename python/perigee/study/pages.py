@@ -9,7 +9,7 @@ import shutil
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from perigee.files import write_text
+from perigee.common.files import write_text
 from perigee.study.conclude import VERDICTS, ConcludeError, read_about
 from perigee.study.gallery import TITLES
 from perigee.study.registry import STUDIES, experiments

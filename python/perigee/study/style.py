@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Figures of studies: panels, legends and labels; schemes look as everywhere (perigee.looks)."""
+"""Figures of studies: panels, legends and labels; schemes look as everywhere (perigee.results.looks)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perigee.files import naming
-from perigee.looks import BUILT_IN
+from perigee.common.files import naming
+from perigee.results.looks import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ WIDTH_IN = 3.5
 
 def label(cc: str) -> str:
     """The name of a scheme in figures."""
-    from perigee.scenario import schemes
+    from perigee.runs.scenario import schemes
 
     return LABELS.get(cc) or {s["id"]: s["label"] for s in schemes()}.get(cc, cc)
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee import _core
+from perigee.runs.work import simulate
 from perigee.validation.verdicts import HERE, Verdict, compared, counts_tolerance
-from perigee.work import simulate
 
 if TYPE_CHECKING:
-    from perigee.columns import Column
+    from perigee.common.columns import Column
 
 RANDOM_SCHEMES = {"bbr", "bbr3", "leocc"}
 STATIC = {"single", "fq"}

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What the commands `run`, `compare` and `report` do and print."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee import _core
+from perigee.cli.options import count
+from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
+from perigee.common.files import RecordError, cannot_write, claimed, fresh_folder, refuse_file
+from perigee.common.interrupt import announce
+from perigee.extensions.trust import Permission, PluginError
+from perigee.results.metrics import Row, flow_rows, mean_and_interval
+from perigee.results.record import find_records
+from perigee.results.summary import COLUMNS, COMPLETION_COLUMNS, as_data, by_scheme, conclude, finite, one_line
+from perigee.runs import job
+from perigee.runs.executor import RemoteError
+from perigee.runs.runner import Interrupted, Plan, execute, unfinished
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.console import Console
+
+    from perigee.runs.scenario import Results, Scenario
+
+RUNS = Path("runs")
+# The table with a line per scheme needs this many characters.
+WIDE_TABLE = 142
+# An estimate is worth a line when it is longer than this.
+LONG_RUN_S = 5.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for."""
+
+    jobs: int | None = None
+    out: Path | None = None
+    force: bool = False
+    report: bool = True
+    as_json: bool = False
+
+
+def run_command(scenario: Scenario, cc: Sequence[str], asked: Asked, *, pcap: bool) -> int:
+    """Runs, prints, writes. Returns the exit code."""
+    return _run(lambda: Plan.of(scenario, cc, pcap=pcap, command=sys.argv), asked)
+
+
+def run_job_command(file: Path, asked: Asked, *, trust: bool) -> int:
+    """Runs the jobs of a file. Returns the exit code."""
+    return _run(lambda: Plan.of_jobs(job.read(file), Permission(trust), sys.argv), asked)
+
+
+def dry_command(scenario: Scenario, cc: Sequence[str], save: Path | None, *, pcap: bool, as_json: bool) -> int:
+    """Says what would be run, and saves it as jobs. Returns the exit code."""
+    try:
+        plan = Plan.of(scenario, cc, pcap=pcap)
+        if save is not None:
+            if plan.stays:
+                raise RecordError("code that exists in memory only cannot be saved as a job")
+            job.save(plan.jobs, save)
+    except _core.ScenarioError as error:
+        print(error.args[0], file=sys.stderr)
+        return BAD_INPUT
+    except (RecordError, PluginError) as error:
+        _print_cause(error)
+        print(f"perigee: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except OSError as error:
+        print(f"perigee: {cannot_write(save or Path(), error)}", file=sys.stderr)
+        return BAD_INPUT
+    hops, cpu_s = plan.first.world().estimate()
+    seeds, schemes = [j.seed for j in plan.jobs], list(plan.jobs[0].schemes)
+    if as_json:
+        told = {"scenario": scenario.name, "cc": schemes, "seeds": seeds, "runs": plan.size}
+        print(json.dumps({**told, "estimate_cpu_s": cpu_s * plan.size, "job": save and str(save)}, indent=1))
+        return 0
+    print(f"{scenario.name}: {count(plan.size, 'run')} of {', '.join(schemes)}, seeds {', '.join(map(str, seeds))}")
+    print(f"  about {hops * plan.size:.2g} packet-hops, {cpu_s * plan.size:.2g} s of one core")
+    if save is not None:
+        print(f"job: {save}; now, here or elsewhere: perigee run-job {save}")
+    return 0
+
+
+def _folder(plan: Plan, asked: Asked) -> tuple[Path, bool]:
+    """Where the records go, and whether the folder was made for them: what a killed call began is carried on."""
+    if asked.out is not None:
+        return asked.out, False
+    begun = None if asked.force else unfinished(plan, plan.jobs[0].scenario, RUNS)
+    return (begun, False) if begun is not None else (fresh_folder(plan.jobs[0].scenario, RUNS), True)
+
+
+def _run(made: Callable[[], Plan], asked: Asked) -> int:
+    folder = asked.out if asked.out is not None else RUNS
+    report, as_json = asked.report, asked.as_json
+    try:
+        if asked.out is not None:
+            # Before anything is built for what belongs there.
+            refuse_file(asked.out)
+        plan = made()
+        folder, fresh = _folder(plan, asked)
+        with claimed(folder, fresh=fresh):
+            plan = plan.into(folder, force=asked.force)
+            if (there := plan.resumed()) and not as_json:
+                print(f"from an earlier call: {there} of {count(plan.size, 'run')} in {folder}", file=sys.stderr)
+            results = _execute(plan, asked.jobs, quiet=as_json)
+            strangers = conclude(folder, results[-1], report=report)
+    except _core.ScenarioError as error:
+        print(error.args[0], file=sys.stderr)
+        return BAD_INPUT
+    except (RecordError, PluginError) as error:
+        _print_cause(error)
+        print(f"perigee: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except _core.RunError as error:
+        _print_cause(error)
+        print(f"perigee: {error}", file=sys.stderr)
+        return FAILED
+    except OSError as error:
+        print(f"perigee: {cannot_write(folder, error)}", file=sys.stderr)
+        return BAD_INPUT
+    except Interrupted as stop:
+        return _interrupted(stop, folder)
+    if as_json:
+        print(json.dumps(as_data(results, folder), indent=1))
+    else:
+        _print_results(results, folder, report=report)
+        for r in strangers:
+            print(f"left out of summary and report, as it is of another scenario: {r.folder}")
+    return 0
+
+
+def _interrupted(stop: Interrupted, folder: Path) -> int:
+    kept = f"{len(stop.results)} complete runs are in {folder}" if len(stop.results) else "nothing was complete"
+    announce(kept)
+    return INTERRUPTED
+
+
+def _print_cause(error: Exception) -> None:
+    """The traceback of a plug-in's exception, where there is one."""
+    if isinstance(error, RecordError):
+        return
+    if isinstance(error.__cause__, RemoteError):
+        print(error.__cause__, end="", file=sys.stderr)
+    elif error.__cause__ is not None:
+        import traceback
+
+        traceback.print_exception(error.__cause__, file=sys.stderr)
+
+
+def _execute(plan: Plan, jobs: int | None, *, quiet: bool) -> Results:
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    hops, cpu_s = plan.first.world().estimate()
+    n = len(plan.missing())
+    if not quiet and cpu_s * n > LONG_RUN_S:
+        print(
+            f"estimate: {count(n, 'run')}, about {hops * n:.2g} packet-hops, {cpu_s * n:.0f} s of one core",
+            file=sys.stderr,
+        )
+    if quiet or not console.is_terminal:
+        return execute(plan, jobs=jobs)
+    return _with_bar(console, plan, jobs)
+
+
+def _with_bar(console: Console, plan: Plan, jobs: int | None) -> Results:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    simulated_s = plan.first.core.duration_ns / 1e9 * plan.size
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f} of {task.total:.0f} simulated s"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(plan.jobs[0].scenario, total=simulated_s)
+        on_progress: Callable[[float], None] = lambda share: bar.update(task, completed=share * simulated_s)  # noqa: E731
+        return execute(plan, jobs=jobs, progress=on_progress)
+
+
+def _print_results(results: Results, folder: Path, *, report: bool) -> None:
+    from rich.console import Console
+
+    # Files and pipes have no width: cells must not be cut there.
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    console.print(scheme_table(by_scheme(results), width=console.width, plain=not console.is_terminal))
+    _print_completions(results)
+    _print_probes(results)
+    remarks = _remarks(results)
+    if remarks:
+        print("Look before you trust:")
+        for remark in remarks:
+            print(f"  {remark}")
+    print(f"record: {folder}" + (f", report: {folder / 'report.html'}" if report else ""))
+
+
+def _remarks(results: Results) -> list[str]:
+    """Warnings of the runs; what all schemes have in common is said once."""
+    every = list(dict.fromkeys(w for r in results for w in r.manifest.warnings))
+    schemes = dict.fromkeys(r.cc for r in results)
+    found = []
+    for w in every:
+        of = dict.fromkeys(r.cc for r in results if w in r.manifest.warnings)
+        found.append(w if len(of) == len(schemes) else f"{', '.join(of)}: {w}")
+    return found
+
+
+def _print_completions(results: Results) -> None:
+    """Objects and limited transfers: a line per scheme."""
+    for cc, rows in by_scheme(results).items():
+        if any(r.get("completions", 0) for r in rows):
+            known = [[float(r.get(name, math.nan)) for r in rows] for name, _, _ in COMPLETION_COLUMNS]
+            cells = zip(COMPLETION_COLUMNS, known, strict=True)
+            shown = (f"{heading} {_shown(v, form)}".replace("\n", " ") for (_, heading, form), v in cells)
+            print(f"completion times, {cc}: {', '.join(shown)}")
+
+
+def _print_probes(results: Results) -> None:
+    """Pings have no goodput: a line each, for the first run of each scheme that they ran beside."""
+    for run in results.firsts():
+        for row in (r for r in flow_rows(run) if r["flow_cc"] == "ping"):
+            beside = "" if run.cc == "ping" else f" beside {run.cc}"
+            lost = f"; {count(row['lost_probes'], 'lost probe')}" if row["lost_probes"] else ""
+            print(
+                f"ping {row['flow']}{beside}: mean {row['rtt_mean_ms']:.2f} ms, median {row['rtt_median_ms']:.2f}, "
+                f"p99 {row['rtt_p99_ms']:.2f}; base {row['base_rtt_ms']:.2f}; without a path {row['unreachable']} times"
+                f"{lost}"
+            )
+
+
+def scheme_table(schemes: dict[str, list[Row]], *, width: int, plain: bool) -> Any:
+    """Means, with 95 % intervals where there are several runs. On a narrow terminal metrics go down the page."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.ASCII2 if plain else box.SIMPLE_HEAD, pad_edge=False)
+    cells = {
+        cc: [_shown([float(r.get(name, math.nan)) for r in rows], form) for name, _, form in COLUMNS]
+        for cc, rows in schemes.items()
+    }
+    headings = [heading for _, heading, _ in COLUMNS]
+    if width >= WIDE_TABLE:
+        table.add_column("scheme", no_wrap=True)
+        for heading in headings:
+            table.add_column(heading, justify="right", no_wrap=True)
+        for cc, values in cells.items():
+            table.add_row(cc, *values)
+    else:
+        table.add_column("", no_wrap=True)
+        for cc in cells:
+            table.add_column(cc, justify="right", no_wrap=True)
+        for k, heading in enumerate(headings):
+            table.add_row(one_line(heading), *(values[k] for values in cells.values()))
+    return table
+
+
+def _shown(values: list[float], form: str) -> str:
+    mean, half = mean_and_interval(values)
+    if math.isnan(mean):
+        return "-"
+    return form.format(mean) if math.isnan(half) else f"{form.format(mean)}\n±{form.format(half)}"
+
+
+def compare_command(a: Path, b: Path, *, as_json: bool) -> int:
+    """Two records side by side."""
+    try:
+        left, right = by_scheme(find_records(a)), by_scheme(find_records(b))
+    except RecordError as error:
+        print(f"perigee: {error}", file=sys.stderr)
+        return BAD_INPUT
+    names = list(dict.fromkeys([*left, *right]))
+    rows = [_compared(cc, left.get(cc, []), right.get(cc, [])) for cc in names]
+    if as_json:
+        print(json.dumps({"a": str(a), "b": str(b), "schemes": rows}, indent=1))
+        return 0
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("scheme", "metric", f"A: {a}", f"B: {b}", "B - A")
+    for row in rows:
+        for i, (name, heading, form) in enumerate(COLUMNS):
+            x, y = row["a"].get(name), row["b"].get(name)
+            difference = "-" if x is None or y is None else form.format(y - x)
+            cells = ["-" if v is None else form.format(v) for v in (x, y)]
+            table.add_row(row["cc"] if i == 0 else "", one_line(heading), *cells, difference)
+        table.add_section()
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    return 0
+
+
+def _compared(cc: str, a: list[Row], b: list[Row]) -> dict[str, Any]:
+    means = [
+        finite({name: mean_and_interval([float(r.get(name, math.nan)) for r in rows])[0] for name, _, _ in COLUMNS})
+        for rows in (a, b)
+    ]
+    return {"cc": cc, "a": means[0], "b": means[1]}
+
+
+def report_command(folder: Path, out: Path | None) -> int:
+    """Writes the report of a record."""
+    from perigee.results.report import write_report
+
+    target = out or folder / "report.html"
+    begin = time.perf_counter()
+    try:
+        write_report(find_records(folder), target)
+    except RecordError as error:
+        print(f"perigee: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except OSError as error:
+        print(f"perigee: {cannot_write(target, error)}", file=sys.stderr)
+        return BAD_INPUT
+    print(f"{target} is written ({time.perf_counter() - begin:.1f} s)")
+    return 0

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Arguments, options and refusals that several commands share."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from perigee.common.exit_codes import BAD_INPUT
+
+ScenarioArg = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, e.g. port.bottleneck.rate=50Mbit; repeatable."),
+]
+CcOption = Annotated[str | None, typer.Option("--cc", metavar="A,B,C", help="Congestion controls to compare.")]
+TleOption = Annotated[
+    Path | None, typer.Option("--tle", metavar="FILE", help="Satellites from a TLE file instead of the scenario's.")
+]
+TrustOption = Annotated[
+    bool, typer.Option("--trust", help="Run the Python code that the file names (docs/security.md).")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
+
+
+def count(n: int, noun: str) -> str:
+    """A number with its noun: 1 run, 2 runs."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def names_of(option: str, given: str | None) -> list[str]:
+    """The names of a list with commas; those of no list are none.
+
+    An empty one (often of a variable that is not set) is refused: taken for no list, it would mean the default.
+    """
+    names = [name.strip() for name in given.split(",")] if given is not None else []
+    if "" in names:
+        stop(f"{option} {given!r} has an empty name: give names with commas between them, or leave {option} out")
+    return names
+
+
+def stop(message: str) -> NoReturn:
+    """Ends the command for bad input."""
+    print(f"perigee: {message}", file=sys.stderr)
+    raise SystemExit(BAD_INPUT)
+
+
+def check_free(*paths: Path | None, force: bool) -> None:
+    """Nothing that exists is replaced unasked."""
+    taken = [p for p in paths if p is not None and p.exists() and not force]
+    if taken:
+        stop(f"{taken[0]} exists; say --force to replace it")

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Commands that look at a constellation without running packets."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perigee.cli.options import (
+    ForceOption,
+    JsonOption,
+    ScenarioArg,
+    SetOption,
+    TleOption,
+    TrustOption,
+    check_free,
+    names_of,
+    stop,
+)
+from perigee.cli.weather import weather
+from perigee.common.files import cannot_write, filled, written
+
+if TYPE_CHECKING:
+    from perigee.results.record import Run
+    from perigee.runs.scenario import Scenario
+    from perigee.sky.hotspots import Busy
+    from perigee.sky.survey import PairPaths
+
+DIFFERENT = 3
+EXPORTS = ("timeline", "hypatia", "leoem")
+IMPORTS = ("hypatia", "leoem")
+POLICIES = ("shortest-path", "nearest", "highest-elevation", "longest-visibility")
+
+FromOption = Annotated[
+    str | None, typer.Option("--from", metavar="PLACE", help='Node, city or "lat, lon"; default: the flows.')
+]
+ToOption = Annotated[str | None, typer.Option("--to", metavar="PLACE", help="The other end.")]
+OutOption = Annotated[Path | None, typer.Option(help="Picture to write (.png or .svg).")]
+
+Load = Callable[..., "Scenario"]
+_load: list[Load] = []
+
+
+def register(app: typer.Typer, load: Load) -> None:
+    """Adds the commands to the command line; `load` reads a scenario or ends with its problems."""
+    _load[:] = [load]
+    for command in (paths, sky, export, diff):
+        app.command()(command)
+    app.command("import")(import_state)
+    app.command()(weather)
+
+
+def paths(
+    scenario: ScenarioArg,
+    origin: FromOption = None,
+    target: ToOption = None,
+    attach: Annotated[
+        str | None, typer.Option(metavar="A,B", help=f"Ways of choosing satellites, of {', '.join(POLICIES)}.")
+    ] = None,
+    out: OutOption = None,
+    csv: Annotated[Path | None, typer.Option(help="Write RTT and links over time to this file.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Print every path with its satellites.")] = False,
+    tle: TleOption = None,
+    sets: SetOption = None,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show RTT, links and satellites of paths over time, beside a great-circle fibre."""
+    from perigee import _core
+    from perigee.sky import survey as found
+
+    ends = _ends(origin, target)
+    surveys: list[list[PairPaths]] = []
+    remarks: list[str] = []
+    for policy in _policies(attach):
+        chosen = [] if policy is None else [f"source.constellation.attach={policy}"]
+        loaded = _load[0](scenario, [*(sets or []), *chosen], tle, trust=trust, as_json=as_json)
+        try:
+            surveys.append(found.survey(loaded, ends, policy or "as in the scenario", remarks.append))
+        except (_core.ScenarioError, _core.RunError) as error:
+            stop(error.args[0])
+    print_remarks(remarks)
+    pairs = [list(of_pair) for of_pair in zip(*surveys, strict=True)]
+    flat = [p for of_pair in pairs for p in of_pair]
+    contrasts = {id(of[-1]): found.contrast(of[0], of[-1]) for of in pairs if len(of) > 1}
+    if csv is not None:
+        try:
+            found.write_csv(csv, flat)
+        except OSError as error:
+            stop(cannot_write(csv, error))
+    if as_json:
+        _print_json(flat, contrasts)
+    else:
+        _print_table(pairs, contrasts)
+        if listed:
+            _print_legs(flat)
+    if out is not None:
+        _write_plots(pairs, out, quiet=as_json)
+
+
+def sky(
+    scenario: ScenarioArg,
+    time: Annotated[str, typer.Option(metavar="TIME", help="Instant of the run, such as 42s.")] = "0s",
+    origin: FromOption = None,
+    target: ToOption = None,
+    out: OutOption = None,
+    zoom: Annotated[bool, typer.Option("--zoom", help="Show only the region of the paths.")] = False,
+    lasers: Annotated[bool, typer.Option(help="Draw the laser links.")] = True,
+    utilisation: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Colour the links by their load in this record (OUT/SCHEME/seedN)."),
+    ] = None,
+    tle: TleOption = None,
+    sets: SetOption = None,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw a map of satellites, lasers, coverage and paths at an instant."""
+    from perigee import _core
+    from perigee.sky.skymap import draw, picture
+
+    loaded = _load[0](scenario, sets, tle, trust=trust, as_json=as_json)
+    record = None if utilisation is None else _record(utilisation, loaded)
+    try:
+        found = picture(loaded, _seconds(time), _ends(origin, target), seed=None if record is None else record.seed)
+    except (_core.ScenarioError, _core.RunError) as error:
+        stop(error.args[0])
+    print_remarks([*found["warnings"], *_beyond(found, record)])
+    if as_json:
+        print(json.dumps(found))
+        return
+    file = out or Path(f"{loaded.name}-sky.png")
+    links = None if record is None else _busy(record, found)
+    save(draw(found, zoom=zoom, lasers=lasers, links=links), file)
+    print(f"{len(found['satellites'])} satellites, {len(found['lasers'])} laser links at {found['instant']}")
+    for p in found["paths"]:
+        ends = f"{found['ground'][p['from']]['name']} to {found['ground'][p['to']]['name']}"
+        print(f"  {ends}: " + (f"{p['rtt_ms']:.2f} ms" if p["vertices"] is not None else "no path"))
+    print(f"map: {file}")
+
+
+def export(
+    what: Annotated[str, typer.Argument(metavar="FORMAT", help=f"One of {', '.join(EXPORTS)}.")],
+    scenario: ScenarioArg,
+    out: Annotated[Path, typer.Argument(help="File (Hypatia: folder) to write.")],
+    origin: FromOption = None,
+    target: ToOption = None,
+    tle: TleOption = None,
+    sets: SetOption = None,
+    trust: TrustOption = False,
+    force: ForceOption = False,
+) -> None:
+    """Write a scenario's network over time as a timeline, a state folder of Hypatia or a path log of LeoEM."""
+    from perigee import _core
+
+    if what not in EXPORTS:
+        stop(f"FORMAT: {what!r} is none of {', '.join(EXPORTS)}")
+    # A folder that waits to be filled is no result.
+    check_free(out, force=force or (out.is_dir() and not any(out.iterdir())))
+    loaded = _load[0](scenario, sets, tle, trust=trust)
+    with _output(out, folder=what == "hypatia") as partial:
+        remarks = _core.export(loaded.core, what, partial, _ends(origin, target))
+    print_remarks(remarks)
+    print(f"{what}: {out}")
+
+
+def import_state(
+    what: Annotated[str, typer.Argument(metavar="FORMAT", help=f"One of {', '.join(IMPORTS)}.")],
+    source: Annotated[Path, typer.Argument(help="Folder of Hypatia, or file of LeoEM.")],
+    out: Annotated[Path, typer.Argument(help="Timeline to write.")],
+    origin: FromOption = None,
+    target: ToOption = None,
+    dynamic: Annotated[str | None, typer.Option(help="Folder of forwarding states, where there are several.")] = None,
+    force: ForceOption = False,
+) -> None:
+    """Turn a state folder of Hypatia or a path log of LeoEM into a timeline."""
+    from perigee import _core
+
+    if what not in IMPORTS:
+        stop(f"FORMAT: {what!r} is none of {', '.join(IMPORTS)}")
+    check_free(out, force=force)
+    with _output(out) as partial:
+        _core.import_state(what, source, partial, _ends(origin, target), dynamic)
+    print(f"timeline: {out}")
+
+
+def diff(
+    a: Annotated[Path, typer.Argument(help="A saved timeline.")],
+    b: Annotated[Path, typer.Argument(help="Another.")],
+    step: Annotated[str, typer.Option(help="Time between instants that are compared.")] = "100ms",
+    tolerance: Annotated[str, typer.Option(help="Events may be this far apart.")] = "200ms",
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OLD=NEW", help="Read the node OLD of either as NEW, e.g. end1=london; repeatable."),
+    ] = None,
+    shell: Annotated[
+        str | None,
+        typer.Option(metavar="24x66", help="Planes and slots of a shell: read node N as its satellite N, sat-P-S."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two timelines: ways, delays, ports and events of their common pairs. Exit code 3 if they differ."""
+    from perigee import _core
+    from perigee.sky import exchange
+
+    for folder in (f for f in (a, b) if f.is_dir()):
+        stop(f"{folder} is a folder: perigee compare puts two records side by side, perigee diff two saved timelines")
+    names = exchange.Names(_renamed(rename or []), _grid(shell))
+    try:
+        found = exchange.diff(a, b, step_s=_seconds(step), tolerance_s=_seconds(tolerance), names=names)
+    except _core.RunError as error:
+        stop(error.args[0])
+    print(json.dumps(found, indent=1) if as_json else "\n".join(exchange.lines(found)))
+    raise SystemExit(0 if found["same"] else DIFFERENT)
+
+
+@contextmanager
+def _output(out: Path, *, folder: bool = False) -> Iterator[Path]:
+    """What the core writes to until it is complete; ends with exit code 2, in terms of `out`, if it fails."""
+    from perigee import _core
+
+    name = str(out)
+    try:
+        with filled(out) if folder else written(out) as partial:
+            name = str(partial)
+            yield partial
+    except (_core.ScenarioError, _core.RunError) as error:
+        stop(error.args[0].replace(name, str(out)))
+    except OSError as error:
+        stop(cannot_write(out, error))
+
+
+def print_remarks(remarks: Sequence[str]) -> None:
+    """What to look at before trusting what is printed, each once, on the error stream."""
+    for remark in dict.fromkeys(remarks):
+        print(f"perigee: look before you trust: {remark}", file=sys.stderr)
+
+
+def _beyond(found: dict[str, Any], record: Run | None) -> list[str]:
+    """Whether the instant of a map lies behind the end of the run, or of the record."""
+    t_s, end_s = found["t_s"], found["duration_s"]
+    notes = []
+    if t_s > end_s:
+        notes.append(f"{t_s:g} s is behind the end of the run, {end_s:g} s: the map shows what would be there")
+    if record is not None and t_s > (of_record := record.manifest.duration_ns / 1e9):
+        notes.append(f"the record ends at {of_record:g} s: the loads are those of its last sample")
+    return notes
+
+
+def _record(folder: Path, scenario: Scenario) -> Run:
+    """The record of a map's loads; refused where its satellites or places are not those of the scenario."""
+    from perigee.common.files import RecordError
+    from perigee.results.record import open_record
+    from perigee.sky.hotspots import differences
+
+    try:
+        record = open_record(folder)
+    except RecordError as error:
+        stop(str(error.args[0]))
+    found = differences(record, scenario)
+    words = [f"{d.key} is {d.in_record or 'not given'} there and {d.in_scenario or 'not given'} here" for d in found]
+    moved = [w for w, d in zip(words, found, strict=True) if d.moves]
+    if moved:
+        stop(f"{folder} is a record of another scenario: {'; '.join(moved[:3])}")
+    if words:
+        print_remarks([f"{folder} was made by a scenario that differs: {'; '.join(words[:5])}"])
+    return record
+
+
+def _busy(record: Run, found: dict[str, Any]) -> list[Busy]:
+    """Load of the links at the instant of a map; prints the busiest."""
+    from perigee.common.files import RecordError
+    from perigee.sky.hotspots import busy
+
+    try:
+        links = busy(record, found["t_s"])
+    except (RecordError, KeyError) as error:
+        stop(str(error.args[0]))
+    known = {*found["names"], *(g["name"] for g in found["ground"])}
+    strangers = {b.origin for b in links} - known
+    if strangers:
+        stop(f"the record is of another scenario: there is no node {min(strangers)!r} in this one")
+    print(f"{len(links)} links in use; the busiest:")
+    for b in links[:10]:
+        print(f"  {b.utilisation:6.1%}  {b.origin} -> {b.target}, {b.queue_packets} packets waiting")
+    return links
+
+
+def _ends(origin: str | None, target: str | None) -> list[tuple[str, str]]:
+    if origin is not None and target is not None:
+        return [(origin, target)]
+    if origin is not None or target is not None:
+        stop("give --from and --to, or neither")
+    return []
+
+
+def _renamed(pairs: Sequence[str]) -> dict[str, str]:
+    split = [p.partition("=") for p in pairs]
+    for old, _, new in split:
+        if not old.strip() or not new.strip():
+            stop("--rename: write OLD=NEW, such as end1=london")
+    return {old.strip(): new.strip() for old, _, new in split}
+
+
+def _grid(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"\s*(\d{1,4})\s*[xX]\s*(\d{1,4})\s*", text)
+    if match is None or 0 in (int(match[1]), int(match[2])):
+        stop(f"--shell: {text!r} is not planes and slots such as 24x66")
+    return int(match[1]), int(match[2])
+
+
+def _policies(attach: str | None) -> list[str | None]:
+    names = names_of("--attach", attach)
+    for name in names:
+        if name not in POLICIES and ":" not in name:
+            stop(f"--attach: {name!r} is none of {', '.join(POLICIES)}, and no function file.py:name")
+    return [*names] or [None]
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(us|µs|ms|s|min|h|)\s*", text)
+    if match is None:
+        stop(f"{text!r} is not a time such as 42s")
+    return float(match[1]) * {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0, "h": 3600.0}[match[2]]
+
+
+def _print_json(pairs: Sequence[PairPaths], contrasts: dict[int, Any]) -> None:
+    rows = []
+    for p in pairs:
+        row = p.statistics()
+        row["paths"] = [{"t_s": leg.t_s, "rtt_ms": leg.rtt_ms, "hops": leg.hops} for leg in p.legs]
+        if contrasts.get(id(p)) is not None:
+            row["contrast"] = vars(contrasts[id(p)])
+        rows.append(row)
+    print(json.dumps(rows, indent=1))
+
+
+def _print_table(pairs: Sequence[Sequence[PairPaths]], contrasts: dict[int, Any]) -> None:
+    def ms(value: float | None) -> str:
+        return "-" if value is None else f"{value:.2f}"
+
+    head = ("mean", "min", "max", "x fibre", "links", "changes", "handovers", "no path")
+    for of_pair in pairs:
+        p = of_pair[0]
+        print(f"{p.origin} to {p.target}: {p.distance_km:,.0f} km, {p.fibre_rtt_ms:.2f} ms in a great-circle fibre")
+        print(f"  {'RTT of propagation, ms':<24}" + "".join(f"{name:>10}" for name in head))
+        for q in of_pair:
+            s = q.statistics()
+            mean = s["rtt_mean_ms"]
+            cells = [ms(mean), ms(s["rtt_min_ms"]), ms(s["rtt_max_ms"])]
+            cells.append("-" if mean is None else f"{mean / s['fibre_rtt_ms']:.2f}")
+            cells.append("-" if mean is None else f"{s['links_min']} to {s['links_max']}")
+            cells += [str(s["path_changes"]), f"{s['handovers_from']} + {s['handovers_to']}"]
+            cells.append(f"{s['unreachable_share']:.1%}")
+            print(f"  {q.label:<24}" + "".join(f"{cell:>10}" for cell in cells))
+            _print_contrast(of_pair[0], q, contrasts)
+
+
+def _print_contrast(first: PairPaths, p: PairPaths, contrasts: dict[int, Any]) -> None:
+    c = contrasts.get(id(p))
+    if c is None:
+        return
+    apart = "" if c.apart_share is None else f"; of these, {c.apart_share:.0%} with the end satellites flying apart"
+    print(
+        f"  {p.label} is {c.mean_ratio:.2f} times {first.label} on average, {c.largest_ratio:.2f} at most, "
+        f"over 1.5 in {c.slow_share:.0%} of the time{apart}"
+    )
+
+
+def _print_legs(pairs: Sequence[PairPaths]) -> None:
+    from perigee.sky.survey import hop_name
+
+    for p in pairs:
+        print(f"\n{p.origin} to {p.target}, {p.label}: paths (↑ northbound, ↓ southbound, p = orbital plane)")
+        for leg in p.legs:
+            if leg.hops is None:
+                print(f"  {leg.t_s:9.1f} s  no path")
+            else:
+                names = " ".join(hop_name(h) for h in leg.hops)
+                print(f"  {leg.t_s:9.1f} s  {leg.rtt_ms:8.2f} ms  {leg.links:2d} links  {names}")
+
+
+def _write_plots(pairs: Sequence[Sequence[PairPaths]], out: Path, *, quiet: bool) -> None:
+    from perigee.sky.path_plot import plot
+
+    for i, of_pair in enumerate(pairs):
+        file = out if len(pairs) == 1 else out.with_stem(f"{out.stem}-{i + 1}")
+        save(plot(of_pair), file)
+        if not quiet:
+            print(f"plot: {file}")
+
+
+def save(figure: Any, file: Path) -> None:
+    """Writes a figure and closes it; ends with exit code 2 if that cannot be done."""
+    import matplotlib.pyplot as plt
+
+    try:
+        with written(file, folders=True) as partial:
+            figure.savefig(partial, dpi=160, format=file.suffix[1:] or "png")
+    except OSError as error:
+        stop(cannot_write(file, error))
+    except ValueError as error:
+        stop(f"cannot write {file}: {error}")
+    finally:
+        plt.close(figure)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee study list|run|report`: the figures and tables of five studies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perigee.cli.options import CcOption, JsonOption, names_of, stop
+
+study = typer.Typer(help="Make the figures and tables of five published studies again.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the command line."""
+    app.add_typer(study, name="study")
+
+
+@study.command("list")
+def list_(as_json: JsonOption = False) -> None:
+    """List the experiments."""
+    from perigee.study.registry import experiments, published_as
+
+    rows = [{"name": e.name, "title": e.title, "figure": published_as(e)} for e in experiments().values()]
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    for r in rows:
+        print(f"{r['name']:<30} {r['title']:<58} {r['figure']}")
+
+
+@study.command()
+def run(
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="STUDY/EXPERIMENT, a study, or all.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Shortened or fewer runs: a smoke check.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="All published runs.")] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once; default: one per core.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Of the names, only experiments that contain this; repeatable.")
+    ] = None,
+    cc: CcOption = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder with recorded paths (leoem/paths/*.log).", exists=True, file_okay=False)
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of results; digests of runs are shared in OUT/cache.")] = Path(
+        "runs/study"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Run again what has been run.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run experiments, draw their figures and compare them with what was published."""
+    from perigee.study.commands import run_command
+    from perigee.study.model import Ask, Size
+
+    if quick and full:
+        stop("--quick and --full exclude each other")
+    size = Size.QUICK if quick else Size.FULL if full else Size.DEFAULT
+    wanted = tuple(names_of("--cc", cc))
+    if only and "" in only:
+        stop("--only '' is empty and would keep everything: give a part of a name, or leave --only out")
+    ask = Ask(size, _known(wanted), data)
+    raise SystemExit(run_command(_chosen(names, only), ask, out, jobs=jobs, force=force, as_json=as_json))
+
+
+@study.command()
+def report(
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Default: all that was run.")] = None,
+    size: Annotated[str, typer.Option(help="quick, default or full.")] = "default",
+    out: Annotated[Path, typer.Option(help="Folder of results.")] = Path("runs/study"),
+    docs: Annotated[Path | None, typer.Option(help="Also write a page per experiment into this folder.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw the figures, the verdicts and the gallery again from saved tables, without running anything."""
+    from perigee.study.commands import report_command
+
+    if size not in {"quick", "default", "full"}:
+        stop(f"--size {size!r}: one of quick, default, full")
+    raise SystemExit(report_command(_chosen(names or ["all"], None), out / size, docs=docs, as_json=as_json))
+
+
+def _chosen(names: list[str], only: list[str] | None) -> list[str]:
+    from perigee.study.registry import UnknownError, choose
+
+    try:
+        chosen = [e.name for e in choose(names)]
+    except UnknownError as error:
+        stop(str(error))
+    if only:
+        chosen = [c for c in chosen if any(part in c for part in only)]
+        if not chosen:
+            stop(f"--only {', '.join(only)} leaves no experiment")
+    return chosen
+
+
+def _known(wanted: tuple[str, ...]) -> tuple[str, ...]:
+    from perigee.runs.scenario import schemes
+
+    names = {s["id"] for s in schemes()} | {"all"}
+    for name in wanted:
+        if ":" in name:
+            stop(f"--cc {name!r}: studies take the names of `perigee schemes` only; a class runs with `perigee run`")
+        if name not in names:
+            stop(f"--cc {name!r} is no congestion control; see `perigee schemes`")
+    return wanted

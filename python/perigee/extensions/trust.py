@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Whose Python code may run: the model of docs/security.md.
+
+Code that the user names (on the command line, or as a class or function in Python) is trusted. Code that a scenario, a
+record or a job names is somebody else's: it runs with `--trust`, with `trust=True`, or after `perigee trust FILE`,
+which remembers the answer for the file as it is now.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perigee.common.files import write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+IMPORTABLE = ("*.py", "*.so", "*.pyd")
+# FILE.py:NAME or MODULE:NAME, alone or within a TOML string, list or table.
+_NAMED = re.compile(r"""([^\s"'=,\[\]{}]+):\w+|["']([^"']+):\w+["']""")
+
+
+class PluginError(Exception):
+    """Python code that cannot be used; the message says why."""
+
+
+class UntrustedError(PluginError):
+    """Python code that somebody else names, and that the user has not agreed to run."""
+
+    def __init__(self, what: str, file: Path | None) -> None:
+        """`what` names the code in terms of whoever names it; `file` is where it stands, None for a module."""
+        remember = "" if file is None else f", or `perigee trust {file}` to remember the answer for this file"
+        super().__init__(
+            f"{what} is Python code that this file names, and it has not been run: read it, then say --trust "
+            f"(in Python trust=True){remember}"
+        )
+        self.file = file
+
+
+@dataclass(frozen=True)
+class Permission:
+    """What may run."""
+
+    everything: bool = False
+    files: frozenset[Path] = field(default_factory=frozenset)
+    modules: frozenset[str] = field(default_factory=frozenset)
+
+    def check(self, file: Path) -> None:
+        """Raises UntrustedError unless the file may run."""
+        resolved = file.resolve()
+        if not (self.everything or resolved in self.files or is_remembered(resolved)):
+            raise UntrustedError(str(file), resolved)
+
+    def check_module(self, name: str) -> None:
+        """Raises UntrustedError unless modules may be imported: they have no file whose hash could be kept."""
+        if not (self.everything or name in self.modules):
+            raise UntrustedError(f"the module {name}", None)
+
+
+NOTHING = Permission()
+_now: ContextVar[Permission] = ContextVar("permission", default=NOTHING)
+_refused: ContextVar[list[UntrustedError] | None] = ContextVar("refused", default=None)
+
+
+def of(sets: Sequence[str], folder: Path, *, trust: bool) -> Permission:
+    """The permission of a scenario in `folder` with the user's own overrides `key=value`: what they name is trusted."""
+    named = [a or b for value in sets for a, b in _NAMED.findall(value.partition("=")[2])]
+    files = {(base / n).resolve() for n in named if n.endswith(".py") for base in (folder, Path())}
+    return Permission(trust, frozenset(files), frozenset(n for n in named if not n.endswith(".py")))
+
+
+def now() -> Permission:
+    """What may run within the innermost `permitted`."""
+    return _now.get()
+
+
+@contextmanager
+def permitted(permission: Permission) -> Iterator[list[UntrustedError]]:
+    """Within the block, code that the core finds in scenarios runs if `permission` allows; gives what was refused."""
+    refused: list[UntrustedError] = []
+    tokens = _now.set(permission), _refused.set(refused)
+    try:
+        yield refused
+    finally:
+        _now.reset(tokens[0])
+        _refused.reset(tokens[1])
+
+
+def check(file: Path) -> None:
+    """Raises UntrustedError unless the file may run here and now."""
+    try:
+        now().check(file)
+    except UntrustedError as error:
+        refused = _refused.get()
+        if refused is not None:
+            refused.append(error)
+        raise
+
+
+# ---- remembered answers ----------------------------------------------------------------------------------------
+
+
+def store() -> Path:
+    """Where answers are remembered."""
+    base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(base).expanduser() / "perigee" / "trusted.json"
+
+
+def digest(file: Path) -> str:
+    """Changes with the file, and with whatever it could import from its own folder."""
+    found = hashlib.sha256(_sha256(file))
+    for path in _beside(file):
+        found.update(f"\0{path.relative_to(file.parent).as_posix()}\0".encode() + _sha256(path))
+    return found.hexdigest()
+
+
+def _beside(file: Path) -> list[Path]:
+    packages = [p.parent for p in file.parent.glob("*/__init__.py")]
+    found = [p for pattern in IMPORTABLE for p in file.parent.glob(pattern)]
+    found += [p for package in packages for pattern in IMPORTABLE for p in package.rglob(pattern)]
+    return sorted(p for p in found if p != file and p.is_file())
+
+
+def _sha256(path: Path) -> bytes:
+    return hashlib.sha256(path.read_bytes()).digest()
+
+
+def remembered() -> dict[str, str]:
+    """The answers: digests by file. A store that cannot be read holds none."""
+    try:
+        found = json.loads(store().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
+
+
+def is_remembered(file: Path) -> bool:
+    """Whether the user has agreed to run this file as it is now."""
+    try:
+        return remembered().get(str(file.resolve())) == digest(file.resolve())
+    except OSError:
+        return False
+
+
+def remember(file: Path) -> str:
+    """Notes that the user agrees to run a file as it is now. Returns its digest; raises OSError."""
+    answer = digest(file.resolve())
+    _write({**remembered(), str(file.resolve()): answer})
+    return answer
+
+
+def forget(file: Path) -> bool:
+    """Takes the answer back; whether there was one."""
+    answers = remembered()
+    known = answers.pop(str(file.resolve()), None) is not None
+    if known:
+        _write(answers)
+    return known
+
+
+def _write(answers: dict[str, str]) -> None:
+    path = store()
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    write_text(path, json.dumps(dict(sorted(answers.items())), indent=1) + "\n")

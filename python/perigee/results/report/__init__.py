@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The report: one page that needs no network, no server and no other file."""
+
+from __future__ import annotations
+
+import html
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from perigee.common.files import write_text
+from perigee.results.record import Run
+from perigee.results.report.data import payload
+from perigee.results.webpage import filled, in_script, policy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["page", "write_report"]
+
+
+def write_report(runs: Sequence[Run], path: Path) -> None:
+    """Writes the page of a comparison."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, page(runs))
+
+
+def page(runs: Sequence[Run]) -> str:
+    """The page as text."""
+    data = payload(runs)
+    style, script = _asset("page.css"), _asset("page.js")
+    parts = {
+        "POLICY": html.escape(policy([script], [style])),
+        "TITLE": html.escape(data["title"]),
+        "STYLE": style,
+        "SCRIPT": script,
+        "DATA": in_script(data),
+        "COAST": _asset("coast.json").strip(),
+    }
+    return filled(_asset("page.html"), parts)
+
+
+def _asset(name: str) -> str:
+    return (files("perigee.results.report") / name).read_text(encoding="utf-8")

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What the report page shows, as plain data: no numbers are computed in the page."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from perigee import _core
+from perigee.results import looks
+from perigee.results.metrics import WITHOUT_TCP, inner_legs, mean_and_interval
+from perigee.results.summary import COLUMNS, by_scheme, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from perigee.results.record import Run
+
+# Points of a curve: more than a wide screen has pixels are not seen.
+MAX_POINTS = 1500
+CDF_POINTS = 300
+# Routes of more pairs than this are left out of the map.
+MAX_PAIRS = 12
+MARKS = (
+    "handover",
+    "path-change",
+    "outage-begin",
+    "outage-end",
+    "unreachable",
+    "reachable",
+    "reconfiguration",
+)
+MAX_MARKS = 2000
+
+
+def payload(runs: Sequence[Run]) -> dict[str, Any]:
+    """Everything that the page shows. Curves are those of the first run of each scheme."""
+    firsts = list({r.cc: r for r in reversed(runs)}.values())[::-1]
+    labels = {s["id"]: s["label"] for s in json.loads(_core.schemes())}
+    manifest = firsts[0].manifest
+    found = looks.of([r.cc for r in firsts])
+    return {
+        "title": manifest.title,
+        "scenario": manifest.scenario,
+        "seeds": sorted({r.seed for r in runs}),
+        "duration_s": manifest.duration_ns / 1e9,
+        "warmup_s": manifest.warmup_ns / 1e9,
+        "schemes": [_scheme(r, labels.get(r.cc, r.cc)) | {"look": found[r.cc].page()} for r in firsts],
+        "table": _table(runs, labels),
+        "marks": _marks(firsts[0]),
+        "map": _map(firsts[0]),
+        "warnings": list(dict.fromkeys(f"{labels.get(r.cc, r.cc)}: {w}" for r in runs for w in r.manifest.warnings)),
+        "manifests": [{k: v for k, v in r.manifest.items() if k != "flows"} for r in firsts],
+    }
+
+
+def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:
+    rows = []
+    for cc, summaries in by_scheme(runs).items():
+        cells = []
+        for name, _, form in COLUMNS:
+            mean, half = mean_and_interval([float(s.get(name, math.nan)) for s in summaries])
+            text = "-" if math.isnan(mean) else form.format(mean)
+            cells.append(text if math.isnan(half) else f"{text} ± {form.format(half)}")
+        rows.append({"cc": cc, "label": labels.get(cc, cc), "cells": cells})
+    heads = [one_line(heading) for _, heading, _ in COLUMNS]
+    return {"heads": heads, "rows": rows, "runs": len({r.seed for r in runs})}
+
+
+def _scheme(run: Run, label: str) -> dict[str, Any]:
+    flows = run.table("flow_totals").select(["flow", "cc"]).to_pylist()
+    bulk = [f["flow"] for f in flows if f["cc"] not in WITHOUT_TCP]
+    inner = inner_legs(run)
+    chosen = [f for f in bulk if f not in inner] or [f["flow"] for f in flows]
+    return {
+        "cc": run.cc,
+        "label": label,
+        **_series(run, chosen),
+        "queue": _queue(run),
+        "cdf": _cdf(run, chosen),
+    }
+
+
+def _series(run: Run, flows: list[int]) -> dict[str, Any]:
+    """Goodput of all flows together; RTT and base RTT averaged over the flows that have one."""
+    import numpy as np
+
+    frame = run.to_pandas("flows")
+    frame = frame[frame["flow"].isin(flows)]
+    by_time = frame.groupby("t_ns")
+    times = np.asarray(sorted(by_time.groups), dtype=float) / 1e9
+    curves = {
+        "goodput": by_time["goodput_bps"].sum() / 1e6,
+        "rtt": by_time["rtt_ns"].mean() / 1e6,
+        "base": by_time["base_rtt_ns"].mean() / 1e6,
+        "cwnd": by_time["cwnd_bytes"].sum() / 1e3,
+    }
+    thin = _thinner(times)
+    return {"t": thin(times), **{name: thin(np.asarray(c, dtype=float)) for name, c in curves.items()}}
+
+
+def _queue(run: Run) -> dict[str, Any]:
+    """Time that the fullest queue would need to empty."""
+    import numpy as np
+
+    frame = run.to_pandas("links")
+    frame = frame[frame["rate_bps"] > 0]
+    delay_ms = frame["queue_bytes"] * 8e3 / frame["rate_bps"]
+    worst = delay_ms.groupby(frame["t_ns"]).max()
+    times = np.asarray(worst.index, dtype=float) / 1e9
+    thin = _thinner(times)
+    return {"t": thin(times), "ms": thin(np.asarray(worst, dtype=float))}
+
+
+def _thinner(times: npt.NDArray[np.float64]) -> Any:
+    """Averages neighbours until few enough points are left."""
+    step = max(1, math.ceil(len(times) / MAX_POINTS))
+
+    def thin(values: npt.NDArray[np.float64]) -> list[float | None]:
+        full = len(values) // step * step
+        return _plain(_means(values[:full].reshape(-1, step)))
+
+    return thin
+
+
+def _means(rows: npt.NDArray[np.float64]) -> Iterable[float]:
+    import numpy as np
+
+    known = ~np.isnan(rows)
+    counts = known.sum(axis=1)
+    sums = np.where(known, rows, 0.0).sum(axis=1)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def _plain(values: Iterable[float]) -> list[float | None]:
+    """Six digits are more than a screen shows; JSON knows no NaN."""
+    return [None if math.isnan(v) else float(f"{v:.6g}") for v in values]
+
+
+def _cdf(run: Run, flows: list[int]) -> dict[str, Any]:
+    """RTT (ms) at evenly spaced shares of all samples."""
+    import numpy as np
+
+    frame = run.to_pandas("rtt")
+    counts = frame[frame["flow"].isin(flows)].groupby("rtt_us")["count"].sum().sort_index()
+    if counts.empty:
+        return {"p": [], "ms": []}
+    share = np.cumsum(np.asarray(counts, dtype=float)) / counts.sum()
+    p = np.linspace(0, 1, CDF_POINTS + 1)[1:]
+    at = np.minimum(np.searchsorted(share, p - 1e-12), len(counts) - 1)
+    ms = np.asarray(counts.index, dtype=float)[at] / 1e3
+    return {"p": _plain(p), "ms": _plain(ms)}
+
+
+def _marks(run: Run) -> list[list[Any]]:
+    """Events of the network: time, kind, value, text. They are the same for every scheme."""
+    frame = run.to_pandas("events")
+    frame = frame[frame["kind"].isin(MARKS)].head(MAX_MARKS)
+    columns = (frame["t_ns"] / 1e9, frame["kind"], frame["value"], frame["node"], frame["text"])
+    return [
+        [round(t, 6), kind, value, " ".join(x for x in (node, text) if x)]
+        for t, kind, value, node, text in zip(*columns, strict=True)
+    ]
+
+
+def _map(run: Run) -> dict[str, Any]:
+    """Routes over time, and where their nodes were."""
+    pairs = run.manifest.pairs
+    wanted = _data_pairs(run)
+    routes: dict[int, list[list[Any]]] = {}
+    table = run.table("routes")
+    columns = [table.column(c).to_pylist() for c in ("t_ns", "pair", "hop", "node")]
+    for t, pair, hop, node in zip(*columns, strict=True):
+        if pair not in wanted:
+            continue
+        steps = routes.setdefault(pair, [])
+        if hop == 0:
+            steps.append([t / 1e9, []])
+        if node is not None:
+            steps[-1][1].append(node)
+    used = {n for steps in routes.values() for _, nodes in steps for n in nodes}
+    return {
+        "pairs": [[i, f"{pairs[i].origin} to {pairs[i].target}"] for i in routes],
+        "routes": {str(i): steps for i, steps in routes.items()},
+        "nodes": _nodes(run, used),
+        "names": {str(n): run.manifest.nodes[n] for n in used if n < len(run.manifest.nodes)},
+    }
+
+
+def _data_pairs(run: Run) -> set[int]:
+    """Pairs that carry data; the others are their ways back."""
+    ends = {(f.origin, f.target) for f in run.manifest.flows}
+    found = [i for i, p in enumerate(run.manifest.pairs) if (p.origin, p.target) in ends]
+    return set(found[:MAX_PAIRS])
+
+
+def _nodes(run: Run, used: set[int]) -> dict[str, Any]:
+    nodes: dict[str, Any] = {}
+    rows = run.table("tracks").select(["t_ns", "node", "name", "lat_deg", "lon_deg"])
+    columns = [rows.column(c).to_pylist() for c in rows.column_names]
+    for t, node, name, lat, lon in zip(*columns, strict=True):
+        if node in used:
+            here = nodes.setdefault(str(node), {"name": name, "track": []})
+            here["track"].append([round(t / 1e9, 3), round(lat, 3), round(lon, 3)])
+    return nodes

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Runs a plan: the jobs of a scenario, in worker processes or here, and what an earlier call left is taken as it is.
+
+Short plans run here, where no process has to start: one run after the other. So do classes and functions that exist in
+memory only. Everything else runs in workers (`perigee.runs.executor`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee import _core
+from perigee.common.files import PARTIAL, RecordError, is_claimed, make_ready
+from perigee.extensions.congestion import file_of, named
+from perigee.extensions.trust import Permission
+from perigee.results.manifest import MANIFEST
+from perigee.results.record import OLD, Run, comparable, find_records, open_record, run_folder
+from perigee.results.summary import SUMMARY, forget_conclusions
+from perigee.runs import job, work
+from perigee.runs.executor import Executor, Outcome, Task, partial_of
+from perigee.runs.scenario import Results
+from perigee.runs.work import Sink
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from perigee.runs.job import Job
+    from perigee.runs.scenario import Scenario
+
+POLL_S = 0.1
+# Plans below this, by the estimate, end before workers would have begun.
+SHORT_S = 1.5
+# Patience with runs in this process after Ctrl-C, and how often Python code that goes on is interrupted.
+GRACE_S, TRIES = 1.0, 4
+RECORD = "perigee.runs.work:store_record"
+
+
+class Interrupted(Exception):  # noqa: N818 - it is no error
+    """The user stopped; `results` are the runs that were complete."""
+
+    def __init__(self, results: Results) -> None:
+        """Keeps what was complete."""
+        super().__init__("interrupted")
+        self.results = results
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be run, checked as far as possible before anything runs."""
+
+    jobs: list[Job]
+    permission: Permission
+    first: work.Opened
+    """The first job, with its network."""
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    classes: Mapping[str, type] = field(default_factory=dict)
+    out: Path | None = None
+    force: bool = False
+    command: list[str] = field(default_factory=list)
+
+    @staticmethod
+    def of(
+        scenario: Scenario,
+        cc: Sequence[str | type],
+        *,
+        seeds: Sequence[int] | None = None,
+        pcap: bool = False,
+        command: Sequence[str] = (),
+    ) -> Plan:
+        """Resolves schemes and seeds, builds the first network and checks that its flows can run."""
+        core = scenario.core
+        asked, plugins = named(cc)
+        names = core.schemes(asked)
+        chosen = list(seeds) if seeds is not None else list(range(core.seed, core.seed + core.runs))
+        classes = {**scenario.classes(), **plugins}
+        # The scenario as it was loaded says what is wrong with it in terms of its own file.
+        world = core.world(chosen[0])
+        for name in names:
+            world.check(name, classes)
+        jobs = job.of(scenario, chosen, names, classes, capture=pcap)
+        # The user names the files of these classes; what the scenario names is the scenario's.
+        own = {f.resolve() for c in plugins.values() if (f := file_of(c)) is not None}
+        permission = replace(scenario.permission, files=scenario.permission.files | own)
+        first = work.opened(jobs[0], permission, scenario.functions, classes)
+        return Plan(jobs, permission, first, scenario.functions, classes, command=list(command))
+
+    @staticmethod
+    def of_jobs(jobs: list[Job], permission: Permission, command: Sequence[str] = ()) -> Plan:
+        """Jobs from a file. Raises JobError where files are missing or not what they were."""
+        wrong = list(dict.fromkeys(p for j in jobs for p in job.problems(j)))
+        if wrong:
+            raise job.JobError("the job cannot be run here: " + "; ".join(wrong))
+        first = work.opened(jobs[0], permission)
+        for cc in jobs[0].schemes:
+            first.world().check(cc, first.classes)
+        return Plan(jobs, permission, first, command=list(command))
+
+    def into(self, out: Path, *, force: bool = False) -> Plan:
+        """The plan with a folder for its records.
+
+        Raises RecordError if that holds what is not of this plan, unless `force`.
+        """
+        plan = replace(self, out=out, force=force)
+        if not force:
+            plan._refuse_others(out)
+        return plan
+
+    def _refuse_others(self, out: Path) -> None:
+        kept = "earlier results are kept unless you say --force"
+        for j in self.jobs:
+            for cc in j.schemes:
+                folder = run_folder(out, cc, j.seed)
+                if (folder / MANIFEST).exists():
+                    if self.stays or open_record(folder).manifest.key != j.key(cc):
+                        raise RecordError(f"{folder} exists and is not the result of this run; {kept}")
+                elif folder.exists():
+                    raise RecordError(f"{folder} exists; {kept}")
+        mine = comparable(self.jobs[0].toml)
+        for manifest in out.glob(f"*/seed*/{MANIFEST}"):
+            if not manifest.parent.name.endswith((PARTIAL, OLD)):
+                run = open_record(manifest.parent)
+                if comparable(run.manifest.scenario_toml) != mine:
+                    raise RecordError(f"{run.folder} exists and is of another scenario; {kept}")
+
+    def missing(self) -> list[tuple[Job, str]]:
+        """Runs that are not complete in the plan's folder."""
+        every = [(j, cc) for j in self.jobs for cc in j.schemes]
+        if self.out is None or self.force:
+            return every
+        return [(j, cc) for j, cc in every if not (run_folder(self.out, cc, j.seed) / MANIFEST).exists()]
+
+    @property
+    def size(self) -> int:
+        """Number of runs."""
+        return sum(len(j.schemes) for j in self.jobs)
+
+    @property
+    def stays(self) -> bool:
+        """Whether its code exists in this process only."""
+        in_memory = [c for c in self.classes.values() if file_of(c) is None]
+        return bool(self.functions or in_memory or not sys.executable)
+
+    @property
+    def runs_python(self) -> bool:
+        """Whether schemes or functions of a sky are Python, which may loop for ever."""
+        return bool(self.first.classes) or any(f.path.endswith(".py") for f in self.jobs[0].files)
+
+    def resumed(self) -> int:
+        """Number of runs that are complete from an earlier call."""
+        return self.size - len(self.missing())
+
+
+def execute(plan: Plan, *, jobs: int | None = None, progress: Callable[[float], None] | None = None) -> Results:
+    """Runs what is missing. On Ctrl-C, what is complete is kept and `Interrupted` is raised."""
+    todo = plan.missing()
+    if plan.out is not None:
+        make_ready(plan.out)
+        forget_conclusions(plan.out)
+    cores = max(1, jobs or os.cpu_count() or 1)
+    _, cpu_s = plan.first.world().estimate()
+    short = not plan.runs_python and (len(todo) <= 1 or cpu_s * len(todo) < SHORT_S)
+    if plan.stays and len(todo) > 1 and sys.stderr.isatty():
+        print("perigee: code that exists in this process only runs here, one run after the other", file=sys.stderr)
+    with contextlib.ExitStack() as stack:
+        folder = plan.out
+        if folder is None and not (short or plan.stays):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="perigee-")))
+        runs = _here(plan, todo, progress) if short or plan.stays else _in_workers(plan, todo, folder, cores, progress)
+        return Results([_found(plan, runs, j, cc) for j in plan.jobs for cc in j.schemes], plan.out)
+
+
+def _found(plan: Plan, runs: dict[tuple[str, int], Run], j: Job, cc: str) -> Run:
+    """A run of this call, or the one that was there."""
+    done = runs.get((cc, j.seed))
+    if done is not None:
+        return done
+    assert plan.out is not None, "without a folder everything has been run"
+    return open_record(run_folder(plan.out, cc, j.seed))
+
+
+def _in_workers(
+    plan: Plan, todo: list[tuple[Job, str]], out: Path | None, cores: int, progress: Callable[[float], None] | None
+) -> dict[tuple[str, int], Run]:
+    assert out is not None
+    done: dict[tuple[str, int], Run] = {}
+    errors: list[BaseException] = []
+
+    def on_outcome(outcome: Outcome) -> None:
+        if outcome.error is not None:
+            errors.append(outcome.error)
+            executor.stop()
+            return
+        cc, seed = outcome.task.cc, outcome.task.job.seed
+        run = open_record(run_folder(out, cc, seed))
+        if plan.out is None:
+            # Its folder goes when all runs are there.
+            for name in run.tables:
+                run.table(name)
+            run.folder = None
+        done[cc, seed] = run
+
+    before = plan.size - len(todo)
+    on_progress = None if progress is None else lambda n: progress((before + n) / plan.size)
+    executor = Executor(cores, plan.permission, on_outcome, on_progress, {"command": plan.command})
+    try:
+        executor.run([_task(plan, j, cc, out) for j, cc in todo])
+    except KeyboardInterrupt:
+        raise Interrupted(Results(list(done.values()), plan.out)) from None
+    if errors:
+        raise errors[0]
+    return done
+
+
+def _task(plan: Plan, j: Job, cc: str, out: Path) -> Task:
+    folder = run_folder(out, cc, j.seed)
+    capture = _capture(folder) if j.capture else None
+    arguments = {"folder": str(folder), "force": plan.force, "capture": None if capture is None else str(capture)}
+    return Task(j, cc, Sink(RECORD, arguments), capture, partial_of(folder))
+
+
+def _capture(folder: Path) -> Path:
+    return folder.with_name(folder.name + ".pcapng.partial")
+
+
+# ---- in this process -------------------------------------------------------------------------------------------
+
+
+def _here(
+    plan: Plan, todo: list[tuple[Job, str]], progress: Callable[[float], None] | None
+) -> dict[tuple[str, int], Run]:
+    """One run after the other, on a thread that can be given up: this one listens for Ctrl-C."""
+    done: dict[tuple[str, int], Run] = {}
+    errors: list[BaseException] = []
+    stop = threading.Event()
+    share = [0.0]
+
+    def go_on(part: float) -> bool:
+        share[0] = part
+        return not stop.is_set()
+
+    def work_off() -> None:
+        at = plan.first
+        try:
+            for j, cc in todo:
+                if stop.is_set():
+                    return
+                at = at if at.job is j else work.opened(j, plan.permission, dict(plan.functions), plan.classes)
+                run = _one(plan, at, cc, go_on)
+                if run is None:
+                    return
+                done[cc, j.seed] = run
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work_off, name="perigee-run", daemon=True)
+    before = plan.size - len(todo)
+    try:
+        thread.start()
+        while thread.is_alive():
+            thread.join(POLL_S)
+            if progress is not None:
+                progress((before + len(done) + share[0] * (len(done) < len(todo))) / plan.size)
+    except BaseException as error:
+        stop.set()
+        _give_up(thread)
+        if isinstance(error, KeyboardInterrupt):
+            raise Interrupted(Results(list(done.values()), plan.out)) from None
+        raise
+    if errors:
+        raise errors[0]
+    return done
+
+
+def _one(plan: Plan, at: work.Opened, cc: str, go_on: work.GoOn) -> Run | None:
+    folder = None if plan.out is None else run_folder(plan.out, cc, at.job.seed)
+    capture = _capture(folder) if at.job.capture and folder is not None else None
+    if at.job.capture and capture is None:
+        raise RecordError("a capture needs a folder: give out=")
+    if capture is not None:
+        capture.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        run = work.perform(at.world(), at, cc, go_on, capture=capture, about={"command": plan.command})
+        if run is not None and folder is not None:
+            work.store_record(run, str(folder), force=plan.force, capture=None if capture is None else str(capture))
+        return run
+    finally:
+        if capture is not None:
+            capture.unlink(missing_ok=True)
+
+
+def _give_up(thread: threading.Thread) -> None:
+    """Waits for a run that was asked to stop; Python code in it that does not come back gets a KeyboardInterrupt."""
+    if thread.ident is None:
+        return
+    for _ in range(TRIES):
+        thread.join(GRACE_S)
+        if not thread.is_alive():
+            return
+        for ident in {thread.ident, *_core.plugin_threads()}:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(KeyboardInterrupt))
+
+
+def unfinished(plan: Plan, name: str, base: Path) -> Path | None:
+    """The latest folder base/NAME or base/NAME-N that a killed call of the same plan left incomplete."""
+    keys = {j.key(cc) for j in plan.jobs for cc in j.schemes}
+    folders = [p for p in base.glob(f"{name}*") if p.name == name or p.name.removeprefix(f"{name}-").isdecimal()]
+    for folder in sorted(folders, key=lambda p: p.stat().st_mtime_ns, reverse=True):
+        with contextlib.suppress(RecordError):
+            found = {r.manifest.key for r in find_records(folder)}
+            if found <= keys and not (folder / SUMMARY).exists() and not is_claimed(folder):
+                return folder
+    return None

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Does a record say what a run of its scenario says, bit by bit?"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from perigee import _core
+from perigee.common.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
+from perigee.common.files import RecordError
+from perigee.extensions.congestion import find, recorded
+from perigee.extensions.trust import Permission, PluginError, UntrustedError, permitted
+from perigee.results import manifest as manifests
+from perigee.results.record import Run, find_records, run_folder
+from perigee.results.summary import SUMMARY, experiment, summary_csv
+from perigee.runs.work import simulate
+
+
+def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: bool) -> int:
+    """Checks every record under `folder`."""
+    try:
+        runs = find_records(folder)
+        found = [_verify(r, rerun=rerun, trust=trust) for r in runs]
+        if (folder / SUMMARY).is_file():
+            found.append(_verify_summary(folder / SUMMARY, runs))
+    except (RecordError, UntrustedError) as error:
+        print(f"perigee: {error}", file=sys.stderr)
+        return BAD_INPUT
+    if as_json:
+        print(json.dumps(found, indent=1))
+    else:
+        for f in found:
+            what = f["file"] if "file" in f else f"{f['cc']} seed {f['seed']}"
+            print(f"{what}: {'; '.join(f['problems']) or 'equal'}" + "".join(f" ({n})" for n in f.get("notes", [])))
+    return OUTSIDE_TOLERANCE if any(f["problems"] for f in found) else 0
+
+
+def _verify(run: Run, *, rerun: bool, trust: bool) -> dict[str, Any]:
+    expected = run.manifest.tables
+    now = run.hashes()
+    problems = [f"{n}.parquet is not what the manifest says" for n in expected if now[n] != expected[n].sha256]
+    problems += _contradictions(run)
+    problems += changed_files(run)
+    if rerun and not problems:
+        problems += _rerun(run, trust=trust)
+    return {"cc": run.cc, "seed": run.seed, "problems": problems, "notes": _notes(run)}
+
+
+def _notes(run: Run) -> list[str]:
+    made = run.manifest.version
+    return [] if made == _core.__version__ else [f"made by version {made or 'unknown'}, this is {_core.__version__}"]
+
+
+def _contradictions(run: Run) -> list[str]:
+    """What the manifest says and its own folder or tables do not, without running anything."""
+    m = run.manifest
+    problems = [] if m.conserved else ["packets were not conserved: sent is not delivered + dropped + under way"]
+    problems += ["the run was stopped before its end"] if m.stopped else []
+    if run.folder is not None and re.fullmatch(r"seed\d+", run.folder.name):
+        here = run.folder.absolute()
+        said = run_folder(here.parents[1], m.cc, m.seed)
+        if said != here:
+            problems.append(f"the manifest says {m.cc}, seed {m.seed}; its folder is {here.parent.name}/{here.name}")
+    for name, table in m.tables.items():
+        rows = run.table(name).num_rows
+        if rows != table.rows:
+            problems.append(f"tables.{name}.rows is {table.rows} in the manifest, {rows} in {name}.parquet")
+    if "flow_totals" in m.tables:
+        flows = run.table("flow_totals").select(["name", "from", "to", "cc"]).to_pylist()
+        written = [{"name": f.name, "from": f.origin, "to": f.target, "cc": f.cc} for f in m.flows]
+        if written != flows[: len(written)]:
+            problems.append("the flows of the manifest are not those of flow_totals.parquet")
+    return problems
+
+
+def _verify_summary(path: Path, runs: list[Run]) -> dict[str, Any]:
+    """The table over all runs follows from theirs: those of one experiment, where the folder holds several."""
+    experiments: dict[tuple[str, ...], list[Run]] = {}
+    for r in runs:
+        experiments.setdefault(tuple(experiment(r)), []).append(r)
+    found = path.read_bytes()
+    follows = any(found == summary_csv(of_one).encode() for of_one in experiments.values())
+    return {"file": path.name, "problems": [] if follows else ["it does not follow from the tables of the runs"]}
+
+
+def changed_files(run: Run) -> list[str]:
+    """Inputs of a run that are gone or no longer what they were."""
+    problems = []
+    for f in run.manifest.files:
+        path = Path(f.path)
+        if not path.is_file():
+            # Nor a device or a pipe, which would never end.
+            problems.append(f"the input {path} is gone")
+        elif hashlib.sha256(path.read_bytes()).hexdigest() != f.sha256:
+            problems.append(f"the input {path} has changed")
+    return problems
+
+
+def again(run: Run, *, trust: bool) -> tuple[_core.Scenario, dict[str, type]]:
+    """The scenario of a record with the classes that its flows need.
+
+    Raises:
+        UntrustedError: it names Python code that may not run.
+        PluginError: that code cannot be used.
+        ScenarioError: the scenario is wrong.
+    """
+    permission = Permission(everything=trust)
+    with permitted(permission) as refused:
+        try:
+            scenario = _core.Scenario.parse(run.manifest.scenario_toml, run.manifest.scenario, ".", [])
+        except _core.ScenarioError:
+            if refused:
+                raise refused[0] from None
+            raise
+        sources = [Path(f.path) for f in run.manifest.files]
+        named = {name: find(name, _folder(name, sources), permission) for name in scenario.plugins()}
+        return scenario, named | recorded(run.cc, sources, permission)
+
+
+def _folder(name: str, sources: list[Path]) -> Path:
+    """Where the file of a class `file.py:Class` stands, by the files that a manifest lists."""
+    written = Path(name.rpartition(":")[0])
+    found = [p for p in sources if p.parts[-len(written.parts) :] == written.parts]
+    return found[0].parents[len(written.parts) - 1] if found else Path()
+
+
+def _rerun(run: Run, *, trust: bool) -> list[str]:
+    try:
+        scenario, plugins = again(run, trust=trust)
+        text, _, _ = simulate(scenario.world(run.seed), run.cc, plugins)
+    except UntrustedError:
+        raise
+    except (_core.ScenarioError, _core.RunError, PluginError) as error:
+        return [f"cannot be run again: {error.args[0]}"]
+    now = manifests.parsed(json.loads(text), Path("the run made again"))
+    tables = run.manifest.tables
+    problems = [f"table {n} differs" for n in tables if n not in now.tables or now.tables[n] != tables[n]]
+    return problems + [f"the manifest's {key} differs" for key in run.manifest.differences(now)]

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""How a job is run, here: the one place that asks the core for a run."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee import _core
+from perigee.extensions import trust
+from perigee.extensions.congestion import class_in, find
+from perigee.results.record import Run, from_core
+
+if TYPE_CHECKING:
+    from perigee.common.columns import Column
+    from perigee.runs.job import Job
+
+GoOn = Callable[[float], bool]
+"""Gets the share of a run that is done, 0 to 1; False stops the run."""
+Functions = dict[str, Callable[..., Any]]
+
+
+@dataclass
+class Opened:
+    """A job with its scenario parsed and its classes loaded; the network is made when it is first asked for."""
+
+    job: Job
+    core: _core.Scenario
+    classes: dict[str, type]
+    _world: list[_core.World] = field(default_factory=list)
+
+    def world(self) -> _core.World:
+        """The network and flows, built once. Raises ScenarioError."""
+        if not self._world:
+            self._world.append(self.core.world(self.job.seed))
+        return self._world[0]
+
+
+def opened(
+    job: Job,
+    permission: trust.Permission,
+    functions: Functions | None = None,
+    classes: Mapping[str, type] | None = None,
+) -> Opened:
+    """Parses a job's scenario and loads its code, as far as it may run; `functions` and `classes` are in memory.
+
+    Raises:
+        UntrustedError: code that may not run.
+        PluginError: code that cannot be used.
+        ScenarioError: the scenario is wrong.
+    """
+    with trust.permitted(permission) as refused:
+        try:
+            core = _core.Scenario.parse(job.toml, job.scenario, job.folder, [], functions)
+        except _core.ScenarioError:
+            if refused:
+                raise refused[0] from None
+            raise
+        given = dict(classes or {})
+        for name, where in job.classes.items():
+            if name not in given:
+                permission.check(Path(where.path))
+                given[name] = class_in(Path(where.path), where.name)
+        own = {n: find(n, Path(job.folder), permission) for n in core.plugins() if n not in given}
+        return Opened(job, core, {**own, **given})
+
+
+@dataclass(frozen=True)
+class Sink:
+    """What becomes of a run: `module:function` of this package, called with the run and these arguments."""
+
+    call: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, run: Run) -> None:
+        """Stores the run."""
+        module, _, name = self.call.partition(":")
+        if not module.startswith("perigee."):
+            raise ValueError(f"{self.call} is no function of perigee")
+        getattr(importlib.import_module(module), name)(run, **self.arguments)
+
+
+def simulate(
+    world: _core.World,
+    cc: str,
+    classes: dict[str, type] | None = None,
+    capture: Path | None = None,
+    go_on: Callable[[int], bool] | None = None,
+) -> tuple[str, dict[str, list[Column]], bool]:
+    """What the core says of a run: its manifest (JSON), its tables, and whether it was stopped.
+
+    `go_on` gets the simulated time in ns now and then; False stops the run.
+    """
+    return world.run(cc, capture, go_on, classes)
+
+
+def perform(
+    world: _core.World, at: Opened, cc: str, go_on: GoOn, *, capture: Path | None = None, about: Mapping[str, Any]
+) -> Run | None:
+    """Runs one scheme; None if it was stopped. `about` is added to the manifest. Raises RunError."""
+    duration = at.core.duration_ns
+    begin, begin_cpu = time.perf_counter(), time.thread_time()
+    manifest, tables, stopped = simulate(world, cc, at.classes, capture, lambda now_ns: go_on(now_ns / duration))
+    wall_s, cpu_s = time.perf_counter() - begin, time.thread_time() - begin_cpu
+    if stopped:
+        return None
+    return from_core(manifest, tables, {**_of_the_moment(at.job, cc, wall_s, cpu_s), **about})
+
+
+def _of_the_moment(job: Job, cc: str, wall_s: float, cpu_s: float) -> dict[str, object]:
+    """What depends on the machine and the moment: manifest only, never a table."""
+    return {
+        "version": _core.__version__,
+        "wall_s": round(wall_s, 3),
+        "cpu_s": round(cpu_s, 3),
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "host": {"system": platform.platform(), "cores": os.cpu_count(), "python": platform.python_version()},
+        "files": [{"path": f.path, "sha256": f.sha256} for f in job.needed()],
+        "key": job.key(cc),
+    }
+
+
+def store_record(run: Run, folder: str, *, force: bool, capture: str | None = None) -> None:
+    """A sink: the record of a run in its folder."""
+
+    def move(partial: Path) -> None:
+        if capture is not None:
+            Path(capture).rename(partial / "senders.pcapng")
+
+    run.save(Path(folder), force=force, extra=move)

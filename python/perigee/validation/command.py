@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee validate`: the simulator against measured curves of the real Linux stack and of ns-3.
+
+A *cell* is a path and its schemes; a reference cell may have been measured with several seeds. Cells with random draws
+(random loss, or schemes that draw) run with several seeds here as well, and their means are compared.
+
+Tolerances, Linux: goodput 2 % on static paths and 4 % elsewhere, mean queueing delay 10 % or 1.5 ms, whichever is
+larger; retransmissions and loss events of single flows after the start-up within a factor of 2; the order of schemes on
+a path unchanged wherever the reference gap exceeds 2 %. ns-3: goodput after 10 s 4 %, queue 15 % or 2 ms,
+retransmissions within a factor of 2. Where chance moves the means of both sides by more, their joint 95 % interval
+counts instead, and is printed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee.common.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
+from perigee.common.files import RecordError, cannot_write, make_ready
+from perigee.runs.scenario import schemes
+from perigee.validation import kernel, ns3, verdicts
+
+if TYPE_CHECKING:
+    from perigee.validation.curves import Curves, Pair
+    from perigee.validation.verdicts import Verdict
+
+Cell = kernel.Cell | ns3.Cell
+POLL_S = 0.2
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for."""
+
+    groups: list[str]
+    schemes: list[str]
+    cells: list[str]
+    jobs: int = 2
+    seeds: int = 5
+    out: Path | None = None
+    data: Path | None = None
+    plots: Path | None = None
+    as_json: bool = False
+
+
+def validate_command(asked: Asked) -> int:
+    """Runs the cells and prints a line per quantity. 0: all good or explained; 3: something is outside."""
+    unknown = _unknown_schemes(asked.schemes)
+    if unknown:
+        print(f"perigee: {unknown}", file=sys.stderr)
+        return BAD_INPUT
+    everything: list[Cell] = [*kernel.read(), *ns3.read()]
+    chosen = _select(everything, asked)
+    if not chosen:
+        known = sorted({c.group for c in everything})
+        print(f"perigee: no such cell; groups: {', '.join(known)}", file=sys.stderr)
+        return BAD_INPUT
+    try:
+        if asked.out is not None and not asked.out.exists():
+            # Before hours are spent on what belongs there.
+            make_ready(asked.out.parent)
+        curves = _curves(asked)
+        found, pairs = _run_all(chosen, asked, curves)
+        if asked.plots is not None and pairs:
+            _draw(pairs, asked.plots)
+    except (_data_errors(), RecordError) as error:
+        print(f"perigee: {error}", file=sys.stderr)
+        return BAD_INPUT
+    known_outside = verdicts.explained()
+    by_path = verdicts.order(found)
+    if not asked.as_json:
+        for v in by_path:
+            print(verdicts.line(v, known_outside, "reference"))
+    found += by_path
+    summary, unexplained = verdicts.summary(found, known_outside, len(chosen))
+    if asked.as_json:
+        rows = [asdict(v) | {"good": v.good, "explained": verdicts.heading_of(v, known_outside)} for v in found]
+        print(json.dumps({"summary": summary, "verdicts": rows}, indent=1, allow_nan=False))
+    else:
+        if pairs:
+            _print_distances(pairs)
+        print(summary)
+    if asked.out is not None:
+        try:
+            verdicts.write(asked.out, found, known_outside)
+        except OSError as error:
+            print(f"perigee: {cannot_write(asked.out, error)}", file=sys.stderr)
+            return BAD_INPUT
+    return OUTSIDE_TOLERANCE if unexplained else 0
+
+
+def _unknown_schemes(wanted: list[str]) -> str:
+    """What is wrong with the names of schemes; nothing if they are all of the list."""
+    names = [s["id"] for s in schemes()]
+    for name in wanted:
+        if name not in names:
+            close = get_close_matches(name, names, 1)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+            return f"no congestion control is called {name!r}; {hint}"
+    return ""
+
+
+def _select(found: list[Cell], asked: Asked) -> list[Cell]:
+    def wanted(c: Cell) -> bool:
+        return (
+            (not asked.groups or c.group in asked.groups)
+            and (not asked.schemes or c.schemes <= set(asked.schemes))
+            and (not asked.cells or c.name in asked.cells)
+        )
+
+    return [c for c in found if wanted(c)]
+
+
+def _curves(asked: Asked) -> Curves | None:
+    if asked.data is None:
+        return None
+    from perigee.validation.curves import Curves
+
+    return Curves(asked.data)
+
+
+def _data_errors() -> type[Exception]:
+    from perigee.validation.curves import DataError
+
+    return DataError
+
+
+def _run_all(chosen: list[Cell], asked: Asked, curves: Curves | None) -> tuple[list[Verdict], list[Pair]]:
+    known_outside = verdicts.explained()
+    found: list[Verdict] = []
+    pairs: list[Pair] = []
+    pool = ThreadPoolExecutor(asked.jobs)
+    try:
+        futures = [pool.submit(_judged, c, asked.seeds, curves) for c in chosen]
+        for n, (cell, future) in enumerate(zip(chosen, futures, strict=True), start=1):
+            new, pair = future.result()
+            found += new
+            pairs += [pair] if pair is not None else []
+            if not asked.as_json:
+                against = "ns-3 " if isinstance(cell, ns3.Cell) else "Linux"
+                for v in new:
+                    print(verdicts.line(v, known_outside, against), flush=True)
+            if sys.stderr.isatty():
+                print(f"{n} of {len(chosen)} cells", end="\r", file=sys.stderr, flush=True)
+    finally:
+        # Cells under way cannot be told to stop; nobody waits for them after Ctrl-C.
+        pool.shutdown(wait=False, cancel_futures=True)
+    return found, pairs
+
+
+def _judged(cell: Cell, seeds: int, curves: Curves | None) -> tuple[list[Verdict], Pair | None]:
+    n = seeds if cell.is_random else 1
+    pair = None
+    ours: list[Any] = []
+    for seed in range(1, n + 1):
+        if isinstance(cell, ns3.Cell):
+            found = kernel.tables(ns3.scenario(cell), cell.name, cell.cc, seed)
+            ours.append(ns3.measured(found))
+        else:
+            found = kernel.tables(kernel.scenario(cell), cell.name, cell.flows[0].cc, seed)
+            ours.append(kernel.measured(cell, found))
+        if curves is not None and seed == 1:
+            pair = curves.pair(cell, found)
+    return (ns3.judge(cell, ours) if isinstance(cell, ns3.Cell) else kernel.judge(cell, ours)), pair
+
+
+def _print_distances(pairs: list[Pair]) -> None:
+    print("full curves, means of a second: mean distance of goodput in % of the rate, of the queue in ms")
+    for pair in pairs:
+        goodput, queue = pair.distance()
+        print(f"{pair.cell:40s} {goodput:6.2f} % {queue:8.2f} ms")
+
+
+def _draw(pairs: list[Pair], folder: Path) -> None:
+    from perigee.validation.curves import draw
+
+    n = sum(1 for _ in draw(pairs, folder))
+    print(f"{n} pictures of both curves are in {folder}", file=sys.stderr)
