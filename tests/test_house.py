@@ -27,8 +27,9 @@ MAY_KNOW = {
     "tcp": TRANSPORT,
     "orbit": LOW | {"timeline"},
     "sim": TRANSPORT | {"queue", "tcp", "telemetry", "timeline"},
-    "scenario": TRANSPORT | {"queue", "tcp", "timeline", "orbit", "sim"},
-    "run": TRANSPORT | {"tcp", "timeline", "orbit", "sim", "record", "scenario"},
+    "backend": LOW | {"timeline", "record"},
+    "scenario": TRANSPORT | {"queue", "tcp", "timeline", "orbit"},
+    "run": TRANSPORT | {"tcp", "timeline", "orbit", "sim", "record", "backend", "scenario"},
     "py": {"scenario", "run", "record"},
 }
 SOURCE = {".rs", ".py", ".pyi", ".toml", ".js", ".css", ".html"}

@@ -9,6 +9,7 @@ use crate::network::{Network, Vertex};
 use crate::sky::{light_time, Sky};
 use crate::spec::Outage;
 use perigee_timeline::*;
+use perigee_units::draw::mix;
 use perigee_units::Nanos;
 
 /// What a terminal is doing.
@@ -165,12 +166,4 @@ fn draw(sky: &Sky, ground: usize, event: u64) -> Nanos {
         Outage::Uniform(a, b) => Nanos(a.0 + below(u128::from(b.0 - a.0) + 1)),
         Outage::Recorded(all) => all[below(all.len() as u128) as usize],
     }
-}
-
-/// Steele, Lea and Flood's SplitMix64: spreads every bit of its input over the output.
-fn mix(x: u64) -> u64 {
-    let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -5,12 +5,12 @@
 //! window that it may change, the ACK. Only methods that it defines are called. Its first exception ends the run: it is
 //! kept with the simulated time, and every later call is left out.
 
+use perigee_run::Plugins;
 use perigee_scenario::cc::{
     AckEvent, CaState, Caps, CongestionControl, ConnInit, Cx, Hop, LossEvent, LossKind, Signal, Telemetry,
     TelemetryNeed, Transition, Window, INFINITE_SSTHRESH,
 };
 use perigee_scenario::units::{BitRate, Nanos};
-use perigee_scenario::Plugins;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};

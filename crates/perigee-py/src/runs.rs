@@ -4,6 +4,7 @@
 use crate::congestion::{self, Failure};
 use crate::interrupt::interruptible;
 use crate::{convert, plugins};
+use perigee_run::backend::Backend;
 use perigee_run::{bench as benches, RunError as Failed};
 use perigee_scenario::estimate;
 use perigee_scenario::units::Nanos;
@@ -123,7 +124,9 @@ impl World {
     #[pyo3(signature = (cc, plugins=None))]
     fn check(&self, cc: &str, plugins: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
         let plugins = classes(plugins, &Arc::default())?;
-        self.0.setups(cc, &plugins).map(|_| ()).map_err(|e| wrong(&e))
+        let workload = self.0.workload(cc, &|name| plugins.contains_key(name)).map_err(|e| wrong(&e))?;
+        let backend = perigee_run::Simulator { plugins };
+        backend.check(&self.0.header, &workload).map_err(|e| RunError::new_err(e.to_string()))
     }
 
     /// (packet-hops, seconds of one core), roughly.
@@ -176,7 +179,8 @@ impl World {
             return Err(e);
         }
         let done = result.map_err(failed)?;
-        Ok((done.manifest.to_string(), convert::tables(py, done.tables)?, done.stopped))
+        let stopped = done.outcome.stopped;
+        Ok((json!(done.manifest).to_string(), convert::tables(py, done.tables)?, stopped))
     }
 
     /// The packets of flow `flow` between two times, with the time series and events until then: tables by name.
@@ -214,7 +218,7 @@ fn failed(e: Failed) -> PyErr {
     }
 }
 
-fn classes(given: Option<&Bound<'_, PyDict>>, failure: &Arc<Failure>) -> PyResult<perigee_scenario::Plugins> {
+fn classes(given: Option<&Bound<'_, PyDict>>, failure: &Arc<Failure>) -> PyResult<perigee_run::Plugins> {
     given.map_or_else(|| Ok(Default::default()), |classes| congestion::plugins(classes, failure))
 }
 

@@ -4,6 +4,7 @@
 //! Floors:
 //! * [`table`]: columns in memory, and the hash of their content.
 //! * [`tables`]: the tables of a record; units stand in the column names.
+//! * [`sink`]: where a backend writes them, batch by batch.
 //! * [`rtts`]: all RTT samples of a flow in little space.
 //! * [`pcap`], [`packet`]: a capture that Wireshark opens.
 //!
@@ -13,8 +14,10 @@
 pub mod packet;
 pub mod pcap;
 pub mod rtts;
+pub mod sink;
 pub mod table;
 pub mod tables;
 
 pub use rtts::Rtts;
+pub use sink::{Collector, FlowInfo, PacketSeen, RecordSink, RunHeader, RunOutcome, SinkError, Sinks};
 pub use table::{Column, Table, Values};

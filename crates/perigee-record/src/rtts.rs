@@ -52,10 +52,10 @@ impl Rtts {
         self.pending.clear();
     }
 
-    /// Microseconds with their counts, ascending.
-    pub fn counted(mut self) -> impl Iterator<Item = (u32, u64)> {
+    /// Microseconds with their counts, ascending; sums stay, counts are forgotten.
+    pub fn take_counts(&mut self) -> impl Iterator<Item = (u32, u64)> {
         self.count();
-        self.counts.into_iter()
+        std::mem::take(&mut self.counts).into_iter()
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
         }
         let mean = r.inflation_sum / r.inflation_samples as f64;
         assert!((mean - 2.04).abs() < 0.01, "{mean}");
-        let counts: Vec<_> = r.counted().collect();
+        let counts: Vec<_> = r.take_counts().collect();
         assert_eq!(counts.iter().map(|c| c.0).collect::<Vec<_>>(), [50, 51, 52]);
         assert_eq!(counts.iter().map(|c| c.1).sum::<u64>(), 3 * BATCH as u64 + 5);
     }

@@ -3,12 +3,51 @@
 
 use crate::table::{Cell, Column, Table, Values};
 
+/// A column as declared.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnSpec {
+    /// Name, with the unit as its last word.
+    pub name: &'static str,
+    /// Type of its cells; `Option<…>` where a row may have no value.
+    pub kind: &'static str,
+    /// What it means.
+    pub help: &'static str,
+}
+
+/// A table as declared.
+#[derive(Clone, Copy, Debug)]
+pub struct TableSpec {
+    /// Name: that of its file, without the ending.
+    pub name: &'static str,
+    /// What a row is.
+    pub help: &'static str,
+    /// In order.
+    pub columns: &'static [ColumnSpec],
+    /// One without rows.
+    pub empty: fn() -> Table,
+}
+
+/// The tables of a record, in their order.
+pub fn record_tables() -> &'static [TableSpec] {
+    &[
+        FlowTable::SPEC,
+        LinkTable::SPEC,
+        EventTable::SPEC,
+        RttTable::SPEC,
+        CompletionTable::SPEC,
+        FlowTotalsTable::SPEC,
+        LinkTotalsTable::SPEC,
+        RouteTable::SPEC,
+        TrackTable::SPEC,
+    ]
+}
+
 macro_rules! table {
-    ($(#[$doc:meta])* $table:ident, $row:ident, $name:literal { $($(#[$field_doc:meta])* $field:ident : $ty:ty,)* }) => {
-        $(#[$doc])*
+    ($(#[doc = $doc:literal])* $table:ident, $row:ident, $name:literal { $($(#[doc = $field_doc:literal])* $field:ident : $ty:ty,)* }) => {
+        $(#[doc = $doc])*
         #[derive(Clone, Debug)]
         pub struct $row {
-            $($(#[$field_doc])* pub $field: $ty,)*
+            $($(#[doc = $field_doc])* pub $field: $ty,)*
         }
 
         #[doc = concat!("Collects [`", stringify!($row), "`]s.")]
@@ -27,6 +66,21 @@ macro_rules! table {
             pub fn finish(self) -> Table {
                 Table { name: $name, columns: vec![$(<$ty as Cell>::finish(stringify!($field), self.$field),)*] }
             }
+            /// The rows so far, which are forgotten.
+            pub fn take(&mut self) -> Table {
+                std::mem::take(self).finish()
+            }
+            /// What the table is, as declared.
+            pub const SPEC: TableSpec = TableSpec {
+                name: $name,
+                help: concat!($($doc),*),
+                columns: &[$(ColumnSpec {
+                    name: stringify!($field),
+                    kind: stringify!($ty),
+                    help: concat!($($field_doc),*),
+                },)*],
+                empty: || <$table>::default().finish(),
+            };
         }
     };
 }
@@ -371,6 +425,11 @@ impl Internals {
         for (_, column) in &mut self.columns {
             column.resize(self.rows, f64::NAN);
         }
+    }
+
+    /// The columns so far, by name; their rows are forgotten, the names are not needed again.
+    pub fn take(&mut self) -> Vec<Column> {
+        std::mem::take(self).finish()
     }
 
     /// The columns, by name.

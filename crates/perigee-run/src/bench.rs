@@ -193,7 +193,7 @@ fn simulate(name: &str, scenario: Scenario, cc: &str) -> Result<Measured, String
     let begin = Instant::now();
     let done = crate::run(&world, cc, &Default::default(), None, &mut |_| true).map_err(|e| e.to_string())?;
     let wall_s = begin.elapsed().as_secs_f64();
-    let number = |key: &str| done.manifest[key].as_u64().unwrap_or(0);
+    let hops = done.outcome.packet_hops.unwrap_or(0);
     let crossed = done
         .tables
         .iter()
@@ -206,12 +206,12 @@ fn simulate(name: &str, scenario: Scenario, cc: &str) -> Result<Measured, String
     Ok(Measured {
         name: name.into(),
         build_s,
-        packet_hops: number("packet_hops"),
-        events: number("events"),
+        packet_hops: hops,
+        events: done.outcome.events.unwrap_or(0),
         flows: world.flows.len(),
-        simulated_s: number("simulated_ns") as f64 * 1e-9,
+        simulated_s: done.outcome.end_ns as f64 * 1e-9,
         wall_s,
-        memory_per_flow_bytes: done.memory_per_flow_bytes,
-        hops_match_links: crossed == number("packet_hops"),
+        memory_per_flow_bytes: done.outcome.memory_per_flow_bytes.unwrap_or(0) as usize,
+        hops_match_links: crossed == hops,
     })
 }

@@ -2,8 +2,9 @@
 //! Running: a world under one congestion control → the tables and the manifest of a record.
 //!
 //! Floors:
-//! * [`run`]: one run, with [`recorder`] and [`routes`] listening; [`warnings`]: what to look at before trusting it.
-//! * [`trace`]: the packets of one flow, from the run made again.
+//! * [`run`]: the composition: a world, a backend, sinks; [`manifest`]; [`warnings`]: what to look at before trusting it.
+//! * [`simulator`]: the packet-level simulator as a backend, with [`recorder`] and [`routes`] between it and the sink.
+//! * [`capture`], [`trace`]: further sinks: a capture; the packets of one flow, from the run made again.
 //! * [`bench`]: the speed table.
 
 // An error carries the scenario's problem; it is made once per mistake, never in a loop that matters.
@@ -11,12 +12,18 @@
 
 mod ack_bench;
 pub mod bench;
+pub mod capture;
+pub mod manifest;
 pub mod recorder;
 pub mod routes;
 pub mod run;
+pub mod simulator;
 pub mod sky_bench;
 pub mod trace;
 pub mod warnings;
 
+pub use manifest::Manifest;
+pub use perigee_backend as backend;
 pub use run::{run, Finished, RunError};
+pub use simulator::{Plugins, Simulator};
 pub use trace::{trace, TraceWindow};

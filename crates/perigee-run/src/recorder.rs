@@ -1,84 +1,143 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Binds the simulator's observer to the run record.
+//! Binds the simulator's observer to a record's sink: rows as they come, in batches.
 
+use crate::routes::{RouteListener, RouteTables};
 use perigee_cc::CaState;
-use perigee_record::pcap::{Body, Capture, CaptureFlow, CapturePacket};
-use perigee_record::tables::{
-    CompletionRow, CompletionTable, EventRow, EventTable, FlowRow, FlowTable, Internals, LinkRow, LinkTable,
-};
-use perigee_record::Rtts;
-use perigee_scenario::World;
+use perigee_record::sink::{FlowEnd, PacketKind as Kind, BATCH_ROWS};
+use perigee_record::tables::*;
+use perigee_record::{FlowInfo, PacketSeen, RecordSink, Rtts, RunHeader, RunOutcome, SinkError, Table};
 use perigee_sim::{
-    Completion, DropCause, FlowSample, LinkSample, Observer, PacketKind, PacketView, SimEvent, CAUSE_NAMES,
+    Completion, DropCause, FlowSample, LinkSample, Observer, Outcome, PacketKind, PacketView, SimEvent,
+    CAUSE_NAMES,
 };
-use perigee_timeline::{App, Note};
+use perigee_timeline::{ChunkSource, NodeId, Note, QueueLimit};
 use perigee_units::{BitRate, Nanos};
+use std::cell::Cell;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufWriter};
-use std::path::Path;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
-/// Keeps what one run tells. `PACKETS` = with a capture.
-pub struct Recorder<const PACKETS: bool> {
-    /// Time series of flows.
-    pub flows: FlowTable,
+/// Writes what one run tells. `PACKETS` = the sink wants them.
+pub struct Recorder<'s, const PACKETS: bool> {
+    sink: &'s mut dyn RecordSink,
+    /// The sink's first error; the run ends then.
+    error: Option<SinkError>,
+    failed: Rc<Cell<bool>>,
+    infos: Vec<FlowInfo>,
+    flows: FlowTable,
     /// Internals of their schemes, row by row beside `flows`.
-    pub internals: Internals,
-    /// Time series of links.
-    pub links: LinkTable,
-    /// Events.
-    pub events: EventTable,
-    /// Objects and transfers that are complete.
-    pub completions: CompletionTable,
+    internals: Internals,
+    links: LinkTable,
+    events: EventTable,
+    completions: CompletionTable,
+    /// Rows that the tables above hold.
+    rows: usize,
+    routes: Arc<Mutex<RouteTables>>,
     /// RTT samples by flow.
-    pub rtts: Vec<Rtts>,
+    rtts: Vec<Rtts>,
     /// Payload that each flow had delivered when its goodput window began.
-    pub delivered_at_warmup: Vec<u64>,
+    delivered_at_warmup: Vec<u64>,
     /// Names of nodes, for events.
-    pub nodes: Vec<String>,
+    nodes: Vec<String>,
     warmup: Nanos,
     last_flow: Vec<(Nanos, u64)>,
     last_link: HashMap<u32, (Nanos, u64)>,
-    capture: Option<Capture<BufWriter<File>>>,
-    capture_error: Option<io::Error>,
 }
 
-impl<const PACKETS: bool> Recorder<PACKETS> {
-    /// An empty one for a world; `pcap` is the file of the capture.
+impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
+    /// Begins a record.
     ///
     /// # Errors
-    /// When the capture cannot be created.
-    pub fn new(world: &World, pcap: Option<&Path>) -> io::Result<Self> {
-        let n = world.flows.len();
+    /// Those of the sink.
+    pub fn new(
+        header: &RunHeader,
+        flows: Vec<FlowInfo>,
+        routes: Arc<Mutex<RouteTables>>,
+        sink: &'s mut dyn RecordSink,
+    ) -> Result<Self, SinkError> {
+        sink.begin(header)?;
+        flows.iter().try_for_each(|f| sink.flow_added(f))?;
         Ok(Recorder {
+            sink,
+            error: None,
+            failed: Rc::default(),
+            rtts: vec![Rtts::default(); flows.len()],
+            delivered_at_warmup: vec![0; flows.len()],
+            // A flow's first interval begins when it starts, not at time zero.
+            last_flow: flows.iter().map(|f| (Nanos(f.start_ns), 0)).collect(),
+            infos: flows,
             flows: FlowTable::default(),
             internals: Internals::default(),
             links: LinkTable::default(),
             events: EventTable::default(),
             completions: CompletionTable::default(),
-            rtts: vec![Rtts::default(); n],
-            delivered_at_warmup: vec![0; n],
-            nodes: world.header.nodes.iter().map(|n| n.name.clone()).collect(),
-            warmup: world.scenario.run.warmup,
-            // A flow's first interval begins when it starts, not at time zero.
-            last_flow: world.flows.iter().map(|f| (f.start, 0)).collect(),
+            rows: 0,
+            routes,
+            nodes: header.nodes.clone(),
+            warmup: Nanos(header.warmup_ns),
             last_link: HashMap::new(),
-            capture: pcap.map(|path| open_capture(world, path)).transpose()?,
-            capture_error: None,
         })
     }
 
-    /// Ends the capture.
+    /// True once the sink has failed.
+    pub fn failed(&self) -> Rc<Cell<bool>> {
+        self.failed.clone()
+    }
+
+    /// Writes what is left, the totals, and the end.
     ///
     /// # Errors
-    /// The first error of writing it.
-    pub fn finish_capture(&mut self) -> io::Result<()> {
-        if let Some(e) = self.capture_error.take() {
+    /// The first error of the sink.
+    pub fn finish<S: ChunkSource>(
+        mut self,
+        source: &RouteListener<S>,
+        outcome: &Outcome,
+        memory_per_flow_bytes: usize,
+    ) -> Result<(), SinkError> {
+        self.flush();
+        let rtts = self.rtt_table();
+        for table in [rtts, self.flow_totals(outcome), link_totals(source, outcome)] {
+            self.write(table);
+        }
+        if let Some(e) = self.error {
             return Err(e);
         }
-        match self.capture.take() {
-            Some(c) => c.finish().map(|_| ()),
-            None => Ok(()),
+        let end = |t: &perigee_sim::FlowTotals| FlowEnd {
+            started_ns: t.started.map(|s| s.0),
+            completed_ns: t.completed.map(|s| s.0),
+            goodput_bytes: t.goodput_bytes,
+            routed_ns: t.routed.0,
+            unreachable: t.unreachable,
+            telemetry_acks: Some(t.telemetry_acks),
+        };
+        self.sink.end(&RunOutcome {
+            end_ns: outcome.end.0,
+            stopped: outcome.stopped,
+            conserved: Some(outcome.conserved),
+            packet_hops: Some(outcome.packet_hops),
+            events: Some(outcome.events),
+            nodes: source.nodes().to_vec(),
+            flows: outcome.flows.iter().map(end).collect(),
+            memory_per_flow_bytes: Some(memory_per_flow_bytes as u64),
+        })
+    }
+
+    fn write(&mut self, rows: Table) {
+        if self.error.is_none() && rows.rows() > 0 {
+            self.error = self.sink.batch(rows).err();
+            self.failed.set(self.error.is_some());
+        }
+    }
+
+    /// Writes the rows so far.
+    fn flush(&mut self) {
+        self.rows = 0;
+        let mut flows = self.flows.take();
+        flows.columns.extend(self.internals.take());
+        let (links, events, completions) = (self.links.take(), self.events.take(), self.completions.take());
+        let [routes, tracks] = self.routes.lock().expect("nothing panics with it").take();
+        for table in [flows, links, events, completions, routes, tracks] {
+            self.write(table);
         }
     }
 
@@ -95,6 +154,7 @@ impl<const PACKETS: bool> Recorder<PACKETS> {
     }
 
     fn push_event(&mut self, row: EventRow) {
+        self.rows += 1;
         self.events.push(row);
     }
 
@@ -103,17 +163,102 @@ impl<const PACKETS: bool> Recorder<PACKETS> {
         let (kind, value, text) = (n.kind.name(), n.value, n.text.clone());
         self.push_event(EventRow { t_ns: at.0, kind, flow: None, link: None, node, value, text });
     }
+
+    fn rtt_table(&mut self) -> Table {
+        let mut table = RttTable::default();
+        for (flow, r) in self.rtts.iter_mut().enumerate() {
+            for (rtt_us, count) in r.take_counts() {
+                table.push(RttRow { flow: flow as u32, rtt_us, count });
+            }
+        }
+        table.finish()
+    }
+
+    fn flow_totals(&self, outcome: &Outcome) -> Table {
+        let mut table = FlowTotalsTable::default();
+        for (i, (info, t)) in self.infos.iter().zip(&outcome.flows).enumerate() {
+            let r = &self.rtts[i];
+            let end = Nanos(info.stop_ns).min(outcome.end);
+            let window_start = t.started.unwrap_or(end).max(self.warmup);
+            let window_end = t.completed.unwrap_or(end);
+            let [drops_queue, drops_random, drops_outage, drops_no_route] = t.dropped;
+            table.push(FlowTotalsRow {
+                flow: info.flow,
+                name: info.name.clone(),
+                from: info.from.clone(),
+                to: info.to.clone(),
+                cc: info.cc.clone(),
+                bottleneck: info.bottleneck.unwrap_or(u32::MAX),
+                started_ns: t.started.map(|s| s.0),
+                completed_ns: t.completed.map(|s| s.0),
+                stop_ns: end.0,
+                goodput_bytes: t.goodput_bytes,
+                window_bytes: t.goodput_bytes.saturating_sub(self.delivered_at_warmup[i]),
+                window_ns: window_end.saturating_sub(window_start).0,
+                data_sent: t.data_sent,
+                retransmits: t.retrans,
+                timeouts: t.timeouts,
+                undos: t.undos,
+                recoveries: t.recoveries,
+                rtt_samples: r.samples,
+                rtt_sum_ns: r.sum_ns,
+                inflation_samples: r.inflation_samples,
+                inflation_sum: r.inflation_sum,
+                base_rtt_min_ns: r.base_min.map(|b| b.0),
+                base_rtt_sum_ns: r.base_sum_ns,
+                routed_ns: t.routed.0,
+                capacity_bps: if t.routed.0 == 0 { 0.0 } else { t.capacity_bits / t.routed.as_secs_f64() },
+                payload_share: t.payload_share,
+                path_changes: t.path_changes,
+                unreachable: t.unreachable,
+                telemetry_acks: t.telemetry_acks,
+                sent_packets: t.sent,
+                delivered_packets: t.delivered,
+                under_way_packets: t.under_way,
+                drops_queue,
+                drops_random,
+                drops_outage,
+                drops_no_route,
+            });
+        }
+        table.finish()
+    }
 }
 
-fn open_capture(world: &World, path: &Path) -> io::Result<Capture<BufWriter<File>>> {
-    let flow = |f: &perigee_scenario::world::FlowPlan| CaptureFlow {
-        from: f.pair.from.clone(),
-        to: f.pair.to.clone(),
-        mss: f.tcp.mss,
-        handshake: f.base_rtt.unwrap_or(Nanos::from_millis(50)),
-        timestamps: f.tcp.timestamps,
-    };
-    Capture::new(BufWriter::new(File::create(path)?), world.flows.iter().map(flow).collect())
+/// Links that nothing ever entered are left out: a constellation has thousands.
+fn link_totals<S: ChunkSource>(source: &RouteListener<S>, outcome: &Outcome) -> Table {
+    let mut table = LinkTotalsTable::default();
+    let name = |id: NodeId| source.nodes().get(id.ix()).cloned().unwrap_or_default();
+    for (i, t) in outcome.links.iter().enumerate().filter(|(_, t)| t.entered > 0) {
+        let (Some((port, spec)), Some(&(from, to))) = (source.port_of(i), source.link_ends().get(i)) else {
+            continue;
+        };
+        let [drops_queue, drops_random, drops_outage, drops_no_route] = t.dropped;
+        let (bytes, packets) = match spec.queue.limit {
+            QueueLimit::Bytes(b) => (Some(b), None),
+            QueueLimit::Packets(p) => (None, Some(p)),
+        };
+        table.push(LinkTotalsRow {
+            link: i as u32,
+            port: port.0,
+            name: spec.name.clone(),
+            from: name(from),
+            to: name(to),
+            queue_limit_bytes: bytes,
+            queue_limit_packets: packets,
+            entered_packets: t.entered,
+            crossed_packets: t.crossed,
+            under_way_packets: t.under_way,
+            tx_bytes: t.tx_bytes,
+            marked_packets: t.marked,
+            mean_wait_ns: (t.waited > 0).then(|| t.wait_ns as f64 / t.waited as f64),
+            drops_queue,
+            drops_random,
+            drops_outage,
+            drops_no_route,
+        });
+    }
+    table.finish()
 }
 
 /// Bits per second from bytes and the time they took.
@@ -135,7 +280,7 @@ fn ca_name(ca: CaState) -> &'static str {
     }
 }
 
-impl<const PACKETS: bool> Observer for Recorder<PACKETS> {
+impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
     const PACKETS: bool = PACKETS;
 
     fn flow(&mut self, s: &FlowSample<'_>) {
@@ -147,6 +292,7 @@ impl<const PACKETS: bool> Observer for Recorder<PACKETS> {
         }
         let ns = |t: Option<Nanos>| t.map(|t| t.0);
         let bps = |r: Option<BitRate>| r.map(|r| r.0);
+        self.rows += 1;
         self.flows.push(FlowRow {
             t_ns: s.at.0,
             flow: s.flow,
@@ -175,6 +321,7 @@ impl<const PACKETS: bool> Observer for Recorder<PACKETS> {
         let (before, bytes) = self.last_link.insert(s.link, (s.at, s.tx_bytes)).unwrap_or_default();
         let used = rate_bps(s.tx_bytes - bytes, s.at - before);
         let [drops_queue, drops_random, drops_outage, drops_no_route] = s.drops;
+        self.rows += 1;
         self.links.push(LinkRow {
             t_ns: s.at.0,
             link: s.link,
@@ -222,6 +369,7 @@ impl<const PACKETS: bool> Observer for Recorder<PACKETS> {
     }
 
     fn completion(&mut self, c: &Completion) {
+        self.rows += 1;
         self.completions.push(CompletionRow {
             flow: c.flow,
             object: c.object,
@@ -232,30 +380,44 @@ impl<const PACKETS: bool> Observer for Recorder<PACKETS> {
         });
     }
 
+    fn sampled(&mut self, _at: Nanos) {
+        let elsewhere = self.routes.lock().expect("nothing panics with it").rows();
+        if self.rows + elsewhere >= BATCH_ROWS {
+            self.flush();
+        }
+    }
+
     fn packet(&mut self, p: &PacketView<'_>) {
-        let Some(capture) = &mut self.capture else { return };
-        if self.capture_error.is_some() {
+        if self.error.is_some() {
             return;
         }
-        let ts = (p.ts_val, p.ts_ecr);
-        // The sender's end: what leaves it, and what comes back to it.
-        let body = match (p.kind, p.leaving) {
-            (PacketKind::Data, true) => Body::Data { seq: p.seq, payload: p.payload, ts },
-            (PacketKind::Ack, false) => Body::Ack { ack: p.ack, sack: p.sack, ts },
-            (PacketKind::Ping, true) => Body::Ping { number: p.seq, ip_bytes: p.ip_bytes },
-            (PacketKind::Pong, false) => Body::Pong { number: p.seq, ip_bytes: p.ip_bytes },
-            _ => return,
+        let seen = PacketSeen {
+            at_ns: p.at.0,
+            flow: p.flow,
+            kind: match p.kind {
+                PacketKind::Data => Kind::Data,
+                PacketKind::Ack => Kind::Ack,
+                PacketKind::Ping => Kind::Ping,
+                PacketKind::Pong => Kind::Pong,
+            },
+            leaving: p.leaving,
+            seq: p.seq,
+            payload: p.payload,
+            ack: p.ack,
+            sack: p.sack,
+            ts_val: p.ts_val,
+            ts_ecr: p.ts_ecr,
+            ip_bytes: p.ip_bytes,
+            retrans: p.retrans,
+            number: p.number,
+            marked: p.marked,
+            telemetry: p.telemetry,
         };
-        let packet = CapturePacket { at: p.at, flow: p.flow, body, telemetry: p.telemetry };
-        self.capture_error = capture.packet(&packet).err();
+        self.error = self.sink.packet(&seen).err();
+        self.failed.set(self.error.is_some());
     }
 }
 
 fn cause_name(cause: DropCause) -> &'static str {
     CAUSE_NAMES[cause as usize]
-}
-
-/// A TCP flow, or UDP that has no congestion control.
-pub fn is_bulk(app: App) -> bool {
-    app.is_tcp()
 }

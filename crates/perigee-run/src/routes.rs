@@ -3,14 +3,34 @@
 //! the nodes were.
 
 use perigee_record::tables::{RouteRow, RouteTable, TrackRow, TrackTable};
+use perigee_record::Table;
 use perigee_timeline::{
     Change, Chunk, ChunkSource, GeoPoint, Header, Link, LinkId, Node, NodeId, Pair, PairId, Port, PortId,
 };
 use perigee_units::Nanos;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Passes chunks on and remembers routes and tracks.
+/// Rows that wait to be written.
+#[derive(Debug, Default)]
+pub struct RouteTables {
+    routes: RouteTable,
+    tracks: TrackTable,
+}
+
+impl RouteTables {
+    /// Rows that wait.
+    pub fn rows(&self) -> usize {
+        self.routes.t_ns.len() + self.tracks.t_ns.len()
+    }
+
+    /// Routes and tracks so far, which are forgotten.
+    pub fn take(&mut self) -> [Table; 2] {
+        [self.routes.take(), self.tracks.take()]
+    }
+}
+
+/// Passes chunks on and notes routes and tracks.
 pub struct RouteListener<S> {
     inner: S,
     /// Near and far end of each link.
@@ -24,10 +44,7 @@ pub struct RouteListener<S> {
     hops: HashMap<(NodeId, NodeId), LinkId>,
     /// The route of each pair, if routing is per hop.
     walked: Vec<Option<Vec<LinkId>>>,
-    /// The routes so far.
-    pub routes: RouteTable,
-    /// The tracks so far.
-    pub tracks: TrackTable,
+    tables: Arc<Mutex<RouteTables>>,
 }
 
 impl<S: ChunkSource> RouteListener<S> {
@@ -42,11 +59,19 @@ impl<S: ChunkSource> RouteListener<S> {
             pairs: header.pairs.clone(),
             hops: HashMap::new(),
             walked: vec![None; header.pairs.len()],
-            routes: RouteTable::default(),
-            tracks: TrackTable::default(),
+            tables: Arc::default(),
         };
         l.extend(Nanos::ZERO, &header.nodes, &header.ports, &header.links);
         l
+    }
+
+    /// Where routes and tracks are written; whoever takes them keeps the listener's memory small.
+    pub fn tables(&self) -> Arc<Mutex<RouteTables>> {
+        self.tables.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RouteTables> {
+        self.tables.lock().expect("nothing panics with it")
     }
 
     /// Names of all nodes seen.
@@ -82,7 +107,7 @@ impl<S: ChunkSource> RouteListener<S> {
     }
 
     fn track(&mut self, at: Nanos, node: NodeId, place: GeoPoint) {
-        self.tracks.push(TrackRow {
+        self.lock().tracks.push(TrackRow {
             t_ns: at.0,
             node: node.0,
             name: self.nodes.get(node.ix()).cloned().unwrap_or_default(),
@@ -97,10 +122,15 @@ impl<S: ChunkSource> RouteListener<S> {
         let rest = links.unwrap_or_default().iter().map(|l| self.links[l.ix()].1);
         let nodes: Vec<NodeId> = first.into_iter().chain(rest).collect();
         if nodes.is_empty() {
-            self.routes.push(RouteRow { t_ns: at.0, pair: pair.0, hop: 0, node: None });
+            self.lock().routes.push(RouteRow { t_ns: at.0, pair: pair.0, hop: 0, node: None });
         }
         for (hop, node) in nodes.into_iter().enumerate() {
-            self.routes.push(RouteRow { t_ns: at.0, pair: pair.0, hop: hop as u32, node: Some(node.0) });
+            self.lock().routes.push(RouteRow {
+                t_ns: at.0,
+                pair: pair.0,
+                hop: hop as u32,
+                node: Some(node.0),
+            });
         }
     }
 

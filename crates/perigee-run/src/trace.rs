@@ -3,14 +3,14 @@
 //! every packet of the window is known. As the same scenario and seed give the same bits, these are the packets of the
 //! record.
 
-use crate::recorder::Recorder;
-use crate::routes::RouteListener;
+use crate::run::run_options;
+use crate::simulator::{Plugins, Simulator};
 use crate::RunError;
+use perigee_backend::{Backend, Inputs};
+use perigee_record::sink::PacketKind;
 use perigee_record::tables::{PacketRow, PacketTable};
-use perigee_record::Table;
-use perigee_scenario::Plugins;
+use perigee_record::{Collector, PacketSeen, RecordSink, SinkError, Table};
 use perigee_scenario::World;
-use perigee_sim::{FlowSample, Observer, PacketKind, PacketView, SimEvent, Simulation};
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
@@ -40,27 +40,27 @@ pub fn trace(
     window: TraceWindow,
     progress: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Vec<Table>, RunError> {
-    let setups = world.setups(cc, plugins)?;
-    let mut source = RouteListener::new(world.timeline.reader(), &world.header);
-    let mut simulation = Simulation::new(&world.header, Box::new(&mut source), setups, world.options())?;
-    let recorder = Recorder::<false>::new(world, None)?;
-    let mut tracer = Tracer { recorder, window, under_way: BTreeMap::new(), seen: Vec::new() };
+    let backend = Simulator { plugins: plugins.clone() };
+    let workload = world.workload(cc, &|name| plugins.contains_key(name))?;
+    let changes = Box::new(world.timeline.reader());
+    let inputs = Inputs { header: &world.header, changes, workload: &workload, options: run_options(world) };
+    let mut tracer =
+        Tracer { window, under_way: BTreeMap::new(), seen: Vec::new(), rows: Collector::default() };
     let end = window.to.saturating_add(PATIENCE);
-    simulation.run(&mut tracer, &mut |now| now <= end && progress(now))?;
-    let mut flows = tracer.recorder.flows.finish();
-    flows.columns.extend(tracer.recorder.internals.finish());
-    let packets = packet_table(window, tracer.seen, tracer.under_way);
-    Ok(vec![packets, flows, tracer.recorder.events.finish()])
+    backend.run(inputs, &mut tracer, &mut |now| now <= end && progress(now))?;
+    let mut tables = vec![packet_table(window, tracer.seen, tracer.under_way)];
+    tables.extend(tracer.rows.finish().into_iter().filter(|t| matches!(t.name, "flows" | "events")));
+    Ok(tables)
 }
 
 /// Packets by direction (forward first) and number in it.
 type UnderWay = BTreeMap<(bool, u32), PacketRow>;
 
 struct Tracer {
-    recorder: Recorder<false>,
     window: TraceWindow,
     under_way: UnderWay,
     seen: Vec<PacketRow>,
+    rows: Collector,
 }
 
 impl Tracer {
@@ -69,41 +69,40 @@ impl Tracer {
     }
 }
 
-impl Observer for Tracer {
-    const PACKETS: bool = true;
-
-    fn flow(&mut self, s: &FlowSample<'_>) {
-        self.recorder.flow(s);
+impl RecordSink for Tracer {
+    fn batch(&mut self, rows: Table) -> Result<(), SinkError> {
+        self.rows.batch(rows)
     }
 
-    fn event(&mut self, at: Nanos, e: &SimEvent<'_>) {
-        self.recorder.event(at, e);
+    fn wants_packets(&self) -> bool {
+        true
     }
 
-    fn packet(&mut self, p: &PacketView<'_>) {
+    fn packet(&mut self, p: &PacketSeen<'_>) -> Result<(), SinkError> {
         if p.flow != self.window.flow {
-            return;
+            return Ok(());
         }
         let backward = matches!(p.kind, PacketKind::Ack | PacketKind::Pong);
         let key = (backward, p.number);
         if p.leaving {
-            if p.at <= self.window.to {
+            if p.at_ns <= self.window.to.0 {
                 self.under_way.insert(key, row(p));
             }
         } else if let Some(mut packet) = self.under_way.remove(&key) {
-            if self.is_inside(p.at.0) || self.is_inside(packet.sent_ns) {
-                packet.arrived_ns = Some(p.at.0);
+            if self.is_inside(p.at_ns) || self.is_inside(packet.sent_ns) {
+                packet.arrived_ns = Some(p.at_ns);
                 packet.marked = p.marked;
                 self.seen.push(packet);
             }
         }
+        Ok(())
     }
 }
 
-fn row(p: &PacketView<'_>) -> PacketRow {
+fn row(p: &PacketSeen<'_>) -> PacketRow {
     let blocks = p.sack.iter().map(|(start, end)| format!("{start}-{end}"));
     PacketRow {
-        sent_ns: p.at.0,
+        sent_ns: p.at_ns,
         arrived_ns: None,
         kind: match p.kind {
             PacketKind::Data => "data",

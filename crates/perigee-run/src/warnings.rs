@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! "Look before you trust": what a person should know before believing the numbers of a run.
 
-use crate::recorder::is_bulk;
 use perigee_cc::{CongestionControl, ConnInit, TelemetryNeed};
+use perigee_record::RunOutcome;
 use perigee_scenario::World;
-use perigee_sim::{FlowSetup, Outcome, Scheme};
+use perigee_sim::{FlowSetup, Scheme};
 use perigee_units::Nanos;
 
 /// Remarks of one kind beyond which they are counted instead of listed.
@@ -13,24 +13,32 @@ const LISTED: usize = 3;
 const TINY_QUEUE_BYTES: u64 = 2 * 1500;
 
 /// Remarks on a finished run.
-pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &Outcome) -> Vec<String> {
+pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &RunOutcome) -> Vec<String> {
     let mut out = world.warnings.clone();
-    if !outcome.conserved {
+    if outcome.conserved == Some(false) {
         out.push("packets were not conserved: the simulator has a bug, do not use this run".into());
     }
     if outcome.stopped {
-        out.push(format!("the run was stopped at {} of {}", outcome.end, world.scenario.run.duration));
+        out.push(format!(
+            "the run was stopped at {} of {}",
+            Nanos(outcome.end_ns),
+            world.scenario.run.duration
+        ));
     }
     tiny_queues(world, &mut out);
     let name = |i: usize| world.flows[i].name.as_str();
     let flows = || outcome.flows.iter().enumerate();
-    let bulk = |i: &usize| is_bulk(setups[*i].app);
-    let silent = flows().filter(|(i, t)| t.started.is_none() || (bulk(i) && t.goodput_bytes == 0));
+    let bulk = |i: &usize| setups[*i].app.is_tcp();
+    let silent = flows().filter(|(i, t)| t.started_ns.is_none() || (bulk(i) && t.goodput_bytes == 0));
     several(&mut out, silent.map(|(i, _)| format!("flow {:?} never delivered anything", name(i))));
     let gaps = flows().filter_map(|(i, t)| {
-        let start = t.started?;
-        let life = t.completed.unwrap_or(world.flows[i].stop).min(outcome.end).saturating_sub(start);
-        let gap = life.saturating_sub(t.routed);
+        let start = Nanos(t.started_ns?);
+        let life = t
+            .completed_ns
+            .map_or(world.flows[i].stop, Nanos)
+            .min(Nanos(outcome.end_ns))
+            .saturating_sub(start);
+        let gap = life.saturating_sub(Nanos(t.routed_ns));
         (gap > Nanos::ZERO).then(|| {
             format!("flow {:?} had no path for {gap} of {life} ({} times)", name(i), t.unreachable.max(1))
         })
@@ -38,9 +46,9 @@ pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &Outcome) -
     several(&mut out, gaps);
     let blind = flows().filter(|(i, t)| {
         bulk(i)
-            && t.started.is_some()
+            && t.started_ns.is_some()
             && t.goodput_bytes > 0
-            && t.telemetry_acks == 0
+            && t.telemetry_acks == Some(0)
             && wants_telemetry(&setups[*i])
     });
     several(

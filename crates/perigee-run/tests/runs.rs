@@ -54,8 +54,8 @@ fn a_transfer_fills_its_bottleneck_and_the_record_says_so() {
     let w = world(DUMBBELL, &[]);
     assert_eq!(w.ports.iter().find(|p| p.class == "bottleneck").unwrap().queue_bytes, Some(125_000));
     let done = run(&w, "newreno", &Default::default(), None, &mut |_| true).unwrap();
-    assert_eq!(done.manifest["conserved"], true, "{}", done.manifest);
-    assert_eq!(done.manifest["warnings"].as_array().unwrap().len(), 0, "{}", done.manifest["warnings"]);
+    assert_eq!(done.manifest.conserved, Some(true), "{:?}", done.manifest);
+    assert_eq!(done.manifest.warnings, [""; 0]);
     let t = &done.tables;
     let goodput =
         number(t, "flow_totals", "window_bytes", 0) * 8e9 / number(t, "flow_totals", "window_ns", 0);
@@ -77,7 +77,7 @@ fn equal_runs_have_equal_hashes_and_a_seed_changes_a_random_one() {
             &sets.iter().map(|s| s.to_string()).collect::<Vec<_>>(),
         );
         let w = World::build(Arc::new(scenario.unwrap()), seed).unwrap();
-        run(&w, "newreno", &Default::default(), None, &mut |_| true).unwrap().manifest["tables"].clone()
+        run(&w, "newreno", &Default::default(), None, &mut |_| true).unwrap().manifest.tables
     };
     let loss: &[&str] = &["source.dumbbell.loss=0.001", "run.duration=4 s"];
     assert_eq!(hashes(loss, 1), hashes(loss, 1));
@@ -88,9 +88,9 @@ fn equal_runs_have_equal_hashes_and_a_seed_changes_a_random_one() {
 fn a_run_can_be_stopped_and_says_so() {
     let w = world(DUMBBELL, &[]);
     let done = run(&w, "newreno", &Default::default(), None, &mut |now| now.0 < 1_000_000_000).unwrap();
-    assert!(done.stopped);
-    assert_eq!(done.manifest["conserved"], true, "packets are where they are at that instant");
-    assert!(done.manifest["warnings"][0].as_str().unwrap().contains("stopped"), "{}", done.manifest);
+    assert!(done.outcome.stopped);
+    assert_eq!(done.manifest.conserved, Some(true), "packets are where they are at that instant");
+    assert!(done.manifest.warnings[0].contains("stopped"), "{:?}", done.manifest);
 }
 
 #[test]

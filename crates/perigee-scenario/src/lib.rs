@@ -18,7 +18,7 @@ pub use perigee_orbit as orbit;
 pub use perigee_timeline as timeline;
 pub use perigee_units as units;
 
-pub use build::world::{Plugins, World};
+pub use build::world::World;
 pub use build::{estimate, exchange, saved, shared, survey, world};
 pub use file::error::{Origin, Place, Problem, ScenarioError};
 pub use file::kind::is_plugin;

@@ -24,10 +24,9 @@ pub mod setup;
 mod simulation;
 
 pub use external::External;
-pub use host::apps;
-pub use host::relay::Leg;
 pub use observe::*;
 pub use outside::{Content, Delivery, EndpointId, OutsidePacket, Side};
 pub use packet::TelemetryStack;
+pub use perigee_timeline::{Leg, Notices};
 pub use setup::*;
 pub use simulation::Simulation;

@@ -2,9 +2,9 @@
 //! What flows are told of the timeline, and when: notices of handovers, outages and path changes, with lead time,
 //! prediction error and loss.
 
-use crate::net::mix;
-use crate::setup::Notices;
+use perigee_timeline::Notices;
 use perigee_timeline::{Change, Chunk, Note, NoteKind, PairId};
+use perigee_units::draw::mix;
 use perigee_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -222,6 +222,8 @@ pub trait Observer {
     fn rtt(&mut self, _flow: u32, _sent: Nanos, _rtt: Nanos, _base: Option<Nanos>) {}
     /// An object that an application asked for, or a limited transfer, is complete.
     fn completion(&mut self, _c: &Completion) {}
+    /// All flows and links of a sampling instant have been told.
+    fn sampled(&mut self, _at: Nanos) {}
     /// A packet left its source or reached its destination.
     fn packet(&mut self, _p: &PacketView<'_>) {}
 }
@@ -249,6 +251,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn completion(&mut self, c: &Completion) {
         self.0.completion(c);
         self.1.completion(c);
+    }
+    fn sampled(&mut self, at: Nanos) {
+        self.0.sampled(at);
+        self.1.sampled(at);
     }
     fn packet(&mut self, p: &PacketView<'_>) {
         if A::PACKETS {
@@ -278,6 +284,9 @@ impl<O: Observer> Observer for &mut O {
     }
     fn completion(&mut self, c: &Completion) {
         (**self).completion(c);
+    }
+    fn sampled(&mut self, at: Nanos) {
+        (**self).sampled(at);
     }
     fn packet(&mut self, p: &PacketView<'_>) {
         (**self).packet(p);

@@ -4,7 +4,7 @@
 use crate::host::PROBE_HEADER;
 use perigee_cc::{CongestionControl, ConnInit, Controller, Params, SchemeInfo};
 use perigee_queue::DisciplineInfo;
-use perigee_timeline::{App, PairId};
+use perigee_timeline::{App, Leg, Notices, PairId};
 use perigee_units::Nanos;
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub struct FlowSetup {
     /// What it is told of handovers, outages and path changes; `None` = nothing.
     pub notices: Option<Notices>,
     /// Its place in a split connection; `None` = it goes from end to end.
-    pub leg: Option<crate::Leg>,
+    pub leg: Option<Leg>,
     /// Ends that are not in the simulation.
     pub outside: Outside,
 }
@@ -87,28 +87,6 @@ impl FlowSetup {
             App::Request { size, .. } => size.largest().clamp(1.0, mss.into()) as u32,
             App::Bulk { bytes: None } | App::OnOff { .. } => mss,
         }
-    }
-}
-
-/// How knowledge of the timeline reaches a flow's congestion control: as
-/// [`Signal::HandoverBegin`](perigee_cc::Signal::HandoverBegin) and its end, or as
-/// [`Signal::PathChange`](perigee_cc::Signal::PathChange).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Notices {
-    /// The beginning is told this long before the event …
-    pub lead: Nanos,
-    /// … and the end this long after its beginning was told.
-    pub hold: Nanos,
-    /// Errors of the prediction in nanoseconds: each notice comes earlier or later by one of them, drawn at random.
-    pub errors: Arc<[i64]>,
-    /// Probability that a notice does not arrive.
-    pub loss: f64,
-}
-
-impl Default for Notices {
-    /// Notice at the instant of the event, for 2.3 s (SaTCP's published hold time).
-    fn default() -> Self {
-        Notices { lead: Nanos::ZERO, hold: Nanos::from_millis(2300), errors: Arc::from([]), loss: 0.0 }
     }
 }
 

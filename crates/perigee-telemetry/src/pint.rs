@@ -14,6 +14,7 @@
 
 use crate::wire::{rate_of, Stamp, VERSION};
 use perigee_cc::{BitRate, Nanos, Telemetry};
+use perigee_units::draw::mix;
 
 /// Bytes of the record.
 pub const RECORD_BYTES: usize = 16;
@@ -175,15 +176,6 @@ impl PintPort {
     pub fn utilisation(&self) -> f64 {
         self.utilisation
     }
-}
-
-/// The finaliser of SplitMix64.
-#[inline]
-fn mix(z: u64) -> u64 {
-    let z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// `draw` in [0, 1) decides between the two nearest codes so that the mean of the values is `u`.

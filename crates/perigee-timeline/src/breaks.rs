@@ -5,6 +5,7 @@
 
 use crate::leoem::LoggedPath;
 use crate::model::*;
+use perigee_units::draw::finalise;
 use perigee_units::Nanos;
 
 /// What breaks, and for how long.
@@ -71,18 +72,12 @@ impl Breaks {
         let (low, high) = self.outage;
         let mut h = 0x9E37_79B9_7F4A_7C15;
         for x in [self.seed, t.0, end] {
-            h = mix(h ^ mix(x));
+            h = finalise(h ^ finalise(x));
         }
         let unit = (h >> 11) as f64 / (1_u64 << 53) as f64;
         let drawn = low.0 as f64 + unit * (high.saturating_sub(low)).0 as f64;
         Nanos((drawn + self.per_delay * delays.0 as f64) as u64).min(Nanos::from_millis(999))
     }
-}
-
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// Links between satellites that break: the one before the first satellite that was not on the old path, and the one at

@@ -8,6 +8,7 @@
 //! some route uses; others wait until they are used.
 
 use crate::model::*;
+use perigee_units::draw::mix;
 use perigee_units::{BitRate, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -239,14 +240,6 @@ impl<S: ChunkSource> ChunkSource for Faded<S> {
 /// Fowler, Noll and Vo's hash.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3))
-}
-
-/// Steele, Lea and Flood's SplitMix64.
-fn mix(x: u64) -> u64 {
-    let z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// Reads weather: CSV with columns `t_s`, `rate_share` and `loss`, in order of time.

@@ -384,6 +384,12 @@ impl<S: ChunkSource + ?Sized> ChunkSource for &mut S {
     }
 }
 
+impl<S: ChunkSource + ?Sized> ChunkSource for Box<S> {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, String> {
+        (**self).next_chunk()
+    }
+}
+
 /// Reads a [`Timeline`] in memory.
 #[derive(Clone, Debug)]
 pub struct ChunkReader {

@@ -2,23 +2,17 @@
 //! The traffic: flows with their application, congestion control and transport options, as plain data.
 
 use crate::model::PairId;
+use perigee_units::draw::{mix, unit};
+use perigee_units::params::Value;
 use perigee_units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// A value of a congestion control parameter or transport option, as a scenario gives it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Setting {
-    /// On or off.
-    Bool(bool),
-    /// A whole number.
-    Int(i64),
-    /// A real number.
-    Float(f64),
-    /// A word, or a quantity with its unit.
-    Text(String),
-}
+/// No draw of a time is longer than this.
+const LONGEST_S: f64 = 1e6;
+/// No draw of an amount is larger than this.
+const LARGEST_BYTES: f64 = 1e15;
 
 /// How a quantity is drawn: seconds or bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +34,26 @@ pub enum Law {
 }
 
 impl Law {
+    /// The value at quantile `u` in 0..1.
+    pub fn quantile(&self, u: f64) -> f64 {
+        match *self {
+            Law::Fixed(value) => value,
+            Law::Uniform(low, high) => low + (high - low) * u,
+            Law::Exponential(mean) => -mean * libm::log(1.0 - u),
+            Law::Pareto { mean, shape } => mean * (shape - 1.0) / shape * libm::pow(1.0 - u, -1.0 / shape),
+        }
+    }
+
+    /// The `n`-th draw with `seed` as a time.
+    pub fn time(&self, seed: u64, n: u64) -> Nanos {
+        Nanos::from_secs_f64(self.quantile(nth(seed, n)).clamp(0.0, LONGEST_S))
+    }
+
+    /// The `n`-th draw with `seed` as an amount of data, one byte at least.
+    pub fn bytes(&self, seed: u64, n: u64) -> u64 {
+        self.quantile(nth(seed, n)).clamp(1.0, LARGEST_BYTES) as u64
+    }
+
     /// The mean of its draws.
     pub fn mean(&self) -> f64 {
         match *self {
@@ -55,6 +69,11 @@ impl Law {
             Law::Exponential(_) | Law::Pareto { .. } => f64::INFINITY,
         }
     }
+}
+
+/// The `n`-th draw in 0..1.
+fn nth(seed: u64, n: u64) -> f64 {
+    unit(mix(seed ^ mix(n)))
 }
 
 /// What a flow sends.
@@ -107,10 +126,46 @@ impl App {
     }
 }
 
+/// How knowledge of the timeline reaches a flow's congestion control: as the beginning and the end of a handover, or as a
+/// change of its path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Notices {
+    /// The beginning is told this long before the event …
+    pub lead: Nanos,
+    /// … and the end this long after its beginning was told.
+    pub hold: Nanos,
+    /// Errors of the prediction in nanoseconds: each notice comes earlier or later by one of them, drawn at random.
+    pub errors: Arc<[i64]>,
+    /// Probability that a notice does not arrive.
+    pub loss: f64,
+}
+
+impl Default for Notices {
+    /// Told at the instant of the event, for 2.3 s (SaTCP's published hold time).
+    fn default() -> Self {
+        Notices { lead: Nanos::ZERO, hold: Nanos::from_millis(2300), errors: Arc::from([]), loss: 0.0 }
+    }
+}
+
+/// A flow's place among the legs of a split connection (RFC 3135 section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leg {
+    /// The flow whose data this one carries on; `None` = the first leg.
+    pub before: Option<u32>,
+    /// The flow that carries on this one's data; `None` = the last leg.
+    pub after: Option<u32>,
+    /// What the proxy at this leg's end may hold, in bytes (the last leg has no proxy).
+    pub buffer: u64,
+    /// The proxy answers the SYN of this leg before the next leg is established.
+    pub spoof: bool,
+    /// The leg is a standing connection between two proxies: no handshake, its RTT is known.
+    pub standing: bool,
+}
+
 /// One flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
-    /// Unique name.
+    /// Unique name: draws of random numbers depend on it, so that adding a flow changes no other flow's losses.
     pub name: String,
     /// Way of the data.
     pub forward: PairId,
@@ -118,24 +173,94 @@ pub struct Flow {
     pub reverse: PairId,
     /// When it starts.
     pub start: Nanos,
-    /// When it stops sending new data, if before the end of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop: Option<Nanos>,
+    /// When it stops sending new data.
+    pub stop: Nanos,
     /// What it sends.
     pub app: App,
-    /// Identifier of the congestion control (ignored by pings).
+    /// Its congestion control: an identifier of the list, a plug-in's name, or `ping` and `cbr` where none is needed.
     pub cc: String,
     /// Parameters of the congestion control that differ from its defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub cc_params: BTreeMap<String, Setting>,
-    /// Transport options that differ from the defaults of the transport's profile.
+    pub cc_params: BTreeMap<String, Value>,
+    /// Contents of the files that the congestion control wants, by the name of the parameter.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub tcp: BTreeMap<String, Setting>,
+    pub cc_files: BTreeMap<String, Arc<str>>,
+    /// Transport options that differ from the transport's defaults.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tcp: BTreeMap<String, Value>,
+    /// Buffer of the transport in bytes, where it depends on the path; 0 = as its options say.
+    #[serde(default)]
+    pub buffer_bytes: u64,
+    /// What it is told of handovers, outages and path changes; `None` = nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notices: Option<Notices>,
+    /// Its place in a split connection; `None` = it goes from end to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leg: Option<Leg>,
+    /// Number of its slowest port at time zero: flows with the same number share it.
+    pub bottleneck: u32,
+    /// Base RTT of its pair at time zero; `None` = no route then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_rtt: Option<Nanos>,
 }
 
-/// All flows of a run.
+/// All flows of a run that are known when it begins.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct Workload {
     /// In the order in which tables print them; a flow's index is its id.
     pub flows: Vec<Flow>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean(law: Law) -> f64 {
+        let n = 200_000;
+        (0..n).map(|i| law.quantile(nth(7, i))).sum::<f64>() / n as f64
+    }
+
+    #[test]
+    fn laws_have_their_means() {
+        assert_eq!(mean(Law::Fixed(3.0)), 3.0);
+        for law in [Law::Uniform(1.0, 2.0), Law::Exponential(0.1), Law::Pareto { mean: 100.0, shape: 2.5 }] {
+            assert!((mean(law) / law.mean() - 1.0).abs() < 0.02, "{law:?}");
+        }
+    }
+
+    #[test]
+    fn a_pareto_law_never_falls_below_its_scale() {
+        let law = Law::Pareto { mean: 100.0, shape: 2.0 };
+        assert_eq!(law.quantile(0.0), 50.0);
+        assert!((law.quantile(0.99) - 500.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_workload_survives_being_saved() {
+        let flow = Flow {
+            name: "a".into(),
+            forward: PairId(0),
+            reverse: PairId(1),
+            start: Nanos::ZERO,
+            stop: Nanos::from_secs(9),
+            app: App::Request {
+                size: Law::Pareto { mean: 1e6, shape: 1.5 },
+                think: Law::Fixed(0.0),
+                period: Nanos::ZERO,
+                count: u64::MAX,
+            },
+            cc: "cubic".into(),
+            cc_params: [("beta".into(), Value::Float(0.7)), ("hystart".into(), Value::Bool(true))].into(),
+            cc_files: [("weights".into(), "{}".into())].into(),
+            tcp: [("mss".into(), Value::Int(1448)), ("min_rto".into(), Value::Text("200 ms".into()))].into(),
+            buffer_bytes: 1,
+            notices: Some(Notices { errors: [-5, 7].into(), ..Notices::default() }),
+            leg: Some(Leg { before: None, after: Some(1), buffer: 9, spoof: true, standing: false }),
+            bottleneck: 3,
+            base_rtt: Some(Nanos(5)),
+        };
+        let workload = Workload { flows: vec![flow] };
+        let text = serde_json::to_string(&workload).unwrap();
+        assert_eq!(serde_json::from_str::<Workload>(&text).unwrap(), workload);
+    }
 }

@@ -5,6 +5,7 @@
 //! Time is integer nanoseconds since the start of a run, rates are integer bits per second, sizes are integer
 //! bytes: integers, because a simulation must give the same bits on every machine.
 
+pub mod draw;
 pub mod params;
 mod parse;
 pub use parse::{parse_rate, parse_size, parse_time, ParseError, Size};

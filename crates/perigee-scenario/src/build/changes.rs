@@ -14,6 +14,7 @@ use perigee_timeline::files;
 use perigee_timeline::schedule::{self, Application, Effect, Step, Ways};
 use perigee_timeline::topology::{Built, Duplex};
 use perigee_timeline::{Change, Delay, Timed};
+use perigee_units::draw::finalise;
 use perigee_units::{BitRate, Nanos};
 
 /// Changes of one schedule beyond which something is mistyped.
@@ -179,14 +180,8 @@ impl Drawing<'_> {
     fn unit(&self, event: u64, what: What) -> f64 {
         let mut h = 0x9E37_79B9_7F4A_7C15;
         for x in [self.seed, self.entry, event, what as u64] {
-            h = mix(h ^ mix(x.wrapping_add(0x9E37_79B9_7F4A_7C15)));
+            h = finalise(h ^ finalise(x.wrapping_add(0x9E37_79B9_7F4A_7C15)));
         }
         (h >> 11) as f64 / (1_u64 << 53) as f64
     }
-}
-
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }

@@ -5,8 +5,8 @@
 use crate::file::flow::{FlowSpec, Pattern};
 use crate::file::keys::MAX_FLOWS;
 use crate::file::scenario::Scenario;
-use perigee_sim::apps;
 use perigee_timeline::App;
+use perigee_units::draw::finalise;
 use perigee_units::Nanos;
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
         match &flow.pattern {
             None => flows.extend(arrivals(scenario, flow, seed, i as u64)),
             Some(pattern) => {
-                let mut draw = Draw(mix(seed ^ mix(i as u64)));
+                let mut draw = Draw(finalise(seed ^ finalise(i as u64)));
                 let pairs = pairs(scenario, pattern, flow.count, &mut draw);
                 for (k, p) in pairs.into_iter().enumerate() {
                     let flow = one(scenario, flow, k as u64, p);
-                    flows.extend(arrivals(scenario, &flow, seed, mix(i as u64) ^ k as u64));
+                    flows.extend(arrivals(scenario, &flow, seed, finalise(i as u64) ^ k as u64));
                 }
             }
         }
@@ -36,7 +36,7 @@ pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
 fn arrivals(scenario: &Scenario, flow: &FlowSpec, seed: u64, entry: u64) -> Vec<FlowSpec> {
     let Some((gap, size)) = &flow.arrivals else { return vec![flow.clone()] };
     let stop = flow.stop.unwrap_or(scenario.run.duration).min(scenario.run.duration);
-    let draws = mix(seed ^ mix(entry ^ ARRIVALS));
+    let draws = finalise(seed ^ finalise(entry ^ ARRIVALS));
     let mut found = Vec::new();
     let mut at = flow.start;
     while at < stop && found.len() <= MAX_FLOWS as usize {
@@ -46,11 +46,11 @@ fn arrivals(scenario: &Scenario, flow: &FlowSpec, seed: u64, entry: u64) -> Vec<
             start: at,
             // A transfer that has begun is carried through.
             stop: None,
-            app: App::Bulk { bytes: Some(apps::bytes(size, draws, 2 * n)) },
+            app: App::Bulk { bytes: Some(size.bytes(draws, 2 * n)) },
             arrivals: None,
             ..flow.clone()
         });
-        at += apps::time(gap, draws, 2 * n + 1).max(Nanos(1000));
+        at += gap.time(draws, 2 * n + 1).max(Nanos(1000));
     }
     found
 }
@@ -105,7 +105,7 @@ struct Draw(u64);
 impl Draw {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.0)
+        finalise(self.0)
     }
 
     fn below(&mut self, n: u64) -> u64 {
@@ -125,12 +125,6 @@ impl Draw {
         }
         last
     }
-}
-
-fn mix(x: u64) -> u64 {
-    let z = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

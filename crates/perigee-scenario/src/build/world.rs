@@ -3,22 +3,18 @@
 
 use crate::build::from_source;
 use crate::build::network::{self, PairPlace};
-use crate::build::ports::PortReport;
+pub use crate::build::ports::PortReport;
 use crate::build::shared::SharedTimeline;
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::flow::{without_tcp, FlowSpec};
 use crate::file::grammar::Given;
 use crate::file::scenario::Scenario;
 use crate::file::spell;
-use perigee_cc::{Params, Value};
-use perigee_sim::{FlowSetup, Options, Scheme};
-use perigee_timeline::{files, App, Header, Timeline};
+use perigee_cc::{Params, SchemeInfo, Value};
+use perigee_timeline::{files, App, Flow, Header, Timeline, Workload};
 use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
-
-/// Congestion controls from outside, by the names that scenarios give them.
-pub type Plugins = BTreeMap<String, perigee_sim::CustomScheme>;
 
 /// A scenario with one seed: what all schemes of the comparison share.
 pub struct World {
@@ -130,12 +126,14 @@ impl World {
         Ok(Timeline { header: self.header.clone(), chunks: self.timeline.all()? })
     }
 
-    /// The flows under `cc` (which replaces `"*"`); plug-ins are found by their names in `plugins`.
+    /// The flows under `cc` (which replaces `"*"`), as data. Of schemes for which `foreign` holds, plug-ins, only the name is
+    /// known here.
     ///
     /// # Errors
-    /// Parameters that contradict each other.
-    pub fn setups(&self, cc: &str, plugins: &Plugins) -> Result<Vec<FlowSetup>, ScenarioError> {
-        (0..self.flows.len()).map(|i| self.setup(i, cc, plugins)).collect()
+    /// Parameters that contradict each other, files that cannot be read.
+    pub fn workload(&self, cc: &str, foreign: &dyn Fn(&str) -> bool) -> Result<Workload, ScenarioError> {
+        let flows = self.flows.iter().enumerate().map(|(i, plan)| self.flow(i, plan, cc, foreign));
+        Ok(Workload { flows: flows.collect::<Result<_, _>>()? })
     }
 
     /// The scheme of a flow under `cc`.
@@ -144,18 +142,6 @@ impl World {
             (Some(app), _) => app,
             (None, "*") => cc,
             (None, named) => named,
-        }
-    }
-
-    /// Options of the simulator.
-    pub fn options(&self) -> Options {
-        let run = &self.scenario.run;
-        Options {
-            seed: self.seed,
-            sample: run.sample,
-            start_jitter: run.start_jitter,
-            max_hops: self.max_hops,
-            ..Options::default()
         }
     }
 
@@ -174,59 +160,68 @@ impl World {
         Ok((tcp, params))
     }
 
-    /// Reads the files that a scheme wants.
-    fn attach(
+    /// Contents of the files that a scheme wants.
+    fn files(
         &self,
-        info: &'static perigee_cc::SchemeInfo,
-        params: &mut Params,
+        info: &'static SchemeInfo,
         plan: &FlowPlan,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<BTreeMap<String, Arc<str>>, ScenarioError> {
         let own = (plan.spec.cc == info.id).then_some(&plan.spec.cc_params);
         let layers = [own, self.scenario.cc.get(info.id)];
+        let mut found = BTreeMap::new();
         for file in info.files() {
             let given = layers.iter().flatten().find_map(|given| given.get(file.name));
             let Some((Value::Text(name), place)) = given else { continue };
-            let path = crate::file::tree::resolve(place, name);
             let wrong = |why: String| {
                 let p = Problem::new(format!("cc.{}.{}", info.id, file.name), why).at(place);
                 ScenarioError::from(p.found(format!("{name:?}")).allowed(file.help))
             };
-            let text = files::read(&path).map_err(wrong)?;
-            params.attach(info.files(), file.name, &text).map_err(|e| wrong(e.reason))?;
+            let text = files::read(&crate::file::tree::resolve(place, name)).map_err(wrong)?;
+            (file.parse)(&text).map_err(wrong)?;
+            found.insert(file.name.to_string(), text.into());
         }
-        Ok(())
+        Ok(found)
     }
 
-    fn setup(&self, index: usize, cc: &str, plugins: &Plugins) -> Result<FlowSetup, ScenarioError> {
-        let plan = &self.flows[index];
+    fn flow(
+        &self,
+        index: usize,
+        plan: &FlowPlan,
+        cc: &str,
+        foreign: &dyn Fn(&str) -> bool,
+    ) -> Result<Flow, ScenarioError> {
         let leg = plan.spec.leg.as_ref().map(|l| l.leg(index));
-        // A proxy carries on what it holds when the application has stopped.
-        let carries_on = leg.is_some_and(|l| l.before.is_some());
-        let id = match self.scheme_of(plan, cc) {
-            // UDP needs no scheme; any will do as a placeholder.
-            "ping" | "cbr" => "newreno",
-            id => id,
+        let scheme = self.scheme_of(plan, cc);
+        let (cc_params, cc_files) = match without_tcp(plan.spec.app) {
+            Some(_) => Default::default(),
+            None if foreign(scheme) => Default::default(),
+            None => self.built_in(plan, scheme)?,
         };
-        let scheme = match plugins.get(id) {
-            Some(plugin) => Scheme::Custom(plugin.clone()),
-            None => self.built_in(plan, id)?,
-        };
-        Ok(FlowSetup {
+        Ok(Flow {
             name: plan.name.clone(),
             forward: plan.pair.forward,
             reverse: plan.pair.reverse,
             start: plan.start,
-            stop: if carries_on { self.scenario.run.duration } else { plan.stop },
+            stop: plan.stop,
             app: plan.spec.app,
-            scheme,
-            tcp: self.transport_of(plan, cc)?.0,
+            cc: scheme.to_string(),
+            cc_params,
+            cc_files,
+            tcp: transport_values(&self.scenario, &plan.spec, scheme),
+            buffer_bytes: self.transport_of(plan, cc)?.0.buffer,
             notices: self.scenario.notices.clone(),
             leg,
-            outside: Default::default(),
+            bottleneck: plan.bottleneck,
+            base_rtt: plan.base_rtt,
         })
     }
 
-    fn built_in(&self, plan: &FlowPlan, id: &str) -> Result<Scheme, ScenarioError> {
+    /// Parameters and files of a scheme of the list.
+    fn built_in(
+        &self,
+        plan: &FlowPlan,
+        id: &str,
+    ) -> Result<(BTreeMap<String, Value>, BTreeMap<String, Arc<str>>), ScenarioError> {
         let wrong = |why: String| ScenarioError::from(Problem::new("flow", why).at(&plan.spec.place));
         let info = perigee_cc::info(id).ok_or_else(|| wrong(format!("no congestion control {id:?}")))?;
         let mut given = values(self.scenario.cc.get(id));
@@ -242,9 +237,8 @@ impl World {
         for file in info.files() {
             given.remove(file.name);
         }
-        let mut params = info.params(given).map_err(|e| wrong(e.to_string()))?;
-        self.attach(info, &mut params, plan)?;
-        Ok(Scheme::Builtin(info, params))
+        info.params(given.clone()).map_err(|e| wrong(e.to_string()))?;
+        Ok((given, self.files(info, plan)?))
     }
 }
 
@@ -283,11 +277,15 @@ fn plans(scenario: &Scenario, net: &network::Network) -> Result<Vec<FlowPlan>, S
 }
 
 /// Options of a flow that runs `cc`: of all flows, of all flows of the scheme, its own.
-fn transport(scenario: &Scenario, spec: &FlowSpec, cc: &str) -> Result<Params, ScenarioError> {
+fn transport_values(scenario: &Scenario, spec: &FlowSpec, cc: &str) -> BTreeMap<String, Value> {
     let mut given = values(Some(&scenario.tcp));
     given.extend(values(scenario.tcp_of.get(cc)));
     given.extend(values(Some(&spec.tcp)));
-    let params = Params::new(perigee_tcp::OPTIONS, given);
+    given
+}
+
+fn transport(scenario: &Scenario, spec: &FlowSpec, cc: &str) -> Result<Params, ScenarioError> {
+    let params = Params::new(perigee_tcp::OPTIONS, transport_values(scenario, spec, cc));
     params.map_err(|e| Problem::new("tcp", e.to_string()).at(&spec.place).into())
 }
 

@@ -339,7 +339,7 @@ mod tests {
     fn explicit_keys_override_a_profile_wherever_they_stand() {
         let text = "[tcp]\nprofile = \"study-hypatia\"\nmss = 1000\n[link.all]\nframing = 9\n";
         let world = World::build(Arc::new(scenario(text, &["tcp.delayed-ack=2"])), 1).unwrap();
-        let tcp = &world.setups("cubic", &Default::default()).unwrap()[0].tcp;
+        let tcp = world.transport_of(&world.flows[0], "cubic").unwrap().0;
         assert_eq!((tcp.mss, tcp.delayed_ack, tcp.tlp), (1000, 2, false));
         assert!(world.ports.iter().all(|p| p.framing_bytes == 9));
     }
@@ -348,9 +348,9 @@ mod tests {
     fn schemes_have_their_own_initial_windows() {
         let text = "[tcp]\nprofile = \"study-orbcc\"\n[tcp.bbr]\ninit_cwnd = 7\n[[flow]]\ncc = \"bbr\"\n";
         let world = World::build(Arc::new(scenario(text, &[])), 1).unwrap();
-        let setups = world.setups("", &Default::default()).unwrap();
-        assert_eq!((setups[0].tcp.init_cwnd, setups[0].tcp.init_ssthresh), (3, 400));
-        assert_eq!((setups[1].tcp.init_cwnd, setups[1].tcp.init_ssthresh), (7, 4000));
+        let tcp = |i: usize| world.transport_of(&world.flows[i], "").unwrap().0;
+        assert_eq!((tcp(0).init_cwnd, tcp(0).init_ssthresh), (3, 400));
+        assert_eq!((tcp(1).init_cwnd, tcp(1).init_ssthresh), (7, 4000));
     }
 
     #[test]
@@ -358,7 +358,7 @@ mod tests {
         let text =
             "[tcp]\nprofile = \"study-leo-cc\"\n[port.bottleneck]\nrate = \"100 Mbit\"\nqueue = \"600 kB\"\n";
         let world = World::build(Arc::new(scenario(text, &["source.dumbbell.rtt=50 ms"])), 1).unwrap();
-        let buffer = world.setups("", &Default::default()).unwrap()[0].tcp.buffer as f64;
+        let buffer = world.workload("", &|_| false).unwrap().flows[0].buffer_bytes as f64;
         assert!((buffer / (22.0 * (625e3 + 600e3)) - 1.0).abs() < 0.01, "{buffer}");
     }
 

@@ -46,7 +46,7 @@ pub struct Scenario {
     /// `[bursts]`.
     pub bursts: Option<BurstSpec>,
     /// `[notices]`; `None` = nobody is told anything.
-    pub notices: Option<perigee_sim::Notices>,
+    pub notices: Option<perigee_timeline::Notices>,
     /// `[telemetry]`.
     pub telemetry: TelemetrySpec,
     /// Name of the transport profile.
@@ -144,7 +144,7 @@ impl Scenario {
 /// Values that stand for a distribution of prediction errors: its quantiles, with both signs.
 const ERROR_QUANTILES: u64 = 64;
 
-fn notices(c: &Checked) -> Option<perigee_sim::Notices> {
+fn notices(c: &Checked) -> Option<perigee_timeline::Notices> {
     let error = c.time_draw("error");
     let (low, high) = (error.low.0, error.high.0);
     let errors = (0..ERROR_QUANTILES).flat_map(|k| {
@@ -153,7 +153,12 @@ fn notices(c: &Checked) -> Option<perigee_sim::Notices> {
     });
     let errors: Vec<i64> = if high == 0 { Vec::new() } else { errors.collect() };
     let (lead, hold) = (c.time("lead"), c.time("hold"));
-    c.bool("on").then(|| perigee_sim::Notices { lead, hold, errors: errors.into(), loss: c.number("loss") })
+    c.bool("on").then(|| perigee_timeline::Notices {
+        lead,
+        hold,
+        errors: errors.into(),
+        loss: c.number("loss"),
+    })
 }
 
 struct Reader<'a> {

@@ -4,8 +4,7 @@
 use crate::file::error::Problem;
 use crate::file::grammar::Checked;
 use crate::file::kind::Val;
-use perigee_sim::Leg;
-use perigee_timeline::App;
+use perigee_timeline::{App, Leg};
 use std::collections::BTreeSet;
 
 /// Where a flow is split, and how.

@@ -7,7 +7,7 @@
 
 use super::relay::{LegReceiver, LegSender};
 use super::{Cx, Flow};
-use crate::net::mix;
+
 use crate::observe::{Completion, Observer};
 use crate::packet::Kind;
 use crate::setup::FlowSetup;
@@ -15,41 +15,11 @@ use perigee_tcp::Sender;
 use perigee_timeline::{App, Law};
 use perigee_units::Nanos;
 
-/// No draw is longer than this.
-const LONGEST_S: f64 = 1e6;
-/// No object is larger than this.
-const LARGEST_BYTES: f64 = 1e15;
-
 /// An application changes its mind no faster, whatever is drawn: time goes on and a run ends.
 const SHORTEST: Nanos = Nanos::from_micros(1);
 
 /// IP bytes of a request: headers and a line of text.
 const REQUEST_BYTES: u32 = 200;
-
-/// The value of a law at quantile `u` in 0..1.
-pub fn quantile(law: &Law, u: f64) -> f64 {
-    match *law {
-        Law::Fixed(value) => value,
-        Law::Uniform(low, high) => low + (high - low) * u,
-        Law::Exponential(mean) => -mean * libm::log(1.0 - u),
-        Law::Pareto { mean, shape } => mean * (shape - 1.0) / shape * libm::pow(1.0 - u, -1.0 / shape),
-    }
-}
-
-/// The `n`-th draw of a law as a time.
-pub fn time(law: &Law, seed: u64, n: u64) -> Nanos {
-    Nanos::from_secs_f64(quantile(law, unit(seed, n)).clamp(0.0, LONGEST_S))
-}
-
-/// The `n`-th draw of a law as an amount of data, one byte at least.
-pub fn bytes(law: &Law, seed: u64, n: u64) -> u64 {
-    quantile(law, unit(seed, n)).clamp(1.0, LARGEST_BYTES) as u64
-}
-
-/// 53 random bits as a number in 0..1.
-fn unit(seed: u64, n: u64) -> f64 {
-    (mix(seed ^ mix(n)) >> 11) as f64 / (1u64 << 53) as f64
-}
 
 /// An object that a client asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,7 +188,7 @@ impl OnOff {
     fn turn(&mut self, now: Nanos, seed: u64) -> bool {
         self.sending = !self.sending;
         let law = if self.sending { &self.on } else { &self.off };
-        self.at = now + time(law, seed, self.turns).max(SHORTEST);
+        self.at = now + law.time(seed, self.turns).max(SHORTEST);
         self.turns += 1;
         self.sending
     }
@@ -226,7 +196,7 @@ impl OnOff {
 
 /// Size of the `n`-th object in bytes, in segments, and bytes of its last segment.
 fn object_size(law: &Law, mss: u64, seed: u64, n: u64) -> (u64, u64, u32) {
-    let bytes = bytes(law, seed, 2 * n);
+    let bytes = law.bytes(seed, 2 * n);
     let segments = bytes.div_ceil(mss);
     (bytes, segments, (bytes - (segments - 1) * mss) as u32)
 }
@@ -296,7 +266,7 @@ impl Client {
         let done = *object;
         self.now = None;
         self.end = done.end;
-        let thought = now + time(&self.think, seed, 2 * done.number + 1);
+        let thought = now + self.think.time(seed, 2 * done.number + 1);
         self.at = if self.asked >= self.count {
             Nanos::MAX
         } else {
@@ -367,26 +337,6 @@ impl Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn mean(law: Law) -> f64 {
-        let n = 200_000;
-        (0..n).map(|i| quantile(&law, unit(7, i))).sum::<f64>() / n as f64
-    }
-
-    #[test]
-    fn laws_have_their_means() {
-        assert_eq!(mean(Law::Fixed(3.0)), 3.0);
-        assert!((mean(Law::Uniform(1.0, 2.0)) - 1.5).abs() < 0.01);
-        assert!((mean(Law::Exponential(0.1)) - 0.1).abs() < 0.001);
-        assert!((mean(Law::Pareto { mean: 100.0, shape: 2.5 }) - 100.0).abs() < 2.0);
-    }
-
-    #[test]
-    fn a_pareto_law_never_falls_below_its_scale() {
-        let law = Law::Pareto { mean: 100.0, shape: 2.0 };
-        assert_eq!(quantile(&law, 0.0), 50.0);
-        assert!((quantile(&law, 0.99) - 500.0).abs() < 1e-9);
-    }
 
     #[test]
     fn time_goes_on_whatever_is_drawn() {

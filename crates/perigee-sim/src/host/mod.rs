@@ -6,8 +6,8 @@
 //! Two things are known at both ends at once, by construction and not by a packet: that the handshake is over (the
 //! receiver begins when the sender has the SYN-ACK), and what the scheme asks of its receiver.
 
-pub mod apps;
-pub mod relay;
+mod apps;
+pub(crate) mod relay;
 mod tcp_receiver;
 mod tcp_sender;
 

@@ -16,22 +16,8 @@ use crate::observe::{Completion, Observer};
 use crate::packet::{Kind, NONE};
 use crate::setup::FlowSetup;
 use perigee_tcp::{Seg, Sender};
+use perigee_timeline::Leg;
 use perigee_units::Nanos;
-
-/// A flow's place among the legs of a split connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leg {
-    /// The flow whose data this one carries on; `None` = the first leg.
-    pub before: Option<u32>,
-    /// The flow that carries on this one's data; `None` = the last leg.
-    pub after: Option<u32>,
-    /// What the proxy at this leg's end may hold, in bytes (the last leg has no proxy).
-    pub buffer: u64,
-    /// The proxy answers the SYN of this leg before the next leg is established.
-    pub spoof: bool,
-    /// The leg is a standing connection between two proxies: no handshake, its RTT is known.
-    pub standing: bool,
-}
 
 /// Announce a window again when it grew by this part of the buffer.
 const WINDOW_UPDATE_SHARE: Seg = 16;

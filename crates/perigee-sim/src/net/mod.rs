@@ -23,6 +23,7 @@ use perigee_cc::TxBytesUnit;
 use perigee_queue::{Discipline, DisciplineInfo, Ecn};
 use perigee_telemetry::{counted_bytes, switch_id, Meter};
 use perigee_timeline::{Delay, DelayDrop, Link, OutageMode, Port, QueueLimit};
+use perigee_units::draw::{mix, name_key};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 
 /// A port while it runs. What each packet touches comes first.
@@ -257,20 +258,6 @@ pub struct Net {
     metered_data: bool,
     /// Names are needed for the keys of links that appear later.
     port_names: Vec<String>,
-}
-
-/// Mixes 64 bits (the finaliser of SplitMix64).
-#[inline]
-pub fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-/// A key that depends on a name alone (FNV-1a), so that it does not change when something else is added.
-pub fn name_key(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ b as u64).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 impl Net {

@@ -5,7 +5,7 @@ mod changes;
 mod sampling;
 
 use crate::host::{relay, Cx, Endpoint, Flow, TcpReceiver};
-use crate::net::{mix, name_key, Net};
+use crate::net::Net;
 use crate::notices::{NoticeQueue, Subscriber};
 use crate::observe::*;
 use crate::outside::{Delivery, EndpointId, Inbox, Outbox, OutsidePacket, Side};
@@ -15,6 +15,7 @@ use crate::schedule::Source;
 use crate::setup::{FlowSetup, Options, SimError};
 use perigee_cc::{Signal, SignalScope};
 use perigee_timeline::{Chunk, ChunkSource, Header, LinkId, Routing};
+use perigee_units::draw::{mix, name_key};
 use perigee_units::{BitRate, Nanos};
 use std::sync::Arc;
 

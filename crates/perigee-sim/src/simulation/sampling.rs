@@ -19,6 +19,7 @@ impl Simulation<'_> {
         for link in 0..self.net.links.len() as u32 {
             self.sample_link(link, now, obs);
         }
+        obs.sampled(now);
     }
 
     fn sample_flow<O: Observer>(&mut self, i: usize, now: Nanos, obs: &mut O) {

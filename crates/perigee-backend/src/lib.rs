@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What carries packets: between the two waists. A [`Backend`] takes a timeline and a workload and writes a record; which
+//! one it is, neither side needs to know. The packet-level simulator is one (`perigee-run`); real hosts are another.
+
+use perigee_record::RecordSink;
+use perigee_timeline::{ChunkSource, Header, Workload};
+use perigee_units::Nanos;
+
+/// What a run is made of.
+pub struct Inputs<'a> {
+    /// The network at time zero.
+    pub header: &'a Header,
+    /// Its changes over time.
+    pub changes: Box<dyn ChunkSource + 'a>,
+    /// The flows that are known when the run begins.
+    pub workload: &'a Workload,
+    /// How the run is made.
+    pub options: RunOptions,
+}
+
+/// How a run is made, whatever the backend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunOptions {
+    /// Seed of all random draws.
+    pub seed: u64,
+    /// Time between rows of the time series; zero = none are taken.
+    pub sample: Nanos,
+    /// Metrics leave out what is before this.
+    pub warmup: Nanos,
+    /// Each flow's start is delayed by a seeded draw from 0 to this.
+    pub start_jitter: Nanos,
+    /// Most hops of one telemetry stack.
+    pub max_hops: usize,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        RunOptions {
+            seed: 1,
+            sample: Nanos::from_millis(100),
+            warmup: Nanos::ZERO,
+            start_jitter: Nanos::ZERO,
+            max_hops: 14,
+        }
+    }
+}
+
+/// Why a backend did not finish a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BackendError {
+    /// The workload asks for something that this backend cannot do: which flow, and what.
+    Unsupported {
+        /// Name of the flow.
+        flow: String,
+        /// What, and the remedy.
+        why: String,
+    },
+    /// It failed, in words for a person.
+    Failed(String),
+}
+
+impl std::fmt::Display for BackendError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BackendError::Unsupported { flow, why } => write!(f, "flow {flow:?}: {why}"),
+            BackendError::Failed(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for BackendError {}
+
+/// Carries a workload over a timeline.
+pub trait Backend {
+    /// Its name: in manifests, and the prefix of its own columns.
+    fn name(&self) -> &'static str;
+
+    /// Refuses what it cannot carry, before anything is run.
+    ///
+    /// # Errors
+    /// The first flow that cannot be carried.
+    fn check(&self, header: &Header, workload: &Workload) -> Result<(), BackendError>;
+
+    /// Runs to the end of the timeline, or until `progress`, which hears the simulated time now and then, returns false;
+    /// writes what happens to `sink`.
+    ///
+    /// # Errors
+    /// When the source of the timeline, the backend or the sink fails.
+    fn run(
+        &self,
+        inputs: Inputs<'_>,
+        sink: &mut dyn RecordSink,
+        progress: &mut dyn FnMut(Nanos) -> bool,
+    ) -> Result<(), BackendError>;
+}

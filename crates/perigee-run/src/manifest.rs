@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The manifest of a record: what was run and how it ended, without wall time and machine. Versioned; whatever reads it
+//! refuses versions that it does not know.
+
+use perigee_record::{RunOutcome, Table};
+use perigee_scenario::world::{FlowPlan, PortReport};
+use perigee_scenario::{ScenarioError, World};
+use perigee_sim::{FlowSetup, Scheme};
+use perigee_timeline::App;
+use perigee_units::params::{Params, Value};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Version of the record's layout: tables, hashes and manifest.
+pub const RECORD_FORMAT: u32 = 1;
+
+/// Flows that are listed: thousands of identical ones would make a manifest that nobody opens.
+const LISTED_FLOWS: usize = 100;
+
+/// What a record says of its run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Manifest {
+    /// [`RECORD_FORMAT`].
+    pub record_format: u32,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Its title.
+    pub title: String,
+    /// The scheme that was compared.
+    pub cc: String,
+    /// Seed of all random draws.
+    pub seed: u64,
+    /// Time asked for.
+    pub duration_ns: u64,
+    /// Metrics leave out what is before this.
+    pub warmup_ns: u64,
+    /// Time between rows of the time series.
+    pub sample_ns: u64,
+    /// Time reached.
+    pub simulated_ns: u64,
+    /// It was stopped before its end.
+    pub stopped: bool,
+    /// Link crossings of all packets.
+    pub packet_hops: Option<u64>,
+    /// Every packet was delivered, dropped for a reason, or is under way.
+    pub conserved: Option<bool>,
+    /// Lines for a person about the network.
+    pub report: Vec<String>,
+    /// Ports as resolved.
+    pub ports: Vec<PortReport>,
+    /// Hops that fit the telemetry of a packet.
+    pub telemetry_max_hops: usize,
+    /// Transport profile.
+    pub tcp_profile: &'static str,
+    /// Flows as resolved, the first hundred.
+    pub flows: Vec<FlowEntry>,
+    /// Ends of the traffic pairs.
+    pub pairs: Vec<PairEntry>,
+    /// The scenario, every key resolved.
+    pub scenario_toml: String,
+    /// By table.
+    pub tables: BTreeMap<&'static str, TableEntry>,
+    /// Split flows; absent where there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub splits: Vec<SplitEntry>,
+    /// All nodes that ever were there.
+    pub nodes: Vec<String>,
+    /// What to look at before trusting the numbers.
+    pub warnings: Vec<String>,
+}
+
+/// A flow as resolved.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)] // keys of the scenario and columns of `flow_totals`
+pub struct FlowEntry {
+    pub name: String,
+    pub from: String,
+    pub to: String,
+    pub cc: String,
+    pub app: App,
+    pub start_ns: u64,
+    pub stop_ns: u64,
+    pub base_rtt_ns: Option<u64>,
+    /// Links of its route at time zero.
+    pub hops: usize,
+    /// Parameters of its scheme, defaults included.
+    pub cc_params: BTreeMap<&'static str, Value>,
+    /// Options of its transport, defaults included.
+    pub tcp: BTreeMap<&'static str, Value>,
+}
+
+/// Ends of a traffic pair.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct PairEntry {
+    pub from: String,
+    pub to: String,
+}
+
+/// A table of the record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TableEntry {
+    /// Its rows.
+    pub rows: usize,
+    /// Hash of its content.
+    pub sha256: String,
+}
+
+/// A split flow: what its last leg delivers is what arrives.
+#[derive(Clone, Debug, Serialize)]
+pub struct SplitEntry {
+    /// Its name.
+    pub flow: String,
+    /// Numbers of its legs.
+    pub legs: Vec<usize>,
+    /// Nodes with a proxy.
+    pub via: Vec<String>,
+    /// What a proxy may hold.
+    pub buffer_bytes: u64,
+    /// Proxies answer a SYN at once.
+    pub spoof: bool,
+    /// Legs between proxies are standing connections.
+    pub standing: bool,
+}
+
+/// The manifest of a run; warnings are added by the caller.
+///
+/// # Errors
+/// Transport options that contradict each other.
+pub fn manifest(
+    world: &World,
+    cc: &str,
+    setups: &[FlowSetup],
+    outcome: &RunOutcome,
+    tables: &[Table],
+) -> Result<Manifest, ScenarioError> {
+    let run = &world.scenario.run;
+    let name = |node: perigee_timeline::NodeId| world.header.nodes[node.ix()].name.clone();
+    let flows = world.flows.iter().zip(setups).take(LISTED_FLOWS);
+    Ok(Manifest {
+        record_format: RECORD_FORMAT,
+        scenario: world.scenario.name.clone(),
+        title: world.scenario.title.clone(),
+        cc: cc.into(),
+        seed: world.seed,
+        duration_ns: run.duration.0,
+        warmup_ns: run.warmup.0,
+        sample_ns: run.sample.0,
+        simulated_ns: outcome.end_ns,
+        stopped: outcome.stopped,
+        packet_hops: outcome.packet_hops,
+        conserved: outcome.conserved,
+        report: world.report.clone(),
+        ports: world.ports.clone(),
+        telemetry_max_hops: world.max_hops,
+        tcp_profile: world.scenario.profile,
+        flows: flows.map(|(plan, setup)| flow(world, cc, plan, setup)).collect::<Result<_, _>>()?,
+        pairs: world.header.pairs.iter().map(|p| PairEntry { from: name(p.from), to: name(p.to) }).collect(),
+        scenario_toml: world.scenario.resolved_toml.clone(),
+        tables: tables.iter().map(|t| (t.name, TableEntry { rows: t.rows(), sha256: t.hash() })).collect(),
+        splits: world.flows.iter().enumerate().filter_map(split).collect(),
+        nodes: outcome.nodes.clone(),
+        warnings: Vec::new(),
+    })
+}
+
+fn flow(world: &World, cc: &str, plan: &FlowPlan, setup: &FlowSetup) -> Result<FlowEntry, ScenarioError> {
+    let resolved = |params: &Params| params.resolved().into_iter().collect::<BTreeMap<_, _>>();
+    let (mut cc_params, mut tcp) = (BTreeMap::new(), BTreeMap::new());
+    if setup.app.is_tcp() {
+        if let Scheme::Builtin(_, params) = &setup.scheme {
+            cc_params = resolved(params);
+        }
+        tcp = resolved(&world.transport_of(plan, cc)?.1);
+        tcp.insert("buffer_bytes", Value::Int(setup.tcp.buffer as i64));
+    }
+    Ok(FlowEntry {
+        name: plan.name.clone(),
+        from: plan.pair.from.clone(),
+        to: plan.pair.to.clone(),
+        cc: world.scheme_of(plan, cc).into(),
+        app: setup.app,
+        start_ns: plan.start.0,
+        stop_ns: plan.stop.0,
+        base_rtt_ns: plan.base_rtt.map(|r| r.0),
+        hops: plan.hops,
+        cc_params,
+        tcp,
+    })
+}
+
+fn split((i, plan): (usize, &FlowPlan)) -> Option<SplitEntry> {
+    let leg = plan.leg().filter(|l| l.number == 0)?;
+    let legs = leg.split.via.len() + 1;
+    Some(SplitEntry {
+        flow: leg.flow.clone(),
+        legs: (i..i + legs).collect(),
+        via: leg.split.via.clone(),
+        buffer_bytes: leg.split.buffer,
+        spoof: leg.split.spoof,
+        standing: leg.split.standing,
+    })
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The packet-level simulator as a backend.
+
+use crate::recorder::Recorder;
+use crate::routes::RouteListener;
+use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
+use perigee_cc::Params;
+use perigee_record::{FlowInfo, RecordSink, RunHeader};
+use perigee_sim::{CustomScheme, FlowSetup, Options, Scheme, Simulation};
+use perigee_timeline::{Flow, Header, Workload};
+use perigee_units::Nanos;
+use std::collections::BTreeMap;
+
+/// Congestion controls from outside, by the names that workloads give them.
+pub type Plugins = BTreeMap<String, CustomScheme>;
+
+/// The simulator, with the plug-ins that its flows may name.
+#[derive(Clone, Default)]
+pub struct Simulator {
+    /// Congestion controls beside those of the list.
+    pub plugins: Plugins,
+}
+
+impl Backend for Simulator {
+    fn name(&self) -> &'static str {
+        "simulator"
+    }
+
+    fn check(&self, header: &Header, workload: &Workload) -> Result<(), BackendError> {
+        self.setups(header, workload).map(|_| ())
+    }
+
+    fn run(
+        &self,
+        inputs: Inputs<'_>,
+        sink: &mut dyn RecordSink,
+        progress: &mut dyn FnMut(Nanos) -> bool,
+    ) -> Result<(), BackendError> {
+        if sink.wants_packets() {
+            self.record::<true>(inputs, sink, progress)
+        } else {
+            self.record::<false>(inputs, sink, progress)
+        }
+    }
+}
+
+impl Simulator {
+    fn record<const PACKETS: bool>(
+        &self,
+        inputs: Inputs<'_>,
+        sink: &mut dyn RecordSink,
+        progress: &mut dyn FnMut(Nanos) -> bool,
+    ) -> Result<(), BackendError> {
+        let Inputs { header, changes, workload, options } = inputs;
+        let setups = self.setups(header, workload)?;
+        let flows = flow_infos(header, workload, &setups);
+        let begin = RunHeader {
+            backend: self.name(),
+            seed: options.seed,
+            duration_ns: header.duration.0,
+            warmup_ns: options.warmup.0,
+            sample_ns: options.sample.0,
+            nodes: header.nodes.iter().map(|n| n.name.clone()).collect(),
+        };
+        let mut source = RouteListener::new(changes, header);
+        let mut recorder = Recorder::<PACKETS>::new(&begin, flows, source.tables(), sink).map_err(failed)?;
+        let simulation = Simulation::new(header, Box::new(&mut source), setups, simulator_options(&options));
+        let mut simulation = simulation.map_err(failed)?;
+        let sink_failed = recorder.failed();
+        let outcome = simulation.run(&mut recorder, &mut |now| !sink_failed.get() && progress(now));
+        let outcome = outcome.map_err(failed)?;
+        let memory = simulation.memory_per_flow();
+        drop(simulation);
+        recorder.finish(&source, &outcome, memory).map_err(failed)
+    }
+
+    /// The flows as the simulator takes them.
+    ///
+    /// # Errors
+    /// Schemes that do not exist, parameters and options that contradict each other.
+    pub fn setups(&self, header: &Header, workload: &Workload) -> Result<Vec<FlowSetup>, BackendError> {
+        let setup = |flow: &Flow| {
+            let wrong = |why: String| BackendError::Unsupported { flow: flow.name.clone(), why };
+            let params = Params::new(perigee_tcp::OPTIONS, flow.tcp.clone());
+            let mut tcp = perigee_tcp::Config::new(&params.map_err(|e| wrong(e.to_string()))?);
+            tcp.buffer = flow.buffer_bytes;
+            // A proxy carries on what it holds when the application has stopped.
+            let carries_on = flow.leg.is_some_and(|l| l.before.is_some());
+            Ok(FlowSetup {
+                name: flow.name.clone(),
+                forward: flow.forward,
+                reverse: flow.reverse,
+                start: flow.start,
+                stop: if carries_on { header.duration } else { flow.stop },
+                app: flow.app,
+                scheme: self.scheme(flow).map_err(wrong)?,
+                tcp,
+                notices: flow.notices.clone(),
+                leg: flow.leg,
+                outside: Default::default(),
+            })
+        };
+        workload.flows.iter().map(setup).collect()
+    }
+
+    fn scheme(&self, flow: &Flow) -> Result<Scheme, String> {
+        // UDP needs no scheme; any will do as a placeholder.
+        let id = if flow.app.is_tcp() { flow.cc.as_str() } else { "newreno" };
+        if let Some(plugin) = self.plugins.get(id) {
+            return Ok(Scheme::Custom(plugin.clone()));
+        }
+        let info = perigee_cc::info(id).ok_or_else(|| format!("no congestion control {id:?}"))?;
+        let mut params = info.params(flow.cc_params.clone()).map_err(|e| e.to_string())?;
+        for (name, text) in &flow.cc_files {
+            params.attach(info.files(), name, text).map_err(|e| e.reason)?;
+        }
+        Ok(Scheme::Builtin(info, params))
+    }
+}
+
+fn failed(e: impl std::fmt::Display) -> BackendError {
+    BackendError::Failed(e.to_string())
+}
+
+fn simulator_options(options: &RunOptions) -> Options {
+    Options {
+        seed: options.seed,
+        sample: options.sample,
+        start_jitter: options.start_jitter,
+        max_hops: options.max_hops,
+        ..Options::default()
+    }
+}
+
+fn flow_infos(header: &Header, workload: &Workload, setups: &[FlowSetup]) -> Vec<FlowInfo> {
+    let name = |node: perigee_timeline::NodeId| header.nodes[node.ix()].name.clone();
+    let info = |(i, (flow, setup)): (usize, (&Flow, &FlowSetup))| {
+        let pair = header.pairs.get(flow.forward.ix());
+        FlowInfo {
+            flow: i as u32,
+            name: flow.name.clone(),
+            from: pair.map(|p| name(p.from)).unwrap_or_default(),
+            to: pair.map(|p| name(p.to)).unwrap_or_default(),
+            cc: flow.cc.clone(),
+            bottleneck: Some(flow.bottleneck),
+            start_ns: flow.start.0,
+            stop_ns: flow.stop.0,
+            mss: setup.tcp.mss,
+            timestamps: setup.tcp.timestamps,
+            base_rtt_ns: flow.base_rtt.map(|rtt| rtt.0),
+        }
+    };
+    workload.flows.iter().zip(setups).enumerate().map(info).collect()
+}
