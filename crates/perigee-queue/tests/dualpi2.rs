@@ -103,6 +103,18 @@ fn the_base_probability_follows_the_proportional_integral_controller() {
 }
 
 #[test]
+fn a_queue_that_empties_while_nothing_is_dropped_is_remembered_as_empty() {
+    // 5 ms and 0 keep p' at 0; the next 20 ms count as a growth from 0, not from 5 ms.
+    let mut d = dual(&[]);
+    update(&mut d, 1000, ms(5), Nanos::ZERO);
+    update(&mut d, 1001, Nanos::ZERO, Nanos::ZERO);
+    assert_eq!(d.probability(), 0.0);
+    update(&mut d, 1002, ms(20), Nanos::ZERO);
+    let expected = 0.16 * 0.005 + 3.2 * 0.020;
+    assert!((d.probability() - expected).abs() < 1e-12, "{}", d.probability());
+}
+
+#[test]
 fn updates_come_every_tupdate_whenever_they_are_asked_for() {
     // One packet that waits for 200 ms: twelve updates, at 16, 32, ... 192 ms.
     let (mut once, mut often) = (dual(&[]), dual(&[]));
@@ -125,6 +137,19 @@ fn updates_come_every_tupdate_whenever_they_are_asked_for() {
     push(&mut idle, 1, hour + ms(1), Ecn::NotEct);
     d_flush(&mut idle, hour + ms(200));
     assert!((idle.probability() - p).abs() < 1e-12, "{} {p}", idle.probability());
+}
+
+#[test]
+fn years_without_packets_are_passed_over() {
+    // 3 x 10^13 updates; the rhythm goes on.
+    let mut d = dual(&[("tupdate", text("1 us"))]);
+    let year = Nanos::from_secs(365 * 86_400);
+    d_flush(&mut d, year);
+    push(&mut d, 1, year, Ecn::NotEct);
+    d_flush(&mut d, year + us(1));
+    assert_eq!(d.probability(), 0.0);
+    d_flush(&mut d, year + ms(20));
+    assert!(d.probability() > 0.0);
 }
 
 fn d_flush(d: &mut DualPi2, now: Nanos) {

@@ -187,6 +187,25 @@ fn each_flow_has_its_own_codel() {
 }
 
 #[test]
+fn a_flow_with_one_full_packet_behind_its_head_loses_nothing() {
+    for (behind, drops) in [(1500, false), (1501, true)] {
+        let mut fq = Fq::new(&[]);
+        fq.push(T, 1, behind, true);
+        let mut seen = false;
+        for i in 0..300 {
+            // Each has waited for 20 ms when its turn comes.
+            let now = ms(100 + 10 * i);
+            fq.push(now - ms(20), 1, behind, true);
+            let head = fq.d.queues_mut().unwrap().head().unwrap();
+            let head = Packet { arrived: now - ms(20), ..head };
+            seen |= fq.d.on_dequeue(&port(now, fq.bytes), &head, false) == Verdict::Drop;
+            fq.d.queues_mut().unwrap().take();
+        }
+        assert_eq!(seen, drops, "{behind}");
+    }
+}
+
+#[test]
 fn what_is_marked_counts_against_the_turn_and_what_is_dropped_does_not() {
     // Both flows are late from the start; a mark uses the turn up, a drop leaves it to the next packet.
     for ecn in [Ecn::Ect0, Ecn::NotEct] {

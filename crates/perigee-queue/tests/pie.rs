@@ -235,6 +235,17 @@ fn updates_do_not_depend_on_when_they_are_asked_for() {
 }
 
 #[test]
+fn centuries_without_packets_are_passed_over() {
+    let mut x = pie(&[]);
+    let long = Nanos::from_secs(500 * 365 * 86_400);
+    arrival(&mut x, long, 0, 1.0, Ecn::NotEct);
+    assert_eq!(x.probability(), 0.0);
+    // 10^12 updates were passed over; the next one comes within a period.
+    arrival(&mut x, long + UPDATE, 1_250_000, 1.0, Ecn::NotEct);
+    assert!(x.probability() > 0.0);
+}
+
+#[test]
 fn a_blocked_port_counts_as_a_second_and_an_empty_one_as_nothing() {
     let at = |rate, bytes| {
         let mut x = pie(&[]);
