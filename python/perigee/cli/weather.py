@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from perigee.cli.options import ScenarioArg, SetOption, stop
+from perigee.cli.options import ScenarioArg, SetOption, TrustOption, stop
 from perigee.common.files import cannot_write
 
 
@@ -26,11 +26,12 @@ def weather(
     ] = None,
     picture: Annotated[Path | None, typer.Option("--plot", help="Picture to write (.png or .svg).")] = None,
     sets: SetOption = None,
+    trust: TrustOption = False,
 ) -> None:
     """Write a time series of rain (ITU-R) for a node: rate in steps of coding and modulation, and loss."""
     from perigee import _core
     from perigee.extensions import plugins
-    from perigee.runs.scenario import Scenario
+    from perigee.runs.scenario import open_file
     from perigee.sky import weather as rain
     from perigee.sky.skymap import picture as sky_at
 
@@ -39,7 +40,7 @@ def weather(
     if start is not None and not 0 < start < 100:
         stop("--start must lie between 0 and 100 percent")
     try:
-        loaded = Scenario(_core.Scenario.load(scenario, list(sets or [])))
+        loaded = open_file(scenario, list(sets or []), trust=trust)
         ground = {g["name"]: g["place"] for g in sky_at(loaded, 0.0)["ground"]}
         if node not in ground:
             stop(f"--node: {node!r} is none of {', '.join(ground)}")
