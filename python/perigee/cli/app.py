@@ -190,6 +190,9 @@ def check(
             world.check(name, classes)
     except _core.ScenarioError as error:
         _bad_scenario(error, as_json=as_json)
+    except _core.RunError as error:
+        # What the simulator cannot run.
+        _bad_scenario(_core.ScenarioError(f"perigee: {error}", one_problem("run", str(error))), as_json=as_json)
     except PluginError as error:
         _bad_scenario(_core.ScenarioError(f"perigee: {error}", one_problem("cc", str(error))), as_json=as_json)
     found: dict[str, Any] = json.loads(world.describe())

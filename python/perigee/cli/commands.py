@@ -70,7 +70,7 @@ def dry_command(scenario: Scenario, cc: Sequence[str], save: Path | None, *, pca
     except _core.ScenarioError as error:
         print(error.args[0], file=sys.stderr)
         return BAD_INPUT
-    except (RecordError, PluginError) as error:
+    except (RecordError, PluginError, _core.RunError) as error:
         _print_cause(error)
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
