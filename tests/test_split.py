@@ -110,12 +110,12 @@ cc = "cubic"
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ('via_buffer = "1 MB"', "belongs to `via`"),
+        ('via_buffer = "1 MB"', "only with via"),
         ('via = "r1"\nvia_cc = ["cubic", "bbr", "cubic"]', "3 congestion controls for 2 legs"),
         ('via = ["r1", "r1"]', "passes each node once"),
         ('via = ["r2", "r1"]', "cannot be reached"),
         ('via = "r9"', "r9"),
-        ('via = "r1"\napp = "ping"', "only bulk transfers can be split"),
+        ('via = "r1"\napp = "ping"', "belongs to app = \"bulk\""),
     ],
 )
 def test_what_cannot_be_split_is_refused(cli: Cli, tmp_path: Path, more: str, words: str) -> None:

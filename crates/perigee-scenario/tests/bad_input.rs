@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Every kind of bad input is refused with its place, key and remedy, and nothing panics.
 
+use perigee_scenario::file::apps::APPS;
+use perigee_scenario::file::grammar::{Content, Section};
+use perigee_scenario::file::keys;
+use perigee_scenario::file::schedules::SCHEDULES;
 use perigee_scenario::source::Source;
 use perigee_scenario::{Scenario, World};
 use std::path::{Path, PathBuf};
@@ -72,7 +76,7 @@ const SPOILS: &[(&str, &[&str])] = &[
     ("flow.0={app=\"on-off\", off=\"exponential(1 us)\"}", &["flow.0.off", "without end", "100 us"]),
     ("flow.0={app=\"cbr\", rate=\"9 Tbit\", size=28}", &["flow.0.rate", "lower the rate"]),
     ("schedule.every=0 s", &["schedule.every"]),
-    ("schedule.first=1 s", &["give one of file, recipe and every"]),
+    ("schedule.first=1 s", &["give one of every, file, recipe"]),
     ("node.london.place=London", &["belongs to a constellation"]),
     ("nonsense", &["key=value"]),
     ("run..x=1", &["key=value"]),
@@ -266,4 +270,106 @@ fn a_pipe_or_a_device_is_refused_wherever_a_file_is_named() {
         assert!(e.contains("it is a pipe, not a file"), "{e}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+fn keys_of<'a>(kinds: &[&'a Section], name: &str) -> Vec<&'a str> {
+    kinds.iter().filter(|k| k.name == name).flat_map(|k| k.keys).map(|k| k.name).collect()
+}
+
+#[test]
+fn keys_of_another_application_or_schedule_are_refused_in_a_sentence() {
+    let mut tried = 0;
+    for (kinds, text) in [(APPS, "flow=[{{app=\"{}\", {}=1}}]"), (SCHEDULES, "schedule={{{}=1, {}=1}}")] {
+        for kind in kinds {
+            let own = keys_of(kinds, kind.name);
+            let others = kinds.iter().flat_map(|k| k.keys).map(|k| k.name).filter(|k| !own.contains(k));
+            for key in others {
+                let set = text
+                    .replacen("{}", kind.name, 1)
+                    .replacen("{}", key, 1)
+                    .replace("{{", "{")
+                    .replace("}}", "}");
+                let e = read(GOOD, &[&set]).err().unwrap_or_else(|| panic!("{set} was read"));
+                // Of two keys that choose a schedule, the first in the grammar does.
+                let says = [format!(".{key}: no effect"), format!(".{}: no effect", kind.name)];
+                assert!(says.iter().any(|s| e.contains(s)) && e.contains("leave it out"), "{set}: {e}");
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 50, "{tried}");
+    for source in keys::SOURCE.keys.iter().filter(|s| s.name != "dumbbell") {
+        let Content::One(section) = source.content else { panic!() };
+        let Content::One(own) = keys::SOURCE.keys.iter().find(|k| k.name == "dumbbell").unwrap().content
+        else {
+            panic!()
+        };
+        for key in section.keys.iter().filter(|k| own.keys.iter().all(|o| o.name != k.name)) {
+            let set = format!("source.dumbbell.{}=1", key.name);
+            let e = read(GOOD, &[&set]).map(|_| ()).unwrap_err();
+            assert!(e.contains(&format!("source.dumbbell.{}: unknown key", key.name)), "{set}: {e}");
+        }
+    }
+}
+
+#[test]
+fn keys_that_wait_for_another_one_are_refused_without_it() {
+    let sky = GOOD.replace("[source.dumbbell]\nrtt = \"50 ms\"", "[source.constellation]\npreset = \"starlink-shell1\"\n[node.a]\nplace = \"London\"\n[node.b]\nplace = \"Paris\"");
+    let sky = sky.replace("[port.bottleneck]", "[port.ground]");
+    let no_effect = |text: &str, set: &str| {
+        let e = read(text, &[set]).err().unwrap_or_else(|| panic!("{set} was read"));
+        assert!(e.contains("no effect"), "{set}: {e}");
+        e
+    };
+    assert!(read(&sky, &[]).is_ok());
+    for set in [
+        "source.dumbbell={rtt_at=\"even\", bottleneck_delay=\"1 ms\"}",
+        "change=[{at=\"1 s\", rate=\"1 Mbit\", mode=\"hold\"}]",
+        "jitter={preset=\"geo\", loss_slot=\"1 s\"}",
+        "flow.0.object=1 kB",
+        "flow.0={arrivals=\"1 s\", object=\"1 kB\", bytes=\"1 kB\"}",
+        "flow.0.via_spoof=false",
+        "flow.0={app=\"ping\", cc=\"cubic\"}",
+        "flow.0={app=\"cbr\", rate=\"1 Mbit\", tcp={sack=false}}",
+        "handover={outage=\"1 s\"}",
+    ] {
+        no_effect(GOOD, set);
+    }
+    for key in [
+        "longitude=\"5 deg\"",
+        "hold=\"5 s\"",
+        "load_delay=\"1 ms\"",
+        "load_demand=\"1 Mbit\"",
+        "load_period=\"1 s\"",
+        "min_altitude=\"400 km\"",
+        "breaks=\"none\"",
+    ] {
+        let e = no_effect(&sky, &format!("source.constellation={{preset=\"starlink-shell1\", {key}}}"));
+        assert!(e.contains("leave it out, or"), "{e}");
+    }
+    for set in [
+        "flow.0={app=\"request\", object=\"1 kB\", think=\"1 s\"}",
+        "flow.0={app=\"cbr\", rate=\"1 Mbit\", size=100}",
+        "schedule={recipe=\"orbcc\", loss=true}",
+        "schedule={every=\"1 s\", loss=0.1}",
+    ] {
+        assert!(read(GOOD, &[set]).is_ok(), "{set}");
+    }
+    no_effect(&sky, "source.constellation={preset=\"leoem-compat\", step=\"1 s\"}");
+    no_effect(&sky, "node.a={place=\"London\", dishes=3}");
+    let e = no_effect(&GOOD.replace("cc = \"*\"", "cc = \"*\"\nrate = \"3 Mbit\""), "run.seed=1");
+    let says = "s.toml:11: flow.0.rate: no effect with app = \"bulk\"; found \"3 Mbit\"; leave it out; it belongs to app = \"cbr\"";
+    assert!(e.contains(says), "{e}");
+}
+
+#[test]
+fn what_an_override_makes_idle_gives_way_with_a_remark() {
+    let text = GOOD.replace("cc = \"*\"", "cc = \"*\"\nbytes = \"1 MB\"");
+    let s = read(&text, &["flow.0.app=ping"]).unwrap();
+    assert_eq!(s.remarks.len(), 2, "{:?}", s.remarks);
+    assert!(s
+        .remarks
+        .iter()
+        .any(|r| r.starts_with("s.toml:11: flow.0.bytes: no effect with app = \"ping\"")));
+    assert!(read(&text.replace("bytes", "app = \"ping\"\nbytes"), &[]).is_err());
 }

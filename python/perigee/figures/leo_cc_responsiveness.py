@@ -32,7 +32,7 @@ def cases(*, loss: bool) -> Callable[[Ask], list[Case]]:
     """Run k of the study is seed k; with loss, OrbCC's kin of this study without it beside."""
 
     def make(ask: Ask) -> list[Case]:
-        sets: dict[str, object] = {"schedule.loss": 0} if loss else {}
+        sets: dict[str, object] = {"schedule.loss": True} if loss else {}
         if ask.size.value == "quick":
             sets["run.duration"] = "100 s"
         runs = sorted({*range(1, ask.count(3, 10, 50) + 1), *([2] if ask.size.value == "quick" else [TEXT_RUN])})

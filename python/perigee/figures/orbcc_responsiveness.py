@@ -38,7 +38,7 @@ def cases(study: str, *, loss: bool) -> Callable[[Ask], list[Case]]:
     def make(ask: Ask) -> list[Case]:
         sets: dict[str, object] = {}
         if loss:
-            sets["schedule.loss"] = 0
+            sets["schedule.loss"] = True
             if study == "orbcc":
                 sets["source.dumbbell.rtt_at"] = "bottleneck"
         if ask.size.value == "quick":

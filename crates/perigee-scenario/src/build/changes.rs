@@ -69,7 +69,7 @@ fn application(spec: &ChangeSpec, built: &Built) -> Result<Application, Scenario
         Some(Direction::Forward) => Ways::Forward,
         Some(Direction::Reverse) => Ways::Reverse,
     };
-    let as_orbcc = matches!(&spec.when, When::Recipe(r) if r == "orbcc");
+    let as_orbcc = matches!(&spec.when, When::Recipe { study, .. } if study == "orbcc");
     Ok(Application {
         bottleneck: bottleneck(spec, built)?,
         rate: ways(Ways::Forward),
@@ -131,10 +131,10 @@ impl Drawing<'_> {
                 let damaged = |e| wrong(format!("{}: {e}", path.display()));
                 schedule::read_csv(&text).map_err(damaged)?
             }
-            When::Recipe(name) => match name.as_str() {
-                "orbcc" => schedule::orbcc(self.seed, duration, spec.loss.is_some()),
-                "leotcp" => schedule::leotcp(self.seed, duration, spec.loss.is_some()),
-                _ => schedule::seed000(self.seed, 10, duration, spec.loss.is_some()),
+            When::Recipe { study, loss } => match study.as_str() {
+                "orbcc" => schedule::orbcc(self.seed, duration, *loss),
+                "leotcp" => schedule::leotcp(self.seed, duration, *loss),
+                _ => schedule::seed000(self.seed, 10, duration, *loss),
             },
         };
         steps.retain(|s| s.at < duration);
@@ -145,16 +145,16 @@ impl Drawing<'_> {
         let spec = self.spec;
         Step {
             at,
-            rate: spec.rate.map(|d| BitRate(self.whole(k, What::Rate, d.low.0, d.high.0))),
-            rtt: spec.rtt.map(|d| self.time(k, What::Rtt, &d)),
-            loss: spec.loss.map(|d| d.low + self.unit(k, What::Loss) * (d.high - d.low)),
-            outage: spec.outage.map(|d| self.time(k, What::Outage, &d)),
+            rate: spec.to.rate.map(|d| BitRate(self.whole(k, What::Rate, d.low.0, d.high.0))),
+            rtt: spec.to.rtt.map(|d| self.time(k, What::Rtt, &d)),
+            loss: spec.to.loss.map(|d| d.low + self.unit(k, What::Loss) * (d.high - d.low)),
+            outage: spec.to.outage.map(|d| self.time(k, What::Outage, &d)),
         }
     }
 
     /// A new propagation delay of the bottlenecks, which steps of a schedule do not know.
     fn delays(&self, built: &Built, how: &Application, k: u64, at: Nanos) -> Vec<Timed> {
-        let Some(draw) = &self.spec.delay else { return Vec::new() };
+        let Some(draw) = &self.spec.to.delay else { return Vec::new() };
         let delay = Delay::constant(self.time(k, What::Delay, draw));
         let chosen =
             built.bottlenecks.iter().enumerate().filter(|(i, _)| how.bottleneck.is_none_or(|b| b == *i));

@@ -57,7 +57,7 @@ fn links(
         }
         Source::Constellation(_) => Ok(None),
         Source::Chain(_) | Source::Dumbbell(_) | Source::ParkingLot(_) => {
-            if scenario.changes.iter().any(|c| c.loss.is_some()) {
+            if scenario.changes.iter().any(|c| c.to.loss.is_some()) {
                 return Err(place("bursts", "random loss changes by [[change]] or [schedule] already").into());
             }
             let slowest = |l: &perigee_timeline::Link| net.bottlenecks.contains(&l.port.0);

@@ -3,7 +3,7 @@
 //! The draws depend on the seed and on the number of the entry, so that other entries change nothing.
 
 use crate::file::flow::{FlowSpec, Pattern};
-use crate::file::keys::MAX_FLOWS;
+use crate::file::rows::MAX_FLOWS;
 use crate::file::scenario::Scenario;
 use perigee_timeline::App;
 use perigee_units::draw::finalise;

@@ -5,9 +5,9 @@ use crate::build::from_source;
 use crate::build::network::{self, PairPlace};
 pub use crate::build::ports::PortReport;
 use crate::build::shared::SharedTimeline;
+use crate::file::checked::Given;
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::flow::{without_tcp, FlowSpec};
-use crate::file::grammar::Given;
 use crate::file::scenario::Scenario;
 use crate::file::spell;
 use perigee_cc::{Params, SchemeInfo, Value};
@@ -91,11 +91,11 @@ impl World {
     /// Whatever can only be known when the network is built: unknown ports and nodes, files, unreachable pairs.
     pub fn build(scenario: Arc<Scenario>, seed: u64) -> Result<Self, ScenarioError> {
         let scenario = crate::build::traffic::expand(&scenario, seed);
-        if scenario.flows.len() > crate::file::keys::MAX_FLOWS as usize {
+        if scenario.flows.len() > crate::file::rows::MAX_FLOWS as usize {
             let place = scenario.flows.iter().map(|f| &f.place).next_back();
             let mut p = Problem::new("flow.arrivals", "more flows than can be simulated");
             p.place = place.cloned();
-            let most = format!("at most {}", crate::file::keys::MAX_FLOWS);
+            let most = format!("at most {}", crate::file::rows::MAX_FLOWS);
             return Err(p.allowed(most).hint("lengthen the time between arrivals, or stop earlier").into());
         }
         let net = from_source::build(&scenario, seed)?;
@@ -113,7 +113,7 @@ impl World {
             timeline: SharedTimeline::new(net.source, Arc::new(again)),
             ports: net.ports,
             report: net.report,
-            warnings: net.warnings,
+            warnings: [scenario.remarks.clone(), net.warnings].concat(),
             scenario,
         })
     }

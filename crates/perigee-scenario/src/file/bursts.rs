@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[bursts]`: bursts of loss.
 
+use crate::file::checked::Checked;
 use crate::file::error::Place;
-use crate::file::grammar::Checked;
 use perigee_timeline::fading::Bursts;
 
 /// `[bursts]` and where it was written.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[[change]]`, `[schedule]` and `[handover]`: what happens to links, and when.
 
+use crate::file::checked::Checked;
 use crate::file::error::{Place, Problem};
-use crate::file::grammar::Checked;
 use crate::file::kind::Draw;
-use crate::file::tree;
 use perigee_timeline::OutageMode;
 use perigee_units::{BitRate, Nanos};
 use std::path::PathBuf;
@@ -43,7 +42,23 @@ pub enum When {
     /// As a file says.
     File(PathBuf),
     /// As a published study drew it.
-    Recipe(String),
+    Recipe {
+        /// Its name.
+        study: String,
+        /// With its random losses.
+        loss: bool,
+    },
+}
+
+/// What changes, and to what.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)] // keys::CHANGE documents each
+pub struct Changes {
+    pub rate: Option<Draw<BitRate>>,
+    pub delay: Option<Draw<Nanos>>,
+    pub rtt: Option<Draw<Nanos>>,
+    pub loss: Option<Draw<f64>>,
+    pub outage: Option<Draw<Nanos>>,
 }
 
 /// `[[change]]` or `[schedule]`.
@@ -53,11 +68,7 @@ pub struct ChangeSpec {
     pub when: When,
     pub on: String,
     pub direction: Option<Direction>,
-    pub rate: Option<Draw<BitRate>>,
-    pub delay: Option<Draw<Nanos>>,
-    pub rtt: Option<Draw<Nanos>>,
-    pub loss: Option<Draw<f64>>,
-    pub outage: Option<Draw<Nanos>>,
+    pub to: Changes,
     pub mode: OutageMode,
     pub place: Place,
 }
@@ -75,53 +86,34 @@ pub fn outage_mode(word: &str) -> OutageMode {
 pub fn read(c: &Checked, duration: Nanos, problems: &mut Vec<Problem>) -> ChangeSpec {
     let at = c.time("at");
     if at >= duration {
-        problems.push(c.problem("at", format!("not before the end of the run at {}", duration)));
+        problems.push(c.problem("at", format!("not before the end of the run at {duration}")));
     }
     some_effect(c, problems, &["rate", "delay", "rtt", "loss", "outage"]);
-    let delay = c.opt_time_draw("delay");
-    change(c, When::At(at), delay)
-}
-
-/// Reads `[schedule]`.
-pub fn read_schedule(c: &Checked, problems: &mut Vec<Problem>) -> Option<ChangeSpec> {
-    let when = match (c.opt_text("file"), c.opt_time("every"), c.opt_text("recipe")) {
-        (Some(file), None, None) => When::File(tree::resolve(c.place_of("file"), &file)),
-        (None, None, Some(recipe)) => When::Recipe(recipe),
-        (None, Some(every), None) => {
-            some_effect(c, problems, &["rate", "rtt", "loss", "outage"]);
-            When::Every(c.time("first"), every)
-        }
-        _ => {
-            problems.push(c.problem("every", "give one of file, recipe and every"));
-            return None;
-        }
+    let to = Changes {
+        rate: c.opt_rate_draw("rate"),
+        delay: c.opt_time_draw("delay"),
+        rtt: c.opt_time_draw("rtt"),
+        loss: c.opt_loss_draw("loss"),
+        outage: c.opt_time_draw("outage"),
     };
-    Some(change(c, when, None))
+    change(c, When::At(at), to)
 }
 
-fn some_effect(c: &Checked, problems: &mut Vec<Problem>, keys: &[&str]) {
+/// For a `[[change]]` or `[schedule]` that says how to change, but not what.
+pub(crate) fn some_effect(c: &Checked, problems: &mut Vec<Problem>, keys: &[&str]) {
     if !keys.iter().any(|k| c.has(k)) {
         let p = c.problem(keys[0], "nothing changes").hint(format!("give one of {}", keys.join(", ")));
         problems.push(p);
     }
 }
 
-fn change(c: &Checked, when: When, delay: Option<Draw<Nanos>>) -> ChangeSpec {
+/// A [`ChangeSpec`] with the keys that `[[change]]` and `[schedule]` share.
+pub(crate) fn change(c: &Checked, when: When, to: Changes) -> ChangeSpec {
     let direction = c.has("direction").then(|| match c.text("direction").as_str() {
         "forward" => Direction::Forward,
         "reverse" => Direction::Reverse,
         _ => Direction::Both,
     });
-    ChangeSpec {
-        when,
-        on: c.text("on"),
-        direction,
-        rate: c.opt_rate_draw("rate"),
-        delay,
-        rtt: c.opt_time_draw("rtt"),
-        loss: c.opt_loss_draw("loss"),
-        outage: c.opt_time_draw("outage"),
-        mode: outage_mode(&c.text("mode")),
-        place: c.place.clone(),
-    }
+    let mode = outage_mode(&c.text("mode"));
+    ChangeSpec { when, on: c.text("on"), direction, to, mode, place: c.place.clone() }
 }

@@ -15,6 +15,8 @@ pub enum Origin {
         name: String,
         /// Folder of the file.
         folder: PathBuf,
+        /// How many files extend it, one the other.
+        depth: usize,
     },
     /// `--set key=value`, or a keyword argument in Python; the text is `key=value`.
     Override(String),
@@ -29,6 +31,24 @@ pub struct Place {
     pub origin: Arc<Origin>,
     /// Line from 1; `None` for overrides.
     pub line: Option<usize>,
+}
+
+impl Place {
+    /// What was written here counts more than what was written at `other`: overrides more than files, a file more than
+    /// what it extends.
+    pub fn is_above(&self, other: &Place) -> bool {
+        let rank = |origin: &Origin| match origin {
+            Origin::Override(_) => 0,
+            Origin::File { depth, .. } => 1 + depth,
+            Origin::Profile(_) => usize::MAX,
+        };
+        rank(&self.origin) < rank(&other.origin)
+    }
+
+    /// Nobody wrote it: it is a profile's.
+    pub fn is_default(&self) -> bool {
+        matches!(self.origin.as_ref(), Origin::Profile(_))
+    }
 }
 
 impl fmt::Display for Place {

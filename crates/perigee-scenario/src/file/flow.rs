@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[[flow]]`: who sends what to whom.
 
+use crate::file::apps;
+use crate::file::checked::{Checked, Given};
 use crate::file::error::{Place, Problem};
-use crate::file::grammar::{Checked, Given};
 use crate::file::node::NodeSpec;
 use crate::file::split::{self, LegPlace, Split};
 use perigee_timeline::{App, Law};
-use perigee_units::{BitRate, Nanos};
-
-/// Shortest mean time of sending, and of silence, of an on/off source: it changes at most 5,000 times a second.
-const SHORTEST_PERIOD: Nanos = Nanos::from_micros(100);
-/// Shortest time between packets of a constant rate: 1.2 Tbit/s in packets of 1500 bytes.
-const SHORTEST_GAP: Nanos = Nanos(10);
+use perigee_units::Nanos;
 
 /// `[[flow]]`.
 #[derive(Clone, Debug)]
@@ -90,20 +86,8 @@ pub fn read(c: &Checked, duration: Nanos, nodes: &[NodeSpec], problems: &mut Vec
             None
         }
     };
-    let app = match c.text("app").as_str() {
-        "ping" => App::Ping { interval: c.time("interval"), size: c.opt_int("size").unwrap_or(64) as u32 },
-        "cbr" => cbr(c, problems),
-        "on-off" => App::OnOff { on: period(c, "on", problems), off: period(c, "off", problems) },
-        "request" => App::Request {
-            size: object(c, problems),
-            think: c.law("think"),
-            period: c.time("period"),
-            count: c.opt_int("objects").map_or(u64::MAX, |n| n as u64),
-        },
-        _ => App::Bulk { bytes: c.opt_bytes("bytes") },
-    };
-    let arrivals = read_arrivals(c, app, problems);
-    let split = split::read(c, app, &ends, problems);
+    let apps::Spec { app, arrivals } = apps::read(c, problems);
+    let split = split::read(c, &ends, problems);
     let flow = FlowSpec {
         name: c.opt_text("name"),
         ends,
@@ -123,51 +107,6 @@ pub fn read(c: &Checked, duration: Nanos, nodes: &[NodeSpec], problems: &mut Vec
     };
     times(c, &flow, duration, problems);
     flow
-}
-
-/// How long an on/off source sends, or is silent. Zero would be an endless change between the two.
-fn period(c: &Checked, key: &str, problems: &mut Vec<Problem>) -> Law {
-    let law = c.law(key);
-    if law.mean() < SHORTEST_PERIOD.as_secs_f64() {
-        let why = "sending and silence would follow each other without end";
-        let p = c.problem(key, why).allowed(format!("times of {SHORTEST_PERIOD} and more in the mean"));
-        problems.push(p.hint("app = \"bulk\" sends all the time"));
-    }
-    law
-}
-
-fn cbr(c: &Checked, problems: &mut Vec<Problem>) -> App {
-    let size = c.opt_int("size").unwrap_or(1500) as u32;
-    let rate = c.opt_rate("rate").unwrap_or_else(|| {
-        problems.push(c.problem("rate", "a constant rate must be given"));
-        BitRate(1_000_000)
-    });
-    let interval = rate.time_for(u64::from(size));
-    if interval < SHORTEST_GAP {
-        let p =
-            c.problem("rate", format!("packets of {size} bytes would follow each other every {interval}"));
-        problems.push(p.hint("lower the rate, or send larger packets"));
-    }
-    App::Cbr { interval: interval.max(SHORTEST_GAP), size }
-}
-
-fn object(c: &Checked, problems: &mut Vec<Problem>) -> Law {
-    c.opt_law("object").unwrap_or_else(|| {
-        problems.push(c.problem("object", "the size of an object must be given"));
-        Law::Fixed(1.0)
-    })
-}
-
-fn read_arrivals(c: &Checked, app: App, problems: &mut Vec<Problem>) -> Option<(Law, Law)> {
-    let gap = c.opt_law("arrivals")?;
-    if !matches!(app, App::Bulk { bytes: None }) {
-        let p = c.problem("arrivals", "each arrival is a bulk transfer of one `object`");
-        problems.push(p.hint("leave out app and bytes"));
-    }
-    if matches!(gap, Law::Fixed(g) if g < 1e-6) {
-        problems.push(c.problem("arrivals", "arrivals without time between them never end"));
-    }
-    Some((gap, object(c, problems)))
 }
 
 fn read_pattern(c: &Checked, nodes: &[NodeSpec], problems: &mut Vec<Problem>) -> Option<Pattern> {

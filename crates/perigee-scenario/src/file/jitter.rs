@@ -2,8 +2,8 @@
 //! `[jitter]`: the RTT of a path as a measured distribution, and rare losses.
 
 use crate::file::change::Direction;
+use crate::file::checked::Checked;
 use crate::file::error::{Place, Problem};
-use crate::file::grammar::Checked;
 use crate::file::kind::Val;
 use perigee_units::{parse_time, Nanos};
 

@@ -2,34 +2,14 @@
 //! The grammar of scenario files: one table per section. Validation, the JSON Schema and the reference page of the
 //! guide are all made from these tables, so a key that is added here exists everywhere.
 
+use crate::file::apps;
 use crate::file::disciplines::{DEFAULT, NAMES};
-use crate::file::grammar::Content::{ByScheme, Discipline, List, Named, One, Tcp, TcpOfAll, Value};
-use crate::file::grammar::{Key, Section};
+use crate::file::grammar::Content::{ByScheme, Discipline, List, Named, Tcp, TcpOfAll, Value};
+use crate::file::grammar::{By, Key, Kinds, Only, Section, A_FUNCTION};
 use crate::file::kind::Kind;
+use crate::file::rows::*;
+use crate::file::schedules;
 use perigee_units::Nanos;
-
-const fn key(name: &'static str, kind: Kind, default: &'static str, help: &'static str) -> Key {
-    Key { name, content: Value(kind), default: Some(default), required: false, help }
-}
-const fn optional(name: &'static str, kind: Kind, help: &'static str) -> Key {
-    Key { name, content: Value(kind), default: None, required: false, help }
-}
-const fn required(name: &'static str, kind: Kind, help: &'static str) -> Key {
-    Key { name, content: Value(kind), default: None, required: true, help }
-}
-const fn one(section: &'static Section) -> Key {
-    Key { name: section.name, content: One(section), default: None, required: false, help: section.help }
-}
-
-/// Longest run: a week. Longer ones are several runs.
-pub const MAX_DURATION: Nanos = Nanos::from_secs(7 * 86_400);
-/// Most flows of one scenario; each holds its own connection, queue of segments and column of samples.
-pub const MAX_FLOWS: i64 = 100_000;
-
-const ANY_TIME: Kind = Kind::Time(Nanos::ZERO, MAX_DURATION);
-const SOME_TIME: Kind = Kind::Time(Nanos(1_000), MAX_DURATION);
-const SHORT_DRAW: Kind = Kind::TimeDraw(Nanos::ZERO, Nanos::from_secs(3600));
-const RTT: Kind = Kind::Time(Nanos::ZERO, Nanos::from_secs(100));
 
 /// Constellations known by name (those of `perigee_orbit::presets`), and other tools' skies (`perigee_orbit::compat`).
 pub const PRESETS: &[&str] = &[
@@ -66,6 +46,7 @@ pub const SCENARIO: Section = Section {
             default: None,
             required: false,
             help: "[node.NAME]: a terminal, station or host of a constellation",
+            only: &[],
         },
         Key {
             name: "nodes",
@@ -73,6 +54,7 @@ pub const SCENARIO: Section = Section {
             default: None,
             required: false,
             help: "[[nodes]]: many nodes at once: the largest cities, the gateways of a study, the rows of a file",
+            only: &[],
         },
         Key {
             name: "port",
@@ -80,6 +62,7 @@ pub const SCENARIO: Section = Section {
             default: None,
             required: false,
             help: "[port.NAME]: rate and queue of one port or of a class of ports (also written [link.NAME])",
+            only: &[],
         },
         Key {
             name: "change",
@@ -87,6 +70,7 @@ pub const SCENARIO: Section = Section {
             default: None,
             required: false,
             help: "[[change]]: something that happens at a given time",
+            only: &[],
         },
         one(&SCHEDULE),
         one(&JITTER),
@@ -100,6 +84,7 @@ pub const SCENARIO: Section = Section {
             default: None,
             required: false,
             help: "[tcp]: transport options of all flows, and [tcp.SCHEME]: of those that run it",
+            only: &[],
         },
         Key {
             name: "cc",
@@ -107,6 +92,7 @@ pub const SCENARIO: Section = Section {
             default: None,
             required: false,
             help: "[cc.SCHEME]: parameters of a congestion control for all flows that run it",
+            only: &[],
         },
         Key {
             name: "flow",
@@ -114,8 +100,10 @@ pub const SCENARIO: Section = Section {
             default: None,
             required: true,
             help: "[[flow]]: who sends what to whom",
+            only: &[],
         },
     ],
+    kinds: None,
 };
 
 /// `[run]`.
@@ -129,6 +117,7 @@ pub const RUN: Section = Section {
             default: None,
             required: true,
             help: "simulated time",
+            only: &[],
         },
         key("seed", Kind::Int(0, i64::MAX), "1", "seed of all random draws; run k of several uses seed + k - 1"),
         key("runs", Kind::Int(1, 10_000), "1", "repetitions with successive seeds"),
@@ -137,6 +126,7 @@ pub const RUN: Section = Section {
         key("warmup", ANY_TIME, "0 s", "tables and figures leave out what happens before this time"),
         key("start_jitter", Kind::Time(Nanos::ZERO, Nanos::from_secs(60)), "0 s", "each flow starts later by a seeded draw from zero to this (breaks phase effects of drop-tail queues)"),
     ],
+    kinds: None,
 };
 
 /// `[source]`: exactly one of its sections is given.
@@ -153,6 +143,7 @@ pub const SOURCE: Section = Section {
         one(&TIMELINE),
         one(&CONSTELLATION),
     ],
+    kinds: None,
 };
 
 const DELAY_DROP: Key = key(
@@ -180,7 +171,11 @@ pub const CHAIN: Section = Section {
         LOSS,
         DELAY_DROP,
     ],
+    kinds: None,
 };
+
+/// Other placements set the delay of the bottleneck themselves.
+const ON_ACCESS: &[Only] = &[Only::With("rtt_at", &["access"])];
 
 /// `[source.dumbbell]`.
 pub const DUMBBELL: Section = Section {
@@ -195,10 +190,11 @@ pub const DUMBBELL: Section = Section {
             "access",
             "which links hold it: the four access links; all links; the bottleneck, the excess on access links; half of the smallest on the bottleneck and the rest on the ACK path (Linux curves); all on the first link of the data path",
         ),
-        key("bottleneck_delay", RTT, "0 s", "fixed one-way delay of the bottleneck (with rtt_at = \"access\")"),
+        key("bottleneck_delay", RTT, "0 s", "fixed one-way delay of the bottleneck").only(ON_ACCESS),
         LOSS,
         DELAY_DROP,
     ],
+    kinds: None,
 };
 
 /// `[source.parking_lot]`.
@@ -209,9 +205,10 @@ pub const PARKING_LOT: Section = Section {
         key("bottlenecks", Kind::Int(1, 10_000), "3", "links between the routers"),
         key("rtt", Kind::OneOrMany(&RTT), "50 ms", "round-trip propagation time of all pairs, or a list with one of each"),
         key("rtt_at", Kind::Word(&["access", "forward"]), "access", "which links hold it: the access links, or the first link of the data path"),
-        key("bottleneck_delay", RTT, "0 s", "fixed one-way delay of each bottleneck (with rtt_at = \"access\")"),
+        key("bottleneck_delay", RTT, "0 s", "fixed one-way delay of each bottleneck").only(ON_ACCESS),
         DELAY_DROP,
     ],
+    kinds: None,
 };
 
 /// `[source.crossing]`.
@@ -225,6 +222,7 @@ pub const CROSSING: Section = Section {
         key("bottleneck_delay", RTT, "0 s", "fixed one-way delay of each bottleneck"),
         required("moves", Kind::OneOrMany(&ANY_TIME), "times at which the moving pairs change sides: to the first, back, and so on"),
     ],
+    kinds: None,
 };
 
 /// `[source.path_log]`.
@@ -243,6 +241,7 @@ pub const PATH_LOG: Section = Section {
         ),
         DELAY_DROP,
     ],
+    kinds: None,
 };
 
 /// `[source.trace]`.
@@ -252,12 +251,13 @@ pub const TRACE: Section = Section {
     keys: &[
         required("rate_file", Kind::File, "a line per opportunity to deliver 1500 bytes: milliseconds since the start"),
         optional("delay_file", Kind::File, "a line per step: one-way delay in milliseconds"),
-        key("delay_step", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "10 ms", "time between lines of the delay file"),
+        key("delay_step", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "10 ms", "time between lines of the delay file").only(&[Only::Given(&["delay_file"])]),
         key("rate_step", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "100 ms", "delivery opportunities are counted over this time"),
-        key("rtt", RTT, "50 ms", "round-trip propagation time where there is no delay file"),
+        key("rtt", RTT, "50 ms", "round-trip propagation time").only(&[Only::Absent("delay_file")]),
         LOSS,
         DELAY_DROP,
     ],
+    kinds: None,
 };
 
 /// `[source.timeline]`.
@@ -265,7 +265,13 @@ pub const TIMELINE: Section = Section {
     name: "timeline",
     help: "A timeline saved by `perigee timeline SCENARIO --out FILE`: nodes, ports, links and changes are as saved.",
     keys: &[required("file", Kind::File, "the saved timeline")],
+    kinds: None,
 };
+
+/// Paths that avoid links which others fill.
+const LOAD: &[Only] = &[Only::With("route", &["load-aware"])];
+/// Links between satellites that are chosen anew now and then.
+const CHOSEN_LINKS: &[Only] = &[Only::With("lasers", &["nearest", A_FUNCTION]), Only::Absent("laser_list")];
 
 /// `[source.constellation]`.
 pub const CONSTELLATION: Section = Section {
@@ -280,16 +286,17 @@ pub const CONSTELLATION: Section = Section {
             default: None,
             required: false,
             help: "[[source.constellation.shells]]: several shells instead of one",
+            only: &[],
         },
         optional("tle", Kind::File, "element sets instead of a generated shell: TLE, or OMM as JSON or CSV"),
-        key("min_altitude", Kind::Length(0.0, 2_000e3), "500 km", "satellites of a tle file that fly lower are still being raised, or falling: they are left out"),
+        key("min_altitude", Kind::Length(0.0, 2_000e3), "500 km", "satellites of a tle file that fly lower are still being raised, or falling: they are left out").only(&[Only::Given(&["tle"])]),
         key(
             "propagation",
             Kind::Word(&["kepler", "j2", "sgp4"]),
             "j2",
             "how generated shells move: undisturbed, with the secular drift of J2, or by SGP4 (element sets always do)",
-        ),
-        key("longitude", Kind::Angle(-180.0, 360.0), "0 deg", "meridian of the preset `geostationary`"),
+        ).only(&[Only::Absent("tle")]),
+        key("longitude", Kind::Angle(-180.0, 360.0), "0 deg", "meridian of the preset `geostationary`").only(&[Only::With("preset", &["geostationary"])]),
         optional(
             "start",
             Kind::Instant,
@@ -318,8 +325,8 @@ pub const CONSTELLATION: Section = Section {
             "auto",
             "when a satellite still in view may be left: each step, never, `hold` after the last choice, or everywhere at seconds 12, 27, 42 and 57 of the minute (Starlink); auto = never with longest-visibility, else each step",
         ),
-        key("hold", Kind::Time(Nanos::from_millis(100), Nanos::from_secs(3600)), "15 s", "with reselect = \"hold\": time between choices (LeoEM: 16 s)"),
-        optional("breaks", Kind::Word(&["none", "emulator"]), "with preset = \"leoem-compat\": as in [source.path_log]; default: nothing"),
+        key("hold", Kind::Time(Nanos::from_millis(100), Nanos::from_secs(3600)), "15 s", "time between choices (LeoEM: 16 s)").only(&[Only::With("reselect", &["hold"])]),
+        optional("breaks", Kind::Word(&["none", "emulator"]), "as in [source.path_log]; default: nothing").only(&[Only::With("preset", &[LEOEM])]),
         key(
             "hysteresis",
             Kind::Number(0.0, 10.0),
@@ -344,17 +351,17 @@ pub const CONSTELLATION: Section = Section {
             "shortest",
             "paths of the pairs: the shortest; without a common satellite for pairs between the same two places; short ones that avoid full links; or those that a Python function names (all but the first with routing = \"per-path\" and without relays)",
         ),
-        optional("load_demand", Kind::Rate, "with route = \"load-aware\": what every flow is expected to send; default: its rate, if it has one, else its share of the radio of its sender"),
-        key("load_delay", Kind::Time(Nanos::ZERO, Nanos::from_secs(1)), "1 ms", "with route = \"load-aware\": delay that a half full link counts more; at utilisation u it is this times u / (1 - u), above 0.9 in a straight line"),
-        key("load_period", Kind::Time(Nanos::from_millis(100), Nanos::from_secs(3600)), "1 s", "with route = \"load-aware\": time between assignments of all pairs; between, only pairs whose path is gone get another one"),
+        optional("load_demand", Kind::Rate, "what every flow is expected to send; default: its rate, if it has one, else its share of the radio of its sender").only(LOAD),
+        key("load_delay", Kind::Time(Nanos::ZERO, Nanos::from_secs(1)), "1 ms", "delay that a half full link counts more; at utilisation u it is this times u / (1 - u), above 0.9 in a straight line").only(LOAD),
+        key("load_period", Kind::Time(Nanos::from_millis(100), Nanos::from_secs(3600)), "1 s", "time between assignments of all pairs; between, only pairs whose path is gone get another one").only(LOAD),
         optional("laser_list", Kind::File, "laser links instead: a line with two satellite numbers for each"),
-        key("laser_seam", Kind::Word(&["auto", "linked", "open"]), "auto", "whether the last plane is linked to the first: auto = in a delta, not in a star"),
+        key("laser_seam", Kind::Word(&["auto", "linked", "open"]), "auto", "whether the last plane is linked to the first: auto = in a delta, not in a star").only(&[Only::With("lasers", &["grid"]), Only::Absent("laser_list")]),
         key("cross_shell", Kind::Bool, "false", "one laser more per satellite, for the nearest satellite of another shell"),
-        key("laser_count", Kind::Int(1, 16), "4", "lasers of a satellite with lasers = \"nearest\""),
+        key("laser_count", Kind::Int(1, 16), "4", "links of a satellite").only(&[Only::With("lasers", &["nearest"]), Only::Absent("laser_list")]),
         optional("laser_range", Kind::Length(1e3, 100_000e3), "longest laser link"),
         key("laser_height", Kind::Length(0.0, 2_000e3), "80 km", "lasers stay above this height over the ground"),
-        key("laser_period", Kind::Time(Nanos::from_secs(1), Nanos::from_secs(86_400)), "60 s", "time between choices of near satellites"),
-        key("laser_setup", Kind::Time(Nanos::ZERO, Nanos::from_secs(3600)), "10 s", "a link that such a choice makes carries nothing for this long"),
+        key("laser_period", Kind::Time(Nanos::from_secs(1), Nanos::from_secs(86_400)), "60 s", "time between choices of near satellites").only(CHOSEN_LINKS),
+        key("laser_setup", Kind::Time(Nanos::ZERO, Nanos::from_secs(3600)), "10 s", "a link that such a choice makes carries nothing for this long").only(CHOSEN_LINKS),
         key("relay", Kind::Word(&["none", "stations"]), "none", "packets of others may come down at stations and go up again (bent pipes)"),
         key(
             "ground_ports",
@@ -363,6 +370,7 @@ pub const CONSTELLATION: Section = Section {
             "one queue of a ground radio for all peers, or one for each",
         ),
     ],
+    kinds: None,
 };
 
 /// `[source.constellation.shell]`.
@@ -394,7 +402,11 @@ pub const SHELL: Section = Section {
         ),
         key("lasers", Kind::Bool, "true", "its satellites carry lasers"),
     ],
+    kinds: None,
 };
+
+/// A terminal has one dish.
+const STATION: &[Only] = &[Only::With("kind", &["station"])];
 
 /// `[node.NAME]`.
 pub const NODE: Section = Section {
@@ -422,9 +434,11 @@ pub const NODE: Section = Section {
             "dishes",
             Kind::Int(1, 10_000),
             "satellites that a station can talk to at once, the nearest ones; default: all in view",
-        ),
+        )
+        .only(STATION),
         optional("weather", Kind::File, "a CSV file with columns t_s, rate_share, loss, as `perigee weather` writes it; needs ground_ports = \"per-link\""),
     ],
+    kinds: None,
 };
 
 /// `[[nodes]]`.
@@ -441,8 +455,9 @@ pub const NODES: Section = Section {
         optional("count", Kind::Int(1, 100_000), "only so many, from the top"),
         key("kind", Kind::Word(&["terminal", "station"]), "station", "as of [node.NAME]"),
         optional("mask", Kind::Angle(0.0, 90.0), "smallest elevation"),
-        optional("dishes", Kind::Int(1, 10_000), "satellites that a station can talk to at once"),
+        optional("dishes", Kind::Int(1, 10_000), "satellites that a station can talk to at once").only(STATION),
     ],
+    kinds: None,
 };
 
 /// `[port.NAME]`.
@@ -461,11 +476,13 @@ pub const PORT: Section = Section {
             default: Some(DEFAULT),
             required: false,
             help: "which packet is dropped, and when. Flows with tcp.ecn are marked instead. Its parameters are keys of this section; those of other disciplines are refused",
+            only: &[],
         },
         optional("count_in_service", Kind::Bool, "the packet in transmission counts against the queue"),
         optional("probe_priority", Kind::Bool, "pings wait in a side queue that is served first"),
         optional("metered", Kind::Bool, "runs OrbCC's egress meter and writes telemetry"),
     ],
+    kinds: None,
 };
 
 const MODE: Key = key(
@@ -496,28 +513,21 @@ pub const CHANGE: Section = Section {
         optional("rtt", SHORT_DRAW, "new round-trip time of all flows"),
         optional("loss", Kind::LossDraw, "new probability of random loss"),
         optional("outage", SHORT_DRAW, "the link is down for this long"),
-        MODE,
+        MODE.only(&[Only::Given(&["outage"])]),
     ],
+    kinds: None,
 };
 
 /// `[schedule]`.
 pub const SCHEDULE: Section = Section {
     name: "schedule",
-    help: "Changes that repeat, drawn from the seed or read from a file.",
-    keys: &[
-        optional("every", Kind::Time(Nanos::from_millis(1), MAX_DURATION), "time between changes"),
-        key("first", ANY_TIME, "0 s", "time of the first change"),
-        optional("recipe", Kind::Word(&["seed000", "orbcc", "leotcp"]), "the random schedule of a published study, drawn as it was (its run number is the seed), instead of own draws"),
-        optional("file", Kind::File, "CSV with the columns t_s, rate_mbps, rtt_ms, outage_ms, loss_pct (any of them), instead of draws"),
-        ON,
-        DIRECTION,
-        optional("rate", Kind::RateDraw, "new rate of the port"),
-        optional("rtt", SHORT_DRAW, "new round-trip time of all flows"),
-        optional("loss", Kind::LossDraw, "new probability of random loss"),
-        optional("outage", SHORT_DRAW, "the link is down for this long, from the change on"),
-        MODE,
-    ],
+    help: "Changes that repeat: drawn from the seed, read from a file, or drawn as a published study did.",
+    keys: &[ON, DIRECTION, MODE],
+    kinds: Some(&Kinds { by: By::Presence, of: schedules::SCHEDULES }),
 };
+
+/// What happens in a loss event.
+const LOSS_EVENTS: &[Only] = &[Only::Given(&["loss_every"])];
 
 /// `[jitter]`.
 pub const JITTER: Section = Section {
@@ -531,11 +541,12 @@ pub const JITTER: Section = Section {
         key("step", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "200 ms", "time between draws"),
         key("correlation", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "2 s", "time over which draws resemble each other"),
         optional("loss_every", SOME_TIME, "mean time between loss events; default: none"),
-        key("loss_single", Kind::Number(0.0, 1.0), "0.91", "share of the events in which one packet is lost"),
-        key("loss_mean", Kind::Number(2.0, 1000.0), "3.2", "mean length of the others, in slots"),
-        key("loss_longest", Kind::Int(2, 100_000), "11", "their longest"),
-        key("loss_slot", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "200 ms", "length of a slot: what leaves the queue during the event is lost"),
+        key("loss_single", Kind::Number(0.0, 1.0), "0.91", "share of the events in which one packet is lost").only(LOSS_EVENTS),
+        key("loss_mean", Kind::Number(2.0, 1000.0), "3.2", "mean length of the others, in slots").only(LOSS_EVENTS),
+        key("loss_longest", Kind::Int(2, 100_000), "11", "their longest").only(LOSS_EVENTS),
+        key("loss_slot", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "200 ms", "length of a slot: what leaves the queue during the event is lost").only(LOSS_EVENTS),
     ],
+    kinds: None,
 };
 
 /// `[handover]`.
@@ -553,6 +564,7 @@ pub const HANDOVER: Section = Section {
             "and for this many times the propagation delays to the old and the new satellite (LeoEM: 3, with outage = \"0 s\")",
         ),
     ],
+    kinds: None,
 };
 
 /// `[bursts]`.
@@ -565,6 +577,7 @@ pub const BURSTS: Section = Section {
         key("apart", Kind::Time(Nanos::from_millis(1), MAX_DURATION), "10 s", "mean time from the end of a burst to the next one, exponential"),
         key("length", Kind::Time(Nanos::from_millis(1), MAX_DURATION), "100 ms", "mean length of a burst, exponential"),
     ],
+    kinds: None,
 };
 
 /// `[notices]`.
@@ -583,6 +596,7 @@ pub const NOTICES: Section = Section {
         key("error", SHORT_DRAW, "0 s", "each notice comes earlier or later by a draw of this"),
         key("loss", Kind::Number(0.0, 1.0), "0", "probability that a notice does not arrive"),
     ],
+    kinds: None,
 };
 
 /// `[telemetry]`.
@@ -607,7 +621,11 @@ pub const TELEMETRY: Section = Section {
             "hops that fit a packet (its bytes are reserved where they are on the wire); further ones write nothing. Default: the longest route; of a constellation, one more than the longest that is found every 10 s",
         ),
     ],
+    kinds: None,
 };
+
+/// UDP has neither a congestion control nor transport options.
+const TCP: &[Only] = &[Only::Without("app", &["ping", "cbr"])];
 
 /// `[[flow]]`.
 pub const FLOW: Section = Section {
@@ -631,45 +649,12 @@ pub const FLOW: Section = Section {
             Kind::Scheme("*"),
             "*",
             "congestion control; \"*\" = each of the compared schemes in turn",
-        ),
-        key(
-            "app",
-            Kind::Word(&["bulk", "ping", "cbr", "on-off", "request"]),
-            "bulk",
-            "bulk = as much as the transport takes; ping = a small UDP packet that is echoed; cbr = UDP packets at a constant `rate`; on-off = as much as the transport takes for `on`, silence for `off`; request = the receiver asks for one `object` after the other over one connection",
-        ),
+        )
+        .only(TCP),
+        key("app", Kind::Word(apps::NAMES), apps::NAMES[0], "what it sends; each application has keys of its own, below"),
         key("start", ANY_TIME, "0 s", "when it starts"),
         key("stagger", ANY_TIME, "0 s", "each further flow of this entry starts this much later"),
         optional("stop", ANY_TIME, "when it stops sending; default: the end"),
-        optional("bytes", Kind::Data, "amount to transfer; default: no limit"),
-        key("interval", SOME_TIME, "100 ms", "time between pings"),
-        optional("size", Kind::Int(28, 1500), "bytes of the IP packet of a ping (default 64) or of cbr (1500)"),
-        optional("rate", Kind::Rate, "cbr: IP bytes per second"),
-        key("on", Kind::TimeLaw, "exponential(1 s)", "on-off: time of sending"),
-        key("off", Kind::TimeLaw, "exponential(1 s)", "on-off: time of silence"),
-        optional("object", Kind::DataLaw, "request: size of an object; with arrivals: of a transfer"),
-        key("think", Kind::TimeLaw, "0 s", "request: time from the end of an object to the next request"),
-        key("period", ANY_TIME, "0 s", "request: shortest time between two requests (video segments)"),
-        optional("objects", Kind::Int(1, 1_000_000_000), "request: how many; default: until the flow stops"),
-        optional(
-            "arrivals",
-            Kind::TimeLaw,
-            "time between arrivals instead of one flow: each is a connection of its own that transfers one object from start to stop (exponential: a Poisson process)",
-        ),
-        optional(
-            "via",
-            Kind::OneOrMany(&Kind::Text),
-            "nodes on its way with a proxy that splits it, from sender to receiver: a connection of its own for each leg, named \"NAME leg 1\" and so on; the last leg's goodput is what arrives",
-        ),
-        optional("via_cc", Kind::OneOrMany(&Kind::Scheme("*")), "congestion control of each leg; default: cc for all"),
-        key(
-            "via_buffer",
-            Kind::Data,
-            "4 MB",
-            "what a proxy may hold that the next leg has not acknowledged; the leg before it is offered the rest as receive window",
-        ),
-        key("via_standing", Kind::Bool, "false", "legs between two proxies are standing connections: no handshake, and their RTT is known"),
-        key("via_spoof", Kind::Bool, "true", "a proxy answers a SYN at once, not when the next leg is established"),
         key("count", Kind::Int(1, MAX_FLOWS), "1", "identical flows"),
         Key {
             name: "cc_params",
@@ -677,6 +662,7 @@ pub const FLOW: Section = Section {
             default: None,
             required: false,
             help: "parameters of this flow's scheme (its cc must be named)",
+            only: TCP,
         },
         Key {
             name: "tcp",
@@ -684,6 +670,8 @@ pub const FLOW: Section = Section {
             default: None,
             required: false,
             help: "transport options of this flow",
+            only: TCP,
         },
     ],
+    kinds: Some(&Kinds { by: By::Word("app"), of: apps::APPS }),
 };

@@ -3,13 +3,15 @@
 //!
 //! From text to types:
 //! * [`tree`]: TOML with a place for every value; `extends` and overrides. [`error`]: problems with their places.
-//! * [`kind`], [`grammar`], [`keys`]: what may be written; one table per section drives validation, [`schema`] and the
-//!   reference page.
+//! * [`kind`], [`grammar`], [`keys`]: what may be written; one table per section drives validation ([`walk`], [`checked`]),
+//!   [`schema`] and the reference page. [`parameters`]: a section's table and its type from one declaration.
 //! * [`disciplines`]: the parameters that queue disciplines add to ports.
 //! * [`source`], [`node`], [`change`], [`flow`] and others: the sections as types; [`scenario`]: the whole.
 
+pub mod apps;
 pub mod bursts;
 pub mod change;
+pub mod checked;
 mod choice;
 pub mod disciplines;
 pub mod error;
@@ -20,11 +22,15 @@ pub mod keys;
 pub mod kind;
 pub mod node;
 mod node_sets;
+pub mod parameters;
 pub mod profiles;
+pub mod rows;
 pub mod scenario;
+pub mod schedules;
 pub mod schema;
 pub mod source;
 pub(crate) mod spell;
 pub mod split;
 pub mod tree;
+pub mod walk;
 mod write;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[node.NAME]`: a place on the ground.
 
+use crate::file::checked::Checked;
 use crate::file::error::{Place, Problem};
-use crate::file::grammar::Checked;
 use crate::file::tree;
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[[nodes]]`: many places at once, from a table of this project or a file of the user's.
 
+use crate::file::checked::Checked;
 use crate::file::error::Problem;
-use crate::file::grammar::Checked;
 use crate::file::node::{NodeSpec, Position};
 use crate::file::tree;
 use perigee_orbit::cities;

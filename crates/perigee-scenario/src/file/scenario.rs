@@ -3,17 +3,21 @@
 
 use crate::file::bursts::{self, BurstSpec};
 use crate::file::change::{self, outage_mode, ChangeSpec, OutageSpec};
+use crate::file::checked::{Checked, Given};
 use crate::file::disciplines::Chosen;
-use crate::file::error::{Place, Problem, ScenarioError};
+use crate::file::error::{Origin, Place, Problem, ScenarioError};
 use crate::file::flow::{self, FlowSpec};
-use crate::file::grammar::{check, Checked, Given, DISCIPLINE_PARAMS};
+use crate::file::grammar::DISCIPLINE_PARAMS;
 use crate::file::jitter::Jitter;
-use crate::file::keys::{self, MAX_FLOWS};
+use crate::file::keys;
 use crate::file::kind::Val;
 use crate::file::node::{self, NodeSpec};
 use crate::file::node_sets;
+use crate::file::rows::MAX_FLOWS;
+use crate::file::schedules;
 use crate::file::source::{self, Source};
 use crate::file::tree::{self, Table};
+use crate::file::walk::check;
 use perigee_units::{BitRate, Nanos, Size};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -61,6 +65,8 @@ pub struct Scenario {
     pub flows: Vec<FlowSpec>,
     /// The file after `extends` and overrides, as TOML, with paths from where it was loaded.
     pub resolved_toml: String,
+    /// What a person should know of the file itself: keys that give way, names that are about to go.
+    pub remarks: Vec<String>,
     /// Files that it names.
     pub files: Vec<PathBuf>,
     /// The functions that the source names, once somebody has loaded them.
@@ -129,13 +135,13 @@ impl Scenario {
         let mut table = table.clone();
         let profile = crate::file::profiles::apply(&mut table)?;
         let table = &table;
-        let origin = crate::file::error::Origin::File { name: file.into(), folder: PathBuf::new() };
+        let origin = Origin::File { name: file.into(), folder: PathBuf::new(), depth: 0 };
         let place = Place { origin: Arc::new(origin), line: None };
-        let top = check(&keys::SCENARIO, table, &place).map_err(ScenarioError)?;
+        let (top, remarks) = check(&keys::SCENARIO, table, &place).map_err(ScenarioError)?;
         let mut problems = Vec::new();
         let scenario = Reader { top: &top, nodes: Vec::new(), problems: &mut problems }.scenario(table, name);
         match scenario {
-            Some(s) if problems.is_empty() => Ok(Scenario { profile, ..s }),
+            Some(s) if problems.is_empty() => Ok(Scenario { profile, remarks, ..s }),
             _ => Err(ScenarioError(problems)),
         }
     }
@@ -199,11 +205,26 @@ impl Reader<'_> {
         self.flow_totals(&flows, &run);
         let mut changes: Vec<_> =
             top.list("change").iter().map(|c| change::read(c, run.duration, self.problems)).collect();
-        changes.extend(top.one("schedule").and_then(|c| change::read_schedule(c, self.problems)));
+        changes.extend(
+            top.one("schedule").and_then(|c| {
+                schedules::read(c, self.problems).map(|(when, to)| change::change(c, when, to))
+            }),
+        );
         let jitter = top.one("jitter").and_then(|c| Jitter::read(c, self.problems));
         let fixed = matches!(source, Some(Source::Chain(_) | Source::Dumbbell(_) | Source::ParkingLot(_)));
         if let (Some(c), false) = (top.one("jitter"), fixed || source.is_none()) {
             self.problems.push(c.problem("on", "this source sets its own delays"));
+        }
+        let changes_satellites = match &source {
+            Some(Source::Constellation(_)) | None => true,
+            Some(Source::PathLog(p)) => p.breaks,
+            Some(_) => false,
+        };
+        if let (Some(c), false) = (top.one("handover"), changes_satellites) {
+            let why = "no effect: nobody changes satellites in this source";
+            self.problems.push(
+                Problem::new("handover", why).at(&c.place).hint("use [[change]] or [schedule] for outages"),
+            );
         }
         let handover = top.one_or_default(&keys::HANDOVER);
         let outages = handover.opt_text("file").map(|f| tree::resolve(handover.place_of("file"), &f));
@@ -246,6 +267,7 @@ impl Reader<'_> {
             cc: top.by_scheme("cc"),
             flows,
             resolved_toml: crate::file::write::toml(table),
+            remarks: Vec::new(),
             plugins: perigee_orbit::Plugins::default(),
         })
     }

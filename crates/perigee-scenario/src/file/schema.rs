@@ -2,7 +2,7 @@
 //! The grammar as JSON Schema (for editors) and as a reference page (for people).
 
 use crate::file::disciplines;
-use crate::file::grammar::{Content, Key, Section};
+use crate::file::grammar::{By, Content, Key, Only, Section};
 use crate::file::keys::SCENARIO;
 use crate::file::profiles::{Preset, Profile, PROFILES};
 use perigee_cc::{Domain, ParamSpec, Value as Param};
@@ -27,13 +27,68 @@ fn section(s: &Section) -> Json {
     if has_discipline(s) {
         properties.extend(discipline_params());
     }
+    properties.extend(of_kinds(s));
     let required: Vec<_> = s.keys.iter().filter(|k| k.required).map(|k| k.name).collect();
-    json!({
+    let mut schema = json!({
         "type": "object",
         "description": s.help,
         "properties": properties,
         "required": required,
         "additionalProperties": false,
+    });
+    let rules: Vec<Json> = kind_rules(s).into_iter().chain(s.all_keys().filter_map(absence)).collect();
+    if !rules.is_empty() {
+        schema["allOf"] = json!(rules);
+    }
+    schema
+}
+
+/// The keys of the kinds of a section: of any that has the key.
+fn of_kinds(s: &Section) -> Map<String, Json> {
+    let mut all: Map<String, Json> = Map::new();
+    for kind in s.kinds.iter().flat_map(|k| k.of) {
+        for k in kind.keys {
+            let new = key(k);
+            let merged = match all.remove(k.name) {
+                Some(old) if old != new => json!({"anyOf": [old, new]}),
+                _ => new,
+            };
+            all.insert(k.name.into(), merged);
+        }
+    }
+    all
+}
+
+/// What each kind of a section does not have.
+fn kind_rules(s: &Section) -> Vec<Json> {
+    let Some(kinds) = s.kinds else { return Vec::new() };
+    let rule = |kind: &&'static Section| {
+        let own = |name: &str| kind.keys.iter().chain(s.keys).any(|k| k.name == name);
+        let others = kinds.of.iter().flat_map(|k| k.keys).filter(|k| !own(k.name));
+        let never: Map<String, Json> = others.map(|k| (k.name.to_string(), json!(false))).collect();
+        let chosen = match kinds.by {
+            By::Presence => json!({"required": [kind.name]}),
+            By::Word(key) => {
+                let given = json!({"properties": {key: {"const": kind.name}}, "required": [key]});
+                let is_default = s.keys.iter().any(|k| k.name == key && k.default == Some(kind.name));
+                let absent = json!({"not": {"required": [key]}});
+                if is_default {
+                    json!({"anyOf": [given, absent]})
+                } else {
+                    given
+                }
+            }
+        };
+        json!({"if": chosen, "then": {"properties": never}})
+    };
+    kinds.of.iter().map(rule).collect()
+}
+
+/// Keys that exclude each other. (What else a key needs may stand in a file that this one extends.)
+fn absence(k: &Key) -> Option<Json> {
+    k.only.iter().find_map(|only| match only {
+        Only::Absent(other) => Some(json!({"not": {"required": [k.name, other]}})),
+        _ => None,
     })
 }
 
@@ -73,7 +128,7 @@ fn key(k: &Key) -> Json {
         }
         Content::SchemeOf(_) => json!({"type": "object"}),
     };
-    schema["description"] = json!(k.help);
+    schema["description"] = json!(meaning(k));
     if let Some(default) = k.default {
         schema["default"] = match &k.content {
             Content::Value(kind)
@@ -90,6 +145,16 @@ fn key(k: &Key) -> Json {
         };
     }
     schema
+}
+
+/// What a key means, and when.
+fn meaning(k: &Key) -> String {
+    let only: Vec<String> = k.only.iter().map(|only| only.to_string()).collect();
+    if only.is_empty() {
+        k.help.into()
+    } else {
+        format!("{} (only {})", k.help, only.join(", "))
+    }
 }
 
 fn params(specs: &[ParamSpec]) -> Json {
@@ -167,24 +232,22 @@ pub fn reference() -> String {
 
 fn page(s: &Section, heading: &str, out: &mut String) {
     let title = if heading.is_empty() { "Top level" } else { heading };
-    let _ =
-        write!(out, "\n## {title}\n\n{}\n\n| key | value | default | meaning |\n|---|---|---|---|\n", s.help);
-    for k in s.keys {
-        let (allowed, default) = match &k.content {
-            Content::Value(kind) | Content::Discipline(kind) => {
-                (kind.allowed(), k.default.map_or(String::new(), |d| format!("`{d}`")))
-            }
-            _ => ("see below".to_string(), String::new()),
-        };
-        let default = if k.required { "required".into() } else { default };
-        let _ = writeln!(out, "| `{}` | {} | {default} | {} |", k.name, allowed.replace('|', "\\|"), k.help);
-    }
+    let _ = write!(out, "\n## {title}\n\n{}\n\n", s.help);
+    rows(s.keys, out);
     if has_discipline(s) {
         for [name, allowed, default, help] in disciplines::rows() {
             let _ = writeln!(out, "| `{name}` | {allowed} | {default} | {help} |");
         }
     }
     let inner = heading.trim_matches(|c| c == '[' || c == ']');
+    for (kinds, kind) in s.kinds.iter().flat_map(|kinds| kinds.of.iter().map(move |kind| (kinds, kind))) {
+        let title = match kinds.by {
+            By::Word(key) => format!("{heading} {key} = \"{}\"", kind.name),
+            By::Presence => format!("{heading} {}", kind.name),
+        };
+        let _ = write!(out, "\n### {title}\n\n{}\n\n", kind.help);
+        rows(kind.keys, out);
+    }
     let at = |name: &str| if inner.is_empty() { name.to_string() } else { format!("{inner}.{name}") };
     for k in s.keys {
         match &k.content {
@@ -193,6 +256,21 @@ fn page(s: &Section, heading: &str, out: &mut String) {
             Content::List(s) => page(s, &format!("[[{}]]", at(k.name)), out),
             _ => {}
         }
+    }
+}
+
+fn rows(keys: &[Key], out: &mut String) {
+    out.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
+    for k in keys {
+        let (allowed, default) = match &k.content {
+            Content::Value(kind) | Content::Discipline(kind) => {
+                (kind.allowed(), k.default.map_or(String::new(), |d| format!("`{d}`")))
+            }
+            _ => ("see below".to_string(), String::new()),
+        };
+        let default = if k.required { "required".into() } else { default };
+        let _ =
+            writeln!(out, "| `{}` | {} | {default} | {} |", k.name, allowed.replace('|', "\\|"), meaning(k));
     }
 }
 
@@ -247,7 +325,7 @@ mod tests {
     #[test]
     fn every_default_of_the_grammar_can_be_read() {
         fn visit(s: &Section) {
-            for k in s.keys {
+            for k in s.all_keys() {
                 match (&k.content, k.default) {
                     (Content::Value(kind) | Content::Discipline(kind), Some(text)) => {
                         kind.read_default(text);

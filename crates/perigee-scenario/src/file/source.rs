@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[source]` as types.
 
+use crate::file::checked::Checked;
 use crate::file::error::{Place, Problem};
-use crate::file::grammar::Checked;
 use crate::file::keys;
 use crate::file::kind::{function, Val};
 use crate::file::tree::resolve;
@@ -380,8 +380,13 @@ fn constellation(c: &Checked, problems: &mut Vec<Problem>) -> Option<Constellati
         }
     };
     let breaks = c.opt_text("breaks").is_some_and(|word| word == "emulator");
-    if breaks && !matches!(&satellites, Satellites::Preset(name) if name == keys::LEOEM) {
-        problems.push(c.problem("breaks", format!("belongs to preset = {:?}", keys::LEOEM)));
+    let given: Vec<&str> = keys::CONSTELLATION.keys.iter().map(|k| k.name).filter(|k| c.has(k)).collect();
+    if matches!(&satellites, Satellites::Preset(name) if name == keys::LEOEM) {
+        // It makes the path log that LeoEM would have written: satellites, routes and times are LeoEM's.
+        for key in given.iter().filter(|key| !["preset", "lasers", "breaks"].contains(key)) {
+            let why = format!("no effect with preset = {:?}", keys::LEOEM);
+            problems.push(c.problem(key, why).hint("leave it out, or use another preset"));
+        }
     }
     Some(Constellation {
         satellites,
@@ -421,7 +426,7 @@ fn constellation(c: &Checked, problems: &mut Vec<Problem>) -> Option<Constellati
         ports_per_link: c.text("ground_ports") == "per-link",
         breaks,
         remarks,
-        given: keys::CONSTELLATION.keys.iter().map(|k| k.name).filter(|k| c.has(k)).collect(),
+        given,
         place: c.place.clone(),
     })
 }

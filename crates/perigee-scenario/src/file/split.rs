@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `via`: flows that are split at proxies.
 
+use crate::file::apps::Bulk;
+use crate::file::checked::Checked;
 use crate::file::error::Problem;
-use crate::file::grammar::Checked;
-use crate::file::kind::Val;
-use perigee_timeline::{App, Leg};
+use perigee_timeline::Leg;
 use std::collections::BTreeSet;
 
 /// Where a flow is split, and how.
@@ -46,24 +46,15 @@ impl LegPlace {
     }
 }
 
-fn words(c: &Checked, key: &str) -> Vec<String> {
-    let word = |v: Val| if let Val::Text(t) = v { Some(t) } else { None };
-    c.opt_many(key).unwrap_or_default().into_iter().filter_map(word).collect()
-}
-
 /// The keys `via…` of a `[[flow]]`.
-pub fn read(
-    c: &Checked,
-    app: App,
-    ends: &Option<(String, String)>,
-    problems: &mut Vec<Problem>,
-) -> Option<Split> {
-    let (via, cc) = (words(c, "via"), words(c, "via_cc"));
-    if via.is_empty() {
-        let alone = ["via_cc", "via_buffer", "via_spoof", "via_standing"].into_iter().find(|k| c.has(k));
-        problems.extend(alone.map(|k| c.problem(k, "belongs to `via`, which is not given")));
+pub fn read(c: &Checked, ends: &Option<(String, String)>, problems: &mut Vec<Problem>) -> Option<Split> {
+    if c.kind() != Bulk::SECTION.name {
         return None;
     }
+    let Bulk { via: Some(via), via_cc, via_buffer, via_standing, via_spoof, .. } = Bulk::read(c) else {
+        return None;
+    };
+    let cc = via_cc.unwrap_or_default();
     let mut seen: BTreeSet<&str> = ends.iter().flat_map(|(a, b)| [a.as_str(), b.as_str()]).collect();
     if let Some(twice) = via.iter().find(|node| !seen.insert(node)) {
         problems.push(c.problem("via", "a flow passes each node once").found(format!("{twice:?}")));
@@ -71,18 +62,9 @@ pub fn read(
     if ends.is_none() {
         problems.push(c.problem("via", "a split flow needs `from` and `to`"));
     }
-    if !matches!(app, App::Bulk { .. }) {
-        problems.push(c.problem("via", "only bulk transfers can be split").hint("use app = \"bulk\""));
-    }
     if !cc.is_empty() && cc.len() != via.len() + 1 {
         let p = c.problem("via_cc", format!("{} congestion controls for {} legs", cc.len(), via.len() + 1));
         problems.push(p.hint("give one for each leg, from sender to receiver"));
     }
-    Some(Split {
-        via,
-        cc,
-        buffer: c.bytes("via_buffer"),
-        spoof: c.bool("via_spoof"),
-        standing: c.bool("via_standing"),
-    })
+    Some(Split { via, cc, buffer: via_buffer.0, spoof: via_spoof, standing: via_standing })
 }

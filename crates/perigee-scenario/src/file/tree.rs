@@ -162,7 +162,7 @@ fn read_pipe(path: &Path) -> Result<String, String> {
 }
 
 fn extended(text: &str, name: &str, folder: &Path, depth: usize) -> Result<Table, ScenarioError> {
-    let origin = Arc::new(Origin::File { name: name.into(), folder: folder.into() });
+    let origin = Arc::new(Origin::File { name: name.into(), folder: folder.into(), depth });
     let mut table = parsed(text, &origin)?;
     let Some(position) = table.0.iter().position(|e| e.key == "extends") else { return Ok(table) };
     let base = table.0.remove(position);

@@ -15,7 +15,7 @@ pub fn toml(table: &Table) -> String {
 
 fn tree(table: &Table, section: Option<&'static Section>) -> BTreeMap<String, toml::Value> {
     let entry = |e: &crate::file::tree::Entry| {
-        let key = section.and_then(|s| s.keys.iter().find(|k| k.name == e.key.replace('-', "_")));
+        let key = section.and_then(|s| s.all_keys().find(|k| k.name == e.key.replace('-', "_")));
         (e.key.clone(), value(&e.item, key.map(|k| &k.content)))
     };
     table.0.iter().map(entry).collect()

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `app = "cbr"`: a constant bit rate.
+
+use crate::file::apps::Spec;
+use crate::file::error::Problem;
+use crate::file::checked::Checked;
+use crate::file::kind::Kind;
+use crate::file::parameters::parameters;
+use perigee_timeline::App;
+use perigee_units::{BitRate, Nanos};
+
+/// Shortest time between packets: 1.2 Tbit/s in packets of 1500 bytes.
+const SHORTEST_GAP: Nanos = Nanos(10);
+
+parameters! {
+    /// `app = "cbr"`.
+    Cbr = "cbr", "UDP packets at a constant rate, which are not answered.";
+    rate: BitRate = required(Kind::Rate, "rate of the IP packets");
+    size: u32 = key(Kind::Int(28, 1500), "1500", "bytes of the IP packet");
+}
+
+impl Cbr {
+    pub(super) fn spec(self, c: &Checked, problems: &mut Vec<Problem>) -> Spec {
+        let interval = self.rate.time_for(u64::from(self.size));
+        if interval < SHORTEST_GAP {
+            let why = format!("packets of {} bytes would follow each other every {interval}", self.size);
+            problems.push(c.problem("rate", why).hint("lower the rate, or send larger packets"));
+        }
+        App::Cbr { interval: interval.max(SHORTEST_GAP), size: self.size }.into()
+    }
+}

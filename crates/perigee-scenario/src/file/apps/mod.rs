@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Applications: what a flow sends. Each declares its own keys of `[[flow]]` in a file of its own; a line of [`apps`] makes
+//! it known to the grammar, the schema and the reference.
+
+use crate::file::checked::Checked;
+use crate::file::error::Problem;
+use crate::file::grammar::Section;
+use perigee_timeline::{App, Law};
+
+/// An application as it stands in a file.
+pub struct Spec {
+    /// What the simulator runs.
+    pub app: App,
+    /// Time between arrivals and size of each, where the flow stands for many transfers.
+    pub arrivals: Option<(Law, Law)>,
+}
+
+impl From<App> for Spec {
+    fn from(app: App) -> Self {
+        Spec { app, arrivals: None }
+    }
+}
+
+macro_rules! apps {
+    ($($module:ident::$app:ident),* $(,)?) => {
+        $(mod $module;)*
+        $(pub use $module::$app;)*
+
+        /// The keys of each application; the first is the default.
+        pub const APPS: &[&Section] = &[$(&$app::SECTION),*];
+        /// Their names.
+        pub const NAMES: &[&str] = &[$($app::SECTION.name),*];
+
+        /// The application of a checked `[[flow]]`.
+        pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Spec {
+            match c.text("app") {
+                $(name if name == $app::SECTION.name => $app::read(c).spec(c, problems),)*
+                other => unreachable!("the grammar knows no application {other:?}"),
+            }
+        }
+    };
+}
+
+apps! {
+    bulk::Bulk,
+    ping::Ping,
+    cbr::Cbr,
+    on_off::OnOff,
+    request::Request,
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `app = "ping"`.
+
+use crate::file::apps::Spec;
+use crate::file::error::Problem;
+use crate::file::checked::Checked;
+use crate::file::rows::SOME_TIME;
+use crate::file::kind::Kind;
+use crate::file::parameters::parameters;
+use perigee_timeline::App;
+use perigee_units::Nanos;
+
+parameters! {
+    /// `app = "ping"`.
+    Ping = "ping", "A small UDP packet that is echoed: measures the path without load.";
+    interval: Nanos = key(SOME_TIME, "100 ms", "time between pings");
+    size: u32 = key(Kind::Int(28, 1500), "64", "bytes of the IP packet, both ways");
+}
+
+impl Ping {
+    pub(super) fn spec(self, _: &Checked, _: &mut Vec<Problem>) -> Spec {
+        App::Ping { interval: self.interval, size: self.size }.into()
+    }
+}

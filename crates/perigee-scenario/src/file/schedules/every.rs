@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `[schedule] every`: drawn anew again and again.
+
+use crate::file::change::{some_effect, Changes, When};
+use crate::file::checked::Checked;
+use crate::file::error::Problem;
+use crate::file::kind::{Draw, Kind};
+use crate::file::parameters::parameters;
+use crate::file::rows::{ANY_TIME, MAX_DURATION, SHORT_DRAW};
+use perigee_units::{BitRate, Nanos};
+
+parameters! {
+    /// `[schedule] every`.
+    Every = "every", "Draws of its own, one after the other.";
+    every: Nanos = required(Kind::Time(Nanos::from_millis(1), MAX_DURATION), "time between changes");
+    first: Nanos = key(ANY_TIME, "0 s", "time of the first change");
+    rate: Option<Draw<BitRate>> = optional(Kind::RateDraw, "new rate of the port");
+    rtt: Option<Draw<Nanos>> = optional(SHORT_DRAW, "new round-trip time of all flows");
+    loss: Option<Draw<f64>> = optional(Kind::LossDraw, "new probability of random loss");
+    outage: Option<Draw<Nanos>> = optional(SHORT_DRAW, "the link is down for this long, from the change on");
+}
+
+impl Every {
+    pub(super) fn changes(self, c: &Checked, problems: &mut Vec<Problem>) -> (When, Changes) {
+        some_effect(c, problems, &["rate", "rtt", "loss", "outage"]);
+        let Every { every, first, rate, rtt, loss, outage } = self;
+        (When::Every(first, every), Changes { rate, rtt, loss, outage, delay: None })
+    }
+}

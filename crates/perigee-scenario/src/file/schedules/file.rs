@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `[schedule] file`: as a file says.
+
+use crate::file::change::{Changes, When};
+use crate::file::checked::Checked;
+use crate::file::error::Problem;
+use crate::file::kind::Kind;
+use crate::file::parameters::{parameters, Named};
+
+parameters! {
+    /// `[schedule] file`.
+    File = "file", "A line of a table for each change.";
+    file: Named = required(Kind::File, "CSV with the columns t_s, rate_mbps, rtt_ms, outage_ms, loss_pct (any of them)");
+}
+
+impl File {
+    pub(super) fn changes(self, _: &Checked, _: &mut Vec<Problem>) -> (When, Changes) {
+        (When::File(self.file.path), Changes::default())
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Every scenario that is shipped is read, with nothing in it that has no effect.
+
+use perigee_scenario::Scenario;
+use std::path::{Path, PathBuf};
+
+fn shipped(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
+        match entry.extension().is_some_and(|e| e == "toml") {
+            _ if entry.is_dir() => shipped(&entry, found),
+            true => found.push(entry),
+            false => {}
+        }
+    }
+}
+
+#[test]
+fn every_shipped_scenario_is_read_without_remarks() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = Vec::new();
+    for folder in ["scenarios", "python/perigee/study/scenarios", "python/perigee/templates"] {
+        shipped(&root.join(folder), &mut files);
+    }
+    assert!(files.len() > 50, "{}", files.len());
+    let mut wrong = Vec::new();
+    for file in &files {
+        match Scenario::load(file, &[]) {
+            // What others extend needs no flows of its own.
+            Err(e) if e.0.iter().all(|p| p.key == "flow" && p.message == "must be given") => {}
+            Err(e) => wrong.push(e.to_string()),
+            Ok(s) => wrong.extend(s.remarks),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
