@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Astraea (Liao et al. 2024; Aruuni/astraea-open-source; cc-learning section 2).
+//! Astraea (Liao et al. 2024; Aruuni/astraea-open-source).
 //!
 //! Idea: a small network, trained once over many flows sharing bottlenecks, looks at normalised measurements every 30 ms,
 //! independent of the RTT, and moves the window by at most 2.5 %.
@@ -21,7 +21,7 @@
 //!
 //! Differs from the published system: the network runs in the process instead of a service beside the kernel; the life of
 //! min_rtt and max_tput is an option (`lifetime`), because that they never expire is what breaks the scheme on paths whose
-//! RTT changes (cc-learning section 2.12). The published C++ server's slips (feature 0 always 1) are not imitated.
+//! RTT changes. The published C++ server's slips (feature 0 always 1) are not imitated.
 
 pub mod policy;
 
@@ -49,7 +49,7 @@ pub const PARAMS: &[ParamSpec] = &[
         name: "lifetime",
         domain: Domain::Choice(&["forever", "window", "on_hint"]),
         unit: "",
-        source: "Astraea; choice (cc-learning section 2.12)",
+        source: "Astraea; choice",
         help: "when the lowest RTT and the highest throughput are forgotten",
     },
     ParamSpec {

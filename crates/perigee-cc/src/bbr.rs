@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! BBR version 1 as Linux runs it (Cardwell et al. 2016; cc-classic section 7).
+//! BBR version 1 as Linux runs it (Cardwell et al. 2016).
 //!
 //! Idea: model the path by its bottleneck bandwidth (maximum of the delivery rate over 10 rounds) and its empty RTT
 //! (minimum over 10 s), pace at the bandwidth, keep twice the bandwidth-delay product in flight, and now and then send

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! BBR version 3 as the public Linux code runs it (google/bbr branch v3; draft-ietf-ccwg-bbr; cc-classic section 8).
+//! BBR version 3 as the public Linux code runs it (google/bbr branch v3; draft-ietf-ccwg-bbr).
 //!
 //! Idea: BBR with memory of loss. As in version 1 the path is modelled by its bandwidth and its empty RTT; in addition
 //! probing learns how much data in flight the path takes before more than 2 % is lost (inflight_hi), and between probes
@@ -40,7 +40,7 @@
 //!
 //! `on_notice = refresh` (scheme `bbr3_hint`) forgets bandwidth, empty RTT and bounds when a notice says that the path is
 //! another one, ignores what was sent before, and runs STARTUP again: the value of the notice alone, without LeoCC's
-//! other changes (cc-leo section 4).
+//! other changes.
 //!
 //! Differs from BBRv1: bounds learnt from loss, probing by wall clock, half-full PROBE_RTT every 5 s, no packet
 //! conservation in recovery, no long-term mode. Congestion marks count where the RTT has once been 5 ms or less

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Copa (Arun, Balakrishnan 2018; cc-classic section 9).
+//! Copa (Arun, Balakrishnan 2018).
 //!
 //! Idea: send at a rate in inverse proportion to the queueing delay; then the queue of N flows settles at N/δ packets and
 //! empties regularly, so that everybody sees the empty RTT. If it never does, somebody fills buffers: compete with them.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! CUBIC as Linux runs it (Ha, Rhee, Xu 2008; RFC 9438; cc-classic section 3).
+//! CUBIC as Linux runs it (Ha, Rhee, Xu 2008; RFC 9438).
 //!
 //! Idea: after a loss at window W_max the window returns there along a cubic of *time*: fast at first, flat around
 //! W_max, fast again beyond, so that growth does not depend on the RTT. Where that is slower than Reno would be, follow

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! HPCC (Li et al. 2019), and its law inside TCP (Avian688/hpcc 2023), OrbCC's ancestors (orbcc.md section 16).
+//! HPCC (Li et al. 2019), and its law inside TCP (Avian688/hpcc 2023), OrbCC's ancestors.
 //!
 //! Idea: every port tells its queue and what it has sent; so the sender knows how many bytes too many are in flight at the
 //! busiest port and corrects its window by exactly that, once per RTT, with a fast reaction in between.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! TCP Hybla (Caini, Firrincieli 2004) as Linux runs it, for paths over geostationary satellites (cc-classic section 5).
+//! TCP Hybla (Caini, Firrincieli 2004) as Linux runs it, for paths over geostationary satellites.
 //!
 //! Idea: a flow with a long RTT should gain *rate* as fast as a Reno flow with a reference RTT of 25 ms would. With the
 //! RTT's ratio to the reference, growth per ACK is scaled so that the RTT cancels out.

@@ -334,7 +334,7 @@ pub enum Signal<'a> {
     Custom(&'a [u8]),
 }
 
-/// Telemetry of one hop (orbcc.md section 3.2), decoded. The identity of a hop is (path id, index).
+/// Telemetry of one hop, decoded. The identity of a hop is (path id, index).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Hop {
     /// Time of dequeue by the hop's clock, modulo 2^24 µs.
@@ -367,7 +367,7 @@ pub enum Telemetry<'a> {
         /// Instrumented hops are fewer than the hops of the path.
         partial: bool,
     },
-    /// Only the bottleneck, differenced by the receiver (orbcc.md section 3.2).
+    /// Only the bottleneck, differenced by the receiver.
     Bottleneck {
         /// XOR of the switch ids on the path.
         path_id: u64,
@@ -390,7 +390,7 @@ pub enum Telemetry<'a> {
         /// Instrumented hops are fewer than the hops of the path.
         partial: bool,
     },
-    /// The fixed-size record that ports overwrite instead of appending to a stack (orbcc.md section 15), decoded.
+    /// The fixed-size record that ports overwrite instead of appending to a stack, decoded.
     Pint {
         /// Order-sensitive digest of the ports on the path.
         path_id: u64,
@@ -532,7 +532,7 @@ pub struct Caps {
     pub scalable: bool,
 }
 
-/// What a telemetry port counts as transmitted (orbcc.md sections 0.5 and 11.3).
+/// What a telemetry port counts as transmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TxBytesUnit {
     /// TCP payload only.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! LeoCC (SpaceNetLab; the Linux module of its replay and live variants, and the OMNeT++ model; cc-leo section 1).
+//! LeoCC (SpaceNetLab; the Linux module of its replay and live variants, and the OMNeT++ model).
 //!
 //! Idea: on a path over low satellites it is the reconfigurations, every 15 s, that make a model of the path wrong. BBR
 //! version 1, told of them from outside, visits PROBE_RTT, throws its model away and starts up again; in between a Kalman

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! NewReno as Linux's `reno` runs it over SACK (RFC 5681, RFC 6582; cc-classic section 2).
+//! NewReno as Linux's `reno` runs it over SACK (RFC 5681, RFC 6582).
 //!
 //! Idea: double the window each round until the first loss, then add one packet per round, and halve on loss.
 //!

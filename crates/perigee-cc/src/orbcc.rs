@@ -22,7 +22,7 @@
 //!                                                               fallback (Cubic)
 //! ```
 //!
-//! With `echo = pint` (orbcc.md section 15) packets carry one record of fixed size: ports average u themselves and the sender
+//! With `echo = pint` packets carry one record of fixed size: ports average u themselves and the sender
 //! takes it as U; the start adds 5 % of the BDP per RTT, divided by the flows that are starting, up to its share.
 //!
 //! Differs from HPCC: the switch's mean RTT instead of a configured one in (1); AI from the flow count and added in both

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! SaTCP (Cao, Zhang 2023; XuyangCaoUCSD/LeoEM, Avian688/satcp; cc-leo section 2).
+//! SaTCP (Cao, Zhang 2023; XuyangCaoUCSD/LeoEM, Avian688/satcp).
 //!
 //! Idea: losses around a handover say nothing about congestion. The terminal can predict handovers and reports each to
 //! the sender shortly before; while the flag H is up, Cubic keeps its memory and returns to it at once.

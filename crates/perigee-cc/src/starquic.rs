@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! StarQUIC (workshop paper of 2024; HeroHFM/picoquic_leo; cc-leo section 3) over Cubic and over BBRv3.
+//! StarQUIC (workshop paper of 2024; HeroHFM/picoquic_leo) over Cubic and over BBRv3.
 //!
 //! Idea: the network moves terminals to other satellites on a fixed grid, at seconds 12, 27, 42 and 57 of each minute.
 //! A sender with a synchronised clock needs no notice: what happens in a narrow window around these instants is not
@@ -29,7 +29,7 @@
 //! either (outages that begin between its probes of the RTT) both are equal.
 //!
 //! Differs from the published branch, in which the send time of a lost packet is never filled in, so that nothing would
-//! be masked: this is the intent (cc-leo section 3.2). For BBRv3 the branch tests that time on ACKs, and tells timeouts as
+//! be masked: this is the intent. For BBRv3 the branch tests that time on ACKs, and tells timeouts as
 //! ever; here they are masked as for Cubic. A timeout is judged by the first packet that it marks. Congestion marks have no
 //! packet to judge by and are not masked.
 

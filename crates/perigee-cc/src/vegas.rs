@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! TCP Vegas (Brakmo, Peterson 1995) as Linux and as ns-3 run it (cc-classic section 4).
+//! TCP Vegas (Brakmo, Peterson 1995) as Linux and as ns-3 run it.
 //!
 //! Idea: the window in excess of what the empty path holds is queue. Keep that excess between alpha and beta packets.
 //!

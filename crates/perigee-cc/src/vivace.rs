@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! PCC Vivace (Dong et al. 2018; PCCproject/PCC-Uspace; cc-learning section 1).
+//! PCC Vivace (Dong et al. 2018; PCCproject/PCC-Uspace).
 //!
 //! Idea: no model of the path. Send at deliberately different rates for about an RTT each, compare what they were worth,
 //! and move the rate along the gradient of the utility.
@@ -58,7 +58,7 @@ pub const PARAMS: &[ParamSpec] = &[
         name: "safety_window",
         domain: Domain::Bool(false),
         unit: "",
-        source: "choice (cc-learning section 1.7)",
+        source: "choice",
         help: "keep at most 2 × rate × lowest RTT and 8 packets in flight",
     },
 ];

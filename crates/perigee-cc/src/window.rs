@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Growth rules shared by window-based schemes, in packets as Linux counts them (cc-classic section 1).
+//! Growth rules shared by window-based schemes, in packets as Linux counts them.
 
 /// Slow start: grows by the packets acknowledged, up to the threshold. Returns the new window and how many packets
 /// are left for congestion avoidance.

@@ -36,7 +36,7 @@ pub struct Tcp<'a> {
     pub syn_mss: Option<u16>,
 }
 
-/// Telemetry on the wire (orbcc.md section 3.3).
+/// Telemetry on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Telemetry<'a> {
     /// None: the packet is IPv4.

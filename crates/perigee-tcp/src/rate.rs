@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation; tcp-stack section 9). Counts packets, as the
+//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation). Counts packets, as the
 //! kernel does; the congestion control gets bytes.
 
 use crate::scoreboard::{Slot, Snapshot, EVER_RETRANS, SAMPLED};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The receiving side: reassembly, SACK blocks, delayed ACKs, ACKs of out-of-order packets that wait for each other
-//! (tcp-stack section 3).
+//! The receiving side: reassembly, SACK blocks, delayed ACKs, ACKs of out-of-order packets that wait for each other.
 
 use crate::{Config, Seg};
 use perigee_units::Nanos;

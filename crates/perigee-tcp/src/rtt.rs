@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Round-trip time and retransmission timeout, as Linux computes them (tcp-stack section 2).
+//! Round-trip time and retransmission timeout, as Linux computes them.
 
 use crate::config::RtoRule;
 use perigee_units::Nanos;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Telemetry of fixed size (orbcc.md section 15): ports average their utilisation themselves, and each overwrites the
+//! Telemetry of fixed size: ports average their utilisation themselves, and each overwrites the
 //! packet's record if it is busier than the ports before it.
 //!
 //! ```text

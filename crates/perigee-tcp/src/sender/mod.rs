@@ -4,7 +4,7 @@
 //! The host calls [`Sender::start`], then [`Sender::on_ack`] and [`Sender::on_timer`], and after each of them
 //! [`Sender::transmit`] to collect what may be sent now; [`Sender::next_timer`] says when to call again.
 //!
-//! The order inside an ACK is Linux's (tcp-stack section 4) and is kept in [`Sender::on_ack`].
+//! The order inside an ACK is Linux's and is kept in [`Sender::on_ack`].
 
 mod input;
 mod output;

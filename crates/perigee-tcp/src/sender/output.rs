@@ -291,7 +291,7 @@ impl Sender {
         held && self.board.nxt() < self.available
     }
 
-    /// Remembers whether the window was the limit in this round (RFC 7661 in Linux's form; tcp-stack section 11).
+    /// Remembers whether the window was the limit in this round (RFC 7661 in Linux's form).
     fn validate_window(&mut self, now: Nanos, limited: bool) {
         let out = self.board.out();
         if self.board.una() >= self.usage_seq || limited || (!self.cwnd_limited && out > self.max_out) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Loss detection by time (RACK) and tail loss probes (RFC 8985; tcp-stack section 5).
+//! Loss detection by time (RACK) and tail loss probes (RFC 8985).
 
 use super::input::Progress;
 use super::*;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The congestion state machine: Open, Disorder, CWR, Recovery, Loss; PRR; undo (tcp-stack sections 6 to 8).
+//! The congestion state machine: Open, Disorder, CWR, Recovery, Loss; PRR; undo.
 
 use super::input::{Before, Progress};
 use super::*;
