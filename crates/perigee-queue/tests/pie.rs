@@ -173,7 +173,7 @@ fn drops_are_neither_bunched_nor_far_apart() {
     for _ in 0..free {
         assert_eq!(arrival(&mut x, now, bytes, 0.0, Ecn::NotEct), Verdict::Pass);
     }
-    assert_eq!(arrival(&mut x, now, bytes, p + 1e-9, Ecn::NotEct), Verdict::Pass);
+    assert_eq!(arrival(&mut x, now, bytes, p, Ecn::NotEct), Verdict::Pass);
     assert_eq!(arrival(&mut x, now, bytes, p - 1e-9, Ecn::NotEct), Verdict::Drop);
 }
 
@@ -234,10 +234,61 @@ fn updates_do_not_depend_on_when_they_are_asked_for() {
     assert_eq!(two(&idle), two(&fresh));
 }
 
+/// Updates of a sudden queue of a second that pass without a drop, after queues of so many milliseconds at one update each.
+fn free_updates(delays_ms: &[f64]) -> u64 {
+    let mut x = pie(&[]);
+    let bytes: Vec<u64> = delays_ms.iter().map(|d| (d * BYTES_PER_MS) as u64).collect();
+    updated(&mut x, 1, &bytes);
+    let first = bytes.len() as u64 + 1;
+    let passes =
+        |i: &u64| first_verdict(&mut x, UPDATE * (first + i), 12_500_000, Ecn::NotEct) == Verdict::Pass;
+    (0..50).take_while(passes).count() as u64
+}
+
+#[test]
+fn the_burst_allowance_is_earned_by_two_short_delays_while_nothing_is_dropped() {
+    // Section 4.4: 150 ms are ten updates, of which the tenth uses the last of it up.
+    assert_eq!(free_updates(&[]), 9);
+    // 10 ms are below the target, so nothing is dropped, but above half of it: they use the allowance up.
+    let used = [10.0; 10];
+    let after = |more: &[f64]| free_updates(&[&used[..], more].concat());
+    assert_eq!(free_updates(&used[..4]), 5);
+    for more in [&[][..], &[7.0], &[10.0, 7.0], &[7.0, 10.0], &[7.0, 8.0], &[0.0]] {
+        assert_eq!(after(more), 0, "{more:?}");
+    }
+    for more in [&[7.0, 7.0][..], &[0.0, 0.0], &[0.0, 0.0, 0.0, 0.0], &[7.0, 0.0]] {
+        assert_eq!(after(more), 9, "{more:?}");
+    }
+    // While the probability is not zero, short delays earn nothing: of more than 80 % the fall of the delay takes 37 %.
+    assert_eq!(after(&[&[300.0; 60][..], &[7.0, 7.0]].concat()), 0);
+}
+
+#[test]
+fn a_queue_that_empties_while_nothing_is_dropped_is_remembered_as_empty() {
+    let mut x = pie(&[]);
+    let at = |ms: f64| (ms * BYTES_PER_MS) as u64;
+    updated(&mut x, 1, &[at(5.0), at(5.0), 0]);
+    assert_eq!(x.probability(), 0.0);
+    updated(&mut x, 4, &[at(20.0)]);
+    let expected = (0.125 * 0.005 + 1.25 * 0.020) / 2048.0;
+    assert!((x.probability() - expected).abs() < 1e-12, "{} {expected}", x.probability());
+}
+
+#[test]
+fn two_percent_more_are_for_delays_above_250_ms() {
+    for (bytes, more) in [(3_125_000, 0.0), (3_125_100, 0.02)] {
+        let mut x = pie(&[]);
+        updated(&mut x, 1, &[bytes]);
+        let delay = bytes as f64 * 8.0 / 1e8;
+        let expected = (0.125 * (delay - 0.015) + 1.25 * delay) / 2048.0 + more;
+        assert!((x.probability() - expected).abs() < 1e-12, "{} {expected}", x.probability());
+    }
+}
+
 #[test]
 fn centuries_without_packets_are_passed_over() {
     let mut x = pie(&[]);
-    let long = Nanos::from_secs(500 * 365 * 86_400);
+    let long = Nanos::from_secs(500 * 365 * 86_400) + ms(1);
     arrival(&mut x, long, 0, 1.0, Ecn::NotEct);
     assert_eq!(x.probability(), 0.0);
     // 10^12 updates were passed over; the next one comes within a period.

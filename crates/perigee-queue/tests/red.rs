@@ -28,6 +28,7 @@ fn the_probability_rises_linearly_between_the_thresholds() {
         assert_eq!(asked(&mut r, queued, p - 1e-9, Ecn::Ect0), Verdict::Mark, "{queued}");
         assert_eq!(asked(&mut r, queued, p + 1e-9, Ecn::Ect0), Verdict::Pass, "{queued}");
     }
+    assert_eq!(asked(&mut r, 27_000, 0.05, Ecn::NotEct), Verdict::Pass, "draws lie in 0..1, without 1");
     assert_eq!(asked(&mut r, 36_000, 0.0, Ecn::Ect1), Verdict::Drop, "beyond, nothing is marked");
 }
 
