@@ -253,7 +253,7 @@ fn the_burst_allowance_is_earned_by_two_short_delays_while_nothing_is_dropped() 
     let used = [10.0; 10];
     let after = |more: &[f64]| free_updates(&[&used[..], more].concat());
     assert_eq!(free_updates(&used[..4]), 5);
-    for more in [&[][..], &[7.0], &[10.0, 7.0], &[7.0, 10.0], &[7.0, 8.0], &[0.0]] {
+    for more in [&[][..], &[7.0], &[10.0, 7.0], &[7.0, 10.0], &[7.0, 7.6], &[0.0]] {
         assert_eq!(after(more), 0, "{more:?}");
     }
     for more in [&[7.0, 7.0][..], &[0.0, 0.0], &[0.0, 0.0, 0.0, 0.0], &[7.0, 0.0]] {
