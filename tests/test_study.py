@@ -149,6 +149,7 @@ def results(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_results(begin: Begin, cli: Cli, tmp_path: Path) -> None:
     done = cli(*ONE)
     assert done.returncode == 0, done.stderr
