@@ -112,7 +112,7 @@ def test_arrivals_are_connections_of_their_own(cli: Cli, tmp_path: Path) -> None
         ('arrivals = "0 s"\nobject = "1 kB"', "without time between"),
         ('app = "request"\nobject = "pareto(1 kB, 0.5)"', "above 1"),
         ('app = "request"\nobject = "1 s"', "flow.0.object"),
-        ('app = "ping"\narrivals = "1 s"\nobject = "1 kB"', "belongs to app = \"bulk\""),
+        ('app = "ping"\narrivals = "1 s"\nobject = "1 kB"', 'belongs to app = "bulk"'),
         ('arrivals = "exponential(2 us)"\nobject = "1 kB"', "more flows"),
     ],
 )

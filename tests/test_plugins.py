@@ -101,9 +101,9 @@ def rings(view):
         links.append((s, (plane + 1) % 72 * 22 + slot))
     return links
 """
-    path = write(tmp_path, 'lasers = "mine.py:rings"', code)
+    path = write(tmp_path, 'isls = "mine.py:rings"', code)
     own = perigee.paths(perigee.load(path, trust=True))[0]
-    grid = perigee.paths(perigee.load(path, trust=True, lasers="grid"))[0]
+    grid = perigee.paths(perigee.load(path, trust=True, isls="grid"))[0]
     assert own.rtt_ms.tolist() == grid.rtt_ms.tolist()
 
 
@@ -132,7 +132,7 @@ def rings(view):
         ),
         ('route = "mine.py:go"', "def go(view):\n    return [0]\n", "cannot use satellite 0"),
         ('route = "mine.py:go"\nrouting = "per-hop"', "def go(view):\n    return view.shortest\n", "per-path"),
-        ('lasers = "mine.py:go"', "def go(view):\n    return [(0, 5000)]\n", "a link from 0 to 5000"),
+        ('isls = "mine.py:go"', "def go(view):\n    return [(0, 5000)]\n", "a link from 0 to 5000"),
         ('attach = "highest"', "", "or a function"),
     ],
 )

@@ -131,7 +131,7 @@ def test_the_height_below_which_satellites_are_left_out_can_be_set(cli: Cli, tmp
 def test_a_laser_list_counts_the_satellites_of_the_file(tmp_path: Path, elements: str) -> None:
     lines = elements.splitlines()
     (tmp_path / "links.txt").write_text("1 3\n2 3\n3 4\n", encoding="utf-8")
-    text = SHELL.replace("SATELLITES", 'laser_list = "links.txt"\nSATELLITES').replace('"London"', '"Lyon"')
+    text = SHELL.replace("SATELLITES", 'isl_list = "links.txt"\nSATELLITES').replace('"London"', '"Lyon"')
     linked = []
     for changed in (lines, decayed(lines, 8)):
         path = write(tmp_path, changed, text)
@@ -176,8 +176,14 @@ def test_a_preset_beside_element_sets_is_a_mistake_unless_it_is_meant(cli: Cli, 
 @pytest.mark.parametrize(
     ("sets", "words"),
     [
-        (["source.constellation.lasers=none"], ["no path between", "lasers are off and nothing relays", "relay"]),
-        (['source.constellation.preset="oneweb"'], ["no path between", "these satellites have no lasers"]),
+        (
+            ["source.constellation.isls=none"],
+            ["no path between", "inter-satellite links are off and nothing relays", "relay"],
+        ),
+        (
+            ['source.constellation.preset="oneweb"'],
+            ["no path between", "these satellites have no inter-satellite links"],
+        ),
         (["node.paris.lat=78", "node.paris.lon=15"], ["sees no satellite", "78.0 degrees", "inclination"]),
         (["source.constellation.mask=89.5 deg"], ["sees no satellite", "its mask is 89.5 degrees", "lower it"]),
     ],

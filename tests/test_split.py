@@ -115,7 +115,7 @@ cc = "cubic"
         ('via = ["r1", "r1"]', "passes each node once"),
         ('via = ["r2", "r1"]', "cannot be reached"),
         ('via = "r9"', "r9"),
-        ('via = "r1"\napp = "ping"', "belongs to app = \"bulk\""),
+        ('via = "r1"\napp = "ping"', 'belongs to app = "bulk"'),
     ],
 )
 def test_what_cannot_be_split_is_refused(cli: Cli, tmp_path: Path, more: str, words: str) -> None:

@@ -89,17 +89,17 @@ impl Sky {
         let shells = self.constellation.places.iter().flatten().map(|p| p.shell).max().unwrap_or(0) + 1;
         if !linked && !relays {
             let which = if matches!(lasers.pattern, Pattern::None) {
-                "lasers are off"
+                "inter-satellite links are off"
             } else {
-                "these satellites have no lasers"
+                "these satellites have no inter-satellite links"
             };
             return format!(
                 "{which} and nothing relays: set relay = \"stations\" and add stations between them, or take \
-                 satellites with lasers"
+                 satellites with such links"
             );
         }
         if !linked {
-            return "there are no lasers, and no chain of stations joins them: add stations between them, such as \
+            return "there are no inter-satellite links, and no chain of stations joins them: add stations between them, such as \
                     [[nodes]] with set = \"gateways\""
                 .into();
         }
@@ -111,7 +111,7 @@ impl Sky {
             hints.push("shells are islands unless cross_shell = true");
         }
         if lasers.limits.max_range_m.is_finite() {
-            hints.push("laser_range may be too short");
+            hints.push("isl_range may be too short");
         }
         if matches!(self.spec.rule, PathRule::Disjoint) {
             hints.push("route = \"disjoint\" may leave it no satellites");

@@ -347,7 +347,10 @@ impl SkySpec {
             return Err("paths are chosen by a function and by a rule: one of them".into());
         }
         if self.lasers.is_dynamic() && self.lasers.period < Nanos::from_secs(1) {
-            return Err(format!("lasers are turned every {}: 1 s at least", self.lasers.period));
+            return Err(format!(
+                "inter-satellite links are chosen anew every {}: 1 s at least",
+                self.lasers.period
+            ));
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +21,9 @@ from perigee.extensions.trust import PluginError
 __all__ = ["IN_MEMORY", "KEYS", "PluginError", "function", "load_file", "split", "where_raised"]
 
 # Keys of [source.constellation] that may name a function.
-KEYS = ("attach", "route", "lasers")
+KEYS = ("attach", "route", "isls")
+# What they were called before; known for one version.
+OLD_KEYS = {"lasers": "isls"}
 IN_MEMORY = "in-memory"
 
 
@@ -73,11 +76,22 @@ def where_raised(error: BaseException) -> str:
     return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
 
 
+def _present(key: str) -> str:
+    """A key by its present name."""
+    word = key.removeprefix("source.constellation.")
+    if word not in OLD_KEYS:
+        return key
+    new = key.removesuffix(word) + OLD_KEYS[word]
+    warnings.warn(f"{key} is now called {new}", DeprecationWarning, stacklevel=5)
+    return new
+
+
 def split(keys: dict[str, object]) -> tuple[dict[str, object], dict[str, Callable[..., Any]]]:
     """Overrides without their functions, and the functions by the last word of their key."""
     rest: dict[str, object] = {}
     functions: dict[str, Callable[..., Any]] = {}
-    for key, value in keys.items():
+    for given, value in keys.items():
+        key = _present(given)
         word = key.removeprefix("source.constellation.")
         if word == key and word in KEYS:
             # The three may be given without their section.

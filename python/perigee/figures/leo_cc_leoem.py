@@ -78,7 +78,7 @@ def networks(path: str, ask: Ask) -> list[tuple[str, str, dict[str, object]]]:
     else:
         sets: dict[str, object] = {"port.hop.queue": packets}
         if path.endswith("BP"):
-            sets["source.constellation.lasers"] = "none"
+            sets["source.constellation.isls"] = "none"
         found.append(("leoem-compat", COMPAT, sets))
     ends = [ENDS.get(e) for e in path.split(maxsplit=1)[0].split("-")]
     if path.endswith("ISL") and None not in ends and ask.size.value != "quick":

@@ -78,7 +78,7 @@ def sharing_cases(ask: Ask) -> list[Case]:
     out = []
     for pair in ask.pick(("San Diego - New York", "New York - London"), tuple(SHARED), tuple(SHARED)):
         a, b, mode, packets = SHARED[pair]
-        more = {"source.constellation.lasers": "none"} if mode == "bp" else {}
+        more = {"source.constellation.isls": "none"} if mode == "bp" else {}
         for run in range(1, ask.count(1, 2, 5) + 1):
             sets = {**_sets(ask, run, [(a, b), (a, b)], packets), **more}
             out += [Case(FILE, cc, {"pair": pair, "run": run}, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]

@@ -144,7 +144,7 @@ def scenario(cell: Cell) -> str:
     flows, first = cell.flows, cell.flows[0]
     begin, _ = first.window_s
     lines = ["[run]", f'duration = "{first.dur_s:g} s"', f'warmup = "{max(begin, 0):g} s"', "[source.dumbbell]"]
-    lines += ['rtt_at = "ack-path"', 'delay_drop = "reorder"', f"pairs = {len(flows)}"]
+    lines += ['rtt_at = "ack-path"', "reordering = true", f"pairs = {len(flows)}"]
     follows_schedule = cell.group.startswith("leo")
     if len(flows) > 1:
         lines.insert(1, f'start_jitter = "{START_JITTER}"')

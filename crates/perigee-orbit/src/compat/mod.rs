@@ -82,10 +82,10 @@ pub fn orbtcp(spec: &mut SkySpec, given: IsGiven<'_>) {
         spec.start =
             Some(Epoch::midnight(2021, 4, 22).plus(perigee_units::Nanos::from_secs(19 * 3600 + 19 * 60)));
     }
-    if !given("laser_seam") {
+    if !given("isl_seam") {
         spec.lasers.seam = Seam::Open;
     }
-    if !given("laser_height") {
+    if !given("isl_height") {
         spec.lasers.limits = Limits { grazing_height_m: 0.0, ..spec.lasers.limits };
     }
     if !given("routing") {

@@ -47,7 +47,7 @@ fn defaults(class: &str) -> Settled {
     let fast = Settled { rate: BitRate::from_mbit(10_000), ..base.clone() };
     match class {
         "access" => Settled { queue: Size::Packets(100_000), metered: false, ..fast },
-        "laser" => fast,
+        "isl" => fast,
         _ => base,
     }
 }

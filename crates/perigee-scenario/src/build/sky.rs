@@ -31,8 +31,8 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     }
     let sky = Sky::new(sky_spec::spec(scenario, c, &pairs, seed)?).map_err(wrong)?;
     sky.check().map_err(wrong)?;
-    let table = PortTable::new(&scenario.ports, &["ground", "laser"], &[])?;
-    let (ground, laser) = (table.settled("ground", ""), table.settled("laser", ""));
+    let table = PortTable::new(&scenario.ports, &["ground", "isl"], &[])?;
+    let (ground, laser) = (table.settled("ground", ""), table.settled("isl", ""));
     // Every second pair is a way back.
     let routes: Vec<Option<Route>> =
         sky.routes_at(Nanos::ZERO).map_err(wrong)?.into_iter().step_by(2).collect();
@@ -40,7 +40,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
         routes.iter().map(|r| r.as_ref().map(|r| base_rtt(r, &ground, &laser))).collect();
     let largest = base_rtts.iter().flatten().copied().max().unwrap_or(Nanos::from_millis(50));
     let (ground, laser) = (ground.spec(largest), laser.spec(largest));
-    let ports = vec![PortReport::new("ground", "ground", &ground), PortReport::new("laser", "laser", &laser)];
+    let ports = vec![PortReport::new("ground", "ground", &ground), PortReport::new("isl", "isl", &laser)];
     let sky = Arc::new(sky.with_ports(ground, laser));
     let (report, warnings) = (sky.report().to_vec(), [c.remarks.clone(), sky.warnings().to_vec()].concat());
     let (of_pair, places): (Vec<usize>, Vec<PairPlace>) = places(scenario, &pairs)?.into_iter().unzip();
@@ -100,7 +100,7 @@ pub(crate) fn leoem_log(
     (from, to): (usize, usize),
 ) -> Result<PathLog, ScenarioError> {
     let place = |n: usize| sky_spec::ground(&scenario.nodes[n], sky_spec::MASK_DEG, false).map(|g| g.place);
-    let way = if c.lasers.pattern == "none" {
+    let way = if c.isls.pattern == "none" {
         let stations = (0..scenario.nodes.len()).filter(|&n| scenario.nodes[n].kind == "station");
         compat::leoem::Way::Relays(stations.map(place).collect::<Result<_, _>>()?)
     } else {

@@ -106,9 +106,9 @@ fn rule(scenario: &Scenario, c: &Constellation) -> Result<PathRule, ScenarioErro
     match c.route.as_str() {
         "disjoint" => Ok(PathRule::Disjoint),
         "load-aware" => {
-            let ports = PortTable::new(&scenario.ports, &["ground", "laser"], &[])?;
+            let ports = PortTable::new(&scenario.ports, &["ground", "isl"], &[])?;
             let rate = |class: &str| ports.settled(class, "").rate.0;
-            let (ground_bps, laser_bps) = (rate("ground"), rate("laser"));
+            let (ground_bps, laser_bps) = (rate("ground"), rate("isl"));
             let demand_bps = demands(scenario, c.load.demand, ground_bps);
             let (delay, period) = (c.load.delay, c.load.period);
             Ok(PathRule::LoadAware(LoadRule { demand_bps, ground_bps, laser_bps, delay, period }))
@@ -181,7 +181,7 @@ fn satellites(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
                 raan_spread_deg: s.raan_spread_deg,
                 raan0_deg: s.raan_deg,
                 propagation,
-                lasers: s.lasers,
+                lasers: s.isls,
             };
             Ok((Satellites::Shells(all.iter().map(shell).collect()), MASK_DEG))
         }
@@ -195,7 +195,7 @@ fn satellites(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
 }
 
 fn lasers(c: &Constellation) -> Result<Lasers, ScenarioError> {
-    let l = &c.lasers;
+    let l = &c.isls;
     let pattern = match (&l.list, l.pattern.as_str()) {
         (Some(file), _) => Pattern::List(link_list(file, &c.place)?),
         (None, function) if kind::function(function).is_some() => Pattern::Function,
@@ -214,7 +214,7 @@ fn lasers(c: &Constellation) -> Result<Lasers, ScenarioError> {
 
 /// A line with two numbers for each link, as in Hypatia's `isls.txt`.
 fn link_list(file: &Path, place: &Place) -> Result<Vec<(u32, u32)>, ScenarioError> {
-    let key = "source.constellation.laser_list";
+    let key = "source.constellation.isl_list";
     let link = |(n, line): (usize, &str)| {
         let numbers: Vec<Option<u32>> =
             line.split([' ', ',', '\t']).filter(|w| !w.is_empty()).map(|w| w.parse().ok()).collect();

@@ -191,7 +191,7 @@ mod tests {
         let rows = rows();
         let target = rows.iter().find(|r| r[0] == "target").unwrap();
         assert!(
-            target[2].contains("codel, fq_codel: `5 ms`") && target[2].contains("pie: `15 ms`"),
+            target[2].contains("codel, fq_codel: `5 ms`") && target[2].contains("pie, dualpi2: `15 ms`"),
             "{target:?}"
         );
         assert!(target[3].starts_with("codel, fq_codel: "), "{target:?}");

@@ -146,11 +146,11 @@ pub const SOURCE: Section = Section {
     kinds: None,
 };
 
-const DELAY_DROP: Key = key(
-    "delay_drop",
-    Kind::Word(&["fifo", "reorder"]),
-    "fifo",
-    "what a shrinking delay does: fifo = later packets never overtake, reorder = they may (as netem)",
+const REORDERING: Key = key(
+    "reordering",
+    Kind::Bool,
+    "false",
+    "packets that follow a shrinking delay may overtake earlier ones (as with netem)",
 );
 
 const LOSS: Key = key(
@@ -169,7 +169,7 @@ pub const CHAIN: Section = Section {
         key("copies", Kind::Int(1, 100_000), "1", "independent chains side by side (hosts s.1, d.1, s.2, …)"),
         key("rtt", RTT, "50 ms", "round-trip propagation time, spread evenly"),
         LOSS,
-        DELAY_DROP,
+        REORDERING,
     ],
     kinds: None,
 };
@@ -192,7 +192,7 @@ pub const DUMBBELL: Section = Section {
         ),
         key("bottleneck_delay", RTT, "0 s", "fixed one-way delay of the bottleneck").only(ON_ACCESS),
         LOSS,
-        DELAY_DROP,
+        REORDERING,
     ],
     kinds: None,
 };
@@ -206,7 +206,7 @@ pub const PARKING_LOT: Section = Section {
         key("rtt", Kind::OneOrMany(&RTT), "50 ms", "round-trip propagation time of all pairs, or a list with one of each"),
         key("rtt_at", Kind::Word(&["access", "forward"]), "access", "which links hold it: the access links, or the first link of the data path"),
         key("bottleneck_delay", RTT, "0 s", "fixed one-way delay of each bottleneck").only(ON_ACCESS),
-        DELAY_DROP,
+        REORDERING,
     ],
     kinds: None,
 };
@@ -239,7 +239,7 @@ pub const PATH_LOG: Section = Section {
             "none",
             "what a change of satellites breaks: nothing, or what LeoEM's emulator does: links between satellites lose what they hold, those of the ends are down for the time of [handover]",
         ),
-        DELAY_DROP,
+        REORDERING,
     ],
     kinds: None,
 };
@@ -255,7 +255,7 @@ pub const TRACE: Section = Section {
         key("rate_step", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60)), "100 ms", "delivery opportunities are counted over this time"),
         key("rtt", RTT, "50 ms", "round-trip propagation time").only(&[Only::Absent("delay_file")]),
         LOSS,
-        DELAY_DROP,
+        REORDERING,
     ],
     kinds: None,
 };
@@ -271,12 +271,12 @@ pub const TIMELINE: Section = Section {
 /// Paths that avoid links which others fill.
 const LOAD: &[Only] = &[Only::With("route", &["load-aware"])];
 /// Links between satellites that are chosen anew now and then.
-const CHOSEN_LINKS: &[Only] = &[Only::With("lasers", &["nearest", A_FUNCTION]), Only::Absent("laser_list")];
+const CHOSEN_LINKS: &[Only] = &[Only::With("isls", &["nearest", A_FUNCTION]), Only::Absent("isl_list")];
 
 /// `[source.constellation]`.
 pub const CONSTELLATION: Section = Section {
     name: "constellation",
-    help: "Satellites that move, seen from the nodes of this file. Ports: ground, laser.",
+    help: "Satellites that move, seen from the nodes of this file. Ports: ground, isl.",
     keys: &[
         optional("preset", Kind::Word(PRESETS), "a known constellation"),
         one(&SHELL),
@@ -340,10 +340,10 @@ pub const CONSTELLATION: Section = Section {
             "packets under way finish their path, or follow the newest tables",
         ),
         key(
-            "lasers",
+            "isls",
             Kind::WordOrFunction(&["grid", "nearest", "none"]),
             "grid",
-            "laser links between satellites: +Grid of each shell, the nearest of the shell (chosen anew every laser_period), none, or those that a Python function names every laser_period",
+            "inter-satellite links: +Grid of each shell, the nearest of the shell (chosen anew every isl_period), none, or those that a Python function names every isl_period",
         ),
         key(
             "route",
@@ -354,14 +354,14 @@ pub const CONSTELLATION: Section = Section {
         optional("load_demand", Kind::Rate, "what every flow is expected to send; default: its rate, if it has one, else its share of the radio of its sender").only(LOAD),
         key("load_delay", Kind::Time(Nanos::ZERO, Nanos::from_secs(1)), "1 ms", "delay that a half full link counts more; at utilisation u it is this times u / (1 - u), above 0.9 in a straight line").only(LOAD),
         key("load_period", Kind::Time(Nanos::from_millis(100), Nanos::from_secs(3600)), "1 s", "time between assignments of all pairs; between, only pairs whose path is gone get another one").only(LOAD),
-        optional("laser_list", Kind::File, "laser links instead: a line with two satellite numbers for each"),
-        key("laser_seam", Kind::Word(&["auto", "linked", "open"]), "auto", "whether the last plane is linked to the first: auto = in a delta, not in a star").only(&[Only::With("lasers", &["grid"]), Only::Absent("laser_list")]),
-        key("cross_shell", Kind::Bool, "false", "one laser more per satellite, for the nearest satellite of another shell"),
-        key("laser_count", Kind::Int(1, 16), "4", "links of a satellite").only(&[Only::With("lasers", &["nearest"]), Only::Absent("laser_list")]),
-        optional("laser_range", Kind::Length(1e3, 100_000e3), "longest laser link"),
-        key("laser_height", Kind::Length(0.0, 2_000e3), "80 km", "lasers stay above this height over the ground"),
-        key("laser_period", Kind::Time(Nanos::from_secs(1), Nanos::from_secs(86_400)), "60 s", "time between choices of near satellites").only(CHOSEN_LINKS),
-        key("laser_setup", Kind::Time(Nanos::ZERO, Nanos::from_secs(3600)), "10 s", "a link that such a choice makes carries nothing for this long").only(CHOSEN_LINKS),
+        optional("isl_list", Kind::File, "inter-satellite links instead: a line with two satellite numbers for each"),
+        key("isl_seam", Kind::Word(&["auto", "linked", "open"]), "auto", "whether the last plane is linked to the first: auto = in a delta, not in a star").only(&[Only::With("isls", &["grid"]), Only::Absent("isl_list")]),
+        key("cross_shell", Kind::Bool, "false", "one link more per satellite, to the nearest satellite of another shell"),
+        key("isl_count", Kind::Int(1, 16), "4", "links of a satellite").only(&[Only::With("isls", &["nearest"]), Only::Absent("isl_list")]),
+        optional("isl_range", Kind::Length(1e3, 100_000e3), "longest inter-satellite link"),
+        key("isl_height", Kind::Length(0.0, 2_000e3), "80 km", "links stay above this height over the ground"),
+        key("isl_period", Kind::Time(Nanos::from_secs(1), Nanos::from_secs(86_400)), "60 s", "time between choices of near satellites").only(CHOSEN_LINKS),
+        key("isl_setup", Kind::Time(Nanos::ZERO, Nanos::from_secs(3600)), "10 s", "a link that such a choice makes carries nothing for this long").only(CHOSEN_LINKS),
         key("relay", Kind::Word(&["none", "stations"]), "none", "packets of others may come down at stations and go up again (bent pipes)"),
         key(
             "ground_ports",
@@ -400,7 +400,7 @@ pub const SHELL: Section = Section {
             "0 deg",
             "right ascension of the first plane's node at the start",
         ),
-        key("lasers", Kind::Bool, "true", "its satellites carry lasers"),
+        key("isls", Kind::Bool, "true", "its satellites have inter-satellite links"),
     ],
     kinds: None,
 };

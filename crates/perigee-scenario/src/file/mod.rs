@@ -8,6 +8,7 @@
 //! * [`disciplines`]: the parameters that queue disciplines add to ports.
 //! * [`source`], [`node`], [`change`], [`flow`] and others: the sections as types; [`scenario`]: the whole.
 
+pub mod aliases;
 pub mod apps;
 pub mod bursts;
 pub mod change;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The scenario as types: every value read, every name resolved that can be resolved without building the network.
 
+use crate::file::aliases;
 use crate::file::bursts::{self, BurstSpec};
 use crate::file::change::{self, outage_mode, ChangeSpec, OutageSpec};
 use crate::file::checked::{Checked, Given};
@@ -133,6 +134,7 @@ impl Scenario {
 
     fn read(table: &Table, name: &str, file: &str) -> Result<Self, ScenarioError> {
         let mut table = table.clone();
+        let old_names = aliases::apply(&mut table);
         let profile = crate::file::profiles::apply(&mut table)?;
         let table = &table;
         let origin = Origin::File { name: file.into(), folder: PathBuf::new(), depth: 0 };
@@ -141,7 +143,9 @@ impl Scenario {
         let mut problems = Vec::new();
         let scenario = Reader { top: &top, nodes: Vec::new(), problems: &mut problems }.scenario(table, name);
         match scenario {
-            Some(s) if problems.is_empty() => Ok(Scenario { profile, remarks, ..s }),
+            Some(s) if problems.is_empty() => {
+                Ok(Scenario { profile, remarks: [old_names, remarks].concat(), ..s })
+            }
             _ => Err(ScenarioError(problems)),
         }
     }

@@ -130,7 +130,7 @@ pub struct Constellation {
     pub routing: Routing,
     pub route: String,
     pub load: Load,
-    pub lasers: Lasers,
+    pub isls: Isls,
     /// Python functions that are named: key, file, name.
     pub functions: Vec<Function>,
     pub relay: bool,
@@ -147,7 +147,7 @@ pub struct Constellation {
 /// A Python function that a scenario names.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Of `[source.constellation]`: attach, route or lasers.
+    /// Of `[source.constellation]`: attach, route or isls.
     pub key: &'static str,
     /// Where it is defined. The place of a function that was handed over in memory is [`IN_MEMORY`].
     pub file: PathBuf,
@@ -160,10 +160,10 @@ pub struct Function {
 /// "File" of a function that has none.
 pub const IN_MEMORY: &str = "in-memory";
 
-/// The keys `laser…` of `[source.constellation]`.
+/// The keys `isl…` of `[source.constellation]`.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)] // keys::CONSTELLATION documents each
-pub struct Lasers {
+pub struct Isls {
     pub pattern: String,
     pub list: Option<PathBuf>,
     pub seam: String,
@@ -197,7 +197,7 @@ pub struct Shell {
     pub phasing: u32,
     pub raan_spread_deg: f64,
     pub raan_deg: f64,
-    pub lasers: bool,
+    pub isls: bool,
 }
 
 impl Source {
@@ -217,7 +217,7 @@ impl Constellation {
     fn files(&self) -> Vec<PathBuf> {
         let elements = if let Satellites::Elements(file) = &self.satellites { Some(file) } else { None };
         let own = self.functions.iter().map(|f| &f.file).filter(|f| !f.ends_with(IN_MEMORY));
-        elements.into_iter().chain(&self.lasers.list).chain(own).cloned().collect()
+        elements.into_iter().chain(&self.isls.list).chain(own).cloned().collect()
     }
 }
 
@@ -253,10 +253,11 @@ pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Source> {
     }
 }
 
-fn delay_drop(c: &Checked) -> DelayDrop {
-    match c.text("delay_drop").as_str() {
-        "reorder" => DelayDrop::Reorder,
-        _ => DelayDrop::Fifo,
+fn reordering(c: &Checked) -> DelayDrop {
+    if c.bool("reordering") {
+        DelayDrop::Reorder
+    } else {
+        DelayDrop::Fifo
     }
 }
 
@@ -272,7 +273,7 @@ fn chain(c: &Checked, problems: &mut Vec<Problem>) -> Option<Chain> {
         copies: copies as usize,
         rtt: c.time("rtt"),
         loss: c.number("loss"),
-        delay_drop: delay_drop(c),
+        delay_drop: reordering(c),
     })
 }
 
@@ -314,7 +315,7 @@ fn fan(c: &Checked, bottlenecks: usize, pairs: usize, loss: f64, problems: &mut 
         _ => Placement::Access,
     };
     let bottleneck_delay = c.time("bottleneck_delay");
-    Some(Fan { bottlenecks, rtts, placement, bottleneck_delay, loss, delay_drop: delay_drop(c) })
+    Some(Fan { bottlenecks, rtts, placement, bottleneck_delay, loss, delay_drop: reordering(c) })
 }
 
 fn path_log(c: &Checked) -> PathLog {
@@ -323,7 +324,7 @@ fn path_log(c: &Checked) -> PathLog {
         as_nodes: c.text("hops") == "nodes",
         first: c.time("first"),
         breaks: c.text("breaks") == "emulator",
-        delay_drop: delay_drop(c),
+        delay_drop: reordering(c),
         place: c.place_of("file").clone(),
     }
 }
@@ -341,7 +342,7 @@ fn trace(c: &Checked) -> Trace {
         rate_step: c.time("rate_step"),
         rtt: c.time("rtt"),
         loss: c.number("loss"),
-        delay_drop: delay_drop(c),
+        delay_drop: reordering(c),
         place: c.place_of("rate_file").clone(),
     }
 }
@@ -383,7 +384,7 @@ fn constellation(c: &Checked, problems: &mut Vec<Problem>) -> Option<Constellati
     let given: Vec<&str> = keys::CONSTELLATION.keys.iter().map(|k| k.name).filter(|k| c.has(k)).collect();
     if matches!(&satellites, Satellites::Preset(name) if name == keys::LEOEM) {
         // It makes the path log that LeoEM would have written: satellites, routes and times are LeoEM's.
-        for key in given.iter().filter(|key| !["preset", "lasers", "breaks"].contains(key)) {
+        for key in given.iter().filter(|key| !["preset", "isls", "breaks"].contains(key)) {
             let why = format!("no effect with preset = {:?}", keys::LEOEM);
             problems.push(c.problem(key, why).hint("leave it out, or use another preset"));
         }
@@ -407,21 +408,18 @@ fn constellation(c: &Checked, problems: &mut Vec<Problem>) -> Option<Constellati
             delay: c.time("load_delay"),
             period: c.time("load_period"),
         },
-        lasers: Lasers {
-            pattern: c.text("lasers"),
-            list: c.opt_text("laser_list").map(|f| resolve(c.place_of("laser_list"), &f)),
-            seam: c.text("laser_seam"),
+        isls: Isls {
+            pattern: c.text("isls"),
+            list: c.opt_text("isl_list").map(|f| resolve(c.place_of("isl_list"), &f)),
+            seam: c.text("isl_seam"),
             cross_shell: c.bool("cross_shell"),
-            count: c.int("laser_count") as u32,
-            range_m: c.opt_metres("laser_range"),
-            height_m: c.metres("laser_height"),
-            period: c.time("laser_period"),
-            set_up: c.time("laser_setup"),
+            count: c.int("isl_count") as u32,
+            range_m: c.opt_metres("isl_range"),
+            height_m: c.metres("isl_height"),
+            period: c.time("isl_period"),
+            set_up: c.time("isl_setup"),
         },
-        functions: ["attach", "route", "lasers"]
-            .into_iter()
-            .filter_map(|key| named_function(c, key))
-            .collect(),
+        functions: ["attach", "route", "isls"].into_iter().filter_map(|key| named_function(c, key)).collect(),
         relay: c.text("relay") == "stations",
         ports_per_link: c.text("ground_ports") == "per-link",
         breaks,
@@ -447,6 +445,6 @@ fn shell(c: &Checked) -> Shell {
         phasing: c.int("phasing") as u32,
         raan_spread_deg: c.degrees("raan_spread"),
         raan_deg: c.degrees("raan"),
-        lasers: c.bool("lasers"),
+        isls: c.bool("isls"),
     }
 }
