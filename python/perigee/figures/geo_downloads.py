@@ -226,7 +226,7 @@ def _of(runs: pd.DataFrame, cc: str, column: str) -> Estimate:
 
 
 def check(t: Tables) -> list[Verdict]:
-    """Section 5.4 of the specification."""
+    """Start-up, steady state and their tests, against the paper's tables."""
     runs = t["runs"]
     return [
         *_means(runs),

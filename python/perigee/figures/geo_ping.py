@@ -146,7 +146,7 @@ def draw(t: Tables) -> dict[str, Any]:
 
 
 def check(t: Tables) -> list[Verdict]:
-    """Section 5.2 of the specification."""
+    """Distribution of the RTTs of pings, against the paper's."""
     runs = t["runs"]
     weight = runs["sent"] / runs["sent"].sum()
 

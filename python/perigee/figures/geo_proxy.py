@@ -150,7 +150,7 @@ def draw(t: Tables) -> dict[str, Any]:
 
 
 def check(t: Tables) -> list[Verdict]:
-    """Sanity checks of section 5.5 of the specification."""
+    """What a splitting proxy must change, and what its buffer bounds."""
     runs, out = t["runs"], []
     source = "specification, 5.5 (not published)"
     split = frames.pick(runs, how="split", buffer_mb=LARGE)

@@ -272,7 +272,7 @@ def draw_vegas(t: Tables) -> dict[str, Any]:
 
 
 def check_vegas(t: Tables) -> list[Verdict]:
-    """Section 4.4 of the specification."""
+    """Vegas on paths whose base RTT rises, against the paper's case."""
     s, source = frames.pick(t["series"], cc="vegas"), "Fig. 10 and 11"
     out: list[Verdict] = []
     if not len(s):

@@ -225,7 +225,7 @@ def draw_rtts(t: Tables) -> dict[str, Any]:
 
 
 def check_tables(t: Tables) -> list[Verdict]:
-    """Section 4.5 of the specification."""
+    """Goodput by pair and policy, against the paper's tables."""
     runs: pd.DataFrame = _compared(t["runs"])
     out: list[Verdict] = []
     mine = set(runs["town"])
@@ -323,7 +323,7 @@ def _wires(runs: pd.DataFrame) -> list[Verdict]:
 
 
 def check_rtts(t: Tables) -> list[Verdict]:
-    """Section 4.6 of the specification."""
+    """RTTs by pair and policy, against those that the paper states."""
     runs, out = t["runs"], []
     for what, (published, tolerance) in RTTS_MS.items():
         ours = value(_cell(runs, "Sao Paulo", 11000, "shortest", what, "rtt_mean_ms"))

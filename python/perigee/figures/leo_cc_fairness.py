@@ -207,7 +207,7 @@ def _mean(runs: pd.DataFrame, cc: str, column: str = "ratio") -> float:
 
 
 def check_inter(t: Tables) -> list[Verdict]:
-    """Section 3.2 of the specification."""
+    """Fairness between flows of different RTTs, against the paper's figure."""
     runs, source = t["runs"], "Fig. 4"
     plain = runs[runs["cuts"] == 0]
     one = plain[plain["queue_bdp"] == 1.0]
@@ -265,7 +265,7 @@ def _spread(runs: pd.DataFrame) -> float:
 
 
 def check_intra(t: Tables) -> list[Verdict]:
-    """Section 3.3 of the specification."""
+    """Fairness between flows of one RTT, against the paper's figure."""
     runs, source = t["runs"], "Fig. 5"
     gap = abs(_mean(runs, "cubic") - _mean(runs, "satcp"))
     spread = {cc: _spread(runs[runs["cc"] == cc]) for cc in SCHEMES}
@@ -282,7 +282,7 @@ def check_intra(t: Tables) -> list[Verdict]:
 
 
 def check_parking(t: Tables) -> list[Verdict]:
-    """Section 3.4 of the specification."""
+    """Shares of the long flow of a parking lot, against the paper's figure."""
     out = []
     for n, published, tolerance in ((3, 0.333, 0.12), (6, 0.167, 0.10)):
         here = frames.pick(t["runs"], bottlenecks=n, queue_bdp=1.0)
@@ -299,7 +299,7 @@ def check_parking(t: Tables) -> list[Verdict]:
 
 
 def check_efficiency(t: Tables) -> list[Verdict]:
-    """Section 3.5 of the specification."""
+    """Efficiency with many flows, against the paper's figure."""
     runs, source, out = t["runs"], "Fig. 7", []
     for n in sorted(set(runs["flows"])):
         here = runs[runs["flows"] == n]

@@ -285,7 +285,7 @@ def _paths(key: str, claim: str, published: str, margin: pd.Series, at_least: in
 
 
 def check_one(t: Tables) -> list[Verdict]:
-    """L1 to L7 of the specification, on LeoEM's paths."""
+    """One flow on each of LeoEM's paths, against the paper's figures: the checks L1 to L7."""
     runs, source, out = t["runs"], ONE_SOURCE, []
     norm, inflation, again = (_by_path(runs, c) for c in ("norm", "inflation", "retransmit_pct"))
     paths = list(norm.index)
@@ -364,7 +364,7 @@ def _jump(t: Tables) -> list[Verdict]:
 
 
 def check_two(t: Tables) -> list[Verdict]:
-    """L8 and L9 of the specification."""
+    """Two flows on each of LeoEM's paths: the checks L8 and L9."""
     runs, source, out = t["runs"], TWO_SOURCE, []
     ratio = _by_path(runs, "ratio")
     paths = list(ratio.index)

@@ -182,7 +182,7 @@ def draw_crossing(t: Tables) -> dict[str, Any]:
 
 
 def check_sharing(study: str) -> Callable[[Tables], list[Verdict]]:
-    """Section 8.6 of the specification."""
+    """Shares of flows whose paths meet, against the paper's figure."""
     source = f"{PAPERS[study]}, Fig. 3(a) and 3(b)"
 
     def check(t: Tables) -> list[Verdict]:

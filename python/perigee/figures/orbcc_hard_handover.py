@@ -73,7 +73,7 @@ def draw_one(t: Tables) -> dict[str, Any]:
 
 
 def check_one(t: Tables) -> list[Verdict]:
-    """Section 8.4 of the specification."""
+    """One flow over outages of growing length, against the paper's figure and the verification model."""
     runs, out = t["runs"], []
     for d, published in MODEL_MBPS.items():
         ours = frames.average(runs, "goodput_mbps", cc=MINE, outage_ms=d)
@@ -151,7 +151,7 @@ def draw_many(t: Tables) -> dict[str, Any]:
 
 
 def check_many(t: Tables) -> list[Verdict]:
-    """Section 8.5 of the specification."""
+    """Many flows that lose their path together, against the paper's figure."""
     runs = t["runs"]
     out: list[Verdict] = []
     for n in sorted(set(runs["flows"])):

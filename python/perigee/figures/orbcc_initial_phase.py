@@ -112,7 +112,7 @@ def draw(t: Tables) -> dict[str, Any]:
 
 
 def verdicts(study: str) -> Callable[[Tables], list[Verdict]]:
-    """Section 8.8 of the specification."""
+    """A flow that joins, with and without the initial phase, against the paper's figure and the verification model."""
     source = f"{PAPERS[study]}, Fig. 10"
 
     def check(t: Tables) -> list[Verdict]:

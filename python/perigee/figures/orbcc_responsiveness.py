@@ -29,7 +29,7 @@ MODEL = (66.9, 53.2)
 KEEP = Keep(("goodput_bps", "rtt_ns", "retransmits", "path_rate_bps", "base_rtt_ns"))
 PUBLISHED = {"orbcc": ("cubic", "bbr", "bbr3", "satcp", "leocc_omnet", MINE, "orbcc"), "leotcp": SCHEMES}
 DRAWN = {"orbcc": (74.59, 50.76), "leotcp": (75.14, 52.2)}
-"""Means over the 50 schedules of the drawn rates (Mbit/s) and RTTs (ms), experiments-orbcc.md section 5."""
+"""Means over the study's 50 schedules of the drawn rates (Mbit/s) and RTTs (ms)."""
 
 
 def cases(study: str, *, loss: bool) -> Callable[[Ask], list[Case]]:
@@ -172,7 +172,7 @@ def over_time(s: pd.DataFrame, begin_s: float, end_s: float, missing: Mapping[st
 
 
 def verdicts(study: str, *, loss: bool) -> Callable[[Tables], list[Verdict]]:
-    """Claims of section 8.1 of the specification, with the published orders."""
+    """The published orders, and OrbCC against the verification model."""
     source = {"orbcc": "OrbCC, Fig. 1 and section III", "leotcp": "LeoTCP, Fig. 1"}[study]
 
     def check(t: Tables) -> list[Verdict]:

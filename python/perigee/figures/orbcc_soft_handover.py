@@ -146,7 +146,7 @@ def _over_time(t: Tables) -> Any:
 
 
 def verdicts(study: str) -> Callable[[Tables], list[Verdict]]:
-    """Section 8.3 of the specification."""
+    """Queues and goodput at soft handovers, against the paper's figure."""
     source = {"orbcc": "OrbCC, section III, Fig. 7", "leotcp": "LeoTCP, Fig. 7 and text"}[study]
 
     def check(t: Tables) -> list[Verdict]:
