@@ -31,6 +31,7 @@ MAY_KNOW = {
     "scenario": TRANSPORT | {"queue", "tcp", "timeline", "orbit"},
     "run": TRANSPORT | {"tcp", "timeline", "orbit", "sim", "record", "backend", "scenario"},
     "py": {"scenario", "run", "record"},
+    "fuzz": LOW | {"telemetry", "timeline", "orbit", "scenario"},
 }
 SOURCE = {".rs", ".py", ".pyi", ".toml", ".js", ".css", ".html"}
 MAX_LINES = 700

@@ -81,6 +81,11 @@ impl FlowPlan {
     }
 }
 
+/// Values of parameters or options, by name.
+type GivenValues = BTreeMap<String, Value>;
+/// Contents of files, by the parameter that names them.
+type Files = BTreeMap<String, Arc<str>>;
+
 /// As many as one IPv6 option holds of 255 bytes.
 const MAX_TELEMETRY_HOPS: usize = 14;
 
@@ -161,11 +166,7 @@ impl World {
     }
 
     /// Contents of the files that a scheme wants.
-    fn files(
-        &self,
-        info: &'static SchemeInfo,
-        plan: &FlowPlan,
-    ) -> Result<BTreeMap<String, Arc<str>>, ScenarioError> {
+    fn files(&self, info: &'static SchemeInfo, plan: &FlowPlan) -> Result<Files, ScenarioError> {
         let own = (plan.spec.cc == info.id).then_some(&plan.spec.cc_params);
         let layers = [own, self.scenario.cc.get(info.id)];
         let mut found = BTreeMap::new();
@@ -217,11 +218,7 @@ impl World {
     }
 
     /// Parameters and files of a scheme of the list.
-    fn built_in(
-        &self,
-        plan: &FlowPlan,
-        id: &str,
-    ) -> Result<(BTreeMap<String, Value>, BTreeMap<String, Arc<str>>), ScenarioError> {
+    fn built_in(&self, plan: &FlowPlan, id: &str) -> Result<(GivenValues, Files), ScenarioError> {
         let wrong = |why: String| ScenarioError::from(Problem::new("flow", why).at(&plan.spec.place));
         let info = perigee_cc::info(id).ok_or_else(|| wrong(format!("no congestion control {id:?}")))?;
         let mut given = values(self.scenario.cc.get(id));
@@ -242,7 +239,7 @@ impl World {
     }
 }
 
-fn values(given: Option<&Given>) -> BTreeMap<String, Value> {
+fn values(given: Option<&Given>) -> GivenValues {
     given.into_iter().flatten().map(|(k, (v, _))| (k.clone(), v.clone())).collect()
 }
 
@@ -277,7 +274,7 @@ fn plans(scenario: &Scenario, net: &network::Network) -> Result<Vec<FlowPlan>, S
 }
 
 /// Options of a flow that runs `cc`: of all flows, of all flows of the scheme, its own.
-fn transport_values(scenario: &Scenario, spec: &FlowSpec, cc: &str) -> BTreeMap<String, Value> {
+fn transport_values(scenario: &Scenario, spec: &FlowSpec, cc: &str) -> GivenValues {
     let mut given = values(Some(&scenario.tcp));
     given.extend(values(scenario.tcp_of.get(cc)));
     given.extend(values(Some(&spec.tcp)));
