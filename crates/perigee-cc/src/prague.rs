@@ -60,9 +60,11 @@ pub const PARAMS: &[ParamSpec] = &[
     },
 ];
 
+/// What paces the first window where no RTT is known, as BBR on Linux does.
+const FIRST_RTT: Nanos = Nanos::from_millis(1);
 /// Longest burst.
 const BURST: Nanos = Nanos::from_micros(250);
-/// Smallest window, in segments.
+/// Smallest window to which marks and losses reduce it, in segments; a timeout leaves less (RFC 5681).
 const MIN_CWND: u64 = 2;
 
 /// State of one connection.
@@ -175,19 +177,21 @@ impl Prague {
     }
 
     fn pace(&self, cx: &Cx, w: &mut Window) {
-        if cx.srtt == Nanos::ZERO {
-            return;
-        }
+        let rtt = if cx.srtt == Nanos::ZERO { FIRST_RTT } else { cx.srtt };
         let factor = if w.cwnd < w.ssthresh { 2.0 } else { 1.0 };
-        let bytes_per_s = factor * w.cwnd as f64 / cx.srtt.as_secs_f64();
-        w.pacing = Some(BitRate((bytes_per_s * 8.0) as u64));
+        let bytes_per_s = factor * w.cwnd as f64 / rtt.as_secs_f64();
+        w.pacing = Some(BitRate(((bytes_per_s * 8.0) as u64).max(1)));
         w.quantum = ((bytes_per_s * BURST.as_secs_f64() / f64::from(cx.mss)) as u32).max(1);
     }
 }
 
 impl CongestionControl for Prague {
     fn caps(&self) -> Caps {
-        Caps { pacing: Pacing::Required, scalable: true, min_cwnd: MIN_CWND as u32, ..Caps::WINDOW }
+        Caps { pacing: Pacing::Required, scalable: true, ..Caps::WINDOW }
+    }
+
+    fn on_start(&mut self, cx: &Cx, w: &mut Window) {
+        self.pace(cx, w);
     }
 
     fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
