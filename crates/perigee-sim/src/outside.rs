@@ -211,6 +211,7 @@ impl Content {
 
 impl Flow {
     /// A packet reached an end outside: it leaves the simulation.
+    #[cold]
     pub(crate) fn leave<O>(&mut self, h: u32, packet: Packet, cx: &mut Cx<'_, O>) {
         let number = packet.seq;
         let content = match packet.kind {

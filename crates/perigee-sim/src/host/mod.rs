@@ -167,6 +167,7 @@ impl Flow {
     }
 
     /// When something is due at either end.
+    #[inline]
     pub fn next_due(&self) -> Nanos {
         let at_source = match &self.source {
             Endpoint::Probes { at, .. } if *at < self.setup.stop => *at,

@@ -534,12 +534,17 @@ impl Net {
         self.release(h);
     }
 
+    #[cold]
+    fn free_frame(&mut self, content: u32) {
+        drop(self.frames.take(content));
+    }
+
     /// Frees a packet and what it carries.
     pub fn release(&mut self, h: u32) {
         let Packet { content, telemetry, kind, .. } = *self.packets.get(h);
         if content != NONE {
             match kind {
-                Kind::Frame | Kind::FrameBack => drop(self.frames.take(content)),
+                Kind::Frame | Kind::FrameBack => self.free_frame(content),
                 _ => self.acks.remove(content),
             }
         }

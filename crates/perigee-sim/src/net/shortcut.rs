@@ -199,19 +199,24 @@ impl Net {
 
     /// A link's event: the packet that arrives at its far end now, if that is something that others have to see, and the
     /// node there.
-    #[inline]
+    #[inline(always)]
     pub fn arrive(&mut self, now: Nanos, link: u32, routes: &Routes) -> Option<(u32, u32)> {
         let l = &self.links[link as usize];
         let port = &self.ports[l.port as usize];
         if !port.predictable {
             return self.arrive_stepwise(now, link);
         }
-        let first = l.flight.first().filter(|f| f.arrival <= now);
-        let Some(first) =
-            first.filter(|f| self.onward(self.packets.get(f.packet).route, link, routes).is_none())
-        else {
-            self.forward_due(now, link, routes);
-            return None;
+        let first = match l.flight.first() {
+            Some(f)
+                if f.arrival <= now
+                    && self.onward(self.packets.get(f.packet).route, link, routes).is_none() =>
+            {
+                f
+            }
+            _ => {
+                self.forward_due(now, link, routes);
+                return None;
+            }
         };
         let waits = port.holds();
         let l = &mut self.links[link as usize];
