@@ -188,9 +188,9 @@ def _changes(cell: Cell) -> Iterator[str]:
         with (HERE / "leo_s1.csv").open() as f:
             for row in csv.DictReader(f):
                 yield f'[[change]]\nat = "{row["t_s"]} s"\nrtt = "{row["rtt_ms"]} ms"'
-                yield f'rate = "{row["rate_mbps"]} Mbit"\nmode = "blackhole"'
+                yield f'rate = "{row["rate_mbps"]} Mbit"'
                 if float(row["outage_ms"]) > 0:
-                    yield f'outage = "{row["outage_ms"]} ms"'
+                    yield f'outage = "{row["outage_ms"]} ms"\nmode = "blackhole"'
                 if cell.group == "leoloss":
                     yield f"loss = {float(row['loss_pct']) / 100:g}"
 
