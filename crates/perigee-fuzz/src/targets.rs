@@ -68,7 +68,7 @@ fn quantity(bytes: &[u8]) -> bool {
 
 /// The shipped scenarios that name no file.
 fn scenarios() -> Vec<Vec<u8>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut found = Vec::new();
     for folder in ["micro", "leo"] {
         let Ok(entries) = std::fs::read_dir(root.join(folder)) else { continue };
