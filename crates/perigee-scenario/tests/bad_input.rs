@@ -373,3 +373,11 @@ fn what_an_override_makes_idle_gives_way_with_a_remark() {
         .any(|r| r.starts_with("s.toml:11: flow.0.bytes: no effect with app = \"ping\"")));
     assert!(read(&text.replace("bytes", "app = \"ping\"\nbytes"), &[]).is_err());
 }
+
+#[test]
+fn what_an_override_makes_idle_is_not_in_the_scenario_as_resolved() {
+    let s = read(GOOD, &["flow.0.app=ping", "flow.0.interval=20 ms"]).unwrap();
+    assert!(s.remarks.iter().any(|r| r.contains("flow.0.cc")), "{:?}", s.remarks);
+    let again = read(&s.resolved_toml, &[]).unwrap_or_else(|e| panic!("{e}\n{}", s.resolved_toml));
+    assert_eq!((again.remarks.len(), again.resolved_toml), (0, s.resolved_toml));
+}

@@ -242,10 +242,10 @@ impl Checked {
     }
 
     /// Collects what has no effect, here and below: as problems, or as remarks where something above took its place.
-    pub(crate) fn gather(&self, problems: &mut Vec<Problem>, remarks: &mut Vec<String>) {
+    pub(crate) fn gather(&self, problems: &mut Vec<Problem>, remarks: &mut Vec<Problem>) {
         for idle in &self.idle {
             match idle.gives_way {
-                true => remarks.push(idle.problem.to_string()),
+                true => remarks.push(idle.problem.clone()),
                 false => problems.push(idle.problem.clone()),
             }
         }

@@ -141,10 +141,14 @@ impl Scenario {
         let place = Place { origin: Arc::new(origin), line: None };
         let (top, remarks) = check(&keys::SCENARIO, table, &place).map_err(ScenarioError)?;
         let mut problems = Vec::new();
-        let scenario = Reader { top: &top, nodes: Vec::new(), problems: &mut problems }.scenario(table, name);
+        let scenario = Reader { top: &top, nodes: Vec::new(), problems: &mut problems }.scenario(name);
         match scenario {
             Some(s) if problems.is_empty() => {
-                Ok(Scenario { profile, remarks: [old_names, remarks].concat(), ..s })
+                // What gives way is not in the scenario as resolved: read again, it would be a key without effect.
+                let idle: Vec<String> = remarks.iter().map(|r| r.key.clone()).collect();
+                let resolved_toml = crate::file::write::toml(&table.without(&idle));
+                let remarks = old_names.into_iter().chain(remarks.iter().map(Problem::to_string)).collect();
+                Ok(Scenario { profile, remarks, resolved_toml, ..s })
             }
             _ => Err(ScenarioError(problems)),
         }
@@ -178,7 +182,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn scenario(&mut self, table: &Table, name: &str) -> Option<Scenario> {
+    fn scenario(&mut self, name: &str) -> Option<Scenario> {
         let top = self.top;
         let run = self.run();
         let source = source::read(&top.one_or_default(&keys::SOURCE), self.problems);
@@ -270,7 +274,7 @@ impl Reader<'_> {
             tcp_of: top.by_scheme("tcp"),
             cc: top.by_scheme("cc"),
             flows,
-            resolved_toml: crate::file::write::toml(table),
+            resolved_toml: String::new(),
             remarks: Vec::new(),
             plugins: perigee_orbit::Plugins::default(),
         })

@@ -54,6 +54,41 @@ pub struct Entry {
 }
 
 impl Table {
+    /// The same without the values at these dotted keys.
+    pub fn without(&self, keys: &[String]) -> Table {
+        let mut left = self.clone();
+        if !keys.is_empty() {
+            left.remove(keys, "");
+        }
+        left
+    }
+
+    fn remove(&mut self, keys: &[String], path: &str) {
+        let dotted = |e: &Entry| {
+            let name = e.key.replace('-', "_");
+            if path.is_empty() {
+                name
+            } else {
+                format!("{path}.{name}")
+            }
+        };
+        self.0.retain(|e| !keys.contains(&dotted(e)));
+        for entry in &mut self.0 {
+            let here = dotted(entry);
+            match &mut entry.item.value {
+                Raw::Table(t) => t.remove(keys, &here),
+                Raw::List(all) => {
+                    for (i, item) in all.iter_mut().enumerate() {
+                        if let Raw::Table(t) = &mut item.value {
+                            t.remove(keys, &format!("{here}.{i}"));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// The entry of `key`.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.0.iter().find(|e| e.key == key)

@@ -22,7 +22,7 @@ pub fn check(
     section: &'static Section,
     tree: &Table,
     place: &Place,
-) -> Result<(Checked, Vec<String>), Vec<Problem>> {
+) -> Result<(Checked, Vec<Problem>), Vec<Problem>> {
     let mut problems = Vec::new();
     let checked = walk(section, tree, place, "", &mut problems);
     let mut remarks = Vec::new();
