@@ -4,12 +4,13 @@
 
 use perigee_orbit::{hypatia, omm, tle};
 use perigee_scenario::Scenario;
+use perigee_sources::fading;
+use perigee_sources::leoem::PathLog;
+use perigee_sources::mahimahi::{DelayTrace, RateTrace};
+use perigee_sources::topology::{chain, ChainSpec};
 use perigee_telemetry::wire::{read_stack, COMPACT_BYTES};
 use perigee_telemetry::{BottleneckEcho, StackDecoder, WireCompact, WireHop};
-use perigee_timeline::leoem::PathLog;
-use perigee_timeline::mahimahi::{DelayTrace, RateTrace};
-use perigee_timeline::topology::{chain, ChainSpec};
-use perigee_timeline::{fading, store, Change, Delay, LinkId, Timed};
+use perigee_timeline::{store, Change, Delay, LinkId, Timed};
 use perigee_units::{parse_rate, parse_size, parse_time, Nanos};
 use std::io::BufReader;
 use std::path::Path;

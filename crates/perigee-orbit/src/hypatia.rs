@@ -19,7 +19,8 @@ use crate::snapshot::TableScratch;
 use crate::spec::*;
 use crate::tle;
 use crate::visibility::Mask;
-use perigee_timeline::{files, GeoPoint};
+use perigee_timeline::GeoPoint;
+use perigee_units::files;
 use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -61,7 +62,7 @@ pub fn write_folder(sky: &Arc<Sky>, folder: &Path) -> Result<(), String> {
     put(state.join("gsl_if_bandwidth_0.txt"), &bandwidth)?;
     let mut writer = Forwarding { sky, interfaces, scratch: TableScratch::default(), before: Vec::new() };
     for k in 0..spec.duration.0.div_ceil(spec.step.0) {
-        perigee_timeline::stop::check()?;
+        perigee_units::stop::check()?;
         let t = spec.step * k;
         put(state.join(format!("fstate_{}.txt", t.0)), &writer.changes(t)?)?;
     }

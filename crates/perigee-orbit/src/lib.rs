@@ -60,7 +60,7 @@ pub mod spec;
 pub mod stream;
 pub mod survey;
 #[cfg(test)]
-#[path = "../../perigee-timeline/src/testdata.rs"]
+#[path = "../../perigee-sources/src/testdata.rs"]
 mod testdata;
 pub mod time;
 pub mod tle;

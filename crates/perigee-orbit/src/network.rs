@@ -4,7 +4,7 @@
 use crate::motion::Positions;
 use crate::sky::{light_time, Sky};
 use crate::spec::GroundPorts;
-use perigee_timeline::topology::PortSpec;
+use perigee_sources::topology::PortSpec;
 use perigee_timeline::*;
 use perigee_units::{Nanos, NS_PER_S};
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@
 use crate::frames::RAD;
 use crate::time::Epoch;
 use crate::tle::{self, at, Origin, Tle, TleError};
-use perigee_timeline::files::why_not_json;
+use perigee_timeline::store::why_not_json;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

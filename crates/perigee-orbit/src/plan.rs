@@ -88,7 +88,7 @@ impl Planner {
 
     /// The steps `first..last`, counted from the start; they must follow those of the call before.
     pub fn steps(&mut self, steps: std::ops::Range<u64>) -> Result<Steps, String> {
-        perigee_timeline::stop::check()?;
+        perigee_units::stop::check()?;
         let length = self.sky.spec.step;
         let (first, end) = (length * steps.start, length * steps.end);
         let times: Vec<Nanos> = steps.map(|k| length * k).collect();

@@ -18,7 +18,7 @@ use crate::spec::{GroundKind, SkySpec};
 use crate::tle::TleError;
 use crate::visibility::{GroundPoint, Horizon};
 use crate::warm::Warm;
-use perigee_timeline::topology::PortSpec;
+use perigee_sources::topology::PortSpec;
 use perigee_timeline::{PairId, Routing};
 use perigee_units::Nanos;
 use rayon::prelude::*;

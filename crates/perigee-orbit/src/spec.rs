@@ -12,7 +12,7 @@ use crate::rules::PathRule;
 use crate::shell::Shell;
 use crate::time::Epoch;
 use crate::visibility::Mask;
-use perigee_timeline::topology::PortSpec;
+use perigee_sources::topology::PortSpec;
 use perigee_timeline::{GeoPoint, OutageMode, Routing};
 use perigee_units::{BitRate, Nanos};
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use crate::motion::Positions;
 use crate::plan::{Planner, Steps};
 use crate::planes::Place;
 use crate::sky::{light_time, Route, Routes, Sky};
-use perigee_timeline::leoem::{LoggedPath, PathLog};
+use perigee_sources::leoem::{LoggedPath, PathLog};
 use perigee_timeline::{GeoPoint, PairId};
 use perigee_units::Nanos;
 use std::sync::Arc;

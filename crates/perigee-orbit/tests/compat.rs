@@ -3,12 +3,12 @@
 
 use perigee_orbit::compat::{self, leoem};
 use perigee_orbit::*;
-use perigee_timeline::leoem::PathLog;
+use perigee_sources::leoem::PathLog;
 use perigee_timeline::{GeoPoint, PairId};
 use perigee_units::Nanos;
 use std::sync::Arc;
 
-#[path = "../../perigee-timeline/src/testdata.rs"]
+#[path = "../../perigee-sources/src/testdata.rs"]
 #[allow(dead_code)]
 mod testdata;
 use testdata::read;

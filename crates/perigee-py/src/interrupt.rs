@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Ctrl-C during long work in Rust: the work has a thread of its own, the thread that asked for it listens.
 
-use perigee_scenario::timeline::stop;
+use perigee_scenario::units::stop;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,7 @@ pub fn interruptible<R: Send + 'static>(
     let theirs = flag.clone();
     let (give, mut take) = sync_channel(1);
     let thread = Builder::new().name("perigee".into()).stack_size(STACK).spawn(move || {
-        stop::heed(theirs);
+        stop::set_flag(theirs);
         // Nobody may wait any more.
         let _ = give.send(work());
     });

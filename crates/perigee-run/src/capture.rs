@@ -4,7 +4,7 @@
 use perigee_record::pcap::{Body, Capture, CaptureFlow, CapturePacket};
 use perigee_record::sink::PacketKind;
 use perigee_record::{FlowInfo, PacketSeen, RecordSink, RunOutcome, SinkError, Table};
-use perigee_timeline::files;
+use perigee_units::files;
 use perigee_units::Nanos;
 use std::fs::File;
 use std::io::{self, BufWriter};

@@ -3,7 +3,7 @@
 
 use perigee_cc::info;
 use perigee_sim::{FlowSetup, Observer, Options, Scheme, Simulation};
-use perigee_timeline::topology::{chain, ChainSpec, PortSpec};
+use perigee_sources::topology::{chain, ChainSpec, PortSpec};
 use perigee_timeline::App;
 use perigee_units::{BitRate, Nanos};
 use std::time::Instant;

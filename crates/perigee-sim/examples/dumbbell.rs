@@ -7,7 +7,7 @@
 
 use perigee_cc::info;
 use perigee_sim::{FlowSetup, Observer, Options, Scheme, Simulation};
-use perigee_timeline::topology::{dumbbell, DumbbellSpec, PortSpec};
+use perigee_sources::topology::{dumbbell, DumbbellSpec, PortSpec};
 use perigee_timeline::{App, Queue, QueueLimit};
 use perigee_units::{BitRate, Nanos};
 use std::time::Instant;

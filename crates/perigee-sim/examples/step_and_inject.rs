@@ -4,7 +4,7 @@
 
 use perigee_cc::info;
 use perigee_sim::*;
-use perigee_timeline::topology::{chain, ChainSpec};
+use perigee_sources::topology::{chain, ChainSpec};
 use perigee_timeline::App;
 use perigee_units::Nanos;
 

@@ -4,7 +4,7 @@
 mod support;
 use perigee_queue::{DisciplineInfo, Packet, Port, Setup, Verdict};
 use perigee_sim::*;
-use perigee_timeline::topology::Built;
+use perigee_sources::topology::Built;
 use perigee_timeline::Discipline;
 use perigee_units::params::{Domain, ParamSpec, Params, Value};
 use perigee_units::Nanos;

@@ -89,7 +89,7 @@ fn the_first_syn_waits_for_the_initial_timeout() {
 fn a_paced_first_window_may_leave_as_a_burst() {
     let largest_queue = |unpaced_first_window| {
         let tcp = Config { pacing: true, tso_segments: 1, unpaced_first_window, ..Config::default() };
-        let f = |built: &topology::Built| FlowSetup { tcp, ..flow(built, 0, "newreno") };
+        let f = |built: &perigee_sources::topology::Built| FlowSetup { tcp, ..flow(built, 0, "newreno") };
         let built = net(20, 125_000, &[50]);
         let (setup, port) = (f(&built), built.bottlenecks[0].forward.port.0);
         let options = Options { sample: ms(1), max_hops: 3, ..Options::default() };

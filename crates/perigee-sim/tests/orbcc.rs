@@ -5,7 +5,7 @@
 mod support;
 use perigee_cc::Value;
 use perigee_sim::*;
-use perigee_timeline::topology::{dumbbell, Built, DumbbellSpec, PortSpec};
+use perigee_sources::topology::{dumbbell, Built, DumbbellSpec, PortSpec};
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 use support::*;
@@ -148,13 +148,13 @@ fn test_8_a_timeout_leaves_the_window_intact() {
 fn test_9_both_echoes_steer_alike_while_the_bottleneck_moves() {
     let second = |echo: &str| {
         let port = |mbit| PortSpec { metered: true, ..PortSpec::packets(BitRate::from_mbit(mbit), 1000) };
-        let spec = perigee_timeline::topology::ChainSpec {
+        let spec = perigee_sources::topology::ChainSpec {
             links: 3,
             rtt: ms(50),
             port: port(100),
             ..Default::default()
         };
-        let built = perigee_timeline::topology::chain(&spec).unwrap();
+        let built = perigee_sources::topology::chain(&spec).unwrap();
         let hop = built.flows[0].hops[0][1].port;
         let rates = [(0, 120), (4, 80), (8, 120), (12, 60)];
         let changes =

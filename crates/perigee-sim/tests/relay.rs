@@ -3,7 +3,7 @@
 
 mod support;
 use perigee_sim::*;
-use perigee_timeline::topology::{chain, Built, ChainSpec, PortSpec};
+use perigee_sources::topology::{chain, Built, ChainSpec, PortSpec};
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 use proptest::prelude::*;

@@ -4,7 +4,7 @@
 
 mod support;
 use perigee_sim::*;
-use perigee_timeline::topology::*;
+use perigee_sources::topology::*;
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 use proptest::prelude::*;

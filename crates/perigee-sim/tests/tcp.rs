@@ -333,7 +333,12 @@ mod signals {
         }
     }
 
-    fn listen(i: usize, built: &topology::Built, probes: bool, scope: SignalScope) -> (FlowSetup, Heard) {
+    fn listen(
+        i: usize,
+        built: &perigee_sources::topology::Built,
+        probes: bool,
+        scope: SignalScope,
+    ) -> (FlowSetup, Heard) {
         let heard = Heard::default();
         let mut f = flow(built, i, "newreno");
         let kept = heard.clone();

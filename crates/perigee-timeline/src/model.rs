@@ -95,6 +95,13 @@ pub struct Queue {
     pub probe_priority: bool,
 }
 
+impl Queue {
+    /// A drop-tail queue that does not count the packet in transmission.
+    pub fn drop_tail(limit: QueueLimit) -> Self {
+        Queue { limit, discipline: Arc::default(), count_in_service: false, probe_priority: false }
+    }
+}
+
 /// An egress queue and its transmitter. A laser port has one link; a radio port may have several.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Port {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[derive(Debug, thiserror::Error)]
 pub enum TimelineError {
     /// Reading or writing failed.
-    #[error("{}", crate::files::why(.0))]
+    #[error("{}", perigee_units::files::why(.0))]
     Io(#[from] std::io::Error),
     /// A line is not what it should be.
     #[error("line {line}: {reason}")]
@@ -50,7 +50,7 @@ pub fn save_stream(
     };
     line(&mut out, serde_json::to_string(header))?;
     while let Some(chunk) = source.next_chunk().map_err(TimelineError::Invalid)? {
-        crate::stop::check().map_err(TimelineError::Invalid)?;
+        perigee_units::stop::check().map_err(TimelineError::Invalid)?;
         line(&mut out, serde_json::to_string(chunk.as_ref()))?;
     }
     Ok(out.flush()?)
@@ -72,7 +72,7 @@ pub fn load(input: impl BufRead) -> Result<Timeline, TimelineError> {
     let header: Header = serde_json::from_str(&first?).map_err(|e| syntax(0, e))?;
     let mut chunks = Vec::new();
     for (n, line) in lines {
-        crate::stop::check().map_err(TimelineError::Invalid)?;
+        perigee_units::stop::check().map_err(TimelineError::Invalid)?;
         chunks.push(Arc::new(serde_json::from_str::<Chunk>(&line?).map_err(|e| syntax(n, e))?));
     }
     let timeline = Timeline { header, chunks };
@@ -82,7 +82,7 @@ pub fn load(input: impl BufRead) -> Result<Timeline, TimelineError> {
 
 /// The first line is the header: what it lacks tells that the file is something else.
 fn not_ours(line: usize, e: &serde_json::Error) -> String {
-    let why = crate::files::why_not_json(e);
+    let why = why_not_json(e);
     match line {
         0 => format!("this is no saved timeline: {why}"),
         _ => why,
@@ -266,6 +266,18 @@ impl Seen {
     }
 }
 
+/// Why text is not the JSON that is expected, without the parser's position (which callers know in their own terms).
+pub fn why_not_json(e: &serde_json::Error) -> String {
+    use serde_json::error::Category;
+    let text = e.to_string();
+    let text = text.split(" at line ").next().unwrap_or(&text).replace('`', "\"");
+    match e.classify() {
+        Category::Eof => "it breaks off in the middle".into(),
+        Category::Syntax => format!("it is not JSON ({text})"),
+        Category::Io | Category::Data => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,5 +363,13 @@ mod tests {
         chunk.changes.insert(0, late);
         t.chunks[0] = Arc::new(chunk);
         assert!(check(&t).is_err());
+    }
+
+    #[test]
+    fn what_is_not_json_is_said_in_words() {
+        let why = |text: &str| why_not_json(&serde_json::from_str::<Vec<u8>>(text).unwrap_err());
+        assert_eq!(why("[1"), "it breaks off in the middle");
+        assert!(why("[1, x]").starts_with("it is not JSON"), "{}", why("[1, x]"));
+        assert!(!why("{}").contains(" at line "), "{}", why("{}"));
     }
 }

@@ -18,7 +18,7 @@ use crate::presets::STARLINK_SHELL1;
 use crate::routing::{weight, Access, Tree};
 use crate::shell::{Phasing, Propagation, Shell, ShellMotion, EARTH_RADIUS_M};
 use crate::time::Epoch;
-use perigee_timeline::leoem::{LoggedPath, PathLog};
+use perigee_sources::leoem::{LoggedPath, PathLog};
 use perigee_timeline::GeoPoint;
 use perigee_units::Nanos;
 use std::sync::Arc;

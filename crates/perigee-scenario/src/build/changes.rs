@@ -10,11 +10,11 @@ use crate::file::error::{Problem, ScenarioError};
 use crate::file::kind::Draw;
 use crate::file::scenario::Scenario;
 use crate::file::spell;
-use perigee_timeline::files;
-use perigee_timeline::schedule::{self, Application, Effect, Step, Ways};
-use perigee_timeline::topology::{Built, Duplex};
+use perigee_sources::schedule::{self, Application, Effect, Step, Ways};
+use perigee_sources::topology::{Built, Duplex};
 use perigee_timeline::{Change, Delay, Timed};
 use perigee_units::draw::finalise;
+use perigee_units::files;
 use perigee_units::{BitRate, Nanos};
 
 /// Changes of one schedule beyond which something is mistyped.

@@ -5,8 +5,9 @@ use crate::build::network::Network;
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
 use crate::file::source::Source;
-use perigee_timeline::fading::{read_weather, Faded, Fading};
-use perigee_timeline::{files, ChunkSource, LinkId};
+use perigee_sources::fading::{read_weather, Faded, Fading};
+use perigee_timeline::{ChunkSource, LinkId};
+use perigee_units::files;
 use std::sync::Arc;
 
 /// A source in a box is one too.

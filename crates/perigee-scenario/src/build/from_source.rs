@@ -7,7 +7,7 @@ use crate::build::{fading, replay, saved, sky};
 use crate::file::error::ScenarioError;
 use crate::file::scenario::Scenario;
 use crate::file::source::Source;
-use perigee_timeline::{crossing, topology};
+use perigee_sources::{crossing, topology};
 
 /// Builds the network of a scenario for one seed.
 ///

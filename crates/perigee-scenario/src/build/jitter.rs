@@ -10,7 +10,7 @@ use crate::file::change::Direction;
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::jitter::Jitter;
 use crate::file::scenario::Scenario;
-use perigee_timeline::topology::{Built, Duplex};
+use perigee_sources::topology::{Built, Duplex};
 use perigee_timeline::{Change, Delay, OutageMode, Timed};
 use perigee_units::Nanos;
 

@@ -7,7 +7,7 @@ use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::PortSetting;
 use crate::file::spell;
 use perigee_queue::Setup;
-use perigee_timeline::topology::PortSpec;
+use perigee_sources::topology::PortSpec;
 use perigee_timeline::{Discipline, Header, LinkId, Port, Queue, QueueLimit};
 use perigee_units::{BitRate, Nanos, Size};
 use serde::Serialize;

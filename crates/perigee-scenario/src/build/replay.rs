@@ -7,12 +7,12 @@ use crate::build::small::micro;
 use crate::file::error::{Place, Problem, ScenarioError};
 use crate::file::scenario::Scenario;
 use crate::file::source::{PathLog, Trace};
-use perigee_timeline::breaks::Breaks;
-use perigee_timeline::files;
-use perigee_timeline::leoem::{self, Hops, PathOptions};
-use perigee_timeline::mahimahi::{AtEnd, DelayTrace, RateTrace};
-use perigee_timeline::topology::{chain, ChainSpec};
+use perigee_sources::breaks::Breaks;
+use perigee_sources::leoem::{self, Hops, PathOptions};
+use perigee_sources::mahimahi::{AtEnd, DelayTrace, RateTrace};
+use perigee_sources::topology::{chain, ChainSpec};
 use perigee_timeline::Delay;
+use perigee_units::files;
 use perigee_units::{BitRate, Nanos};
 use std::path::Path;
 

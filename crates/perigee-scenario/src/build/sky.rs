@@ -11,7 +11,7 @@ use crate::file::scenario::Scenario;
 use crate::file::source::{self, Constellation};
 use crate::file::spell;
 use perigee_orbit::{compat, Route, Sky, SkyError};
-use perigee_timeline::leoem::PathLog;
+use perigee_sources::leoem::PathLog;
 use perigee_timeline::DelayDrop;
 use perigee_timeline::PairId;
 use perigee_units::Nanos;

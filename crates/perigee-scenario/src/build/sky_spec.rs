@@ -21,7 +21,8 @@ use perigee_orbit::{
     Pattern, Satellites, SkySpec,
 };
 use perigee_timeline::workload::App;
-use perigee_timeline::{files, GeoPoint};
+use perigee_timeline::GeoPoint;
+use perigee_units::files;
 use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
 use std::path::Path;

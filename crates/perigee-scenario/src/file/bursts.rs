@@ -3,7 +3,7 @@
 
 use crate::file::checked::Checked;
 use crate::file::error::Place;
-use perigee_timeline::fading::Bursts;
+use perigee_sources::fading::Bursts;
 
 /// `[bursts]` and where it was written.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use crate::file::error::Problem;
 use crate::file::node::{NodeSpec, Position};
 use crate::file::tree;
 use perigee_orbit::cities;
-use perigee_timeline::files;
+use perigee_units::files;
 use std::path::PathBuf;
 
 /// The nodes of an entry and the file that they came from.

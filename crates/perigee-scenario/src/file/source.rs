@@ -6,7 +6,7 @@ use crate::file::error::{Place, Problem};
 use crate::file::keys;
 use crate::file::kind::{function, Val};
 use crate::file::tree::resolve;
-use perigee_timeline::topology::Placement;
+use perigee_sources::topology::Placement;
 use perigee_timeline::{DelayDrop, Routing};
 use perigee_units::{BitRate, Nanos};
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 //! before anything is interpreted.
 
 use crate::file::error::{Origin, Place, Problem, ScenarioError};
-use perigee_timeline::files;
+use perigee_units::files;
 use perigee_units::params::Value as Param;
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -4,7 +4,7 @@
 
 use perigee_cc::{info, Value};
 use perigee_sim::*;
-use perigee_timeline::topology::{dumbbell, Built, DumbbellSpec, PortSpec};
+use perigee_sources::topology::{dumbbell, Built, DumbbellSpec, PortSpec};
 use perigee_timeline::{App, Change, PairId, Queue, QueueLimit, Timed, Timeline};
 use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;

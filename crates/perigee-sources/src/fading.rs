@@ -7,7 +7,7 @@
 //! from the seed and the names of its ends: another flow or scheme changes nothing. Changes are written for links that
 //! some route uses; others wait until they are used.
 
-use crate::model::*;
+use perigee_timeline::*;
 use perigee_units::draw::mix;
 use perigee_units::{BitRate, Nanos};
 use std::collections::{BTreeMap, BTreeSet};

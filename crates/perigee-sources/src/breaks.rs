@@ -4,7 +4,7 @@
 //! down for some multiple of its old and new delays. The study that used it speaks of 45 to 120 ms more.
 
 use crate::leoem::LoggedPath;
-use crate::model::*;
+use perigee_timeline::*;
 use perigee_units::draw::finalise;
 use perigee_units::Nanos;
 

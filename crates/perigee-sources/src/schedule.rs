@@ -2,10 +2,10 @@
 //! Changes at given times: of rate, round-trip time and loss, with outages. Listed in a file, or drawn as the studies
 //! that used them did.
 
-use crate::model::*;
 use crate::python_random::PythonRandom;
 use crate::topology::{Built, Duplex, TopologyError};
 use crate::trace::{lines, number, TraceError};
+use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 
 /// What happens at one time; what is absent stays as it is.
@@ -281,9 +281,9 @@ pub fn leotcp(run: u64, duration: Nanos, loss: bool) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::check;
     use crate::testdata;
     use crate::topology::{dumbbell, DumbbellSpec, PortSpec};
+    use perigee_timeline::store::check;
     use std::collections::BTreeMap;
 
     fn row(s: &Step) -> (u64, u64, u64, u32, u64) {

@@ -6,7 +6,7 @@
 //! matters to what a change of it does, so it is a choice ([`Placement`]), and the same code that placed it at the
 //! start places it again when a schedule changes it ([`Built::set_rtts`]).
 
-use crate::model::*;
+use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 use std::sync::Arc;
 
@@ -43,13 +43,6 @@ impl Default for PortSpec {
     /// 100 Mbit/s and 417 packets: the bandwidth-delay product at 50 ms.
     fn default() -> Self {
         PortSpec::packets(BitRate::from_mbit(100), 417)
-    }
-}
-
-impl Queue {
-    /// A drop-tail queue that does not count the packet in transmission.
-    pub fn drop_tail(limit: QueueLimit) -> Self {
-        Queue { limit, discipline: Arc::default(), count_in_service: false, probe_priority: false }
     }
 }
 
@@ -530,7 +523,7 @@ pub(crate) fn add_pair(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::check;
+    use perigee_timeline::store::check;
 
     fn ms(v: u64) -> Nanos {
         Nanos::from_millis(v)

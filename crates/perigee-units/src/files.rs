@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Files that people name: read or refused in words. What the operating system says ("No such file or directory (os
-//! error 2)") and what a JSON parser says ("missing field `title`") is meant for programmers.
+//! error 2)") is meant for programmers.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
@@ -80,18 +80,6 @@ pub fn why(e: &Error) -> String {
     }
 }
 
-/// Why text is not the JSON that is expected, without the parser's position (which callers know in their own terms).
-pub fn why_not_json(e: &serde_json::Error) -> String {
-    use serde_json::error::Category;
-    let text = e.to_string();
-    let text = text.split(" at line ").next().unwrap_or(&text).replace('`', "\"");
-    match e.classify() {
-        Category::Eof => "it breaks off in the middle".into(),
-        Category::Syntax => format!("it is not JSON ({text})"),
-        Category::Io | Category::Data => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,13 +103,5 @@ mod tests {
         let _kept = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         assert!(open(&socket).unwrap_err().ends_with("it is a pipe, not a file"));
         std::fs::remove_file(&socket).unwrap();
-    }
-
-    #[test]
-    fn what_is_not_json_is_said_in_words() {
-        let why = |text: &str| why_not_json(&serde_json::from_str::<Vec<u8>>(text).unwrap_err());
-        assert_eq!(why("[1"), "it breaks off in the middle");
-        assert!(why("[1, x]").starts_with("it is not JSON"), "{}", why("[1, x]"));
-        assert!(!why("{}").contains(" at line "), "{}", why("{}"));
     }
 }

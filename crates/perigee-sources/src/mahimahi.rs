@@ -6,8 +6,8 @@
 //! closely but starve packets that fall between two opportunities. A delay file has a line per step (10 ms): the
 //! one-way delay, in whole milliseconds, of what enters in that step.
 
-use crate::model::*;
 use crate::trace::{lines, TraceError};
+use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 
 /// Bytes of one delivery opportunity.

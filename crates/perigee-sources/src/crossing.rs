@@ -4,8 +4,8 @@
 //! Hosts of the second have access links to both. Nothing is lost by a move: packets under way finish the path on which
 //! they started (OrbCC study, E6; the cross path of the Mininet testbed).
 
-use crate::model::*;
 use crate::topology::{Built, Drawing, Duplex, Placement, PortSpec, TopologyError};
+use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 
 /// Routers `a1`, `a2` and `b1`, `b2`; pairs `s1, d1 …`: those of the first dumbbell, then those of the second.
@@ -110,7 +110,7 @@ fn lay(header: &mut Header, along: &[Duplex; 3], rtt: Nanos, bottleneck_delay: N
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::check;
+    use perigee_timeline::store::check;
 
     #[test]
     fn moving_pairs_cross_the_first_bottleneck_between_the_moves() {

@@ -8,9 +8,9 @@
 //! in the logs and not here: a schedule adds them.
 
 use crate::breaks::Breaks;
-use crate::model::*;
 use crate::topology::PortSpec;
 use crate::trace::{lines, number, TraceError};
+use perigee_timeline::*;
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -406,8 +406,8 @@ impl<'a> Replay<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::check;
     use crate::testdata;
+    use perigee_timeline::store::check;
 
     const LOG: &str = "\
 1$[-1, 7, 8, -2]$4$[0.001, 0.002, 0.003]$0.006

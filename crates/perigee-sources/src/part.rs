@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pairs along a part of a flow's way: a split connection has one for each leg.
 
-use crate::model::{NodeId, PairId};
 use crate::topology::{add_pair, Built, FlowPath, Hop};
+use perigee_timeline::{NodeId, PairId};
 
 impl Built {
     /// Adds a pair that runs along the first flow whose way leads over both nodes, in this order; its place among
@@ -34,8 +34,8 @@ impl Built {
 
 #[cfg(test)]
 mod tests {
-    use crate::store::check;
     use crate::topology::{chain, dumbbell, ChainSpec, DumbbellSpec};
+    use perigee_timeline::store::check;
     use perigee_units::Nanos;
 
     #[test]

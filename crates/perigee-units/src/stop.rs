@@ -11,7 +11,7 @@ thread_local! {
 }
 
 /// From now on, work on this thread ends soon after `flag` goes up.
-pub fn heed(flag: Arc<AtomicBool>) {
+pub fn set_flag(flag: Arc<AtomicBool>) {
     FLAG.set(Some(flag));
 }
 
@@ -35,7 +35,7 @@ mod tests {
         let flag = Arc::new(AtomicBool::new(false));
         let theirs = flag.clone();
         let work = std::thread::spawn(move || {
-            heed(theirs);
+            set_flag(theirs);
             let before = check();
             while check().is_ok() {
                 std::thread::yield_now();
