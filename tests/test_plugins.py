@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Python functions that choose satellites, paths and lasers: they work at the first try, and fail clearly."""
+"""Python functions that choose satellites, paths and ISLs: they work at the first try, and fail clearly."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_sky_draws_a_map_of_the_instant_that_paths_lists(cli: Cli, scenario: Pat
     assert (tmp_path / "map.png").stat().st_size > 50_000
     loaded = perigee.load(scenario)
     found = picture(loaded, 12.0)
-    assert len(found["lasers"]) == 3168
+    assert len(found["isls"]) == 3168
     assert found["paths"][0]["rtt_ms"] == survey(loaded)[0].rtt_ms[120]
 
 
@@ -241,7 +241,7 @@ def test_load_aware_paths_relieve_a_hotspot(cli: Cli, tmp_path: Path) -> None:
             "sky", "crowd.toml", "--set", route, "--time", "9 s", "--utilisation", record, "--out", f"{rule}.png"
         )
         assert done.returncode == 0, done.stderr
-    # On the shortest paths eight senders share a few lasers; the others spread them, and more gets through.
+    # On the shortest paths eight senders share a few ISLs; the others spread them, and more gets through.
     assert total["load-aware"] > 1.5 * total["shortest"], total
     assert used["load-aware"] > 1.5 * used["shortest"], used
 

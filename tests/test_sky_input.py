@@ -128,7 +128,7 @@ def test_the_height_below_which_satellites_are_left_out_can_be_set(cli: Cli, tmp
     assert "1584 satellites used" in low.stdout
 
 
-def test_a_laser_list_counts_the_satellites_of_the_file(tmp_path: Path, elements: str) -> None:
+def test_an_isl_list_counts_the_satellites_of_the_file(tmp_path: Path, elements: str) -> None:
     lines = elements.splitlines()
     (tmp_path / "links.txt").write_text("1 3\n2 3\n3 4\n", encoding="utf-8")
     text = SHELL.replace("SATELLITES", 'isl_list = "links.txt"\nSATELLITES').replace('"London"', '"Lyon"')
@@ -138,7 +138,7 @@ def test_a_laser_list_counts_the_satellites_of_the_file(tmp_path: Path, elements
         from perigee.sky.skymap import picture
 
         found = picture(perigee.load(path), 0.0)
-        linked.append({(found["names"][a], found["names"][b]) for a, b in found["lasers"]})
+        linked.append({(found["names"][a], found["names"][b]) for a, b in found["isls"]})
     assert linked[0] == {("sat-0-1", "sat-0-3"), ("sat-0-2", "sat-0-3"), ("sat-0-3", "sat-0-4")}
     assert linked[1] == {("sat-0-1", "sat-0-3"), ("sat-0-3", "sat-0-4")}
 

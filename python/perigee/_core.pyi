@@ -15,7 +15,7 @@ __all__ = [
     "AttachView",
     "Cx",
     "Hop",
-    "LaserView",
+    "IslView",
     "RouteView",
     "RunError",
     "Scenario",
@@ -223,7 +223,7 @@ class RouteView:
     def place(self, number: int) -> tuple[int, int, int] | None: ...
 
 @final
-class LaserView:
+class IslView:
     """What a function that links satellites is told."""
 
     t_s: float

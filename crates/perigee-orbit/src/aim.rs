@@ -3,22 +3,22 @@
 //! [`crate::routing`], aimed (A*: Hart, Nilsson, Raphael 1968).
 //!
 //! A satellite is worth a visit only if its way so far plus the straight line to the goal is not longer than the path
-//! that is found in the end. Laser links are measured when they are looked at. What [`Tree::path`] says afterwards is
+//! that is found in the end. Isl links are measured when they are looked at. What [`Tree::path`] says afterwards is
 //! what it says after a full search, ties included: every satellite whose way and straight line together are as short
 //! as the path is settled.
 
 use crate::frames::{distance_m, Vec3};
-use crate::lasers::{LaserGraph, Limits};
+use crate::isls::{IslGraph, Limits};
 use crate::motion::Positions;
 use crate::routing::{Access, Label, Tree, Weight, BUCKET_SHIFT, DOWN, UNREACHABLE};
 
 /// Straight lines are taken this much shorter: links are rounded to millimetres, up and down.
 const ROUNDING_MM: Weight = 1000;
 
-/// Laser links at an instant, not measured yet.
+/// Isl links at an instant, not measured yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
-    lasers: &'a LaserGraph,
+    isls: &'a IslGraph,
     at: &'a Positions,
     limits: Limits,
     /// A link that is not longer than this exists.
@@ -55,18 +55,13 @@ impl Goal {
 
 impl<'a> Field<'a> {
     /// Links of a constellation at an instant.
-    pub fn new(lasers: &'a LaserGraph, at: &'a Positions, limits: Limits) -> Self {
-        Field::with_clear(lasers, at, limits, limits.clear_m(at, 0.0))
+    pub fn new(isls: &'a IslGraph, at: &'a Positions, limits: Limits) -> Self {
+        Field::with_clear(isls, at, limits, limits.clear_m(at, 0.0))
     }
 
     /// The same if [`Limits::clear_m`] is known already.
-    pub(crate) fn with_clear(
-        lasers: &'a LaserGraph,
-        at: &'a Positions,
-        limits: Limits,
-        clear_m: f64,
-    ) -> Self {
-        Field { lasers, at, limits, clear_m }
+    pub(crate) fn with_clear(isls: &'a IslGraph, at: &'a Positions, limits: Limits, clear_m: f64) -> Self {
+        Field { isls, at, limits, clear_m }
     }
 
     /// Number of satellites.
@@ -76,7 +71,7 @@ impl<'a> Field<'a> {
 
     /// Length of the link between two satellites, if there is one.
     pub(crate) fn link(&self, a: u32, b: u32) -> Option<Weight> {
-        let linked = self.lasers.neighbours(a).contains(&b);
+        let linked = self.isls.neighbours(a).contains(&b);
         linked.then(|| self.length(a, b)).filter(|&length| length != UNREACHABLE)
     }
 
@@ -136,7 +131,7 @@ impl Tree {
                 if bucket_of(label.distance() + self.ahead[here as usize]) != bucket {
                     continue;
                 }
-                for &to in field.lasers.neighbours(here) {
+                for &to in field.isls.neighbours(here) {
                     let length = field.length(here, to);
                     if length == UNREACHABLE {
                         continue;
@@ -186,7 +181,7 @@ fn bucket_of(length: Weight) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lasers::{plus_grid, Seam};
+    use crate::isls::{plus_grid, Seam};
     use crate::presets::STARLINK_SHELL1;
     use crate::routing::{Graph, Step};
     use crate::shell::ShellMotion;
@@ -211,7 +206,7 @@ mod tests {
             a in place(), b in place(), minutes in 0u64..100, near in prop::bool::ANY,
         ) {
             let links = plus_grid(&STARLINK_SHELL1, if near { Seam::Open } else { Seam::Auto });
-            let lasers = LaserGraph::new(1584, &links);
+            let isls = IslGraph::new(1584, &links);
             let limits = Limits { max_range_m: if near { 1_500e3 } else { f64::INFINITY }, ..Limits::default() };
             let mut at = Positions::default();
             let later = Epoch::Y2000.plus(perigee_units::Nanos::from_secs(60 * minutes));
@@ -219,12 +214,12 @@ mod tests {
             let (mut gates, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
             point(a.0, a.1).visible(&at, &mut gates);
             point(b.0, b.1).visible(&at, &mut targets);
-            lasers.weights(&at, (limits, 0.0), &mut weights);
+            isls.weights(&at, (limits, 0.0), &mut weights);
             let (mut full, mut aimed) = (Tree::default(), Tree::default());
-            let steps: Vec<Step> = lasers.to.iter().zip(&weights).map(|(&to, &w)| Step::new(to, w)).collect();
-            full.search(Graph { rows: &lasers.rows, steps: &steps }, &gates, &[]);
+            let steps: Vec<Step> = isls.to.iter().zip(&weights).map(|(&to, &w)| Step::new(to, w)).collect();
+            full.search(Graph { rows: &isls.rows, steps: &steps }, &gates, &[]);
             let [from, to] = [a, b].map(|p| point(p.0, p.1).ecef);
-            let field = Field::new(&lasers, &at, limits);
+            let field = Field::new(&isls, &at, limits);
             // Memory that has been used must not matter.
             aimed.toward(&field, &targets, &gates, Goal::all(from, &gates));
             aimed.toward(&field, &gates, &targets, Goal::all(to, &targets));

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The satellites of a sky: names, places, motion, lasers.
+//! The satellites of a sky: names, places, motion, ISLs.
 
 use crate::elements;
-use crate::lasers::{plus_grid, LaserGraph, Limits, Near};
+use crate::isls::{plus_grid, IslGraph, Limits, Near};
 use crate::motion::{satellite_name, shell_elements, Gravity, Group, Motion, Positions, Sgp4, MU_M3_S2};
 use crate::omm;
 use crate::planes::{arrange, mean_altitude_km, Place, PlaneOptions};
-use crate::plugin::{failed, LaserFunction, NetView};
+use crate::plugin::{failed, IslFunction, NetView};
 use crate::routing::MAX_SATELLITES;
 use crate::shell::{Phasing, Propagation, Shell, ShellMotion};
 use crate::sky::SkyError;
-use crate::spec::{Lasers, Pattern, Satellites, SkySpec};
+use crate::spec::{Isls, Pattern, Satellites, SkySpec};
 use crate::time::Epoch;
 use crate::tle::{self, Tle};
 use perigee_units::Nanos;
@@ -31,18 +31,18 @@ pub struct Constellation {
     /// How they move.
     pub motion: Motion,
     /// Links that are always there.
-    fixed: Arc<LaserGraph>,
-    /// Shell of each satellite that has lasers.
+    fixed: Arc<IslGraph>,
+    /// Shell of each satellite that has ISLs.
     group: Vec<Option<u32>>,
-    lasers: Lasers,
-    function: Option<Arc<dyn LaserFunction>>,
+    isls: Isls,
+    function: Option<Arc<dyn IslFunction>>,
     /// What a person should know about it.
     pub report: Vec<String>,
     /// What a person should look at before trusting it.
     pub warnings: Vec<String>,
 }
 
-/// What is known before the lasers.
+/// What is known before the ISLs.
 struct Fleet {
     names: Vec<String>,
     places: Vec<Option<Place>>,
@@ -73,7 +73,7 @@ impl Constellation {
         if n > MAX_SATELLITES {
             return Err(SkyError::Spec(format!("{n} satellites: at most {MAX_SATELLITES} are possible")));
         }
-        let links = match &spec.lasers.pattern {
+        let links = match &spec.isls.pattern {
             Pattern::PlusGrid => fleet.grid,
             Pattern::Nearest(_) | Pattern::Function | Pattern::None => Vec::new(),
             Pattern::List(links) => renumbered(links, fleet.numbers.as_deref(), n)?,
@@ -84,10 +84,10 @@ impl Constellation {
             elements: fleet.elements,
             start: fleet.start,
             motion: fleet.motion,
-            fixed: Arc::new(LaserGraph::new(n, &links)),
+            fixed: Arc::new(IslGraph::new(n, &links)),
             group: fleet.group,
-            lasers: spec.lasers.clone(),
-            function: spec.plugins.lasers.clone(),
+            isls: spec.isls.clone(),
+            function: spec.plugins.isls.clone(),
             report: fleet.report,
             warnings: fleet.warnings,
         })
@@ -105,17 +105,17 @@ impl Constellation {
 
     /// Which of its links can exist.
     pub fn limits(&self) -> Limits {
-        self.lasers.limits
+        self.isls.limits
     }
 
     /// Instant from which on the links are those that hold at `t`: two instants with one answer share their links.
-    pub fn lasers_since(&self, t: Nanos) -> Nanos {
-        if !self.lasers.is_dynamic() {
+    pub fn isls_since(&self, t: Nanos) -> Nanos {
+        if !self.isls.is_dynamic() {
             return Nanos::ZERO;
         }
-        let period = self.lasers.period;
+        let period = self.isls.period;
         let choice = period * (t.0 / period.0);
-        let settled = choice + self.lasers.set_up.min(period);
+        let settled = choice + self.isls.set_up.min(period);
         if choice > Nanos::ZERO && t >= settled {
             settled
         } else {
@@ -123,22 +123,22 @@ impl Constellation {
         }
     }
 
-    /// The laser links that carry packets at `t`.
+    /// The ISL links that carry packets at `t`.
     ///
     /// # Errors
     /// When a satellite has decayed by then.
-    pub fn lasers_at(&self, t: Nanos) -> Result<Arc<LaserGraph>, String> {
-        if !self.lasers.is_dynamic() {
+    pub fn isls_at(&self, t: Nanos) -> Result<Arc<IslGraph>, String> {
+        if !self.isls.is_dynamic() {
             return Ok(self.fixed.clone());
         }
-        let choice = self.lasers.period * (t.0 / self.lasers.period.0);
+        let choice = self.isls.period * (t.0 / self.isls.period.0);
         let mut links = self.chosen(choice)?;
-        if choice > Nanos::ZERO && t < choice + self.lasers.set_up {
-            let before: BTreeSet<_> = self.chosen(choice - self.lasers.period)?.into_iter().collect();
+        if choice > Nanos::ZERO && t < choice + self.isls.set_up {
+            let before: BTreeSet<_> = self.chosen(choice - self.isls.period)?.into_iter().collect();
             links.retain(|l| before.contains(l));
         }
         links.extend(self.fixed.pairs().map(|[a, b]| (a, b)));
-        Ok(Arc::new(LaserGraph::new(self.len(), &links)))
+        Ok(Arc::new(IslGraph::new(self.len(), &links)))
     }
 
     /// Near satellites as chosen at an instant.
@@ -146,15 +146,15 @@ impl Constellation {
         let mut at = Positions::default();
         self.motion.span(self.start, t, t)?.positions(t, &mut at);
         let near = |terminals, across| {
-            let max_range_m = self.lasers.limits.max_range_m;
+            let max_range_m = self.isls.limits.max_range_m;
             Near { group: &self.group, terminals, across, max_range_m }.links(&at)
         };
-        let mut links = match self.lasers.pattern {
+        let mut links = match self.isls.pattern {
             Pattern::Nearest(terminals) => near(terminals, false),
             Pattern::Function => self.by_function(t, &at)?,
             _ => Vec::new(),
         };
-        if self.lasers.cross_shell {
+        if self.isls.cross_shell {
             links.extend(near(1, true));
         }
         Ok(links)
@@ -163,11 +163,11 @@ impl Constellation {
 
 impl Constellation {
     /// Satellites and the links that hold with them, for functions of the user's.
-    pub fn view(&self, at: &Positions, lasers: &Arc<LaserGraph>) -> NetView {
+    pub fn view(&self, at: &Positions, isls: &Arc<IslGraph>) -> NetView {
         NetView {
             at: at.clone(),
-            lasers: lasers.clone(),
-            limits: self.lasers.limits,
+            isls: isls.clone(),
+            limits: self.isls.limits,
             names: self.names.clone().into(),
             places: self.places.clone().into(),
         }
@@ -175,7 +175,7 @@ impl Constellation {
 
     fn by_function(&self, t: Nanos, at: &Positions) -> Result<Vec<(u32, u32)>, String> {
         let Some(function) = &self.function else { return Ok(Vec::new()) };
-        let wrong = |why: &str| failed(function.name(), t, "the laser links", why);
+        let wrong = |why: &str| failed(function.name(), t, "the ISL links", why);
         let links = function.links(t, &Arc::new(self.view(at, &self.fixed))).map_err(|e| wrong(&e))?;
         let n = self.len() as u32;
         if let Some((a, b)) = links.iter().find(|(a, b)| *a.max(b) >= n) {
@@ -247,9 +247,9 @@ fn generated(shells: &[Shell], spec: &SkySpec) -> Result<Fleet, SkyError> {
                 fleet.places.push(Some(Place { shell: k as u32, plane, slot }));
             }
         }
-        fleet.group.resize(fleet.names.len(), shell.lasers.then_some(k as u32));
-        if shell.lasers {
-            let own = plus_grid(shell, spec.lasers.seam);
+        fleet.group.resize(fleet.names.len(), shell.isls.then_some(k as u32));
+        if shell.isls {
+            let own = plus_grid(shell, spec.isls.seam);
             fleet.grid.extend(own.iter().map(|(a, b)| (first + a, first + b)));
         }
         let own = of_shell(shell, start);
@@ -262,13 +262,13 @@ fn generated(shells: &[Shell], spec: &SkySpec) -> Result<Fleet, SkyError> {
 
 fn describe(shell: &Shell, start: Epoch) -> String {
     let Shell { planes, per_plane, altitude_m, inclination_deg, .. } = shell;
-    let lasers = if shell.lasers { "" } else { ", no lasers" };
+    let isls = if shell.isls { "" } else { ", no ISLs" };
     let phasing = match shell.phasing {
         Phasing::Factor(f) => format!("phasing factor {f}"),
         Phasing::HalfSlot => "every second plane shifted by half a slot".into(),
     };
     format!(
-        "{planes} x {per_plane} satellites at {:.0} km and {inclination_deg} degrees, {phasing}{lasers}, from {start}",
+        "{planes} x {per_plane} satellites at {:.0} km and {inclination_deg} degrees, {phasing}{isls}, from {start}",
         altitude_m / 1e3
     )
 }
@@ -330,7 +330,7 @@ fn renumbered(
     let n = numbers.map_or(satellites, <[_]>::len);
     if let Some((a, b)) = links.iter().find(|(a, b)| (*a).max(*b) as usize >= n) {
         return Err(SkyError::Spec(format!(
-            "a laser link from satellite {a} to {b}: their numbers end at {}",
+            "an ISL link from satellite {a} to {b}: their numbers end at {}",
             n - 1
         )));
     }

@@ -31,7 +31,7 @@ pub fn paths(field: &Field<'_>, start: Vec3, gates: [&[Access]; 2], k: usize) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lasers::{plus_grid, LaserGraph, Limits, Seam};
+    use crate::isls::{plus_grid, IslGraph, Limits, Seam};
     use crate::motion::Positions;
     use crate::presets::STARLINK_SHELL1;
     use crate::shell::ShellMotion;
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn disjoint_paths_share_no_satellite_and_grow_longer() {
-        let lasers = LaserGraph::new(1584, &plus_grid(&STARLINK_SHELL1, Seam::Auto));
+        let isls = IslGraph::new(1584, &plus_grid(&STARLINK_SHELL1, Seam::Auto));
         let mut at = Positions::default();
         ShellMotion::new(STARLINK_SHELL1, Epoch::Y2000).positions(Epoch::Y2000, 1.0, &mut at);
         let point = |lat_deg, lon_deg| {
@@ -53,7 +53,7 @@ mod tests {
         let (mut from, mut to) = (Vec::new(), Vec::new());
         a.visible(&at, &mut from);
         b.visible(&at, &mut to);
-        let field = Field::new(&lasers, &at, Limits::default());
+        let field = Field::new(&isls, &at, Limits::default());
         let all = paths(&field, a.ecef, [&to, &from], 50);
         assert!(all.len() >= 2 && all.len() <= from.len().min(to.len()), "{}", all.len());
         let unique: BTreeSet<u32> = all.iter().flatten().copied().collect();
@@ -62,8 +62,8 @@ mod tests {
         let lengths: Vec<u64> = all
             .iter()
             .map(|p| {
-                let lasers: u64 = p.windows(2).map(|w| Limits::default().length(&at, w[0], w[1])).sum();
-                range(&from, p[0]) + lasers + range(&to, p[p.len() - 1])
+                let isls: u64 = p.windows(2).map(|w| Limits::default().length(&at, w[0], w[1])).sum();
+                range(&from, p[0]) + isls + range(&to, p[p.len() - 1])
             })
             .collect();
         assert!(lengths.windows(2).all(|w| w[0] <= w[1]), "{lengths:?}");

@@ -9,7 +9,7 @@ use crate::time::Epoch;
 use perigee_timeline::GeoPoint;
 use std::f64::consts::{PI, TAU};
 
-/// Speed of light in vacuum: of lasers and of radio.
+/// Speed of light in vacuum: of ISLs and of radio.
 pub const SPEED_OF_LIGHT_M_S: f64 = 299_792_458.0;
 
 /// Radians per degree.

@@ -5,7 +5,7 @@
 //! `ground_stations.txt` (number, name, latitude, longitude, height, x, y, z), `description.txt` (largest ranges),
 //! `gsl_interfaces_info.txt`, and a folder `dynamic_state_<step>ms_for_<length>s` with `fstate_<ns>.txt`: lines
 //! "node, destination, next hop, own interface, its interface", all of them at first and then those that changed.
-//! Stations are numbered behind the satellites. A satellite's interfaces are its lasers in the order of `isls.txt`, then
+//! Stations are numbered behind the satellites. A satellite's interfaces are its ISLs in the order of `isls.txt`, then
 //! its radio; a station has one. What is unreachable has -1 in all three places.
 
 use crate::attach::Policy;
@@ -36,9 +36,9 @@ const RADIO_SHARE: f64 = 1.0;
 /// What such a folder cannot hold, or files that cannot be written.
 pub fn write_folder(sky: &Arc<Sky>, folder: &Path) -> Result<(), String> {
     let spec = sky.spec();
-    let lasers = sky.constellation().lasers_at(Nanos::ZERO)?;
-    if spec.lasers.is_dynamic() || spec.ground.iter().any(|g| g.relays) {
-        return Err("a Hypatia folder holds neither lasers that come and go nor relays".into());
+    let isls = sky.constellation().isls_at(Nanos::ZERO)?;
+    if spec.isls.is_dynamic() || spec.ground.iter().any(|g| g.relays) {
+        return Err("a Hypatia folder holds neither ISLs that come and go nor relays".into());
     }
     if spec.attach != Policy::ShortestPath {
         return Err("forwarding towards every station follows the shortest path: set attach to it".into());
@@ -48,7 +48,7 @@ pub fn write_folder(sky: &Arc<Sky>, folder: &Path) -> Result<(), String> {
     std::fs::create_dir_all(&state)
         .map_err(|e| format!("cannot make {}: {}", state.display(), files::why(&e)))?;
     let put = |file: PathBuf, text: &str| files::write(&file, text);
-    let pairs: Vec<[u32; 2]> = lasers.pairs().collect();
+    let pairs: Vec<[u32; 2]> = isls.pairs().collect();
     put(folder.join("tles.txt"), &elements(sky))?;
     put(folder.join("isls.txt"), &pairs.iter().map(|[a, b]| format!("{a} {b}\n")).collect::<String>())?;
     put(folder.join("ground_stations.txt"), &stations(sky))?;
@@ -105,31 +105,31 @@ fn description(sky: &Sky) -> String {
         }
     };
     let ground = sky.spec().ground.iter().map(range).fold(0.0, f64::max);
-    let low = r + sky.spec().lasers.limits.grazing_height_m;
-    let laser = 2.0 * ((r + h) * (r + h) - low * low).max(0.0).sqrt();
-    format!("max_gsl_length_m={ground:.10}\nmax_isl_length_m={laser:.10}\n")
+    let low = r + sky.spec().isls.limits.grazing_height_m;
+    let isl = 2.0 * ((r + h) * (r + h) - low * low).max(0.0).sqrt();
+    format!("max_gsl_length_m={ground:.10}\nmax_isl_length_m={isl:.10}\n")
 }
 
 /// Numbers of interfaces.
 struct Interfaces {
-    laser: BTreeMap<(u32, u32), u32>,
-    lasers: Vec<u32>,
+    isl: BTreeMap<(u32, u32), u32>,
+    isls: Vec<u32>,
 }
 
 impl Interfaces {
     fn new(satellites: usize, links: &[[u32; 2]]) -> Self {
-        let mut all = Interfaces { laser: BTreeMap::new(), lasers: vec![0; satellites] };
+        let mut all = Interfaces { isl: BTreeMap::new(), isls: vec![0; satellites] };
         for &[a, b] in links {
             for (from, to) in [(a, b), (b, a)] {
-                all.laser.insert((from, to), all.lasers[from as usize]);
-                all.lasers[from as usize] += 1;
+                all.isl.insert((from, to), all.isls[from as usize]);
+                all.isls[from as usize] += 1;
             }
         }
         all
     }
 
     fn radio(&self, node: usize) -> u32 {
-        self.lasers.get(node).copied().unwrap_or(0)
+        self.isls.get(node).copied().unwrap_or(0)
     }
 }
 
@@ -164,7 +164,7 @@ impl Forwarding<'_> {
             return "-1,-1,-1".into();
         }
         let i = &self.interfaces;
-        match (i.laser.get(&(node, next)), i.laser.get(&(next, node))) {
+        match (i.isl.get(&(node, next)), i.isl.get(&(next, node))) {
             (Some(own), Some(its)) => format!("{next},{own},{its}"),
             _ => format!("{next},{},{}", i.radio(node as usize), i.radio(next as usize)),
         }
@@ -174,7 +174,7 @@ impl Forwarding<'_> {
 /// A folder that was read.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// Its satellites, lasers and stations; pairs and ports are still to be set.
+    /// Its satellites, ISLs and stations; pairs and ports are still to be set.
     pub spec: SkySpec,
     /// Forwarding states in order.
     files: Vec<(Nanos, PathBuf)>,
@@ -194,9 +194,9 @@ pub fn read_folder(folder: &Path, dynamic: Option<&str>) -> Result<State, String
     let (_, sets) = text.split_once('\n').ok_or("tles.txt: there is only one line")?;
     let parsed = tle::parse(sets).map_err(|e| format!("tles.txt, counted from its second line: {e}"))?;
     let satellites = parsed.len();
-    let lasers = read("isls.txt")?;
+    let isls = read("isls.txt")?;
     let links: Vec<(u32, u32)> =
-        numbered(&lasers).map(|(n, l)| laser(n, l, satellites)).collect::<Result<_, _>>()?;
+        numbered(&isls).map(|(n, l)| isl(n, l, satellites)).collect::<Result<_, _>>()?;
     let linked = links.iter().map(|&(a, b)| (a.min(b), a.max(b))).collect();
     let ranges = read("description.txt")?;
     let range = |key: &str| {
@@ -213,7 +213,7 @@ pub fn read_folder(folder: &Path, dynamic: Option<&str>) -> Result<State, String
     let name = folder.join("tles.txt").display().to_string();
     let spec = SkySpec {
         satellites: Satellites::Elements { name, text: sets.into(), planes, gravity: Gravity::Wgs72 },
-        lasers: Lasers::of(Pattern::List(links)),
+        isls: Isls::of(Pattern::List(links)),
         start: parsed.first().map(|t| t.epoch),
         ellipsoid: WGS72,
         ground,
@@ -228,7 +228,7 @@ fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(n, l)| (n + 1, l.trim())).filter(|(_, l)| !l.is_empty())
 }
 
-fn laser(n: usize, line: &str, satellites: usize) -> Result<(u32, u32), String> {
+fn isl(n: usize, line: &str, satellites: usize) -> Result<(u32, u32), String> {
     let ends: Vec<u32> = line.split_whitespace().filter_map(|w| w.parse().ok()).collect();
     match ends[..] {
         [a, b] if a != b && (a.max(b) as usize) < satellites => Ok((a, b)),
@@ -377,7 +377,7 @@ impl State {
         }
     }
 
-    /// Two satellites need a laser between them, and two stations a satellite.
+    /// Two satellites need an ISL between them, and two stations a satellite.
     fn linked(&self, from: u32, to: u32) -> Result<(), String> {
         let station = |node: u32| node as usize >= self.satellites;
         match (station(from), station(to)) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What moves: constellations, ground points, visibility, laser links, routes, handovers, as a Timeline.
+//! What moves: constellations, ground points, visibility, ISL links, routes, handovers, as a Timeline.
 //!
 //! From the ground up:
 //! * [`time`], [`frames`]: instants, sidereal time, ellipsoids, elevation.
 //! * [`shell`] (generated, in closed form), [`presets`] (known ones), [`tle`] and [`omm`] (element sets), [`motion`] (all
 //!   of them as positions over time).
-//! * [`planes`]: the grid in real element sets; [`lasers`]: who is linked to whom; [`constellation`]: all of it.
+//! * [`planes`]: the grid in real element sets; [`isls`]: who is linked to whom; [`constellation`]: all of it.
 //! * [`visibility`]: what a ground point sees; [`attach`]: which satellite it takes; [`routing`],
 //!   [`aim`]: shortest paths.
 //! * `elements`: which element sets hold at the time of a run; `reach`: traffic that can never flow, and why.
@@ -41,7 +41,7 @@ mod elements;
 pub mod frames;
 mod handover;
 pub mod hypatia;
-pub mod lasers;
+pub mod isls;
 mod mesh;
 pub mod motion;
 mod network;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the route search runs on at an instant: the laser links with their lengths and, where stations relay, their
+//! What the route search runs on at an instant: the ISL links with their lengths and, where stations relay, their
 //! radio links too. A relay is a vertex behind all satellites, numbered as everywhere: satellites first, then all
 //! ground points.
 
 use crate::aim::Field;
-use crate::lasers::{LaserGraph, Limits};
+use crate::isls::{IslGraph, Limits};
 use crate::motion::Positions;
 use crate::routing::{Access, Graph, Step, Weight, UNREACHABLE};
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use std::sync::Arc;
 /// Links with lengths.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mesh {
-    lasers: Arc<LaserGraph>,
+    isls: Arc<IslGraph>,
     limits: Limits,
     /// If the links are not measured: one that is not longer than this exists.
     clear_m: f64,
     weights: Vec<Weight>,
     /// Empty if the links are measured only where a search looks.
     steps: Vec<Step>,
-    /// Lasers and radio links together, if any station relays.
+    /// Isls and radio links together, if any station relays.
     mixed: Option<Mixed>,
 }
 
@@ -33,48 +33,48 @@ impl Mesh {
     /// Measures the links. `relays[g]` = ground point `g` relays; `visible` = what each sees.
     pub fn measure(
         &mut self,
-        lasers: &Arc<LaserGraph>,
+        isls: &Arc<IslGraph>,
         at: &Positions,
         (limits, clear_m): (Limits, f64),
         relays: &[bool],
         visible: &[Vec<Access>],
     ) {
-        self.lasers = lasers.clone();
+        self.isls = isls.clone();
         (self.limits, self.clear_m) = (limits, clear_m);
-        self.lasers.weights(at, (limits, clear_m), &mut self.weights);
+        self.isls.weights(at, (limits, clear_m), &mut self.weights);
         self.steps.clear();
-        self.steps.extend(self.lasers.to.iter().zip(&self.weights).map(|(&to, &w)| Step::new(to, w)));
+        self.steps.extend(self.isls.to.iter().zip(&self.weights).map(|(&to, &w)| Step::new(to, w)));
         self.mixed = relays.contains(&true).then(|| self.mix(relays, visible));
     }
 
-    /// Takes lasers without measuring them.
-    pub fn adopt(&mut self, lasers: &Arc<LaserGraph>, limits: Limits, clear_m: f64) {
-        *self = Mesh { lasers: lasers.clone(), limits, clear_m, ..Mesh::default() };
+    /// Takes ISLs without measuring them.
+    pub fn adopt(&mut self, isls: &Arc<IslGraph>, limits: Limits, clear_m: f64) {
+        *self = Mesh { isls: isls.clone(), limits, clear_m, ..Mesh::default() };
     }
 
-    /// The laser links, whether they can carry packets or not.
-    pub fn all_lasers(&self) -> &Arc<LaserGraph> {
-        &self.lasers
+    /// The ISL links, whether they can carry packets or not.
+    pub fn all_isls(&self) -> &Arc<IslGraph> {
+        &self.isls
     }
 
     /// For an aimed search, if nothing is measured yet.
     pub fn field<'a>(&'a self, at: &'a Positions) -> Option<Field<'a>> {
         let aims = self.steps.is_empty() && self.mixed.is_none();
-        aims.then(|| Field::with_clear(&self.lasers, at, self.limits, self.clear_m))
+        aims.then(|| Field::with_clear(&self.isls, at, self.limits, self.clear_m))
     }
 
-    /// The lasers alone, whether they are measured or not.
+    /// The ISLs alone, whether they are measured or not.
     pub fn unmeasured<'a>(&'a self, at: &'a Positions) -> Field<'a> {
-        Field::with_clear(&self.lasers, at, self.limits, self.clear_m)
+        Field::with_clear(&self.isls, at, self.limits, self.clear_m)
     }
 
     fn mix(&self, relays: &[bool], visible: &[Vec<Access>]) -> Mixed {
-        let satellites = self.lasers.satellites();
+        let satellites = self.isls.satellites();
         let relaying = || visible.iter().enumerate().filter(|(g, _)| relays[*g]);
         let mut rows: Vec<Vec<(u32, Weight)>> = vec![Vec::new(); satellites + visible.len()];
         for (s, row) in rows.iter_mut().enumerate().take(satellites) {
-            let own = self.lasers.rows[s] as usize..self.lasers.rows[s + 1] as usize;
-            row.extend(self.lasers.to[own.clone()].iter().copied().zip(self.weights[own].iter().copied()));
+            let own = self.isls.rows[s] as usize..self.isls.rows[s + 1] as usize;
+            row.extend(self.isls.to[own.clone()].iter().copied().zip(self.weights[own].iter().copied()));
         }
         for (g, seen) in relaying() {
             let vertex = satellites + g;
@@ -95,13 +95,13 @@ impl Mesh {
     pub fn graph(&self) -> Graph<'_> {
         match &self.mixed {
             Some(m) => Graph { rows: &m.rows, steps: &m.steps },
-            None => Graph { rows: &self.lasers.rows, steps: &self.steps },
+            None => Graph { rows: &self.isls.rows, steps: &self.steps },
         }
     }
 
-    /// The laser links that can carry packets.
-    pub fn lasers(&self, at: &Positions) -> Vec<[u32; 2]> {
+    /// The ISL links that can carry packets.
+    pub fn isls(&self, at: &Positions) -> Vec<[u32; 2]> {
         let there = |l: &[u32; 2]| self.limits.length(at, l[0], l[1]) != UNREACHABLE;
-        self.lasers.pairs().filter(there).collect()
+        self.isls.pairs().filter(there).collect()
     }
 }

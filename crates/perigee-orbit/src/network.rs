@@ -137,16 +137,16 @@ impl Network {
             return id;
         }
         let (node, far) = (self.node(sky, from), self.node(sky, to));
-        let laser = from.max(to) < self.satellites as u32;
-        let port = if !laser && sky.spec.ground_ports == GroundPorts::PerNode {
+        let isl = from.max(to) < self.satellites as u32;
+        let port = if !isl && sky.spec.ground_ports == GroundPorts::PerNode {
             self.radio(sky, from)
         } else {
-            let spec = if laser { &sky.spec.laser_port } else { &sky.spec.ground_port };
+            let spec = if isl { &sky.spec.isl_port } else { &sky.spec.ground_port };
             self.port(format!("{}->{}", sky.vertex_name(from), sky.vertex_name(to)), node, spec)
         };
         // The delay is set, by a change, at the instant of first use.
         let link =
-            Link { port, to: far, delay: Delay::default(), loss: 0.0, up: true, delay_drop: DelayDrop::Fifo };
+            Link { port, to: far, delay: Delay::default(), loss: 0.0, up: true, order: LinkOrder::Fifo };
         self.new_links.push(link);
         let id = LinkId(self.lines.len() as u32);
         self.lines.push(Line {
@@ -192,7 +192,7 @@ impl Network {
         light_time(a, b)
     }
 
-    /// New delays for all links in use. A link that goes on as it went before needs none: most lasers within a plane.
+    /// New delays for all links in use. A link that goes on as it went before needs none: most ISLs within a plane.
     pub fn knots(&mut self, sky: &Sky, t: Nanos, step: Step<'_>, out: &mut Vec<Timed>) {
         let mut active = std::mem::take(&mut self.active);
         active.sort_unstable();

@@ -107,10 +107,10 @@ impl Planner {
         after: Nanos,
     ) -> Result<(Vec<Moment>, Positions), String> {
         let c = &self.sky.constellation;
-        let mut lasers = BTreeMap::new();
+        let mut isls = BTreeMap::new();
         for &t in times {
-            if let std::collections::btree_map::Entry::Vacant(new) = lasers.entry(c.lasers_since(t)) {
-                new.insert(c.lasers_at(t)?);
+            if let std::collections::btree_map::Entry::Vacant(new) = isls.entry(c.isls_since(t)) {
+                new.insert(c.isls_at(t)?);
             }
         }
         let span = c.motion.span(c.start, first, after)?;
@@ -122,7 +122,7 @@ impl Planner {
         let middle = (first + after) / 2;
         let horizon = self.sky.horizon(&positions(middle), middle, after - middle);
         let moment = |tree: &mut Tree, &t: &Nanos| {
-            self.sky.moment(t, positions(t), (&lasers[&c.lasers_since(t)], &horizon), tree)
+            self.sky.moment(t, positions(t), (&isls[&c.isls_since(t)], &horizon), tree)
         };
         Ok((times.par_iter().map_init(Tree::default, moment).collect(), positions(after)))
     }

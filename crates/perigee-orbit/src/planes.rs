@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Finds the grid in real element sets: shells, planes, slots, and the laser links that follow.
+//! Finds the grid in real element sets: shells, planes, slots, and the ISL links that follow.
 //!
 //! Element sets carry epochs days apart, and the node of a low orbit drifts by degrees a day: every satellite is
 //! brought to one instant first (its node and argument of latitude come from the SGP4 state there). Then: satellites
 //! of one altitude and inclination form a shell, nodes that lie on an evenly spaced comb form planes, and places
 //! along the orbit that lie on such a comb are slots. What fits nowhere is a stray and is linked to its nearest
-//! neighbours. Lasers of real satellites are not public; this is the +Grid that their geometry suggests.
+//! neighbours. Isls of real satellites are not public; this is the +Grid that their geometry suggests.
 
 use crate::frames::{cross, distance_m, dot, norm, turn_deg, RAD};
 use crate::motion::{Sgp4, State};
@@ -78,7 +78,7 @@ pub struct Place {
 pub struct Arrangement {
     /// Satellites that are used, as indices into the element sets.
     pub kept: Vec<usize>,
-    /// Laser links, as indices into `kept`.
+    /// Isl links, as indices into `kept`.
     pub links: Vec<(u32, u32)>,
     /// Place of each satellite of `kept` that has one.
     pub places: Vec<Option<Place>>,
@@ -369,7 +369,7 @@ mod tests {
     use crate::motion::{shell_elements, Gravity};
     use crate::presets::STARLINK_SHELL1;
     use crate::shell::Phasing;
-    use crate::{lasers, tle};
+    use crate::{isls, tle};
 
     fn prepare(sets: &[Tle]) -> Vec<Sgp4> {
         sets.iter().map(|s| Sgp4::new(s, Gravity::Wgs72).unwrap()).collect()
@@ -388,7 +388,7 @@ mod tests {
             l
         };
         // A shift of 17/72 of a slot is nearest to the same slot, so the links must be those of the +Grid.
-        assert_eq!(order(found.links), order(lasers::plus_grid(&shell, lasers::Seam::Auto)));
+        assert_eq!(order(found.links), order(isls::plus_grid(&shell, isls::Seam::Auto)));
     }
 
     #[test]

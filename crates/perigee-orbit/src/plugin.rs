@@ -8,7 +8,7 @@
 
 use crate::aim::Field;
 use crate::frames::Vec3;
-use crate::lasers::{LaserGraph, Limits};
+use crate::isls::{IslGraph, Limits};
 use crate::motion::Positions;
 use crate::planes::Place;
 use crate::routing::{Access, UNREACHABLE};
@@ -52,13 +52,13 @@ pub struct AttachView {
     pub seen: Vec<Seen>,
 }
 
-/// Satellites and lasers at an instant.
+/// Satellites and ISLs at an instant.
 #[derive(Clone, Debug)]
 pub struct NetView {
     /// Earth-fixed positions.
     pub at: Positions,
-    /// Laser links.
-    pub lasers: Arc<LaserGraph>,
+    /// Isl links.
+    pub isls: Arc<IslGraph>,
     /// Which of them can exist.
     pub limits: Limits,
     /// Names of the satellites.
@@ -72,7 +72,7 @@ impl NetView {
     pub fn neighbours(&self, sat: u32) -> Vec<(u32, Nanos)> {
         let there = |to: &&u32| self.limits.length(&self.at, sat, **to) != UNREACHABLE;
         let far = |to: &u32| (*to, light_time(self.place(sat), self.place(*to)));
-        self.lasers.neighbours(sat).iter().filter(there).map(far).collect()
+        self.isls.neighbours(sat).iter().filter(there).map(far).collect()
     }
 
     fn place(&self, sat: u32) -> Vec3 {
@@ -100,7 +100,7 @@ pub struct RouteView {
 impl RouteView {
     /// Up to `k` paths without a common satellite: the shortest, the shortest of what it leaves, and so on.
     pub fn disjoint(&self, k: usize) -> Vec<Vec<u32>> {
-        let field = Field::new(&self.net.lasers, &self.net.at, self.net.limits);
+        let field = Field::new(&self.net.isls, &self.net.at, self.net.limits);
         crate::disjoint::paths(&field, self.points[1], [&self.gates[1], &self.gates[0]], k)
     }
 
@@ -130,7 +130,7 @@ impl RouteView {
             return Err(format!("the path is a loop: it passes satellite {twice} twice"));
         }
         for w in path.windows(2) {
-            let linked = self.net.lasers.neighbours(w[0]).contains(&w[1]);
+            let linked = self.net.isls.neighbours(w[0]).contains(&w[1]);
             if !linked || self.net.limits.length(&self.net.at, w[0], w[1]) == UNREACHABLE {
                 return Err(format!("there is no link from satellite {} to {}", w[0], w[1]));
             }
@@ -161,8 +161,8 @@ pub trait RouteFunction: Send + Sync {
     fn route(&self, view: &Arc<RouteView>) -> Result<Option<Vec<u32>>, String>;
 }
 
-/// Chooses laser links.
-pub trait LaserFunction: Send + Sync {
+/// Chooses ISL links.
+pub trait IslFunction: Send + Sync {
     /// For messages.
     fn name(&self) -> &str;
     /// Pairs of satellites that are linked from `t` on.
@@ -180,14 +180,14 @@ pub struct Plugins {
     /// Instead of shortest paths.
     pub route: Option<Arc<dyn RouteFunction>>,
     /// For [`crate::spec::Pattern::Function`].
-    pub lasers: Option<Arc<dyn LaserFunction>>,
+    pub isls: Option<Arc<dyn IslFunction>>,
 }
 
 impl fmt::Debug for Plugins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let attach = self.attach.as_ref().map(|p| p.name());
-        let (route, lasers) = (self.route.as_ref().map(|p| p.name()), self.lasers.as_ref().map(|p| p.name()));
-        write!(f, "Plugins({attach:?}, {route:?}, {lasers:?})")
+        let (route, isls) = (self.route.as_ref().map(|p| p.name()), self.isls.as_ref().map(|p| p.name()));
+        write!(f, "Plugins({attach:?}, {route:?}, {isls:?})")
     }
 }
 
@@ -201,9 +201,7 @@ impl PartialEq for Plugins {
                 _ => false,
             }
         }
-        same(&self.attach, &other.attach)
-            && same(&self.route, &other.route)
-            && same(&self.lasers, &other.lasers)
+        same(&self.attach, &other.attach) && same(&self.route, &other.route) && same(&self.isls, &other.isls)
     }
 }
 

@@ -29,7 +29,7 @@ const fn delta(altitude_km: f64, inclination_deg: f64, planes: u32, per_plane: u
         raan_spread_deg: 360.0,
         raan0_deg: 0.0,
         propagation: Propagation::J2,
-        lasers: true,
+        isls: true,
     }
 }
 
@@ -52,8 +52,8 @@ const KUIPER: [Shell; 3] =
 
 const TELESAT: [Shell; 2] = [delta(1015.0, 98.98, 27, 13), delta(1325.0, 50.88, 40, 33)];
 
-/// A star: the planes cover half a turn, and the first flies against the last. No lasers.
-const ONEWEB: Shell = Shell { raan_spread_deg: 180.0, lasers: false, ..delta(1200.0, 87.9, 18, 40) };
+/// A star: the planes cover half a turn, and the first flies against the last. No ISLs.
+const ONEWEB: Shell = Shell { raan_spread_deg: 180.0, isls: false, ..delta(1200.0, 87.9, 18, 40) };
 
 /// Planes that fly side by side are 31.6 degrees apart, the two at the seam 22.
 const IRIDIUM: Shell = Shell { raan_spread_deg: 6.0 * 31.6, ..delta(780.0, 86.4, 6, 11) };
@@ -62,7 +62,7 @@ const IRIDIUM: Shell = Shell { raan_spread_deg: 6.0 * 31.6, ..delta(780.0, 86.4,
 pub const GEOSTATIONARY: Shell = Shell {
     phasing: Phasing::Factor(0),
     propagation: Propagation::EarthFixed,
-    lasers: false,
+    isls: false,
     ..delta(35_786.0, 0.0, 1, 1)
 };
 
@@ -105,7 +105,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "oneweb",
-        what: "OneWeb, 18 x 40, no lasers: needs stations that relay",
+        what: "OneWeb, 18 x 40, no ISLs: needs stations that relay",
         source: "FCC 17-77 (June 2017), petition SAT-LOI-20160428-00041",
         shells: &[ONEWEB],
         mask_deg: 15.0,

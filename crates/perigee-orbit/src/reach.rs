@@ -82,13 +82,13 @@ impl Sky {
 
     /// Both ends see satellites, but no chain of links joins them.
     fn why_cut(&self) -> String {
-        let lasers = &self.spec.lasers;
-        let linked = lasers.is_dynamic()
-            || self.constellation.lasers_at(Nanos::ZERO).is_ok_and(|l| l.pairs().next().is_some());
+        let isls = &self.spec.isls;
+        let linked = isls.is_dynamic()
+            || self.constellation.isls_at(Nanos::ZERO).is_ok_and(|l| l.pairs().next().is_some());
         let relays = self.relays.contains(&true);
         let shells = self.constellation.places.iter().flatten().map(|p| p.shell).max().unwrap_or(0) + 1;
         if !linked && !relays {
-            let which = if matches!(lasers.pattern, Pattern::None) {
+            let which = if matches!(isls.pattern, Pattern::None) {
                 "inter-satellite links are off"
             } else {
                 "these satellites have no inter-satellite links"
@@ -104,13 +104,10 @@ impl Sky {
                 .into();
         }
         let mut hints = Vec::new();
-        if shells > 1
-            && !lasers.cross_shell
-            && !matches!(lasers.pattern, Pattern::List(_) | Pattern::Function)
-        {
+        if shells > 1 && !isls.cross_shell && !matches!(isls.pattern, Pattern::List(_) | Pattern::Function) {
             hints.push("shells are islands unless cross_shell = true");
         }
-        if lasers.limits.max_range_m.is_finite() {
+        if isls.limits.max_range_m.is_finite() {
             hints.push("isl_range may be too short");
         }
         if matches!(self.spec.rule, PathRule::Disjoint) {
@@ -118,7 +115,7 @@ impl Sky {
         }
         if hints.is_empty() {
             hints.push(
-                "look at the lasers with perigee sky FILE; relay = \"stations\" adds ways over the ground",
+                "look at the ISLs with perigee sky FILE; relay = \"stations\" adds ways over the ground",
             );
         }
         hints.join("; ")

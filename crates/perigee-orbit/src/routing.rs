@@ -48,7 +48,7 @@ pub struct Access {
     pub range: Weight,
 }
 
-/// The satellites' neighbours with lengths: rows as in [`crate::lasers::LaserGraph`].
+/// The satellites' neighbours with lengths: rows as in [`crate::ISLs::IslGraph`].
 #[derive(Clone, Copy, Debug)]
 pub struct Graph<'a> {
     /// `rows[s]..rows[s + 1]` are the entries of satellite `s`.
@@ -318,7 +318,7 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lasers::LaserGraph;
+    use crate::isls::IslGraph;
     use proptest::prelude::*;
 
     #[test]
@@ -371,7 +371,7 @@ mod tests {
         #[test]
         fn distances_are_those_of_bellman_and_ford((n, links, gates) in networks()) {
             let pairs: Vec<(u32, u32)> = links.iter().map(|l| (l.0, l.1)).collect();
-            let g = LaserGraph::new(n, &pairs);
+            let g = IslGraph::new(n, &pairs);
             let length = |a: u32, b: u32| {
                 let same = |l: &&(u32, u32, u64)| (l.0.min(l.1), l.0.max(l.1)) == (a.min(b), a.max(b));
                 links.iter().find(same).unwrap().2

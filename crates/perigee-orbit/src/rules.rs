@@ -47,8 +47,8 @@ pub struct LoadRule {
     pub demand_bps: BTreeMap<(usize, usize), u64>,
     /// Rate of a radio, in bit/s.
     pub ground_bps: u64,
-    /// Rate of a laser, in bit/s.
-    pub laser_bps: u64,
+    /// Rate of an ISL, in bit/s.
+    pub isl_bps: u64,
     /// Cost of a link that is half full.
     pub delay: Nanos,
     /// Between assignments.
@@ -87,8 +87,8 @@ impl Assignment<'_> {
     }
 
     fn port(&self, from: u32, to: u32) -> Port {
-        let laser = from.max(to) < self.satellites();
-        let shared = !laser && self.sky.spec.ground_ports == GroundPorts::PerNode;
+        let isl = from.max(to) < self.satellites();
+        let shared = !isl && self.sky.spec.ground_ports == GroundPorts::PerNode;
         (from, if shared { SHARED } else { to })
     }
 
@@ -100,8 +100,8 @@ impl Assignment<'_> {
 
     /// Cost of the queues of a link for somebody who brings demands in both directions.
     fn queue(&self, a: u32, b: u32, [there, back]: [u64; 2]) -> Weight {
-        let laser = a.max(b) < self.satellites();
-        let rate = if laser { self.rule.laser_bps } else { self.rule.ground_bps };
+        let isl = a.max(b) < self.satellites();
+        let rate = if isl { self.rule.isl_bps } else { self.rule.ground_bps };
         let carried = |from, to| self.load.get(&self.port(from, to)).copied().unwrap_or(0);
         let most = (carried(a, b) + there).max(carried(b, a) + back);
         self.rule.cost(most as f64 / rate as f64)

@@ -58,8 +58,8 @@ pub struct Shell {
     pub raan0_deg: f64,
     /// How they move.
     pub propagation: Propagation,
-    /// They carry lasers.
-    pub lasers: bool,
+    /// They carry ISLs.
+    pub isls: bool,
 }
 
 impl Shell {

@@ -8,7 +8,7 @@ use crate::aim::Goal;
 use crate::attach::{choose, Held, Offer, Policy, Reselect};
 use crate::constellation::Constellation;
 use crate::frames::{distance_m, Vec3, RAD, SPEED_OF_LIGHT_M_S};
-use crate::lasers::LaserGraph;
+use crate::isls::IslGraph;
 use crate::mesh::Mesh;
 use crate::motion::Positions;
 use crate::plugin::{failed, AttachFunction, AttachView, RouteFunction, RouteView, Seen};
@@ -115,7 +115,7 @@ pub struct Sky {
     pub(crate) relays: Vec<bool>,
     /// In the Earth-fixed frame no satellite is faster.
     fastest_m_s: f64,
-    /// Every destination has few origins and nothing relays: searches are aimed, lasers measured where they look.
+    /// Every destination has few origins and nothing relays: searches are aimed, ISLs measured where they look.
     aims: bool,
 }
 
@@ -146,9 +146,9 @@ impl Sky {
     /// The same sky with other ports: queues given in bandwidth-delay products are known only when [`Sky::rtt_at`]
     /// has answered.
     #[must_use]
-    pub fn with_ports(mut self, ground: PortSpec, laser: PortSpec) -> Self {
+    pub fn with_ports(mut self, ground: PortSpec, isl: PortSpec) -> Self {
         self.spec.ground_port = ground;
-        self.spec.laser_port = laser;
+        self.spec.isl_port = isl;
         self
     }
 
@@ -157,7 +157,7 @@ impl Sky {
         &self.spec
     }
 
-    /// Satellites, motion, lasers.
+    /// Satellites, motion, ISLs.
     pub fn constellation(&self) -> &Constellation {
         &self.constellation
     }
@@ -244,9 +244,9 @@ impl Sky {
         let span = self.constellation.motion.span(self.constellation.start, t, t).map_err(SkyError::Spec)?;
         let mut positions = Positions::default();
         span.positions(t, &mut positions);
-        let lasers = self.constellation.lasers_at(t).map_err(SkyError::Spec)?;
+        let isls = self.constellation.isls_at(t).map_err(SkyError::Spec)?;
         let horizon = self.horizon(&positions, t, Nanos::ZERO);
-        Ok(self.moment(t, positions, (&lasers, &horizon), &mut Tree::default()))
+        Ok(self.moment(t, positions, (&isls, &horizon), &mut Tree::default()))
     }
 
     /// What the ground points with traffic can see within `reach` of `t`, by the positions at `t`.
@@ -280,7 +280,7 @@ impl Sky {
         &self,
         t: Nanos,
         positions: Positions,
-        (lasers, horizon): (&Arc<LaserGraph>, &Horizon),
+        (isls, horizon): (&Arc<IslGraph>, &Horizon),
         tree: &mut Tree,
     ) -> Moment {
         let mut m = Moment { t, positions, ..Moment::default() };
@@ -292,9 +292,9 @@ impl Sky {
         }
         let limits = self.constellation.limits();
         if self.aims {
-            m.mesh.adopt(lasers, limits, horizon.clear_m);
+            m.mesh.adopt(isls, limits, horizon.clear_m);
         } else {
-            m.mesh.measure(lasers, &m.positions, (limits, horizon.clear_m), &self.relays, &m.visible);
+            m.mesh.measure(isls, &m.positions, (limits, horizon.clear_m), &self.relays, &m.visible);
         }
         // Where choices are rare, paths are searched for each of them.
         if self.spec.reselect == Reselect::EachStep {
@@ -488,7 +488,7 @@ impl Sky {
             points: ends.map(|g| self.ground[g].ecef),
             gates: gates.map(<[Access]>::to_vec),
             shortest,
-            net: Arc::new(self.constellation.view(&m.positions, m.mesh.all_lasers())),
+            net: Arc::new(self.constellation.view(&m.positions, m.mesh.all_isls())),
         };
         let of = format!("{:?} to {:?}", view.ends[0], view.ends[1]);
         let wrong = |why: &str| failed(f.name(), m.t, &of, why);

@@ -32,7 +32,7 @@ pub struct TableScratch {
 }
 
 impl Sky {
-    /// Full forwarding tables at an instant: positions, visibility, laser lengths, and the next hop of every
+    /// Full forwarding tables at an instant: positions, visibility, ISL lengths, and the next hop of every
     /// satellite and ground point towards each of `dests` (indices of ground points). Returns how many entries lead
     /// somewhere. This is the unit of work that the benchmark times.
     ///
@@ -56,10 +56,10 @@ impl Sky {
         }
         let views = s.visible.par_iter_mut().zip(&s.horizon.candidates).enumerate();
         views.for_each(|(g, (visible, candidates))| self.look(g, at, candidates, visible));
-        let lasers = c.lasers_at(t).map_err(SkyError::Spec)?;
+        let isls = c.isls_at(t).map_err(SkyError::Spec)?;
         std::mem::swap(&mut s.mesh, &mut s.mesh_before);
         let limits = (c.limits(), s.horizon.clear_m);
-        s.mesh.measure(&lasers, &s.positions, limits, &self.relays, &s.visible);
+        s.mesh.measure(&isls, &s.positions, limits, &self.relays, &s.visible);
         let row = self.constellation.len() + self.ground.len();
         s.next.resize(dests.len() * row, NOWHERE);
         s.trees.resize_with(dests.len(), Warm::default);

@@ -3,7 +3,7 @@
 
 use crate::attach::{Policy, Reselect};
 use crate::frames::{Ellipsoid, WGS84};
-use crate::lasers::{Limits, Seam};
+use crate::isls::{Limits, Seam};
 use crate::motion::Gravity;
 use crate::planes::PlaneOptions;
 use crate::plugin::Plugins;
@@ -41,24 +41,24 @@ pub enum Pattern {
     /// Two neighbours in the plane, one in each plane beside it.
     #[default]
     PlusGrid,
-    /// The nearest of the same shell, this many, chosen anew every [`Lasers::period`].
+    /// The nearest of the same shell, this many, chosen anew every [`Isls::period`].
     Nearest(u32),
     /// These, by number.
     List(Vec<(u32, u32)>),
-    /// What a function of the user's says, every [`Lasers::period`].
+    /// What a function of the user's says, every [`Isls::period`].
     Function,
     /// None: a ground point reaches only what its own satellite sees, unless stations relay.
     None,
 }
 
-/// Laser links.
+/// Isl links.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Lasers {
+pub struct Isls {
     /// Who talks to whom.
     pub pattern: Pattern,
     /// Whether a generated shell's last plane meets its first.
     pub seam: Seam,
-    /// Each satellite has one laser more, for the nearest satellite of another shell, chosen every `period`.
+    /// Each satellite has one ISL more, for the nearest satellite of another shell, chosen every `period`.
     pub cross_shell: bool,
     /// Range and grazing height.
     pub limits: Limits,
@@ -68,9 +68,9 @@ pub struct Lasers {
     pub set_up: Nanos,
 }
 
-impl Default for Lasers {
+impl Default for Isls {
     fn default() -> Self {
-        Lasers {
+        Isls {
             pattern: Pattern::PlusGrid,
             seam: Seam::Auto,
             cross_shell: false,
@@ -81,10 +81,10 @@ impl Default for Lasers {
     }
 }
 
-impl Lasers {
+impl Isls {
     /// This pattern with everything else as usual.
     pub fn of(pattern: Pattern) -> Self {
-        Lasers { pattern, ..Lasers::default() }
+        Isls { pattern, ..Isls::default() }
     }
 
     /// Links come and go.
@@ -177,8 +177,8 @@ pub struct SkySpec {
     pub title: String,
     /// Which satellites.
     pub satellites: Satellites,
-    /// Their lasers.
-    pub lasers: Lasers,
+    /// Their ISLs.
+    pub isls: Isls,
     /// Calendar time of t = 0. Default: the newest epoch of the element sets; 2000-01-01 00:00 UTC for shells.
     pub start: Option<Epoch>,
     /// On which ground points stand.
@@ -203,8 +203,8 @@ pub struct SkySpec {
     pub duration: Nanos,
     /// Every radio transmitter.
     pub ground_port: PortSpec,
-    /// Every laser.
-    pub laser_port: PortSpec,
+    /// Every ISL.
+    pub isl_port: PortSpec,
     /// How radio transmitters are shared.
     pub ground_ports: GroundPorts,
     /// Of terminals.
@@ -221,7 +221,7 @@ impl Default for SkySpec {
         SkySpec {
             title: String::new(),
             satellites: Satellites::Shells(vec![STARLINK_SHELL1]),
-            lasers: Lasers::default(),
+            isls: Isls::default(),
             start: None,
             ellipsoid: WGS84,
             ground: Vec::new(),
@@ -234,7 +234,7 @@ impl Default for SkySpec {
             step: Nanos::from_millis(100),
             duration: Nanos::from_secs(300),
             ground_port: PortSpec::default(),
-            laser_port: PortSpec::packets(BitRate::from_mbit(10_000), 10_000),
+            isl_port: PortSpec::packets(BitRate::from_mbit(10_000), 10_000),
             ground_ports: GroundPorts::PerNode,
             handover: Handover::default(),
             seed: 1,
@@ -322,7 +322,7 @@ impl SkySpec {
         }
         let (p, function) = (&self.plugins, Pattern::Function);
         if (self.attach == Policy::Function) != p.attach.is_some()
-            || (self.lasers.pattern == function) != p.lasers.is_some()
+            || (self.isls.pattern == function) != p.isls.is_some()
         {
             return Err("a function of the user's is named and not given, or given and not named".into());
         }
@@ -340,16 +340,16 @@ impl SkySpec {
                 ));
             }
             if self.ground.iter().any(|g| g.relays) {
-                return Err(format!("{what} use lasers only: they need relay = \"none\""));
+                return Err(format!("{what} use ISLs only: they need relay = \"none\""));
             }
         }
         if p.route.is_some() && self.rule != PathRule::Shortest {
             return Err("paths are chosen by a function and by a rule: one of them".into());
         }
-        if self.lasers.is_dynamic() && self.lasers.period < Nanos::from_secs(1) {
+        if self.isls.is_dynamic() && self.isls.period < Nanos::from_secs(1) {
             return Err(format!(
                 "inter-satellite links are chosen anew every {}: 1 s at least",
-                self.lasers.period
+                self.isls.period
             ));
         }
         Ok(())

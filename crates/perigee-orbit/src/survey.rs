@@ -57,8 +57,8 @@ pub struct PairSurvey {
 pub struct Picture {
     /// What each satellite is over, and whether it flies north.
     pub satellites: Vec<(GeoPoint, bool)>,
-    /// Laser links that can carry packets.
-    pub lasers: Vec<[u32; 2]>,
+    /// Isl links that can carry packets.
+    pub isls: Vec<[u32; 2]>,
     /// Satellites that each ground point with traffic sees.
     pub visible: Vec<Vec<u32>>,
     /// Satellite of each ground point that has only one.
@@ -178,7 +178,7 @@ impl Sky {
         let route = |p: u32| self.path_of(PairId(p), r).map(|path| self.route(PairId(p), path, &m.positions));
         Ok(Picture {
             satellites: (0..self.constellation.len()).map(over).collect(),
-            lasers: m.mesh.lasers(&m.positions),
+            isls: m.mesh.isls(&m.positions),
             visible: m.visible.iter().map(|v| v.iter().map(|a| a.sat).collect()).collect(),
             serving: r.serving.clone(),
             routes: pairs.map(route).collect(),

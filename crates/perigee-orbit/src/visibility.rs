@@ -121,7 +121,7 @@ struct Sight {
 pub(crate) struct Horizon {
     /// Of each ground point, by number; empty for those that nobody asks for.
     pub candidates: Vec<Vec<u32>>,
-    /// No laser link that is this long or shorter is too long or grazes the air.
+    /// No ISL link that is this long or shorter is too long or grazes the air.
     pub clear_m: f64,
     /// Made for this instant.
     pub centre: Nanos,

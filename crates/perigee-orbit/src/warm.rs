@@ -92,7 +92,7 @@ impl Views {
             let begin = self.seen.len();
             self.seen.extend(view.iter().map(|a| Step::new(a.sat, a.range)));
             let moved =
-                part(&self.before.0, &self.before.1, g).and_then(|old| sway(old, &self.seen[begin..]));
+                part(&self.before.0, &self.before.1, g).and_then(|old| spread(old, &self.seen[begin..]));
             self.ends.push(self.seen.len());
             match moved.filter(|_| self.spent[g] < LIMIT) {
                 Some(mm) => self.spent[g] += movement(mm),
@@ -116,26 +116,26 @@ fn part<'a>(all: &'a [Step], ends: &[usize], g: usize) -> Option<&'a [Step]> {
 }
 
 /// By how much two lists of ranges to the same satellites moved against each other; `None` = other satellites.
-fn sway(old: &[Step], new: &[Step]) -> Option<Weight> {
+fn spread(old: &[Step], new: &[Step]) -> Option<Weight> {
     if old.len() != new.len() {
         return None;
     }
-    let mut sway = Sway::default();
+    let mut spread = Spread::default();
     for (a, b) in old.iter().zip(new) {
         a.change_to(*b)?;
-        sway.note(a.length(), b.length());
+        spread.note(a.length(), b.length());
     }
-    Some(sway.width())
+    Some(spread.width())
 }
 
 /// The largest and the smallest of some changes.
 #[derive(Default)]
-struct Sway {
+struct Spread {
     least: Option<i64>,
     most: i64,
 }
 
-impl Sway {
+impl Spread {
     #[inline(always)]
     fn note(&mut self, old: Weight, new: Weight) {
         self.add(new as i64 - old as i64);
@@ -242,8 +242,8 @@ impl Warm {
 
     /// Keeps the tree: measures it, and looks at the neighbours of those whose margins are used up.
     fn follow(&mut self, graph: Graph<'_>, gates: &[Access], drift: Weight) {
-        let sway = self.measure(graph, gates);
-        self.spend(sway + drift);
+        let spread = self.measure(graph, gates);
+        self.spend(spread + drift);
         self.lowered.clear();
         // The few gates have no margins: they are looked at each time.
         for g in gates {
@@ -269,9 +269,9 @@ impl Warm {
     /// Measures the tree along its next hops. Returns by how much distances moved against each other.
     fn measure(&mut self, graph: Graph<'_>, gates: &[Access]) -> Weight {
         let labels = &mut self.tree.labels[..];
-        let mut sway = Sway::default();
+        let mut spread = Spread::default();
         for (old, new) in self.gates.iter_mut().zip(gates) {
-            sway.note(old.range, new.range);
+            spread.note(old.range, new.range);
             *old = *new;
             if self.taken[self.rank[new.sat as usize] as usize] == NO_STEP {
                 labels[new.sat as usize] = Label::new(new.range, DOWN);
@@ -289,10 +289,10 @@ impl Warm {
             most = if growth > most { growth } else { most };
         }
         if least <= most {
-            sway.add(least.mm());
-            sway.add(most.mm());
+            spread.add(least.mm());
+            spread.add(most.mm());
         }
-        sway.width()
+        spread.width()
     }
 
     fn spend(&mut self, mm: Weight) {
@@ -385,7 +385,7 @@ impl Warm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lasers::LaserGraph;
+    use crate::isls::IslGraph;
     use crate::routing::UNREACHABLE;
     use proptest::prelude::*;
 
@@ -427,7 +427,7 @@ mod tests {
         #[test]
         fn a_kept_tree_is_the_tree_of_a_new_search(m in networks()) {
             let pairs: Vec<(u32, u32)> = m.links.iter().map(|l| (l.0, l.1)).collect();
-            let g = LaserGraph::new(m.satellites, &pairs);
+            let g = IslGraph::new(m.satellites, &pairs);
             let (mut warm, mut views, mut before) = (Warm::default(), Views::default(), Vec::new());
             let mut lengths: Vec<u64> = m.links.iter().map(|l| l.2).collect();
             let mut ranges: Vec<u64> = m.gates.iter().map(|g| g.1).collect();

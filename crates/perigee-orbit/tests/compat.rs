@@ -34,7 +34,7 @@ fn orbtcp_compat_has_the_base_round_trips_of_the_study() {
     let Some(text) = read("orbtcp/ground_stations_experiment8.csv") else { return };
     let ground = gateways(&text);
     assert_eq!(ground.len(), 100);
-    // Number of the two stations, whether lasers are used, mean, least and largest RTT over 300 s in steps of 1 s.
+    // Number of the two stations, whether ISLs are used, mean, least and largest RTT over 300 s in steps of 1 s.
     let expected = [
         ((0, 1), true, 18.06, 14.05, 21.19),
         ((1, 2), true, 30.95, 30.30, 31.72),
@@ -47,12 +47,12 @@ fn orbtcp_compat_has_the_base_round_trips_of_the_study() {
         ((1, 2), false, 35.88, 35.55, 36.32),
         ((0, 2), false, 36.55, 35.92, 43.67),
     ];
-    for lasers in [true, false] {
-        let rows: Vec<_> = expected.iter().filter(|e| e.1 == lasers).collect();
+    for isls in [true, false] {
+        let rows: Vec<_> = expected.iter().filter(|e| e.1 == isls).collect();
         let mut spec = SkySpec {
             ground: ground.clone(),
             pairs: rows.iter().flat_map(|e| [e.0, (e.0 .1, e.0 .0)]).collect(),
-            lasers: Lasers::of(if lasers { Pattern::PlusGrid } else { Pattern::None }),
+            isls: Isls::of(if isls { Pattern::PlusGrid } else { Pattern::None }),
             step: Nanos::from_secs(1),
             duration: Nanos::from_secs(300),
             ..SkySpec::default()
@@ -64,8 +64,8 @@ fn orbtcp_compat_has_the_base_round_trips_of_the_study() {
             let rtts: Vec<f64> = found.rtts.iter().map(|r| r.expect("a path").as_millis_f64()).collect();
             let mean = rtts.iter().sum::<f64>() / rtts.len() as f64;
             let (least, most) = rtts.iter().fold((f64::MAX, 0.0f64), |(a, b), &r| (a.min(r), b.max(r)));
-            println!("{:?} lasers {lasers}: {mean:.3} ({least:.3} - {most:.3}) against {row:?}", row.0);
-            // Nine of ten are within 0.5 %; San Diego to New York over lasers is 0.53 % below.
+            println!("{:?} ISLs {isls}: {mean:.3} ({least:.3} - {most:.3}) against {row:?}", row.0);
+            // Nine of ten are within 0.5 %; San Diego to New York over ISLs is 0.53 % below.
             assert!((mean / row.2 - 1.0).abs() < 0.0055, "{row:?}: {mean}");
             assert!((least / row.3 - 1.0).abs() < 0.01 && (most / row.4 - 1.0).abs() < 0.05, "{row:?}");
         }
@@ -99,13 +99,13 @@ fn likeness(file: &str, ends: [&str; 2], way: &leoem::Way) -> Option<(f64, f64)>
 }
 
 #[test]
-fn leoem_compat_rebuilds_the_published_paths_over_lasers() {
+fn leoem_compat_rebuilds_the_published_paths_over_isls() {
     for (file, ends) in [
         ("Starlink_SD_NY_15_ISL_path.log", ["San Diego", "New York"]),
         ("Starlink_SEA_NY_15_ISL_path.log", ["Seattle", "New York"]),
         ("Starlink_SD_Shanghai_15_ISL_path.log", ["San Diego", "Shanghai"]),
     ] {
-        let Some((share, error)) = likeness(file, ends, &leoem::Way::Lasers) else { return };
+        let Some((share, error)) = likeness(file, ends, &leoem::Way::Isls) else { return };
         assert!(share >= 0.9 && error < 0.05, "{file}: {share}, {error} ms");
     }
 }
@@ -132,9 +132,9 @@ fn leoem_compat_rebuilds_the_published_paths_over_relays() {
 }
 
 #[test]
-fn leoem_compat_has_the_laser_delays_of_the_first_second() {
+fn leoem_compat_has_the_isl_delays_of_the_first_second() {
     let ends = [place(32.8825, -117.2378), place(40.8473, -73.9319)];
-    let log = leoem::path_log(ends, &leoem::Way::Lasers, 1);
+    let log = leoem::path_log(ends, &leoem::Way::Isls, 1);
     let path = log.seconds[0].as_ref().unwrap();
     assert_eq!(path.nodes, [-1, 750, 749, 748, 747, 813, 879, 945, 1011, -2]);
     for (delay, expected) in path.delays[1..].iter().zip([2.194, 2.193, 2.192, 4.304]) {

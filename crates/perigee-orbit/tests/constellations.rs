@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Presets, shells side by side, lasers that come and go, stations that relay.
+//! Presets, shells side by side, ISLs that come and go, stations that relay.
 
 use perigee_orbit::frames::{distance_m, elevation_deg, up, SPEED_OF_LIGHT_M_S, WGS84};
-use perigee_orbit::lasers::Limits;
+use perigee_orbit::isls::Limits;
 use perigee_orbit::presets::{self, STARLINK_SHELL1};
 use perigee_orbit::shell::{Propagation, Shell};
 use perigee_orbit::visibility::Mask;
@@ -44,7 +44,7 @@ fn timeline(spec: SkySpec) -> Timeline {
 }
 
 #[test]
-fn every_preset_with_lasers_joins_london_and_new_york_faster_than_twice_the_straight_way() {
+fn every_preset_with_isls_joins_london_and_new_york_faster_than_twice_the_straight_way() {
     let straight = distance_m(
         WGS84.ecef(GeoPoint { lat_deg: 51.507, lon_deg: -0.128, height_m: 0.0 }),
         WGS84.ecef(GeoPoint { lat_deg: 40.713, lon_deg: -74.006, height_m: 0.0 }),
@@ -67,7 +67,7 @@ fn a_geostationary_satellite_stands_still_and_costs_half_a_second() {
 }
 
 #[test]
-fn without_lasers_a_pair_needs_stations_that_relay() {
+fn without_isls_a_pair_needs_stations_that_relay() {
     let spec = under("oneweb");
     let refused = Sky::new(spec.clone()).unwrap().check().unwrap_err().to_string();
     assert!(refused.starts_with("there is no path between"), "{refused}");
@@ -123,38 +123,38 @@ fn kepler_j2_and_sgp4_tell_nearly_the_same_round_trips() {
 }
 
 #[test]
-fn a_laser_to_another_shell_can_only_help() {
+fn a_isl_to_another_shell_can_only_help() {
     let gen1 = under("starlink-gen1");
-    let lasers = Lasers { cross_shell: true, ..Lasers::default() };
-    let across = Sky::new(SkySpec { lasers, ..gen1.clone() }).unwrap();
+    let isls = Isls { cross_shell: true, ..Isls::default() };
+    let across = Sky::new(SkySpec { isls, ..gen1.clone() }).unwrap();
     let alone = Sky::new(gen1).unwrap();
     for s in [0, 30] {
         assert!(rtt_ms(&across, s) <= rtt_ms(&alone, s) + 1e-6);
     }
     let c = across.constellation();
     let shell = |sat: u32| c.places[sat as usize].unwrap().shell;
-    let links = c.lasers_at(Nanos::ZERO).unwrap();
+    let links = c.isls_at(Nanos::ZERO).unwrap();
     let between = links.pairs().filter(|[a, b]| shell(*a) != shell(*b)).count();
     assert!(between > 1500, "{between} links between shells");
 }
 
 #[test]
-fn a_new_laser_carries_nothing_until_it_is_set_up() {
-    let lasers = Lasers {
+fn a_new_isl_carries_nothing_until_it_is_set_up() {
+    let isls = Isls {
         pattern: Pattern::Nearest(4),
         period: Nanos::from_secs(20),
         set_up: Nanos::from_secs(5),
-        ..Lasers::default()
+        ..Isls::default()
     };
-    let sky = Sky::new(SkySpec { lasers, ..under("starlink-shell1") }).unwrap();
+    let sky = Sky::new(SkySpec { isls, ..under("starlink-shell1") }).unwrap();
     let c = sky.constellation();
-    let at = |s: u64| c.lasers_at(Nanos::from_secs(s)).unwrap();
+    let at = |s: u64| c.isls_at(Nanos::from_secs(s)).unwrap();
     let set = |s: u64| at(s).pairs().collect::<std::collections::BTreeSet<_>>();
     assert_eq!(at(0).links(), at(19).links(), "at the start all are set up");
     assert!(set(21).is_subset(&set(19)) && set(21).is_subset(&set(26)));
     assert!(set(26).len() > set(21).len(), "some links are new");
     for (a, b) in [(0, 19), (20, 24), (25, 39)] {
-        let since = |s| c.lasers_since(Nanos::from_secs(s));
+        let since = |s| c.isls_since(Nanos::from_secs(s));
         assert_eq!(since(a), since(b));
         assert_eq!(at(a), at(b));
     }
@@ -165,7 +165,7 @@ fn a_new_laser_carries_nothing_until_it_is_set_up() {
 fn a_range_limit_lengthens_paths_and_then_cuts_them() {
     let limited = |km: f64| {
         let limits = Limits { max_range_m: km * 1e3, ..Limits::default() };
-        let spec = SkySpec { lasers: Lasers { limits, ..Lasers::default() }, ..under("starlink-shell1") };
+        let spec = SkySpec { isls: Isls { limits, ..Isls::default() }, ..under("starlink-shell1") };
         let sky = Sky::new(spec).unwrap();
         sky.rtt_at(PairId(0), Nanos::ZERO).unwrap()
     };
@@ -185,9 +185,9 @@ fn satellites_with_elements_have_a_shell_a_plane_and_a_slot() {
 }
 
 #[test]
-fn changes_of_lasers_are_changes_of_paths_and_nothing_else() {
-    let lasers = Lasers { pattern: Pattern::Nearest(4), period: Nanos::from_secs(15), ..Lasers::default() };
-    let t = timeline(SkySpec { lasers, ..under("starlink-shell1") });
+fn changes_of_isls_are_changes_of_paths_and_nothing_else() {
+    let isls = Isls { pattern: Pattern::Nearest(4), period: Nanos::from_secs(15), ..Isls::default() };
+    let t = timeline(SkySpec { isls, ..under("starlink-shell1") });
     let changes = || t.chunks.iter().flat_map(|c| &c.changes);
     let paths = changes().filter(|c| matches!(c.change, Change::Path(PairId(0), _))).count();
     let noted = |c: &&perigee_timeline::Timed| matches!(&c.change, Change::Note(n) if n.kind != NoteKind::Handover && n.pair == Some(PairId(0)));

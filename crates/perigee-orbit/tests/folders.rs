@@ -104,10 +104,10 @@ fn a_damaged_folder_is_refused_with_its_file() {
     std::fs::write(&late, "1584,1585,1586,0,0\n").unwrap();
     assert!(error().contains("station 1584 sends to station 1586"), "{}", error());
     std::fs::write(&late, good).unwrap();
-    let lasers = std::fs::read_to_string(folder.0.join("isls.txt")).unwrap();
-    std::fs::write(folder.0.join("isls.txt"), format!("{lasers}5 5\n")).unwrap();
+    let isls = std::fs::read_to_string(folder.0.join("isls.txt")).unwrap();
+    std::fs::write(folder.0.join("isls.txt"), format!("{isls}5 5\n")).unwrap();
     assert!(error().contains("\"5 5\" is not a pair of satellites, 0 to 1583"), "{}", error());
-    std::fs::write(folder.0.join("isls.txt"), lasers).unwrap();
+    std::fs::write(folder.0.join("isls.txt"), isls).unwrap();
     for (name, part) in [
         ("isls.txt", "cannot read"),
         ("tles.txt", "cannot read"),
@@ -153,7 +153,7 @@ fn what_a_folder_cannot_hold_is_refused() {
     spec.attach = attach::Policy::Nearest;
     let error = write_folder(&Arc::new(Sky::new(spec.clone()).unwrap()), &folder.0).unwrap_err();
     assert!(error.contains("follows the shortest path"), "{error}");
-    spec.lasers = Lasers::of(Pattern::Nearest(4));
+    spec.isls = Isls::of(Pattern::Nearest(4));
     let error = write_folder(&Arc::new(Sky::new(spec).unwrap()), &folder.0).unwrap_err();
     assert!(error.contains("come and go"), "{error}");
 }

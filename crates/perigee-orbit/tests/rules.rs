@@ -27,14 +27,14 @@ fn load_aware(pairs: usize) -> SkySpec {
     let rule = LoadRule {
         demand_bps: (0..pairs).map(|i| ((i, pairs + i), 10_000_000)).collect(),
         ground_bps: 100_000_000,
-        laser_bps: 20_000_000,
+        isl_bps: 20_000_000,
         delay: Nanos::from_millis(1),
         period: Nanos::from_secs(1),
     };
     SkySpec { rule: PathRule::LoadAware(rule), ..crowd(pairs, 0.5) }
 }
 
-/// How many of the first direction's paths cross each laser.
+/// How many of the first direction's paths cross each ISL.
 fn crossings(routes: &[Option<Route>]) -> BTreeMap<[u32; 2], usize> {
     let mut all = BTreeMap::new();
     for r in routes.iter().step_by(2).flatten() {
@@ -54,7 +54,7 @@ fn load_aware_paths_relieve_a_hotspot_and_are_not_much_longer() {
         let t = Nanos::from_secs(second);
         let (short, wide) = (plain.routes_at(t).unwrap(), aware.routes_at(t).unwrap());
         let most = |routes: &[Option<Route>]| crossings(routes).into_values().max().unwrap();
-        // Two demands fill a laser.
+        // Two demands fill an ISL.
         assert!(most(&short) >= 5 && most(&wide) <= 2, "{} {}", most(&short), most(&wide));
         let longest = lengths(&short).into_iter().zip(lengths(&wide)).map(|(a, b)| b.saturating_sub(a)).max();
         assert!(longest.unwrap() < Nanos::from_millis(15), "{longest:?}");

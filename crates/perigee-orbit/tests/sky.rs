@@ -241,7 +241,7 @@ fn a_gap_in_coverage_is_noted_and_a_pair_without_hope_is_refused() {
     let t = Arc::new(sky).timeline().unwrap();
     check(&t).unwrap();
     assert_eq!(notes(&t, NoteKind::Unreachable).len(), 1);
-    spec.lasers = Lasers::of(Pattern::None);
+    spec.isls = Isls::of(Pattern::None);
     spec.ground[1] = terminal("new-york", 40.713, -74.006);
     let error = Sky::new(spec).unwrap().check().unwrap_err().to_string();
     assert!(error.starts_with("there is no path between \"london\" and \"new-york\""), "{error}");

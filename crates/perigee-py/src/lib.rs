@@ -33,7 +33,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<plugins::SeenSatellite>()?;
     m.add_class::<plugins::AttachView>()?;
     m.add_class::<plugins::RouteView>()?;
-    m.add_class::<plugins::LaserView>()?;
+    m.add_class::<plugins::IslView>()?;
     let close = wrap_pyfunction!(plugins::close_plugins, m)?;
     m.py().import("atexit")?.call_method1("register", (&close,))?;
     m.add_function(wrap_pyfunction!(plugins::ends_with, m)?)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Python functions as the functions of a sky. What they are told are small classes; docs/plugins.md is their guide.
 
-use perigee_scenario::orbit::plugin::{self, AttachFunction, LaserFunction, NetView, RouteFunction};
+use perigee_scenario::orbit::plugin::{self, AttachFunction, IslFunction, NetView, RouteFunction};
 use perigee_scenario::source::{Function, Source, IN_MEMORY};
 use perigee_scenario::units::Nanos;
 use perigee_scenario::{Problem, ScenarioError};
@@ -44,7 +44,7 @@ pub struct RouteView(Arc<plugin::RouteView>);
 
 /// What a function that links satellites is told.
 #[pyclass(frozen, module = "perigee._core")]
-pub struct LaserView {
+pub struct IslView {
     net: Arc<NetView>,
     #[pyo3(get)]
     t_s: f64,
@@ -120,7 +120,7 @@ impl RouteView {
 }
 
 #[pymethods]
-impl LaserView {
+impl IslView {
     #[getter]
     fn satellites(&self) -> usize {
         self.net.at.len()
@@ -332,12 +332,12 @@ impl RouteFunction for Call {
     }
 }
 
-impl LaserFunction for Call {
+impl IslFunction for Call {
     fn name(&self) -> &str {
         &self.name
     }
     fn links(&self, t: Nanos, net: &Arc<NetView>) -> Result<Vec<(u32, u32)>, String> {
-        let view = LaserView { net: net.clone(), t_s: t.as_secs_f64() };
+        let view = IslView { net: net.clone(), t_s: t.as_secs_f64() };
         GATE.call(|py| self.ask(py, view, "a list of pairs of satellite numbers"))
     }
 }
@@ -354,7 +354,7 @@ pub fn load(
         match f.key {
             "attach" => scenario.plugins.attach = Some(call),
             "route" => scenario.plugins.route = Some(call),
-            _ => scenario.plugins.lasers = Some(call),
+            _ => scenario.plugins.isls = Some(call),
         }
     }
     Ok(scenario)

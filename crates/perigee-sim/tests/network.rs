@@ -32,7 +32,7 @@ fn wire(mbit: u64, delay: Nanos) -> Wire {
         delay: Delay::constant(delay),
         loss: 0.0,
         up: true,
-        delay_drop: DelayDrop::Fifo,
+        order: LinkOrder::Fifo,
     };
     let header = Header {
         duration: s(10),
@@ -130,9 +130,9 @@ fn a_rate_of_zero_blocks_until_it_rises() {
 
 #[test]
 fn a_shrinking_delay_keeps_the_order_or_lets_packets_overtake() {
-    for (delay_drop, overtakes) in [(DelayDrop::Fifo, false), (DelayDrop::Reorder, true)] {
+    for (order, overtakes) in [(LinkOrder::Fifo, false), (LinkOrder::Reorder, true)] {
         let mut w = wire(10, ms(100)).with(ms(1050), Change::Delay(FORWARD, Delay::constant(ms(10))));
-        w.header.links[0].delay_drop = delay_drop;
+        w.header.links[0].order = order;
         let (_, rtts) = w.ping(ms(10), 125);
         let in_order = rtts.windows(2).all(|w| w[0].0 < w[1].0);
         assert_eq!(in_order, !overtakes);
@@ -203,7 +203,7 @@ fn packets_follow_new_tables_per_hop_and_finish_old_paths_per_path() {
             delay: Delay::constant(ms(10)),
             loss: 0.0,
             up: true,
-            delay_drop: DelayDrop::Fifo,
+            order: LinkOrder::Fifo,
         });
         let header = Header {
             duration: s(3),
@@ -268,7 +268,7 @@ fn a_shared_radio_port_serves_all_its_links_from_one_queue() {
         delay: Delay::constant(ms(delay)),
         loss: 0.0,
         up: true,
-        delay_drop: DelayDrop::Fifo,
+        order: LinkOrder::Fifo,
     };
     let header = Header {
         duration: s(1),
@@ -335,7 +335,7 @@ fn the_base_rtt_of_a_sample_is_that_of_its_send_time() {
 fn samples_change_nothing_that_packets_do() {
     let outcome = |sample: Nanos| {
         let mut built = net(20, 60_000, &[20, 50]);
-        built.header.links[built.bottlenecks[0].forward.link.ix()].delay_drop = DelayDrop::Reorder;
+        built.header.links[built.bottlenecks[0].forward.link.ix()].order = LinkOrder::Reorder;
         let port = built.bottlenecks[0].forward.port;
         let changes = vec![
             change(s(2), Change::Rate(port, BitRate::from_mbit(5))),

@@ -18,7 +18,7 @@ struct Case {
     queue: u64,
     rtt_ms: u64,
     loss: f64,
-    drop: DelayDrop,
+    drop: LinkOrder,
     probe_priority: bool,
     metered: bool,
     schemes: [u8; 3],
@@ -34,7 +34,7 @@ const SCHEMES: [&str; 10] =
 fn case() -> impl Strategy<Value = Case> {
     let network = (0u8..3, 1u64..40, 2_000u64..80_000, 2u64..80);
     let loss = prop_oneof![4 => Just(0.0), 1 => 0.0001f64..0.05];
-    let drop = prop_oneof![Just(DelayDrop::Fifo), Just(DelayDrop::Reorder)];
+    let drop = prop_oneof![Just(LinkOrder::Fifo), Just(LinkOrder::Reorder)];
     let rest = (any::<bool>(), any::<bool>(), [0u8..10, 0u8..10, 0u8..10], 0u8..5);
     let changes = prop::collection::vec((0u64..1500, 0u8..6, 0u64..1000), 0..8);
     (network, loss, drop, rest, changes, 1u64..1000).prop_map(|(n, loss, drop, r, changes, seed)| Case {
@@ -59,24 +59,18 @@ impl Case {
         port.metered = self.metered;
         port.queue.probe_priority = self.probe_priority;
         let rtt = ms(self.rtt_ms);
-        let (delay_drop, loss) = (self.drop, self.loss);
+        let (order, loss) = (self.drop, self.loss);
         match self.shape {
-            0 => chain(&ChainSpec { links: 4, rtt, port, loss, delay_drop, ..ChainSpec::default() }),
+            0 => chain(&ChainSpec { links: 4, rtt, port, loss, order, ..ChainSpec::default() }),
             1 => {
                 let rtts = vec![rtt, rtt * 2, rtt * 3];
-                dumbbell(&DumbbellSpec {
-                    rtts,
-                    bottleneck: port,
-                    loss,
-                    delay_drop,
-                    ..DumbbellSpec::default()
-                })
+                dumbbell(&DumbbellSpec { rtts, bottleneck: port, loss, order, ..DumbbellSpec::default() })
             }
             _ => parking_lot(&ParkingLotSpec {
                 bottlenecks: 2,
                 rtts: vec![rtt],
                 bottleneck: port,
-                delay_drop,
+                order,
                 ..ParkingLotSpec::default()
             }),
         }

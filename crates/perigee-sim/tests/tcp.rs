@@ -152,7 +152,7 @@ fn reordering_by_a_shorter_path_costs_next_to_nothing() {
     // RTT 50 -> 65 -> 50 ms every 5 s with reordering at each decrease (kernel: 19.15 Mbit/s).
     let mut built = net(20, 125_000, &[50]);
     for l in &mut built.header.links {
-        l.delay_drop = DelayDrop::Reorder;
+        l.order = LinkOrder::Reorder;
     }
     let steps =
         (1..8u64).flat_map(|k| built.set_rtts(s(5 * k), &[ms(if k % 2 == 1 { 65 } else { 50 })]).unwrap());
@@ -170,7 +170,7 @@ fn a_delay_spike_makes_a_spurious_retransmission_that_is_undone_and_learnt_from(
     // window has grown.
     let mut built = net(20, 250_000, &[50]);
     let link = built.bottlenecks[0].forward.link;
-    built.header.links[link.ix()].delay_drop = DelayDrop::Reorder;
+    built.header.links[link.ix()].order = LinkOrder::Reorder;
     let delay = |at, d| change(at, Change::Delay(link, Delay::constant(d)));
     let spikes =
         |from: u64, to: u64| (from..to).flat_map(move |t| [delay(s(t), ms(65)), delay(s(t) + ms(3), ms(25))]);
@@ -247,7 +247,7 @@ mod any_network {
             let hop = built.bottlenecks[0].forward;
             built.header.links[hop.link.ix()].loss = loss;
             for l in &mut built.header.links {
-                l.delay_drop = if reorder { DelayDrop::Reorder } else { DelayDrop::Fifo };
+                l.order = if reorder { LinkOrder::Reorder } else { LinkOrder::Fifo };
             }
             let modes = [OutageMode::Flush, OutageMode::Hold, OutageMode::Blackhole];
             let changes = changes.iter().map(|&(at, what, x)| change(ms(at), match what {

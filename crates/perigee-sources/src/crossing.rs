@@ -54,7 +54,7 @@ pub fn crossing(spec: &CrossingSpec) -> Result<Built, TopologyError> {
     let routers = ["a1", "a2", "b1", "b2"].map(|name| d.node(name.into(), NodeClass::Router));
     let middles = [0, 2].map(|i| {
         let ends = (routers[i], routers[i + 1]);
-        d.duplex(ends, &spec.bottleneck, &spec.bottleneck, 0.0, DelayDrop::Fifo)
+        d.duplex(ends, &spec.bottleneck, &spec.bottleneck, 0.0, LinkOrder::Fifo)
     });
     d.bottlenecks.extend(middles);
     let mut others = Vec::new();
@@ -63,8 +63,8 @@ pub fn crossing(spec: &CrossingSpec) -> Result<Built, TopologyError> {
         let t = d.node(format!("d{i}"), NodeClass::Host);
         let mut way = |side: usize| {
             let [enter, leave] = [routers[2 * side], routers[2 * side + 1]];
-            let first = d.duplex((s, enter), &spec.access, &spec.access, 0.0, DelayDrop::Fifo);
-            let last = d.duplex((leave, t), &spec.access, &spec.access, 0.0, DelayDrop::Fifo);
+            let first = d.duplex((s, enter), &spec.access, &spec.access, 0.0, LinkOrder::Fifo);
+            let last = d.duplex((leave, t), &spec.access, &spec.access, 0.0, LinkOrder::Fifo);
             [first, middles[side], last]
         };
         let moves = i > spec.staying;
@@ -77,7 +77,7 @@ pub fn crossing(spec: &CrossingSpec) -> Result<Built, TopologyError> {
     let mut built =
         d.finish_placed("two dumbbells".into(), Placement::Access, spec.bottleneck_delay, &spec.rtts)?;
     for (i, _, other) in &others {
-        lay(&mut built.header, other, spec.rtts[*i], spec.bottleneck_delay);
+        set_delays(&mut built.header, other, spec.rtts[*i], spec.bottleneck_delay);
     }
     built.paths.extend(changes);
     Ok(built)
@@ -100,7 +100,7 @@ fn moves(spec: &CrossingSpec, d: &Drawing, others: &[(usize, [Duplex; 3], [Duple
 }
 
 /// The access links of the way that is not used at the start get the same delays as those that are.
-fn lay(header: &mut Header, along: &[Duplex; 3], rtt: Nanos, bottleneck_delay: Nanos) {
+fn set_delays(header: &mut Header, along: &[Duplex; 3], rtt: Nanos, bottleneck_delay: Nanos) {
     let rest = rtt.saturating_sub(bottleneck_delay * 2);
     for hop in [along[0].forward, along[2].forward, along[2].reverse, along[0].reverse] {
         header.links[hop.link.ix()].delay = Delay::constant(rest / 4);

@@ -73,7 +73,7 @@ pub struct PathOptions {
     /// are these ends.
     pub host: Option<PortSpec>,
     /// What a shrinking delay does; LeoEM's emulator reorders.
-    pub delay_drop: DelayDrop,
+    pub order: LinkOrder,
     /// What breaks when satellites change; `None` = nothing.
     pub breaks: Option<Breaks>,
 }
@@ -87,7 +87,7 @@ impl Default for PathOptions {
             port: PortSpec::default(),
             dish: None,
             host: None,
-            delay_drop: DelayDrop::Fifo,
+            order: LinkOrder::Fifo,
             breaks: None,
         }
     }
@@ -324,8 +324,8 @@ impl<'a> Replay<'a> {
         }
         let port = self.port(from, to, end);
         let id = LinkId(self.header.links.len() as u32);
-        let (delay, delay_drop) = (Delay::default(), self.o.delay_drop);
-        self.header.links.push(Link { port, to, delay, loss: 0.0, up: true, delay_drop });
+        let (delay, order) = (Delay::default(), self.o.order);
+        self.header.links.push(Link { port, to, delay, loss: 0.0, up: true, order });
         self.links.insert((from, to), id);
         id
     }

@@ -124,7 +124,7 @@ impl DelayTrace {
     }
 
     /// The changes that make a link follow the trace. LeoReplayer delays both directions: call it for both links, and
-    /// let them reorder ([`DelayDrop::Reorder`]) to imitate it.
+    /// let them reorder ([`LinkOrder::Reorder`]) to imitate it.
     pub fn changes(&self, link: LinkId, duration: Nanos, end: AtEnd) -> Vec<Timed> {
         let value = |ms: &u64| Change::Delay(link, Delay::constant(Nanos::from_millis(*ms)));
         replay(&self.delays_ms, self.step, self.length(), duration, end, value)

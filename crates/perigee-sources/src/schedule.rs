@@ -246,7 +246,7 @@ fn step(at: Nanos, d: &Draw, loss: bool, outage_ms: Option<u32>) -> Step {
 
 /// Responsiveness of seed 000 (its Fig. 3): every 15 s from 0 on a cut of 45 to 120 ms, with new values. The paper
 /// says RTTs from 10 ms, the code 5 ms. Apply with [`Effect::DelayFirst`].
-pub fn seed000(run: u64, low_rtt_ms: u32, duration: Nanos, loss: bool) -> Vec<Step> {
+pub fn leo_cc(run: u64, low_rtt_ms: u32, duration: Nanos, loss: bool) -> Vec<Step> {
     let period = Nanos::from_secs(15);
     let n = duration.0.div_ceil(period.0);
     (0..n).zip(draws(run, low_rtt_ms)).map(|(k, d)| step(period * k, &d, loss, Some(d.cut_ms))).collect()
@@ -294,11 +294,11 @@ mod tests {
 
     #[test]
     fn schedules_of_seed_000_are_those_of_its_testbed() {
-        let s = seed000(1, 5, Nanos::from_secs(300), true);
+        let s = leo_cc(1, 5, Nanos::from_secs(300), true);
         let first = [(0, 58, 77, 85, 53), (15, 66, 20, 50, 102), (30, 80, 88, 38, 71), (45, 56, 67, 3, 94)];
         assert_eq!(s.iter().take(4).map(row).collect::<Vec<_>>(), first);
         assert_eq!(s.len(), 20);
-        let s = seed000(2, 5, Nanos::from_secs(300), true);
+        let s = leo_cc(2, 5, Nanos::from_secs(300), true);
         let later = [(45, 93, 25, 100, 95), (60, 96, 70, 95, 114), (75, 78, 69, 27, 49)];
         assert_eq!(s[3..6].iter().map(row).collect::<Vec<_>>(), later);
     }

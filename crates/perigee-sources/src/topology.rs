@@ -82,7 +82,7 @@ pub struct ChainSpec {
     /// Random loss of each link of the data direction.
     pub loss: f64,
     /// What a shrinking delay does to packets under way.
-    pub delay_drop: DelayDrop,
+    pub order: LinkOrder,
 }
 
 impl Default for ChainSpec {
@@ -94,7 +94,7 @@ impl Default for ChainSpec {
             port: PortSpec::default(),
             reverse: None,
             loss: 0.0,
-            delay_drop: DelayDrop::Fifo,
+            order: LinkOrder::Fifo,
         }
     }
 }
@@ -117,7 +117,7 @@ pub struct DumbbellSpec {
     /// Random loss on `r1 -> r2`.
     pub loss: f64,
     /// What a shrinking delay does to packets under way.
-    pub delay_drop: DelayDrop,
+    pub order: LinkOrder,
 }
 
 impl Default for DumbbellSpec {
@@ -130,7 +130,7 @@ impl Default for DumbbellSpec {
             access: PortSpec::packets(BitRate::from_mbit(10_000), 100_000),
             bottleneck_delay: Nanos::ZERO,
             loss: 0.0,
-            delay_drop: DelayDrop::Fifo,
+            order: LinkOrder::Fifo,
         }
     }
 }
@@ -144,7 +144,7 @@ impl DumbbellSpec {
             bottleneck,
             reverse: Some(PortSpec::unlimited()),
             access: PortSpec::unlimited(),
-            delay_drop: DelayDrop::Reorder,
+            order: LinkOrder::Reorder,
             ..DumbbellSpec::default()
         }
     }
@@ -168,7 +168,7 @@ pub struct ParkingLotSpec {
     /// Fixed one-way delay of each bottleneck under [`Placement::Access`].
     pub bottleneck_delay: Nanos,
     /// What a shrinking delay does to packets under way.
-    pub delay_drop: DelayDrop,
+    pub order: LinkOrder,
 }
 
 impl Default for ParkingLotSpec {
@@ -182,7 +182,7 @@ impl Default for ParkingLotSpec {
             reverse: d.reverse,
             access: d.access,
             bottleneck_delay: d.bottleneck_delay,
-            delay_drop: d.delay_drop,
+            order: d.order,
         }
     }
 }
@@ -346,14 +346,14 @@ impl Drawing {
         NodeId(self.header.nodes.len() as u32 - 1)
     }
 
-    fn hop(&mut self, from: NodeId, to: NodeId, spec: &PortSpec, loss: f64, delay_drop: DelayDrop) -> Hop {
+    fn hop(&mut self, from: NodeId, to: NodeId, spec: &PortSpec, loss: f64, order: LinkOrder) -> Hop {
         let h = &mut self.header;
         let name = format!("{}->{}", h.nodes[from.ix()].name, h.nodes[to.ix()].name);
         let PortSpec { rate, queue, framing, metered } = spec.clone();
         h.ports.push(Port { name, node: from, rate, queue, framing, metered });
         let port = PortId(h.ports.len() as u32 - 1);
         // The delay is written when all flows are known.
-        h.links.push(Link { port, to, delay: Delay::default(), loss, up: true, delay_drop });
+        h.links.push(Link { port, to, delay: Delay::default(), loss, up: true, order });
         Hop { port, link: LinkId(h.links.len() as u32 - 1) }
     }
 
@@ -364,7 +364,7 @@ impl Drawing {
         forward: &PortSpec,
         reverse: &PortSpec,
         loss: f64,
-        drop: DelayDrop,
+        drop: LinkOrder,
     ) -> Duplex {
         Duplex { forward: self.hop(a, b, forward, loss, drop), reverse: self.hop(b, a, reverse, 0.0, drop) }
     }
@@ -428,7 +428,7 @@ pub fn chain(spec: &ChainSpec) -> Result<Built, TopologyError> {
         let reverse = spec.reverse.as_ref().unwrap_or(&spec.port);
         let along: Vec<Duplex> = nodes
             .windows(2)
-            .map(|w| d.duplex((w[0], w[1]), &spec.port, reverse, spec.loss, spec.delay_drop))
+            .map(|w| d.duplex((w[0], w[1]), &spec.port, reverse, spec.loss, spec.order))
             .collect();
         d.flow(nodes[0], nodes[spec.links], &along);
         d.bottlenecks.extend(along);
@@ -451,7 +451,7 @@ pub fn dumbbell(spec: &DumbbellSpec) -> Result<Built, TopologyError> {
     let mut d = Drawing::default();
     let r1 = d.node("r1".into(), NodeClass::Router);
     let r2 = d.node("r2".into(), NodeClass::Router);
-    let drop = spec.delay_drop;
+    let drop = spec.order;
     let middle = d.duplex(
         (r1, r2),
         &spec.bottleneck,
@@ -488,17 +488,16 @@ pub fn parking_lot(spec: &ParkingLotSpec) -> Result<Built, TopologyError> {
     let reverse = spec.reverse.as_ref().unwrap_or(&spec.bottleneck);
     let row: Vec<Duplex> = routers
         .windows(2)
-        .map(|w| d.duplex((w[0], w[1]), &spec.bottleneck, reverse, 0.0, spec.delay_drop))
+        .map(|w| d.duplex((w[0], w[1]), &spec.bottleneck, reverse, 0.0, spec.order))
         .collect();
     d.bottlenecks.clone_from(&row);
     for flow in 0..=spec.bottlenecks {
         let (enters, leaves) = if flow == 0 { (0, spec.bottlenecks) } else { (flow - 1, flow) };
         let s = d.node(format!("s{flow}"), NodeClass::Host);
         let t = d.node(format!("d{flow}"), NodeClass::Host);
-        let mut along =
-            vec![d.duplex((s, routers[enters]), &spec.access, &spec.access, 0.0, spec.delay_drop)];
+        let mut along = vec![d.duplex((s, routers[enters]), &spec.access, &spec.access, 0.0, spec.order)];
         along.extend(&row[enters..leaves]);
-        along.push(d.duplex((routers[leaves], t), &spec.access, &spec.access, 0.0, spec.delay_drop));
+        along.push(d.duplex((routers[leaves], t), &spec.access, &spec.access, 0.0, spec.order));
         d.flow(s, t, &along);
     }
     let plan = DelayPlan { placement: spec.placement, bottleneck_delay: spec.bottleneck_delay };

@@ -102,7 +102,7 @@ impl Queue {
     }
 }
 
-/// An egress queue and its transmitter. A laser port has one link; a radio port may have several.
+/// An egress queue and its transmitter. An ISL port has one link; a radio port may have several.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Port {
     /// Name for tables and plots, unique.
@@ -152,10 +152,10 @@ impl Delay {
     }
 }
 
-/// What packets do when the delay of their link shrinks while they are under way.
+/// Whether packets keep their order when the delay of their link shrinks while they are in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum DelayDrop {
+pub enum LinkOrder {
     /// Later packets never overtake earlier ones (physical).
     #[default]
     Fifo,
@@ -192,8 +192,8 @@ pub struct Link {
     #[serde(default = "yes")]
     pub up: bool,
     /// What a shrinking delay does.
-    #[serde(default)]
-    pub delay_drop: DelayDrop,
+    #[serde(default, alias = "delay_drop")]
+    pub order: LinkOrder,
 }
 
 fn yes() -> bool {

@@ -300,7 +300,7 @@ mod tests {
             delay: Delay::constant(Nanos::from_millis(5)),
             loss: 0.0,
             up: true,
-            delay_drop: DelayDrop::Fifo,
+            order: LinkOrder::Fifo,
         };
         let header = Header {
             title: "two nodes".into(),

@@ -112,7 +112,7 @@ def sky(
     target: ToOption = None,
     out: OutOption = None,
     zoom: Annotated[bool, typer.Option("--zoom", help="Show only the region of the paths.")] = False,
-    lasers: Annotated[bool, typer.Option(help="Draw the laser links.")] = True,
+    isls: Annotated[bool, typer.Option(help="Draw the ISLs.")] = True,
     utilisation: Annotated[
         Path | None,
         typer.Option(metavar="RUN", help="Colour the links by their load in this record (OUT/SCHEME/seedN)."),
@@ -122,7 +122,7 @@ def sky(
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Draw a map of satellites, lasers, coverage and paths at an instant."""
+    """Draw a map of satellites, ISLs, coverage and paths at an instant."""
     from perigee import _core
     from perigee.sky.skymap import draw, picture
 
@@ -138,8 +138,8 @@ def sky(
         return
     file = out or Path(f"{loaded.name}-sky.png")
     links = None if record is None else _busy(record, found)
-    save(draw(found, zoom=zoom, lasers=lasers, links=links), file)
-    print(f"{len(found['satellites'])} satellites, {len(found['lasers'])} laser links at {found['instant']}")
+    save(draw(found, zoom=zoom, isls=isls, links=links), file)
+    print(f"{len(found['satellites'])} satellites, {len(found['isls'])} ISLs at {found['instant']}")
     for p in found["paths"]:
         ends = f"{found['ground'][p['from']]['name']} to {found['ground'][p['to']]['name']}"
         print(f"  {ends}: " + (f"{p['rtt_ms']:.2f} ms" if p["vertices"] is not None else "no path"))

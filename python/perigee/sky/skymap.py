@@ -35,12 +35,12 @@ ASCENDING, DESCENDING, LAND, SEA = "#2f6f9f", "#b0623a", "#e9e4d8", "#f7f9fb"
 def picture(
     scenario: Scenario, time_s: float, ends: Sequence[tuple[str, str]] = (), *, seed: int | None = None
 ) -> dict[str, Any]:
-    """Satellites, lasers, ground points and paths at an instant of the run; `seed` = that of drawn traffic."""
+    """Satellites, ISLs, ground points and paths at an instant of the run; `seed` = that of drawn traffic."""
     found: dict[str, Any] = json.loads(_core.Sky(scenario.core, list(ends), seed).picture(round(time_s * 1e9)))
     return found
 
 
-def draw(found: dict[str, Any], *, zoom: bool = False, lasers: bool = True, links: Sequence[Busy] | None = None) -> Any:
+def draw(found: dict[str, Any], *, zoom: bool = False, isls: bool = True, links: Sequence[Busy] | None = None) -> Any:
     """The map. With `zoom`, only the region of the paths; with `links`, how busy they are instead of the paths."""
     import matplotlib.pyplot as plt
 
@@ -49,8 +49,8 @@ def draw(found: dict[str, Any], *, zoom: bool = False, lasers: bool = True, link
     coast(axis)
     _coverage(axis, found)
     satellites = np.array([[s[0], s[1]] for s in found["satellites"]], dtype=np.float64).reshape(-1, 2)
-    if lasers and links is None and found["lasers"]:
-        _lasers(axis, satellites, found["lasers"])
+    if isls and links is None and found["isls"]:
+        _isls(axis, satellites, found["isls"])
     for up, colour, marker, name in ((True, ASCENDING, "^", "northbound"), (False, DESCENDING, "v", "southbound")):
         of = [i for i, s in enumerate(found["satellites"]) if bool(s[4]) == up]
         size = 7 if len(satellites) > 300 else 16
@@ -153,10 +153,10 @@ def segments(points: Floats) -> list[Floats]:
     return out
 
 
-def _lasers(axis: Any, satellites: Floats, lasers: list[list[int]]) -> None:
+def _isls(axis: Any, satellites: Floats, isls: list[list[int]]) -> None:
     from matplotlib.collections import LineCollection
 
-    lines = [line for a, b in lasers for line in segments(satellites[[a, b]])]
+    lines = [line for a, b in isls for line in segments(satellites[[a, b]])]
     axis.add_collection(LineCollection(lines, colors="#7d8b99", linewidths=0.35, alpha=0.55, zorder=2))
 
 

@@ -7,11 +7,11 @@
 //! 1. The latency between ground and satellite is sqrt(dx^2 + 2 dy^2) / c: dy counts twice, dz never.
 //! 2. It is frozen at the value that it had when the satellite was chosen.
 //!
-//! The last plane has no lasers to the first. Each end takes the satellite of the lowest such latency among those that
+//! The last plane has no ISLs to the first. Each end takes the satellite of the lowest such latency among those that
 //! are truly within range, and thinks again every 16 seconds, or when there is no path.
 
 use crate::frames::{distance_m, gmst_rad, to_ecef, Vec3, RAD, WGS84};
-use crate::lasers::{plus_grid, LaserGraph, Limits, Seam};
+use crate::isls::{plus_grid, IslGraph, Limits, Seam};
 use crate::mesh::Mesh;
 use crate::motion::Positions;
 use crate::presets::STARLINK_SHELL1;
@@ -43,8 +43,8 @@ const SPHERE_M: f64 = 6_371e3;
 /// What there is on the way.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Way {
-    /// Lasers between the satellites.
-    Lasers,
+    /// Isls between the satellites.
+    Isls,
     /// Bent pipes over these stations, numbered behind the satellites.
     Relays(Vec<GeoPoint>),
 }
@@ -69,7 +69,7 @@ struct End {
 
 struct Generator {
     motion: ShellMotion,
-    lasers: Arc<LaserGraph>,
+    isls: Arc<IslGraph>,
     relays: Vec<Vec3>,
     ends: [End; 2],
     tree: Tree,
@@ -113,13 +113,13 @@ impl Generator {
         };
         let (links, relays) = match way {
             // The published paths go round the other way rather than from the last plane to the first.
-            Way::Lasers => (plus_grid(&shell, Seam::Open), Vec::new()),
+            Way::Isls => (plus_grid(&shell, Seam::Open), Vec::new()),
             Way::Relays(places) => (Vec::new(), places.iter().map(|p| on_sphere(*p)).collect()),
         };
         let end = |p| End { place: on_sphere(p), sat: None, metres: 0.0, since: 0 };
         Generator {
             motion: ShellMotion::new(shell, Epoch::midnight(2019, 12, 1)),
-            lasers: Arc::new(LaserGraph::new(shell.satellites(), &links)),
+            isls: Arc::new(IslGraph::new(shell.satellites(), &links)),
             relays,
             ends: ends.map(end),
             tree: Tree::default(),
@@ -159,7 +159,7 @@ impl Generator {
         let visible: Vec<Vec<Access>> = self.relays.iter().map(|&r| Self::accesses(r, &at)).collect();
         let relaying = vec![true; visible.len()];
         let limits = Limits { grazing_height_m: 0.0, ..Limits::default() };
-        mesh.measure(&self.lasers, &at, (limits, 0.0), &relaying, &visible);
+        mesh.measure(&self.isls, &at, (limits, 0.0), &relaying, &visible);
         let first = self.path(&mesh);
         if first.is_some() {
             let due: Vec<usize> = (0..2).filter(|&e| second - self.ends[e].since >= HOLD).collect();
@@ -214,8 +214,8 @@ impl Generator {
                 None => at.get(v as usize),
                 Some(r) => self.relays[r],
             };
-            let lasers = w.iter().all(|&v| (v as usize) < satellites);
-            let length = if lasers { distance_m } else { wrong_m };
+            let isls = w.iter().all(|&v| (v as usize) < satellites);
+            let length = if isls { distance_m } else { wrong_m };
             length(place(w[0]), place(w[1]))
         };
         let mut lengths = vec![self.ends[0].metres];

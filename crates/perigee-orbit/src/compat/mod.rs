@@ -10,7 +10,7 @@
 pub mod leoem;
 
 use crate::frames::WGS72;
-use crate::lasers::{Limits, Seam};
+use crate::isls::{Limits, Seam};
 use crate::presets::STARLINK_SHELL1;
 use crate::shell::{Phasing, Propagation, Shell};
 use crate::spec::*;
@@ -83,10 +83,10 @@ pub fn orbtcp(spec: &mut SkySpec, given: IsGiven<'_>) {
             Some(Epoch::midnight(2021, 4, 22).plus(perigee_units::Nanos::from_secs(19 * 3600 + 19 * 60)));
     }
     if !given("isl_seam") {
-        spec.lasers.seam = Seam::Open;
+        spec.isls.seam = Seam::Open;
     }
     if !given("isl_height") {
-        spec.lasers.limits = Limits { grazing_height_m: 0.0, ..spec.lasers.limits };
+        spec.isls.limits = Limits { grazing_height_m: 0.0, ..spec.isls.limits };
     }
     if !given("routing") {
         spec.routing = Routing::PerHop;

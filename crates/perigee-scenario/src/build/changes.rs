@@ -134,7 +134,7 @@ impl Drawing<'_> {
             When::Recipe { study, loss } => match study.as_str() {
                 "orbcc" => schedule::orbcc(self.seed, duration, *loss),
                 "leotcp" => schedule::leotcp(self.seed, duration, *loss),
-                _ => schedule::seed000(self.seed, 10, duration, *loss),
+                _ => schedule::leo_cc(self.seed, 10, duration, *loss),
             },
         };
         steps.retain(|s| s.at < duration);

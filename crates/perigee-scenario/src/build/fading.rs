@@ -22,7 +22,7 @@ impl ChunkSource for Boxed {
 ///
 /// # Errors
 /// Files that are no weather, sources and ports that cannot vary.
-pub fn lay(scenario: &Scenario, mut net: Network, seed: u64) -> Result<Network, ScenarioError> {
+pub fn apply(scenario: &Scenario, mut net: Network, seed: u64) -> Result<Network, ScenarioError> {
     let weathered: Vec<_> = scenario.nodes.iter().filter_map(|n| Some((n, n.weather.as_ref()?))).collect();
     if scenario.bursts.is_none() && weathered.is_empty() {
         return Ok(net);

@@ -15,7 +15,7 @@ use perigee_sources::{crossing, topology};
 /// When the source cannot be built, or a node is unknown.
 pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
     let net = bare(scenario, seed)?;
-    fading::lay(scenario, net, seed)
+    fading::apply(scenario, net, seed)
 }
 
 fn bare(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {

@@ -2,9 +2,9 @@
 //! Rates, queues and framing of ports: defaults of their class, `[port.all]`, `[port.CLASS]`, `[port.NAME]`; and the
 //! bytes behind `bdp`.
 
+use crate::file::checked::Checked;
 use crate::file::disciplines::{not_its_own, Chosen};
 use crate::file::error::{Problem, ScenarioError};
-use crate::file::scenario::PortSetting;
 use crate::file::spell;
 use perigee_queue::Setup;
 use perigee_sources::topology::PortSpec;
@@ -53,21 +53,17 @@ fn defaults(class: &str) -> Settled {
 }
 
 impl Settled {
-    fn apply(&mut self, s: &PortSetting) {
-        fn set<T: Copy>(target: &mut T, given: Option<T>) {
-            if let Some(v) = given {
-                *target = v;
-            }
-        }
-        self.discipline.add(&s.discipline);
-        set(&mut self.rate, s.rate);
-        set(&mut self.queue, s.queue);
-        set(&mut self.framing, s.framing);
-        set(&mut self.count_in_service, s.count_in_service);
-        set(&mut self.probe_priority, s.probe_priority);
-        set(&mut self.metered, s.metered);
-        self.bdp_rate = s.bdp_rate.or(self.bdp_rate);
-        self.bdp_rtt = s.bdp_rtt.or(self.bdp_rtt);
+    /// What `[port.NAME]` says on top.
+    fn apply(&mut self, c: &Checked) {
+        self.discipline.add(&Chosen::read(c));
+        self.rate = c.opt_rate("rate").unwrap_or(self.rate);
+        self.queue = c.opt_queue("queue").unwrap_or(self.queue);
+        self.framing = c.opt_int("framing").map_or(self.framing, |v| v as u32);
+        self.count_in_service = c.opt_bool("count_in_service").unwrap_or(self.count_in_service);
+        self.probe_priority = c.opt_bool("probe_priority").unwrap_or(self.probe_priority);
+        self.metered = c.opt_bool("metered").unwrap_or(self.metered);
+        self.bdp_rate = c.opt_rate("bdp_rate").or(self.bdp_rate);
+        self.bdp_rtt = c.opt_time("bdp_rtt").or(self.bdp_rtt);
     }
 
     /// The port; `rtt` is the largest base RTT among its flows at time zero.
@@ -112,7 +108,7 @@ fn layers(class: &str) -> Vec<&str> {
 /// All `[port.NAME]` of a scenario, ready to be applied.
 #[derive(Clone, Debug)]
 pub struct PortTable<'a> {
-    settings: &'a [PortSetting],
+    settings: &'a [(String, Checked)],
 }
 
 /// A port, or a class of ports, as the manifest tells it.
@@ -137,14 +133,19 @@ impl<'a> PortTable<'a> {
     ///
     /// # Errors
     /// A name that is neither.
-    pub fn new(settings: &'a [PortSetting], classes: &[&str], ports: &[Port]) -> Result<Self, ScenarioError> {
+    pub fn new(
+        settings: &'a [(String, Checked)],
+        classes: &[&str],
+        ports: &[Port],
+    ) -> Result<Self, ScenarioError> {
         let mut problems = Vec::new();
-        for s in settings {
-            let name = s.name.as_str();
+        for (name, section) in settings {
+            let name = name.as_str();
             if name == "all" || classes.contains(&name) || ports.iter().any(|p| p.name == name) {
                 continue;
             }
-            let mut p = Problem::new(format!("port.{name}"), "no such port or class of ports").at(&s.place);
+            let mut p = Problem::new(format!("port.{name}"), "no such port or class of ports");
+            p = p.at(&section.place);
             p.allowed = Some(known_names(classes, ports));
             p.hint = spell::hint(name, classes.iter().copied());
             problems.push(p);
@@ -163,25 +164,25 @@ impl<'a> PortTable<'a> {
         let mut problems = Vec::new();
         // Every port that a table names, as a port of any class: which class it is of is not known here.
         let is_port = |name: &&str| *name != "all" && !classes.contains(name);
-        let names = || self.settings.iter().map(|s| s.name.as_str()).filter(is_port).chain([""]);
+        let names = || self.settings.iter().map(|(name, _)| name.as_str()).filter(is_port).chain([""]);
         let ports: Vec<(&str, &str)> = classes.iter().flat_map(|c| names().map(|n| (*c, n))).collect();
-        let says = |s: &&PortSetting| !s.discipline.params.is_empty() || s.probe_priority == Some(true);
-        for s in self.settings.iter().filter(says) {
-            let concerned = || {
-                ports
-                    .iter()
-                    .filter(|(class, name)| layers(class).contains(&s.name.as_str()) || *name == s.name)
-            };
+        for (own, section) in self.settings {
+            let (params, probe_priority) = (Chosen::read(section).params, section.opt_bool("probe_priority"));
+            if params.is_empty() && probe_priority != Some(true) {
+                continue;
+            }
+            let concerned =
+                || ports.iter().filter(|(class, name)| layers(class).contains(&own.as_str()) || *name == own);
             let disciplines = || concerned().map(|(class, name)| self.settled(class, name).discipline.info());
             let Some(first) = disciplines().next() else { continue };
-            for (key, (_, place)) in &s.discipline.params {
+            for (key, (_, place)) in &params {
                 if disciplines().all(|d| d.parameter(key).is_none()) {
-                    problems.push(not_its_own(&format!("port.{}.{key}", s.name), key, first).at(place));
+                    problems.push(not_its_own(&format!("port.{own}.{key}"), key, first).at(place));
                 }
             }
-            if s.probe_priority == Some(true) && disciplines().all(|d| d.has_own_queues()) {
+            if probe_priority == Some(true) && disciplines().all(|d| d.has_own_queues()) {
                 let why = format!("no effect: {} decides itself whose turn it is", first.id);
-                let p = Problem::new(format!("port.{}.probe_priority", s.name), why).at(&s.place);
+                let p = Problem::new(format!("port.{own}.probe_priority"), why).at(&section.place);
                 problems.push(p.hint("leave it out, or use a discipline with one queue"));
             }
         }
@@ -190,21 +191,21 @@ impl<'a> PortTable<'a> {
 
     /// Whether anything is said of this class.
     pub fn names(&self, class: &str) -> bool {
-        self.settings.iter().any(|s| s.name == class)
+        self.settings.iter().any(|(name, _)| name == class)
     }
 
     /// The settings of a port of `class`.
     pub fn settled(&self, class: &str, name: &str) -> Settled {
         let mut s = defaults(class);
         for layer in layers(class).iter().chain(std::iter::once(&name)) {
-            self.settings.iter().filter(|x| x.name == **layer).for_each(|x| s.apply(x));
+            self.settings.iter().filter(|(n, _)| n == *layer).for_each(|(_, section)| s.apply(section));
         }
         s
     }
 
     /// Sets every port of a header that is complete; `ways` are the links of each pair, forward and back. Returns the
     /// base RTT of each pair at time zero.
-    pub fn dress(
+    pub fn apply_to(
         &self,
         header: &mut Header,
         classes: &[&'static str],

@@ -88,7 +88,7 @@ pub(crate) fn of_log(
         port,
         dish,
         host,
-        delay_drop: p.delay_drop,
+        order: p.order,
         breaks: p.breaks.then(|| breaks(scenario, seed)),
     };
     let mut timeline = log.timeline(&options).map_err(Unfit::Log)?;
@@ -150,7 +150,7 @@ pub fn trace(scenario: &Scenario, t: &Trace, seed: u64) -> Result<Network, Scena
         }
     };
     let duration = scenario.run.duration;
-    let spec = ChainSpec { rtt: t.rtt, loss: t.loss, delay_drop: t.delay_drop, ..ChainSpec::default() };
+    let spec = ChainSpec { rtt: t.rtt, loss: t.loss, order: t.order, ..ChainSpec::default() };
     let mut net = micro(scenario, chain(&spec), seed, |built| {
         let way = built.bottlenecks[0];
         let mut changes = rates.changes(way.forward.port, t.rate_step, duration, AtEnd::Loop);

@@ -24,9 +24,9 @@ const PACKET_BYTES: [u64; 2] = [1500, 52];
 /// A damaged file, one that is too short for the run, or settings that the file has made already.
 pub fn build(scenario: &Scenario, s: &SavedTimeline) -> Result<Network, ScenarioError> {
     refuse_changes(scenario, "a saved timeline has its changes already")?;
-    if let Some(p) = scenario.ports.first() {
+    if let Some((name, section)) = scenario.ports.first() {
         let why = "a saved timeline has its ports already; set them where it is made";
-        return Err(Problem::new(format!("port.{}", p.name), why).at(&p.place).into());
+        return Err(Problem::new(format!("port.{name}"), why).at(&section.place).into());
     }
     let wrong = |why: String| Problem::new("source.timeline.file", why).at(&s.place);
     let timeline = load(&s.file).map_err(wrong)?;

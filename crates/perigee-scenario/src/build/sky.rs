@@ -12,7 +12,7 @@ use crate::file::source::{self, Constellation};
 use crate::file::spell;
 use perigee_orbit::{compat, Route, Sky, SkyError};
 use perigee_sources::leoem::PathLog;
-use perigee_timeline::DelayDrop;
+use perigee_timeline::LinkOrder;
 use perigee_timeline::PairId;
 use perigee_units::Nanos;
 use std::sync::Arc;
@@ -32,16 +32,16 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     let sky = Sky::new(sky_spec::spec(scenario, c, &pairs, seed)?).map_err(wrong)?;
     sky.check().map_err(wrong)?;
     let table = PortTable::new(&scenario.ports, &["ground", "isl"], &[])?;
-    let (ground, laser) = (table.settled("ground", ""), table.settled("isl", ""));
+    let (ground, isl) = (table.settled("ground", ""), table.settled("isl", ""));
     // Every second pair is a way back.
     let routes: Vec<Option<Route>> =
         sky.routes_at(Nanos::ZERO).map_err(wrong)?.into_iter().step_by(2).collect();
     let base_rtts: Vec<Option<Nanos>> =
-        routes.iter().map(|r| r.as_ref().map(|r| base_rtt(r, &ground, &laser))).collect();
+        routes.iter().map(|r| r.as_ref().map(|r| base_rtt(r, &ground, &isl))).collect();
     let largest = base_rtts.iter().flatten().copied().max().unwrap_or(Nanos::from_millis(50));
-    let (ground, laser) = (ground.spec(largest), laser.spec(largest));
-    let ports = vec![PortReport::new("ground", "ground", &ground), PortReport::new("isl", "isl", &laser)];
-    let sky = Arc::new(sky.with_ports(ground, laser));
+    let (ground, isl) = (ground.spec(largest), isl.spec(largest));
+    let ports = vec![PortReport::new("ground", "ground", &ground), PortReport::new("isl", "isl", &isl)];
+    let sky = Arc::new(sky.with_ports(ground, isl));
     let (report, warnings) = (sky.report().to_vec(), [c.remarks.clone(), sky.warnings().to_vec()].concat());
     let (of_pair, places): (Vec<usize>, Vec<PairPlace>) = places(scenario, &pairs)?.into_iter().unzip();
     let hops = |&i: &usize| routes[i].as_ref().map_or(0, |r| r.delays.len());
@@ -53,7 +53,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
         base_rtts: of_pair.iter().map(|&i| base_rtts[i]).collect(),
         hops: of_pair.iter().map(hops).collect(),
         longest: longest(&sky, scenario.run.duration).map_err(wrong)?,
-        // The radio of the sender: lasers are faster.
+        // The radio of the sender: ISLs are faster.
         bottlenecks: places.iter().map(node).collect(),
         pairs: places,
         report,
@@ -61,7 +61,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     })
 }
 
-/// The path that LeoEM would have logged between two nodes, over lasers or, without them, over all stations.
+/// The path that LeoEM would have logged between two nodes, over ISLs or, without them, over all stations.
 fn leoem(
     scenario: &Scenario,
     c: &Constellation,
@@ -80,7 +80,7 @@ fn leoem(
         as_nodes: !c.breaks,
         first: Nanos::ZERO,
         breaks: c.breaks,
-        delay_drop: if c.breaks { DelayDrop::Reorder } else { DelayDrop::Fifo },
+        order: if c.breaks { LinkOrder::Reorder } else { LinkOrder::Fifo },
         place: c.place.clone(),
     };
     let ends = [from, to].map(|n| scenario.nodes[n].name.as_str());
@@ -104,18 +104,18 @@ pub(crate) fn leoem_log(
         let stations = (0..scenario.nodes.len()).filter(|&n| scenario.nodes[n].kind == "station");
         compat::leoem::Way::Relays(stations.map(place).collect::<Result<_, _>>()?)
     } else {
-        compat::leoem::Way::Lasers
+        compat::leoem::Way::Isls
     };
     let seconds = scenario.run.duration.0.div_ceil(1_000_000_000) as u32;
     Ok(compat::leoem::path_log([place(from)?, place(to)?], &way, seconds))
 }
 
-/// Propagation and serialisation of a full packet there and a plain ACK back: radios at both ends, lasers between.
-fn base_rtt(route: &Route, ground: &Settled, laser: &Settled) -> Nanos {
+/// Propagation and serialisation of a full packet there and a plain ACK back: radios at both ends, ISLs between.
+fn base_rtt(route: &Route, ground: &Settled, isl: &Settled) -> Nanos {
     let mut sum = route.one_way() * 2;
     for bytes in [1500, 52] {
         let radio = ground.rate.time_for(bytes + u64::from(ground.framing));
-        let light = laser.rate.time_for(bytes + u64::from(laser.framing));
+        let light = isl.rate.time_for(bytes + u64::from(isl.framing));
         sum += radio * 2 + light * (route.delays.len() as u64).saturating_sub(2);
     }
     sum

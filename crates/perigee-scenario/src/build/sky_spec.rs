@@ -10,14 +10,14 @@ use crate::file::node::{NodeSpec, Position};
 use crate::file::scenario::Scenario;
 use crate::file::source::{self, Constellation};
 use perigee_orbit::attach::{Policy, Reselect, STARLINK_SLOTS};
-use perigee_orbit::lasers::{Limits, Seam};
+use perigee_orbit::isls::{Limits, Seam};
 use perigee_orbit::motion::Gravity;
 use perigee_orbit::planes::PlaneOptions;
 use perigee_orbit::shell::{Phasing, Propagation, Shell};
 use perigee_orbit::time::Epoch;
 use perigee_orbit::visibility::Mask;
 use perigee_orbit::{
-    compat, presets, GroundKind, GroundNode, GroundPorts, Handover, Lasers, LoadRule, Outage, PathRule,
+    compat, presets, GroundKind, GroundNode, GroundPorts, Handover, Isls, LoadRule, Outage, PathRule,
     Pattern, Satellites, SkySpec,
 };
 use perigee_timeline::workload::App;
@@ -52,7 +52,7 @@ pub fn spec(
     let mut spec = SkySpec {
         title: scenario.title.clone(),
         satellites,
-        lasers: lasers(c)?,
+        isls: isls(c)?,
         start,
         ground,
         pairs: pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect(),
@@ -91,7 +91,7 @@ fn loaded(scenario: &Scenario, c: &Constellation) -> Result<(), ScenarioError> {
     let there = |key: &str| match key {
         "attach" => p.attach.is_some(),
         "route" => p.route.is_some(),
-        _ => p.lasers.is_some(),
+        _ => p.isls.is_some(),
     };
     match c.functions.iter().find(|f| !there(f.key)) {
         None => Ok(()),
@@ -109,10 +109,10 @@ fn rule(scenario: &Scenario, c: &Constellation) -> Result<PathRule, ScenarioErro
         "load-aware" => {
             let ports = PortTable::new(&scenario.ports, &["ground", "isl"], &[])?;
             let rate = |class: &str| ports.settled(class, "").rate.0;
-            let (ground_bps, laser_bps) = (rate("ground"), rate("isl"));
+            let (ground_bps, isl_bps) = (rate("ground"), rate("isl"));
             let demand_bps = demands(scenario, c.load.demand, ground_bps);
             let (delay, period) = (c.load.delay, c.load.period);
-            Ok(PathRule::LoadAware(LoadRule { demand_bps, ground_bps, laser_bps, delay, period }))
+            Ok(PathRule::LoadAware(LoadRule { demand_bps, ground_bps, isl_bps, delay, period }))
         }
         _ => Ok(PathRule::Shortest),
     }
@@ -182,7 +182,7 @@ fn satellites(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
                 raan_spread_deg: s.raan_spread_deg,
                 raan0_deg: s.raan_deg,
                 propagation,
-                lasers: s.isls,
+                isls: s.isls,
             };
             Ok((Satellites::Shells(all.iter().map(shell).collect()), MASK_DEG))
         }
@@ -195,7 +195,7 @@ fn satellites(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
     }
 }
 
-fn lasers(c: &Constellation) -> Result<Lasers, ScenarioError> {
+fn isls(c: &Constellation) -> Result<Isls, ScenarioError> {
     let l = &c.isls;
     let pattern = match (&l.list, l.pattern.as_str()) {
         (Some(file), _) => Pattern::List(link_list(file, &c.place)?),
@@ -210,7 +210,7 @@ fn lasers(c: &Constellation) -> Result<Lasers, ScenarioError> {
         _ => Seam::Auto,
     };
     let limits = Limits { max_range_m: l.range_m.unwrap_or(f64::INFINITY), grazing_height_m: l.height_m };
-    Ok(Lasers { pattern, seam, cross_shell: l.cross_shell, limits, period: l.period, set_up: l.set_up })
+    Ok(Isls { pattern, seam, cross_shell: l.cross_shell, limits, period: l.period, set_up: l.set_up })
 }
 
 /// A line with two numbers for each link, as in Hypatia's `isls.txt`.

@@ -27,7 +27,7 @@ pub(crate) fn chain(c: &Chain) -> topology::ChainSpec {
         copies: c.copies,
         rtt: c.rtt,
         loss: c.loss,
-        delay_drop: c.delay_drop,
+        order: c.order,
         ..Default::default()
     }
 }
@@ -39,7 +39,7 @@ pub(crate) fn dumbbell(f: &Fan) -> topology::DumbbellSpec {
         bottleneck_delay: f.bottleneck_delay,
         access: PortSpec::packets(ACCESS_RATE, 1),
         loss: f.loss,
-        delay_drop: f.delay_drop,
+        order: f.order,
         ..Default::default()
     }
 }
@@ -63,7 +63,7 @@ pub(crate) fn parking_lot(f: &Fan) -> topology::ParkingLotSpec {
         placement: f.placement,
         bottleneck_delay: f.bottleneck_delay,
         access: PortSpec::packets(ACCESS_RATE, 1),
-        delay_drop: f.delay_drop,
+        order: f.order,
         ..Default::default()
     }
 }
@@ -105,7 +105,7 @@ pub fn micro(
     let ways: Vec<[Vec<LinkId>; 2]> =
         built.flows.iter().map(|f| f.hops.clone().map(|way| way.iter().map(|h| h.link).collect())).collect();
     let table = PortTable::new(&scenario.ports, &["bottleneck", "reverse", "access"], &built.header.ports)?;
-    let base_rtts = table.dress(&mut built.header, &classes, &ways);
+    let base_rtts = table.apply_to(&mut built.header, &classes, &ways);
     let ports = table.report(&built.header.ports, &classes);
     let bottlenecks = ways.iter().map(|w| slowest(&built.header, &w[0])).collect();
     let timeline = built.timeline(scenario.run.duration, changes);

@@ -225,7 +225,7 @@ impl Look {
             "warnings": self.warnings,
             "satellites": p.satellites.iter().enumerate().map(satellite).collect::<Vec<_>>(),
             "names": c.names,
-            "lasers": p.lasers,
+            "isls": p.isls,
             "ground": self.sky.spec().ground.iter().enumerate().map(ground).collect::<Vec<_>>(),
             "paths": self.pairs.iter().enumerate().map(path).collect::<Vec<_>>(),
         }))
@@ -279,7 +279,7 @@ mod tests {
         let picture = look.picture(2_000_000_000).unwrap();
         let (_, series) = look.paths().unwrap();
         assert_eq!(picture["satellites"].as_array().unwrap().len(), 1584);
-        assert_eq!(picture["lasers"].as_array().unwrap().len(), 3168);
+        assert_eq!(picture["isls"].as_array().unwrap().len(), 3168);
         assert_eq!(picture["paths"][0]["rtt_ms"], json!(series[0].rtt_ms[20]));
     }
 }

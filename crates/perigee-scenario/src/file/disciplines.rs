@@ -3,7 +3,9 @@
 //! beside the name of the discipline, and belong to it: a parameter of another discipline would have no effect, so it is
 //! refused.
 
+use crate::file::checked::Checked;
 use crate::file::error::Problem;
+use crate::file::grammar::DISCIPLINE_PARAMS;
 use crate::file::spell;
 use crate::file::tree::{Entry, Given};
 use perigee_queue::{info, owners, DisciplineInfo, Setup, DISCIPLINES};
@@ -36,6 +38,11 @@ pub struct Chosen {
 }
 
 impl Chosen {
+    /// What a `[port.NAME]` says.
+    pub fn read(section: &Checked) -> Self {
+        Chosen { name: section.opt_text("discipline"), params: section.params(DISCIPLINE_PARAMS) }
+    }
+
     /// What another table says on top.
     pub fn add(&mut self, other: &Chosen) {
         if other.name.is_some() {

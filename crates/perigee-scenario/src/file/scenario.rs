@@ -5,10 +5,8 @@ use crate::file::aliases;
 use crate::file::bursts::{self, BurstSpec};
 use crate::file::change::{self, outage_mode, ChangeSpec, OutageSpec};
 use crate::file::checked::{Checked, Given};
-use crate::file::disciplines::Chosen;
 use crate::file::error::{Origin, Place, Problem, ScenarioError};
 use crate::file::flow::{self, FlowSpec};
-use crate::file::grammar::DISCIPLINE_PARAMS;
 use crate::file::jitter::Jitter;
 use crate::file::keys;
 use crate::file::kind::Val;
@@ -19,7 +17,7 @@ use crate::file::schedules;
 use crate::file::source::{self, Source};
 use crate::file::tree::{self, Table};
 use crate::file::walk::check;
-use perigee_units::{BitRate, Nanos, Size};
+use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,7 +39,8 @@ pub struct Scenario {
     /// `[node.NAME]`.
     pub nodes: Vec<NodeSpec>,
     /// `[port.NAME]`, in file order.
-    pub ports: Vec<PortSetting>,
+    /// `[port.NAME]`, by name.
+    pub ports: Vec<(String, Checked)>,
     /// `[[change]]` and `[schedule]`.
     pub changes: Vec<ChangeSpec>,
     /// `[jitter]`.
@@ -85,23 +84,6 @@ pub struct RunSpec {
     pub sample: Nanos,
     pub warmup: Nanos,
     pub start_jitter: Nanos,
-}
-
-/// `[port.NAME]`.
-#[derive(Clone, Debug)]
-#[allow(missing_docs)] // keys::PORT documents each
-pub struct PortSetting {
-    pub name: String,
-    pub rate: Option<BitRate>,
-    pub queue: Option<Size>,
-    pub bdp_rate: Option<BitRate>,
-    pub bdp_rtt: Option<Nanos>,
-    pub framing: Option<u32>,
-    pub discipline: Chosen,
-    pub count_in_service: Option<bool>,
-    pub probe_priority: Option<bool>,
-    pub metered: Option<bool>,
-    pub place: Place,
 }
 
 /// `[telemetry]`.
@@ -250,7 +232,7 @@ impl Reader<'_> {
             files: source.iter().flat_map(Source::files).chain(outages).chain(node_files).collect(),
             source: source?,
             nodes,
-            ports: top.named("port").iter().map(|(name, c)| port(name, c)).collect(),
+            ports: top.named("port").to_vec(),
             changes,
             jitter,
             handover: OutageSpec {
@@ -338,21 +320,5 @@ impl Reader<'_> {
             let p = Problem::new("run.sample", why).allowed(format!("at most {MAX_ROWS} rows"));
             self.problems.push(p.hint("lengthen run.sample, or shorten the run"));
         }
-    }
-}
-
-fn port(name: &str, c: &Checked) -> PortSetting {
-    PortSetting {
-        name: name.into(),
-        rate: c.opt_rate("rate"),
-        queue: c.opt_queue("queue"),
-        bdp_rate: c.opt_rate("bdp_rate"),
-        bdp_rtt: c.opt_time("bdp_rtt"),
-        framing: c.opt_int("framing").map(|v| v as u32),
-        discipline: Chosen { name: c.opt_text("discipline"), params: c.params(DISCIPLINE_PARAMS) },
-        count_in_service: c.opt_bool("count_in_service"),
-        probe_priority: c.opt_bool("probe_priority"),
-        metered: c.opt_bool("metered"),
-        place: c.place.clone(),
     }
 }

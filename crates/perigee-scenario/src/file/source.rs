@@ -7,7 +7,7 @@ use crate::file::keys;
 use crate::file::kind::{function, Val};
 use crate::file::tree::resolve;
 use perigee_sources::topology::Placement;
-use perigee_timeline::{DelayDrop, Routing};
+use perigee_timeline::{LinkOrder, Routing};
 use perigee_units::{BitRate, Nanos};
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ pub struct Chain {
     pub copies: usize,
     pub rtt: Nanos,
     pub loss: f64,
-    pub delay_drop: DelayDrop,
+    pub order: LinkOrder,
 }
 
 /// `[source.dumbbell]` and `[source.parking_lot]`: several pairs of hosts on a row of routers.
@@ -55,7 +55,7 @@ pub struct Fan {
     pub placement: Placement,
     pub bottleneck_delay: Nanos,
     pub loss: f64,
-    pub delay_drop: DelayDrop,
+    pub order: LinkOrder,
 }
 
 /// `[source.crossing]`.
@@ -77,7 +77,7 @@ pub struct PathLog {
     pub as_nodes: bool,
     pub first: Nanos,
     pub breaks: bool,
-    pub delay_drop: DelayDrop,
+    pub order: LinkOrder,
     pub place: Place,
 }
 
@@ -91,7 +91,7 @@ pub struct Trace {
     pub rate_step: Nanos,
     pub rtt: Nanos,
     pub loss: f64,
-    pub delay_drop: DelayDrop,
+    pub order: LinkOrder,
     pub place: Place,
 }
 
@@ -253,11 +253,11 @@ pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Source> {
     }
 }
 
-fn reordering(c: &Checked) -> DelayDrop {
+fn reordering(c: &Checked) -> LinkOrder {
     if c.bool("reordering") {
-        DelayDrop::Reorder
+        LinkOrder::Reorder
     } else {
-        DelayDrop::Fifo
+        LinkOrder::Fifo
     }
 }
 
@@ -273,7 +273,7 @@ fn chain(c: &Checked, problems: &mut Vec<Problem>) -> Option<Chain> {
         copies: copies as usize,
         rtt: c.time("rtt"),
         loss: c.number("loss"),
-        delay_drop: reordering(c),
+        order: reordering(c),
     })
 }
 
@@ -315,7 +315,7 @@ fn fan(c: &Checked, bottlenecks: usize, pairs: usize, loss: f64, problems: &mut 
         _ => Placement::Access,
     };
     let bottleneck_delay = c.time("bottleneck_delay");
-    Some(Fan { bottlenecks, rtts, placement, bottleneck_delay, loss, delay_drop: reordering(c) })
+    Some(Fan { bottlenecks, rtts, placement, bottleneck_delay, loss, order: reordering(c) })
 }
 
 fn path_log(c: &Checked) -> PathLog {
@@ -324,7 +324,7 @@ fn path_log(c: &Checked) -> PathLog {
         as_nodes: c.text("hops") == "nodes",
         first: c.time("first"),
         breaks: c.text("breaks") == "emulator",
-        delay_drop: reordering(c),
+        order: reordering(c),
         place: c.place_of("file").clone(),
     }
 }
@@ -342,7 +342,7 @@ fn trace(c: &Checked) -> Trace {
         rate_step: c.time("rate_step"),
         rtt: c.time("rtt"),
         loss: c.number("loss"),
-        delay_drop: reordering(c),
+        order: reordering(c),
         place: c.place_of("rate_file").clone(),
     }
 }

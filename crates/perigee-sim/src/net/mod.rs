@@ -22,7 +22,7 @@ use list::{Begun, Flying, Ring, Waiting};
 use perigee_cc::TxBytesUnit;
 use perigee_queue::{Discipline, DisciplineInfo, Ecn};
 use perigee_telemetry::{counted_bytes, switch_id, Meter};
-use perigee_timeline::{Delay, DelayDrop, Link, OutageMode, Port, QueueLimit};
+use perigee_timeline::{Delay, Link, LinkOrder, OutageMode, Port, QueueLimit};
 use perigee_units::draw::{mix, name_key};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 
@@ -355,7 +355,7 @@ impl Net {
                 key,
                 up: l.up,
                 mode: OutageMode::Flush,
-                reorder: l.delay_drop == DelayDrop::Reorder,
+                reorder: l.order == LinkOrder::Reorder,
                 drop_next: 0,
                 entered: 0,
                 crossed: 0,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Laser links between satellites: who may talk to whom.
+//! Isl links between satellites: who may talk to whom.
 
 use crate::frames::distance_m;
 use crate::motion::Positions;
@@ -45,12 +45,12 @@ pub fn plus_grid(shell: &Shell, seam: Seam) -> Vec<(u32, u32)> {
     links
 }
 
-/// Links between near satellites. `group[s]` = shell of satellite `s`, `None` = it has no lasers.
+/// Links between near satellites. `group[s]` = shell of satellite `s`, `None` = it has no ISLs.
 #[derive(Clone, Copy, Debug)]
 pub struct Near<'a> {
     /// Shell of each satellite.
     pub group: &'a [Option<u32>],
-    /// Lasers of each satellite.
+    /// Isls of each satellite.
     pub terminals: u32,
     /// Only links between different shells, or only links within one.
     pub across: bool,
@@ -59,7 +59,7 @@ pub struct Near<'a> {
 }
 
 impl Near<'_> {
-    /// The shortest possible link first, as long as both ends have a laser free; equal ones by number.
+    /// The shortest possible link first, as long as both ends have an ISL free; equal ones by number.
     pub fn links(&self, at: &Positions) -> Vec<(u32, u32)> {
         let mut near: Vec<(f64, u32, u32)> = Vec::new();
         for a in 0..at.len() {
@@ -79,7 +79,7 @@ impl Near<'_> {
         links
     }
 
-    /// The nearest partners of a satellite; some more than it has lasers, because some of them are taken.
+    /// The nearest partners of a satellite; some more than it has ISLs, because some of them are taken.
     fn candidates(&self, at: &Positions, a: usize) -> Vec<(f64, u32, u32)> {
         let Some(own) = self.group[a] else { return Vec::new() };
         let fits = |b: &usize| *b != a && self.group[*b].is_some_and(|g| (g != own) == self.across);
@@ -145,24 +145,24 @@ impl Limits {
     }
 }
 
-/// The laser links as rows of neighbours, for the route search.
+/// The ISL links as rows of neighbours, for the route search.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct LaserGraph {
+pub struct IslGraph {
     /// `rows[s]..rows[s + 1]` are the entries of satellite `s`.
     pub rows: Vec<u32>,
     /// Neighbour of each entry.
     pub to: Vec<u32>,
     /// Each undirected link with its two entries.
-    links: Vec<Laser>,
+    links: Vec<Isl>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Laser {
+struct Isl {
     ends: [u32; 2],
     entries: [u32; 2],
 }
 
-impl LaserGraph {
+impl IslGraph {
     /// From a list of links; the order of the list does not matter, and a link given twice counts once.
     pub fn new(satellites: usize, links: &[(u32, u32)]) -> Self {
         let mut pairs: Vec<(u32, u32)> =
@@ -186,8 +186,8 @@ impl LaserGraph {
             entry
         };
         let links =
-            pairs.iter().map(|&(a, b)| Laser { ends: [a, b], entries: [place(a, b), place(b, a)] }).collect();
-        LaserGraph { rows, to, links }
+            pairs.iter().map(|&(a, b)| Isl { ends: [a, b], entries: [place(a, b), place(b, a)] }).collect();
+        IslGraph { rows, to, links }
     }
 
     /// Number of satellites.
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn every_satellite_of_a_delta_shell_has_four_neighbours() {
-        let g = LaserGraph::new(1584, &plus_grid(&STARLINK_SHELL1, Seam::Auto));
+        let g = IslGraph::new(1584, &plus_grid(&STARLINK_SHELL1, Seam::Auto));
         assert_eq!(g.links(), 3168);
         assert!((0..1584).all(|s| g.rows[s + 1] - g.rows[s] == 4));
     }
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn a_link_through_the_earth_does_not_exist() {
         let p = positions(STARLINK_SHELL1);
-        let g = LaserGraph::new(1584, &[(0, 1), (0, 11)]);
+        let g = IslGraph::new(1584, &[(0, 1), (0, 11)]);
         let mut w = Vec::new();
         g.weights(&p, (Limits::default(), 0.0), &mut w);
         assert!(w.contains(&UNREACHABLE) && w.iter().any(|&x| x != UNREACHABLE));
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn near_satellites_are_linked_as_long_as_both_have_a_laser_free() {
+    fn near_satellites_are_linked_as_long_as_both_have_a_isl_free() {
         let mut p = positions(STARLINK_SHELL1);
         let mut second = Positions::default();
         let higher = Shell { altitude_m: 570e3, raan0_deg: 1.0, ..STARLINK_SHELL1 };
@@ -306,7 +306,7 @@ mod tests {
                 used[b as usize] += 1;
             }
             assert!(used.iter().all(|&n| n <= terminals));
-            // Almost every laser finds a partner.
+            // Almost every ISL finds a partner.
             assert!(used.iter().sum::<u32>() > 3168 * terminals * 95 / 100, "{}", links.len());
         }
     }
