@@ -23,4 +23,4 @@ pub use build::{estimate, exchange, saved, shared, survey, world};
 pub use file::error::{Origin, Place, Problem, ScenarioError};
 pub use file::kind::is_plugin;
 pub use file::scenario::Scenario;
-pub use file::{schema, source};
+pub use file::{schema, sources};

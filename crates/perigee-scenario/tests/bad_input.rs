@@ -3,9 +3,9 @@
 
 use perigee_scenario::file::apps::APPS;
 use perigee_scenario::file::grammar::{Content, Section};
-use perigee_scenario::file::keys;
 use perigee_scenario::file::schedules::SCHEDULES;
-use perigee_scenario::source::Source;
+use perigee_scenario::sources;
+use perigee_scenario::sources::Source;
 use perigee_scenario::{Scenario, World};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -298,9 +298,9 @@ fn keys_of_another_application_or_schedule_are_refused_in_a_sentence() {
         }
     }
     assert!(tried > 50, "{tried}");
-    for source in keys::SOURCE.keys.iter().filter(|s| s.name != "dumbbell") {
+    for source in sources::SOURCE.keys.iter().filter(|s| s.name != "dumbbell") {
         let Content::One(section) = source.content else { panic!() };
-        let Content::One(own) = keys::SOURCE.keys.iter().find(|k| k.name == "dumbbell").unwrap().content
+        let Content::One(own) = sources::SOURCE.keys.iter().find(|k| k.name == "dumbbell").unwrap().content
         else {
             panic!()
         };

@@ -192,7 +192,8 @@ pub struct Link {
     #[serde(default = "yes")]
     pub up: bool,
     /// What a shrinking delay does.
-    #[serde(default, alias = "delay_drop")]
+    // Saved timelines of earlier versions call it so.
+    #[serde(default, rename = "delay_drop")]
     pub order: LinkOrder,
 }
 

@@ -4,7 +4,7 @@
 use crate::build::network::Network;
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
-use crate::file::source::Source;
+use crate::file::sources::Source;
 use perigee_sources::fading::{read_weather, Faded, Fading};
 use perigee_timeline::{ChunkSource, LinkId};
 use perigee_units::files;

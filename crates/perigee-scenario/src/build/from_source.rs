@@ -6,7 +6,7 @@ use crate::build::small::{self, micro, no_more};
 use crate::build::{fading, replay, saved, sky};
 use crate::file::error::ScenarioError;
 use crate::file::scenario::Scenario;
-use crate::file::source::Source;
+use crate::file::sources::Source;
 use perigee_sources::{crossing, topology};
 
 /// Builds the network of a scenario for one seed.

@@ -4,9 +4,10 @@
 use crate::build::network::{refuse_changes, Network, PairPlace};
 use crate::build::ports::{PortReport, PortTable, Settled};
 use crate::build::small::micro;
-use crate::file::error::{Place, Problem, ScenarioError};
+use crate::file::error::{Problem, ScenarioError};
+use crate::file::parameters::Named;
 use crate::file::scenario::Scenario;
-use crate::file::source::{PathLog, Trace};
+use crate::file::sources::{PathLog, Trace};
 use perigee_sources::breaks::Breaks;
 use perigee_sources::leoem::{self, Hops, PathOptions};
 use perigee_sources::mahimahi::{AtEnd, DelayTrace, RateTrace};
@@ -19,8 +20,8 @@ use std::path::Path;
 /// Names of the two ends of a log, as in flows.
 const ENDS: [&str; 2] = ["end1", "end2"];
 
-fn read(key: &str, file: &Path, place: &Place) -> Result<String, ScenarioError> {
-    Ok(files::read(file).map_err(|why| Problem::new(key, why).at(place))?)
+fn read(key: &str, file: &Named) -> Result<String, ScenarioError> {
+    Ok(files::read(&file.path).map_err(|why| Problem::new(key, why).at(&file.place))?)
 }
 
 /// Builds the network of a path log.
@@ -30,8 +31,9 @@ fn read(key: &str, file: &Path, place: &Place) -> Result<String, ScenarioError> 
 pub fn path_log(scenario: &Scenario, p: &PathLog, seed: u64) -> Result<Network, ScenarioError> {
     refuse_changes(scenario, "a recorded path changes by itself")?;
     let key = "source.path_log.file";
-    let text = read(key, &p.file, &p.place)?;
-    let wrong = |why: String| Problem::new(key, format!("{}: {why}", p.file.display())).at(&p.place);
+    let text = read(key, &p.file)?;
+    let wrong =
+        |why: String| Problem::new(key, format!("{}: {why}", p.file.path.display())).at(&p.file.place);
     let log = leoem::PathLog::parse(&text).map_err(|e| wrong(e.to_string()))?;
     of_log(scenario, &log, p, ENDS, seed).map_err(|e| match e {
         Unfit::Log(why) => wrong(why).into(),
@@ -82,14 +84,14 @@ pub(crate) fn of_log(
         .filter_map(|(class, spec)| Some(PortReport::new(class, class, spec?)))
         .collect();
     let options = PathOptions {
-        hops: if p.as_nodes { Hops::Nodes } else { Hops::Positions },
+        hops: if p.hops == "nodes" { Hops::Nodes } else { Hops::Positions },
         first: p.first,
         duration: Some(scenario.run.duration),
         port,
         dish,
         host,
-        order: p.order,
-        breaks: p.breaks.then(|| breaks(scenario, seed)),
+        order: p.reordering,
+        breaks: p.is_broken().then(|| breaks(scenario, seed)),
     };
     let mut timeline = log.timeline(&options).map_err(Unfit::Log)?;
     for (node, name) in timeline.header.nodes.iter_mut().zip(ends) {
@@ -112,7 +114,7 @@ pub(crate) fn of_log(
         hops: vec![hops + of_hosts],
         longest: log.seconds.iter().flatten().map(|path| path.delays.len()).max().unwrap_or(0) + of_hosts,
         bottlenecks: vec![0],
-        report: vec![format!("{}: {gaps} seconds of the run have no path", named(&p.file))],
+        report: vec![format!("{}: {gaps} seconds of the run have no path", named(&p.file.path))],
         warnings: Vec::new(),
     })
 }
@@ -120,7 +122,7 @@ pub(crate) fn of_log(
 /// A log that was made for the run has no file.
 fn named(file: &Path) -> String {
     if file.as_os_str().is_empty() {
-        format!("preset {}", crate::file::keys::LEOEM)
+        format!("preset {}", crate::file::sources::LEOEM)
     } else {
         file.display().to_string()
     }
@@ -137,20 +139,22 @@ fn breaks(scenario: &Scenario, seed: u64) -> Breaks {
 /// Damaged files.
 pub fn trace(scenario: &Scenario, t: &Trace, seed: u64) -> Result<Network, ScenarioError> {
     let (rate_key, delay_key) = ("source.trace.rate_file", "source.trace.delay_file");
-    let text = read(rate_key, &t.rate_file, &t.place)?;
-    let rates = RateTrace::parse(&text)
-        .map_err(|e| Problem::new(rate_key, format!("{}: {e}", t.rate_file.display())).at(&t.place))?;
+    let text = read(rate_key, &t.rate_file)?;
+    let rates = RateTrace::parse(&text).map_err(|e| {
+        Problem::new(rate_key, format!("{}: {e}", t.rate_file.path.display())).at(&t.rate_file.place)
+    })?;
     let delays = match &t.delay_file {
         None => None,
         Some(file) => {
-            let text = read(delay_key, file, &t.place)?;
-            let wrong =
-                |why: String| Problem::new(delay_key, format!("{}: {why}", file.display())).at(&t.place);
+            let text = read(delay_key, file)?;
+            let wrong = |why: String| {
+                Problem::new(delay_key, format!("{}: {why}", file.path.display())).at(&file.place)
+            };
             Some(DelayTrace::parse(&text, t.delay_step).map_err(|e| wrong(e.to_string()))?)
         }
     };
     let duration = scenario.run.duration;
-    let spec = ChainSpec { rtt: t.rtt, loss: t.loss, order: t.order, ..ChainSpec::default() };
+    let spec = ChainSpec { rtt: t.rtt, loss: t.loss, order: t.reordering, ..ChainSpec::default() };
     let mut net = micro(scenario, chain(&spec), seed, |built| {
         let way = built.bottlenecks[0];
         let mut changes = rates.changes(way.forward.port, t.rate_step, duration, AtEnd::Loop);
@@ -163,7 +167,7 @@ pub fn trace(scenario: &Scenario, t: &Trace, seed: u64) -> Result<Network, Scena
         changes
     })?;
     let mean = mean_rate(&rates);
-    net.report.push(format!("{}: {} long, mean rate {mean}", t.rate_file.display(), rates.length()));
+    net.report.push(format!("{}: {} long, mean rate {mean}", t.rate_file.path.display(), rates.length()));
     Ok(net)
 }
 

@@ -5,7 +5,7 @@ use crate::build::network::{refuse_changes, Network, PairPlace};
 use crate::build::ports::PortReport;
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
-use crate::file::source::SavedTimeline;
+use crate::file::sources;
 use perigee_sources::topology::PortSpec;
 use perigee_timeline::follow::Follower;
 use perigee_timeline::{store, Change, Header, LinkId, Pair, PairId, Timeline};
@@ -22,26 +22,27 @@ const PACKET_BYTES: [u64; 2] = [1500, 52];
 ///
 /// # Errors
 /// A damaged file, one that is too short for the run, or settings that the file has made already.
-pub fn build(scenario: &Scenario, s: &SavedTimeline) -> Result<Network, ScenarioError> {
+pub fn build(scenario: &Scenario, s: &sources::Timeline) -> Result<Network, ScenarioError> {
     refuse_changes(scenario, "a saved timeline has its changes already")?;
     if let Some((name, section)) = scenario.ports.first() {
         let why = "a saved timeline has its ports already; set them where it is made";
         return Err(Problem::new(format!("port.{name}"), why).at(&section.place).into());
     }
-    let wrong = |why: String| Problem::new("source.timeline.file", why).at(&s.place);
-    let timeline = load(&s.file).map_err(wrong)?;
+    let wrong = |why: String| Problem::new("source.timeline.file", why).at(&s.file.place);
+    let timeline = load(&s.file.path).map_err(wrong)?;
     let (length, needed) = (timeline.header.duration, scenario.run.duration);
     if length < needed {
-        let why = format!("{} is shorter than the run", s.file.display());
+        let why = format!("{} is shorter than the run", s.file.path.display());
         let problem = wrong(why).found(length.to_string()).allowed(format!("at least {needed}"));
         return Err(problem.into());
     }
     let chunks = timeline.chunks.iter().flat_map(|c| &c.ports);
     for port in timeline.header.ports.iter().chain(chunks) {
         let checked = crate::file::disciplines::check(&port.queue.discipline);
-        checked.map_err(|why| wrong(format!("{}: port {:?}: {why}", s.file.display(), port.name)))?;
+        checked.map_err(|why| wrong(format!("{}: port {:?}: {why}", s.file.path.display(), port.name)))?;
     }
-    let places = places(&timeline.header).map_err(|why| wrong(format!("{}: {why}", s.file.display())))?;
+    let places =
+        places(&timeline.header).map_err(|why| wrong(format!("{}: {why}", s.file.path.display())))?;
     Ok(network(timeline.until(needed), places))
 }
 

@@ -6,9 +6,10 @@ use crate::build::ports::{PortReport, PortTable, Settled};
 use crate::build::replay;
 use crate::build::sky_spec;
 use crate::file::error::{Problem, ScenarioError};
-use crate::file::keys::LEOEM;
+use crate::file::parameters::Named;
 use crate::file::scenario::Scenario;
-use crate::file::source::{self, Constellation};
+use crate::file::sources::LEOEM;
+use crate::file::sources::{self, Constellation};
 use crate::file::spell;
 use perigee_orbit::{compat, Route, Sky, SkyError};
 use perigee_sources::leoem::PathLog;
@@ -26,7 +27,7 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     let wrong =
         |e: SkyError| ScenarioError::from(Problem::new("source.constellation", e.to_string()).at(&c.place));
     let pairs = pairs(scenario)?;
-    if matches!(&c.satellites, source::Satellites::Preset(name) if name == LEOEM) {
+    if matches!(&c.satellites, sources::Satellites::Preset(name) if name == LEOEM) {
         return leoem(scenario, c, &pairs, seed);
     }
     let sky = Sky::new(sky_spec::spec(scenario, c, &pairs, seed)?).map_err(wrong)?;
@@ -74,14 +75,13 @@ fn leoem(
         return Err(wrong(format!("{}: a path log has one pair of nodes, not {}", LEOEM, pairs.len())));
     };
     let log = leoem_log(scenario, c, (from, to))?;
-    let replay = source::PathLog {
-        file: "".into(),
+    let replay = sources::PathLog {
+        file: Named { path: "".into(), place: c.place.clone() },
         // What its emulator breaks are the hops of a row.
-        as_nodes: !c.breaks,
+        hops: if c.breaks { "chain" } else { "nodes" }.into(),
         first: Nanos::ZERO,
-        breaks: c.breaks,
-        order: if c.breaks { LinkOrder::Reorder } else { LinkOrder::Fifo },
-        place: c.place.clone(),
+        breaks: if c.breaks { "emulator" } else { "none" }.into(),
+        reordering: if c.breaks { LinkOrder::Reorder } else { LinkOrder::Fifo },
     };
     let ends = [from, to].map(|n| scenario.nodes[n].name.as_str());
     replay::of_log(scenario, &log, &replay, ends, seed).map_err(|e| match e {

@@ -8,7 +8,7 @@ use crate::file::flow::FlowSpec;
 use crate::file::kind;
 use crate::file::node::{NodeSpec, Position};
 use crate::file::scenario::Scenario;
-use crate::file::source::{self, Constellation};
+use crate::file::sources::{self, Constellation};
 use perigee_orbit::attach::{Policy, Reselect, STARLINK_SLOTS};
 use perigee_orbit::isls::{Limits, Seam};
 use perigee_orbit::motion::Gravity;
@@ -69,7 +69,7 @@ pub fn spec(
         plugins: scenario.plugins.clone(),
         ..SkySpec::default()
     };
-    if let source::Satellites::Preset(name) = &c.satellites {
+    if let sources::Satellites::Preset(name) = &c.satellites {
         compat::apply(name, &mut spec, &|key| c.given.contains(&key));
     }
     Ok(spec)
@@ -162,7 +162,7 @@ fn satellites(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
         _ => Propagation::J2,
     };
     match &c.satellites {
-        source::Satellites::Preset(name) => {
+        sources::Satellites::Preset(name) => {
             // Another tool's sky replaces what stands here.
             let known = presets::find(name).or_else(|| presets::find("starlink-shell1"));
             let preset = known.ok_or_else(|| Problem::new("source.constellation.preset", "unknown"))?;
@@ -172,8 +172,8 @@ fn satellites(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
             };
             Ok((Satellites::Shells(preset.shells.iter().map(moved).collect()), preset.mask_deg))
         }
-        source::Satellites::Shells(all) => {
-            let shell = |s: &source::Shell| Shell {
+        sources::Satellites::Shells(all) => {
+            let shell = |s: &sources::Shell| Shell {
                 altitude_m: s.altitude_m,
                 inclination_deg: s.inclination_deg,
                 planes: s.planes,
@@ -186,7 +186,7 @@ fn satellites(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
             };
             Ok((Satellites::Shells(all.iter().map(shell).collect()), MASK_DEG))
         }
-        source::Satellites::Elements(file) => {
+        sources::Satellites::Elements(file) => {
             let text = read("source.constellation.tle", file, &c.place)?;
             let name = file.display().to_string();
             let planes = PlaneOptions { min_altitude_km: c.min_altitude_m / 1e3, ..PlaneOptions::default() };
@@ -302,7 +302,8 @@ mod tests {
     fn the_words_of_the_grammar_are_the_presets_of_the_orbits() {
         let own = perigee_orbit::presets::PRESETS.iter().map(|p| p.name);
         let hypatia = perigee_orbit::compat::HYPATIA.iter().map(|p| p.0);
-        let names: Vec<_> = own.chain(hypatia).chain(["orbtcp-compat", crate::file::keys::LEOEM]).collect();
-        assert_eq!(names, crate::file::keys::PRESETS);
+        let names: Vec<_> =
+            own.chain(hypatia).chain(["orbtcp-compat", crate::file::sources::LEOEM]).collect();
+        assert_eq!(names, crate::file::sources::PRESETS);
     }
 }

@@ -7,7 +7,7 @@ use crate::build::network::{Network, PairPlace};
 use crate::build::ports::PortTable;
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
-use crate::file::source::{Chain, Crossing, Fan, Source};
+use crate::file::sources::{Chain, Crossing, Dumbbell, ParkingLot, Source};
 use perigee_sources::crossing;
 use perigee_sources::topology::{self, Built, PortSpec};
 use perigee_timeline::{Header, LinkId, NodeId, Timed};
@@ -27,19 +27,19 @@ pub(crate) fn chain(c: &Chain) -> topology::ChainSpec {
         copies: c.copies,
         rtt: c.rtt,
         loss: c.loss,
-        order: c.order,
+        order: c.reordering,
         ..Default::default()
     }
 }
 
-pub(crate) fn dumbbell(f: &Fan) -> topology::DumbbellSpec {
+pub(crate) fn dumbbell(f: &Dumbbell) -> topology::DumbbellSpec {
     topology::DumbbellSpec {
-        rtts: f.rtts.clone(),
-        placement: f.placement,
+        rtts: f.rtt.clone(),
+        placement: f.rtt_at,
         bottleneck_delay: f.bottleneck_delay,
         access: PortSpec::packets(ACCESS_RATE, 1),
         loss: f.loss,
-        order: f.order,
+        order: f.reordering,
         ..Default::default()
     }
 }
@@ -48,7 +48,7 @@ pub(crate) fn crossing(c: &Crossing) -> crossing::CrossingSpec {
     crossing::CrossingSpec {
         staying: c.staying,
         moving: c.moving,
-        rtts: c.rtts.clone(),
+        rtts: c.rtt.clone(),
         moves: c.moves.clone(),
         bottleneck_delay: c.bottleneck_delay,
         access: PortSpec::packets(ACCESS_RATE, 1),
@@ -56,14 +56,14 @@ pub(crate) fn crossing(c: &Crossing) -> crossing::CrossingSpec {
     }
 }
 
-pub(crate) fn parking_lot(f: &Fan) -> topology::ParkingLotSpec {
+pub(crate) fn parking_lot(f: &ParkingLot) -> topology::ParkingLotSpec {
     topology::ParkingLotSpec {
         bottlenecks: f.bottlenecks,
-        rtts: f.rtts.clone(),
-        placement: f.placement,
+        rtts: f.rtt.clone(),
+        placement: f.rtt_at,
         bottleneck_delay: f.bottleneck_delay,
         access: PortSpec::packets(ACCESS_RATE, 1),
-        order: f.order,
+        order: f.reordering,
         ..Default::default()
     }
 }

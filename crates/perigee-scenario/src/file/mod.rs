@@ -6,7 +6,7 @@
 //! * [`kind`], [`grammar`], [`keys`]: what may be written; one table per section drives validation ([`walk`], [`checked`]),
 //!   [`schema`] and the reference page. [`parameters`]: a section's table and its type from one declaration.
 //! * [`disciplines`]: the parameters that queue disciplines add to ports.
-//! * [`source`], [`node`], [`change`], [`flow`] and others: the sections as types; [`scenario`]: the whole.
+//! * [`sources`], [`schedules`], [`apps`]: the sections that come in kinds, one file each; [`node`], [`change`], [`flow`] and others: the sections as types; [`scenario`]: the whole.
 
 pub mod aliases;
 pub mod apps;
@@ -29,7 +29,7 @@ pub mod rows;
 pub mod scenario;
 pub mod schedules;
 pub mod schema;
-pub mod source;
+pub mod sources;
 pub(crate) mod spell;
 pub mod split;
 pub mod tree;

@@ -5,7 +5,8 @@ use crate::file::checked::Checked;
 use crate::file::error::Place;
 use crate::file::kind::{Draw, Val};
 use crate::file::tree;
-use perigee_timeline::Law;
+use perigee_sources::topology::Placement;
+use perigee_timeline::{Law, LinkOrder};
 use perigee_units::{BitRate, Nanos};
 use std::path::PathBuf;
 
@@ -76,6 +77,14 @@ from_key! {
     u64: Val::Int(v) => v as u64;
     usize: Val::Int(v) => v as usize;
     f64: Val::Number(v), Val::Degrees(v), Val::Metres(v) => v;
+    LinkOrder: Val::Bool(v) => if v { LinkOrder::Reorder } else { LinkOrder::Fifo };
+    Placement: Val::Text(v) => match v.as_str() {
+        "even" => Placement::Even,
+        "bottleneck" => Placement::Bottleneck,
+        "ack-path" => Placement::AckPath,
+        "forward" => Placement::Forward,
+        _ => Placement::Access,
+    };
     Nanos: Val::Time(v) => v;
     BitRate: Val::Rate(v) => v;
     Bytes: Val::Bytes(v) => Bytes(v);

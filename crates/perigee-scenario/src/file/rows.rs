@@ -25,6 +25,21 @@ pub(crate) const fn one(section: &'static Section) -> Key {
     }
 }
 
+/// Random loss in the data direction.
+pub(crate) const fn loss(name: &'static str) -> Key {
+    key(
+        name,
+        Kind::Number(0.0, 1.0),
+        "0",
+        "probability that a packet is lost on each link of the data direction",
+    )
+}
+/// What a shrinking delay does.
+pub(crate) const fn reordering(name: &'static str) -> Key {
+    let help = "packets that follow a shrinking delay may overtake earlier ones (as with netem)";
+    key(name, Kind::Bool, "false", help)
+}
+
 /// Longest run: a week. Longer ones are several runs.
 pub const MAX_DURATION: Nanos = Nanos::from_secs(7 * 86_400);
 /// Most flows of one scenario; each holds its own connection, queue of segments and column of samples.

@@ -14,7 +14,7 @@ use crate::file::node::{self, NodeSpec};
 use crate::file::node_sets;
 use crate::file::rows::MAX_FLOWS;
 use crate::file::schedules;
-use crate::file::source::{self, Source};
+use crate::file::sources::{self, Source};
 use crate::file::tree::{self, Table};
 use crate::file::walk::check;
 use perigee_units::Nanos;
@@ -167,7 +167,7 @@ impl Reader<'_> {
     fn scenario(&mut self, name: &str) -> Option<Scenario> {
         let top = self.top;
         let run = self.run();
-        let source = source::read(&top.one_or_default(&keys::SOURCE), self.problems);
+        let source = sources::read(&top.one_or_default(&sources::SOURCE), self.problems);
         self.nodes =
             top.named("node").iter().filter_map(|(name, c)| node::read(name, c, self.problems)).collect();
         let node_files = self.node_sets();
@@ -207,7 +207,7 @@ impl Reader<'_> {
         }
         let changes_satellites = match &source {
             Some(Source::Constellation(_)) | None => true,
-            Some(Source::PathLog(p)) => p.breaks,
+            Some(Source::PathLog(p)) => p.is_broken(),
             Some(_) => false,
         };
         if let (Some(c), false) = (top.one("handover"), changes_satellites) {

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `[source.chain]`.
+
+use crate::file::checked::Checked;
+use crate::file::error::Problem;
+use crate::file::kind::Kind;
+use crate::file::parameters::parameters;
+use crate::file::rows::RTT;
+use crate::file::sources::SourceSpec;
+use perigee_timeline::LinkOrder;
+use perigee_units::Nanos;
+
+/// Links of one micro topology beyond which something is mistyped.
+const MAX_LINKS: usize = 1_000_000;
+
+parameters! {
+    /// `[source.chain]`.
+    Chain = "chain", "Hosts s and d with routers r1, r2, … in a row between them. Ports: bottleneck (data direction), reverse.";
+    links: usize = key(Kind::Int(1, 10_000), "1", "links from host to host");
+    copies: usize = key(Kind::Int(1, 100_000), "1", "independent chains side by side (hosts s.1, d.1, s.2, …)");
+    rtt: Nanos = key(RTT, "50 ms", "round-trip propagation time, spread evenly");
+    loss: f64 = loss();
+    reordering: LinkOrder = reordering();
+}
+
+impl SourceSpec for Chain {
+    fn parse(c: &Checked, problems: &mut Vec<Problem>) -> Option<Self> {
+        let read = Chain::read(c);
+        let (links, copies) = (read.links, read.copies);
+        if links * copies > MAX_LINKS {
+            let p = c.problem("copies", format!("{copies} chains of {links} links are {} links", links * copies));
+            problems.push(p.allowed(format!("at most {MAX_LINKS} in all")));
+            return None;
+        }
+        Some(read)
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `[source.dumbbell]`.
+
+use crate::file::checked::Checked;
+use crate::file::error::Problem;
+use crate::file::kind::Kind;
+use crate::file::parameters::parameters;
+use crate::file::rows::RTT;
+use crate::file::sources::{one_for_each, SourceSpec, ON_ACCESS};
+use perigee_sources::topology::Placement;
+use perigee_timeline::LinkOrder;
+use perigee_units::Nanos;
+
+parameters! {
+    /// `[source.dumbbell]`.
+    Dumbbell = "dumbbell", "Senders s1, s2, … and receivers d1, d2, … on the two sides of r1 -> r2. Ports: bottleneck, reverse, access.";
+    pairs: usize = key(Kind::Int(1, 100_000), "1", "senders, and receivers");
+    rtt: Vec<Nanos> = key(Kind::OneOrMany(&RTT), "50 ms", "round-trip propagation time of all pairs, or a list with one of each");
+    rtt_at: Placement = key(
+        Kind::Word(&["access", "even", "bottleneck", "ack-path", "forward"]),
+        "access",
+        "which links hold it: the four access links; all links; the bottleneck, the excess on access links; half of the smallest on the bottleneck and the rest on the ACK path (Linux curves); all on the first link of the data path",
+    );
+    bottleneck_delay: Nanos = key(RTT, "0 s", "fixed one-way delay of the bottleneck"), only ON_ACCESS;
+    loss: f64 = loss();
+    reordering: LinkOrder = reordering();
+}
+
+impl SourceSpec for Dumbbell {
+    fn parse(c: &Checked, problems: &mut Vec<Problem>) -> Option<Self> {
+        let read = Dumbbell::read(c);
+        let rtt = one_for_each(c, &read.rtt, read.pairs, problems)?;
+        Some(Dumbbell { rtt, ..read })
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Sources: where the network comes from. Each declares its own section of `[source]` in a file of its own; a line of
+//! [`sources`] makes it known to the grammar, the schema and the reference. `build` makes its network.
+
+use crate::file::checked::Checked;
+use crate::file::error::Problem;
+use crate::file::grammar::{Only, Section};
+use crate::file::rows::one;
+use perigee_units::Nanos;
+use std::path::PathBuf;
+
+/// A section of `[source]`.
+trait SourceSpec: Sized {
+    /// What was written; the grammar has checked each key by itself.
+    fn parse(c: &Checked, problems: &mut Vec<Problem>) -> Option<Self>;
+
+    /// Files that it reads.
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+}
+
+macro_rules! sources {
+    ($($module:ident::$source:ident),* $(,)?) => {
+        $(mod $module;)*
+        $(pub use $module::$source;)*
+
+        /// `[source]`: exactly one of its sections is given.
+        pub const SOURCE: Section = Section {
+            name: "source",
+            help: "Where the network comes from: exactly one of these sections.",
+            keys: &[$(one(&$source::SECTION)),*],
+            kinds: None,
+        };
+
+        /// Where the network comes from.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs)] // the types document each
+        pub enum Source {
+            $($source(Box<$source>),)*
+        }
+
+        impl Source {
+            /// Files that it reads.
+            pub fn files(&self) -> Vec<PathBuf> {
+                match self {
+                    $(Source::$source(s) => s.files(),)*
+                }
+            }
+        }
+
+        fn parse(name: &str, c: &Checked, problems: &mut Vec<Problem>) -> Option<Source> {
+            match name {
+                $(name if name == $source::SECTION.name => {
+                    $source::parse(c, problems).map(|s| Source::$source(Box::new(s)))
+                })*
+                other => unreachable!("the grammar knows no source {other:?}"),
+            }
+        }
+    };
+}
+
+sources! {
+    chain::Chain,
+    dumbbell::Dumbbell,
+    parking_lot::ParkingLot,
+    crossing::Crossing,
+    path_log::PathLog,
+    trace::Trace,
+    timeline::Timeline,
+    constellation::Constellation,
+}
+
+pub use constellation::{Function, Isls, Load, Satellites, Shell, IN_MEMORY, LEOEM, PRESETS};
+
+/// Reads `[source]`.
+pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Source> {
+    let names: Vec<&str> = SOURCE.keys.iter().map(|k| k.name).filter(|name| c.has(name)).collect();
+    let [name] = names[..] else {
+        let all: Vec<_> = SOURCE.keys.iter().map(|k| format!("[source.{}]", k.name)).collect();
+        // The one written last is the likelier mistake; overrides (no line) come after every file.
+        let places = names.iter().map(|name| c.place_of(name));
+        let place = places.max_by_key(|p| p.line.unwrap_or(usize::MAX)).unwrap_or(&c.place);
+        let message = match names.len() {
+            0 => "there is no source: where does the network come from?".to_string(),
+            _ => format!("more than one source: {}", names.join(", ")),
+        };
+        problems
+            .push(Problem::new("source", message).at(place).allowed(format!("one of {}", all.join(", "))));
+        return None;
+    };
+    parse(name, c.one(name)?, problems)
+}
+
+/// Other placements set the delay of the bottleneck themselves.
+const ON_ACCESS: &[Only] = &[Only::With("rtt_at", &["access"])];
+
+/// A round-trip time for each pair; one value holds for all.
+fn one_for_each(
+    c: &Checked,
+    rtts: &[Nanos],
+    pairs: usize,
+    problems: &mut Vec<Problem>,
+) -> Option<Vec<Nanos>> {
+    match rtts {
+        [one] => Some(vec![*one; pairs]),
+        each if each.len() == pairs => Some(each.to_vec()),
+        some => {
+            let p = c.problem("rtt", format!("{} round-trip times for {pairs} pairs", some.len()));
+            problems.push(p.allowed("one, or one for each pair"));
+            None
+        }
+    }
+}

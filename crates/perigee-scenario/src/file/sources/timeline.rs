@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `[source.timeline]`.
+
+use crate::file::checked::Checked;
+use crate::file::error::Problem;
+use crate::file::kind::Kind;
+use crate::file::parameters::{parameters, Named};
+use crate::file::sources::SourceSpec;
+use std::path::PathBuf;
+
+parameters! {
+    /// `[source.timeline]`.
+    Timeline = "timeline", "A timeline saved by `perigee timeline SCENARIO --out FILE`: nodes, ports, links and changes are as saved.";
+    file: Named = required(Kind::File, "the saved timeline");
+}
+
+impl SourceSpec for Timeline {
+    fn parse(c: &Checked, _: &mut Vec<Problem>) -> Option<Self> {
+        Some(Timeline::read(c))
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.file.path.clone()]
+    }
+}

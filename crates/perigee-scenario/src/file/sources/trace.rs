@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `[source.trace]`.
+
+use crate::file::checked::Checked;
+use crate::file::error::Problem;
+use crate::file::grammar::Only;
+use crate::file::kind::Kind;
+use crate::file::parameters::{parameters, Named};
+use crate::file::rows::RTT;
+use crate::file::sources::SourceSpec;
+use perigee_timeline::LinkOrder;
+use perigee_units::Nanos;
+use std::path::PathBuf;
+
+/// Steps of recorded series.
+const STEP: Kind = Kind::Time(Nanos::from_millis(1), Nanos::from_secs(60));
+
+parameters! {
+    /// `[source.trace]`.
+    Trace = "trace", "One link driven by recorded rates and delays (mahimahi, LeoReplayer). Hosts: s, d. Ports: bottleneck, reverse.";
+    rate_file: Named = required(Kind::File, "a line per opportunity to deliver 1500 bytes: milliseconds since the start");
+    delay_file: Option<Named> = optional(Kind::File, "a line per step: one-way delay in milliseconds");
+    delay_step: Nanos = key(STEP, "10 ms", "time between lines of the delay file"), only &[Only::Given(&["delay_file"])];
+    rate_step: Nanos = key(STEP, "100 ms", "delivery opportunities are counted over this time");
+    rtt: Nanos = key(RTT, "50 ms", "round-trip propagation time"), only &[Only::Absent("delay_file")];
+    loss: f64 = loss();
+    reordering: LinkOrder = reordering();
+}
+
+impl SourceSpec for Trace {
+    fn parse(c: &Checked, _: &mut Vec<Problem>) -> Option<Self> {
+        Some(Trace::read(c))
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        std::iter::once(&self.rate_file).chain(&self.delay_file).map(|named| named.path.clone()).collect()
+    }
+}
