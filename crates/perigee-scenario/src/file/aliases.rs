@@ -31,7 +31,7 @@ const SKY: &[&str] = &["source", "constellation"];
 const OLD: &[Old] = &[
     Old {
         within: &["source", "*"],
-        old: "order",
+        old: "delay_drop",
         new: "reordering",
         values: &[("reorder", New::Bool(true)), ("fifo", New::Bool(false))],
     },
@@ -123,7 +123,7 @@ mod tests {
         let text = "[run]\nduration = \"1 s\"\n[source.dumbbell]\ndelay_drop = \"reorder\"\n[schedule]\n\
                     recipe = \"seed000\"\n[[flow]]\ncc = \"cubic\"\n";
         let s = Scenario::parse(text, "t.toml", Path::new(""), &[]).unwrap();
-        let says = "t.toml:4: order = \"reorder\" is now written source.*.reordering = true";
+        let says = "t.toml:4: delay_drop = \"reorder\" is now written source.*.reordering = true";
         assert!(s.remarks.iter().any(|r| r.starts_with(says)), "{:?}", s.remarks);
         assert!(s.remarks.iter().any(|r| r.contains("recipe = \"leo-cc\"")), "{:?}", s.remarks);
         assert!(s.resolved_toml.contains("reordering = true") && !s.resolved_toml.contains("seed000"));
