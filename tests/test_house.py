@@ -127,7 +127,7 @@ LEVELS = [
     {"cli"},
 ]
 # At the door: what is imported before anything else, what the package offers by name, what the core asks for.
-DOOR = {"__init__", "__main__", "entry", "plugins", "congestion"}
+DOOR = {"__init__", "__main__", "entry"}
 
 
 def imported(tree: ast.AST) -> set[str]:

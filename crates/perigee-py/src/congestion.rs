@@ -299,7 +299,7 @@ struct Class {
 
 impl Class {
     fn of(name: &str, class: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let base = class.py().import("perigee.congestion")?.getattr("CongestionControl")?;
+        let base = class.py().import("perigee.extensions.congestion")?.getattr("CongestionControl")?;
         let own = |method: &str| -> PyResult<bool> {
             Ok(class.hasattr(method)? && !class.getattr(method)?.is(&base.getattr(method)?))
         };

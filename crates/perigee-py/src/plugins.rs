@@ -272,7 +272,7 @@ fn raised(py: Python<'_>, e: &PyErr) -> String {
     let value = e.value(py);
     let at = e.traceback(py).map_or(Ok(()), |tb| value.setattr("__traceback__", tb));
     let line = at
-        .and_then(|()| py.import("perigee.plugins"))
+        .and_then(|()| py.import("perigee.extensions.plugins"))
         .and_then(|m| m.call_method1("where_raised", (value,)))
         .and_then(|w| w.extract::<String>());
     format!("it raised {e}{}", line.unwrap_or_default())
@@ -371,7 +371,7 @@ fn one(py: Python<'_>, f: &Function, given: Option<&Bound<'_, PyDict>>) -> Resul
         return Err(wrong(format!("the function {} existed in memory only", f.name)));
     }
     let found = py
-        .import("perigee.plugins")
+        .import("perigee.extensions.plugins")
         .and_then(|m| m.call_method1("function", (f.file.display().to_string(), f.name.as_str())));
     let call = found.map_err(|e| wrong(e.value(py).to_string()))?;
     let file = f.file.file_name().unwrap_or_default().to_string_lossy();

@@ -10,7 +10,6 @@
 // An error carries the scenario's problem; it is made once per mistake, never in a loop that matters.
 #![allow(clippy::result_large_err)]
 
-mod ack_bench;
 pub mod bench;
 pub mod capture;
 pub mod manifest;
@@ -18,7 +17,6 @@ pub mod recorder;
 pub mod routes;
 pub mod run;
 pub mod simulator;
-pub mod sky_bench;
 pub mod trace;
 pub mod warnings;
 

@@ -5,7 +5,7 @@ Definitions (the study's): steady state = the last half of the bytes; per trace 
 percentile and mean of throughput samples of 1 s. Throughput is what a capture of packets shows, data when it arrives,
 in order or not: sent less lost less in flight at the server. A dip: half a second below a fifth of the mean ("minimal
 for about 1 s" does not fill a whole second that begins anywhere). Start-up: "the first 30 s" cannot be what Table III
-averages (the specification, 5.4); its numbers behave as the first 50 MB over the time that Fig. 5 shows, which are
+averages; its numbers behave as the first 50 MB over the time that Fig. 5 shows, which are
 compared; the first 30 s, and the 50 MB without the control exchange, stand beside; its RTT is averaged over ACKs. Times
 to download count from the first packet of the measurement's control connection, which takes 4.5 RTTs before the data's
 own SYN; from that SYN beside. Tests: Student, two-sided, with Cohen's d; Welch beside.
@@ -323,10 +323,10 @@ window. Steady state: the last half of the bytes, counted when they arrive, in o
 them the start-up throughput, include the measuring tool's control exchange of 4.5 RTTs. What the numbers hang on is
 varied in `geo/set-ups`."""
 DEVIATIONS = (
-    "The RTT is drawn every 200 ms, correlated over 2 s, and released in order (specification, 5.2).",
-    "Return rate, split of the delay and the law of the random drop are not published; ours are the specification's "
+    "The RTT is drawn every 200 ms, correlated over 2 s, and released in order.",
+    "Return rate, split of the delay and the law of the random drop are not published; ours are "
     "assumptions.",
-    "Table III is compared with the first 50 MB: its numbers cannot be those of the first 30 s (5.4).",
+    "Table III is compared with the first 50 MB: its numbers cannot be those of the first 30 s.",
 )
 METRICS = """Steady state: from half of the bytes to their end; throughput of each second in it, and of a
 download its 10th percentile, median, 90th percentile and mean, Mbit/s. Throughput counts data when it arrives,

@@ -187,7 +187,7 @@ a day, a week is `--full`. The RTT is drawn every 200 ms from the published dist
 released in order; a loss event comes every 19.8 minutes on average (509 in a week), 91 % of them of one ping, the
 others geometric with a mean of 3.2 and 11 at most."""
 DEVIATIONS = (
-    "The distribution between its published points is interpolated (specification, 5.2): this experiment shows that "
+    "The distribution between its published points is interpolated: this experiment shows that "
     "the path model of the downloads has the published baseline, not that the service would have it.",
     "The tolerance of 2 ms for the medians of the hours is ours.",
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Downloads over the geostationary service with and without performance-enhancing proxies (specification, 5.5).
+"""Downloads over the geostationary service with and without performance-enhancing proxies.
 
 The study had the provider's proxy switched off and left it to further work. Two proxies: at the gateway and at the
 terminal. The server's connection ends at the gateway, Cubic or BBR; between the proxies a connection with a window of
@@ -152,7 +152,7 @@ def draw(t: Tables) -> dict[str, Any]:
 def check(t: Tables) -> list[Verdict]:
     """What a splitting proxy must change, and what its buffer bounds."""
     runs, out = t["runs"], []
-    source = "specification, 5.5 (not published)"
+    source = "expected, not published"
     split = frames.pick(runs, how="split", buffer_mb=LARGE)
     for cc in (c for c in SCHEMES if c in set(runs["cc"])):
         name = style.label(cc)

@@ -410,7 +410,7 @@ its satellite changes, plus 45 to 120 ms (the study's text). 100 Mbit/s per link
 100), queues of one BDP of the study's ping means. The rows "rules" are logs made by the rules of LeoEM's generator,
 the rows "physical" are the same cities over a correct constellation (72 x 22, hard handovers of 45 to 120 ms).
 Seattle SEA, New York NY, San Diego SD, Shanghai SHA, London LDN; ISL: by lasers from satellite to satellite, BP: bent
-pipe, up and down by ground stations. L1 to L9: checks of the specification."""
+pipe, up and down by ground stations. L1 to L9: checks of ours."""
 ONE_METRICS = """Goodput: mean of the seconds of the whole run, over 100 Mbit/s (`norm`). Delay inflation: smoothed RTT
 over the base RTT of the same second, mean of 10 to 290 s, at least 1 (`inflation_by_sample`: each RTT sample over the
 base RTT at its sending). Retransmitted: share of the segments sent, %. `full_inflation`: what a queue that is always

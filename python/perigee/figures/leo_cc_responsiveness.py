@@ -82,7 +82,7 @@ def _share(runs: pd.DataFrame, cc: str, loss: int) -> Estimate:
 def verdicts(t: Tables) -> list[Verdict]:
     """Shares of the path's rate, with and without loss; bounds that the paper does not print are said to be assumed."""
     runs = t["runs"]
-    source, assumed = "Fig. 3 and text", "Fig. 3; bounds assumed by the specification"
+    source, assumed = "Fig. 3 and text", "Fig. 3; bounds assumed, not published"
     clean = {cc: _share(runs, cc, 0) for cc in SCHEMES}
     lossy = {cc: _share(runs, cc, 1) for cc in SCHEMES}
 

@@ -231,7 +231,7 @@ WHY_RESERVED = (
 )
 WHY_UNFAIR = (
     "A bottleneck without telemetry between ports with it is the worst case: OrbCC sees only links with room and grows "
-    "to several products, the rule of the specification (an RTT a fifth above the base) hands over late where the queue"
+    "to several products, the rule that we assumed (an RTT a fifth above the base) hands over late where the queue"
     " stood full when the flow came, and Cubic begins from the window as it is (2 of 8 ports, run 4: 5.9 MB over a "
     "product of 0.6 MB, a third of the packets lost for ten seconds, the other flow in timeouts meanwhile)."
 )

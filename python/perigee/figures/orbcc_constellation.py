@@ -2,8 +2,7 @@
 """Two flows over a constellation: OrbCC and LeoTCP, Fig. 3 and the table of results.
 
 Metrics: goodput ratio of the two run averages; mean goodput of both flows; normalised delay = mean RTT over the mean
-base RTT of the same run (mean over the flows). The OrbCC paper's table divides by other base RTTs than it says (the
-specification, section 4): its delays are compared after the correction that its own goodputs imply.
+base RTT of the same run (mean over the flows). The OrbCC paper's table divides by other base RTTs than it says: its delays are compared after the correction that its own goodputs imply.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ SHARED = {
     "New York - London": ("new-york", "london", "isl", 371),
     "San Diego - Shanghai": ("san-diego", "shanghai", "isl", 707),
 }
-"""Ends, mode and queue in packets of each pair (section 6.2)."""
+"""Ends, mode and queue in packets of each pair."""
 CROSSING = {
     "Pair1": (("new-york", "london"), ("new-york", "st-johns"), 372, 0.37),
     "Pair2": (("san-diego", "new-york"), ("lawrence", "new-york"), 288, 0.71),
@@ -264,7 +263,7 @@ WHY_SHARED = (
     "The share s follows from the geometry alone: exact shortest paths over links that change every 100 ms. Two flows "
     "that share a link fairly for s of the time have 96.085 (1 - s/2) Mbit/s in the mean; OrbCC's goodput gives our s "
     "in our runs and the study's s in the study's, so that each agrees with its own paths. The authors' routing files "
-    "are not public; an independent calculation has 0.50 and 0.64 (the specification, 6.2 and 8.7)."
+    "are not public; an independent calculation has 0.50 and 0.64."
 )
 WHY_DELAY = (
     "Queues come to be while both flows are on one link, and ours share one for longer (first row): what delay exceeds "

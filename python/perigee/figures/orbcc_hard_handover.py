@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MANY = ("cubic", "bbr", "bbr3", "satcp", "leocc_omnet", MINE, "orbcc")
 MODEL_MBPS = {20: 93.7, 60: 85.2, 100: 85.2, 140: 85.2, 200: 85.2}
-"""LeoTCP in the specification's verification model, by length of the outage in ms (8.4)."""
+"""LeoTCP in an independent model of the protocol, by length of the outage in ms."""
 FLOWS = (5, 10, 20)
 HANDOVERS_S = tuple(range(15, 250, 15))
 WINDOW_S = (105, 155)
@@ -78,7 +78,7 @@ def check_one(t: Tables) -> list[Verdict]:
     for d, published in MODEL_MBPS.items():
         ours = frames.average(runs, "goodput_mbps", cc=MINE, outage_ms=d)
         if ours.n:
-            source = "verification model of the specification, 8.4"
+            source = "independent model of the protocol"
             out.append(
                 near(f"leotcp-{d}", f"LeoTCP: goodput after outages of {d} ms", source, published, ours, 4, "Mbit/s")
             )

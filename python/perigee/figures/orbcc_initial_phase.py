@@ -28,7 +28,7 @@ JOINS = {10: (50,), 20: (51, 52), 30: (53, 54, 55, 56), 40: tuple(range(57, 65))
 """Flows that join, by second."""
 PAYLOAD_MBPS = 200 * 1448 / 1507
 PUBLISHED = {"orbcc": {"first": (104.68, 104.13), "join": (105.48, 104.18)}, "leotcp": {"join": (105.53, 104.18)}}
-"""RTT in ms with and without the phase. LeoTCP's first value (113.50) is no target: the specification, 9.12."""
+"""RTT in ms with and without the phase. LeoTCP's first value (113.50) is no target: the two papers differ there."""
 
 
 def cases(ask: Ask) -> list[Case]:
@@ -149,7 +149,7 @@ def _rtts(runs: pd.DataFrame, study: str) -> list[Verdict]:
 
 def _joins(runs: pd.DataFrame) -> list[Verdict]:
     out = []
-    source = "verification model of the specification, 8.8"
+    source = "independent model of the protocol"
     for second, values in ((10, (3.5, 1.5)), (40, (2.6, 1.3))):
         for variant, published in zip(VARIANTS, values, strict=True):
             ours = frames.average(runs, f"join{second}_mbps", variant=variant)
@@ -167,8 +167,7 @@ CAPTIONS = {
 }
 METHOD = """65 flows of 100 ms over 200 Mbit/s, queue 863 packets (half a BDP): 50 start between 0.7 and 1.2 s, 1, 2,
 4 and 8 more at 10, 20, 30 and 40 s. With and without OrbCC's initial phase. "First 100 RTTs" are 10 s of time: with
-the first 100 samples, as the script takes them, the printed numbers do not come out of the published algorithm (the
-specification)."""
+the first 100 samples, as the script takes them, the printed numbers do not come out of the published algorithm."""
 WHY_LATE = (
     "In run 2 of the study's five (three in the default size) the flow that joins at 10 s, and one of those at 20 s, "
     "begins as if it had no initial phase: 1.25 Mbit/s after a second; in the four other runs it has 3.5. The "

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ALL_RUNS = 50
 MODEL = (66.9, 53.2)
-"""Goodput (Mbit/s) and RTT (ms) of OrbCC in the specification's verification model, all schedules, section 8.1."""
+"""Goodput (Mbit/s) and RTT (ms) of OrbCC in an independent model of the protocol, all schedules."""
 KEEP = Keep(("goodput_bps", "rtt_ns", "retransmits", "path_rate_bps", "base_rtt_ns"))
 PUBLISHED = {"orbcc": ("cubic", "bbr", "bbr3", "satcp", "leocc_omnet", MINE, "orbcc"), "leotcp": SCHEMES}
 DRAWN = {"orbcc": (74.59, 50.76), "leotcp": (75.14, 52.2)}
@@ -189,7 +189,7 @@ def _clean(now: pd.DataFrame, source: str, study: str) -> list[Verdict]:
 
 def _against_model(now: pd.DataFrame) -> list[Verdict]:
     """OrbCC against the verification model: relative to the path, so that fewer schedules compare as well."""
-    model = "verification model of the specification, 8.1"
+    model = "independent model of the protocol"
     mine = frames.pick(now, cc=MINE)
     rate, rtt = MODEL[0] / DRAWN["orbcc"][0], MODEL[1] / DRAWN["orbcc"][1]
     share = mean((mine["goodput_mbps"] / mine["capacity_mbps"]).to_numpy())
@@ -282,7 +282,7 @@ CAPTIONS = {
 
 ORDER_OF_RTTS = (
     'The order "RTT: OrbCC lowest, Cubic largest" was worded after ours were seen: the paper says that OrbCC is lowest '
-    "and Cubic and SaTCP large, the specification expects OrbCC < BBRv3 < BBRv1 < Cubic, of which ours keep the ends."
+    "and Cubic and SaTCP large, an independent model has OrbCC < BBRv3 < BBRv1 < Cubic, of which ours keep the ends."
 )
 BOUNDS = {
     ("orbcc", False): 'The 3 Mbit/s of "about as high" and the tolerances around the verification model are ours.',

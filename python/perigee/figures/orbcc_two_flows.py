@@ -28,7 +28,7 @@ KEEP = Keep(("goodput_bps",))
 RTTS_MS = tuple(range(20, 201, 20))
 FIRST_MS = 20
 MODEL = {20: 1.0, 60: 0.45, 100: 0.31, 200: 0.22}
-"""Ratio without avgRTT in the specification's verification model, by RTT (8.2)."""
+"""Ratio without avgRTT in an independent model of the protocol, by RTT."""
 VARIANTS: dict[str, Mapping[str, object]] = {
     "OrbCC": {},
     "without avgRTT": {"cc.orbcc-repro.t_ref": "own_rtt"},
@@ -185,7 +185,7 @@ def _ablation(source: str) -> Callable[[Tables], list[Verdict]]:
     def check(t: Tables) -> list[Verdict]:
         runs = t["runs"]
         without, whole = runs[runs["variant"] == "without avgRTT"], runs[runs["variant"] == "OrbCC"]
-        model = "verification model of the specification, 8.2"
+        model = "independent model of the protocol"
         out = [
             within(
                 "with",

@@ -206,7 +206,7 @@ impl Checked {
             let Some(spec) = self.section.keys.iter().chain(own).find(|k| k.name == name) else { continue };
             let Some((only, chosen)) = self.unmet(spec) else { continue };
             let path = join(&self.path, name);
-            let mut problem = Problem::new(path, format!("no effect: it counts only {only}")).at(place);
+            let mut problem = Problem::new(path, format!("no effect {}", only.where_not())).at(place);
             problem.found = entry(self.section, table, name).map(|e| e.item.value.shown());
             let remedy = match only {
                 Only::With(key, words) => format!("leave it out, or set {key} = {}", quoted(words)),

@@ -93,6 +93,18 @@ impl fmt::Display for Only {
     }
 }
 
+impl Only {
+    /// Where the key has no effect.
+    pub(crate) fn where_not(&self) -> String {
+        match self {
+            Only::With(key, words) => format!("without {key} = {}", quoted(words)),
+            Only::Without(key, words) => format!("with {key} = {}", quoted(words)),
+            Only::Given(keys) => format!("without {}", keys.join(" or ")),
+            Only::Absent(key) => format!("beside {key}"),
+        }
+    }
+}
+
 /// Words as they stand in a file.
 pub(crate) fn quoted(words: &[&str]) -> String {
     words.iter().map(|w| format!("{w:?}")).collect::<Vec<_>>().join(" or ")

@@ -4,8 +4,9 @@
 //! Packets count once per link that they cross, data and ACKs alike. Recording is on (a row each 100 ms), as in any
 //! run, so that the numbers are those that a user gets.
 
-use crate::ack_bench;
-use crate::sky_bench;
+mod acks;
+pub mod sky;
+
 use perigee_scenario::Scenario;
 use perigee_scenario::World;
 use serde::Serialize;
@@ -127,9 +128,9 @@ pub const CASES: &[Case] = &[
 
 /// Names of the cases that run unless others are named.
 pub fn names() -> Vec<&'static str> {
-    let experiments = sky_bench::EXPERIMENTS.iter().filter(|e| e.1).map(|e| e.0);
-    let skies = sky_bench::SKIES.iter().copied();
-    CASES.iter().map(|c| c.name).chain([ack_bench::CASE]).chain(skies).chain(experiments).collect()
+    let experiments = sky::EXPERIMENTS.iter().filter(|e| e.1).map(|e| e.0);
+    let skies = sky::SKIES.iter().copied();
+    CASES.iter().map(|c| c.name).chain([acks::CASE]).chain(skies).chain(experiments).collect()
 }
 
 /// Runs a case; what it measured as JSON.
@@ -140,13 +141,13 @@ pub fn measure(name: &str) -> Result<Json, String> {
     if let Some(case) = CASES.iter().find(|c| c.name == name) {
         return Ok(json!(run(case.name)?));
     }
-    if name == ack_bench::CASE {
-        return Ok(ack_bench::measure());
+    if name == acks::CASE {
+        return Ok(acks::measure());
     }
-    if let Some((text, cc)) = sky_bench::experiment(name) {
-        return Ok(json!(simulate(name, sky_bench::parse(&text, name)?, cc)?));
+    if let Some((text, cc)) = sky::experiment(name) {
+        return Ok(json!(simulate(name, sky::parse(&text, name)?, cc)?));
     }
-    sky_bench::sky(name).map_err(|e| format!("{e}; there are {}", names().join(", ")))
+    sky::sky(name).map_err(|e| format!("{e}; there are {}", names().join(", ")))
 }
 
 /// What a case measured.
