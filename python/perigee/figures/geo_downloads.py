@@ -324,8 +324,7 @@ them the start-up throughput, include the measuring tool's control exchange of 4
 varied in `geo/set-ups`."""
 DEVIATIONS = (
     "The RTT is drawn every 200 ms, correlated over 2 s, and released in order.",
-    "Return rate, split of the delay and the law of the random drop are not published; ours are "
-    "assumptions.",
+    "Return rate, split of the delay and the law of the random drop are not published; ours are assumptions.",
     "Table III is compared with the first 50 MB: its numbers cannot be those of the first 30 s.",
 )
 METRICS = """Steady state: from half of the bytes to their end; throughput of each second in it, and of a

@@ -286,9 +286,7 @@ def check_vegas(t: Tables) -> list[Verdict]:
         later = s[(s["t_s"] > at + 0.6) & (s["t_s"] <= at + 1.0)]["base_rtt_ms"]
         links = float(routes[routes["t_s"] <= at + 0.7]["links"].iloc[-1])
         light = value(float(later.mean()) - serialisation_ms(links) if len(later) else float("nan"))
-        out.append(
-            near(f"rtt-{at}", f"base RTT after {at} s", "calculation", ms, light, 0.6, "ms")
-        )
+        out.append(near(f"rtt-{at}", f"base RTT after {at} s", "calculation", ms, light, 0.6, "ms"))
     edges = [0.0, *CHANGES_S[:-1], 200.0]
     for begin, end, (low, high) in zip(edges[:-1], edges[1:], PLATEAUS, strict=True):
         window = value(float(s[(s["t_s"] > end - 2) & (s["t_s"] <= end - 0.2)]["cwnd_segments"].median()))

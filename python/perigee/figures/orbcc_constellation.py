@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Two flows over a constellation: OrbCC and LeoTCP, Fig. 3 and the table of results.
 
-Metrics: goodput ratio of the two run averages; mean goodput of both flows; normalised delay = mean RTT over the mean
-base RTT of the same run (mean over the flows). The OrbCC paper's table divides by other base RTTs than it says: its delays are compared after the correction that its own goodputs imply.
+Metrics: goodput ratio of the two run averages; mean goodput of both flows; normalised delay = mean RTT over the
+mean base RTT of the same run (mean over the flows). The OrbCC paper's table divides by other base RTTs than it
+says: its delays are compared after the correction that its own goodputs imply.
 """
 
 from __future__ import annotations

@@ -72,30 +72,31 @@ def _counts(page: str) -> tuple[str, str, str, str]:
     return str(good), str(bad), size[2] if size else "", size[1] if size else ""
 
 
-def _pictures(e: Experiment, results: Path, docs: Path) -> list[str]:
-    names = []
+def _pictures(e: Experiment, results: Path, docs: Path) -> dict[str, str]:
+    """Copies the pictures of an experiment: its files by their names. One that is there already is shown from there."""
+    files = {}
     for picture in sorted((results / e.name).glob("*.png")):
-        name = f"{e.name.replace('/', '-')}-{picture.name}"
-        shutil.copyfile(picture, docs / name)
-        names.append(name)
-    return names
+        own = docs / f"{e.name.replace('/', '-')}-{picture.name}"
+        others = (p for p in sorted(docs.glob("*.png")) if p != own and p.stat().st_size == picture.stat().st_size)
+        twin = next((p for p in others if p.read_bytes() == picture.read_bytes()), None)
+        if twin is None:
+            shutil.copyfile(picture, own)
+        else:
+            own.unlink(missing_ok=True)
+        files[picture.stem] = (twin or own).name
+    return files
 
 
-def _stem(e: Experiment, name: str) -> str:
-    """What an experiment calls a picture that `_pictures` copied."""
-    return name.removeprefix(f"{e.name.replace('/', '-')}-").removesuffix(".png")
-
-
-def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], pictures: list[str]) -> str:
+def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], pictures: dict[str, str]) -> str:
     parts = ["<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->", f"# {e.title}", ""]
     where = e.figure if e.figure.startswith(TITLES[e.study]) else f"{TITLES[e.study]}: {e.figure}"
     parts += [
         f"{where}. `perigee study run {e.name}` ({about['size']} size: {about['runs']} runs)",
         "",
     ]
-    for name in pictures:
-        parts += [f"![{e.title}]({name})", ""]
-        caption = e.captions.get(_stem(e, name), "")
+    for name, file in pictures.items():
+        parts += [f"![{e.title}]({file})", ""]
+        caption = e.captions.get(name, "")
         parts += [*textwrap.wrap(f"*{caption}*", WIDTH), ""] if caption else []
     parts += ["| claim | published | ours | 95 % interval | tolerance | verdict |", "|---|---|---|---|---|---|"]
     for v in verdicts:
