@@ -22,6 +22,7 @@ __all__ = [
     "ScenarioError",
     "SeenSatellite",
     "Sky",
+    "TableHasher",
     "Timeline",
     "Window",
     "World",
@@ -35,6 +36,7 @@ __all__ = [
     "import_state",
     "json_schema",
     "plugin_threads",
+    "record_tables",
     "reference",
     "schemes",
 ]
@@ -100,6 +102,7 @@ class World:
         pcap: str | Path | None = None,
         progress: Callable[[int], bool] | None = None,
         plugins: dict[str, type] | None = None,
+        batches: Callable[[str, list[Column]], None] | None = None,
     ) -> tuple[str, dict[str, list[Column]], bool]: ...
     def trace(
         self,
@@ -109,6 +112,16 @@ class World:
         to_ns: int,
         plugins: dict[str, type] | None = None,
     ) -> dict[str, list[Column]]: ...
+
+@final
+class TableHasher:
+    """The hash of a table's content, format 2, whose rows come in pieces."""
+
+    def __new__(cls) -> TableHasher: ...
+    @property
+    def rows(self) -> int: ...
+    def update(self, columns: list[Column]) -> None: ...
+    def hexdigest(self) -> str: ...
 
 @final
 class Cx:
@@ -235,7 +248,8 @@ class IslView:
 def json_schema() -> str: ...
 def reference() -> str: ...
 def schemes() -> str: ...
-def hash_table(columns: list[Column]) -> str: ...
+def hash_table(columns: list[Column], record_format: int) -> str: ...
+def record_tables() -> str: ...
 def ends_with(code: int) -> None: ...
 def plugin_threads() -> list[int]: ...
 def bench_cases() -> list[str]: ...

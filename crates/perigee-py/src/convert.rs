@@ -2,9 +2,10 @@
 //! Tables to NumPy and back.
 
 use numpy::{PyArray1, PyReadonlyArray1};
+use perigee_record::hash::format_1;
 use perigee_record::table::Words;
 use perigee_record::{Column, Table, Values};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -14,12 +15,16 @@ type Parts<'py> = (String, Bound<'py, PyAny>, Option<Vec<String>>, Option<Bound<
 /// All tables: name → list of columns, each (name, array, words or None, valid or None).
 pub fn tables<'py>(py: Python<'py>, tables: Vec<Table>) -> PyResult<Bound<'py, PyDict>> {
     let all = PyDict::new(py);
-    for table in tables {
-        let name = table.name;
-        let columns = table.columns.into_iter().map(|c| column(py, c));
-        all.set_item(name, PyList::new(py, columns.collect::<PyResult<Vec<_>>>()?)?)?;
+    for t in tables {
+        all.set_item(t.name, table(py, t)?)?;
     }
     Ok(all)
+}
+
+/// The columns of a table.
+pub fn table(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyList>> {
+    let columns = table.columns.into_iter().map(|c| column(py, c));
+    PyList::new(py, columns.collect::<PyResult<Vec<_>>>()?)
 }
 
 fn column<'py>(py: Python<'py>, c: Column) -> PyResult<Bound<'py, PyTuple>> {
@@ -35,12 +40,55 @@ fn column<'py>(py: Python<'py>, c: Column) -> PyResult<Bound<'py, PyTuple>> {
     (c.name, array, words, valid).into_pyobject(py)
 }
 
-/// The content hash of a table, given its columns in the form in which a run returns them.
+/// Hashes the content of a table of format 2, given rows in the form in which a run returns them.
+#[pyclass(module = "perigee._core")]
+#[derive(Default)]
+pub struct TableHasher(perigee_record::TableHasher);
+
+#[pymethods]
+impl TableHasher {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Further rows.
+    fn update(&mut self, py: Python<'_>, columns: Vec<Parts<'_>>) -> PyResult<()> {
+        let rows = rows(columns)?;
+        let hasher = &mut self.0;
+        py.detach(move || hasher.update(&rows));
+        Ok(())
+    }
+
+    /// Rows so far.
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.0.rows()
+    }
+
+    /// The hash of the rows so far.
+    fn hexdigest(&self) -> String {
+        self.0.clone().finish()
+    }
+}
+
+/// The hash of a whole table in a record of some format, given its columns in the form in which a run returns them.
 #[pyfunction]
-pub fn hash_table(py: Python<'_>, columns: Vec<Parts<'_>>) -> PyResult<String> {
-    let columns = columns.into_iter().map(read).collect::<PyResult<Vec<_>>>()?;
-    let table = Table { name: "", columns };
-    Ok(py.detach(move || table.hash()))
+pub fn hash_table(py: Python<'_>, columns: Vec<Parts<'_>>, record_format: u32) -> PyResult<String> {
+    let table = rows(columns)?;
+    match record_format {
+        1 => Ok(py.detach(move || format_1(&table))),
+        2 => Ok(py.detach(move || {
+            let mut hasher = perigee_record::TableHasher::default();
+            hasher.update(&table);
+            hasher.finish()
+        })),
+        other => Err(PyValueError::new_err(format!("there is no record format {other}"))),
+    }
+}
+
+fn rows(columns: Vec<Parts<'_>>) -> PyResult<Table> {
+    Ok(Table { name: "", columns: columns.into_iter().map(read).collect::<PyResult<Vec<_>>>()? })
 }
 
 fn read((name, array, words, valid): Parts<'_>) -> PyResult<Column> {

@@ -41,7 +41,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(json_schema, m)?)?;
     m.add_function(wrap_pyfunction!(reference, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;
+    m.add_class::<convert::TableHasher>()?;
     m.add_function(wrap_pyfunction!(convert::hash_table, m)?)?;
+    m.add_function(wrap_pyfunction!(record_tables, m)?)?;
     m.add_function(wrap_pyfunction!(exchange::export, m)?)?;
     m.add_function(wrap_pyfunction!(exchange::import_state, m)?)?;
     m.add_function(wrap_pyfunction!(exchange::diff_timelines, m)?)?;
@@ -79,4 +81,15 @@ fn schemes() -> String {
         json!({"id": s.id, "label": s.label, "summary": s.summary, "params": params})
     };
     json!(perigee_scenario::cc::SCHEMES.iter().map(scheme).collect::<Vec<_>>()).to_string()
+}
+
+/// The tables of a record as JSON, in their order: name, help, columns (name, type, unit, when it is null, help).
+#[pyfunction]
+fn record_tables() -> String {
+    let column = |c: &perigee_record::tables::ColumnSpec| json!({"name": c.name, "type": c.kind(), "unit": c.unit(), "null": c.null, "help": c.help.trim()});
+    let table = |t: &perigee_record::tables::TableSpec| {
+        let columns: Vec<_> = t.columns.iter().map(column).collect();
+        json!({"name": t.name, "help": t.help.trim(), "columns": columns})
+    };
+    json!(perigee_record::tables::record_tables().iter().map(table).collect::<Vec<_>>()).to_string()
 }

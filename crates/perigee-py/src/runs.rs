@@ -4,6 +4,7 @@
 use crate::congestion::{self, Failure};
 use crate::interrupt::interruptible;
 use crate::{convert, plugins};
+use perigee_record::{Collector, RecordSink, SinkError, Table};
 use perigee_run::backend::Backend;
 use perigee_run::{bench as benches, RunError as Failed};
 use perigee_scenario::estimate;
@@ -13,7 +14,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -155,8 +156,9 @@ impl World {
 
     /// Runs under `cc`. Returns the manifest (JSON), the tables, and whether the run was stopped. `progress` is called
     /// a few times a second with the simulated time in nanoseconds and stops the run by returning False. `plugins` has
-    /// the classes of plug-ins by name; the first exception in one of them ends the run.
-    #[pyo3(signature = (cc, pcap=None, progress=None, plugins=None))]
+    /// the classes of plug-ins by name; the first exception in one of them ends the run. `batches` is called with the name
+    /// of a table and further rows of it, as they come: then no tables are kept, and memory does not grow with time.
+    #[pyo3(signature = (cc, pcap=None, progress=None, plugins=None, batches=None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -164,23 +166,30 @@ impl World {
         pcap: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
         plugins: Option<&Bound<'py, PyDict>>,
+        batches: Option<Py<PyAny>>,
     ) -> PyResult<(String, Bound<'py, PyDict>, bool)> {
         let world = self.0.clone();
         let failure = Arc::new(Failure::default());
         let plugins = classes(plugins, &failure)?;
         let mut reporter = Reporter { call: progress, last: Instant::now(), error: None };
+        let mut kept = Collector::default();
+        let mut handed = batches.map(|call| Batches { call, error: None });
         let result = py.detach(|| {
-            let pcap = pcap.as_deref().map(Path::new);
-            perigee_run::run(&world, cc, &plugins, pcap, &mut |now| {
+            let rows: &mut dyn RecordSink = match &mut handed {
+                Some(batches) => batches,
+                None => &mut kept,
+            };
+            perigee_run::record(&world, cc, &plugins, rows, pcap.as_deref(), &mut |now| {
                 !failure.happened() && reporter.go_on(now)
             })
         });
-        if let Some(e) = failure.take(py).or(reporter.error) {
+        if let Some(e) = failure.take(py).or(reporter.error).or(handed.as_mut().and_then(|b| b.error.take()))
+        {
             return Err(e);
         }
         let done = result.map_err(failed)?;
-        let stopped = done.outcome.stopped;
-        Ok((json!(done.manifest).to_string(), convert::tables(py, done.tables)?, stopped))
+        let tables = if handed.is_some() { Vec::new() } else { kept.finish() };
+        Ok((json!(done.manifest).to_string(), convert::tables(py, tables)?, done.outcome.stopped))
     }
 
     /// The packets of flow `flow` between two times, with the time series and events until then: tables by name.
@@ -220,6 +229,25 @@ fn failed(e: Failed) -> PyErr {
 
 fn classes(given: Option<&Bound<'_, PyDict>>, failure: &Arc<Failure>) -> PyResult<perigee_run::Plugins> {
     given.map_or_else(|| Ok(Default::default()), |classes| congestion::plugins(classes, failure))
+}
+
+/// Hands rows to Python as they come.
+struct Batches {
+    call: Py<PyAny>,
+    /// The first exception of the call, which ends the run.
+    error: Option<PyErr>,
+}
+
+impl RecordSink for Batches {
+    fn batch(&mut self, rows: Table) -> Result<(), SinkError> {
+        let name = rows.name;
+        let called = Python::attach(|py| self.call.call1(py, (name, convert::table(py, rows)?)).map(|_| ()));
+        called.map_err(|e| {
+            let why = SinkError(e.to_string());
+            self.error = Some(e);
+            why
+        })
+    }
 }
 
 /// Calls back into Python now and then.

@@ -1,17 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The tables of a record. Columns are the same whatever the backend was.
 
-use crate::table::{Cell, Column, Table, Values};
+use crate::table::{Cell, Column, Table};
 
 /// A column as declared.
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnSpec {
     /// Name, with the unit as its last word.
     pub name: &'static str,
-    /// Type of its cells; `Option<…>` where a row may have no value.
-    pub kind: &'static str,
+    /// Type of its cells in Rust; `Option<…>` where a row may have no value.
+    pub cells: &'static str,
+    /// What it means that a row has no value; empty where all have one.
+    pub null: &'static str,
     /// What it means.
     pub help: &'static str,
+}
+
+/// Last words of names that are units, and how people write these.
+const UNITS: [(&str, &str); 13] = [
+    ("ns", "ns"),
+    ("us", "µs"),
+    ("ms", "ms"),
+    ("bps", "bit/s"),
+    ("bytes", "bytes"),
+    ("packets", "packets"),
+    ("deg", "degrees"),
+    ("m", "m"),
+    ("share", "1"),
+    ("utilisation", "1"),
+    ("sum", "1"),
+    ("retransmits", "packets"),
+    ("sent", "packets"),
+];
+
+impl ColumnSpec {
+    /// Type of its values: that of the hash.
+    pub fn kind(&self) -> &'static str {
+        match self.cells.trim_start_matches("Option<").trim_end_matches('>') {
+            "u32" => "u32",
+            "u64" => "u64",
+            "f64" => "f64",
+            "bool" => "bool",
+            _ => "words",
+        }
+    }
+
+    /// Its unit, from the last word of its name; empty for numbers of things, words and yes or no.
+    pub fn unit(&self) -> &'static str {
+        if self.name.starts_with("drops_") {
+            return "packets";
+        }
+        let last = self.name.rsplit('_').next().unwrap_or_default();
+        UNITS.iter().find(|(word, _)| *word == last).map_or("", |(_, unit)| unit)
+    }
 }
 
 /// A table as declared.
@@ -43,7 +84,9 @@ pub fn record_tables() -> &'static [TableSpec] {
 }
 
 macro_rules! table {
-    ($(#[doc = $doc:literal])* $table:ident, $row:ident, $name:literal { $($(#[doc = $field_doc:literal])* $field:ident : $ty:ty,)* }) => {
+    ($(#[doc = $doc:literal])* $table:ident, $row:ident, $name:literal {
+        $($(#[doc = $field_doc:literal])* $field:ident : $ty:ty $(= $null:literal)?,)*
+    }) => {
         $(#[doc = $doc])*
         #[derive(Clone, Debug)]
         pub struct $row {
@@ -76,7 +119,8 @@ macro_rules! table {
                 help: concat!($($doc),*),
                 columns: &[$(ColumnSpec {
                     name: stringify!($field),
-                    kind: stringify!($ty),
+                    cells: stringify!($ty),
+                    null: concat!($($null)?),
                     help: concat!($($field_doc),*),
                 },)*],
                 empty: || <$table>::default().finish(),
@@ -88,43 +132,45 @@ macro_rules! table {
 table! {
     /// A flow at a sampling instant. Rates and RTTs are those since the previous instant; counters are totals.
     FlowTable, FlowRow, "flows" {
-        /// Time since the start of the run.
+        /// The sampling instant, since the start of the run.
         t_ns: u64,
-        /// Index of the flow.
+        /// Number of the flow, from 0.
         flow: u32,
-        /// Payload delivered in order since the previous row, per second.
+        /// Payload handed in order to the receiving application since the flow's previous row (at first: since its
+        /// start), over that time.
         goodput_bps: f64,
-        /// Payload delivered in order since the start.
+        /// Payload handed in order to the receiving application since the start.
         delivered_bytes: u64,
         /// Congestion window.
-        cwnd_bytes: u64,
-        /// Slow start threshold; none while infinite.
-        ssthresh_bytes: Option<u64>,
-        /// Pacing rate; none where the flow is not paced.
-        pacing_bps: Option<u64>,
-        /// Bytes in flight.
+        cwnd_bytes: Option<u64> = "the flow has none, or its connection has not begun",
+        /// Slow start threshold.
+        ssthresh_bytes: Option<u64> = "it is infinite, or the flow has none",
+        /// Pacing rate.
+        pacing_bps: Option<u64> = "the flow is not paced",
+        /// Payload sent and neither acknowledged, selectively acknowledged nor marked lost, in full segments.
         in_flight_bytes: u64,
-        /// Smoothed RTT.
-        srtt_ns: Option<u64>,
-        /// Mean of the RTT samples since the previous row.
-        rtt_ns: Option<u64>,
-        /// RTT of the present route without queues; none without a route.
-        base_rtt_ns: Option<u64>,
+        /// Smoothed RTT of the transport (RFC 6298).
+        srtt_ns: Option<u64> = "no sample yet",
+        /// Mean of the transport's RTT samples since the previous row.
+        rtt_ns: Option<u64> = "no sample since then",
+        /// RTT of the present route without queues: propagation there and back, serialisation of a full data packet
+        /// and of a plain ACK.
+        base_rtt_ns: Option<u64> = "no route",
         /// Rate of the slowest port of the present route.
-        path_rate_bps: Option<u64>,
-        /// Latest delivery-rate sample.
+        path_rate_bps: Option<u64> = "no route",
+        /// Latest delivery-rate sample of the transport; 0 before the first.
         delivery_rate_bps: u64,
-        /// Data packets sent.
+        /// Data packets sent since the start, retransmissions included.
         sent_packets: u64,
-        /// Data packets sent again.
+        /// Data packets sent again since the start.
         retransmits: u64,
-        /// Packets that the sender marked lost.
+        /// Packets that the sender has marked lost since the start.
         lost_packets: u64,
-        /// Retransmission timeouts.
+        /// Retransmission timeouts since the start.
         timeouts: u64,
-        /// Congestion avoidance state of the transport.
+        /// Congestion avoidance state of the transport: open, disorder, cwr, recovery, loss.
         ca_state: &'static str,
-        /// State of the congestion control.
+        /// State of the congestion control, in its own words.
         mode: &'static str,
     }
 }
@@ -132,35 +178,35 @@ table! {
 table! {
     /// A link that carried or held packets since the previous sampling instant.
     LinkTable, LinkRow, "links" {
-        /// Time since the start of the run.
+        /// The sampling instant, since the start of the run.
         t_ns: u64,
-        /// Index of the link.
+        /// Number of the link.
         link: u32,
-        /// Index of its port.
+        /// Number of the port that feeds it.
         port: u32,
-        /// Bytes waiting at the port.
+        /// Bytes waiting at the port, framing included; the packet in transmission does not count.
         queue_bytes: u64,
         /// Packets waiting at the port.
         queue_packets: u64,
-        /// Share of the rate used since the previous row of the link.
+        /// Bits that left on the link since its previous row, over that time and the port's present rate.
         utilisation: f64,
         /// Rate of the port.
         rate_bps: u64,
         /// Propagation delay.
         delay_ns: u64,
-        /// It carries packets.
+        /// It carries packets: no outage.
         up: bool,
-        /// Packets that left on it, in all.
+        /// Packets that left on it since the start.
         tx_packets: u64,
-        /// Their bytes.
+        /// Their bytes, framing included.
         tx_bytes: u64,
-        /// Packets lost because the queue was full, in all.
+        /// Packets that the queue dropped since the start: it was full, or its discipline chose so.
         drops_queue: u64,
-        /// Lost at random.
+        /// Packets lost at random since the start.
         drops_random: u64,
-        /// Lost in outages.
+        /// Packets lost in outages since the start.
         drops_outage: u64,
-        /// Lost for want of a route.
+        /// Packets lost for want of a route since the start.
         drops_no_route: u64,
     }
 }
@@ -168,17 +214,19 @@ table! {
 table! {
     /// Something that happened.
     EventTable, EventRow, "events" {
-        /// Time since the start of the run.
+        /// When, since the start of the run.
         t_ns: u64,
-        /// What.
+        /// What happened: flow-start, flow-complete, mode, ca-state, timeout, undo, loss-burst; of the network handover,
+        /// path-change, unreachable, reachable, outage-begin, outage-end, reconfiguration.
         kind: &'static str,
-        /// To which flow.
-        flow: Option<u32>,
-        /// At which link.
-        link: Option<u32>,
-        /// At which node.
+        /// Number of the flow.
+        flow: Option<u32> = "it is not of one flow",
+        /// Number of the link.
+        link: Option<u32> = "it is not of one link",
+        /// Name of the node; empty where it is not of one.
         node: String,
-        /// A number whose meaning the kind gives.
+        /// A number whose meaning the kind gives: packets of a loss burst, seconds of an outage (handover, outage-begin),
+        /// base RTT in seconds (path-change); else 0.
         value: f64,
         /// In words.
         text: String,
@@ -188,7 +236,7 @@ table! {
 table! {
     /// An object that an application asked for, or a limited transfer, that was complete before the end.
     CompletionTable, CompletionRow, "completions" {
-        /// Index of the flow.
+        /// Number of the flow, from 0.
         flow: u32,
         /// Number of the object in its flow, from 0.
         object: u64,
@@ -196,8 +244,8 @@ table! {
         bytes: u64,
         /// When it was asked for; of a transfer without requests: when its connection began.
         asked_ns: u64,
-        /// When its first data arrived; none for a transfer without requests.
-        first_ns: Option<u64>,
+        /// When its first data arrived.
+        first_ns: Option<u64> = "a transfer without requests",
         /// When its last byte arrived.
         done_ns: u64,
     }
@@ -208,8 +256,8 @@ table! {
     PacketTable, PacketRow, "packets" {
         /// When it left its source.
         sent_ns: u64,
-        /// When it reached its destination; none if it was lost.
-        arrived_ns: Option<u64>,
+        /// When it reached its destination.
+        arrived_ns: Option<u64> = "it was lost",
         /// data, ack, ping, pong.
         kind: &'static str,
         /// Number of the transmission in its flow and direction, from 1.
@@ -238,11 +286,11 @@ table! {
 table! {
     /// All RTT samples of a flow after the warm-up, counted by microsecond.
     RttTable, RttRow, "rtt" {
-        /// Index of the flow.
+        /// Number of the flow, from 0.
         flow: u32,
-        /// The RTT, rounded down.
+        /// RTT, rounded down to the microsecond.
         rtt_us: u32,
-        /// How many samples.
+        /// Samples with this RTT, of packets sent after the warm-up.
         count: u64,
     }
 }
@@ -250,7 +298,7 @@ table! {
 table! {
     /// A flow over the whole run. Counters are totals of the run; RTTs and the goodput window leave out the warm-up.
     FlowTotalsTable, FlowTotalsRow, "flow_totals" {
-        /// Index of the flow.
+        /// Number of the flow, from 0.
         flow: u32,
         /// Its name.
         name: String,
@@ -258,19 +306,19 @@ table! {
         from: String,
         /// Receiving node.
         to: String,
-        /// Congestion control, or `ping`.
+        /// Congestion control, or `ping` and `cbr`.
         cc: String,
         /// Number of its slowest port at time zero: flows with the same number share it.
         bottleneck: u32,
         /// When it really started.
-        started_ns: Option<u64>,
+        started_ns: Option<u64> = "it never did",
         /// When a limited transfer was complete.
-        completed_ns: Option<u64>,
+        completed_ns: Option<u64> = "it was not, or has no limit",
         /// When it stopped, at the latest the end of the run.
         stop_ns: u64,
-        /// Payload delivered in order, whole run.
+        /// Payload handed in order to the receiving application, whole run.
         goodput_bytes: u64,
-        /// Payload delivered in order within the goodput window.
+        /// Of this, what arrived within the goodput window.
         window_bytes: u64,
         /// Length of the goodput window: from the later of start and warm-up to the earlier of stop, completion, end.
         window_ns: u64,
@@ -284,23 +332,23 @@ table! {
         undos: u64,
         /// Times that fast recovery was entered.
         recoveries: u64,
-        /// RTT samples.
+        /// RTT samples of packets sent after the warm-up.
         rtt_samples: u64,
-        /// Their sum.
+        /// Sum of these samples.
         rtt_sum_ns: u64,
-        /// Samples whose base RTT is known.
+        /// Samples for which the base RTT at send time is known.
         inflation_samples: u64,
         /// Sum over these of RTT over base RTT at send time.
         inflation_sum: f64,
         /// Smallest base RTT among them.
-        base_rtt_min_ns: Option<u64>,
+        base_rtt_min_ns: Option<u64> = "there are none",
         /// Sum of base RTTs over these samples.
         base_rtt_sum_ns: u64,
-        /// Time with a route.
+        /// Time of its life with a route.
         routed_ns: u64,
-        /// Time average of the slowest port's rate while a route existed.
+        /// Time average of the rate of the route's slowest port while there was a route; 0 if there never was.
         capacity_bps: f64,
-        /// Payload bytes of a full packet over its bytes on the slowest port.
+        /// Payload of its largest packet over that packet's bytes on the slowest port.
         payload_share: f64,
         /// Changes of the forward route.
         path_changes: u64,
@@ -308,19 +356,19 @@ table! {
         unreachable: u64,
         /// ACKs that carried telemetry.
         telemetry_acks: u64,
-        /// Packets put into the network.
+        /// Packets put into the network, of both directions.
         sent_packets: u64,
         /// Packets that arrived.
         delivered_packets: u64,
         /// Packets in the network at the end.
         under_way_packets: u64,
-        /// Packets lost because a queue was full.
+        /// Packets that the queue dropped: it was full, or its discipline chose so.
         drops_queue: u64,
-        /// Lost at random.
+        /// Packets lost at random.
         drops_random: u64,
-        /// Lost in outages.
+        /// Packets lost in outages.
         drops_outage: u64,
-        /// Lost for want of a route.
+        /// Packets lost for want of a route.
         drops_no_route: u64,
     }
 }
@@ -328,20 +376,20 @@ table! {
 table! {
     /// A link over the whole run.
     LinkTotalsTable, LinkTotalsRow, "link_totals" {
-        /// Index of the link.
+        /// Number of the link.
         link: u32,
-        /// Its port.
+        /// Number of the port that feeds it.
         port: u32,
         /// Name of the port.
         name: String,
-        /// Near end.
+        /// Node at its near end.
         from: String,
-        /// Far end.
+        /// Node at its far end.
         to: String,
-        /// What may wait at the port, in bytes; none for limits in packets.
-        queue_limit_bytes: Option<u64>,
-        /// What may wait at the port, in packets; none for limits in bytes.
-        queue_limit_packets: Option<u64>,
+        /// What may wait at the port, in bytes.
+        queue_limit_bytes: Option<u64> = "the limit counts packets",
+        /// What may wait at the port, in packets.
+        queue_limit_packets: Option<u64> = "the limit counts bytes",
         /// Packets given to the port for this link.
         entered_packets: u64,
         /// Packets that reached the far end.
@@ -350,17 +398,17 @@ table! {
         under_way_packets: u64,
         /// Bytes that left, framing included.
         tx_bytes: u64,
-        /// Mean time that a packet waited before its own transmission; none if no packet did.
-        mean_wait_ns: Option<f64>,
+        /// Mean time from a packet's arrival at the port to the beginning of its own transmission, over all that left.
+        mean_wait_ns: Option<f64> = "none left",
         /// Packets marked instead of dropped (ECN).
         marked_packets: u64,
-        /// Packets lost because the queue was full.
+        /// Packets that the queue dropped: it was full, or its discipline chose so.
         drops_queue: u64,
-        /// Lost at random.
+        /// Packets lost at random.
         drops_random: u64,
-        /// Lost in outages.
+        /// Packets lost in outages.
         drops_outage: u64,
-        /// Lost for want of a route.
+        /// Packets lost for want of a route.
         drops_no_route: u64,
     }
 }
@@ -368,23 +416,23 @@ table! {
 table! {
     /// A node of the route of a traffic pair from `t_ns` on; a single row with hop 0 and no node = no route.
     RouteTable, RouteRow, "routes" {
-        /// From when on.
+        /// From when on, since the start of the run.
         t_ns: u64,
-        /// Index of the traffic pair.
+        /// Number of the traffic pair in the manifest.
         pair: u32,
         /// Position on the route, from 0.
         hop: u32,
-        /// Index of the node.
-        node: Option<u32>,
+        /// Number of the node in the manifest.
+        node: Option<u32> = "there is no route",
     }
 }
 
 table! {
     /// Where a node was.
     TrackTable, TrackRow, "tracks" {
-        /// When.
+        /// When, since the start of the run.
         t_ns: u64,
-        /// Index of the node.
+        /// Number of the node in the manifest.
         node: u32,
         /// Its name.
         name: String,
@@ -392,16 +440,16 @@ table! {
         lat_deg: f64,
         /// Degrees east.
         lon_deg: f64,
-        /// Metres above the ellipsoid.
+        /// Height above the ellipsoid (WGS 84).
         height_m: f64,
     }
 }
 
-/// Columns that only some schemes have (`cc_u`, `cc_bw_bps`, …), beside [`FlowTable`]: rows of other schemes hold NaN.
+/// Columns that only some schemes have (`cc_u`, `cc_bw_bps`, …), beside [`FlowTable`]: null in rows of other schemes.
 #[derive(Clone, Debug, Default)]
 pub struct Internals {
     rows: usize,
-    columns: Vec<(&'static str, Vec<f64>)>,
+    columns: Vec<(&'static str, <Option<f64> as Cell>::Builder)>,
 }
 
 impl Internals {
@@ -411,19 +459,20 @@ impl Internals {
             let at = match self.columns.iter().position(|(n, _)| *n == name) {
                 Some(at) => at,
                 None => {
-                    self.columns.push((name, vec![f64::NAN; self.rows]));
+                    self.columns.push((name, (vec![0.0; self.rows], vec![false; self.rows])));
                     self.columns.len() - 1
                 }
             };
             let column = &mut self.columns[at].1;
             // A name that comes twice in one row keeps its first value.
-            if column.len() == self.rows {
-                column.push(value);
+            if column.0.len() == self.rows {
+                Some(value).push(column);
             }
         }
         self.rows += 1;
-        for (_, column) in &mut self.columns {
-            column.resize(self.rows, f64::NAN);
+        for (_, (values, valid)) in &mut self.columns {
+            values.resize(self.rows, 0.0);
+            valid.resize(self.rows, false);
         }
     }
 
@@ -435,11 +484,7 @@ impl Internals {
     /// The columns, by name.
     pub fn finish(mut self) -> Vec<Column> {
         self.columns.sort_by_key(|(name, _)| *name);
-        let column = |(name, values): (&str, Vec<f64>)| Column {
-            name: format!("cc_{name}"),
-            values: Values::F64(values),
-            valid: None,
-        };
+        let column = |(name, cells)| <Option<f64> as Cell>::finish(&format!("cc_{name}"), cells);
         self.columns.into_iter().map(column).collect()
     }
 }
@@ -447,6 +492,34 @@ impl Internals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::Values;
+
+    #[test]
+    fn columns_say_what_they_mean_and_those_with_gaps_what_a_gap_means() {
+        for t in record_tables().iter().chain([&PacketTable::SPEC]) {
+            let empty = (t.empty)();
+            for (spec, column) in t.columns.iter().zip(&empty.columns) {
+                let name = format!("{}.{}", t.name, spec.name);
+                assert_eq!((spec.name, spec.kind()), (column.name.as_str(), column.values.kind()), "{name}");
+                assert_eq!(spec.null.is_empty(), column.valid.is_none(), "{name}: when is it null?");
+                assert!(spec.help.trim().ends_with('.'), "{name}: {:?}", spec.help);
+            }
+        }
+    }
+
+    #[test]
+    fn units_are_told_by_names() {
+        let unit = |table: &TableSpec, name: &str| {
+            table.columns.iter().find(|c| c.name == name).map(|c| c.unit()).unwrap()
+        };
+        for (name, expected) in
+            [("t_ns", "ns"), ("goodput_bps", "bit/s"), ("retransmits", "packets"), ("mode", "")]
+        {
+            assert_eq!(unit(&FlowTable::SPEC, name), expected, "{name}");
+        }
+        assert_eq!(unit(&LinkTable::SPEC, "drops_no_route"), "packets");
+        assert_eq!(unit(&TrackTable::SPEC, "height_m"), "m");
+    }
 
     #[test]
     fn rows_become_columns() {
@@ -465,7 +538,7 @@ mod tests {
         i.push(&[("bw", 2.0), ("u", 3.0)]);
         let columns = i.finish();
         assert_eq!(columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["cc_bw", "cc_u"]);
-        let Values::F64(u) = &columns[1].values else { panic!() };
-        assert!(u[0] == 1.0 && u[1].is_nan() && u[2] == 3.0);
+        assert_eq!(columns[1].values, Values::F64(vec![1.0, 0.0, 3.0]));
+        assert_eq!(columns[1].valid, Some(vec![true, false, true]));
     }
 }

@@ -22,6 +22,6 @@ pub mod warnings;
 
 pub use manifest::Manifest;
 pub use perigee_backend as backend;
-pub use run::{run, Finished, RunError};
+pub use run::{record, run, Finished, Recorded, RunError};
 pub use simulator::{Plugins, Simulator};
 pub use trace::{trace, TraceWindow};

@@ -2,7 +2,7 @@
 //! The manifest of a record: what was run and how it ended, without wall time and machine. Versioned; whatever reads it
 //! refuses versions that it does not know.
 
-use perigee_record::{RunOutcome, Table};
+use perigee_record::{RunOutcome, TableDigest};
 use perigee_scenario::world::{FlowPlan, PortReport};
 use perigee_scenario::{ScenarioError, World};
 use perigee_sim::{FlowSetup, Scheme};
@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Version of the record's layout: tables, hashes and manifest.
-pub const RECORD_FORMAT: u32 = 1;
+pub const RECORD_FORMAT: u32 = 2;
 
 /// Flows that are listed: thousands of identical ones would make a manifest that nobody opens.
 const LISTED_FLOWS: usize = 100;
@@ -101,7 +101,7 @@ pub struct PairEntry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TableEntry {
     /// Its rows.
-    pub rows: usize,
+    pub rows: u64,
     /// Hash of its content.
     pub sha256: String,
 }
@@ -132,7 +132,7 @@ pub fn manifest(
     cc: &str,
     setups: &[FlowSetup],
     outcome: &RunOutcome,
-    tables: &[Table],
+    tables: Vec<TableDigest>,
 ) -> Result<Manifest, ScenarioError> {
     let run = &world.scenario.run;
     let name = |node: perigee_timeline::NodeId| world.header.nodes[node.ix()].name.clone();
@@ -157,7 +157,7 @@ pub fn manifest(
         flows: flows.map(|(plan, setup)| flow(world, cc, plan, setup)).collect::<Result<_, _>>()?,
         pairs: world.header.pairs.iter().map(|p| PairEntry { from: name(p.from), to: name(p.to) }).collect(),
         scenario_toml: world.scenario.resolved_toml.clone(),
-        tables: tables.iter().map(|t| (t.name, TableEntry { rows: t.rows(), sha256: t.hash() })).collect(),
+        tables: tables.into_iter().map(|t| (t.name, TableEntry { rows: t.rows, sha256: t.sha256 })).collect(),
         splits: world.flows.iter().enumerate().filter_map(split).collect(),
         nodes: outcome.nodes.clone(),
         warnings: Vec::new(),

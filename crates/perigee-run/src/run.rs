@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One run: a world under one congestion control → tables and a manifest.
+//! One run: a world under one congestion control → rows for a sink, and a manifest.
 
 use crate::capture::CaptureSink;
 use crate::manifest::{manifest, Manifest};
 use crate::simulator::{Plugins, Simulator};
 use crate::warnings;
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
-use perigee_record::{Collector, RecordSink, RunOutcome, SinkError, Sinks, Table};
+use perigee_record::{Collector, RecordSink, RunOutcome, SinkError, Sinks, Table, Tally};
 use perigee_scenario::{ScenarioError, World};
 use perigee_units::Nanos;
 use std::path::Path;
@@ -55,8 +55,16 @@ impl From<SinkError> for RunError {
     }
 }
 
-/// Runs a world under `cc` on the simulator and keeps its record in memory; `pcap` is the file of a capture. `progress` hears
-/// the simulated time and may return false to stop.
+/// A run whose tables went elsewhere.
+pub struct Recorded {
+    /// What is known of the run, without wall time and machine.
+    pub manifest: Manifest,
+    /// How it ended.
+    pub outcome: RunOutcome,
+}
+
+/// Runs a world under `cc` on the simulator and keeps its tables in memory, which therefore grows with the time that is
+/// simulated; `pcap` is the file of a capture. `progress` hears the simulated time and may return false to stop.
 ///
 /// # Errors
 /// See [`RunError`].
@@ -68,20 +76,36 @@ pub fn run(
     progress: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Finished, RunError> {
     let mut rows = Collector::default();
+    let Recorded { manifest, outcome } = record(world, cc, plugins, &mut rows, pcap, progress)?;
+    Ok(Finished { tables: rows.finish(), manifest, outcome })
+}
+
+/// As [`run`], with the rows written to a sink as they come: what the run itself keeps does not grow with time.
+///
+/// # Errors
+/// See [`RunError`]; those of the sink.
+pub fn record(
+    world: &World,
+    cc: &str,
+    plugins: &Plugins,
+    rows: &mut dyn RecordSink,
+    pcap: Option<&Path>,
+    progress: &mut dyn FnMut(Nanos) -> bool,
+) -> Result<Recorded, RunError> {
     let mut capture = pcap.map(CaptureSink::create).transpose()?;
     let backend = Simulator { plugins: plugins.clone() };
     let workload = world.workload(cc, &|name| plugins.contains_key(name))?;
-    let mut sinks = Sinks(vec![&mut rows]);
+    let mut sinks = Sinks(vec![rows]);
     sinks.0.extend(capture.iter_mut().map(|c| c as &mut dyn RecordSink));
+    let mut tally = Tally::new(&mut sinks);
     let changes = Box::new(world.timeline.reader());
     let inputs = Inputs { header: &world.header, changes, workload: &workload, options: run_options(world) };
-    backend.run(inputs, &mut sinks, progress)?;
-    let outcome = rows.outcome().clone();
-    let tables = rows.finish();
+    backend.run(inputs, &mut tally, progress)?;
+    let (tables, outcome) = tally.finish();
     let setups = backend.setups(&world.header, &workload)?;
-    let mut manifest = manifest(world, cc, &setups, &outcome, &tables)?;
+    let mut manifest = manifest(world, cc, &setups, &outcome, tables)?;
     manifest.warnings = warnings::after(world, cc, &setups, &outcome);
-    Ok(Finished { tables, manifest, outcome })
+    Ok(Recorded { manifest, outcome })
 }
 
 /// Options of a world's runs.

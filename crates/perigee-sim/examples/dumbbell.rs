@@ -40,7 +40,7 @@ impl Observer for Means {
             println!(
                 "{:.1} cwnd {} ssthresh {:?} inflight {} srtt {:?} retrans {} {:?} {} {:?}",
                 s.at.as_secs_f64(),
-                s.cwnd / 1448,
+                s.cwnd.unwrap_or(0) / 1448,
                 s.ssthresh.map(|x| x / 1448),
                 s.in_flight / 1448,
                 s.srtt,

@@ -45,8 +45,8 @@ pub struct FlowSample<'a> {
     pub lost_packets: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Congestion window in bytes.
-    pub cwnd: u64,
+    /// Congestion window in bytes; `None` for flows without one, and before a connection has begun.
+    pub cwnd: Option<u64>,
     /// Slow start threshold in bytes; `None` = infinite.
     pub ssthresh: Option<u64>,
     /// Pacing rate, where the flow is paced.

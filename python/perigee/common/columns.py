@@ -30,6 +30,14 @@ def to_arrow(columns: Iterable[Column]) -> pa.Table:
     return pa.table(arrays)
 
 
+def arrow_type(kind: str) -> pa.DataType:
+    """The Arrow type of a column whose type the core calls `kind`."""
+    import pyarrow as pa
+
+    plain = {"u32": pa.uint32(), "u64": pa.uint64(), "f64": pa.float64(), "bool": pa.bool_()}
+    return plain.get(kind, pa.dictionary(pa.int32(), pa.string()))
+
+
 def from_arrow(table: pa.Table) -> list[Column]:
     """The columns of a table that `to_arrow` made; what stands in gaps is zero."""
     return [_column(name, table.column(name)) for name in table.column_names]

@@ -103,6 +103,12 @@ def _remove(partial: Path) -> None:
             partial.unlink(missing_ok=True)
 
 
+def forget_empty(folder: Path) -> None:
+    """Removes a folder in which nothing is."""
+    with suppress(OSError):
+        folder.rmdir()
+
+
 def write_text(path: Path, text: str) -> None:
     """Writes a file that is either wholly there or not at all. An `OSError` names it."""
     with written(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:

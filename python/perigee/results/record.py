@@ -7,42 +7,27 @@ A folder is written as `.partial` and renamed when it is complete: what has its 
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from perigee.common.files import PARTIAL, RecordError, naming, write_text
+from perigee.common.files import PARTIAL, RecordError
 from perigee.results import manifest as manifests
 from perigee.results.manifest import MANIFEST, Manifest
+from perigee.results.tables import RELIED_ON
+from perigee.results.writer import OLD, RecordWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pandas as pd
     import polars as pl
     import pyarrow as pa
 
     from perigee.common.columns import Column
-
-OLD = ".old"
-
-
-# What the readers of a table rely on (a record may have more: a scheme's own numbers, later columns).
-COLUMNS = {
-    "flows": "t_ns flow goodput_bps delivered_bytes cwnd_bytes rtt_ns base_rtt_ns",
-    "links": "t_ns link port queue_bytes rate_bps",
-    "events": "t_ns kind flow node value text",
-    "rtt": "flow rtt_us count",
-    "completions": "flow object bytes asked_ns done_ns",
-    "flow_totals": "flow name from to cc window_bytes window_ns rtt_samples rtt_sum_ns capacity_bps payload_share",
-    "link_totals": "link port name mean_wait_ns",
-    "routes": "t_ns pair hop node",
-    "tracks": "t_ns node name lat_deg lon_deg",
-}
 
 
 @dataclass
@@ -76,9 +61,21 @@ class Run:
             self._tables[name] = self._read(name)
         return self._tables[name]
 
-    def _read(self, name: str) -> pa.Table:
+    def _read(self, name: str, columns: list[str] | None = None) -> pa.Table:
         import pyarrow.parquet as pq
 
+        with self._reading(name) as path:
+            table = pq.read_table(path, columns=columns)
+        lacking = [c for c in columns or RELIED_ON.get(name, "").split() if c not in table.column_names]
+        if lacking:
+            raise RecordError(
+                f"{path} has no column {', '.join(lacking)}: it is no table of {name}; run it again with --force"
+            )
+        return table
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[Path]:
+        """The file of a table. Raises RecordError where the block cannot read it."""
         if self.folder is None:
             raise RecordError(f"table {name!r} is neither in memory nor on disk")
         path = self.folder / f"{name}.parquet"
@@ -86,13 +83,24 @@ class Run:
         if not path.exists():
             raise RecordError(f"{path} is missing: {again}")
         try:
-            table = pq.read_table(path)
+            yield path
         except (OSError, ValueError) as error:
             raise RecordError(f"{path} cannot be read: {error}: {again}") from error
-        lacking = [c for c in COLUMNS.get(name, "").split() if c not in table.column_names]
-        if lacking:
-            raise RecordError(f"{path} has no column {', '.join(lacking)}: it is no table of {name}; {again}")
-        return table
+
+    def rows(self, name: str) -> int:
+        """Number of rows of a table as it is (not as the manifest says)."""
+        import pyarrow.parquet as pq
+
+        if name in self._tables or self.folder is None:
+            return int(self.table(name).num_rows)
+        with self._reading(name) as path:
+            return int(pq.read_metadata(path).num_rows)
+
+    def columns(self, name: str, columns: Sequence[str]) -> pa.Table:
+        """Some columns of a table: of a long run on disk the others are not read."""
+        if name in self._tables or self.folder is None:
+            return self.table(name).select(list(columns))
+        return self._read(name, list(columns))
 
     def to_pandas(self, name: str = "flows") -> pd.DataFrame:
         """A table as a pandas frame."""
@@ -119,29 +127,39 @@ class Run:
 
     def save(self, folder: Path, *, force: bool = False, extra: Callable[[Path], None] | None = None) -> Run:
         """Writes the record; `extra` may add files to the folder before it gets its name."""
-        partial = fresh_partial(folder, force=force)
-        try:
+        with RecordWriter(folder, force=force) as writer:
             for name in self.tables:
-                table = self.table(name)
-                with naming(folder / f"{name}.parquet"):
-                    _write_parquet(table, partial / f"{name}.parquet")
-            if extra is not None:
-                extra(partial)
-            # The manifest comes last: a folder without one is not a record, whatever its name.
-            with naming(folder / MANIFEST):
-                write_text(partial / MANIFEST, self.manifest.text())
-            publish(partial, folder)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+                writer.add(name, self.table(name))
+            writer.finish(self.manifest, extra)
         self.folder = folder
         return self
 
     def hashes(self) -> dict[str, str]:
         """The hash of each table as it is now (not as the manifest says)."""
+        return {name: self._hash(name) for name in self.tables}
+
+    def _hash(self, name: str) -> str:
         from perigee import _core
         from perigee.common.columns import from_arrow
 
-        return {name: _core.hash_table(from_arrow(self.table(name))) for name in self.tables}
+        if self.manifest.record_format == 1:
+            return _core.hash_table(from_arrow(self.table(name)), 1)
+        hasher = _core.TableHasher()
+        for rows in self._groups(name):
+            hasher.update(from_arrow(rows))
+        return hasher.hexdigest()
+
+    def _groups(self, name: str) -> Iterator[pa.Table]:
+        """A table in pieces that fit the memory, whatever its length."""
+        import pyarrow.parquet as pq
+
+        if name in self._tables or self.folder is None:
+            yield self.table(name)
+            return
+        with self._reading(name) as path, pq.ParquetFile(path) as file:
+            yield file.schema_arrow.empty_table()
+            for group in range(file.num_row_groups):
+                yield file.read_row_group(group)
 
 
 def from_core(manifest: str, tables: Mapping[str, list[Column]], extra: Mapping[str, Any]) -> Run:
@@ -192,48 +210,3 @@ def comparable(toml: str) -> list[str]:
 def run_folder(out: Path, cc: str, seed: int) -> Path:
     """Where the record of a run belongs."""
     return out / re.sub(r"[^\w.+-]+", "_", cc) / f"seed{seed}"
-
-
-def fresh_partial(folder: Path, *, force: bool) -> Path:
-    """An empty folder to write into; leftovers of a killed run are removed."""
-    if folder.exists() and not force:
-        raise RecordError(f"{folder} exists; earlier results are kept unless you say --force")
-    partial = folder.with_name(folder.name + PARTIAL)
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    return partial
-
-
-def publish(partial: Path, folder: Path) -> None:
-    """Gives a complete folder its name. What stood there goes only after the new one is complete."""
-    old = folder.with_name(folder.name + OLD)
-    if folder.exists():
-        shutil.rmtree(old, ignore_errors=True)
-        folder.rename(old)
-    _sync(partial)
-    partial.rename(folder)
-    _sync(folder.parent)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _write_parquet(table: pa.Table, path: Path) -> None:
-    import pyarrow.parquet as pq
-
-    with path.open("wb") as file:
-        pq.write_table(table, file, compression="zstd")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    """Makes the names in a folder survive a power cut, where the system can."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass
-    finally:
-        os.close(descriptor)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee import _core
-from perigee.common.files import PARTIAL
+from perigee.common.files import PARTIAL, forget_empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -250,6 +250,7 @@ def _remove(task: Task) -> None:
     for path in (task.capture, task.partial):
         if path is not None and path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
+            forget_empty(path.parent)
         elif path is not None:
             path.unlink(missing_ok=True)
 

@@ -22,8 +22,9 @@ from perigee.common.files import PARTIAL, RecordError, is_claimed, make_ready
 from perigee.extensions.congestion import file_of, named
 from perigee.extensions.trust import Permission
 from perigee.results.manifest import MANIFEST
-from perigee.results.record import OLD, Run, comparable, find_records, open_record, run_folder
+from perigee.results.record import Run, comparable, find_records, open_record, run_folder
 from perigee.results.summary import SUMMARY, forget_conclusions
+from perigee.results.writer import OLD
 from perigee.runs import job, work
 from perigee.runs.executor import Executor, Outcome, Task, partial_of
 from perigee.runs.scenario import Results
@@ -286,11 +287,14 @@ def _one(plan: Plan, at: work.Opened, cc: str, go_on: work.GoOn) -> Run | None:
         raise RecordError("a capture needs a folder: give out=")
     if capture is not None:
         capture.parent.mkdir(parents=True, exist_ok=True)
+
+    def make(batches: work.Batches | None) -> Run | None:
+        return work.perform(at, cc, go_on, batches=batches, capture=capture, about={"command": plan.command})
+
     try:
-        run = work.perform(at.world(), at, cc, go_on, capture=capture, about={"command": plan.command})
-        if run is not None and folder is not None:
-            work.store_record(run, str(folder), force=plan.force, capture=None if capture is None else str(capture))
-        return run
+        if folder is None:
+            return make(None)
+        return work.store_record(make, str(folder), force=plan.force, capture=None if capture is None else str(capture))
     finally:
         if capture is not None:
             capture.unlink(missing_ok=True)

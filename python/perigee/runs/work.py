@@ -16,11 +16,16 @@ from perigee import _core
 from perigee.extensions import trust
 from perigee.extensions.congestion import class_in, find
 from perigee.results.record import Run, from_core
+from perigee.results.writer import RecordWriter
 
 if TYPE_CHECKING:
     from perigee.common.columns import Column
     from perigee.runs.job import Job
 
+Batches = Callable[[str, "list[Column]"], None]
+"""Gets the name of a table and further rows of it."""
+Make = Callable[[Batches | None], Run | None]
+"""Makes a run, once: with its tables in memory, or handed on as they come. None if it was stopped."""
 GoOn = Callable[[float], bool]
 """Gets the share of a run that is done, 0 to 1; False stops the run."""
 Functions = dict[str, Callable[..., Any]]
@@ -73,17 +78,21 @@ def opened(
 
 @dataclass(frozen=True)
 class Sink:
-    """What becomes of a run: `module:function` of this package, called with the run and these arguments."""
+    """What becomes of a run: `module:function` of this package.
+
+    It is called with what makes the run (`Make`) and these arguments, and returns the run, or None if it was stopped.
+    """
 
     call: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
-    def __call__(self, run: Run) -> None:
-        """Stores the run."""
+    def __call__(self, make: Make) -> Run | None:
+        """Makes the run and stores it."""
         module, _, name = self.call.partition(":")
         if not module.startswith("perigee."):
             raise ValueError(f"{self.call} is no function of perigee")
-        getattr(importlib.import_module(module), name)(run, **self.arguments)
+        found: Run | None = getattr(importlib.import_module(module), name)(make, **self.arguments)
+        return found
 
 
 def simulate(
@@ -92,21 +101,34 @@ def simulate(
     classes: dict[str, type] | None = None,
     capture: Path | None = None,
     go_on: Callable[[int], bool] | None = None,
+    batches: Batches | None = None,
 ) -> tuple[str, dict[str, list[Column]], bool]:
     """What the core says of a run: its manifest (JSON), its tables, and whether it was stopped.
 
-    `go_on` gets the simulated time in ns now and then; False stops the run.
+    `go_on` gets the simulated time in ns now and then; False stops the run. With `batches`, which gets the rows, there
+    are no tables.
     """
-    return world.run(cc, capture, go_on, classes)
+    return world.run(cc, capture, go_on, classes, batches)
 
 
 def perform(
-    world: _core.World, at: Opened, cc: str, go_on: GoOn, *, capture: Path | None = None, about: Mapping[str, Any]
+    at: Opened,
+    cc: str,
+    go_on: GoOn,
+    *,
+    batches: Batches | None = None,
+    capture: Path | None = None,
+    about: Mapping[str, Any],
 ) -> Run | None:
-    """Runs one scheme; None if it was stopped. `about` is added to the manifest. Raises RunError."""
+    """Runs one scheme; None if it was stopped. `about` is added to the manifest. Raises RunError.
+
+    With `batches`, which gets the rows as they come, the run has a manifest and no tables.
+    """
+    world = at.world()
     duration = at.core.duration_ns
     begin, begin_cpu = time.perf_counter(), time.thread_time()
-    manifest, tables, stopped = simulate(world, cc, at.classes, capture, lambda now_ns: go_on(now_ns / duration))
+    tell = lambda now_ns: go_on(now_ns / duration)  # noqa: E731
+    manifest, tables, stopped = simulate(world, cc, at.classes, capture, tell, batches)
     wall_s, cpu_s = time.perf_counter() - begin, time.thread_time() - begin_cpu
     if stopped:
         return None
@@ -126,11 +148,16 @@ def _of_the_moment(job: Job, cc: str, wall_s: float, cpu_s: float) -> dict[str, 
     }
 
 
-def store_record(run: Run, folder: str, *, force: bool, capture: str | None = None) -> None:
-    """A sink: the record of a run in its folder."""
+def store_record(make: Make, folder: str, *, force: bool, capture: str | None = None) -> Run | None:
+    """A sink: the record of a run in its folder, written while the run goes on."""
 
     def move(partial: Path) -> None:
         if capture is not None:
             Path(capture).rename(partial / "senders.pcapng")
 
-    run.save(Path(folder), force=force, extra=move)
+    with RecordWriter(Path(folder), force=force) as writer:
+        run = make(writer)
+        if run is not None:
+            writer.finish(run.manifest, move)
+            run.folder = Path(folder)
+        return run

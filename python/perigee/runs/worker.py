@@ -119,15 +119,18 @@ class Worker:
                 self.report(task=task["id"], share=share)
             return not self.stopping
 
+        def make(batches: Any) -> Any:
+            run = work.perform(at, task["cc"], go_on, batches=batches, capture=capture, about=group["about"])
+            if run is not None:
+                self.report(task=task["id"], saving=True)
+            return run
+
         capture = None if task["capture"] is None else Path(task["capture"])
         begin = time.perf_counter()
         try:
             if capture is not None:
                 capture.parent.mkdir(parents=True, exist_ok=True)
-            run = work.perform(at.world(), at, task["cc"], go_on, capture=capture, about=group["about"])
-            if run is not None:
-                self.report(task=task["id"], saving=True)
-                work.Sink(task["call"], task["arguments"])(run)
+            run = work.Sink(task["call"], task["arguments"])(make)
             self.report(task=task["id"], done=run is not None, cost_s=time.perf_counter() - begin)
         except BaseException as error:
             self.report(task=task["id"], error=described(error))

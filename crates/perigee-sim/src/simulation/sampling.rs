@@ -36,7 +36,7 @@ impl Simulation<'_> {
             retrans_packets: flow.totals.retrans,
             lost_packets: 0,
             timeouts: 0,
-            cwnd: 0,
+            cwnd: None,
             ssthresh: None,
             pacing: None,
             in_flight: 0,
@@ -56,7 +56,7 @@ impl Simulation<'_> {
             let w = sender.window();
             s.lost_packets = sender.lost();
             s.timeouts = sender.stats.timeouts;
-            s.cwnd = w.cwnd;
+            s.cwnd = Some(w.cwnd);
             s.ssthresh = (w.ssthresh < INFINITE_SSTHRESH / 2).then_some(w.ssthresh);
             s.pacing = sender.pacing_rate();
             s.in_flight = sender.in_flight() * flow.setup.tcp.mss as u64;
