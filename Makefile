@@ -57,6 +57,7 @@ docs: setup  ## API documentation of the crates, references of scenario files, c
 	$(BIN)/perigee schema --markdown > docs/scenario.md
 	$(BIN)/perigee schema > docs/scenario.schema.json
 	$(BIN)/python docs/schemes.py
+	$(BIN)/perigee columns --markdown > docs/columns.md
 	$(BIN)/python docs/disciplines.py
 
 format: $(VENV)/requirements  ## Format everything

@@ -57,6 +57,7 @@ def test_what_the_core_declares_is_what_a_run_has(mixed: Run) -> None:
         "rtt",
         "completions",
         "flow_totals",
+        "windows",
         "link_totals",
         "routes",
         "tracks",

@@ -17,12 +17,13 @@ pub struct ColumnSpec {
 }
 
 /// Last words of names that are units, and how people write these.
-const UNITS: [(&str, &str); 13] = [
+const UNITS: [(&str, &str); 14] = [
     ("ns", "ns"),
     ("us", "µs"),
     ("ms", "ms"),
     ("bps", "bit/s"),
     ("bytes", "bytes"),
+    ("bits", "bits"),
     ("packets", "packets"),
     ("deg", "degrees"),
     ("m", "m"),
@@ -77,6 +78,7 @@ pub fn record_tables() -> &'static [TableSpec] {
         RttTable::SPEC,
         CompletionTable::SPEC,
         FlowTotalsTable::SPEC,
+        WindowTable::SPEC,
         LinkTotalsTable::SPEC,
         RouteTable::SPEC,
         TrackTable::SPEC,
@@ -370,6 +372,34 @@ table! {
         drops_outage: u64,
         /// Packets lost for want of a route.
         drops_no_route: u64,
+    }
+}
+
+table! {
+    /// A flow within its goodput window, and what the network could have carried while it was there: from its start, or the
+    /// last sampling instant before the end of the warm-up, to its stop, its completion or the end, without silences of its
+    /// application. The row without a flow is that of all flows with data over TCP (of split ones the last leg) together.
+    WindowTable, WindowRow, "windows" {
+        /// Number of the flow, from 0.
+        flow: Option<u32> = "the row is that of all together",
+        /// What sends: bulk, transfer (of a limited amount), on-off, request, cbr, ping; empty in the row of all.
+        class: &'static str,
+        /// Payload delivered in order until the flow stopped.
+        payload_bytes: u64,
+        /// Time in which it (one of them) was there.
+        there_ns: u64,
+        /// Part of it with a route whose links were up.
+        open_ns: u64,
+        /// Integral of the capacity over it: of the slowest port's rate; of all together, of ports that each of them crosses.
+        capacity_bits: f64,
+        /// Datagrams sent after the warm-up that arrived.
+        datagrams: Option<u64> = "the flow does not send at a constant rate",
+        /// Sum of their one-way delays.
+        delay_sum_ns: Option<u64> = "the flow does not send at a constant rate",
+        /// The longest of these delays.
+        delay_max_ns: Option<u64> = "no such datagram arrived",
+        /// Sum of the differences, without sign, between the delays of datagrams that arrived one after the other.
+        jitter_sum_ns: Option<u64> = "the flow does not send at a constant rate",
     }
 }
 

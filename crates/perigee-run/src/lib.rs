@@ -3,7 +3,7 @@
 //!
 //! Floors:
 //! * [`run`]: the composition: a world, a backend, sinks; [`manifest`]; [`warnings`]: what to look at before trusting it.
-//! * [`simulator`]: the packet-level simulator as a backend, with [`recorder`] and [`routes`] between it and the sink.
+//! * [`simulator`]: the packet-level simulator as a backend, with [`recorder`], [`routes`], [`windows`] and [`capacity`] between it and the sink.
 //! * [`capture`], [`trace`]: further sinks: a capture; the packets of one flow, from the run made again.
 //! * [`bench`]: the speed table.
 
@@ -11,6 +11,7 @@
 #![allow(clippy::result_large_err)]
 
 pub mod bench;
+pub mod capacity;
 pub mod capture;
 pub mod manifest;
 pub mod recorder;
@@ -19,6 +20,7 @@ pub mod run;
 pub mod simulator;
 pub mod trace;
 pub mod warnings;
+pub mod windows;
 
 pub use manifest::Manifest;
 pub use perigee_backend as backend;

@@ -2,6 +2,7 @@
 //! Binds the simulator's observer to a record's sink: rows as they come, in batches.
 
 use crate::routes::{RouteListener, RouteTables};
+use crate::windows::Windows;
 use perigee_cc::CaState;
 use perigee_record::sink::{FlowEnd, PacketKind as Kind, BATCH_ROWS};
 use perigee_record::tables::*;
@@ -40,6 +41,7 @@ pub struct Recorder<'s, const PACKETS: bool> {
     /// Names of nodes, for events.
     nodes: Vec<String>,
     warmup: Nanos,
+    windows: Windows,
     last_flow: Vec<(Nanos, u64)>,
     last_link: HashMap<u32, (Nanos, u64)>,
 }
@@ -53,6 +55,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
         header: &RunHeader,
         flows: Vec<FlowInfo>,
         routes: Arc<Mutex<RouteTables>>,
+        windows: Windows,
         sink: &'s mut dyn RecordSink,
     ) -> Result<Self, SinkError> {
         sink.begin(header)?;
@@ -75,6 +78,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
             routes,
             nodes: header.nodes.clone(),
             warmup: Nanos(header.warmup_ns),
+            windows,
             last_link: HashMap::new(),
         })
     }
@@ -102,6 +106,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
         if let Some(e) = self.error {
             return Err(e);
         }
+        self.sink.batch(self.windows.table(outcome, &self.delivered_at_warmup))?;
         let end = |t: &perigee_sim::FlowTotals| FlowEnd {
             started_ns: t.started.map(|s| s.0),
             completed_ns: t.completed.map(|s| s.0),
@@ -342,6 +347,7 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
     }
 
     fn event(&mut self, at: Nanos, e: &SimEvent<'_>) {
+        self.windows.event(at, e);
         match e {
             SimEvent::Note(n) => self.note(at, n),
             SimEvent::FlowStart(f) => self.event(at, "flow-start", Some(*f), ""),
@@ -350,6 +356,8 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
             SimEvent::CaState { flow, state } => self.event(at, "ca-state", Some(*flow), ca_name(*state)),
             SimEvent::Timeout { flow } => self.event(at, "timeout", Some(*flow), ""),
             SimEvent::Undo { flow } => self.event(at, "undo", Some(*flow), ""),
+            // For the windows only.
+            SimEvent::FlowStop { .. } | SimEvent::Idle(_) | SimEvent::Busy(_) => {}
             SimEvent::LossBurst { link, packets, cause } => self.push_event(EventRow {
                 t_ns: at.0,
                 kind: "loss-burst",
@@ -368,6 +376,12 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
         }
     }
 
+    fn datagram(&mut self, flow: u32, sent: Nanos, at: Nanos) {
+        if sent >= self.warmup {
+            self.windows.datagram(flow, at - sent);
+        }
+    }
+
     fn completion(&mut self, c: &Completion) {
         self.rows += 1;
         self.completions.push(CompletionRow {
@@ -380,7 +394,8 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
         });
     }
 
-    fn sampled(&mut self, _at: Nanos) {
+    fn sampled(&mut self, at: Nanos) {
+        self.windows.sampled(at);
         let elsewhere = self.routes.lock().expect("nothing panics with it").rows();
         if self.rows + elsewhere >= BATCH_ROWS {
             self.flush();

@@ -2,6 +2,7 @@
 //! Listens to a timeline on its way to the simulator and keeps what maps need: routes of the traffic pairs and where
 //! the nodes were.
 
+use crate::capacity::{Step, Steps};
 use perigee_record::tables::{RouteRow, RouteTable, TrackRow, TrackTable};
 use perigee_record::Table;
 use perigee_timeline::{
@@ -45,6 +46,7 @@ pub struct RouteListener<S> {
     /// The route of each pair, if routing is per hop.
     walked: Vec<Option<Vec<LinkId>>>,
     tables: Arc<Mutex<RouteTables>>,
+    steps: Steps,
 }
 
 impl<S: ChunkSource> RouteListener<S> {
@@ -60,6 +62,7 @@ impl<S: ChunkSource> RouteListener<S> {
             hops: HashMap::new(),
             walked: vec![None; header.pairs.len()],
             tables: Arc::default(),
+            steps: Steps::default(),
         };
         l.extend(Nanos::ZERO, &header.nodes, &header.ports, &header.links);
         l
@@ -68,6 +71,15 @@ impl<S: ChunkSource> RouteListener<S> {
     /// Where routes and tracks are written; whoever takes them keeps the listener's memory small.
     pub fn tables(&self) -> Arc<Mutex<RouteTables>> {
         self.tables.clone()
+    }
+
+    /// What capacities follow from; whoever takes it keeps the listener's memory small.
+    pub fn steps(&self) -> Steps {
+        self.steps.clone()
+    }
+
+    fn step(&self, at: Nanos, step: Step) {
+        self.steps.lock().expect("nothing panics with it").push_back((at, step));
     }
 
     fn lock(&self) -> MutexGuard<'_, RouteTables> {
@@ -99,7 +111,9 @@ impl<S: ChunkSource> RouteListener<S> {
             }
         }
         self.ports.extend_from_slice(ports);
+        ports.iter().for_each(|p| self.step(at, Step::Port(p.rate)));
         for l in links {
+            self.step(at, Step::Link(l.port, l.up));
             let from = self.ports.get(l.port.ix()).map_or(l.to, |p| p.node);
             self.links.push((from, l.to));
             self.link_ports.push(l.port);
@@ -118,6 +132,7 @@ impl<S: ChunkSource> RouteListener<S> {
     }
 
     fn route(&mut self, at: Nanos, pair: PairId, links: Option<&[LinkId]>) {
+        self.step(at, Step::Route(pair, links.map(<[LinkId]>::to_vec)));
         let first = links.and_then(|l| l.first()).map(|l| self.links[l.ix()].0);
         let rest = links.unwrap_or_default().iter().map(|l| self.links[l.ix()].1);
         let nodes: Vec<NodeId> = first.into_iter().chain(rest).collect();
@@ -177,6 +192,9 @@ impl<S: ChunkSource> RouteListener<S> {
                     };
                     turned = Some(t.at);
                 }
+                Change::Rate(port, rate) => self.step(t.at, Step::Rate(*port, *rate)),
+                Change::Up(link) => self.step(t.at, Step::Up(*link, true)),
+                Change::Down(link, _) => self.step(t.at, Step::Up(*link, false)),
                 _ => {}
             }
         }

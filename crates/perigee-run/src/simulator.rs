@@ -3,6 +3,7 @@
 
 use crate::recorder::Recorder;
 use crate::routes::RouteListener;
+use crate::windows::Windows;
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
 use perigee_cc::Params;
 use perigee_record::{FlowInfo, RecordSink, RunHeader};
@@ -63,7 +64,10 @@ impl Simulator {
             nodes: header.nodes.iter().map(|n| n.name.clone()).collect(),
         };
         let mut source = RouteListener::new(changes, header);
-        let mut recorder = Recorder::<PACKETS>::new(&begin, flows, source.tables(), sink).map_err(failed)?;
+        let (warmup, sample) = (options.warmup, options.sample);
+        let windows = Windows::new(workload, warmup, sample, header.duration, source.steps());
+        let recorder = Recorder::<PACKETS>::new(&begin, flows, source.tables(), windows, sink);
+        let mut recorder = recorder.map_err(failed)?;
         let simulation = Simulation::new(header, Box::new(&mut source), setups, simulator_options(&options));
         let mut simulation = simulation.map_err(failed)?;
         let sink_failed = recorder.failed();

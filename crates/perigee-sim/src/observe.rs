@@ -107,6 +107,17 @@ pub enum SimEvent<'a> {
     FlowStart(u32),
     /// All bytes of a limited flow are delivered.
     FlowComplete(u32),
+    /// A flow sends no new data from now on.
+    FlowStop {
+        /// Flow.
+        flow: u32,
+        /// Payload bytes handed in order to the receiving application so far.
+        delivered_bytes: u64,
+    },
+    /// The application of a flow has nothing to send or to ask for, and all that it had sent has arrived.
+    Idle(u32),
+    /// It has again.
+    Busy(u32),
     /// The controller changed its named state.
     Mode {
         /// Flow.
@@ -220,6 +231,8 @@ pub trait Observer {
     fn event(&mut self, _at: Nanos, _e: &SimEvent<'_>) {}
     /// An RTT sample of the transport (or a ping): the packet left at `sent`, when the route's RTT was `base`.
     fn rtt(&mut self, _flow: u32, _sent: Nanos, _rtt: Nanos, _base: Option<Nanos>) {}
+    /// A datagram of a flow without a transport, which left at `sent`, reached its destination.
+    fn datagram(&mut self, _flow: u32, _sent: Nanos, _at: Nanos) {}
     /// An object that an application asked for, or a limited transfer, is complete.
     fn completion(&mut self, _c: &Completion) {}
     /// All flows and links of a sampling instant have been told.
@@ -247,6 +260,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn rtt(&mut self, flow: u32, sent: Nanos, rtt: Nanos, base: Option<Nanos>) {
         self.0.rtt(flow, sent, rtt, base);
         self.1.rtt(flow, sent, rtt, base);
+    }
+    fn datagram(&mut self, flow: u32, sent: Nanos, at: Nanos) {
+        self.0.datagram(flow, sent, at);
+        self.1.datagram(flow, sent, at);
     }
     fn completion(&mut self, c: &Completion) {
         self.0.completion(c);
@@ -281,6 +298,9 @@ impl<O: Observer> Observer for &mut O {
     }
     fn rtt(&mut self, flow: u32, sent: Nanos, rtt: Nanos, base: Option<Nanos>) {
         (**self).rtt(flow, sent, rtt, base);
+    }
+    fn datagram(&mut self, flow: u32, sent: Nanos, at: Nanos) {
+        (**self).datagram(flow, sent, at);
     }
     fn completion(&mut self, c: &Completion) {
         (**self).completion(c);

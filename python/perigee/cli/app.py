@@ -276,6 +276,18 @@ def _list_classes(file: Path, *, params: bool, as_json: bool) -> None:
 
 
 @app.command()
+def columns(
+    names: Annotated[list[str] | None, typer.Argument(metavar="COLUMN", help="Columns; default: all.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page instead.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what the columns of tables and summary.csv mean."""
+    from perigee.cli.columns import columns_command
+
+    raise SystemExit(columns_command(names or [], markdown=markdown, as_json=as_json))
+
+
+@app.command()
 def init(
     path: Annotated[Path, typer.Argument(help="File to write.")] = Path("scenario.toml"),
     sky: Annotated[bool, typer.Option("--sky", help="Start from a constellation instead of a dumbbell.")] = False,

@@ -17,9 +17,21 @@ from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.common.files import RecordError, cannot_write, claimed, fresh_folder, refuse_file
 from perigee.common.interrupt import announce
 from perigee.extensions.trust import Permission, PluginError
+from perigee.results.columns import one_line
 from perigee.results.metrics import Row, flow_rows, mean_and_interval
 from perigee.results.record import find_records
-from perigee.results.summary import COLUMNS, COMPLETION_COLUMNS, as_data, by_scheme, conclude, finite, one_line
+from perigee.results.summary import (
+    CBR_COLUMNS,
+    COLUMNS,
+    COMPLETION_COLUMNS,
+    COMPLETIONS,
+    about_seeds,
+    as_data,
+    by_scheme,
+    conclude,
+    finite,
+    shown,
+)
 from perigee.runs import job
 from perigee.runs.executor import RemoteError
 from perigee.runs.runner import Interrupted, Plan, execute, unfinished
@@ -194,8 +206,8 @@ def _print_results(results: Results, folder: Path, *, report: bool) -> None:
     # Files and pipes have no width: cells must not be cut there.
     console = Console(width=None if sys.stdout.isatty() else 200)
     console.print(scheme_table(by_scheme(results), width=console.width, plain=not console.is_terminal))
-    _print_completions(results)
-    _print_probes(results)
+    for line in [*_completions(results), *_constant_rates(results), *_probes(results), *about_seeds(results)]:
+        print(line)
     remarks = _remarks(results)
     if remarks:
         print("Look before you trust:")
@@ -215,39 +227,65 @@ def _remarks(results: Results) -> list[str]:
     return found
 
 
-def _print_completions(results: Results) -> None:
-    """Objects and limited transfers: a line per scheme."""
-    for cc, rows in by_scheme(results).items():
-        if any(r.get("completions", 0) for r in rows):
-            known = [[float(r.get(name, math.nan)) for r in rows] for name, _, _ in COMPLETION_COLUMNS]
-            cells = zip(COMPLETION_COLUMNS, known, strict=True)
-            shown = (f"{heading} {_shown(v, form)}".replace("\n", " ") for (_, heading, form), v in cells)
-            print(f"completion times, {cc}: {', '.join(shown)}")
+def _completions(results: Results) -> list[str]:
+    """Objects, and limited transfers: a line per scheme each."""
+    return [
+        f"completion times of {words}, {cc}: {_cells(rows, [(kind + n, h, f) for n, h, f in COMPLETION_COLUMNS])}"
+        for cc, rows in by_scheme(results).items()
+        for kind, words in COMPLETIONS.items()
+        if any(r.get(f"{kind}s", 0) for r in rows)
+    ]
 
 
-def _print_probes(results: Results) -> None:
-    """Pings have no goodput: a line each, for the first run of each scheme that they ran beside."""
-    for run in results.firsts():
-        for row in (r for r in flow_rows(run) if r["flow_cc"] == "ping"):
-            beside = "" if run.cc == "ping" else f" beside {run.cc}"
-            lost = f"; {count(row['lost_probes'], 'lost probe')}" if row["lost_probes"] else ""
-            print(
-                f"ping {row['flow']}{beside}: mean {row['rtt_mean_ms']:.2f} ms, median {row['rtt_median_ms']:.2f}, "
-                f"p99 {row['rtt_p99_ms']:.2f}; base {row['base_rtt_ms']:.2f}; without a path {row['unreachable']} times"
-                f"{lost}"
-            )
+def _constant_rates(results: Results) -> list[str]:
+    """Flows with a constant rate: a line per scheme that they ran beside."""
+    return [
+        f"constant rate{'' if cc == 'cbr' else f' beside {cc}'}, {count(rows[0]['cbr_flows'], 'flow')}: "
+        + _cells(rows, CBR_COLUMNS)
+        for cc, rows in by_scheme(results).items()
+        if rows[0].get("cbr_flows")
+    ]
+
+
+def _cells(rows: list[Row], columns: Sequence[tuple[str, str, str]]) -> str:
+    return ", ".join(f"{heading} {shown(rows, name, form)}" for name, heading, form in columns)
+
+
+PROBE_COLUMNS = [
+    ("rtt_mean_ms", "mean ms"),
+    ("rtt_median_ms", "median"),
+    ("rtt_p99_ms", "p99"),
+    ("base_rtt_ms", "base"),
+]
+
+
+def _probes(results: Results) -> list[str]:
+    """Pings have no goodput: a line each, over all seeds, for each scheme that they ran beside."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for run in results:
+        for row in flow_rows(run):
+            if row["flow_cc"] == "ping":
+                found.setdefault((run.cc, row["flow"]), []).append(row)
+    lines = []
+    for (cc, flow), rows in found.items():
+        beside = "" if cc == "ping" else f" beside {cc}"
+        cells = _cells(rows, [(name, heading, "{:.2f}") for name, heading in PROBE_COLUMNS])
+        more = "" if len(rows) == 1 else f" (in {len(rows)} runs)"
+        lost = sum(r["lost_probes"] for r in rows)
+        lines.append(
+            f"ping {flow}{beside}: {cells}; without a path {sum(r['unreachable'] for r in rows)} times{more}"
+            + (f"; {count(lost, 'lost probe')}{more}" if lost else "")
+        )
+    return lines
 
 
 def scheme_table(schemes: dict[str, list[Row]], *, width: int, plain: bool) -> Any:
-    """Means, with 95 % intervals where there are several runs. On a narrow terminal metrics go down the page."""
+    """Means, with 95 % intervals where runs differ. On a narrow terminal metrics go down the page."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.ASCII2 if plain else box.SIMPLE_HEAD, pad_edge=False)
-    cells = {
-        cc: [_shown([float(r.get(name, math.nan)) for r in rows], form) for name, _, form in COLUMNS]
-        for cc, rows in schemes.items()
-    }
+    cells = {cc: [shown(rows, name, form, "\n±") for name, _, form in COLUMNS] for cc, rows in schemes.items()}
     headings = [heading for _, heading, _ in COLUMNS]
     if width >= WIDE_TABLE:
         table.add_column("scheme", no_wrap=True)
@@ -262,13 +300,6 @@ def scheme_table(schemes: dict[str, list[Row]], *, width: int, plain: bool) -> A
         for k, heading in enumerate(headings):
             table.add_row(one_line(heading), *(values[k] for values in cells.values()))
     return table
-
-
-def _shown(values: list[float], form: str) -> str:
-    mean, half = mean_and_interval(values)
-    if math.isnan(mean):
-        return "-"
-    return form.format(mean) if math.isnan(half) else f"{form.format(mean)}\n±{form.format(half)}"
 
 
 def compare_command(a: Path, b: Path, *, as_json: bool) -> int:

@@ -1,24 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the tables mean: the metrics of a run, computed from its record alone.
-
-Definitions (the same for every backend):
-
-* **goodput**: payload handed in order to the receiving application, over the time from the later of the flow's start
-  and the warm-up to the earlier of its stop, its completion and the end.
-  For several flows: all payload over the time from the first flow's window to the end of the last one's.
-* **capacity**: time average of the rate of the path's slowest port, while a path exists.
-* **achievable** goodput: capacity times the scheme's own payload share (payload bytes of a full packet over its bytes
-  on the slowest port: headers, telemetry and framing count); `net_share` divides by capacity x 1448/1500 instead.
-  Flows that share a slowest port share what is achievable.
-* **RTT**: the transport's samples, all of them; percentiles are exact to a microsecond.
-* **delay inflation**: mean over samples of RTT over the base RTT *when the packet was sent*; `inflation_min` divides
-  the mean RTT by the smallest base RTT of the run.
-* **completion**: time from the request for an object (of a transfer without requests: from the beginning of its
-  connection) until its last byte arrived; only those that were complete before the end, begun after the warm-up.
-* **Jain**: (sum of goodputs)^2 / (n x sum of squared goodputs) over the bulk flows.
-* **lost probes** of a ping: probes and answers that were dropped, whatever the cause.
-* **split flows** (`via`): goodput, capacity and Jain are of the last legs, what arrives; RTT and losses of all legs.
-"""
+"""The metrics of a run, computed from its record alone; what each one means stands in `perigee.results.columns`."""
 
 from __future__ import annotations
 
@@ -31,13 +12,17 @@ if TYPE_CHECKING:
     from perigee.results.record import Run
 
 PLAIN_PAYLOAD_SHARE = 1448 / 1500
-COMPLETION_PERCENTILES = {"completion_median_s": 0.5, "completion_p95_s": 0.95, "completion_p99_s": 0.99}
 # What flows without a congestion control have in its place.
 WITHOUT_TCP = ("ping", "cbr")
 DROPS = ("drops_queue", "drops_random", "drops_outage", "drops_no_route")
 PERCENTILES = {"rtt_median_ms": 0.5, "rtt_p95_ms": 0.95, "rtt_p99_ms": 0.99}
+TIMES = {"_median_s": 0.5, "_p95_s": 0.95, "_p99_s": 0.99}
+# RTTs of flows are taken together while the largest mean base RTT is at most this many times the smallest.
+SAME_BASE_RTT = 1.05
 
 Row = dict[str, Any]
+Samples = list[tuple[int, int]]
+"""RTTs in microseconds with their counts, ascending."""
 
 
 def jain(values: Sequence[float]) -> float:
@@ -48,68 +33,97 @@ def jain(values: Sequence[float]) -> float:
 
 def flow_rows(run: Run) -> list[Row]:
     """One row of metrics per flow."""
-    totals: list[Row] = run.table("flow_totals").to_pylist()
     samples = _samples_by_flow(run)
-    return [_flow_row(run, t, samples.get(t["flow"], [])) for t in totals]
+    return [_flow_row(run, t, samples.get(t["flow"], [])) for t in _flows(run)]
 
 
-def _flow_row(run: Run, t: Row, samples: list[tuple[int, int]]) -> Row:
-    goodput = _ratio(t["window_bytes"] * 8e9, t["window_ns"])
-    achievable = t["capacity_bps"] * t["payload_share"]
-    return {
+def _flows(run: Run) -> list[Row]:
+    """Totals of each flow, with what is known of its window."""
+    totals: list[Row] = run.table("flow_totals").to_pylist()
+    windows = {w["flow"]: w for w in _windows(run)}
+    return [{**t, **_window(run, t), **windows.get(t["flow"], _no_window(t))} for t in totals]
+
+
+def _windows(run: Run) -> list[Row]:
+    # Records made before there was this table do not have it.
+    return run.table("windows").to_pylist() if "windows" in run.manifest.tables else []
+
+
+def _no_window(t: Row) -> Row:
+    known = {"class": t["cc"] if t["cc"] in WITHOUT_TCP else "bulk", "payload_bytes": t["window_bytes"]}
+    return {**known, **dict.fromkeys(("there_ns", "capacity_bits", "datagrams"), 0)}
+
+
+def _window(run: Run, t: Row) -> Row:
+    """Begin and end of a flow's goodput window, ns; the samples decide what was delivered before it."""
+    m = run.manifest
+    warmup = m.warmup_ns - m.warmup_ns % max(1, m.sample_ns)
+    # A proxy carries on what it holds when the application has stopped.
+    carries_on = any(t["flow"] in split.legs[1:] for split in m.splits)
+    stop = m.simulated_ns if carries_on else t["stop_ns"]
+    end = stop if t["completed_ns"] is None else t["completed_ns"]
+    begin = end if t["started_ns"] is None else max(t["started_ns"], warmup)
+    return {"begin_ns": min(begin, end), "end_ns": end}
+
+
+def _goodput(t: Row) -> float:
+    """Bit/s over the flow's window."""
+    return _ratio(t["payload_bytes"] * 8e9, t["end_ns"] - t["begin_ns"])
+
+
+def _flow_row(run: Run, t: Row, samples: Samples) -> Row:
+    over_tcp = t["cc"] not in WITHOUT_TCP
+    row = {
         "cc": run.cc,
         "seed": run.seed,
         "flow": t["name"],
         "flow_cc": t["cc"],
-        "goodput_mbps": goodput / 1e6,
-        "share": _ratio(goodput, achievable),
-        "net_share": _ratio(goodput, t["capacity_bps"] * PLAIN_PAYLOAD_SHARE),
-        "payload_share": t["payload_share"],
-        "capacity_mbps": t["capacity_bps"] / 1e6,
-        **_rtt_columns([t], samples),
+        "class": t["class"],
+        "goodput_mbps": _goodput(t) / 1e6,
+        **_capacity_columns(t, t["payload_share"], of_achievable=over_tcp),
+        **_rtt_columns(t, samples),
         **_loss_columns([t]),
-        "jain": math.nan,
         "path_changes": t["path_changes"],
         "unreachable": t["unreachable"],
         "no_path_s": _no_path_s(t),
         "completed_s": math.nan if t["completed_ns"] is None else t["completed_ns"] / 1e9,
-        **({"lost_probes": sum(t[cause] for cause in DROPS)} if t["cc"] == "ping" else {}),
     }
+    if t["cc"] == "ping":
+        row["lost_probes"] = sum(t[cause] for cause in DROPS)
+    if t["cc"] == "cbr":
+        row |= _datagram_columns([t])
+    return row
 
 
 def run_summary(run: Run) -> Row:
-    """The metrics of a run as a whole: over its bulk flows, or over its pings if there are no others."""
-    totals: list[Row] = run.table("flow_totals").to_pylist()
-    bulk = [t for t in totals if t["cc"] not in WITHOUT_TCP]
-    chosen = bulk or totals
+    """The metrics of a run as a whole: over its flows over TCP, or over its pings if there are no others."""
+    flows = _flows(run)
+    over_tcp = [t for t in flows if t["cc"] not in WITHOUT_TCP]
     inner = inner_legs(run)
-    arriving = [t for t in bulk if t["flow"] not in inner]
-    together = _ratio(sum(t["window_bytes"] for t in arriving) * 8e9, _span_ns(run, arriving))
-    goodputs = [_ratio(t["window_bytes"] * 8e9, t["window_ns"]) for t in arriving]
-    by_flow = _samples_by_flow(run)
-    samples = _merged(by_flow.get(t["flow"], []) for t in chosen)
-    achievable, capacity = _achievable(arriving)
+    arriving = [t for t in over_tcp if t["flow"] not in inner]
+    chosen = over_tcp or [t for t in flows if t["cc"] == "ping"]
+    together = next(
+        (w for w in _windows(run) if w["flow"] is None), {"there_ns": 0, "capacity_bits": 0, "payload_bytes": 0}
+    )
     events = _event_counts(run)
     return {
         "cc": run.cc,
         "seed": run.seed,
         "flow": "all",
         "flow_cc": run.cc,
-        "goodput_mbps": together / 1e6,
-        "share": _ratio(together, achievable),
-        "net_share": _ratio(together, capacity * PLAIN_PAYLOAD_SHARE),
-        "payload_share": _ratio(achievable, capacity),
-        "capacity_mbps": capacity / 1e6,
-        **_rtt_columns(chosen, samples),
-        **_loss_columns(bulk),
-        "jain": jain(goodputs) if len(goodputs) > 1 else math.nan,
-        "path_changes": _per_pair(totals, "path_changes"),
-        "unreachable": _per_pair(totals, "unreachable"),
+        "goodput_mbps": _ratio(sum(t["payload_bytes"] for t in arriving) * 8e9, _span_ns(arriving)) / 1e6,
+        **_capacity_columns(together, max((t["payload_share"] for t in arriving), default=math.nan)),
+        **_pooled_rtts(run, chosen),
+        **_loss_columns(over_tcp),
+        **_jain_columns(run, [t for t in arriving if t["class"] == "bulk"]),
+        "path_changes": _per_pair(flows, "path_changes"),
+        "unreachable": _per_pair(flows, "unreachable"),
         "handovers": events.get("handover", 0),
         "outages": events.get("outage-begin", 0),
         "no_path_s": max((_no_path_s(t) for t in chosen), default=math.nan),
         "queue_mean_ms": queue_delay_ms(run),
         **completion_columns(run),
+        **_cbr_columns([t for t in flows if t["cc"] == "cbr"]),
     }
 
 
@@ -118,24 +132,45 @@ def inner_legs(run: Run) -> set[int]:
     return {leg for split in run.manifest.splits for leg in split.legs[:-1]}
 
 
-def completion_columns(run: Run) -> Row:
-    """Number of objects and transfers that were complete, with mean and percentiles of their times in seconds."""
-    if "completions" not in run.manifest.tables:
-        return {}
-    warmup = run.manifest.warmup_ns
-    table = run.table("completions")
-    times = zip(table.column("asked_ns").to_pylist(), table.column("done_ns").to_pylist(), strict=True)
-    found = sorted((done - asked) / 1e9 for asked, done in times if asked >= warmup)
+# ---- goodput and capacity ----------------------------------------------------------------------------------------
+
+
+def _capacity_columns(t: Row, payload_share: float, *, of_achievable: bool = True) -> Row:
+    payload = t["payload_bytes"] * 8 if of_achievable else math.nan
     return {
-        "completions": len(found),
-        "completion_mean_s": _ratio(math.fsum(found), len(found)),
-        **{name: _quantile(found, q) for name, q in COMPLETION_PERCENTILES.items()},
+        "share": _ratio(payload, t["capacity_bits"] * payload_share),
+        "net_share": _ratio(payload, t["capacity_bits"] * PLAIN_PAYLOAD_SHARE),
+        "payload_share": payload_share,
+        "capacity_mbps": _ratio(t["capacity_bits"] * 1e3, t["there_ns"]),
+        "there_s": t["there_ns"] / 1e9,
     }
 
 
-def _quantile(ascending: Sequence[float], q: float) -> float:
-    """The smallest value that at least a share `q` of all does not exceed; NaN of nothing."""
-    return ascending[max(1, math.ceil(q * len(ascending))) - 1] if ascending else math.nan
+def _span_ns(flows: list[Row]) -> int:
+    """From the first flow's window to the end of the last one's: sums over different windows would exceed a link."""
+    here = [t for t in flows if t["started_ns"] is not None]
+    return max(t["end_ns"] for t in here) - min(t["begin_ns"] for t in here) if here else 0
+
+
+def _jain_columns(run: Run, bulk: list[Row]) -> Row:
+    """Over the time in which all were there, by what they had delivered at its first and last sampling instant."""
+    import numpy as np
+
+    begin, end = max((t["begin_ns"] for t in bulk), default=0), min((t["end_ns"] for t in bulk), default=0)
+    if len(bulk) < 2 or end <= begin:
+        return {"jain": math.nan, "jain_s": math.nan}
+    names = ("t_ns", "flow", "delivered_bytes")
+    table = run.columns("flows", names)
+    t_ns, flow, delivered = (table.column(c).to_numpy() for c in names)
+    here = (t_ns >= begin) & (t_ns <= end) & np.isin(flow, [t["flow"] for t in bulk])
+    seen, counts = np.unique(t_ns[here], return_counts=True)
+    whole = seen[counts == len(bulk)]
+    if len(whole) < 2:
+        return {"jain": math.nan, "jain_s": math.nan}
+    at = {int(k): here & (t_ns == k) for k in (whole[0], whole[-1])}
+    before, after = (dict(zip(flow[m].tolist(), delivered[m].tolist(), strict=True)) for m in at.values())
+    values = [float(after[t["flow"]] - before[t["flow"]]) for t in bulk]
+    return {"jain": jain(values), "jain_s": float(whole[-1] - whole[0]) / 1e9}
 
 
 def _no_path_s(t: Row) -> float:
@@ -147,45 +182,45 @@ def _no_path_s(t: Row) -> float:
     return max(0, gap_ns) / 1e9
 
 
-def _span_ns(run: Run, bulk: list[Row]) -> int:
-    """From the first flow's window to the end of the last one's: sums over different windows would exceed a link."""
-    warmup = run.manifest.warmup_ns
-    begins = [max(t["started_ns"], warmup) for t in bulk if t["started_ns"] is not None]
-    ends = [t["stop_ns"] if t["completed_ns"] is None else t["completed_ns"] for t in bulk]
-    return max(0, max(ends) - min(begins)) if begins else 0
+# ---- RTTs ----------------------------------------------------------------------------------------------------------
 
 
-def _achievable(bulk: list[Row]) -> tuple[float, float]:
-    """What all flows together could carry: each slowest port is counted once."""
-    ports: dict[int, tuple[float, float]] = {}
-    for t in bulk:
-        here = (t["capacity_bps"] * t["payload_share"], t["capacity_bps"])
-        ports[t["bottleneck"]] = max(ports.get(t["bottleneck"], (0.0, 0.0)), here)
-    return sum(a for a, _ in ports.values()), sum(c for _, c in ports.values())
+def _pooled_rtts(run: Run, flows: list[Row]) -> Row:
+    """RTTs of a run: of all samples together only where base RTTs agree."""
+    by_flow = _samples_by_flow(run)
+    each = [_rtt_columns(t, by_flow.get(t["flow"], [])) for t in flows if t["rtt_samples"] > 0]
+    if not each:
+        return {"rtt_over": None, **_rtt_columns(_summed([]), [])}
+    bases = [row["base_rtt_ms"] for row in each if not math.isnan(row["base_rtt_ms"])]
+    if bases and max(bases) > SAME_BASE_RTT * min(bases):
+        names = [name for name in each[0] if name != "rtt_samples"]
+        means = {name: _mean(row[name] for row in each) for name in names}
+        return {
+            "rtt_over": "flows",
+            **means,
+            "base_rtt_ms": math.nan,
+            "rtt_samples": sum(t["rtt_samples"] for t in flows),
+        }
+    samples = _merged(by_flow.get(t["flow"], []) for t in flows)
+    return {"rtt_over": "samples", **_rtt_columns(_summed(flows), samples)}
 
 
-def _rtt_columns(totals: list[Row], samples: list[tuple[int, int]]) -> Row:
-    n = sum(t["rtt_samples"] for t in totals)
-    mean_ms = _ratio(sum(t["rtt_sum_ns"] for t in totals) / 1e6, n)
-    inflated = sum(t["inflation_samples"] for t in totals)
-    smallest = [t["base_rtt_min_ns"] for t in totals if t["base_rtt_min_ns"] is not None]
+def _summed(flows: list[Row]) -> Row:
+    names = ("rtt_samples", "rtt_sum_ns", "inflation_samples", "inflation_sum", "base_rtt_sum_ns")
+    smallest = [t["base_rtt_min_ns"] for t in flows if t["base_rtt_min_ns"] is not None]
+    return {**{name: sum(t[name] for t in flows) for name in names}, "base_rtt_min_ns": min(smallest, default=None)}
+
+
+def _rtt_columns(t: Row, samples: Samples) -> Row:
+    mean_ms = _ratio(t["rtt_sum_ns"] / 1e6, t["rtt_samples"])
+    smallest = t["base_rtt_min_ns"]
     return {
         "rtt_mean_ms": mean_ms,
         **{name: percentile_ms(samples, q) for name, q in PERCENTILES.items()},
-        "base_rtt_ms": _ratio(sum(t["base_rtt_sum_ns"] for t in totals) / 1e6, inflated),
-        "inflation": _ratio(sum(t["inflation_sum"] for t in totals), inflated),
-        "inflation_min": _ratio(mean_ms, min(smallest) / 1e6) if smallest else math.nan,
-        "rtt_samples": n,
-    }
-
-
-def _loss_columns(totals: list[Row]) -> Row:
-    sent = sum(t["data_sent"] for t in totals)
-    again = sum(t["retransmits"] for t in totals)
-    return {
-        "retransmits": again,
-        "retransmit_pct": 100 * _ratio(again, sent),
-        "timeouts": sum(t["timeouts"] for t in totals),
+        "base_rtt_ms": _ratio(t["base_rtt_sum_ns"] / 1e6, t["inflation_samples"]),
+        "inflation": _ratio(t["inflation_sum"], t["inflation_samples"]),
+        "inflation_min": math.nan if smallest is None else _ratio(mean_ms, smallest / 1e6),
+        "rtt_samples": t["rtt_samples"],
     }
 
 
@@ -204,16 +239,16 @@ def percentile_ms(samples: Sequence[tuple[int, int]], q: float) -> float:
     return math.nan
 
 
-def _samples_by_flow(run: Run) -> dict[int, list[tuple[int, int]]]:
+def _samples_by_flow(run: Run) -> dict[int, Samples]:
     table = run.table("rtt")
-    flows: dict[int, list[tuple[int, int]]] = {}
+    flows: dict[int, Samples] = {}
     columns = [table.column(c).to_pylist() for c in ("flow", "rtt_us", "count")]
     for flow, rtt_us, count in zip(*columns, strict=True):
         flows.setdefault(flow, []).append((rtt_us, count))
     return flows
 
 
-def _merged(parts: Iterable[list[tuple[int, int]]]) -> list[tuple[int, int]]:
+def _merged(parts: Iterable[Samples]) -> Samples:
     merged: dict[int, int] = {}
     for part in parts:
         for rtt_us, count in part:
@@ -221,9 +256,23 @@ def _merged(parts: Iterable[list[tuple[int, int]]]) -> list[tuple[int, int]]:
     return sorted(merged.items())
 
 
-def _per_pair(totals: list[Row], column: str) -> int:
+# ---- losses, events, queues ----------------------------------------------------------------------------------------
+
+
+def _loss_columns(flows: list[Row]) -> Row:
+    sent = sum(t["data_sent"] for t in flows)
+    again = sum(t["retransmits"] for t in flows)
+    known = bool(flows) and any(t["cc"] not in WITHOUT_TCP for t in flows)
+    return {
+        "retransmits": again if known else math.nan,
+        "retransmit_pct": 100 * _ratio(again, sent) if known else math.nan,
+        "timeouts": sum(t["timeouts"] for t in flows) if known else math.nan,
+    }
+
+
+def _per_pair(flows: list[Row], column: str) -> int:
     """Sum over pairs of nodes: flows of one pair share its route."""
-    pairs = {(t["from"], t["to"]): t[column] for t in sorted(totals, key=lambda t: t[column])}
+    pairs = {(t["from"], t["to"]): t[column] for t in sorted(flows, key=lambda t: t[column])}
     return sum(pairs.values())
 
 
@@ -238,6 +287,60 @@ def queue_delay_ms(run: Run) -> float:
     """Mean time that packets waited in the busiest queue, in milliseconds; NaN if none ever did."""
     waits = [w for w in run.table("link_totals").column("mean_wait_ns").to_pylist() if w is not None]
     return max(waits, default=math.nan) / 1e6
+
+
+# ---- objects, transfers, constant rates ----------------------------------------------------------------------------
+
+
+def completion_columns(run: Run) -> Row:
+    """Number of objects, and of limited transfers, that were complete, with mean and percentiles of their times, s."""
+    if "completions" not in run.manifest.tables:
+        return {}
+    warmup = run.manifest.warmup_ns
+    table = run.table("completions")
+    times: dict[str, list[float]] = {"object": [], "transfer": []}
+    columns = [table.column(c).to_pylist() for c in ("asked_ns", "first_ns", "done_ns")]
+    for asked, first, done in zip(*columns, strict=True):
+        if asked >= warmup:
+            # Who asks for an object sees its first data; a transfer is nobody's answer.
+            times["transfer" if first is None else "object"].append((done - asked) / 1e9)
+    return {name: value for kind, found in times.items() for name, value in _times(kind, sorted(found)).items()}
+
+
+def _times(kind: str, ascending: list[float]) -> Row:
+    row = {f"{kind}s": len(ascending), f"{kind}_mean_s": _ratio(math.fsum(ascending), len(ascending))}
+    return {**row, **{kind + name: _quantile(ascending, q) for name, q in TIMES.items()}}
+
+
+def _quantile(ascending: Sequence[float], q: float) -> float:
+    """The smallest value that at least a share `q` of all does not exceed; NaN of nothing."""
+    return ascending[max(1, math.ceil(q * len(ascending))) - 1] if ascending else math.nan
+
+
+def _cbr_columns(flows: list[Row]) -> Row:
+    if not flows:
+        return {}
+    goodput = math.fsum(g for t in flows if not math.isnan(g := _goodput(t)))
+    return {"cbr_flows": len(flows), "cbr_goodput_mbps": goodput / 1e6, **_datagram_columns(flows)}
+
+
+def _datagram_columns(flows: list[Row]) -> Row:
+    lost = sum(t[cause] for t in flows for cause in DROPS)
+    over = sum(t["sent_packets"] - t["under_way_packets"] for t in flows)
+    arrived = sum(t["datagrams"] for t in flows)
+    known = [t for t in flows if t["datagrams"]]
+    gaps = sum(t["datagrams"] - 1 for t in known)
+    return {
+        "loss_pct": 100 * _ratio(lost, over),
+        "delay_mean_ms": _ratio(sum(t["delay_sum_ns"] for t in known) / 1e6, arrived),
+        "delay_max_ms": max((t["delay_max_ns"] for t in known), default=math.nan) / 1e6,
+        "jitter_ms": _ratio(sum(t["jitter_sum_ns"] for t in known) / 1e6, gaps),
+    }
+
+
+def _mean(values: Iterable[float]) -> float:
+    known = [v for v in values if not math.isnan(v)]
+    return _ratio(math.fsum(known), len(known))
 
 
 def _ratio(a: float, b: float) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Runs side by side: the columns that tables show, summary.csv, and what ends a comparison on disk."""
+"""Runs side by side: what tables show of them, summary.csv, and what ends a comparison on disk."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import write_text
+from perigee.results.columns import COLUMNS as DEFINED
+from perigee.results.columns import TABLE
 from perigee.results.metrics import Row, flow_rows, mean_and_interval
 from perigee.results.record import Run, comparable, find_records
 
@@ -17,28 +19,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # (column, heading, format); the table of a terminal.
-COLUMNS = [
-    ("goodput_mbps", "goodput\nMbit/s", "{:.2f}"),
-    ("share", "of achiev-\nable", "{:.1%}"),
-    ("rtt_mean_ms", "mean RTT\nms", "{:.1f}"),
-    ("rtt_median_ms", "median\nms", "{:.1f}"),
-    ("rtt_p95_ms", "p95\nms", "{:.1f}"),
-    ("rtt_p99_ms", "p99\nms", "{:.1f}"),
-    ("inflation", "delay\ninflation", "{:.3f}"),
-    ("queue_mean_ms", "mean\nqueue ms", "{:.2f}"),
-    ("retransmits", "retrans-\nmits", "{:.0f}"),
-    ("jain", "Jain", "{:.3f}"),
-    ("path_changes", "path\nchanges", "{:.0f}"),
-    ("outages", "outages", "{:.0f}"),
-    ("no_path_s", "no path\ns", "{:.1f}"),
-]
-# Shown beside the table where objects or transfers were complete.
+COLUMNS = [(c.name, c.heading, c.form) for c in TABLE]
+# Shown beside the table where objects or transfers were complete, by what they are.
 COMPLETION_COLUMNS = [
-    ("completions", "completed", "{:.0f}"),
-    ("completion_mean_s", "mean s", "{:.3f}"),
-    ("completion_median_s", "median s", "{:.3f}"),
-    ("completion_p95_s", "p95 s", "{:.3f}"),
-    ("completion_p99_s", "p99 s", "{:.3f}"),
+    ("s", "completed", "{:.0f}"),
+    ("_mean_s", "mean s", "{:.3f}"),
+    ("_median_s", "median s", "{:.3f}"),
+    ("_p95_s", "p95 s", "{:.3f}"),
+    ("_p99_s", "p99 s", "{:.3f}"),
+]
+COMPLETIONS = {"object": "objects", "transfer": "transfers"}
+# Shown beside the table where flows send at a constant rate.
+CBR_COLUMNS = [
+    ("cbr_goodput_mbps", "goodput Mbit/s", "{:.3f}"),
+    ("loss_pct", "lost %", "{:.3f}"),
+    ("delay_mean_ms", "mean delay ms", "{:.2f}"),
+    ("delay_max_ms", "longest", "{:.2f}"),
+    ("jitter_ms", "jitter ms", "{:.3f}"),
 ]
 SUMMARY = "summary.csv"
 # Its rows per flow beyond which only the totals are written.
@@ -79,7 +76,8 @@ def summary_csv(runs: Sequence[Run]) -> str:
     flows = [row for r in runs for row in flow_rows(r)]
     if len(runs) < len(flows) <= MAX_FLOW_ROWS:
         rows = rows + flows
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    used = {name for row in rows for name in row}
+    names = [c.name for c in DEFINED if c.name in used]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
@@ -101,6 +99,7 @@ def as_data(results: Sequence[Run], folder: Path | None) -> dict[str, Any]:
             {**finite(r.summary), "warnings": list(r.manifest.warnings), "wall_s": r.manifest.wall_s} for r in results
         ],
         "schemes": [{"cc": cc, **_means(rows)} for cc, rows in by_scheme(results).items()],
+        "remarks": about_seeds(results),
     }
 
 
@@ -112,8 +111,59 @@ def finite(row: Row) -> Row:
 def _means(rows: list[Row]) -> dict[str, Any]:
     found = {}
     for name, _, _ in COLUMNS:
-        mean, half = mean_and_interval([float(r.get(name, math.nan)) for r in rows])
+        mean, half = spread(rows, name)
         found[name] = finite({"mean": mean, "half_width_95": half})
+    return found
+
+
+def spread(rows: Sequence[Row], name: str) -> tuple[float, float]:
+    """Mean of a column over runs, and half of its 95 % interval; NaN where all of them have the same value."""
+    values = [float(r.get(name, math.nan)) for r in rows]
+    mean, half = mean_and_interval(values)
+    return mean, half if len(set(values)) > 1 else math.nan
+
+
+def shown(rows: Sequence[Row], name: str, form: str, between: str = " ± ") -> str:
+    """A cell: the mean, and the interval where there is one."""
+    mean, half = spread(rows, name)
+    if math.isnan(mean):
+        return "-"
+    return form.format(mean) + ("" if math.isnan(half) else between + form.format(half))
+
+
+def about_seeds(runs: Sequence[Run]) -> list[str]:
+    """What a table over these runs must say of its seeds and means."""
+    seeds = sorted({r.seed for r in runs})
+    found = []
+    if len(seeds) > 1:
+        words = (
+            f"seeds {seeds[0]} to {seeds[-1]}"
+            if seeds == list(range(seeds[0], seeds[-1] + 1))
+            else f"{len(seeds)} seeds"
+        )
+        same = [cc for cc, own in _runs_by_scheme(runs).items() if len(own) > 1 and identical(own)]
+        if len(same) == len({r.cc for r in runs}):
+            found.append(f"nothing random: the runs of {words} are identical, so that there are no intervals")
+        else:
+            text = f"means over {words}, ± half of the 95 % t-interval; without ± all have the same value"
+            found.append(text + (f"; nothing random: the runs of {', '.join(same)} are identical" if same else ""))
+    split = [r.cc for r in runs if r.summary.get("rtt_over") == "flows"]
+    if split:
+        of = "" if len(set(split)) == len({r.cc for r in runs}) else f" of {', '.join(dict.fromkeys(split))}"
+        found.append(f"RTTs and inflation{of}: means over the flows, whose base RTTs differ")
+    return found
+
+
+def identical(runs: Sequence[Run]) -> bool:
+    """Whether all tables of these runs are the same, bit by bit."""
+    first = runs[0].manifest.tables
+    return all(r.manifest.tables == first for r in runs)
+
+
+def _runs_by_scheme(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    found: dict[str, list[Run]] = {}
+    for r in runs:
+        found.setdefault(r.cc, []).append(r)
     return found
 
 
@@ -123,8 +173,3 @@ def by_scheme(runs: Sequence[Run]) -> dict[str, list[Row]]:
     for r in runs:
         found.setdefault(r.cc, []).append(r.summary)
     return found
-
-
-def one_line(heading: str) -> str:
-    """A heading without its line break."""
-    return heading.replace("-\n", "").replace("\n", " ")

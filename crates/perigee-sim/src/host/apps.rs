@@ -8,7 +8,7 @@
 use super::relay::{LegReceiver, LegSender};
 use super::{Cx, Flow};
 
-use crate::observe::{Completion, Observer};
+use crate::observe::{Completion, Observer, SimEvent};
 use crate::packet::Kind;
 use crate::setup::FlowSetup;
 use perigee_tcp::Sender;
@@ -65,6 +65,8 @@ pub struct OnOff {
     /// Seconds of silence.
     off: Law,
     sending: bool,
+    /// It was told that nothing of it is under way.
+    silent: bool,
     /// Draws so far.
     turns: u64,
     /// When it changes.
@@ -113,9 +115,14 @@ impl Supply {
             return Some(Supply::Leg(LegSender::new(leg, mss, total)));
         }
         match setup.app {
-            App::OnOff { on, off } => {
-                Some(Supply::OnOff(OnOff { on, off, sending: false, turns: 0, at: Nanos::MAX }))
-            }
+            App::OnOff { on, off } => Some(Supply::OnOff(OnOff {
+                on,
+                off,
+                sending: false,
+                silent: false,
+                turns: 0,
+                at: Nanos::MAX,
+            })),
             App::Request { size, .. } => Some(Supply::Server(Server::new(size, mss))),
             _ => None,
         }
@@ -285,18 +292,43 @@ impl Flow {
             (Some(Supply::OnOff(source)), Some(tcp)) => {
                 let sending = source.turn(now, seed);
                 tcp.limit(if sending { u64::MAX } else { 0 });
+                let resumes = sending && std::mem::take(&mut source.silent);
+                if resumes {
+                    cx.obs.event(now, &SimEvent::Busy(self.id));
+                } else if let Some(next) = self.received() {
+                    self.note_silence(next, cx);
+                }
             }
             (Some(Supply::Leg(_)), _) => self.probe_window(cx),
             _ => {}
         }
     }
 
+    /// First segment that the receiver does not have.
+    fn received(&mut self) -> Option<u64> {
+        self.receiver_mut().and_then(|r| r.tcp.as_ref()).map(|tcp| tcp.next())
+    }
+
+    /// The receiver has everything below segment `next`: an on/off source that is off may have nothing under way now.
+    pub(super) fn note_silence<O: Observer>(&mut self, next: u64, cx: &mut Cx<'_, O>) {
+        let id = self.id;
+        let Some(s) = self.sender_mut() else { return };
+        let (Some(Supply::OnOff(source)), Some(tcp)) = (s.supply.as_deref_mut(), &s.tcp) else { return };
+        if !source.sending && !source.silent && next >= tcp.una_nxt().1 {
+            source.silent = true;
+            cx.obs.event(cx.now, &SimEvent::Idle(id));
+        }
+    }
+
     /// The client's instant has come, if it has.
     pub(super) fn demand_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
-        let (now, seed) = (cx.now, self.seed);
+        let (now, seed, id) = (cx.now, self.seed, self.id);
         let due = self.receiver_mut().filter(|r| !r.stopped && r.tcp.is_some());
         let Some(Demand::Client(client)) = due.and_then(|r| r.demand.as_deref_mut()) else { return };
         if client.at <= now {
+            if client.now.is_none() {
+                cx.obs.event(now, &SimEvent::Busy(id));
+            }
             let number = client.ask(now, seed);
             let request = self.packet(now, Kind::Request, REQUEST_BYTES, number);
             self.send(request, cx);
@@ -322,6 +354,7 @@ impl Flow {
         let Some(Demand::Client(client)) = demand else { return };
         if let Some((o, short)) = client.delivered(now, next, seed) {
             self.totals.goodput_bytes -= short as u64;
+            obs.event(now, &SimEvent::Idle(flow));
             obs.completion(&Completion {
                 flow,
                 object: o.number,
@@ -341,7 +374,8 @@ mod tests {
     #[test]
     fn time_goes_on_whatever_is_drawn() {
         let zero = Law::Fixed(0.0);
-        let mut source = OnOff { on: zero, off: zero, sending: false, turns: 0, at: Nanos::ZERO };
+        let mut source =
+            OnOff { on: zero, off: zero, sending: false, silent: false, turns: 0, at: Nanos::ZERO };
         for _ in 0..1000 {
             source.turn(source.at, 0);
         }

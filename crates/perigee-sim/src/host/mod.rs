@@ -357,6 +357,7 @@ impl Flow {
             Kind::Request => self.receive_request(packet.seq, cx),
             Kind::Datagram => {
                 self.totals.goodput_bytes += u64::from((packet.ip_bytes as u32).saturating_sub(PROBE_HEADER));
+                cx.obs.datagram(self.id, packet.sent, cx.now);
             }
             // Frames belong to ends outside; here nobody reads them.
             Kind::Data | Kind::Ack | Kind::Frame | Kind::FrameBack => {}

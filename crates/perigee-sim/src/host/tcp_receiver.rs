@@ -119,6 +119,9 @@ impl Flow {
             self.take_objects(now, next, cx.obs);
             self.reschedule(cx.net);
         }
+        if self.sender().is_some_and(|s| s.supply.is_some()) {
+            self.note_silence(next, cx);
+        }
         let Some((segments, last)) = self.segments else { return };
         if next == segments && before < segments {
             self.totals.goodput_bytes -= mss - u64::from(last);

@@ -84,6 +84,7 @@ impl Flow {
     /// Probes, the application, the end of sending, retransmission timers; then whatever may be sent.
     pub(super) fn sender_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
         let (now, stop) = (cx.now, self.setup.stop);
+        let (flow, delivered_bytes) = (self.id, self.totals.goodput_bytes);
         let Some(s) = self.sender_mut() else { return };
         if let (Some(probes), true, false) = (s.probes, now >= s.probe_at, s.stopped) {
             self.send_probe(probes, cx);
@@ -99,6 +100,7 @@ impl Flow {
             s.stopped = true;
             s.supply.iter_mut().for_each(|w| w.stop());
             tcp.limit(0);
+            cx.obs.event(now, &SimEvent::FlowStop { flow, delivered_bytes });
         }
         if tcp.next_timer() <= now && tcp.on_timer(now, &mut out) {
             cx.obs.event(now, &SimEvent::Timeout { flow: self.id });

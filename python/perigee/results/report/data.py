@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.results import looks
-from perigee.results.metrics import WITHOUT_TCP, inner_legs, mean_and_interval
-from perigee.results.summary import COLUMNS, by_scheme, one_line
+from perigee.results.columns import TABLE, one_line
+from perigee.results.metrics import WITHOUT_TCP, inner_legs
+from perigee.results.summary import about_seeds, by_scheme, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,16 +60,17 @@ def payload(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:
-    rows = []
-    for cc, summaries in by_scheme(runs).items():
-        cells = []
-        for name, _, form in COLUMNS:
-            mean, half = mean_and_interval([float(s.get(name, math.nan)) for s in summaries])
-            text = "-" if math.isnan(mean) else form.format(mean)
-            cells.append(text if math.isnan(half) else f"{text} ± {form.format(half)}")
-        rows.append({"cc": cc, "label": labels.get(cc, cc), "cells": cells})
-    heads = [one_line(heading) for _, heading, _ in COLUMNS]
-    return {"heads": heads, "rows": rows, "runs": len({r.seed for r in runs})}
+    rows = [
+        {"cc": cc, "label": labels.get(cc, cc), "cells": [shown(summaries, c.name, c.form) for c in TABLE]}
+        for cc, summaries in by_scheme(runs).items()
+    ]
+    return {
+        "heads": [one_line(c.heading) for c in TABLE],
+        "meanings": [c.meaning for c in TABLE],
+        "rows": rows,
+        "runs": len({r.seed for r in runs}),
+        "remarks": about_seeds(runs),
+    }
 
 
 def _scheme(run: Run, label: str) -> dict[str, Any]:

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Every column of summary.csv, terminal and report, against a record whose numbers were computed by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from conftest import ROOT, Cli
+from perigee.results import columns, manifest, summary
+from perigee.results.metrics import flow_rows
+from perigee.results.record import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+S, MS = 1_000_000_000, 1_000_000
+SUMS = "rtt_samples rtt_sum_ns inflation_samples base_rtt_sum_ns"
+PACKETS = "sent_packets under_way_packets drops_queue drops_random drops_outage drops_no_route"
+COUNTERS = f"window_bytes window_ns data_sent retransmits timeouts path_changes unreachable {SUMS} {PACKETS}".split()
+DATAGRAMS = "datagrams delay_sum_ns delay_max_ns jitter_sum_ns"
+WINDOW = f"payload_bytes there_ns open_ns capacity_bits {DATAGRAMS}".split()
+
+
+def total(flow: int, name: str, cc: str = "cubic", **known: Any) -> dict[str, Any]:
+    """A row of flow_totals: a flow from a to b, there all the time."""
+    ends = {"from": "a", "to": "b", "started_ns": 0, "completed_ns": None, "stop_ns": 10 * S, "routed_ns": 10 * S}
+    rest = {"inflation_sum": 0.0, "base_rtt_min_ns": None, "payload_share": 0.96, "capacity_bps": 10e6}
+    return {"flow": flow, "name": name, "cc": cc, **ends, **rest, **dict.fromkeys(COUNTERS, 0), **known}
+
+
+def window(flow: int | None, kind: str, **known: Any) -> dict[str, Any]:
+    """A row of windows."""
+    return {"flow": flow, "class": kind, **dict.fromkeys(WINDOW, 0), "capacity_bits": 0.0, **known}
+
+
+def rtts(n: int, sum_ms: float, base_ms: float, inflation_sum: float, least_ms: float) -> dict[str, Any]:
+    """What flow_totals says of n samples."""
+    sums = {"rtt_samples": n, "rtt_sum_ns": int(sum_ms * MS), "base_rtt_sum_ns": int(base_ms * MS)}
+    return {**sums, "inflation_samples": n, "inflation_sum": inflation_sum, "base_rtt_min_ns": int(least_ms * MS)}
+
+
+# 10 s with a warm-up of 1 s: windows of 9 s where a flow is there all the time.
+TOTALS = [
+    total(
+        0, "first", data_sent=1000, retransmits=10, timeouts=1, path_changes=3, unreachable=1, routed_ns=9_500 * MS,
+        **rtts(4, 150, 80, 7.5, 15),
+    ),
+    total(
+        1, "late", started_ns=2 * S, stop_ns=8 * S, routed_ns=6 * S, data_sent=500, retransmits=20, path_changes=2,
+        unreachable=1, **rtts(1, 50, 20, 2.5, 20),
+    ),
+    total(2, "web", data_sent=500, path_changes=1, **{"from": "c"}, **rtts(5, 105, 100, 5.25, 20)),
+    total(3, "file", started_ns=5 * S, completed_ns=6 * S, routed_ns=S),
+    total(
+        4, "probe", "ping", drops_queue=1, drops_random=2, drops_outage=3, drops_no_route=4, **rtts(2, 45, 40, 2.25, 20)
+    ),
+    total(5, "voice", "cbr", sent_packets=1000, under_way_packets=10, drops_queue=90, drops_outage=9),
+    total(6, "radio", "cbr", sent_packets=500),
+]  # fmt: skip
+WINDOWS = [
+    window(0, "bulk", payload_bytes=9_000_000, there_ns=9 * S, capacity_bits=90e6),
+    window(1, "bulk", payload_bytes=1_500_000, there_ns=6 * S, capacity_bits=60e6),
+    window(2, "request", payload_bytes=450_000, there_ns=2 * S, capacity_bits=20e6),
+    window(3, "transfer", payload_bytes=250_000, there_ns=1 * S, capacity_bits=10e6),
+    window(4, "ping"),
+    window(
+        5, "cbr", payload_bytes=1_800_000, datagrams=800, delay_sum_ns=800 * 25 * MS, delay_max_ns=40 * MS,
+        jitter_sum_ns=799 * MS // 2,
+    ),
+    window(
+        6, "cbr", payload_bytes=900_000, datagrams=401, delay_sum_ns=401 * 10 * MS, delay_max_ns=12 * MS,
+        jitter_sum_ns=400 * MS // 10,
+    ),
+    window(None, "", payload_bytes=11_200_000, there_ns=9 * S, capacity_bits=120e6),
+]  # fmt: skip
+RTTS = [(0, 20_000, 1), (0, 30_000, 2), (0, 70_000, 1), (1, 50_000, 1), (2, 21_000, 5), (4, 20_000, 1), (4, 25_000, 1)]
+# Delivered by "first" and "late"; the latter is there from 2 s to 8 s.
+DELIVERED = [(1, 0, 1e6), (2, 0, 2e6), (2, 1, 0), (5, 0, 4e6), (5, 1, 4e5), (8, 0, 5e6), (8, 1, 1e6), (10, 0, 9e6)]
+# Objects of "web" (asked, first data, done), the first of them before the end of the warm-up; "file".
+COMPLETIONS = [(2, 0.5, 0.6, 0.7), (2, 2, 2.05, 2.1), (2, 3, 3.1, 3.3), (2, 4, 4.1, 4.2), (3, 5, None, 6)]
+
+
+def rows(names: str, values: list[Any]) -> list[dict[str, Any]]:
+    """Rows of a table."""
+    return [dict(zip(names.split(), v, strict=True)) for v in values]
+
+
+def record(totals: list[dict[str, Any]]) -> Run:
+    """A record in memory."""
+    ns = lambda t: None if t is None else round(t * S)  # noqa: E731
+    tables: Mapping[str, list[dict[str, Any]]] = {
+        "flow_totals": totals,
+        "windows": WINDOWS,
+        "rtt": rows("flow rtt_us count", RTTS),
+        "flows": rows("t_ns flow delivered_bytes", [(t * S, f, int(d)) for t, f, d in DELIVERED]),
+        "events": rows("kind", [("handover",), ("outage-begin",), ("handover",), ("mode",)]),
+        "completions": rows("flow asked_ns first_ns done_ns", [(f, ns(a), ns(b), ns(c)) for f, a, b, c in COMPLETIONS]),
+        "link_totals": rows("mean_wait_ns", [(None,), (2e6,), (5e6,)]),
+        **{name: [{"t_ns": 0}] for name in ("links", "routes", "tracks")},
+    }
+    said = {
+        "record_format": 1, "scenario": "hand", "title": "by hand", "scenario_toml": "", "cc": "cubic", "seed": 1,
+        "duration_ns": 10 * S, "simulated_ns": 10 * S, "warmup_ns": S, "sample_ns": S, "stopped": False,
+        "conserved": True, "packet_hops": 1, "flows": [], "nodes": [], "pairs": [], "ports": [], "report": [],
+        "warnings": [], "tables": {n: {"rows": len(r), "sha256": 64 * "0"} for n, r in tables.items()},
+    }  # fmt: skip
+    about = manifest.parsed(said, Path("manifest.json"))
+    return Run(about, None, {n: pa.Table.from_pylist(r) for n, r in tables.items()})
+
+
+# Per column: rows by flow, and that of the run. Payload of all 89.6 Mbit, capacity of all 120 Mbit.
+HAND: dict[str, dict[str, Any]] = {
+    "cc": {"all": "cubic", "probe": "cubic"},
+    "seed": {"all": 1, "web": 1},
+    "flow": {"all": "all", "late": "late"},
+    "flow_cc": {"all": "cubic", "first": "cubic", "probe": "ping", "voice": "cbr"},
+    "class": {"first": "bulk", "web": "request", "file": "transfer", "probe": "ping", "voice": "cbr"},
+    "goodput_mbps": {"all": 89.6 / 9, "first": 8, "late": 2, "web": 0.4, "file": 2, "voice": 1.6},
+    "share": {"all": 89.6 / (120 * 0.96), "first": 72 / 86.4, "late": 12 / 57.6, "web": 3.6 / 19.2, "voice": None},
+    "net_share": {"all": 89.6 * 1500 / (120 * 1448), "late": 12 * 1500 / (60 * 1448)},
+    "payload_share": {"all": 0.96, "first": 0.96},
+    "capacity_mbps": {"all": 120 / 9, "first": 10, "web": 10},
+    "there_s": {"all": 9, "late": 6, "web": 2},
+    "rtt_over": {"all": "samples"},
+    # 20, 21 five times, 30 twice, 50, 70 ms.
+    "rtt_mean_ms": {"all": 30.5, "first": 37.5, "late": 50, "web": 21, "file": None, "probe": 22.5},
+    "rtt_median_ms": {"all": 21, "first": 30, "probe": 20},
+    "rtt_p95_ms": {"all": 70, "first": 70, "late": 50, "probe": 25},
+    "rtt_p99_ms": {"all": 70, "web": 21},
+    "base_rtt_ms": {"all": 20, "first": 20, "file": None},
+    "inflation": {"all": 1.525, "first": 1.875, "late": 2.5, "web": 1.05},
+    "inflation_min": {"all": 30.5 / 15, "first": 2.5, "late": 2.5},
+    "rtt_samples": {"all": 10, "first": 4, "probe": 2},
+    "queue_mean_ms": {"all": 5},
+    "retransmits": {"all": 30, "first": 10, "voice": None},
+    "retransmit_pct": {"all": 1.5, "first": 1, "late": 4},
+    "timeouts": {"all": 1, "first": 1, "late": 0},
+    # From 2 s to 8 s, 3 MB and 1 MB.
+    "jain": {"all": 16 / (2 * 10)},
+    "jain_s": {"all": 6},
+    "path_changes": {"all": 3 + 1, "first": 3, "late": 2, "web": 1},
+    "unreachable": {"all": 1, "late": 1, "web": 0},
+    "handovers": {"all": 2},
+    "outages": {"all": 1},
+    "no_path_s": {"all": 0.5, "first": 0.5, "late": 0, "file": 0},
+    "completed_s": {"file": 6, "first": None},
+    "objects": {"all": 3},
+    "object_mean_s": {"all": 0.2},
+    "object_median_s": {"all": 0.2},
+    "object_p95_s": {"all": 0.3},
+    "object_p99_s": {"all": 0.3},
+    "transfers": {"all": 1},
+    "transfer_mean_s": {"all": 1},
+    "transfer_median_s": {"all": 1},
+    "transfer_p95_s": {"all": 1},
+    "transfer_p99_s": {"all": 1},
+    "lost_probes": {"probe": 10},
+    "cbr_flows": {"all": 2},
+    "cbr_goodput_mbps": {"all": 2.4},
+    "loss_pct": {"all": 100 * 99 / 1490, "voice": 10, "radio": 0},
+    "delay_mean_ms": {"all": (20_000 + 4_010) / 1201, "voice": 25, "radio": 10},
+    "delay_max_ms": {"all": 40, "radio": 12},
+    "jitter_ms": {"all": (399.5 + 40) / 1199, "voice": 0.5, "radio": 0.1},
+}
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, dict[str, Any]]:
+    """Rows by flow; `all` is that of the run."""
+    run = record(TOTALS)
+    return {"all": run.summary, **{row["flow"]: row for row in flow_rows(run)}}
+
+
+@pytest.mark.parametrize("column", columns.COLUMNS, ids=lambda c: c.name)
+def test_a_column_is_what_its_definition_says(column: columns.Column, found: dict[str, dict[str, Any]]) -> None:
+    assert column.name in HAND, "no value of this column was computed by hand"
+    assert len(column.meaning) > 10
+    for row, value in HAND[column.name].items():
+        got = found[row][column.name]
+        if value is None:
+            assert math.isnan(got), row
+        else:
+            assert got == (value if isinstance(value, str) else pytest.approx(value)), row
+    # A row that the definition does not name does not have the column.
+    assert ("all" in HAND[column.name]) == ("run" in column.rows)
+
+
+def test_no_column_is_without_a_definition(found: dict[str, dict[str, Any]]) -> None:
+    assert {name for row in found.values() for name in row} == set(columns.BY_NAME) == set(HAND)
+
+
+def test_rtts_of_different_paths_are_means_over_the_flows() -> None:
+    """Base RTTs of 20 and 22 ms: not within 5 %."""
+    other = {**TOTALS[2], "base_rtt_sum_ns": 110 * MS}
+    run = record([*TOTALS[:2], other, *TOTALS[3:]])
+    row = run.summary
+    assert row["rtt_over"] == "flows"
+    assert row["rtt_mean_ms"] == pytest.approx((37.5 + 50 + 21) / 3)
+    assert row["rtt_median_ms"] == pytest.approx((30 + 50 + 21) / 3)
+    assert row["inflation"] == pytest.approx((1.875 + 2.5 + 1.05) / 3)
+    assert math.isnan(row["base_rtt_ms"])
+    assert row["rtt_samples"] == 10
+    assert summary.about_seeds([run]) == ["RTTs and inflation: means over the flows, whose base RTTs differ"]
+
+
+def test_jain_needs_a_time_in_which_all_were_there() -> None:
+    early = {**TOTALS[0], "stop_ns": 2 * S}
+    row = record([early, *TOTALS[1:]]).summary
+    assert math.isnan(row["jain"])
+    assert math.isnan(row["jain_s"])
+
+
+def test_the_page_of_columns_is_up_to_date(cli: Cli) -> None:
+    page = (ROOT / "docs/columns.md").read_text(encoding="utf-8")
+    assert page == columns.markdown()
+    assert cli("columns", "--markdown").stdout == page
+    told = cli("columns", "share", "jain_s").stdout
+    assert "Of achievable" in told.replace("\n", " ")
+    assert "whole sampling intervals" in " ".join(told.split())
+    assert [c["name"] for c in json.loads(cli("columns", "--json").stdout)] == list(columns.BY_NAME)
+    done = cli("columns", "shaer")
+    assert (done.returncode, done.stderr) == (2, "perigee: no column 'shaer'; perigee columns lists them\n")
