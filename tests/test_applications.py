@@ -94,13 +94,14 @@ def test_arrivals_are_connections_of_their_own(cli: Cli, tmp_path: Path) -> None
     (tmp_path / "web.toml").write_text(text, encoding="utf-8")
     done = cli("run", "web.toml", "--cc", "cubic,newreno", "--out", "out", "--no-report")
     assert done.returncode == 0, done.stderr
-    assert "completion times, cubic: completed" in done.stdout
+    assert "completion times of transfers, cubic: completed" in done.stdout
+    assert "completion times of objects" not in done.stdout
     rows = list(csv.DictReader((tmp_path / "out/summary.csv").read_text(encoding="utf-8").splitlines()))
     runs = [r for r in rows if r["flow"] == "all"]
     assert [r["cc"] for r in runs] == ["newreno", "cubic"]
     # 1200 arrivals are expected within 60 s; five standard deviations are 173.
-    assert 1027 < int(runs[0]["completions"]) < 1373
-    assert 0.1 < float(runs[0]["completion_median_s"]) < 1
+    assert 1027 < int(runs[0]["transfers"]) < 1373
+    assert 0.1 < float(runs[0]["transfer_median_s"]) < 1
 
 
 @pytest.mark.parametrize(

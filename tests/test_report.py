@@ -8,11 +8,16 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import perigee
 from conftest import ROOT, Cli
-from perigee.results import webpage
+from perigee.results import columns, webpage
+from perigee.results.record import Run
+from perigee.results.report import write_report
+from perigee.results.report.data import payload
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -46,6 +51,15 @@ slider.dispatchEvent(new Event("input"));
 found.moved = document.querySelector("#map svg").outerHTML !== before;
 document.querySelector("#curves .legend button").click();
 found.hidden = count("#goodput path.curve");
+const flow = document.querySelector("#flow");
+found.flows = [...flow.options].map((o) => {
+  flow.value = o.value;
+  flow.dispatchEvent(new Event("change"));
+  const path = document.querySelector("#map svg .path").getAttribute("d");
+  const said = [...document.querySelectorAll(".of")].map((e) => e.textContent);
+  return [o.textContent, document.querySelector("#map-note").textContent, said, path];
+});
+found.tooltips = [...document.querySelectorAll("#summary thead th[title]")].map((e) => e.title);
 const out = document.createElement("pre");
 out.id = "probe";
 out.textContent = JSON.stringify(found);
@@ -83,9 +97,6 @@ def look(page: Path, width: int, tmp_path: Path, *, quiet: bool = True) -> dict[
 @pytest.fixture(scope="module")
 def sky_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a short run over satellites."""
-    import perigee
-    from perigee.results.report import write_report
-
     scenario = perigee.load(ROOT / "scenarios/leo/london-new-york.toml", {"run.duration": "40 s"})
     page = tmp_path_factory.mktemp("report") / "report.html"
     write_report(scenario.run_all(), page)
@@ -116,6 +127,80 @@ def test_a_network_without_places_is_drawn_too(cli: Cli, small: Path, tmp_path: 
     found = look(tmp_path / "out/report.html", 800, tmp_path)
     assert (found["errors"], found["fetched"], found["map"]) == ([], [], 1)
     assert found["panels"] == {"goodput": 2, "rtt": 4, "queue": 2, "cdf": 2}
+
+
+TWO_PAIRS = """
+[run]
+duration = "5 s"
+cc = "cubic"
+[source.constellation]
+preset = "starlink-shell1"
+[node]
+london = { kind = "terminal", place = "London" }
+paris = { kind = "terminal", place = "Paris" }
+sydney = { kind = "terminal", place = "Sydney" }
+[port.ground]
+rate = "5 Mbit"
+[[flow]]
+from = "london"
+to = "sydney"
+cc = "*"
+[[flow]]
+from = "london"
+to = "paris"
+cc = "*"
+"""
+LIGHT_KM_PER_MS = 299.792458
+
+
+@pytest.fixture(scope="module")
+def pairs() -> Run:
+    """A flow to the other side of the world beside one to the neighbours."""
+    return perigee.loads(TWO_PAIRS).run(cc="cubic")
+
+
+def test_every_curve_is_that_of_one_named_flow(pairs: Run) -> None:
+    page = payload([pairs])
+    assert [f["name"] for f in page["flows"]] == ["london to sydney", "london to paris"]
+    frame = pairs.to_pandas("flows")
+    for flow in page["flows"]:
+        own, curves = frame[frame["flow"] == flow["flow"]], page["schemes"][0]["curves"][str(flow["flow"])]
+        for name, column in (("goodput", "goodput_bps"), ("rtt", "rtt_ns"), ("base", "base_rtt_ns")):
+            known = [v for v in curves[name] if v is not None]
+            assert known == pytest.approx(list(own[column].dropna() / 1e6), rel=1e-5), (flow["name"], name)
+        ends = page["map"]["routes"][str(flow["pair"])][0][1]
+        assert f"{page['map']['names'][str(ends[0])]} to {page['map']['names'][str(ends[-1])]}" == flow["name"]
+    # London and Sydney are 16,990 km apart: no round trip is shorter than light's.
+    assert min(page["schemes"][0]["curves"]["0"]["base"]) > 2 * 16_990 / LIGHT_KM_PER_MS
+
+
+def test_a_plot_is_of_one_flow(pairs: Run) -> None:
+    frame = pairs.to_pandas("flows")
+    first, second = pairs.plot(), pairs.plot("london->paris")
+    for figure, name, flow in ((first, "london to sydney", 0), (second, "london to paris", 1)):
+        assert figure.axes[0].get_title(loc="left").endswith(name)
+        [base] = [line for line in figure.axes[1].lines if line.get_label() == "base RTT"]
+        own = frame[frame["flow"] == flow]["base_rtt_ns"].iloc[-1]
+        assert base.get_ydata()[-1] == pytest.approx(own / 1e6, rel=1e-5)
+    with pytest.raises(KeyError, match="no flow 'x' among those shown: london->sydney, london->paris"):
+        pairs.plot("x")
+
+
+@browser
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1280, 500])
+def test_a_flow_is_chosen_and_everything_follows(pairs: Run, width: int, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    write_report([pairs], page)
+    found = look(page, width, tmp_path)
+    assert (found["errors"], found["wider"]) == ([], False)
+    flows: Any = found["flows"]
+    assert [f[0] for f in flows] == ["london to sydney", "london to paris"]
+    for name, note, said, _ in flows:
+        assert f"base RTT of {name} " in note
+        assert set(said) == {f"· {name}"}
+    assert flows[0][3] != flows[1][3], "two maps"
+    assert found["tooltips"] == [c.meaning for c in columns.TABLE]
 
 
 def test_the_page_names_no_other_file(sky_report: Path) -> None:

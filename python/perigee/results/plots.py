@@ -28,21 +28,30 @@ MARKS = 120
 """Marks for values beyond an axis, at most, side by side."""
 
 
-def overview(runs: Sequence[Run]) -> Any:
-    """Goodput, RTT and queue over time, each scheme with its look; handovers as vertical lines."""
+def overview(runs: Sequence[Run], flow: str | None = None) -> Any:
+    """Goodput and RTT of one flow, and the fullest queue, over time, each scheme with its look; handovers as lines.
+
+    `flow` is a name; default: the first flow. Raises KeyError if the report shows no such flow.
+    """
     import matplotlib.pyplot as plt
 
     from perigee.results.report.data import payload
 
     data = payload(runs)
+    names = runs[0].table("flow_totals").column("name").to_pylist()
+    known = {names[f["flow"]]: f for f in data["flows"]}
+    chosen = data["flows"][0] if flow is None else known.get(flow)
+    if chosen is None:
+        raise KeyError(f"no flow {flow!r} among those shown: {', '.join(known)}")
     figure, axes = plt.subplots(3, 1, sharex=True, figsize=(9, 7), layout="constrained")
     found = looks.of([scheme["cc"] for scheme in data["schemes"]])
     for scheme in data["schemes"]:
         style = {**found[scheme["cc"]].line(), "linewidth": 1.1}
-        axes[0].plot(scheme["t"], _gaps(scheme["goodput"]), label=scheme["label"], **style)
-        axes[1].plot(scheme["t"], _gaps(scheme["rtt"]), **style)
+        own = scheme["curves"][str(chosen["flow"])]
+        axes[0].plot(own["t"], _gaps(own["goodput"]), label=scheme["label"], **style)
+        axes[1].plot(own["t"], _gaps(own["rtt"]), **style)
         axes[2].plot(scheme["queue"]["t"], _gaps(scheme["queue"]["ms"]), **style)
-    base = data["schemes"][0]
+    base = data["schemes"][0]["curves"][str(chosen["flow"])]
     axes[1].plot(base["t"], _gaps(base["base"]), color="#5b6876", linewidth=0.9, linestyle=":", label="base RTT")
     for time, kind, *_ in data["marks"]:
         if kind in ("handover", "outage-begin"):
@@ -53,7 +62,7 @@ def overview(runs: Sequence[Run]) -> Any:
         a.grid(alpha=0.25)
         a.spines[["top", "right"]].set_visible(False)
         cap(a, usual=OFTEN if a is axes[0] else USUAL)
-    axes[0].set_title(data["title"], loc="left")
+    axes[0].set_title(data["title"] + (f": {chosen['name']}" if len(data["flows"]) > 1 else ""), loc="left")
     _legend(figure, axes[0], len(data["schemes"]))
     axes[1].legend(loc="upper right", frameon=False)
     axes[2].set_xlabel("time, s")

@@ -119,11 +119,11 @@ class Run:
 
         return run_summary(self)
 
-    def plot(self) -> Any:
-        """Goodput, RTT and queue over time, as a matplotlib figure."""
+    def plot(self, flow: str | None = None) -> Any:
+        """Goodput and RTT of a flow (default: the first), and the fullest queue, as a matplotlib figure."""
         from perigee.results.plots import overview
 
-        return overview([self])
+        return overview([self], flow)
 
     def save(self, folder: Path, *, force: bool = False, extra: Callable[[Path], None] | None = None) -> Run:
         """Writes the record; `extra` may add files to the folder before it gets its name."""

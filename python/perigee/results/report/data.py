@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from perigee.results.record import Run
 
-# Points of a curve: more than a wide screen has pixels are not seen.
-MAX_POINTS = 1500
+# Points of a curve: more than a wide screen has pixels are not seen. Many flows share what four have.
+MAX_POINTS, MIN_POINTS = 1500, 250
 CDF_POINTS = 300
-# Routes of more pairs than this are left out of the map.
-MAX_PAIRS = 12
+# Flows that the page can show, the first ones.
+MAX_FLOWS = 24
 MARKS = (
     "handover",
     "path-change",
@@ -39,21 +39,24 @@ MAX_MARKS = 2000
 
 
 def payload(runs: Sequence[Run]) -> dict[str, Any]:
-    """Everything that the page shows. Curves are those of the first run of each scheme."""
+    """Everything that the page shows. Curves are those of the first run of each scheme, each of one flow."""
     firsts = list({r.cc: r for r in reversed(runs)}.values())[::-1]
     labels = {s["id"]: s["label"] for s in json.loads(_core.schemes())}
     manifest = firsts[0].manifest
     found = looks.of([r.cc for r in firsts])
+    flows = shown_flows(firsts[0])
     return {
         "title": manifest.title,
         "scenario": manifest.scenario,
         "seeds": sorted({r.seed for r in runs}),
         "duration_s": manifest.duration_ns / 1e9,
         "warmup_s": manifest.warmup_ns / 1e9,
-        "schemes": [_scheme(r, labels.get(r.cc, r.cc)) | {"look": found[r.cc].page()} for r in firsts],
+        "flows": flows,
+        "flows_in_all": firsts[0].table("flow_totals").num_rows,
+        "schemes": [_scheme(r, labels.get(r.cc, r.cc), flows) | {"look": found[r.cc].page()} for r in firsts],
         "table": _table(runs, labels),
         "marks": _marks(firsts[0]),
-        "map": _map(firsts[0]),
+        "map": _map(firsts[0], {f["pair"] for f in flows}),
         "warnings": list(dict.fromkeys(f"{labels.get(r.cc, r.cc)}: {w}" for r in runs for w in r.manifest.warnings)),
         "manifests": [{k: v for k, v in r.manifest.items() if k != "flows"} for r in firsts],
     }
@@ -73,36 +76,47 @@ def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _scheme(run: Run, label: str) -> dict[str, Any]:
-    flows = run.table("flow_totals").select(["flow", "cc"]).to_pylist()
-    bulk = [f["flow"] for f in flows if f["cc"] not in WITHOUT_TCP]
+def shown_flows(run: Run) -> list[dict[str, Any]]:
+    """Flows that the page can show, those whose data arrives first: number, name with its ends, number of the pair."""
+    rows = run.table("flow_totals").select(["flow", "name", "from", "to", "cc"]).to_pylist()
     inner = inner_legs(run)
-    chosen = [f for f in bulk if f not in inner] or [f["flow"] for f in flows]
-    return {
-        "cc": run.cc,
-        "label": label,
-        **_series(run, chosen),
-        "queue": _queue(run),
-        "cdf": _cdf(run, chosen),
+    rows.sort(key=lambda r: (r["cc"] in WITHOUT_TCP, r["flow"] in inner))
+    pairs = {(p.origin, p.target): i for i, p in enumerate(run.manifest.pairs)}
+    return [
+        {"flow": r["flow"], "name": _flow_name(r), "pair": pairs.get((r["from"], r["to"]))} for r in rows[:MAX_FLOWS]
+    ]
+
+
+def _flow_name(row: dict[str, Any]) -> str:
+    ends = f"{row['from']} to {row['to']}"
+    # Flows without a name of their own are called by their ends.
+    return ends if row["name"] == f"{row['from']}->{row['to']}" else f"{row['name']} ({ends})"
+
+
+def _scheme(run: Run, label: str, flows: list[dict[str, Any]]) -> dict[str, Any]:
+    frame, rtts = run.to_pandas("flows"), run.to_pandas("rtt")
+    points = max(MIN_POINTS, min(MAX_POINTS, 4 * MAX_POINTS // max(1, len(flows))))
+    curves = {
+        str(f["flow"]): _series(frame[frame["flow"] == f["flow"]], points)
+        | {"cdf": _cdf(rtts[rtts["flow"] == f["flow"]])}
+        for f in flows
     }
+    return {"cc": run.cc, "label": label, "curves": curves, "queue": _queue(run)}
 
 
-def _series(run: Run, flows: list[int]) -> dict[str, Any]:
-    """Goodput of all flows together; RTT and base RTT averaged over the flows that have one."""
+def _series(frame: Any, points: int) -> dict[str, Any]:
+    """Curves of one flow over time."""
     import numpy as np
 
-    frame = run.to_pandas("flows")
-    frame = frame[frame["flow"].isin(flows)]
-    by_time = frame.groupby("t_ns")
-    times = np.asarray(sorted(by_time.groups), dtype=float) / 1e9
-    curves = {
-        "goodput": by_time["goodput_bps"].sum() / 1e6,
-        "rtt": by_time["rtt_ns"].mean() / 1e6,
-        "base": by_time["base_rtt_ns"].mean() / 1e6,
-        "cwnd": by_time["cwnd_bytes"].sum() / 1e3,
+    times = np.asarray(frame["t_ns"], dtype=float) / 1e9
+    units = {
+        "goodput": ("goodput_bps", 1e6),
+        "rtt": ("rtt_ns", 1e6),
+        "base": ("base_rtt_ns", 1e6),
+        "cwnd": ("cwnd_bytes", 1e3),
     }
-    thin = _thinner(times)
-    return {"t": thin(times), **{name: thin(np.asarray(c, dtype=float)) for name, c in curves.items()}}
+    thin = _thinner(times, points)
+    return {"t": thin(times), **{n: thin(np.asarray(frame[c], dtype=float) / unit) for n, (c, unit) in units.items()}}
 
 
 def _queue(run: Run) -> dict[str, Any]:
@@ -118,9 +132,9 @@ def _queue(run: Run) -> dict[str, Any]:
     return {"t": thin(times), "ms": thin(np.asarray(worst, dtype=float))}
 
 
-def _thinner(times: npt.NDArray[np.float64]) -> Any:
+def _thinner(times: npt.NDArray[np.float64], points: int = MAX_POINTS) -> Any:
     """Averages neighbours until few enough points are left."""
-    step = max(1, math.ceil(len(times) / MAX_POINTS))
+    step = max(1, math.ceil(len(times) / points))
 
     def thin(values: npt.NDArray[np.float64]) -> list[float | None]:
         full = len(values) // step * step
@@ -143,12 +157,11 @@ def _plain(values: Iterable[float]) -> list[float | None]:
     return [None if math.isnan(v) else float(f"{v:.6g}") for v in values]
 
 
-def _cdf(run: Run, flows: list[int]) -> dict[str, Any]:
-    """RTT (ms) at evenly spaced shares of all samples."""
+def _cdf(frame: Any) -> dict[str, Any]:
+    """RTT (ms) of one flow at evenly spaced shares of its samples."""
     import numpy as np
 
-    frame = run.to_pandas("rtt")
-    counts = frame[frame["flow"].isin(flows)].groupby("rtt_us")["count"].sum().sort_index()
+    counts = frame.set_index("rtt_us")["count"].sort_index()
     if counts.empty:
         return {"p": [], "ms": []}
     share = np.cumsum(np.asarray(counts, dtype=float)) / counts.sum()
@@ -169,10 +182,8 @@ def _marks(run: Run) -> list[list[Any]]:
     ]
 
 
-def _map(run: Run) -> dict[str, Any]:
-    """Routes over time, and where their nodes were."""
-    pairs = run.manifest.pairs
-    wanted = _data_pairs(run)
+def _map(run: Run, wanted: set[int | None]) -> dict[str, Any]:
+    """Routes of these pairs over time, and where their nodes were."""
     routes: dict[int, list[list[Any]]] = {}
     table = run.table("routes")
     columns = [table.column(c).to_pylist() for c in ("t_ns", "pair", "hop", "node")]
@@ -186,18 +197,10 @@ def _map(run: Run) -> dict[str, Any]:
             steps[-1][1].append(node)
     used = {n for steps in routes.values() for _, nodes in steps for n in nodes}
     return {
-        "pairs": [[i, f"{pairs[i].origin} to {pairs[i].target}"] for i in routes],
         "routes": {str(i): steps for i, steps in routes.items()},
         "nodes": _nodes(run, used),
         "names": {str(n): run.manifest.nodes[n] for n in used if n < len(run.manifest.nodes)},
     }
-
-
-def _data_pairs(run: Run) -> set[int]:
-    """Pairs that carry data; the others are their ways back."""
-    ends = {(f.origin, f.target) for f in run.manifest.flows}
-    found = [i for i, p in enumerate(run.manifest.pairs) if (p.origin, p.target) in ends]
-    return set(found[:MAX_PAIRS])
 
 
 def _nodes(run: Run, used: set[int]) -> dict[str, Any]:

@@ -71,7 +71,7 @@
   function table() {
     const row = html("tr", html("thead", $("#summary table")));
     html("th", row, "scheme");
-    data.table.heads.forEach((h) => html("th", row, h));
+    data.table.heads.forEach((h, k) => { html("th", row, h).title = data.table.meanings[k]; });
     const body = html("tbody", $("#summary table"));
     data.table.rows.forEach((r, i) => {
       const line = html("tr", body);
@@ -80,12 +80,19 @@
       name.append(r.label);
       r.cells.forEach((c) => html("td", line, c));
     });
+    const remarks = data.table.remarks.map((r) => `${r[0].toUpperCase()}${r.slice(1)}. `).join("");
     $("#summary-note").textContent =
-      "Achievable: mean rate of the slowest port of the path times the payload share of a packet. Delay inflation: " +
-      "mean of RTT over the base RTT at the time of sending. Mean RTT and inflation are both means over samples: where " +
-      "the base RTT changes, their quotient is not its mean." +
-      (data.table.runs > 1 ? " ±: half of the 95 % interval over the seeds." : "");
+      `${remarks}Mean RTT and inflation are both means over samples: where the base RTT changes, their quotient is not its mean.`;
+    const all = html("details", $("#summary"));
+    html("summary", all, "What the columns mean");
+    const list = html("dl", all);
+    data.table.heads.forEach((h, k) => { html("dt", list, h); html("dd", list, data.table.meanings[k]); });
   }
+
+  const NOTHING = { t: [], goodput: [], rtt: [], base: [], cdf: { p: [], ms: [] } };
+  // The flow that is shown, and a scheme's curves of it.
+  const chosen = () => data.flows[+$("#flow").value] || data.flows[0];
+  const own = (s) => (chosen() && s.curves[chosen().flow]) || NOTHING;
 
   // The top of a plot. With `cut`, single peaks (a handover) do not flatten everything else: they are cut off.
   function ceiling(ys, cut) {
@@ -215,8 +222,8 @@
 
   function curves() {
     const time = { x: () => [0, data.duration_s], unit: " s", marks: true };
-    const of = (name) => data.schemes.map((s, i) => ({ x: s.t, y: s[name], i }));
-    const base = data.schemes.map((s, i) => ({ x: s.t, y: s.base, i, base: true }));
+    const of = (name) => data.schemes.map((s, i) => ({ x: own(s).t, y: own(s)[name], i }));
+    const base = data.schemes.map((s, i) => ({ x: own(s).t, y: own(s).base, i, base: true }));
     const fromLow = (ys, high) => { const least = ys.reduce((a, b) => Math.min(a, b), high); return least > high / 2 ? least * 0.96 : 0; };
     plot($("#goodput"), of("goodput"), { ...time, digits: 2, cut: true });
     plot($("#rtt"), [...base, ...of("rtt")], { ...time, digits: 1, bottom: fromLow, cut: true });
@@ -228,7 +235,7 @@
       const high = Math.max(...ms.map((x) => x[Math.floor(x.length * 0.995) - 1] ?? x[x.length - 1]));
       return ms.length ? [low - (high - low) * 0.02, high + (high - low) * 0.02] : [0, 1];
     };
-    const cdf = data.schemes.map((s, i) => ({ x: s.cdf.ms, y: s.cdf.p, i }));
+    const cdf = data.schemes.map((s, i) => ({ x: own(s).cdf.ms, y: own(s).cdf.p, i }));
     plot($("#cdf"), cdf, { x: span, unit: " ms", digits: 3, top: 1 });
   }
 
@@ -247,7 +254,7 @@
     });
     const kinds = new Set(data.marks.map((m) => m[1]));
     const words = [];
-    if (kinds.has("handover")) words.push("violet lines: handovers");
+    if (kinds.has("handover")) words.push("violet lines: handovers, whoever's");
     if (kinds.has("outage-begin") || kinds.has("unreachable") || kinds.has("handover")) words.push("red bands: outages");
     if (kinds.has("path-change") || kinds.has("reconfiguration")) words.push("ticks at the foot: changes of the path");
     $("#marks-note").textContent = [...words, "single peaks are cut off (▲)", "click a plot to see the path at that time"].join("; ") + ".";
@@ -296,17 +303,17 @@
 
   function place() {
     const t = +$("#time").value;
-    const pair = $("#pair").value;
+    const pair = chosen() ? chosen().pair : null;
     const nodes = routeAt(pair, t);
     $("#time-shown").textContent = `${t.toFixed(1)} s`;
     const view = frame(pair);
     const box = $("#map .picture");
     const svg = view ? world(view, nodes, t, box.clientWidth) : row(nodes, box.clientWidth);
     box.replaceChildren(svg);
-    const base = data.schemes[0];
-    const ms = base && base.t.length ? base.base[nearest(base.t, t)] : null;
+    const base = own(data.schemes[0]);
+    const ms = base.t.length ? base.base[nearest(base.t, t)] : null;
     $("#map-note").textContent = nodes.length
-      ? `${nodes.length - 1} links${ms === null ? "" : `, base RTT ${number(ms, 1)} ms`}${view ? "" : "; the network has no places, so the path is drawn as a row"}`
+      ? `${nodes.length - 1} links${ms === null ? "" : `, base RTT of ${chosen().name} ${number(ms, 1)} ms`}${view ? "" : "; the network has no places, so the path is drawn as a row"}`
       : "no path at this time";
   }
 
@@ -336,21 +343,22 @@
       const dot = make("circle", { class: end ? "end" : "satellite", cx: p[0], cy: p[1], r: end ? 5 : 4 }, svg);
       make("title", {}, dot, data.map.nodes[nodes[k]].name);
     });
-    terminals(svg, x, y, width);
+    terminals(svg, x, y, { width, height });
     return svg;
   }
 
   // The ends stay on the map while there is no path.
-  function terminals(svg, x, y, width) {
-    const steps = data.map.routes[$("#pair").value] || [];
+  function terminals(svg, x, y, box) {
+    const steps = data.map.routes[chosen().pair] || [];
     const full = steps.find((s) => s[1].length > 1);
     if (!full) return;
     [full[1][0], full[1][full[1].length - 1]].forEach((id) => {
       const p = position(id, 0);
       const [px, py] = [x(p[1]), y(p[0])];
       make("circle", { class: "end", cx: px, cy: py, r: 5 }, svg);
-      const right = px > width * 0.7;
-      make("text", { class: "name", x: px + (right ? -9 : 9), y: py + 16, "text-anchor": right ? "end" : "start" }, svg, data.map.nodes[id].name);
+      const right = px > box.width * 0.7;
+      const low = py > box.height - 20;
+      make("text", { class: "name", x: px + (right ? -9 : 9), y: py + (low ? -10 : 16), "text-anchor": right ? "end" : "start" }, svg, data.map.nodes[id].name);
     });
   }
 
@@ -372,9 +380,18 @@
     $("#time").max = data.duration_s;
     $("#time").value = 0;
     $("#time").addEventListener("input", place);
-    data.map.pairs.forEach(([id, name]) => { html("option", $("#pair"), name).value = id; });
-    $("#pair").addEventListener("change", place);
-    if (data.map.pairs.length < 2) $("#pair-label").hidden = true;
+    data.flows.forEach((f, k) => { html("option", $("#flow"), f.name).value = k; });
+    $("#flow").addEventListener("change", show);
+    $("#flow-choice").hidden = data.flows.length < 2;
+    const more = data.flows_in_all - data.flows.length;
+    $("#flow-note").textContent = more ? `${more} more flows are in the record; their curves are not on this page.` : "";
+  }
+
+  // Everything that belongs to the flow that is chosen.
+  function show() {
+    document.querySelectorAll(".of").forEach((e) => { e.textContent = chosen() ? `· ${chosen().name}` : ""; });
+    curves();
+    place();
   }
 
   function manifests() {
@@ -392,11 +409,10 @@
   controls();
   legend();
   manifests();
-  const draw = () => { curves(); place(); };
-  draw();
+  show();
   let width = window.innerWidth;
   window.addEventListener("resize", () => {
-    if (window.innerWidth !== width) { width = window.innerWidth; draw(); }
+    if (window.innerWidth !== width) { width = window.innerWidth; show(); }
   });
   // Tests and screenshots wait for this.
   document.documentElement.dataset.drawn = "yes";
