@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import perigee
 from perigee.results.metrics import flow_rows
+from perigee.results.summary import about_seeds
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from conftest import Cli
 
 DUMBBELL = """
 [run]
@@ -163,3 +168,109 @@ def test_objects_and_transfers_are_never_in_one() -> None:
     assert (run["objects"], run["transfers"]) == (4, 1)
     assert run["object_mean_s"] < 0.5
     assert run["transfer_mean_s"] > 2
+
+
+SKY = """
+[run]
+duration = "6 s"
+[source.constellation]
+preset = "starlink-shell1"
+[node]
+london = {{ kind = "terminal", place = "London" }}
+paris = {{ kind = "terminal", place = "Paris" }}
+sydney = {{ kind = "terminal", place = "Sydney" }}
+[port.ground]
+rate = "5 Mbit"
+{}
+"""
+TO_SYDNEY = '[[flow]]\nfrom = "london"\nto = "sydney"\ncc = "*"\n'
+TO_PARIS = TO_SYDNEY.replace("sydney", "paris")
+
+
+def test_paths_say_for_whom_satellites_were_chosen(cli: Cli, tmp_path: Path) -> None:
+    """Of two pairs the far one decides: London to Paris is not what it is alone."""
+    (tmp_path / "a.toml").write_text(SKY.format(TO_SYDNEY + TO_PARIS), encoding="utf-8")
+    words = ("paths", "a.toml", "--json", "--from", "London", "--to")
+    both, alone = (json.loads(cli(*words, "Paris", *more).stdout) for more in ((), ("--alone",)))
+    assert both[0]["attach"] == "as in the scenario"
+    assert alone[0]["attach"] == "these pairs alone"
+    run = perigee.load(tmp_path / "a.toml").run(cc="cubic")
+    base_ms = run.to_pandas("flows").query("flow == 1 and t_ns > 0")["base_rtt_ns"].mean() / 1e6
+    # Beside propagation a base RTT has a full packet and an ACK on two radios: 5 ms.
+    assert both[0]["rtt_mean_ms"] + 5 == pytest.approx(base_ms, rel=0.03)
+    assert alone[0]["rtt_mean_ms"] < 0.5 * both[0]["rtt_mean_ms"]
+    assert json.loads(cli(*words, "Tokyo").stdout)[0]["attach"] == "beside the scenario's flows"
+
+
+def test_a_pair_that_changes_anothers_satellite_is_warned_of(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(SKY.format(TO_SYDNEY + TO_PARIS), encoding="utf-8")
+    checked = cli("check", "a.toml", "--cc", "cubic")
+    assert checked.returncode == 0
+    for done in (checked, cli("paths", "a.toml")):
+        assert "london to paris has an RTT of " in done.stdout + done.stderr
+        assert "london has one satellite for paris, sydney" in done.stdout + done.stderr
+    first = cli("check", "a.toml", "--cc", "cubic", "--set", "source.constellation.attach_for=first")
+    (tmp_path / "b.toml").write_text(SKY.format(TO_PARIS), encoding="utf-8")
+    for done in (first, cli("check", "b.toml", "--cc", "cubic")):
+        assert done.returncode == 0, done.stderr
+        assert "one satellite for" not in done.stdout + done.stderr
+
+
+def test_seeds_may_vary_the_phase_of_the_orbits(tmp_path: Path) -> None:
+    text = SKY.format(TO_SYDNEY)
+    plain = perigee.loads(text)
+    varied = perigee.loads(text.replace("[run]", '[run]\nvary = ["phase"]'))
+    runs = list(varied.run_all(cc=["cubic"], seeds=[1, 2, 3]))
+    first = [float(r.to_pandas("flows")["base_rtt_ns"].iloc[0]) for r in runs]
+    assert len(set(first)) == 3, "another sky for each seed"
+    for k, seed in enumerate((1, 2, 3)):
+        alone = varied.run(cc="cubic", seed=seed)
+        assert alone.hashes() == runs[k].hashes(), "a run alone is the run among others"
+        assert 'vary = ["phase"]' in alone.manifest.scenario_toml
+    assert runs[0].hashes() == plain.run(cc="cubic").hashes(), "seed 1 is as written"
+    assert "vary" not in plain.run(cc="cubic").manifest.scenario_toml
+    [said] = about_seeds(runs)
+    assert said.startswith("means over seeds 1 to 3, which vary phase;")
+
+
+def test_what_is_not_varied_is_that_of_seed_one() -> None:
+    text = DUMBBELL.format(rate="20 Mbit", change="").replace("rtt =", "loss = 0.01\nrtt =") + BULK
+    drawn = list(perigee.loads(text).run_all(cc=["cubic"], seeds=[1, 2]))
+    assert drawn[0].hashes() != drawn[1].hashes()
+    assert about_seeds(drawn)[0].startswith("means over seeds 1 to 2, which vary all that is drawn;")
+    fixed = list(perigee.loads(text.replace("[run]", '[run]\nvary = "traffic"')).run_all(cc=["cubic"], seeds=[1, 2]))
+    assert [r.hashes() for r in fixed] == 2 * [drawn[0].hashes()]
+    assert about_seeds(fixed) == [
+        "nothing random: the runs of seeds 1 to 2 are identical, so that there are no intervals"
+    ]
+
+
+def test_a_phase_without_orbits_and_nothing_to_vary_are_refused() -> None:
+    text = DUMBBELL.format(rate="20 Mbit", change="") + BULK
+    for vary, said in (('"phase"', "this source has no orbits"), ("[]", "the list is empty")):
+        with pytest.raises(perigee.ScenarioError, match=said):
+            perigee.loads(text.replace("[run]", f"[run]\nvary = {vary}"))
+
+
+def test_identical_runs_have_no_intervals(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(DUMBBELL.format(rate="5 Mbit", change="") + BULK, encoding="utf-8")
+    done = cli("run", "a.toml", "--cc", "cubic", "--runs", 3, "--set", "run.duration=2 s", "--out", "out", "--json")
+    told = json.loads(done.stdout)
+    assert told["schemes"][0]["goodput_mbps"]["half_width_95"] is None
+    assert told["remarks"][0].startswith("nothing random: the runs of seeds 1 to 3 are identical")
+    shown = cli("report", "out").returncode, (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert shown[0] == 0
+    assert "nothing random" in shown[1]
+    assert "± 0" not in shown[1]
+
+
+def test_probes_are_over_all_seeds(cli: Cli, tmp_path: Path) -> None:
+    flow = '[[flow]]\napp = "ping"\nname = "p"\ninterval = "10 ms"\n'
+    text = DUMBBELL.format(rate="5 Mbit", change="").replace("rtt =", "loss = 0.02\nrtt =")
+    (tmp_path / "a.toml").write_text(text + BULK + flow, encoding="utf-8")
+    done = cli("run", "a.toml", "--cc", "cubic", "--runs", 3, "--out", "out", "--no-report")
+    rows = list(csv.DictReader((tmp_path / "out/summary.csv").read_text(encoding="utf-8").splitlines()))
+    means = [float(r["rtt_mean_ms"]) for r in rows if r["flow"] == "p"]
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("ping p beside cubic")]
+    assert f"mean ms {sum(means) / 3:.2f} ± " in line
+    assert "(in 3 runs)" in line

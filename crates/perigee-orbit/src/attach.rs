@@ -25,6 +25,16 @@ pub enum Policy {
     Function,
 }
 
+/// The peers of a terminal for which the shortest path is sought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Peers {
+    /// All of them: the smallest sum of its paths. A further peer may change the satellite.
+    #[default]
+    All,
+    /// That of its first pair: further pairs change nothing.
+    First,
+}
+
 /// When a satellite that is still visible may be given up for another. One that is lost is replaced at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reselect {

@@ -63,12 +63,15 @@ impl Constellation {
     /// # Errors
     /// When the shells or the file make no constellation.
     pub fn new(spec: &SkySpec) -> Result<Self, SkyError> {
-        let fleet = match &spec.satellites {
+        let mut fleet = match &spec.satellites {
             Satellites::Shells(shells) => generated(shells, spec)?,
             Satellites::Elements { name, text, planes, gravity } => {
-                from_elements(name, text, planes, (*gravity, spec.start, spec.duration))?
+                from_elements(name, text, planes, (*gravity, spec))?
             }
         };
+        if spec.later > Nanos::ZERO {
+            fleet.report.push(format!("the run begins {} later in their motion", spec.later));
+        }
         let n = fleet.names.len();
         if n > MAX_SATELLITES {
             return Err(SkyError::Spec(format!("{n} satellites: at most {MAX_SATELLITES} are possible")));
@@ -257,6 +260,7 @@ fn generated(shells: &[Shell], spec: &SkySpec) -> Result<Fleet, SkyError> {
         fleet.elements.extend(own.into_iter().zip(first..).map(|(set, n)| Tle { catalogue: n + 1, ..set }));
         fleet.report.push(describe(shell, start));
     }
+    fleet.start = start.plus(spec.later);
     Ok(fleet)
 }
 
@@ -277,13 +281,14 @@ fn from_elements(
     file: &str,
     text: &str,
     options: &PlaneOptions,
-    (gravity, start, duration): (Gravity, Option<Epoch>, Nanos),
+    (gravity, spec): (Gravity, &SkySpec),
 ) -> Result<Fleet, SkyError> {
     let sets = omm::read_elements(text).map_err(|e| SkyError::Tle(file.to_string(), e))?;
     let motion = sets.iter().map(|t| Sgp4::new(t, gravity)).collect::<Result<Vec<_>, _>>();
     let motion = motion.map_err(|why| SkyError::Spec(format!("{file}: {why}")))?;
     let newest = sets.iter().max_by_key(|s| s.epoch).expect("a file without sets is refused");
-    let start = start.unwrap_or(newest.epoch);
+    let start = spec.start.unwrap_or(newest.epoch).plus(spec.later);
+    let duration = spec.duration;
     let low = |t: &Tle| mean_altitude_km(t) < options.min_altitude_km;
     let checked = elements::check(file, (&sets, &motion), low, start, duration);
     let (sets_used, motion) = (pick(&sets, &checked.used), pick(&motion, &checked.used));

@@ -53,6 +53,7 @@ pub mod presets;
 mod reach;
 pub mod routing;
 mod rules;
+pub mod shared;
 pub mod shell;
 pub mod sky;
 mod snapshot;

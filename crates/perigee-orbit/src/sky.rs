@@ -5,7 +5,7 @@
 //! queues before a run), the check that every pair can talk at all, and full forwarding tables.
 
 use crate::aim::Goal;
-use crate::attach::{choose, Held, Offer, Policy, Reselect};
+use crate::attach::{choose, Held, Offer, Peers, Policy, Reselect};
 use crate::constellation::Constellation;
 use crate::frames::{distance_m, Vec3, RAD, SPEED_OF_LIGHT_M_S};
 use crate::isls::IslGraph;
@@ -112,6 +112,8 @@ pub struct Sky {
     pub(crate) ways: Vec<Way>,
     /// Ground points with traffic to or from each one.
     pub(crate) peers: Vec<Vec<usize>>,
+    /// Of these, the ones for which a terminal seeks the shortest path.
+    pub(crate) sought: Vec<Vec<usize>>,
     pub(crate) relays: Vec<bool>,
     /// In the Earth-fixed frame no satellite is faster.
     fastest_m_s: f64,
@@ -136,11 +138,12 @@ impl Sky {
         let ground = spec.ground.iter().map(|g| GroundPoint::new(g.place, g.mask, spec.ellipsoid)).collect();
         let peers = peers(&spec);
         let ways = ways(&spec, &peers);
+        let sought = sought(&spec, &peers);
         let relays: Vec<bool> = spec.ground.iter().map(|g| g.relays).collect();
         let few = ways.chunk_by(|a, b| a.root == b.root).all(|of_root| of_root.len() <= FEW_WAYS);
         let aims = few && spec.routing == Routing::PerPath && !relays.contains(&true);
         let fastest_m_s = constellation.motion.fastest_m_s();
-        Ok(Sky { spec, constellation, ground, ways, peers, relays, fastest_m_s, aims })
+        Ok(Sky { spec, constellation, ground, ways, peers, sought, relays, fastest_m_s, aims })
     }
 
     /// The same sky with other ports: queues given in bandwidth-delay products are known only when [`Sky::rtt_at`]
@@ -326,8 +329,8 @@ impl Sky {
         let mut sums = vec![0; visible.len()];
         if visible.len() > 1 {
             // The other satellites may cost more than they do if nothing but the cheapest is asked for.
-            let best = self.peers[g].len() == 1 && self.spec.hysteresis == 0.0;
-            for &peer in &self.peers[g] {
+            let best = self.sought[g].len() == 1 && self.spec.hysteresis == 0.0;
+            for &peer in &self.sought[g] {
                 self.grow(m, tree, &m.visible[peer], (g, visible), best);
                 for (sum, a) in sums.iter_mut().zip(visible) {
                     *sum += a.range + tree.distance(a.sat).min(NO_PATH);
@@ -598,6 +601,21 @@ fn peers(spec: &SkySpec) -> Vec<Vec<usize>> {
         p.dedup();
     }
     peers
+}
+
+fn sought(spec: &SkySpec, peers: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    match spec.attach_for {
+        Peers::All => peers.to_vec(),
+        Peers::First => {
+            let other = |g: usize, &(a, b): &(usize, usize)| match (a == g, b == g) {
+                (true, _) => Some(b),
+                (_, true) => Some(a),
+                _ => None,
+            };
+            let first = |g: usize| spec.pairs.iter().find_map(|p| other(g, p)).into_iter().collect();
+            (0..peers.len()).map(first).collect()
+        }
+    }
 }
 
 /// Ways of all pairs, sorted by root. With a path per pair both directions are one way, rooted at the end with more

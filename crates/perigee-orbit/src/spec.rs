@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a sky is made from: plain data that a scenario fills in.
 
-use crate::attach::{Policy, Reselect};
+use crate::attach::{Peers, Policy, Reselect};
 use crate::frames::{Ellipsoid, WGS84};
 use crate::isls::{Limits, Seam};
 use crate::motion::Gravity;
@@ -181,6 +181,8 @@ pub struct SkySpec {
     pub isls: Isls,
     /// Calendar time of t = 0. Default: the newest epoch of the element sets; 2000-01-01 00:00 UTC for shells.
     pub start: Option<Epoch>,
+    /// The run begins this much later in the motion of the satellites (and of the Earth) than at the start.
+    pub later: Nanos,
     /// On which ground points stand.
     pub ellipsoid: Ellipsoid,
     /// Ground points; they are the first nodes of the timeline, in this order.
@@ -193,6 +195,8 @@ pub struct SkySpec {
     pub rule: PathRule,
     /// How satellites are chosen.
     pub attach: Policy,
+    /// With [`Policy::ShortestPath`]: for which of a terminal's peers.
+    pub attach_for: Peers,
     /// When they are.
     pub reselect: Reselect,
     /// A satellite must be better than the one in use by this share (of path, range, zenith angle, time in view).
@@ -223,12 +227,14 @@ impl Default for SkySpec {
             satellites: Satellites::Shells(vec![STARLINK_SHELL1]),
             isls: Isls::default(),
             start: None,
+            later: Nanos::ZERO,
             ellipsoid: WGS84,
             ground: Vec::new(),
             pairs: Vec::new(),
             routing: Routing::PerPath,
             rule: PathRule::Shortest,
             attach: Policy::ShortestPath,
+            attach_for: Peers::All,
             reselect: Reselect::EachStep,
             hysteresis: 0.0,
             step: Nanos::from_millis(100),

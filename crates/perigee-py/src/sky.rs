@@ -19,16 +19,17 @@ pub struct Sky(Arc<Look>);
 impl Sky {
     /// The sky of a scenario with traffic between `ends` (nodes, cities or "lat, lon"), or else that of its flows.
     #[new]
-    #[pyo3(signature = (scenario, ends, seed=None))]
+    #[pyo3(signature = (scenario, ends, seed=None, alone=false))]
     fn new(
         py: Python<'_>,
         scenario: &Scenario,
         ends: Vec<(String, String)>,
         seed: Option<u64>,
+        alone: bool,
     ) -> PyResult<Self> {
         let scenario = scenario.0.clone();
         let seed = seed.unwrap_or(scenario.run.seed);
-        let look = interruptible(py, move || survey::look(&scenario, &ends, seed))?;
+        let look = interruptible(py, move || survey::look(&scenario, &ends, seed, alone))?;
         Ok(Sky(Arc::new(look.map_err(|e| wrong(&e))?)))
     }
 
@@ -40,6 +41,12 @@ impl Sky {
         let arrays =
             series.into_iter().map(|s| (PyArray1::from_vec(py, s.rtt_ms), PyArray1::from_vec(py, s.apart)));
         Ok((json.to_string(), arrays.collect()))
+    }
+
+    /// Remarks on satellites that terminals choose for several pairs at once.
+    fn shared_choices(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let look = self.0.clone();
+        interruptible(py, move || look.shared_choices())?.map_err(RunError::new_err)
     }
 
     /// Everything at an instant, as JSON.

@@ -7,6 +7,7 @@ use crate::simulator::{Plugins, Simulator};
 use crate::warnings;
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
 use perigee_record::{Collector, RecordSink, RunOutcome, SinkError, Sinks, Table, Tally};
+use perigee_scenario::file::varied::Varied;
 use perigee_scenario::{ScenarioError, World};
 use perigee_units::Nanos;
 use std::path::Path;
@@ -112,7 +113,7 @@ pub fn record(
 pub(crate) fn run_options(world: &World) -> RunOptions {
     let run = &world.scenario.run;
     RunOptions {
-        seed: world.seed,
+        seed: run.seed_of(Varied::Packets, world.seed),
         sample: run.sample,
         warmup: run.warmup,
         start_jitter: run.start_jitter,

@@ -198,15 +198,18 @@ def check(
     found: dict[str, Any] = json.loads(world.describe())
     hops, cpu_s = world.estimate()
     runs = len(names) * loaded.core.runs
+    shared = sky_cli.shared_choices(loaded)
     if as_json:
-        print(json.dumps({"ok": True, "cc": names, "estimate_cpu_s": cpu_s * runs, **found}, indent=1))
+        told = {**found, "warnings": [*found["warnings"], *shared]}
+        print(json.dumps({"ok": True, "cc": names, "estimate_cpu_s": cpu_s * runs, **told}, indent=1))
         return
-    print(f"{scenario}: " + ("can be run, but look before you trust it" if found["warnings"] else "fine"))
+    doubtful = found["warnings"] or shared
+    print(f"{scenario}: " + ("can be run, but look before you trust it" if doubtful else "fine"))
     flows, seconds = count(len(found["flows"]), "flow"), loaded.core.duration_ns / 1e9
     print(f"  {flows}, {found['nodes']} nodes at the start, {seconds:g} s")
     for line in found["report"]:
         print(f"  {line}")
-    sky_cli.print_remarks(found["warnings"])
+    sky_cli.print_remarks([*found["warnings"], *shared])
     for p in found["ports"][:8]:
         queue = f"{p['queue_bytes']} B" if p["queue_bytes"] is not None else f"{p['queue_packets']} packets"
         print(f"  port {p['name']} ({p['class']}): {p['rate_bps'] / 1e6:g} Mbit/s, queue {queue}")

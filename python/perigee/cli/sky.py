@@ -64,6 +64,9 @@ def paths(
     attach: Annotated[
         str | None, typer.Option(metavar="A,B", help=f"Ways of choosing satellites, of {', '.join(POLICIES)}.")
     ] = None,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Choose satellites for these pairs only, not for the scenario's flows, too.")
+    ] = False,
     out: OutOption = None,
     csv: Annotated[Path | None, typer.Option(help="Write RTT and links over time to this file.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="Print every path with its satellites.")] = False,
@@ -83,10 +86,10 @@ def paths(
         chosen = [] if policy is None else [f"source.constellation.attach={policy}"]
         loaded = _load[0](scenario, [*(sets or []), *chosen], tle, trust=trust, as_json=as_json)
         try:
-            surveys.append(found.survey(loaded, ends, policy or "as in the scenario", remarks.append))
+            surveys.append(found.survey(loaded, ends, policy or "", remarks.append, alone=alone))
         except (_core.ScenarioError, _core.RunError) as error:
             stop(error.args[0])
-    print_remarks(remarks)
+    print_remarks(list(dict.fromkeys(remarks)))
     pairs = [list(of_pair) for of_pair in zip(*surveys, strict=True)]
     flat = [p for of_pair in pairs for p in of_pair]
     contrasts = {id(of[-1]): found.contrast(of[0], of[-1]) for of in pairs if len(of) > 1}
@@ -103,6 +106,16 @@ def paths(
             _print_legs(flat)
     if out is not None:
         _write_plots(pairs, out, quiet=as_json)
+
+
+def shared_choices(scenario: Scenario) -> list[str]:
+    """Remarks on satellites that terminals choose for several pairs at once; none without satellites."""
+    from perigee import _core
+
+    try:
+        return _core.Sky(scenario.core, []).shared_choices()
+    except (_core.ScenarioError, _core.RunError):
+        return []
 
 
 def sky(

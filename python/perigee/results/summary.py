@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import write_text
@@ -145,13 +146,23 @@ def about_seeds(runs: Sequence[Run]) -> list[str]:
         if len(same) == len({r.cc for r in runs}):
             found.append(f"nothing random: the runs of {words} are identical, so that there are no intervals")
         else:
-            text = f"means over {words}, ± half of the 95 % t-interval; without ± all have the same value"
+            text = f"means over {words}, which vary {varied(runs[0])}; ± half of the 95 % t-interval, none where equal"
             found.append(text + (f"; nothing random: the runs of {', '.join(same)} are identical" if same else ""))
     split = [r.cc for r in runs if r.summary.get("rtt_over") == "flows"]
     if split:
         of = "" if len(set(split)) == len({r.cc for r in runs}) else f" of {', '.join(dict.fromkeys(split))}"
         found.append(f"RTTs and inflation{of}: means over the flows, whose base RTTs differ")
     return found
+
+
+def varied(run: Run) -> str:
+    """What differs between the seeds of a comparison, in words."""
+    section = ""
+    for line in run.manifest.scenario_toml.splitlines():
+        section = line if line.startswith("[") else section
+        if section == "[run]" and line.startswith("vary = "):
+            return ", ".join(re.findall(r'"([a-z]+)"', line))
+    return "all that is drawn"
 
 
 def identical(runs: Sequence[Run]) -> bool:

@@ -103,26 +103,33 @@ def survey(
     ends: Sequence[tuple[str, str]] = (),
     label: str = "",
     remark: Callable[[str], None] = lambda _: None,
+    *,
+    alone: bool = False,
 ) -> list[PairPaths]:
     """The paths of some pairs (nodes, cities or "lat, lon"), or else of the scenario's flows.
 
-    `remark` hears what a person should look at before trusting them.
+    Terminals choose their satellites for the pairs of the scenario and for these, or for these `alone`. `remark` hears
+    what a person should look at before trusting them. Without a label each says what its satellites are chosen for.
     """
-    text, steps = _core.Sky(scenario.core, list(ends)).paths()
+    sky = _core.Sky(scenario.core, list(ends), None, alone)
+    text, steps = sky.paths()
     found = json.loads(text)
-    for warning in found["warnings"]:
+    for warning in [*found["warnings"], *sky.shared_choices()]:
         remark(warning)
-    return [_pair(p, s, found["step_s"], label) for p, s in zip(found["pairs"], steps, strict=True)]
+    pairs = zip(found["pairs"], steps, strict=True)
+    return [_pair(p, s, found["step_s"], label or p["attachment"]) for p, s in pairs]
 
 
-def paths(scenario: Scenario, ends: Sequence[tuple[str, str]] = ()) -> list[PairPaths]:
+def paths(scenario: Scenario, ends: Sequence[tuple[str, str]] = (), *, alone: bool = False) -> list[PairPaths]:
     """The paths of a scenario's flows, or of some pairs of nodes, cities or "lat, lon", over the whole run.
 
-    No packet runs; raises `ScenarioError` or `RunError` as a run would, and warns of old element sets.
+    Terminals choose their satellites for the scenario's pairs, too, unless these are `alone`. No packet runs; raises
+    `ScenarioError` or `RunError` as a run would, and warns of old element sets and of
+    satellites that other pairs change.
     """
     import warnings
 
-    return survey(scenario, ends, "as in the scenario", lambda text: warnings.warn(text, stacklevel=5))
+    return survey(scenario, ends, "", lambda text: warnings.warn(text, stacklevel=5), alone=alone)
 
 
 def _pair(found: dict[str, Any], steps: tuple[Floats, npt.NDArray[np.bool_]], step_s: float, label: str) -> PairPaths:

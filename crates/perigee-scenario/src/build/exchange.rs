@@ -14,7 +14,7 @@ use perigee_orbit::{Sky, SkySpec};
 use perigee_sources::leoem::{Hops, PathLog, PathOptions};
 pub use perigee_timeline::diff::Names;
 use perigee_timeline::view::{Contents, PairView, Watched, Watcher};
-use perigee_timeline::{diff, store, ChunkSource, Header, PairId};
+use perigee_timeline::{diff, store, ChunkSource, Header};
 use perigee_units::files;
 use perigee_units::Nanos;
 use serde_json::{json, Value as Json};
@@ -90,7 +90,7 @@ fn write(header: &Header, source: &mut dyn ChunkSource, file: &Path) -> Result<(
 /// # Errors
 /// What such a folder cannot hold.
 pub fn export_hypatia(scenario: &Scenario, seed: u64, folder: &Path) -> Result<Vec<String>, ScenarioError> {
-    let look = survey::look(scenario, &[], seed)?;
+    let look = survey::look(scenario, &[], seed, false)?;
     hypatia::write_folder(&look.sky, folder).map_err(|e| problem("export", e))?;
     Ok(look.warnings)
 }
@@ -124,12 +124,12 @@ fn leoem_log(
             };
         }
     }
-    let look = survey::look(scenario, ends, seed)?;
+    let look = survey::look(scenario, ends, seed, false)?;
     if look.pairs.len() != 1 {
         let n = look.pairs.len();
         return Err(problem("export", format!("a path log holds one pair, there are {n}: name its ends")));
     }
-    let log = look.sky.path_log(PairId(0)).map_err(|e| problem("export", e))?;
+    let log = look.sky.path_log(look.ids[0]).map_err(|e| problem("export", e))?;
     Ok((log, look.warnings))
 }
 

@@ -5,6 +5,7 @@ use crate::build::network::Network;
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
 use crate::file::sources::Source;
+use crate::file::varied::Varied;
 use perigee_sources::fading::{read_weather, Faded, Fading};
 use perigee_timeline::{ChunkSource, LinkId};
 use perigee_units::files;
@@ -27,6 +28,7 @@ pub fn apply(scenario: &Scenario, mut net: Network, seed: u64) -> Result<Network
     if scenario.bursts.is_none() && weathered.is_empty() {
         return Ok(net);
     }
+    let seed = scenario.run.seed_of(Varied::Changes, seed);
     let mut what = Fading { seed, bursts: scenario.bursts.as_ref().map(|b| b.bursts), ..Fading::default() };
     for (node, file) in weathered {
         let key = format!("node.{}.weather", node.name);

@@ -8,6 +8,7 @@ use crate::file::error::{Problem, ScenarioError};
 use crate::file::parameters::Named;
 use crate::file::scenario::Scenario;
 use crate::file::sources::{PathLog, Trace};
+use crate::file::varied::Varied;
 use perigee_sources::breaks::Breaks;
 use perigee_sources::leoem::{self, Hops, PathOptions};
 use perigee_sources::mahimahi::{AtEnd, DelayTrace, RateTrace};
@@ -130,6 +131,7 @@ fn named(file: &Path) -> String {
 
 fn breaks(scenario: &Scenario, seed: u64) -> Breaks {
     let h = &scenario.handover;
+    let seed = scenario.run.seed_of(Varied::Outages, seed);
     Breaks { per_delay: h.per_delay, outage: (h.length.low, h.length.high), seed, mode: h.mode }
 }
 

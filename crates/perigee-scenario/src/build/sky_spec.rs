@@ -9,7 +9,8 @@ use crate::file::kind;
 use crate::file::node::{NodeSpec, Position};
 use crate::file::scenario::Scenario;
 use crate::file::sources::{self, Constellation};
-use perigee_orbit::attach::{Policy, Reselect, STARLINK_SLOTS};
+use crate::file::varied::Varied;
+use perigee_orbit::attach::{Peers, Policy, Reselect, STARLINK_SLOTS};
 use perigee_orbit::isls::{Limits, Seam};
 use perigee_orbit::motion::Gravity;
 use perigee_orbit::planes::PlaneOptions;
@@ -59,13 +60,15 @@ pub fn spec(
         routing: c.routing,
         rule: rule(scenario, c)?,
         attach: policy(&c.attach),
+        attach_for: if c.attach_first { Peers::First } else { Peers::All },
         reselect: reselect(c),
         hysteresis: c.hysteresis,
         step: c.step,
         duration: scenario.run.duration,
         ground_ports: if c.ports_per_link { GroundPorts::PerLink } else { GroundPorts::PerNode },
         handover: handover(&scenario.handover)?,
-        seed,
+        seed: scenario.run.seed_of(Varied::Outages, seed),
+        later: scenario.run.phase(seed),
         plugins: scenario.plugins.clone(),
         ..SkySpec::default()
     };

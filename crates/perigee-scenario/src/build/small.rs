@@ -8,6 +8,7 @@ use crate::build::ports::PortTable;
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
 use crate::file::sources::{Chain, Crossing, Dumbbell, ParkingLot, Source};
+use crate::file::varied::Varied;
 use perigee_sources::crossing;
 use perigee_sources::topology::{self, Built, PortSpec};
 use perigee_timeline::{Header, LinkId, NodeId, Timed};
@@ -86,6 +87,7 @@ pub fn micro(
         classes[b.reverse.port.ix()] = "reverse";
     }
     let mut changes = more(&mut built);
+    let seed = scenario.run.seed_of(Varied::Changes, seed);
     changes.extend(changes::expand(scenario, &built, seed)?);
     changes.extend(jitter::expand(scenario, &built, seed)?);
     let whole = built.flows.len();

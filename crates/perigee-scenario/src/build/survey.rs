@@ -11,12 +11,14 @@ use crate::file::sources::LEOEM;
 use crate::file::sources::{Constellation, Satellites, Source};
 use perigee_orbit::frames::{great_circle_m, SPEED_OF_LIGHT_M_S};
 use perigee_orbit::survey::{Hop, Leg, PairSurvey};
-use perigee_orbit::{PathRule, Sky, SkySpec};
+use perigee_orbit::{Sky, SkySpec};
 use perigee_timeline::{GeoPoint, PairId};
 use perigee_units::Nanos;
 use serde_json::{json, Value as Json};
 use std::sync::Arc;
 
+/// Terminals of which something is said.
+const REMARKS: usize = 3;
 /// Light in fibre is this much slower.
 const FIBRE: f64 = 1.47;
 
@@ -24,18 +26,30 @@ const FIBRE: f64 = 1.47;
 pub struct Look {
     /// The sky.
     pub sky: Arc<Sky>,
-    /// Ends of each pair, as indices of ground points; the way there is pair `2 i` of the sky.
+    /// Ends of each pair, as indices of ground points.
     pub pairs: Vec<(usize, usize)>,
+    /// The way there, in the sky.
+    pub(crate) ids: Vec<PairId>,
+    /// The pair is one of the scenario's.
+    own: Vec<bool>,
+    /// Nothing but these pairs is in the sky.
+    alone: bool,
     /// What a person should look at before trusting it.
     pub warnings: Vec<String>,
 }
 
 /// The sky of a scenario with traffic between `ends`, or else that of its flows. An end is a node, a city, or
-/// `"lat, lon"` in degrees.
+/// `"lat, lon"` in degrees. The scenario's own pairs are there, too, unless the others are `alone`: terminals choose their
+/// satellites for all their peers.
 ///
 /// # Errors
 /// A source without satellites, an unknown place.
-pub fn look(scenario: &Scenario, ends: &[(String, String)], seed: u64) -> Result<Look, ScenarioError> {
+pub fn look(
+    scenario: &Scenario,
+    ends: &[(String, String)],
+    seed: u64,
+    alone: bool,
+) -> Result<Look, ScenarioError> {
     let Source::Constellation(c) = &scenario.source else {
         let p = Problem::new("source", "there are no satellites in it");
         return Err(p.hint("paths and skies need a [source.constellation]").into());
@@ -65,20 +79,26 @@ pub fn look(scenario: &Scenario, ends: &[(String, String)], seed: u64) -> Result
         seen.push((a, b));
         new
     });
-    let mut all = pairs.clone();
-    if matches!(spec.rule, PathRule::LoadAware(_)) {
-        // Others fill links, whether they are asked for or not; they stand behind those that are.
-        for (a, b) in sky::pairs(&scenario).unwrap_or_default() {
-            if !all.contains(&(a, b)) && !all.contains(&(b, a)) {
-                all.push((a, b));
-            }
+    let own = sky::pairs(&scenario).unwrap_or_default();
+    // Others fill links, too. Those of the scenario come first: they decide whose flow is a terminal's first.
+    let mut all = if alone { Vec::new() } else { own.clone() };
+    for &(a, b) in &pairs {
+        if !all.contains(&(a, b)) && !all.contains(&(b, a)) {
+            all.push((a, b));
         }
     }
     spec.pairs = all.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
     let wrong = |e: perigee_orbit::SkyError| Problem::new("source.constellation", e.to_string()).at(&c.place);
     let sky = Arc::new(Sky::new(spec).map_err(wrong)?);
     let warnings = [c.remarks.clone(), sky.warnings().to_vec()].concat();
-    Ok(Look { sky, pairs, warnings })
+    let ids = pairs.iter().map(|&(a, b)| {
+        let along = all.iter().position(|&p| p == (a, b)).map(|i| 2 * i);
+        let against = || all.iter().position(|&p| p == (b, a)).map(|i| 2 * i + 1);
+        PairId(along.or_else(against).unwrap_or(0) as u32)
+    });
+    let of_scenario = |&(a, b): &(usize, usize)| own.contains(&(a, b)) || own.contains(&(b, a));
+    let own = pairs.iter().map(of_scenario).collect();
+    Ok(Look { sky, ids: ids.collect(), own, alone, pairs, warnings })
 }
 
 /// A node of the scenario by its name, or a new one.
@@ -139,10 +159,9 @@ impl Look {
     /// # Errors
     /// When a satellite decays during the run.
     pub fn paths(&self) -> Result<(Json, Vec<Series>), String> {
-        let ids: Vec<PairId> = (0..self.pairs.len()).map(|i| PairId(2 * i as u32)).collect();
-        let found = self.sky.survey(&ids)?;
+        let found = self.sky.survey(&self.ids)?;
         let spec = self.sky.spec();
-        let pairs: Vec<Json> = self.pairs.iter().zip(&found).map(|(p, s)| self.pair(*p, s)).collect();
+        let pairs: Vec<Json> = (0..found.len()).map(|i| self.pair(i, &found[i])).collect();
         let paths = json!({
             "title": spec.title,
             "start": self.sky.constellation().start.to_string(),
@@ -155,11 +174,30 @@ impl Look {
         Ok((paths, found.into_iter().map(Series::of).collect()))
     }
 
-    fn pair(&self, (from, to): (usize, usize), s: &PairSurvey) -> Json {
+    /// Remarks on satellites that are chosen for several pairs at once.
+    ///
+    /// # Errors
+    /// When a satellite decays during the run.
+    pub fn shared_choices(&self) -> Result<Vec<String>, String> {
+        let found = self.sky.shared_choices().map_err(|e| e.to_string())?;
+        let mut lines: Vec<String> = found.iter().take(REMARKS).map(ToString::to_string).collect();
+        if found.len() > REMARKS {
+            lines.push(format!("… and {} more terminals like this", found.len() - REMARKS));
+        }
+        Ok(lines)
+    }
+
+    fn pair(&self, i: usize, s: &PairSurvey) -> Json {
+        let (from, to) = self.pairs[i];
         let distance_m = great_circle_m(self.place(from), self.place(to));
         json!({
             "from": self.name(from),
             "to": self.name(to),
+            "attachment": match (self.alone, self.own[i]) {
+                (true, _) => "these pairs alone",
+                (false, true) => "as in the scenario",
+                (false, false) => "beside the scenario's flows",
+            },
             "from_place": degrees(self.place(from)),
             "to_place": degrees(self.place(to)),
             "distance_km": distance_m / 1e3,
@@ -210,7 +248,7 @@ impl Look {
             })
         };
         let path = |(i, &(from, to)): (usize, &(usize, usize))| {
-            let route = p.routes[2 * i].as_ref();
+            let route = p.routes[self.ids[i].ix()].as_ref();
             json!({
                 "from": from, "to": to,
                 "rtt_ms": route.map(|r| (r.one_way() * 2).as_millis_f64()),
@@ -256,7 +294,7 @@ mod tests {
 
     fn paths(ends: &[(&str, &str)]) -> (Json, Vec<Series>) {
         let ends: Vec<_> = ends.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect();
-        look(&scenario(), &ends, 1).unwrap().paths().unwrap()
+        look(&scenario(), &ends, 1, false).unwrap().paths().unwrap()
     }
 
     #[test]
@@ -269,13 +307,13 @@ mod tests {
         let (two, _) = paths(&[("London", "Tokyo"), ("10.5, -20", "a")]);
         assert_eq!(two["pairs"][0]["to"], "Tokyo");
         assert_eq!(two["pairs"][1]["from_place"], json!([10.5, -20.0]));
-        let wrong = look(&scenario(), &[("a".into(), "Atlantis".into())], 1).err().unwrap();
+        let wrong = look(&scenario(), &[("a".into(), "Atlantis".into())], 1, false).err().unwrap();
         assert!(wrong.to_string().contains("Atlantis"), "{wrong}");
     }
 
     #[test]
     fn a_picture_shows_the_path_that_a_survey_lists() {
-        let look = look(&scenario(), &[], 1).unwrap();
+        let look = look(&scenario(), &[], 1, false).unwrap();
         let picture = look.picture(2_000_000_000).unwrap();
         let (_, series) = look.paths().unwrap();
         assert_eq!(picture["satellites"].as_array().unwrap().len(), 1584);

@@ -5,6 +5,7 @@
 use crate::file::flow::{FlowSpec, Pattern};
 use crate::file::rows::MAX_FLOWS;
 use crate::file::scenario::Scenario;
+use crate::file::varied::Varied;
 use perigee_timeline::App;
 use perigee_units::draw::finalise;
 use perigee_units::Nanos;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 /// The scenario with its patterns drawn.
 pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
+    let seed = scenario.run.seed_of(Varied::Traffic, seed);
     if scenario.flows.iter().all(|f| f.pattern.is_none() && f.arrivals.is_none() && f.split.is_none()) {
         return scenario.clone();
     }

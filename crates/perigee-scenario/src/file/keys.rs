@@ -10,6 +10,7 @@ use crate::file::kind::Kind;
 use crate::file::rows::*;
 use crate::file::schedules;
 use crate::file::sources::SOURCE;
+use crate::file::varied::VARIED;
 use perigee_units::Nanos;
 
 /// The whole file.
@@ -102,6 +103,7 @@ pub const RUN: Section = Section {
         },
         key("seed", Kind::Int(0, i64::MAX), "1", "seed of all random draws; run k of several uses seed + k - 1"),
         key("runs", Kind::Int(1, 10_000), "1", "repetitions with successive seeds"),
+        optional("vary", Kind::OneOrMany(&Kind::Word(&VARIED)), "what differs between seeds, everything else being that of seed 1: phase (the orbits: the run begins up to a day later in their motion; seed 1 is as written), outages (their lengths at handovers), changes (schedules, jitter, bursts of loss), traffic (arrivals, pairs), packets (random losses, start_jitter, applications, schemes); default: all but the phase"),
         optional("cc", Kind::OneOrMany(&Kind::Scheme("all")), "schemes to compare; they replace cc = \"*\" of the flows"),
         key("sample", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "100 ms", "time between rows of the time series"),
         key("warmup", ANY_TIME, "0 s", "tables and figures leave out what happens before this time"),

@@ -33,5 +33,6 @@ pub mod sources;
 pub(crate) mod spell;
 pub mod split;
 pub mod tree;
+pub mod varied;
 pub mod walk;
 mod write;

@@ -15,7 +15,9 @@ use crate::file::node_sets;
 use crate::file::rows::MAX_FLOWS;
 use crate::file::schedules;
 use crate::file::sources::{self, Source};
+use crate::file::sources::{Satellites, LEOEM};
 use crate::file::tree::{self, Table};
+use crate::file::varied::{Varied, VARIED};
 use crate::file::walk::check;
 use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,6 +82,7 @@ pub struct RunSpec {
     pub duration: Nanos,
     pub seed: u64,
     pub runs: u64,
+    pub vary: Option<Vec<String>>,
     pub cc: Vec<String>,
     pub sample: Nanos,
     pub warmup: Nanos,
@@ -176,6 +179,7 @@ impl Reader<'_> {
             node_files.into_iter().chain(nodes.iter().filter_map(|n| n.weather.clone())).collect();
         let first_node = top.named("node").first().map(|(_, c)| c).or(top.list("nodes").first());
         let is_sky = matches!(source, Some(Source::Constellation(_)));
+        self.check_varied(&run, source.as_ref());
         if let (false, Some(node)) = (is_sky || source.is_none(), first_node) {
             self.problems.push(
                 node.problem(
@@ -269,6 +273,7 @@ impl Reader<'_> {
             duration: c.time("duration"),
             seed: c.int("seed") as u64,
             runs: c.int("runs") as u64,
+            vary: c.opt_many("vary").map(|v| v.into_iter().filter_map(word).collect()),
             cc: c.opt_many("cc").unwrap_or_default().into_iter().filter_map(word).collect(),
             sample: c.time("sample"),
             warmup: c.time("warmup"),
@@ -281,6 +286,20 @@ impl Reader<'_> {
             self.problems.push(c.problem("sample", format!("longer than the run of {}", run.duration)));
         }
         run
+    }
+
+    /// Only what moves has a phase.
+    fn check_varied(&mut self, run: &RunSpec, source: Option<&Source>) {
+        let Some(words) = &run.vary else { return };
+        let moves = match source {
+            Some(Source::Constellation(c)) => !matches!(&c.satellites, Satellites::Preset(p) if p == LEOEM),
+            _ => source.is_none(),
+        };
+        let c = self.top.one_or_default(&keys::RUN);
+        if !moves && words.iter().any(|w| w == VARIED[Varied::Phase as usize]) {
+            let p = c.problem("vary", "this source has no orbits: a phase has no effect");
+            self.problems.push(p.hint("phase belongs to a [source.constellation]"));
+        }
     }
 
     /// Adds the nodes of `[[nodes]]`; the files that they come from.

@@ -59,6 +59,8 @@ pub struct Constellation {
     pub propagation: String,
     pub longitude_deg: f64,
     pub attach: String,
+    /// Of its peers, a terminal seeks the shortest path for the first.
+    pub attach_first: bool,
     pub reselect: String,
     pub hold: Nanos,
     pub hysteresis: f64,
@@ -194,6 +196,11 @@ impl Constellation {
                 "shortest-path",
                 "which satellite a terminal uses: the one of the shortest path to the other end, the nearest, the highest, the one that stays in view longest, or the one that a Python function chooses (docs/plugins.md)",
             ),
+            optional(
+                "attach_for",
+                Kind::Word(&["all", "first"]),
+                "for whom a terminal with several peers seeks the shortest path: the smallest sum of its paths to all of them, so that a further flow may change its satellite, or the peer of its first flow, whatever follows; default: all",
+            ).only(&[Only::With("attach", &["shortest-path"])]),
             key(
                 "reselect",
                 Kind::Word(&["auto", "step", "lost", "hold", "slots"]),
@@ -299,6 +306,7 @@ impl Constellation {
             propagation: c.text("propagation"),
             longitude_deg: c.degrees("longitude"),
             attach: c.text("attach"),
+            attach_first: c.opt_text("attach_for").is_some_and(|w| w == "first"),
             reselect: c.text("reselect"),
             hold: c.time("hold"),
             hysteresis: c.number("hysteresis"),

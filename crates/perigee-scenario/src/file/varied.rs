@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `[run] vary`: what differs between runs with different seeds.
+
+use crate::file::scenario::RunSpec;
+use perigee_units::draw::{mix, unit};
+use perigee_units::Nanos;
+
+/// Words of `run.vary`, in the order of [`Varied`].
+pub const VARIED: [&str; 5] = ["phase", "outages", "changes", "traffic", "packets"];
+
+/// Something that may depend on the seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Varied {
+    /// Where the satellites are when the run begins.
+    Phase,
+    /// Lengths of the outages at handovers.
+    Outages,
+    /// Changes that are drawn: schedules, jitter, bursts of loss.
+    Changes,
+    /// Arrivals, and pairs of nodes.
+    Traffic,
+    /// Random losses, jitter of starts, applications, schemes.
+    Packets,
+}
+
+/// The seed with which everything is as written, and the one of what does not vary.
+const AS_WRITTEN: u64 = 1;
+/// Orbits are shifted by less than this: the Earth turns once beneath them.
+const LONGEST_SHIFT_S: f64 = 86_400.0;
+const SHIFTS: u64 = 0x7068_6173_6500;
+
+impl RunSpec {
+    /// The seed of these draws in the run with `seed`.
+    pub fn seed_of(&self, what: Varied, seed: u64) -> u64 {
+        let varies = match &self.vary {
+            None => what != Varied::Phase,
+            Some(words) => words.iter().any(|w| w == VARIED[what as usize]),
+        };
+        if varies {
+            seed
+        } else {
+            AS_WRITTEN
+        }
+    }
+
+    /// How much later in the motion of the satellites the run with `seed` begins, in whole seconds: a function of the seed
+    /// alone.
+    pub fn phase(&self, seed: u64) -> Nanos {
+        match self.seed_of(Varied::Phase, seed) {
+            AS_WRITTEN => Nanos::ZERO,
+            seed => Nanos::from_secs((unit(mix(mix(seed) ^ SHIFTS)) * LONGEST_SHIFT_S) as u64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::scenario::Scenario;
+    use std::path::Path;
+
+    fn run(vary: &str) -> RunSpec {
+        let text = format!(
+            "[run]\nduration = \"1 s\"\n{vary}[source.constellation]\npreset = \"starlink-shell1\"\n[node.a]\nplace = \"London\"\n\
+             [node.b]\nplace = \"Paris\"\n[[flow]]\nfrom = \"a\"\nto = \"b\"\ncc = \"cubic\"\n"
+        );
+        Scenario::parse(&text, "test", Path::new(""), &[]).unwrap().run
+    }
+
+    #[test]
+    fn without_the_key_seeds_vary_what_they_always_did() {
+        let run = run("");
+        assert_eq!((run.seed_of(Varied::Outages, 7), run.seed_of(Varied::Packets, 7)), (7, 7));
+        assert_eq!(run.phase(7), Nanos::ZERO);
+    }
+
+    #[test]
+    fn what_is_not_named_is_that_of_seed_one() {
+        let run = run("vary = [\"phase\", \"outages\"]\n");
+        assert_eq!((run.seed_of(Varied::Outages, 7), run.seed_of(Varied::Packets, 7)), (7, 1));
+        assert_eq!(run.phase(1), Nanos::ZERO, "seed 1 is as written");
+        let shifts: Vec<Nanos> = (2..200).map(|seed| run.phase(seed)).collect();
+        assert!(shifts.iter().all(|s| s.0 % 1_000_000_000 == 0 && *s < Nanos::from_secs(86_400)));
+        let mean = shifts.iter().map(|s| s.as_secs_f64()).sum::<f64>() / shifts.len() as f64;
+        assert!((mean - 43_200.0).abs() < 6_000.0, "{mean}");
+    }
+}
