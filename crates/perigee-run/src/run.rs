@@ -113,7 +113,7 @@ pub fn record(
 pub(crate) fn run_options(world: &World) -> RunOptions {
     let run = &world.scenario.run;
     RunOptions {
-        seed: run.seed_of(Varied::Packets, world.seed),
+        seed: run.vary.seed_of(Varied::Packets, world.seed),
         sample: run.sample,
         warmup: run.warmup,
         start_jitter: run.start_jitter,

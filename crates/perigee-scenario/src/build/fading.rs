@@ -28,7 +28,7 @@ pub fn apply(scenario: &Scenario, mut net: Network, seed: u64) -> Result<Network
     if scenario.bursts.is_none() && weathered.is_empty() {
         return Ok(net);
     }
-    let seed = scenario.run.seed_of(Varied::Changes, seed);
+    let seed = scenario.run.vary.seed_of(Varied::Changes, seed);
     let mut what = Fading { seed, bursts: scenario.bursts.as_ref().map(|b| b.bursts), ..Fading::default() };
     for (node, file) in weathered {
         let key = format!("node.{}.weather", node.name);

@@ -131,7 +131,7 @@ fn named(file: &Path) -> String {
 
 fn breaks(scenario: &Scenario, seed: u64) -> Breaks {
     let h = &scenario.handover;
-    let seed = scenario.run.seed_of(Varied::Outages, seed);
+    let seed = scenario.run.vary.seed_of(Varied::Outages, seed);
     Breaks { per_delay: h.per_delay, outage: (h.length.low, h.length.high), seed, mode: h.mode }
 }
 

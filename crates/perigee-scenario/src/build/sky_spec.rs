@@ -67,8 +67,8 @@ pub fn spec(
         duration: scenario.run.duration,
         ground_ports: if c.ports_per_link { GroundPorts::PerLink } else { GroundPorts::PerNode },
         handover: handover(&scenario.handover)?,
-        seed: scenario.run.seed_of(Varied::Outages, seed),
-        later: scenario.run.phase(seed),
+        seed: scenario.run.vary.seed_of(Varied::Outages, seed),
+        later: scenario.run.vary.phase(seed),
         plugins: scenario.plugins.clone(),
         ..SkySpec::default()
     };

@@ -87,7 +87,7 @@ pub fn micro(
         classes[b.reverse.port.ix()] = "reverse";
     }
     let mut changes = more(&mut built);
-    let seed = scenario.run.seed_of(Varied::Changes, seed);
+    let seed = scenario.run.vary.seed_of(Varied::Changes, seed);
     changes.extend(changes::expand(scenario, &built, seed)?);
     changes.extend(jitter::expand(scenario, &built, seed)?);
     let whole = built.flows.len();

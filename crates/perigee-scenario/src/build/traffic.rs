@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The scenario with its patterns drawn.
 pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
-    let seed = scenario.run.seed_of(Varied::Traffic, seed);
+    let seed = scenario.run.vary.seed_of(Varied::Traffic, seed);
     if scenario.flows.iter().all(|f| f.pattern.is_none() && f.arrivals.is_none() && f.split.is_none()) {
         return scenario.clone();
     }

@@ -17,7 +17,7 @@ use crate::file::schedules;
 use crate::file::sources::{self, Source};
 use crate::file::sources::{Satellites, LEOEM};
 use crate::file::tree::{self, Table};
-use crate::file::varied::{Varied, VARIED};
+use crate::file::varied::{Varied, Vary};
 use crate::file::walk::check;
 use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,7 +82,7 @@ pub struct RunSpec {
     pub duration: Nanos,
     pub seed: u64,
     pub runs: u64,
-    pub vary: Option<Vec<String>>,
+    pub vary: Vary,
     pub cc: Vec<String>,
     pub sample: Nanos,
     pub warmup: Nanos,
@@ -273,7 +273,7 @@ impl Reader<'_> {
             duration: c.time("duration"),
             seed: c.int("seed") as u64,
             runs: c.int("runs") as u64,
-            vary: c.opt_many("vary").map(|v| v.into_iter().filter_map(word).collect()),
+            vary: Vary(c.opt_many("vary").map(|v| v.into_iter().filter_map(word).collect())),
             cc: c.opt_many("cc").unwrap_or_default().into_iter().filter_map(word).collect(),
             sample: c.time("sample"),
             warmup: c.time("warmup"),
@@ -290,13 +290,12 @@ impl Reader<'_> {
 
     /// Only what moves has a phase.
     fn check_varied(&mut self, run: &RunSpec, source: Option<&Source>) {
-        let Some(words) = &run.vary else { return };
         let moves = match source {
             Some(Source::Constellation(c)) => !matches!(&c.satellites, Satellites::Preset(p) if p == LEOEM),
             _ => source.is_none(),
         };
         let c = self.top.one_or_default(&keys::RUN);
-        if !moves && words.iter().any(|w| w == VARIED[Varied::Phase as usize]) {
+        if !moves && run.vary.names(Varied::Phase) {
             let p = c.problem("vary", "this source has no orbits: a phase has no effect");
             self.problems.push(p.hint("phase belongs to a [source.constellation]"));
         }

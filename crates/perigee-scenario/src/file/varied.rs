@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `[run] vary`: what differs between runs with different seeds.
 
-use crate::file::scenario::RunSpec;
 use perigee_units::draw::{mix, unit};
 use perigee_units::Nanos;
 
@@ -29,13 +28,19 @@ const AS_WRITTEN: u64 = 1;
 const LONGEST_SHIFT_S: f64 = 86_400.0;
 const SHIFTS: u64 = 0x7068_6173_6500;
 
-impl RunSpec {
+/// What differs between seeds; `None` = all but the phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Vary(pub Option<Vec<String>>);
+
+impl Vary {
+    /// The word is written.
+    pub fn names(&self, what: Varied) -> bool {
+        self.0.iter().flatten().any(|w| w == VARIED[what as usize])
+    }
+
     /// The seed of these draws in the run with `seed`.
     pub fn seed_of(&self, what: Varied, seed: u64) -> u64 {
-        let varies = match &self.vary {
-            None => what != Varied::Phase,
-            Some(words) => words.iter().any(|w| w == VARIED[what as usize]),
-        };
+        let varies = if self.0.is_some() { self.names(what) } else { what != Varied::Phase };
         if varies {
             seed
         } else {
@@ -56,27 +61,17 @@ impl RunSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::scenario::Scenario;
-    use std::path::Path;
-
-    fn run(vary: &str) -> RunSpec {
-        let text = format!(
-            "[run]\nduration = \"1 s\"\n{vary}[source.constellation]\npreset = \"starlink-shell1\"\n[node.a]\nplace = \"London\"\n\
-             [node.b]\nplace = \"Paris\"\n[[flow]]\nfrom = \"a\"\nto = \"b\"\ncc = \"cubic\"\n"
-        );
-        Scenario::parse(&text, "test", Path::new(""), &[]).unwrap().run
-    }
 
     #[test]
     fn without_the_key_seeds_vary_what_they_always_did() {
-        let run = run("");
+        let run = Vary(None);
         assert_eq!((run.seed_of(Varied::Outages, 7), run.seed_of(Varied::Packets, 7)), (7, 7));
         assert_eq!(run.phase(7), Nanos::ZERO);
     }
 
     #[test]
     fn what_is_not_named_is_that_of_seed_one() {
-        let run = run("vary = [\"phase\", \"outages\"]\n");
+        let run = Vary(Some(vec!["phase".into(), "outages".into()]));
         assert_eq!((run.seed_of(Varied::Outages, 7), run.seed_of(Varied::Packets, 7)), (7, 1));
         assert_eq!(run.phase(1), Nanos::ZERO, "seed 1 is as written");
         let shifts: Vec<Nanos> = (2..200).map(|seed| run.phase(seed)).collect();
