@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from conftest import ROOT, Cli
 from perigee.results import columns, manifest, summary
+from perigee.results.beside import beside
 from perigee.results.metrics import flow_rows
 from perigee.results.record import Run
 
@@ -226,3 +228,26 @@ def test_the_page_of_columns_is_up_to_date(cli: Cli) -> None:
     assert [c["name"] for c in json.loads(cli("columns", "--json").stdout)] == list(columns.BY_NAME)
     done = cli("columns", "shaer")
     assert (done.returncode, done.stderr) == (2, "perigee: no column 'shaer'; perigee columns lists them\n")
+
+
+def test_a_record_without_windows_has_what_can_be_known() -> None:
+    """Those made before there was the table: goodput, RTTs and losses, but nothing is compared with a capacity."""
+    run = record([{**t, "window_bytes": 1_125_000} for t in TOTALS[:3]])
+    tables = {n: t for n, t in run.manifest.tables.items() if n != "windows"}
+    row = Run(replace(run.manifest, tables=tables), None, run._tables).summary
+    assert row["goodput_mbps"] == pytest.approx(3 * 9 / 9)
+    assert row["rtt_mean_ms"] == pytest.approx(30.5)
+    assert math.isnan(row["share"])
+
+
+def test_what_stands_beside_the_table_is_in_the_report_too() -> None:
+    run = record(TOTALS)
+    lines = beside([run])
+    assert [line.split(":")[0] for line in lines] == [
+        "completion times of objects, cubic",
+        "completion times of transfers, cubic",
+        "constant rate beside cubic, 2 flows",
+        "ping probe beside cubic",
+    ]
+    assert "lost % 6.644" in lines[2]
+    assert lines[3].endswith("without a path 0 times; 10 lost probes")

@@ -59,6 +59,7 @@ found.flows = [...flow.options].map((o) => {
   const said = [...document.querySelectorAll(".of")].map((e) => e.textContent);
   return [o.textContent, document.querySelector("#map-note").textContent, said, path];
 });
+found.beside = [...document.querySelectorAll("#summary .beside li")].map((e) => e.textContent);
 found.tooltips = [...document.querySelectorAll("#summary thead th[title]")].map((e) => e.title);
 const out = document.createElement("pre");
 out.id = "probe";
@@ -123,9 +124,15 @@ def test_every_panel_of_a_sky_is_drawn(sky_report: Path, width: int, tmp_path: P
 @browser
 @pytest.mark.browser
 def test_a_network_without_places_is_drawn_too(cli: Cli, small: Path, tmp_path: Path) -> None:
-    assert cli("run", small, "--out", "out").returncode == 0
+    text = small.read_text(encoding="utf-8") + '[[flow]]\napp = "cbr"\nrate = "1 Mbit"\n'
+    small.write_text(text, encoding="utf-8")
+    done = cli("run", small, "--out", "out")
+    assert done.returncode == 0
     found = look(tmp_path / "out/report.html", 800, tmp_path)
     assert (found["errors"], found["fetched"], found["map"]) == ([], [], 1)
+    lines: Any = found["beside"]
+    assert [line.split(":")[0] for line in lines] == [f"constant rate beside {c}, 1 flow" for c in ("newreno", "cubic")]
+    assert all(line in done.stdout for line in lines)
     assert found["panels"] == {"goodput": 2, "rtt": 4, "queue": 2, "cdf": 2}
 
 
@@ -200,6 +207,7 @@ def test_a_flow_is_chosen_and_everything_follows(pairs: Run, width: int, tmp_pat
         assert f"base RTT of {name} " in note
         assert set(said) == {f"· {name}"}
     assert flows[0][3] != flows[1][3], "two maps"
+    assert found["beside"] == []
     assert found["tooltips"] == [c.meaning for c in columns.TABLE]
 
 

@@ -17,14 +17,12 @@ from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.common.files import RecordError, cannot_write, claimed, fresh_folder, refuse_file
 from perigee.common.interrupt import announce
 from perigee.extensions.trust import Permission, PluginError
+from perigee.results.beside import beside
 from perigee.results.columns import one_line
-from perigee.results.metrics import Row, flow_rows, mean_and_interval
+from perigee.results.metrics import Row, mean_and_interval
 from perigee.results.record import find_records
 from perigee.results.summary import (
-    CBR_COLUMNS,
     COLUMNS,
-    COMPLETION_COLUMNS,
-    COMPLETIONS,
     about_seeds,
     as_data,
     by_scheme,
@@ -206,7 +204,7 @@ def _print_results(results: Results, folder: Path, *, report: bool) -> None:
     # Files and pipes have no width: cells must not be cut there.
     console = Console(width=None if sys.stdout.isatty() else 200)
     console.print(scheme_table(by_scheme(results), width=console.width, plain=not console.is_terminal))
-    for line in [*_completions(results), *_constant_rates(results), *_probes(results), *about_seeds(results)]:
+    for line in [*beside(results), *about_seeds(results)]:
         print(line)
     remarks = _remarks(results)
     if remarks:
@@ -225,58 +223,6 @@ def _remarks(results: Results) -> list[str]:
         of = dict.fromkeys(r.cc for r in results if w in r.manifest.warnings)
         found.append(w if len(of) == len(schemes) else f"{', '.join(of)}: {w}")
     return found
-
-
-def _completions(results: Results) -> list[str]:
-    """Objects, and limited transfers: a line per scheme each."""
-    return [
-        f"completion times of {words}, {cc}: {_cells(rows, [(kind + n, h, f) for n, h, f in COMPLETION_COLUMNS])}"
-        for cc, rows in by_scheme(results).items()
-        for kind, words in COMPLETIONS.items()
-        if any(r.get(f"{kind}s", 0) for r in rows)
-    ]
-
-
-def _constant_rates(results: Results) -> list[str]:
-    """Flows with a constant rate: a line per scheme that they ran beside."""
-    return [
-        f"constant rate{'' if cc == 'cbr' else f' beside {cc}'}, {count(rows[0]['cbr_flows'], 'flow')}: "
-        + _cells(rows, CBR_COLUMNS)
-        for cc, rows in by_scheme(results).items()
-        if rows[0].get("cbr_flows")
-    ]
-
-
-def _cells(rows: list[Row], columns: Sequence[tuple[str, str, str]]) -> str:
-    return ", ".join(f"{heading} {shown(rows, name, form)}" for name, heading, form in columns)
-
-
-PROBE_COLUMNS = [
-    ("rtt_mean_ms", "mean ms"),
-    ("rtt_median_ms", "median"),
-    ("rtt_p99_ms", "p99"),
-    ("base_rtt_ms", "base"),
-]
-
-
-def _probes(results: Results) -> list[str]:
-    """Pings have no goodput: a line each, over all seeds, for each scheme that they ran beside."""
-    found: dict[tuple[str, str], list[Row]] = {}
-    for run in results:
-        for row in flow_rows(run):
-            if row["flow_cc"] == "ping":
-                found.setdefault((run.cc, row["flow"]), []).append(row)
-    lines = []
-    for (cc, flow), rows in found.items():
-        beside = "" if cc == "ping" else f" beside {cc}"
-        cells = _cells(rows, [(name, heading, "{:.2f}") for name, heading in PROBE_COLUMNS])
-        more = "" if len(rows) == 1 else f" (in {len(rows)} runs)"
-        lost = sum(r["lost_probes"] for r in rows)
-        lines.append(
-            f"ping {flow}{beside}: {cells}; without a path {sum(r['unreachable'] for r in rows)} times{more}"
-            + (f"; {count(lost, 'lost probe')}{more}" if lost else "")
-        )
-    return lines
 
 
 def scheme_table(schemes: dict[str, list[Row]], *, width: int, plain: bool) -> Any:

@@ -21,23 +21,6 @@ if TYPE_CHECKING:
 
 # (column, heading, format); the table of a terminal.
 COLUMNS = [(c.name, c.heading, c.form) for c in TABLE]
-# Shown beside the table where objects or transfers were complete, by what they are.
-COMPLETION_COLUMNS = [
-    ("s", "completed", "{:.0f}"),
-    ("_mean_s", "mean s", "{:.3f}"),
-    ("_median_s", "median s", "{:.3f}"),
-    ("_p95_s", "p95 s", "{:.3f}"),
-    ("_p99_s", "p99 s", "{:.3f}"),
-]
-COMPLETIONS = {"object": "objects", "transfer": "transfers"}
-# Shown beside the table where flows send at a constant rate.
-CBR_COLUMNS = [
-    ("cbr_goodput_mbps", "goodput Mbit/s", "{:.3f}"),
-    ("loss_pct", "lost %", "{:.3f}"),
-    ("delay_mean_ms", "mean delay ms", "{:.2f}"),
-    ("delay_max_ms", "longest", "{:.2f}"),
-    ("jitter_ms", "jitter ms", "{:.3f}"),
-]
 SUMMARY = "summary.csv"
 # Its rows per flow beyond which only the totals are written.
 MAX_FLOW_ROWS = 1000

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.results import looks
+from perigee.results.beside import beside
 from perigee.results.columns import TABLE, one_line
 from perigee.results.metrics import WITHOUT_TCP, inner_legs
 from perigee.results.summary import about_seeds, by_scheme, shown
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 # Points of a curve: more than a wide screen has pixels are not seen. Many flows share what four have.
 MAX_POINTS, MIN_POINTS = 1500, 250
 CDF_POINTS = 300
+# Lines beside the table: a thousand probes have one each.
+MAX_LINES = 40
 # Flows that the page can show, the first ones.
 MAX_FLOWS = 24
 MARKS = (
@@ -73,6 +76,7 @@ def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:
         "rows": rows,
         "runs": len({r.seed for r in runs}),
         "remarks": about_seeds(runs),
+        "beside": beside(runs)[:MAX_LINES],
     }
 
 

@@ -80,6 +80,12 @@
       name.append(r.label);
       r.cells.forEach((c) => html("td", line, c));
     });
+    if (data.table.beside.length) {
+      const list = html("ul");
+      list.className = "beside";
+      data.table.beside.forEach((line) => html("li", list, line));
+      $("#summary-note").before(list);
+    }
     const remarks = data.table.remarks.map((r) => `${r[0].toUpperCase()}${r.slice(1)}. `).join("");
     $("#summary-note").textContent =
       `${remarks}Mean RTT and inflation are both means over samples: where the base RTT changes, their quotient is not its mean.`;
