@@ -12,8 +12,8 @@
 
 use perigee_timeline::{Flow, LinkId, PairId, PortId};
 use perigee_units::{BitRate, Nanos};
-use std::cmp::Ordering;
-use std::collections::{BTreeSet, VecDeque};
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 /// What the timeline says of ports, links and routes; new ones have the next number.
@@ -108,7 +108,7 @@ impl Capacity {
         flows.iter().for_each(|f| used[f.forward.ix()] = true);
         let members: Vec<Member> = flows.iter().map(|f| Member::of(f, duration)).collect();
         let mut stops: Vec<u32> = (0..flows.len() as u32).collect();
-        stops.sort_by_key(|&f| std::cmp::Reverse(members[f as usize].stop));
+        stops.sort_by_key(|&f| Reverse(members[f as usize].stop));
         Capacity {
             steps,
             begin,
@@ -341,14 +341,22 @@ fn greedy(paths: &BTreeSet<Vec<usize>>, rates: &[f64]) -> f64 {
         }
     }
     let mut covered = vec![false; paths.len()];
+    // Costs only grow while paths are covered: what is popped with its present gain is the cheapest. Bits of numbers
+    // that are not negative are in their order.
+    let cost = |k: usize, gain: usize| ((rates[users[k].0] / gain as f64).to_bits(), k, gain);
+    let mut cheapest: BinaryHeap<_> =
+        users.iter().enumerate().map(|(k, (_, paths))| Reverse(cost(k, paths.len()))).collect();
     let mut sum = 0.0;
-    loop {
-        let gain = |u: &(usize, Vec<usize>)| u.1.iter().filter(|&&path| !covered[path]).count();
-        let cost = |u: &(usize, Vec<usize>)| (rates[u.0] / gain(u) as f64, u.0);
-        let open = users.iter().filter(|u| gain(u) > 0).map(cost);
-        let Some((_, port)) = open.min_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal)) else { break };
-        sum += rates[port];
-        users.iter().filter(|u| u.0 == port).for_each(|u| u.1.iter().for_each(|&path| covered[path] = true));
+    while let Some(Reverse((_, k, gain))) = cheapest.pop() {
+        let (port, own) = &users[k];
+        match own.iter().filter(|&&path| !covered[path]).count() {
+            0 => {}
+            now if now == gain => {
+                sum += rates[*port];
+                own.iter().for_each(|&path| covered[path] = true);
+            }
+            now => cheapest.push(Reverse(cost(k, now))),
+        }
     }
     sum
 }
