@@ -110,7 +110,7 @@ cc = "cubic"
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ('via_buffer = "1 MB"', "only with via"),
+        ('via_buffer = "1 MB"', "no effect without via"),
         ('via = "r1"\nvia_cc = ["cubic", "bbr", "cubic"]', "3 congestion controls for 2 legs"),
         ('via = ["r1", "r1"]', "passes each node once"),
         ('via = ["r2", "r1"]', "cannot be reached"),
