@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The sender's arithmetic against the published equations, worked out a second time here: by hand, and by references that
+//! follow the documents' own variables over random inputs.
+
+mod support;
+use perigee_cc::CaState;
+use perigee_tcp::config::{Reduction, RtoRule};
+use perigee_tcp::rtt::Rtt;
+use perigee_tcp::{AckBlocks, Config};
+use perigee_units::Nanos;
+use support::*;
+
+/// Numbers that look random (SplitMix64).
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % n
+    }
+}
+
+// ---- Retransmission timeout ---------------------------------------------------------------------------------------
+
+/// The rules of RFC 6298, section 2, in milliseconds: the first sample R gives SRTT = R, RTTVAR = R/2; each further one R'
+/// gives RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R'|, then SRTT = 7/8 SRTT + 1/8 R'. RTO = SRTT + 4 RTTVAR, at least the minimum.
+#[derive(Default)]
+struct Rfc6298 {
+    srtt: f64,
+    rttvar: f64,
+}
+
+impl Rfc6298 {
+    fn sample(&mut self, r: f64, beta: f64, least: f64) -> f64 {
+        if self.srtt == 0.0 {
+            (self.srtt, self.rttvar) = (r, r / 2.0);
+        } else {
+            self.rttvar = (1.0 - beta) * self.rttvar + beta * (self.srtt - r).abs();
+            self.srtt = 0.875 * self.srtt + 0.125 * r;
+        }
+        (self.srtt + 4.0 * self.rttvar).max(least)
+    }
+}
+
+/// Linux's timeout as P. Sarolahti and A. Kuznetsov, "Congestion Control in Linux TCP" (USENIX 2002), section 4, describe
+/// it: the deviation of RFC 6298, but a sample below SRTT by more than it counts an eighth; its largest value of a round,
+/// at least the minimum, is the variance: at once when that rises, and by a quarter of the difference at the end of
+/// a round when it falls. RTO = SRTT + variance.
+#[derive(Default)]
+struct Linux {
+    srtt: f64,
+    /// Four mean deviations.
+    dev: f64,
+    largest: f64,
+    variance: f64,
+    round_end: u64,
+}
+
+impl Linux {
+    fn sample(&mut self, r: f64, una: u64, nxt: u64, least: f64) -> f64 {
+        if self.srtt == 0.0 {
+            (self.srtt, self.dev) = (r, 2.0 * r);
+            self.variance = self.dev.max(least);
+            (self.largest, self.round_end) = (self.variance, nxt);
+            return self.srtt + self.variance;
+        }
+        let error = r - self.srtt;
+        let surplus = error.abs() - self.dev / 4.0;
+        self.dev += if error < 0.0 && surplus > 0.0 { surplus / 8.0 } else { surplus };
+        self.srtt += error / 8.0;
+        self.largest = self.largest.max(self.dev);
+        self.variance = self.variance.max(self.largest);
+        if una > self.round_end {
+            self.variance -= (self.variance - self.largest) / 4.0;
+            (self.largest, self.round_end) = (least, nxt);
+        }
+        self.srtt + self.variance
+    }
+}
+
+/// RTTs of a path in milliseconds: quiet spells, steps up and down, queues, single outliers.
+fn walk(draws: &mut Draws, length: usize) -> Vec<u64> {
+    let (mut base, mut queue) = (20 + draws.below(200), 0);
+    (0..length)
+        .map(|_| {
+            match draws.below(40) {
+                0 => base = 5 + draws.below(600),
+                1 => return base + 1000,
+                2..=12 => queue += draws.below(8),
+                13..=24 => queue -= queue.min(draws.below(8)),
+                _ => {}
+            }
+            base + queue
+        })
+        .collect()
+}
+
+fn assert_close(what: Nanos, reference_ms: f64, context: &str) {
+    // Fractions of a nanosecond that integers leave out add up over some samples.
+    assert!((what.0 as f64 - reference_ms * 1e6).abs() < 100.0, "{context}: {what:?}, not {reference_ms} ms");
+}
+
+#[test]
+fn timeouts_are_those_of_linux_over_random_paths() {
+    for seed in 0..20 {
+        let mut draws = Draws(seed);
+        let least = [1, 40, 200][seed as usize % 3];
+        let (mut ours, mut reference) = (Rtt::new(RtoRule::linux(ms(least)), Nanos::ZERO), Linux::default());
+        let (mut una, mut nxt) = (0, 10);
+        for (i, r) in walk(&mut draws, 500).into_iter().enumerate() {
+            ours.sample(ms(r), una, nxt);
+            let expected = reference.sample(r as f64, una, nxt, least as f64);
+            assert_close(ours.srtt(), reference.srtt, &format!("SRTT, seed {seed}, sample {i}"));
+            assert_close(ours.rto(), expected, &format!("RTO, seed {seed}, sample {i}"));
+            una += draws.below(4);
+            nxt = nxt.max(una) + draws.below(4);
+        }
+    }
+}
+
+#[test]
+fn timeouts_are_those_of_rfc_6298_over_random_paths() {
+    for (seed, gain) in [(1, 4), (2, 4), (3, 8)] {
+        let mut draws = Draws(seed);
+        let rule = RtoRule { rfc6298_gain: Some(gain), ..RtoRule::linux(ms(1000)) };
+        let (mut ours, mut reference) = (Rtt::new(rule, Nanos::ZERO), Rfc6298::default());
+        for (i, r) in walk(&mut draws, 500).into_iter().enumerate() {
+            ours.sample(ms(r), 0, 0);
+            let expected = reference.sample(r as f64, 1.0 / gain as f64, 1000.0);
+            assert_close(ours.srtt(), reference.srtt, &format!("SRTT, sample {i}"));
+            assert_close(ours.rto(), expected, &format!("RTO, sample {i}"));
+        }
+    }
+}
+
+#[test]
+fn a_step_of_the_rtt_by_hand() {
+    // 100 ms at first: deviation 200 ms, which is the floor. A round later 180 ms: the error is 80, SRTT 110, four deviations
+    // 200 + 80 - 50 = 230, at once in the variance.
+    let mut r = Rtt::new(RtoRule::linux(ms(200)), Nanos::ZERO);
+    r.sample(ms(100), 0, 10);
+    assert_eq!((r.srtt(), r.rto()), (ms(100), ms(300)));
+    r.sample(ms(180), 5, 20);
+    assert_eq!((r.srtt(), r.rto()), (ms(110), ms(340)));
+    // 102 ms: error -8, less than the deviation: four deviations 230 + 8 - 57.5 = 180.5; SRTT 109. The round ends (11 > 10):
+    // its largest was 230, the variance stays.
+    r.sample(ms(102), 11, 30);
+    assert_eq!((r.srtt(), r.rto()), (ms(109), ms(339)));
+    // 109 ms in the next round, which lasts until 31: 180.5 - 45.125 = 135.375, below the floor of 200.
+    r.sample(ms(109), 30, 40);
+    assert_eq!(r.rto(), ms(109 + 230), "30 is not beyond the round's end");
+    // The round ends: a quarter of the way from 230 to 200.
+    r.sample(ms(109), 31, 50);
+    assert_eq!(r.rto(), Nanos(109_000_000 + 222_500_000));
+    // A fall by 80 ms: four deviations are 76.15 after this and 101.53 before; the surplus 80 - 25.38 counts an eighth.
+    r.sample(ms(29), 32, 50);
+    assert_eq!((r.srtt(), r.rto()), (ms(99), Nanos(99_000_000 + 222_500_000)));
+}
+
+#[test]
+fn the_longest_timeout_and_whole_ticks_bound_it() {
+    let mut r = Rtt::new(RtoRule { max: ms(500), ..RtoRule::linux(ms(200)) }, ms(10));
+    r.sample(ms(95), 0, 1);
+    assert_eq!(r.rto(), ms(300), "295 ms in ticks of 10 ms");
+    r.sample(ms(900), 2, 3);
+    assert_eq!(r.rto(), ms(500));
+}
+
+#[test]
+fn the_minimum_of_the_rtt_slides_over_three_candidates() {
+    // K. Nichols' filter over 300 s: the best sample, and the best of later parts of the window behind it.
+    let mut r = Rtt::new(RtoRule::linux(ms(200)), Nanos::ZERO);
+    let mut minimum = |at_s: u64, rtt_ms: u64| {
+        r.sample_min(Nanos::from_secs(at_s), ms(rtt_ms));
+        r.min().0 / 1_000_000
+    };
+    assert_eq!(minimum(0, 10), 10);
+    assert_eq!(minimum(50, 40), 10, "not yet a candidate: a quarter of the window must have passed");
+    assert_eq!(minimum(76, 30), 10, "the second candidate from here on");
+    assert_eq!(minimum(140, 20), 10, "a better one");
+    assert_eq!(minimum(160, 25), 10, "half the window has passed: the third candidate");
+    assert_eq!(minimum(300, 50), 10, "300 s old is not too old");
+    assert_eq!(minimum(301, 50), 20, "the second candidate takes over");
+    assert_eq!(minimum(441, 60), 25, "and the third");
+    assert_eq!(minimum(442, 24), 24, "a new minimum counts at once");
+    assert_eq!(minimum(743, 90), 90, "after a whole window without a sample nothing old is left");
+}
+
+// ---- Proportional rate reduction ----------------------------------------------------------------------------------
+
+/// RFC 9937 (and RFC 6937 where `safe` is always true), section 6, in packets. The document's variables in its names.
+struct Prr {
+    recover_fs: u64,
+    ssthresh: u64,
+    prr_delivered: u64,
+    prr_out: u64,
+}
+
+impl Prr {
+    /// The window after an ACK that delivered so much.
+    fn cwnd(&mut self, delivered_data: u64, in_flight: u64, safe: bool) -> u64 {
+        self.prr_delivered += delivered_data;
+        let mut sndcnt = if in_flight > self.ssthresh {
+            let target = (self.prr_delivered * self.ssthresh).div_ceil(self.recover_fs);
+            target as i64 - self.prr_out as i64
+        } else {
+            let conservative = (self.prr_delivered as i64 - self.prr_out as i64).max(delivered_data as i64);
+            (conservative + i64::from(safe)).min((self.ssthresh - in_flight) as i64)
+        };
+        if self.prr_out == 0 {
+            sndcnt = sndcnt.max(1);
+        }
+        in_flight + sndcnt.max(0) as u64
+    }
+}
+
+/// A receiver that acknowledges what arrives.
+#[derive(Default)]
+struct Received {
+    got: Vec<bool>,
+}
+
+impl Received {
+    fn take(&mut self, seg: u64) {
+        self.got.resize(self.got.len().max(seg as usize + 1), false);
+        self.got[seg as usize] = true;
+    }
+    fn next(&self) -> u64 {
+        self.got.iter().position(|g| !g).unwrap_or(self.got.len()) as u64
+    }
+    /// Up to three ranges beyond the cumulative ACK, highest first.
+    fn ranges(&self) -> Vec<(u64, u64)> {
+        let (mut ranges, mut at) = (vec![], self.next() as usize);
+        while at < self.got.len() {
+            let begin = at;
+            while at < self.got.len() && self.got[at] == self.got[begin] {
+                at += 1;
+            }
+            if self.got[begin] {
+                ranges.push((begin as u64, at as u64));
+            }
+        }
+        ranges.reverse();
+        ranges.truncate(3);
+        ranges
+    }
+    fn count(&self) -> u64 {
+        self.got.iter().filter(|g| **g).count() as u64
+    }
+}
+
+/// One recovery over a path that loses some of a window and, rarely, repairs too; every window beside the reference's.
+/// Returns the number of ACKs that were compared.
+fn compare_recovery(seed: u64, reduction: Reduction) -> usize {
+    let mut draws = Draws(seed);
+    let window = 10 + draws.below(60);
+    let cfg = Config { init_cwnd: window as u32, reduction, tlp: false, ..plain() };
+    let mut s = Script::new(["cubic", "newreno"][seed as usize % 2], cfg, 1 << 20);
+    let mut path: Vec<u64> = s.send().iter().map(|x| x.0).collect();
+    let loss = 2 + draws.below(20);
+    path.retain(|&seg| seg != 0 && draws.below(loss) != 0);
+    let (mut receiver, mut prr, mut compared) = (Received::default(), None::<Prr>, 0);
+    for _ in 0..4 {
+        s.now += RTT;
+        for seg in std::mem::take(&mut path) {
+            let before = (receiver.count(), s.sender.lost(), s.cwnd(), receiver.next());
+            let episode = s.sender.stats.recoveries;
+            receiver.take(seg);
+            if receiver.ranges().len() == 3 {
+                // Whatever the SACKs have no room for would be delivered later than it arrives.
+                return compared;
+            }
+            s.now += Nanos(1000);
+            let blocks = acknowledgement(&receiver);
+            s.sender.on_ack(s.now, &perigee_tcp::Ack { blocks: &blocks, telemetry: None });
+            // A recovery that ends on the ACK with which the next one begins leaves the window at its threshold.
+            let ended =
+                prr.take_if(|_| s.state() != CaState::Recovery || s.sender.stats.recoveries > episode);
+            if s.state() == CaState::Recovery {
+                let p = prr.get_or_insert_with(|| Prr {
+                    recover_fs: ended.map_or(before.2, |old| old.ssthresh),
+                    ssthresh: s.ssthresh(),
+                    prr_delivered: 0,
+                    prr_out: 0,
+                });
+                let safe = reduction == Reduction::Rfc6937
+                    || (receiver.next() > before.3 && s.sender.lost() == before.1);
+                let expected = p.cwnd(receiver.count() - before.0, s.sender.in_flight(), safe);
+                assert_eq!(s.cwnd(), expected, "seed {seed}, {reduction:?}, ACK {compared} for {seg}");
+                compared += 1;
+            }
+            let sent = s.send();
+            if let Some(p) = &mut prr {
+                p.prr_out += sent.len() as u64;
+            }
+            path.extend(sent.iter().map(|x| x.0).filter(|_| draws.below(30) != 0));
+        }
+    }
+    compared
+}
+
+fn acknowledgement(receiver: &Received) -> AckBlocks {
+    let ranges = receiver.ranges();
+    let mut sacks = [(0, 0); 4];
+    sacks[..ranges.len()].copy_from_slice(&ranges);
+    AckBlocks { ack: receiver.next(), sacks, count: ranges.len() as u8, covered: 1, ..AckBlocks::default() }
+}
+
+#[test]
+fn windows_in_recovery_are_those_of_rfc_9937_and_rfc_6937_over_random_losses() {
+    for reduction in [Reduction::Rfc9937, Reduction::Rfc6937] {
+        let compared: usize = (0..400).map(|seed| compare_recovery(seed, reduction)).sum();
+        assert!(compared > 5000, "{compared}");
+    }
+}
