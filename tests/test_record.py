@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -192,3 +194,43 @@ def test_a_changed_number_in_a_record_of_format_1_is_found(
     pq.write_table(links.set_column(at, "tx_bytes", pa.array([1] * len(links), pa.uint64())), old / "links.parquet")
     assert verify_command(old, rerun=False, as_json=False) == 3
     assert "links.parquet is not what the manifest says" in capsys.readouterr().out
+
+
+SLOW_LINK = """
+[run]
+duration = "{duration} s"
+sample = "1 ms"
+cc = ["cubic"]
+[source.dumbbell]
+rtt = "20 ms"
+[port.bottleneck]
+rate = "2 Mbit"
+[[flow]]
+"""
+
+PEAK = """
+import resource, sys
+from pathlib import Path
+from perigee.runs.runner import Plan, execute
+from perigee.runs.scenario import load
+
+plan = Plan.of(load(sys.argv[1]), [])
+runs = execute(plan if len(sys.argv) == 2 else plan.into(Path(sys.argv[2])))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss is that of Linux")
+def test_memory_of_a_run_that_is_written_does_not_grow_with_time(tmp_path: Path) -> None:
+    """Peaks of processes that run 150 s and 600 s with a row each 5 ms and link: some 450,000 more rows."""
+
+    def peak_mb(duration: int, out: str) -> int:
+        scenario = tmp_path / f"{duration}.toml"
+        scenario.write_text(SLOW_LINK.format(duration=duration))
+        words = [sys.executable, "-c", PEAK, str(scenario), *([str(tmp_path / out)] if out else [])]
+        return int(subprocess.run(words, capture_output=True, text=True, check=True, timeout=600).stdout)
+
+    written = peak_mb(600, "long") - peak_mb(150, "short")
+    kept = peak_mb(600, "") - peak_mb(150, "")
+    assert kept > 40, "what tables in memory take: the bound below means something"
+    assert written < kept / 2

@@ -65,13 +65,8 @@ class Run:
         import pyarrow.parquet as pq
 
         with self._reading(name) as path:
-            table = pq.read_table(path, columns=columns)
-        lacking = [c for c in columns or RELIED_ON.get(name, "").split() if c not in table.column_names]
-        if lacking:
-            raise RecordError(
-                f"{path} has no column {', '.join(lacking)}: it is no table of {name}; run it again with --force"
-            )
-        return table
+            _expect(pq.read_schema(path).names, columns or RELIED_ON.get(name, "").split(), path, name)
+            return pq.read_table(path, columns=columns)
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[Path]:
@@ -101,6 +96,21 @@ class Run:
         if name in self._tables or self.folder is None:
             return self.table(name).select(list(columns))
         return self._read(name, list(columns))
+
+    def groups(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """A table (or some columns of it) in pieces that fit the memory, whatever its length; one may have no rows."""
+        import pyarrow.parquet as pq
+
+        if name in self._tables or self.folder is None:
+            yield self.table(name) if columns is None else self.columns(name, columns)
+            return
+        chosen = None if columns is None else list(columns)
+        with self._reading(name) as path, pq.ParquetFile(path) as file:
+            _expect(file.schema_arrow.names, chosen or RELIED_ON.get(name, "").split(), path, name)
+            empty = file.schema_arrow.empty_table()
+            yield empty if chosen is None else empty.select(chosen)
+            for group in range(file.num_row_groups):
+                yield file.read_row_group(group, columns=chosen)
 
     def to_pandas(self, name: str = "flows") -> pd.DataFrame:
         """A table as a pandas frame."""
@@ -145,21 +155,17 @@ class Run:
         if self.manifest.record_format == 1:
             return _core.hash_table(from_arrow(self.table(name)), 1)
         hasher = _core.TableHasher()
-        for rows in self._groups(name):
+        for rows in self.groups(name):
             hasher.update(from_arrow(rows))
         return hasher.hexdigest()
 
-    def _groups(self, name: str) -> Iterator[pa.Table]:
-        """A table in pieces that fit the memory, whatever its length."""
-        import pyarrow.parquet as pq
 
-        if name in self._tables or self.folder is None:
-            yield self.table(name)
-            return
-        with self._reading(name) as path, pq.ParquetFile(path) as file:
-            yield file.schema_arrow.empty_table()
-            for group in range(file.num_row_groups):
-                yield file.read_row_group(group)
+def _expect(found: Sequence[str], wanted: Sequence[str], path: Path, name: str) -> None:
+    lacking = [c for c in wanted if c not in found]
+    if lacking:
+        raise RecordError(
+            f"{path} has no column {', '.join(lacking)}: it is no table of {name}; run it again with --force"
+        )
 
 
 def from_core(manifest: str, tables: Mapping[str, list[Column]], extra: Mapping[str, Any]) -> Run:

@@ -98,7 +98,8 @@ def _flow_name(row: dict[str, Any]) -> str:
 
 
 def _scheme(run: Run, label: str, flows: list[dict[str, Any]]) -> dict[str, Any]:
-    frame, rtts = run.to_pandas("flows"), run.to_pandas("rtt")
+    needed = ["t_ns", "flow", "goodput_bps", "rtt_ns", "base_rtt_ns", "cwnd_bytes"]
+    frame, rtts = run.columns("flows", needed).to_pandas(), run.to_pandas("rtt")
     points = max(MIN_POINTS, min(MAX_POINTS, 4 * MAX_POINTS // max(1, len(flows))))
     curves = {
         str(f["flow"]): _series(frame[frame["flow"] == f["flow"]], points)
@@ -126,11 +127,16 @@ def _series(frame: Any, points: int) -> dict[str, Any]:
 def _queue(run: Run) -> dict[str, Any]:
     """Time that the fullest queue would need to empty."""
     import numpy as np
+    import pandas as pd
 
-    frame = run.to_pandas("links")
-    frame = frame[frame["rate_bps"] > 0]
-    delay_ms = frame["queue_bytes"] * 8e3 / frame["rate_bps"]
-    worst = delay_ms.groupby(frame["t_ns"]).max()
+    found = []
+    for rows in run.groups("links", ["t_ns", "queue_bytes", "rate_bps"]):
+        frame = rows.to_pandas()
+        frame = frame[frame["rate_bps"] > 0]
+        delay_ms = frame["queue_bytes"] * 8e3 / frame["rate_bps"]
+        found.append(delay_ms.groupby(frame["t_ns"]).max())
+    # An instant may stand in two groups.
+    worst = pd.concat(found).groupby(level=0).max()
     times = np.asarray(worst.index, dtype=float) / 1e9
     thin = _thinner(times)
     return {"t": thin(times), "ms": thin(np.asarray(worst, dtype=float))}
