@@ -3,20 +3,15 @@
 
 use std::path::PathBuf;
 
-/// The text of a file of the shared data folder; says on the console why a test is skipped if it is not there.
-pub(crate) fn read(name: &str) -> Option<String> {
+/// The text of a file of the reference data.
+pub(crate) fn read(name: &str) -> String {
     let folder = std::env::var_os("PERIGEE_SHARED_DATA").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
         PathBuf::from,
     );
     let path = folder.join(name);
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Some(text),
-        Err(e) => {
-            println!("skipped: {} ({e}); PERIGEE_SHARED_DATA names another folder", path.display());
-            None
-        }
-    }
+    std::fs::read_to_string(&path)
+        .unwrap_or_else(|e| panic!("{}: {e}; PERIGEE_SHARED_DATA names another folder", path.display()))
 }
 
 /// Damaged forms of a text: cut off anywhere, or with one byte replaced.
