@@ -10,10 +10,11 @@
 //!
 //! All of it follows from the timeline and from what is told of the flows, whatever carries the packets.
 
+use crate::cover::Cover;
 use perigee_timeline::{Flow, LinkId, PairId, PortId};
 use perigee_units::{BitRate, Nanos};
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 /// What the timeline says of ports, links and routes; new ones have the next number.
@@ -83,21 +84,31 @@ pub struct Capacity {
     /// What is before this does not count.
     begin: Nanos,
     now: Nanos,
-    ports: Vec<f64>,
+    /// Rates in bit/s.
+    ports: Vec<u64>,
     links: Vec<(PortId, bool)>,
     /// Links of each pair's route.
     routes: Vec<Option<Vec<LinkId>>>,
     /// By pair; only those of flows are kept up to date.
     ways: Vec<Integral>,
     used: Vec<bool>,
-    /// Flows that are there and count, by pair.
+    /// Ports of each way that is open, as of the last look.
+    open: Vec<Option<Vec<usize>>>,
+    /// Flows that are there and count, by pair; and pairs that have some.
     present: Vec<u32>,
+    present_pairs: usize,
+    /// The ways of these pairs.
+    cover: Cover,
     flows: Vec<Member>,
     /// Flows by the time of their stop, the latest first.
     stops: Vec<u32>,
     all: Integral,
     all_there: Nanos,
-    stale: bool,
+    /// Pairs whose route has changed since the last look.
+    rerouted: Vec<usize>,
+    /// A rate has changed since, or a link: any way may be another.
+    all_ways_stale: bool,
+    cover_stale: bool,
 }
 
 impl Capacity {
@@ -118,12 +129,17 @@ impl Capacity {
             routes: vec![None; pairs],
             ways: vec![Integral::default(); pairs],
             used,
+            open: vec![None; pairs],
             present: vec![0; pairs],
+            present_pairs: 0,
+            cover: Cover::default(),
             flows: members,
             stops,
             all: Integral::default(),
             all_there: Nanos::ZERO,
-            stale: true,
+            rerouted: Vec::new(),
+            all_ways_stale: false,
+            cover_stale: false,
         }
     }
 
@@ -201,7 +217,7 @@ impl Capacity {
             return;
         }
         self.refresh();
-        if self.present.iter().any(|&n| n > 0) {
+        if self.present_pairs > 0 {
             self.all_there += at.saturating_sub(self.now.max(self.begin));
         }
         self.all.settle(at, self.begin);
@@ -210,26 +226,60 @@ impl Capacity {
 
     /// Ways and the capacity of all as they are at this instant, everything of it applied.
     fn refresh(&mut self) {
-        if !std::mem::take(&mut self.stale) {
+        let rerouted = std::mem::take(&mut self.rerouted);
+        if std::mem::take(&mut self.all_ways_stale) {
+            self.refresh_all();
+        } else {
+            rerouted.into_iter().for_each(|pair| self.refresh_way(pair));
+        }
+        if std::mem::take(&mut self.cover_stale) {
+            self.all.rate = self.cover.rate_bps(&self.ports);
+        }
+    }
+
+    /// After a change of rates, on which the cover rests, too.
+    fn refresh_all(&mut self) {
+        self.cover = Cover::default();
+        self.open.fill(None);
+        (0..self.ways.len()).for_each(|pair| self.refresh_way(pair));
+        self.cover_stale = true;
+    }
+
+    fn refresh_way(&mut self, pair: usize) {
+        if !self.used[pair] {
             return;
         }
-        let mut present = BTreeSet::new();
-        for pair in 0..self.ways.len() {
-            if !self.used[pair] {
-                continue;
-            }
-            let ports = self.open_ports(pair);
-            let rate = ports.as_ref().map(|p| p.iter().map(|&p| self.ports[p]).fold(f64::INFINITY, f64::min));
-            let way = &mut self.ways[pair];
-            if way.rate != rate {
-                way.settle(self.now, self.begin);
-                way.rate = rate;
-            }
-            if self.present[pair] > 0 {
-                present.extend(ports);
-            }
+        let ports = self.open_ports(pair);
+        let rate =
+            ports.as_ref().and_then(|p| p.iter().map(|&p| self.ports[p]).min()).map(|rate| rate as f64);
+        let way = &mut self.ways[pair];
+        if way.rate != rate {
+            way.settle(self.now, self.begin);
+            way.rate = rate;
         }
-        self.all.rate = (!present.is_empty()).then(|| cover(&present, &self.ports));
+        if self.present[pair] == 0 {
+            self.open[pair] = ports;
+            return;
+        }
+        self.uncover(pair);
+        self.open[pair] = ports;
+        self.cover(pair);
+    }
+
+    /// The way of a pair counts from now on for the capacity of all.
+    fn cover(&mut self, pair: usize) {
+        // What rests on former rates is made anew before it is asked for.
+        if let Some(path) = self.open[pair].as_ref().filter(|_| !self.all_ways_stale) {
+            self.cover.add(path, &self.ports);
+            self.cover_stale = true;
+        }
+    }
+
+    fn uncover(&mut self, pair: usize) {
+        if let Some(path) = self.open[pair].as_ref().filter(|_| !self.all_ways_stale) {
+            self.cover.remove(path, &self.ports);
+            self.cover_stale = true;
+        }
     }
 
     /// Ports of a pair's route, in order of their numbers; none without a route, or if a link of it is down.
@@ -247,17 +297,24 @@ impl Capacity {
 
     fn apply(&mut self, step: Step) {
         match step {
-            Step::Port(rate) => self.ports.push(rate.0 as f64),
+            // No route leads over what is new.
+            Step::Port(rate) => self.ports.push(rate.0),
             Step::Link(port, up) => self.links.push((port, up)),
-            Step::Rate(port, rate) => self.ports[port.ix()] = rate.0 as f64,
-            Step::Up(link, up) => self.links[link.ix()].1 = up,
-            Step::Route(pair, links) => match self.routes.get_mut(pair.ix()) {
-                Some(route) => *route = links,
-                // No flow's data goes there.
-                None => return,
-            },
+            Step::Rate(port, rate) => {
+                self.ports[port.ix()] = rate.0;
+                self.all_ways_stale = true;
+            }
+            Step::Up(link, up) => {
+                self.links[link.ix()].1 = up;
+                self.all_ways_stale = true;
+            }
+            // Else no flow's data goes there.
+            Step::Route(pair, links) if pair.ix() < self.routes.len() => {
+                self.routes[pair.ix()] = links;
+                self.rerouted.push(pair.ix());
+            }
+            Step::Route(..) => {}
         }
-        self.stale = true;
     }
 
     fn enter(&mut self, flow: u32) {
@@ -270,7 +327,10 @@ impl Capacity {
         self.flows[flow as usize].there = Some((self.now, so_far));
         if counts {
             self.present[pair] += 1;
-            self.stale |= self.present[pair] == 1;
+            if self.present[pair] == 1 {
+                self.present_pairs += 1;
+                self.cover(pair);
+            }
         }
     }
 
@@ -284,7 +344,10 @@ impl Capacity {
         f.sum.bits += now.bits - before.bits;
         if f.counts {
             self.present[pair] -= 1;
-            self.stale |= self.present[pair] == 0;
+            if self.present[pair] == 0 {
+                self.present_pairs -= 1;
+                self.uncover(pair);
+            }
         }
     }
 
@@ -315,50 +378,6 @@ impl Member {
             sum: Carried::default(),
         }
     }
-}
-
-/// The smaller of two sums of rates of ports of which every path has one: the slowest port of each; and a greedy choice,
-/// the port with the least rate for each path that has none yet (Chvátal's rule for weighted set cover).
-fn cover(paths: &BTreeSet<Vec<usize>>, rates: &[f64]) -> f64 {
-    let by_rate = |a: &usize, b: &usize| rates[*a].partial_cmp(&rates[*b]).unwrap_or(Ordering::Equal);
-    let slowest: BTreeSet<usize> = paths.iter().filter_map(|p| p.iter().copied().min_by(by_rate)).collect();
-    let sum = slowest.iter().map(|&p| rates[p]).sum::<f64>();
-    if slowest.len() == 1 {
-        return sum;
-    }
-    greedy(paths, rates).min(sum)
-}
-
-fn greedy(paths: &BTreeSet<Vec<usize>>, rates: &[f64]) -> f64 {
-    let mut users: Vec<(usize, Vec<usize>)> = Vec::new();
-    let mut every: Vec<(usize, usize)> =
-        paths.iter().enumerate().flat_map(|(k, p)| p.iter().map(move |&port| (port, k))).collect();
-    every.sort_unstable();
-    for (port, path) in every {
-        match users.last_mut().filter(|u| u.0 == port) {
-            Some(u) => u.1.push(path),
-            None => users.push((port, vec![path])),
-        }
-    }
-    let mut covered = vec![false; paths.len()];
-    // Costs only grow while paths are covered: what is popped with its present gain is the cheapest. Bits of numbers
-    // that are not negative are in their order.
-    let cost = |k: usize, gain: usize| ((rates[users[k].0] / gain as f64).to_bits(), k, gain);
-    let mut cheapest: BinaryHeap<_> =
-        users.iter().enumerate().map(|(k, (_, paths))| Reverse(cost(k, paths.len()))).collect();
-    let mut sum = 0.0;
-    while let Some(Reverse((_, k, gain))) = cheapest.pop() {
-        let (port, own) = &users[k];
-        match own.iter().filter(|&&path| !covered[path]).count() {
-            0 => {}
-            now if now == gain => {
-                sum += rates[*port];
-                own.iter().for_each(|&path| covered[path] = true);
-            }
-            now => cheapest.push(Reverse(cost(k, now))),
-        }
-    }
-    sum
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //!
 //! Floors:
 //! * [`run`]: the composition: a world, a backend, sinks; [`manifest`]; [`warnings`]: what to look at before trusting it.
-//! * [`simulator`]: the packet-level simulator as a backend, with [`recorder`], [`routes`], [`windows`] and [`capacity`] between it and the sink.
+//! * [`simulator`]: the packet-level simulator as a backend, with [`recorder`], [`routes`], [`windows`] and [`capacity`]
+//!   between it and the sink.
 //! * [`capture`], [`trace`]: further sinks: a capture; the packets of one flow, from the run made again.
 //! * [`bench`]: the speed table.
 
@@ -13,6 +14,7 @@
 pub mod bench;
 pub mod capacity;
 pub mod capture;
+mod cover;
 pub mod manifest;
 pub mod recorder;
 pub mod routes;
