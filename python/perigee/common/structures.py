@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import types
 import typing
@@ -38,7 +39,7 @@ class Reader:
         """An object as a structure; what it lacks and has no default is named."""
         if not isinstance(found, dict):
             raise self.wrong(key, found, "an object")
-        hints = typing.get_type_hints(kind)
+        hints = _hints(cast("Any", kind))
         values = {}
         for f in dataclasses.fields(cast("Any", kind)):
             name = f.metadata.get("key", f.name)
@@ -76,6 +77,12 @@ class Reader:
         if isinstance(found, (int, float)) and abs(found) >= 2**63:
             raise self.wrong(key, found, f"{_WORDS[hint]} below 2^63")
         return found
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    """The types of a structure's fields: a manifest has thousands of some structures."""
+    return typing.get_type_hints(kind)
 
 
 _WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}

@@ -71,9 +71,8 @@ def _probes(results: Sequence[Run]) -> list[str]:
     """Pings have no goodput: a line each, over all seeds, for each scheme that they ran beside."""
     found: dict[tuple[str, str], list[Row]] = {}
     for run in results:
-        for row in flow_rows(run):
-            if row["flow_cc"] == "ping":
-                found.setdefault((run.cc, row["flow"]), []).append(row)
+        for row in flow_rows(run, "ping"):
+            found.setdefault((run.cc, row["flow"]), []).append(row)
     lines = []
     for (cc, flow), rows in found.items():
         beside = "" if cc == "ping" else f" beside {cc}"

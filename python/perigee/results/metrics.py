@@ -31,10 +31,11 @@ def jain(values: Sequence[float]) -> float:
     return sum(values) ** 2 / (len(values) * squares) if squares > 0 else math.nan
 
 
-def flow_rows(run: Run) -> list[Row]:
-    """One row of metrics per flow."""
-    samples = _samples_by_flow(run)
-    return [_flow_row(run, t, samples.get(t["flow"], [])) for t in _flows(run)]
+def flow_rows(run: Run, cc: str | None = None) -> list[Row]:
+    """One row of metrics per flow, or per flow of this congestion control ("ping" and "cbr" among them)."""
+    flows = [t for t in _flows(run) if cc is None or t["cc"] == cc]
+    samples = _samples_by_flow(run) if flows else {}
+    return [_flow_row(run, t, samples.get(t["flow"], [])) for t in flows]
 
 
 def _flows(run: Run) -> list[Row]:

@@ -57,9 +57,8 @@ def experiment(run: Run) -> list[str]:
 def summary_csv(runs: Sequence[Run]) -> str:
     """A row per run, then a row per flow."""
     rows = [r.summary for r in runs]
-    flows = [row for r in runs for row in flow_rows(r)]
-    if len(runs) < len(flows) <= MAX_FLOW_ROWS:
-        rows = rows + flows
+    if len(runs) < sum(r.rows("flow_totals") for r in runs) <= MAX_FLOW_ROWS:
+        rows += [row for r in runs for row in flow_rows(r)]
     used = {name for row in rows for name in row}
     names = [c.name for c in DEFINED if c.name in used]
     text = io.StringIO()
