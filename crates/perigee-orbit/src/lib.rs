@@ -8,7 +8,8 @@
 //! * [`planes`]: the grid in real element sets; [`isls`]: who is linked to whom; [`constellation`]: all of it.
 //! * [`visibility`]: what a ground point sees; [`attach`]: which satellite it takes; [`routing`],
 //!   [`aim`]: shortest paths.
-//! * `elements`: which element sets hold at the time of a run; `reach`: traffic that can never flow, and why.
+//! * `elements`: which element sets hold at the time of a run; `ways`: who talks to whom; `reach`: traffic that can never flow,
+//!   and why; [`shared`]: paths that other pairs lengthen.
 //! * [`disjoint`]: several paths without a common satellite; [`plugin`]: functions of the user's.
 //! * [`spec`]: the description of a sky; [`sky`]: questions about one instant; [`survey`]: paths over time without
 //!   packets; [`stream`]: the timeline.
@@ -67,6 +68,7 @@ pub mod time;
 pub mod tle;
 pub mod visibility;
 mod warm;
+mod ways;
 
 pub use plan::Recorded;
 pub use plugin::Plugins;

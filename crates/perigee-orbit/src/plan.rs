@@ -7,8 +7,9 @@ use crate::mesh::Mesh;
 use crate::motion::Positions;
 use crate::routing::{Tree, Weight};
 use crate::rules::PathRule;
-use crate::sky::{Moment, RootRoutes, Routes, Sky, Way};
+use crate::sky::{Moment, RootRoutes, Routes, Sky};
 use crate::warm::{drift, Warm};
+use crate::ways::Way;
 use perigee_timeline::{PairId, Routing};
 use perigee_units::Nanos;
 use rayon::prelude::*;
@@ -37,7 +38,7 @@ impl Recorded {
 
     /// What [`Sky::routes`] would find.
     fn routes(&self, sky: &Sky, t: Nanos) -> Routes {
-        let path = |w: &crate::sky::Way| match (w.along, w.against) {
+        let path = |w: &Way| match (w.along, w.against) {
             (Some(pair), _) => self.at(t, pair).cloned(),
             (None, Some(pair)) => self.at(t, pair).map(|p| p.iter().rev().copied().collect()),
             (None, None) => None,
