@@ -124,6 +124,36 @@ fn ns3_sends_more_than_is_delivered_because_sacks_count_double() {
 }
 
 #[test]
+fn a_reduction_by_a_mark_lasts_until_a_packet_sent_after_it_is_acknowledged() {
+    // RFC 3168 section 6.1.2: once per window of data. Linux leaves CWR on the first ACK beyond what was sent at its beginning.
+    let begin = || {
+        let mut s = Script::new("cubic", Config { ecn: true, ..plain() }, 1000);
+        s.send();
+        s.now += RTT;
+        assert_eq!(s.told(marked(1)), fresh(10..11));
+        assert_eq!((s.state(), s.ssthresh(), s.cwnd()), (CaState::Cwr, 7, 10));
+        s
+    };
+    let mut s = begin();
+    for ack in 2..=10 {
+        s.told(marked(ack));
+        assert_eq!(s.state(), CaState::Cwr, "{ack} of the ten packets of its window");
+    }
+    s.now += RTT;
+    s.told(marked(11));
+    assert_eq!((s.state(), s.cwnd()), (CaState::Open, 7));
+    // Where one ACK ends it, nothing has reduced the window step by step; a window's worth of packets adds one.
+    let mut s = begin();
+    s.now += RTT;
+    s.told(marked(11));
+    assert_eq!((s.state(), s.cwnd()), (CaState::Open, 8));
+}
+
+fn marked(ack: u64) -> AckBlocks {
+    AckBlocks { ack, marked: 1, covered: 1, ..AckBlocks::default() }
+}
+
+#[test]
 fn a_retransmission_that_is_lost_is_found_without_a_timeout() {
     let mut s = Script::cubic(1000);
     s.send();
@@ -250,6 +280,39 @@ fn a_timestamp_from_before_the_retransmission_takes_the_reduction_back() {
     s.told(AckBlocks { ack: 4, ts_ecr: sent_ms, covered: 1, ..AckBlocks::default() });
     assert_eq!((s.state(), s.sender.stats.undos), (CaState::Open, 1));
     assert!(s.cwnd() >= 10 && s.ssthresh() > 1000);
+}
+
+#[test]
+fn what_is_taken_back_at_the_end_of_a_recovery_is_the_whole_window_and_a_threshold_of_three_quarters_of_it() {
+    let cfg = Config { timestamps: true, init_cwnd: 20, init_ssthresh: 4, ..plain() };
+    let mut s = Script::new("cubic", cfg, 20);
+    s.send();
+    let sent_ms = s.now.0 as u32 / 1_000_000 + 1;
+    s.now += RTT;
+    for end in 2..=4 {
+        let mut sacks = [(0, 0); 4];
+        sacks[0] = (1, end);
+        s.told(AckBlocks { sacks, count: 1, ts_ecr: sent_ms, covered: 1, ..AckBlocks::default() });
+    }
+    assert_eq!((s.state(), s.ssthresh()), (CaState::Recovery, 14));
+    s.now += ms(10);
+    s.told(AckBlocks { ack: 20, ts_ecr: sent_ms, covered: 1, ..AckBlocks::default() });
+    assert_eq!((s.state(), s.sender.stats.undos), (CaState::Open, 1));
+    assert_eq!((s.cwnd(), s.ssthresh()), (20, 15));
+}
+
+#[test]
+fn a_probe_with_new_data_is_no_retransmission_that_a_duplicate_would_have_to_answer() {
+    let mut s = Script::cubic(10);
+    s.send();
+    s.write(11);
+    assert_eq!(s.wait().1, fresh(10..11), "the tail loss probe");
+    s.now += ms(1);
+    assert_eq!(s.sacks(0, &[(1, 11)]), again(0..1));
+    assert_eq!(s.state(), CaState::Recovery);
+    s.now += ms(1);
+    s.dsack(11, 0);
+    assert_eq!((s.state(), s.sender.stats.undos), (CaState::Open, 1));
 }
 
 #[test]
