@@ -63,12 +63,23 @@ GROUPS = {
 POOL = r"perigee-(sim/src/net|tcp/src|cc/src)/"
 
 # What is tested, cheapest first, until something fails: package and its test programs ("" = unit tests, None = all).
-QUICK = ("perigee-sim", ["", "network", "options", "outside", "relay", "stepping"])
+QUICK = ("perigee-sim", ["", "network", "options", "fingerprints", "outside", "relay", "stepping"])
 LONG = ("perigee-sim", ["tcp", "l4s", "orbcc"])
 STAGES = {
     "perigee-queue": [("perigee-queue", None), ("perigee-sim", ["l4s"])],
-    "perigee-tcp": [("perigee-tcp", None), QUICK, LONG],
-    "perigee-cc": [("perigee-cc", None), ("perigee-sim", ["tcp"])],
+    "perigee-tcp": [
+        ("perigee-tcp", ["", "golden"]),
+        ("perigee-sim", ["fingerprints"]),
+        ("perigee-tcp", ["oracles"]),
+        QUICK,
+        LONG,
+    ],
+    "perigee-cc": [
+        ("perigee-cc", [""]),
+        ("perigee-sim", ["fingerprints"]),
+        ("perigee-cc", ["conformance"]),
+        ("perigee-sim", ["tcp"]),
+    ],
     "perigee-sim": [QUICK, LONG],
 }
 # Where other tests of whole flows are about it.
