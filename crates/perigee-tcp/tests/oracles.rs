@@ -302,6 +302,46 @@ fn what_is_taken_back_at_the_end_of_a_recovery_is_the_whole_window_and_a_thresho
 }
 
 #[test]
+fn nothing_is_taken_back_for_one_hole_while_the_repair_of_another_is_under_way() {
+    let cfg = Config { timestamps: true, ..plain() };
+    let mut s = Script::new("cubic", cfg, 10);
+    s.send();
+    let sent_ms = s.now.0 as u32 / 1_000_000 + 1;
+    s.now += RTT;
+    let told = |s: &mut Script, ack, ranges: &[(u64, u64)]| {
+        let mut sacks = [(0, 0); 4];
+        sacks[..ranges.len()].copy_from_slice(ranges);
+        let count = ranges.len() as u8;
+        s.told(AckBlocks { ack, sacks, count, ts_ecr: sent_ms, covered: 1, ..AckBlocks::default() })
+    };
+    // 0 and 4 are lost and sent again; then the first of them arrives late.
+    told(&mut s, 0, &[(1, 4)]);
+    assert_eq!(s.state(), CaState::Recovery);
+    told(&mut s, 0, &[(5, 10), (1, 4)]);
+    assert_eq!(s.sender.stats.retrans, 2);
+    s.now += ms(10);
+    told(&mut s, 4, &[(5, 10)]);
+    assert_eq!((s.state(), s.sender.stats.undos), (CaState::Recovery, 0));
+    s.now += ms(10);
+    told(&mut s, 10, &[]);
+    assert_eq!((s.state(), s.sender.stats.undos), (CaState::Open, 1));
+}
+
+#[test]
+fn an_ack_without_news_leaves_the_window_of_a_reduction_alone() {
+    // RFC 6937 section 3.1: the slow start bound adds a packet on ACKs that deliver something.
+    let cfg = Config { init_cwnd: 20, reduction: Reduction::Rfc6937, ..plain() };
+    let mut s = Script::new("cubic", cfg, 1000);
+    s.send();
+    s.now += RTT;
+    s.sacks(0, &[(10, 13)]);
+    assert_eq!((s.state(), s.ssthresh()), (CaState::Recovery, 14));
+    assert!(s.sender.in_flight() < 13, "{}", s.sender.in_flight());
+    assert_eq!(s.sacks(0, &[(10, 13)]), vec![]);
+    assert_eq!(s.sacks(0, &[(10, 14)]).len(), 2, "one that was delivered, one more");
+}
+
+#[test]
 fn a_probe_with_new_data_is_no_retransmission_that_a_duplicate_would_have_to_answer() {
     let mut s = Script::cubic(10);
     s.send();
