@@ -3,7 +3,7 @@
 
 use crate::file::aliases;
 use crate::file::bursts::{self, BurstSpec};
-use crate::file::change::{self, outage_mode, ChangeSpec, OutageSpec};
+use crate::file::change::{self, outage_mode, ChangeSpec, OutageSpec, When};
 use crate::file::checked::{Checked, Given};
 use crate::file::error::{Origin, Place, Problem, ScenarioError};
 use crate::file::flow::{self, FlowSpec};
@@ -19,6 +19,7 @@ use crate::file::sources::{Satellites, LEOEM};
 use crate::file::tree::{self, Table};
 use crate::file::varied::{Varied, Vary};
 use crate::file::walk::check;
+use perigee_units::params::Value;
 use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -69,7 +70,7 @@ pub struct Scenario {
     pub resolved_toml: String,
     /// What a person should know of the file itself: keys that give way, names that are about to go.
     pub remarks: Vec<String>,
-    /// Files that it names.
+    /// Files of data that it names, all of them: results depend on their contents.
     pub files: Vec<PathBuf>,
     /// The functions that the source names, once somebody has loaded them.
     pub plugins: perigee_orbit::Plugins,
@@ -160,6 +161,19 @@ fn notices(c: &Checked) -> Option<perigee_timeline::Notices> {
     })
 }
 
+/// Files that schemes are given: those of `[cc.SCHEME]` and of flows.
+fn scheme_files(cc: &BTreeMap<String, Given>, flows: &[FlowSpec]) -> Vec<PathBuf> {
+    let of_flows = flows.iter().map(|f| (&f.cc, &f.cc_params));
+    let named = cc.iter().chain(of_flows).flat_map(|(id, given)| {
+        let wanted = perigee_cc::info(id).map_or(&[][..], |info| info.files());
+        wanted.iter().filter_map(|file| match given.get(file.name)? {
+            (Value::Text(name), place) => Some(tree::resolve(place, name)),
+            _ => None,
+        })
+    });
+    named.collect()
+}
+
 struct Reader<'a> {
     top: &'a Checked,
     nodes: Vec<NodeSpec>,
@@ -229,11 +243,18 @@ impl Reader<'_> {
             self.problems.push(handover.problem("outage", why).hint("keep one of them"));
         }
         let telemetry = top.one_or_default(&keys::TELEMETRY);
+        let cc = top.by_scheme("cc");
+        let schedule_files = changes.iter().filter_map(|c| match &c.when {
+            When::File(path) => Some(path.clone()),
+            _ => None,
+        });
+        let of_the_network = source.iter().flat_map(Source::files).chain(outages).chain(node_files);
+        let files = of_the_network.chain(schedule_files).chain(scheme_files(&cc, &flows)).collect();
         Some(Scenario {
             name: name.into(),
             title: top.opt_text("title").unwrap_or_else(|| name.into()),
             run,
-            files: source.iter().flat_map(Source::files).chain(outages).chain(node_files).collect(),
+            files,
             source: source?,
             nodes,
             ports: top.named("port").to_vec(),
@@ -258,7 +279,7 @@ impl Reader<'_> {
             profile: crate::file::profiles::PROFILES[0].id,
             tcp: top.params("tcp"),
             tcp_of: top.by_scheme("tcp"),
-            cc: top.by_scheme("cc"),
+            cc,
             flows,
             resolved_toml: String::new(),
             remarks: Vec::new(),
@@ -338,5 +359,30 @@ impl Reader<'_> {
             let p = Problem::new("run.sample", why).allowed(format!("at most {MAX_ROWS} rows"));
             self.problems.push(p.hint("lengthen run.sample, or shorten the run"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_schedules_and_schemes_are_among_those_that_it_names() {
+        let text = r#"
+            [run]
+            duration = "10 s"
+            [source.dumbbell]
+            [schedule]
+            file = "rates.csv"
+            [cc.astraea]
+            weights = "shared.json"
+            [[flow]]
+            cc = "astraea"
+            cc_params = { weights = "own.json" }
+            [[flow]]
+            cc = "cubic"
+        "#;
+        let s = Scenario::parse(text, "s", Path::new("/home"), &[]).unwrap();
+        assert_eq!(s.files, ["/home/rates.csv", "/home/shared.json", "/home/own.json"].map(PathBuf::from));
     }
 }
