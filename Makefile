@@ -62,6 +62,7 @@ docs: setup  ## API documentation of the crates, references of scenario files, c
 	$(BIN)/python docs/schemes.py
 	$(BIN)/perigee columns --markdown > docs/columns.md
 	$(BIN)/python docs/disciplines.py
+	$(BIN)/python docs/record_tables.py
 
 format: $(VENV)/requirements  ## Format everything
 	cargo fmt --all

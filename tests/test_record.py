@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import runpy
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import perigee
-from conftest import SMALL
+from conftest import ROOT, SMALL
 from perigee import _core
 from perigee.common.columns import from_arrow
 from perigee.results import manifest as manifests
@@ -49,6 +50,12 @@ def mixed() -> Run:
 
 def column(name: str, values: Any) -> Column:
     return name, np.asarray(values), None, None
+
+
+def test_the_page_of_records_has_the_columns_that_the_core_declares() -> None:
+    page = (ROOT / "docs/record.md").read_text(encoding="utf-8")
+    assert runpy.run_path(str(ROOT / "docs/record_tables.py"))["page"](page) == page, "run make docs"
+    assert all(f"\n### {name}\n" in page for name in TABLES)
 
 
 def test_what_the_core_declares_is_what_a_run_has(mixed: Run) -> None:
