@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 DEMO := runs/demo
 
-.PHONY: help setup demo test slow check bench fuzz mutants figures docs format clean
+.PHONY: help setup demo kernel test slow check bench fuzz mutants figures docs format clean
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -27,6 +27,9 @@ $(VENV)/installed: $(VENV)/requirements $(SOURCES)
 demo: setup  ## Run London to New York with three schemes and write its report
 	$(BIN)/perigee run scenarios/leo/london-new-york.toml --out $(DEMO) --force
 	@echo "open $(abspath $(DEMO))/report.html"
+
+kernel: setup  ## Build the Linux kernel of real hosts into the user's cache (some minutes, once)
+	$(BIN)/perigee kernel build
 
 test: setup  ## Quick tests, Rust and Python: at most ten minutes on two cores, once built
 	cargo test --locked --quiet

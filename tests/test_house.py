@@ -122,6 +122,7 @@ LEVELS = [
     {"extensions"},
     {"results"},
     {"sky"},
+    {"hosts"},
     {"runs"},
     {"study", "figures", "validation", "benchmarks"},
     {"cli"},

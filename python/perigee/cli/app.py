@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from perigee.cli import kernel as kernel_cli
 from perigee.cli import sky as sky_cli
 from perigee.cli import study as study_cli
 from perigee.cli import timeline as timeline_cli
@@ -463,3 +464,4 @@ def _options(
 sky_cli.register(app, _scenario)
 timeline_cli.register(app, _scenario)
 study_cli.register(app)
+kernel_cli.register(app)

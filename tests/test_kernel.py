@@ -1,0 +1,636 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Kernels of real hosts: what goes in gives the key, what is kept is sound, what goes wrong is named in a line.
+
+A source of a dozen lines stands for Linux, so that a whole build takes a second. What needs the real kernel is skipped
+where none is built (`make kernel`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import PATIENCE_S, Cli, hear_ctrl_c, wait_for
+from perigee.hosts import build as building
+from perigee.hosts import doctor, kernels, needs, pinned, recipe, source, steps
+from perigee.hosts.kernels import Damaged, Kernel, KernelError, Manifest, Source
+
+MAKEFILE = """\
+allnoconfig:
+	cp $(KCONFIG_ALLCONFIG) .config
+	sed -i s/CONFIG_LOST=y/CONFIG_LOST=n/ .config
+mrproper:
+linux:
+	@echo '  CC      main.o'
+	@[ ! -e hangs ] || touch ../../hanging
+	@while [ -e ../../hanging ]; do sleep 0.1; done
+	gcc -o linux main.c
+	mkdir -p include/config
+	echo 6.12.0-test > include/config/kernel.release
+modules:
+	echo symbols > Module.symvers
+	for f in $(M)/*.c; do [ ! -e $$f ] || gcc -c -o $${f%.c}.ko $$f || exit 1; done
+"""
+MAIN = '#include <stdio.h>\nint main(void)\n{\n\treturn puts("Linux") < 0;\n}\n'
+PATCH = """\
+--- a/main.c
++++ b/main.c
+@@ -1,5 +1,5 @@
+ #include <stdio.h>
+ int main(void)
+ {
+-\treturn puts("Linux") < 0;
++\treturn puts("patched") < 0;
+ }
+"""
+
+on_x86 = pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64", reason="kernels run on Linux on x86-64 only"
+)
+lacks = [tool for tool in needs.PROGRAMS if shutil.which(tool) is None]
+with_tools = pytest.mark.skipif(bool(lacks), reason=f"building needs {', '.join(lacks)}")
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return kernels.store()
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that stands for Perigee's own configuration, patches and agent."""
+    folder = tmp_path / "room"
+    (folder / "kernel/patches").mkdir(parents=True)
+    (folder / "agent").mkdir()
+    (folder / "kernel/config").write_text("CONFIG_NET=y\n# CONFIG_BLOCK is not set\n")
+    (folder / "kernel/patches/0001-say.patch").write_text(PATCH)
+    (folder / "agent/agent.c").write_text("int main(void) { return 0; }\n")
+    monkeypatch.setattr(recipe, "own", lambda name: folder / name)
+    monkeypatch.setattr(pinned, "ROOM", 1)
+    return folder
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """What stands for the source of Linux."""
+    folder = tmp_path / "linux-6.12"
+    (folder / "arch/um").mkdir(parents=True)
+    (folder / "Makefile").write_text(MAKEFILE)
+    (folder / "main.c").write_text(MAIN)
+    return folder
+
+
+@pytest.fixture
+def real() -> Kernel:
+    """A kernel that was built on this machine."""
+    try:
+        return kernels.find()
+    except KernelError:
+        pytest.skip("no kernel is built (make kernel)")
+
+
+def quiet(*_: object) -> None:
+    """Tells nobody."""
+
+
+def made(**keys: Any) -> building.Built:
+    return building.build(building.Asked(**keys), quiet)
+
+
+def put(store: Path, key: str, **changes: Any) -> Path:
+    """A kernel in the cache that was never built."""
+    folder = store / key
+    (folder / "modules").mkdir(parents=True)
+    (folder / "linux").write_bytes(b"kernel")
+    (folder / "agent").write_bytes(b"agent")
+    (folder / "kit.tar.gz").write_bytes(b"kit")
+    names = ("linux", "agent", "kit.tar.gz")
+    manifest = Manifest(
+        format=1,
+        name="default",
+        key=key,
+        base=key,
+        version="6.12.117-perigee",
+        source=Source("linux-source-6.12", "0" * 64, pinned=True),
+        patches=(),
+        extra_patches=(),
+        config_sha256="0" * 64,
+        modules=(),
+        agent_sha256="0" * 64,
+        compiler="gcc 12",
+        linker="ld 2.40",
+        files={n: kernels.sha256(folder / n) for n in names},
+        built="2026-01-01T00:00:00+00:00",
+        build_s=1.0,
+    )
+    kernels.write_manifest(folder, replace(manifest, **changes))
+    return folder
+
+
+A, B, C = ("a" * 16, "b" * 16, "c" * 16)
+MINE = (kernels.File("tcp_mine.c", "1" * 64),)
+
+
+# ---- what goes in gives the key -------------------------------------------------------------------------------------
+
+
+def test_the_key_is_that_of_content_not_of_names(room: Path, tmp_path: Path) -> None:
+    for folder in ("x", "y"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "tcp_mine.c").write_text("int a;\n")
+        (tmp_path / folder / f"{folder}.patch").write_text("p\n")
+    origin = Source("one name", "f" * 64, pinned=False)
+    keys = {
+        recipe.Recipe.of([tmp_path / f"{d}/{d}.patch"], [tmp_path / d / "tcp_mine.c"]).key(o)
+        for d in ("x", "y")
+        for o in (origin, replace(origin, name="another", pinned=True))
+    }
+    assert len(keys) == 1
+    assert kernels.KEY.fullmatch(keys.pop())
+
+
+def test_whatever_goes_in_changes_the_key_and_only_the_kernel_itself_its_base(room: Path, tmp_path: Path) -> None:
+    origin = Source("linux", "f" * 64, pinned=True)
+    patch, module = tmp_path / "p.patch", tmp_path / "tcp_mine.c"
+    patch.write_text("p\n")
+    module.write_text("int a;\n")
+
+    def both(patches: list[Path] | None = None, modules: list[Path] | None = None) -> tuple[str, str]:
+        r = recipe.Recipe.of(patches or [], modules or [])
+        return r.base(origin), r.key(origin)
+
+    seen = [both(), both([patch]), both([], [module])]
+    assert seen[2][0] == seen[0][0], "a module leaves the kernel as it is"
+    module.write_text("int b;\n")
+    seen.append(both([], [module]))
+    patch.write_text("q\n")
+    seen.append(both([patch]))
+    plain = recipe.Recipe.of([], [])
+    for other in (replace(plain, compiler="gcc 99"), replace(plain, linker="ld 99")):
+        seen.append((other.base(origin), other.key(origin)))
+    seen.append((plain.base(replace(origin, sha256="e" * 64)), plain.key(replace(origin, sha256="e" * 64))))
+    (room / "agent/agent.h").write_text("")
+    seen.append(both())
+    assert seen[-1][0] == seen[0][0], "the agent leaves the kernel as it is"
+    (room / "kernel/config").write_text("CONFIG_NET=y\n")
+    seen.append(both())
+    (room / "kernel/patches/0002-more.patch").write_text("more\n")
+    seen.append(both())
+    keys = [key for _, key in seen]
+    assert len(set(keys)) == len(keys)
+    assert len({base for base, _ in seen}) == len(seen) - 3
+
+
+@pytest.mark.parametrize("name", ["mine.ko", "my-scheme.c", "Mine.c", "1.c"])
+def test_modules_are_single_files_named_as_modules_are(name: str, room: Path, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("")
+    with pytest.raises(KernelError, match=r"--module .*: give one file of C"):
+        recipe.Recipe.of([], [tmp_path / name])
+
+
+def test_settings_that_did_not_take_effect_are_named() -> None:
+    wanted = 'CONFIG_A=y\n# CONFIG_B is not set\n# a comment\nCONFIG_C="x"\n# CONFIG_D is not set\nCONFIG_E=y\n'
+    found = 'CONFIG_A=y\nCONFIG_B=y\nCONFIG_C="y"\n# CONFIG_E is not set\n'
+    lost = ["CONFIG_B=n (is y)", 'CONFIG_C="x" (is "y")', "CONFIG_E=y (is not there)"]
+    assert recipe.vanished(wanted, found) == lost
+    assert recipe.vanished(wanted, wanted) == []
+
+
+def test_our_own_patches_and_configuration_are_there_with_their_licence() -> None:
+    own = recipe.own("kernel")
+    assert len(list(own.glob("patches/*.patch"))) >= 4
+    assert "SPDX-License-Identifier: GPL-2.0-only" in (own / "patches/LICENSE").read_text()
+    assert "END OF TERMS AND CONDITIONS" in (own / "patches/LICENSE").read_text()
+    assert recipe.settings((own / "config").read_text())["CONFIG_UML_TIME_TRAVEL_SUPPORT"] == "y"
+
+
+# ---- the cache ------------------------------------------------------------------------------------------------------
+
+
+def test_a_manifest_comes_back_as_it_was(store: Path) -> None:
+    kernel = kernels.opened(put(store, A, modules=MINE))
+    assert json.loads((kernel.folder / "kernel.json").read_text()) == json.loads(json.dumps(asdict(kernel.manifest)))
+    assert kernel.manifest.modules == MINE
+
+
+@pytest.mark.parametrize("key", ["key", "base", "source", "files", "patches", "built"])
+def test_what_a_manifest_lacks_is_named(key: str, store: Path) -> None:
+    path = put(store, A) / "kernel.json"
+    found = json.loads(path.read_text())
+    del found[key]
+    path.write_text(json.dumps(found))
+    with pytest.raises(KernelError, match=rf"kernel.json: {key} is missing"):
+        kernels.opened(path.parent)
+
+
+def cut(folder: Path) -> None:
+    (folder / "linux").write_bytes(b"ker")
+
+
+def lost(folder: Path) -> None:
+    (folder / "agent").unlink()
+
+
+def garbled(folder: Path) -> None:
+    (folder / "kernel.json").write_text("{")
+
+
+def unmarked(folder: Path) -> None:
+    (folder / "kernel.json").unlink()
+
+
+def moved(folder: Path) -> None:
+    folder.rename(folder.with_name(C))
+
+
+DAMAGES = [cut, lost, garbled, unmarked, moved]
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda d: d.__name__)
+def test_damaged_kernels_are_named_and_never_taken(damage: Callable[[Path], None], store: Path, cli: Cli) -> None:
+    damage(put(store, A))
+    (only,) = kernels.every()
+    assert isinstance(only, Damaged)
+    with pytest.raises(KernelError, match=r"is damaged .*: perigee kernel build"):
+        kernels.find()
+    done = cli("kernel", "list")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("damaged: ")
+    assert "Traceback" not in cli("kernel", "path", only.folder.name).stderr
+    assert cli("kernel", "remove", only.folder.name).returncode == 0
+    assert not list(store.iterdir())
+
+
+def test_the_default_is_the_latest_without_patches_and_modules_of_ones_own(store: Path) -> None:
+    put(store, A, built="2026-01-01T00:00:00+00:00")
+    assert kernels.find().manifest.key == A
+    put(store, B, built="2026-01-02T00:00:00+00:00", modules=MINE, name="tcp_mine")
+    assert kernels.find().manifest.key == A
+    put(store, C, built="2026-01-03T00:00:00+00:00")
+    assert [k.folder.name for k in kernels.every()] == [C, A, B]
+    for key in (A, C):
+        kernels.remove(store / key)
+    assert kernels.find().manifest.key == B, "the latest where there is no other"
+
+
+def test_a_kernel_of_another_source_is_no_default_where_there_is_one_of_this_release(store: Path) -> None:
+    put(store, A)
+    put(store, B, built="2027-01-01T00:00:00+00:00", source=Source("linux-6.13", "3" * 64, pinned=False))
+    assert kernels.find().manifest.key == A
+
+
+def test_kernels_are_found_by_name_and_by_the_beginning_of_a_key(store: Path) -> None:
+    put(store, A)
+    put(store, B, name="mine")
+    put(store, "b" * 15 + "c", name="mine", built="2026-02-01T00:00:00+00:00")
+    assert kernels.find("mine").manifest.key.endswith("c"), "the latest of a name"
+    assert kernels.find("aaaa").manifest.key == A
+    with pytest.raises(KernelError, match="bbbb begins more than one key"):
+        kernels.find("bbbb")
+    with pytest.raises(KernelError, match=r"no kernel is named other; there are mine \(b+c\), .*default \(a+\)"):
+        kernels.find("other")
+
+
+def test_without_a_kernel_every_command_says_the_one_that_makes_it(store: Path, cli: Cli) -> None:
+    for words in (("path",), ("path", "mine"), ("doctor",), ("remove", "mine")):
+        done = cli("kernel", *words)
+        assert done.returncode == 2, words
+        assert "perigee kernel build" in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert "perigee kernel build" in cli("kernel", "list").stdout
+    assert cli("kernel", "remove").returncode == 2
+    assert cli("kernel", "remove", "--all").stdout == "there was none\n"
+    found = json.loads(cli("kernel", "doctor", "--json").stdout)
+    assert not found["ok"]
+    assert "perigee kernel build" in found["message"]
+
+
+def test_kernels_are_listed_and_removed(store: Path, cli: Cli) -> None:
+    put(store, A)
+    put(store, B, name="tcp_mine", modules=MINE, extra_patches=(kernels.File("bbr3.patch", "2" * 64),))
+    lines = cli("kernel", "list").stdout.splitlines()
+    assert lines[0].split() == ["name", "key", "version", "patches", "modules", "MB", "built"]
+    assert lines[1].split()[:4] == ["default", "(default)", A, "6.12.117-perigee"]
+    assert "bbr3.patch" in lines[2]
+    assert "tcp_mine.c" in lines[2]
+    found = json.loads(cli("kernel", "list", "--json").stdout)
+    assert [(k["key"], k["default"]) for k in found["kernels"]] == [(A, True), (B, False)]
+    assert cli("kernel", "path").stdout == f"{store / A}\n"
+    assert cli("kernel", "path", "tcp_mine").stdout == f"{store / B}\n"
+    assert cli("kernel", "remove", "tcp_mine").stdout == f"removed {store / B}\n"
+    (store / "tree-x").mkdir()
+    (store / "work").mkdir()
+    done = json.loads(cli("kernel", "remove", "--all", "--json").stdout)
+    assert {Path(f).name for f in done["removed"]} == {A, "tree-x", "work"}
+    assert not list(store.iterdir())
+
+
+# ---- building -------------------------------------------------------------------------------------------------------
+
+
+@on_x86
+def test_all_that_is_missing_is_said_at_once(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for tool in set(needs.PROGRAMS) - {"flex", "bison", "xz"}:
+        (tmp_path / tool).write_text("#!/bin/sh\nexit 0\n")
+        (tmp_path / tool).chmod(0o755)
+    with pytest.raises(KernelError) as caught:
+        made()
+    assert str(caught.value) == (
+        "to build a kernel this machine lacks flex, bison, xz, apt-get, dpkg-deb (on Debian and Ubuntu: apt-get "
+        "install bison flex xz-utils; without Debian's tools give the source with --source: Linux 6.12.117)"
+    )
+    (tmp_path / "gcc").write_text("#!/bin/sh\nexit 1\n")
+    with pytest.raises(KernelError, match=r"headers and static library of C.*libc6-dev"):
+        made()
+    assert not store.exists()
+
+
+def test_other_machines_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    with pytest.raises(KernelError, match=r"run on Linux on x86-64 only; this is \w+ on aarch64"):
+        made()
+
+
+@on_x86
+@with_tools
+def test_a_kernel_is_built_once(store: Path, room: Path, tree: Path) -> None:
+    first = made(source=tree)
+    assert first.fresh
+    m = first.kernel.manifest
+    assert (m.name, m.version, m.source.pinned) == ("default", "6.12.0-test", False)
+    assert "is not the source of this release" in first.warnings[0]
+    assert [p.name for p in m.patches] == ["0001-say.patch"]
+    assert set(m.files) == {"linux", "agent", "kit.tar.gz"}
+    assert {p.name for p in first.kernel.folder.iterdir()} == {*m.files, "kernel.json"}
+    ran = subprocess.run([first.kernel.folder / "linux"], capture_output=True, text=True, check=True)
+    assert ran.stdout == "patched\n"
+    again = made(source=tree)
+    assert not again.fresh
+    assert again.kernel.manifest.built == m.built
+    assert [p.name for p in store.iterdir()] == [m.key], "nothing else is left"
+    assert made(source=tree, name="mine").kernel.manifest.name == "mine"
+    assert kernels.find("mine").manifest.key == m.key
+
+
+@on_x86
+@with_tools
+def test_a_module_or_an_agent_needs_no_other_kernel(store: Path, room: Path, tree: Path, tmp_path: Path) -> None:
+    plain = made(source=tree).kernel
+    module = tmp_path / "tcp_mine.c"
+    module.write_text("int mine;\n")
+    # What is compiled again cannot be, from now on.
+    again = building.Asked(source=tree, modules=(module,))
+
+    def refused(*_: object) -> None:
+        raise AssertionError("the kernel is compiled again")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(building._Build, "_compile", refused)
+        mine = building.build(again, quiet).kernel
+        (room / "agent/agent.c").write_text("int main(void) { return 1; }\n")
+        newer = made(source=tree).kernel
+    assert mine.manifest.name == "tcp_mine"
+    assert set(mine.manifest.files) == {"linux", "agent", "kit.tar.gz", "modules/tcp_mine.ko"}
+    assert mine.manifest.files["linux"] == newer.manifest.files["linux"] == plain.manifest.files["linux"]
+    assert newer.manifest.files["agent"] != plain.manifest.files["agent"]
+    assert kernels.find().manifest.key == newer.manifest.key
+    for kernel in kernels.sound():
+        kernels.remove(kernel.folder)
+    module.write_text("int mine\n")
+    with pytest.raises(KernelError, match=r"(?s)tcp_mine.c cannot be compiled:.*tcp_mine.c:1.*error") as caught:
+        made(source=tree, modules=(module,))
+    assert caught.value.code == 2
+    assert [k.manifest.name for k in kernels.sound()] == ["default"], "the kernel itself is not lost"
+
+
+@on_x86
+@with_tools
+def test_an_archive_and_its_tree_can_be_kept(store: Path, room: Path, tree: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "linux-6.12.tar.xz"
+    with tarfile.open(archive, "w:xz") as file:
+        file.add(tree, "linux-6.12")
+    done = made(source=archive, keep=True)
+    assert done.tree == store / f"tree-{done.kernel.manifest.base}"
+    assert (done.tree / "linux").exists()
+    assert done.kernel.manifest.source == Source(archive.name, kernels.sha256(archive), pinned=False)
+    archive.write_bytes(archive.read_bytes()[:-100])
+    with pytest.raises(KernelError, match="cannot be unpacked"):
+        made(source=archive)
+    assert not (store / "work").exists()
+
+
+@on_x86
+@with_tools
+def test_the_source_of_the_release_is_known_by_its_hash(
+    store: Path, room: Path, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "any-name.tar"
+    with tarfile.open(archive, "w") as file:
+        file.add(tree, "linux-6.12")
+    monkeypatch.setattr(pinned, "SHA256", kernels.sha256(archive))
+    done = made(source=archive)
+    assert done.kernel.manifest.source.pinned
+    assert done.warnings == ()
+    # It need not be fetched to be known.
+    monkeypatch.setattr(source, "fetch", lambda *_: pytest.fail("is fetched"))
+    monkeypatch.setattr(needs, "FETCHING", {})
+    assert not made().fresh
+
+
+@on_x86
+@with_tools
+def test_a_patch_that_does_not_fit_names_file_and_hunk(store: Path, room: Path, tree: Path, tmp_path: Path) -> None:
+    patch = tmp_path / "other.patch"
+    patch.write_text(PATCH.replace("Linux", "BSD").replace("patched", "other"))
+    with pytest.raises(KernelError, match=r"other.patch does not fit this source: hunk 1 of main.c \(line 1\)"):
+        made(source=tree, patches=(patch,))
+    patch.write_text(PATCH.replace("main.c", "none.c"))
+    with pytest.raises(KernelError, match=r"other.patch does not fit this source: can't find file to patch"):
+        made(source=tree, patches=(patch,))
+    patch.write_text(PATCH)
+    with pytest.raises(KernelError, match=r"other.patch does not fit this source: .*main.c has this change already"):
+        made(source=tree, patches=(patch,))
+    patch.write_text("no patch\n")
+    with pytest.raises(KernelError, match=r"other.patch does not fit this source: Only garbage was found"):
+        made(source=tree, patches=(patch,))
+    with pytest.raises(KernelError, match=r"none.patch: there is no such file"):
+        made(source=tree, patches=(tmp_path / "none.patch",))
+    assert not list(store.iterdir())
+
+
+@on_x86
+@with_tools
+def test_what_the_source_does_not_know_is_an_error(store: Path, room: Path, tree: Path) -> None:
+    with (room / "kernel/config").open("a") as file:
+        file.write("CONFIG_LOST=y\n")
+    with pytest.raises(KernelError, match=r"does not know what the configuration asks for: CONFIG_LOST=y \(is n\)"):
+        made(source=tree)
+
+
+@on_x86
+@with_tools
+def test_errors_of_the_compiler_are_shown(store: Path, room: Path, tree: Path) -> None:
+    (room / "agent/agent.c").write_text("int main(void) { return }\n")
+    with pytest.raises(KernelError, match=r"(?s)the agent cannot be compiled:.*agent.c:1:.*error"):
+        made(source=tree)
+    (room / "agent/agent.c").unlink()
+    (tree / "main.c").write_text(MAIN.replace("puts", "put(s"))
+    (room / "kernel/patches/0001-say.patch").unlink()
+    with pytest.raises(KernelError, match=r"(?s)the kernel cannot be compiled:.*main.c:4:.*error") as caught:
+        made(source=tree)
+    assert caught.value.code == 1
+    assert not list(store.iterdir())
+
+
+@on_x86
+@with_tools
+def test_no_room_and_no_source_are_said_before_anything_begins(
+    store: Path, room: Path, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pinned, "ROOM", 10**18)
+    with pytest.raises(KernelError, match=r"takes 1000000000.0 GB for some minutes, .* make room there"):
+        made(source=tree)
+    with pytest.raises(KernelError, match="no source of Linux"):
+        made(source=tmp_path)
+    with pytest.raises(KernelError, match="there is no such folder or archive"):
+        made(source=tmp_path / "none")
+    with pytest.raises(KernelError, match="--name a/b: give a word"):
+        made(source=tree, name="a/b")
+
+
+@on_x86
+@with_tools
+def test_the_environment_of_the_user_does_not_get_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("ARCH", "CROSS_COMPILE", "MAKEFLAGS", "KCFLAGS", "CFLAGS", "LANG", "LC_ALL"):
+        monkeypatch.setenv(name, "odd")
+    done = steps.call(["env"], tmp_path)
+    assert "odd" not in "".join(done.lines)
+
+
+SCRIPT = """
+from pathlib import Path
+from perigee import entry
+from perigee.hosts import pinned, recipe
+pinned.ROOM = 1
+recipe.own = lambda name: Path({room!r}) / name
+entry.main()
+"""
+
+
+@on_x86
+@with_tools
+def test_ctrl_c_ends_a_build_and_leaves_nothing(store: Path, room: Path, tree: Path, tmp_path: Path) -> None:
+    (tree / "hangs").touch()
+    words = [sys.executable, "-c", SCRIPT.format(room=str(room)), "kernel", "build", "--source", str(tree)]
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c)  # noqa: PLW1509
+    wait_for((store / "hanging").exists, process)
+    other = subprocess.run(words, stderr=subprocess.PIPE, text=True, check=False, timeout=PATIENCE_S)
+    assert other.returncode == 2
+    assert other.stderr == "perigee: another kernel is being built: wait until that has ended\n"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130
+    assert errors.endswith("perigee: interrupted\n")
+    assert [p.name for p in store.iterdir()] == ["hanging"]
+    (store / "hanging").unlink()
+    (tree / "hangs").unlink()
+    assert made(source=tree).fresh
+
+
+@on_x86
+@with_tools
+def test_what_a_killed_build_left_is_swept(store: Path, room: Path, tree: Path) -> None:
+    (tree / "hangs").touch()
+    words = [sys.executable, "-c", SCRIPT.format(room=str(room)), "kernel", "build", "--source", str(tree)]
+    process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    wait_for((store / "hanging").exists, process)
+    process.kill()
+    process.wait()
+    (store / "hanging").unlink()
+    assert (store / "work/tree").exists()
+    (tree / "hangs").unlink()
+    kernel = made(source=tree).kernel
+    assert {p.name for p in store.iterdir()} == {kernel.manifest.key}
+
+
+# ---- the doctor -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "ended", "said"),
+    [
+        (["Checking PROT_EXEC mmap in /dev/shm...", "/dev/shm must be not mounted noexec"], 1, "mounted noexec"),
+        (["ptrace: Operation not permitted"], 1, "ptrace is forbidden"),
+        (["check_ptrace : expected SIGSTOP, got status = 9"], 1, "ptrace is forbidden"),
+        (["ptrace set fp regs failed, errno = 14"], -9, "registers of this processor"),
+        (["a", "Kernel panic - not syncing: VFS: no root"], -6, "the kernel panics: VFS: no root"),
+        (["the last words"], -11, "was killed by signal 11 before it was up: the last words"),
+        ([], 0, "ended with 0 before it was up, without a word"),
+    ],
+)
+def test_what_is_wrong_is_read_from_the_console(lines: list[str], ended: int, said: str) -> None:
+    assert said in doctor.diagnosis(lines, ended)
+
+
+def faked(store: Path, program: str) -> None:
+    """A kernel whose program is a script."""
+    folder = put(store, A)
+    (folder / "linux").write_text(f"#!/bin/sh\n{program}\n")
+    (folder / "linux").chmod(0o755)
+    path = folder / "kernel.json"
+    found = json.loads(path.read_text())
+    found["files"]["linux"] = kernels.sha256(folder / "linux")
+    path.write_text(json.dumps(found))
+
+
+@on_x86
+def test_the_doctor_tells_a_sound_kernel_from_others(store: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    faked(store, "echo perigee: ok")
+    done = cli("kernel", "doctor")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"default ({A}) boots in ")
+    kernels.remove(store / A)
+    faked(store, "echo one; echo 'Kernel panic - not syncing: two'; exit 3")
+    done = cli("kernel", "doctor")
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"perigee: default ({A}): the kernel panics: two\n  one\n  Kernel panic - not syncing: two\n"
+    )
+    found = json.loads(cli("kernel", "doctor", "--json").stdout)
+    assert found["console"] == ["one", "Kernel panic - not syncing: two"]
+    kernels.remove(store / A)
+    faked(store, "echo perigee: ok; sleep 1000")
+    assert doctor.examine(patience_s=0.5).message == "has not come up within 0.5 s"
+    small = os.statvfs_result((4096, 4096, 0, 0, 1024, 0, 0, 0, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda _: small)
+    assert "/dev/shm has 4 MB, a kernel's memory takes 256" in doctor.examine().message
+    kernels.remove(store / A)
+    folder = put(store, A, files={})
+    (folder / "agent").unlink()
+    with pytest.raises(KernelError, match="was built without the agent"):
+        doctor.examine()
+
+
+# ---- the real one ---------------------------------------------------------------------------------------------------
+
+
+def test_the_kernel_boots_on_this_machine(real: Kernel) -> None:
+    if "agent" not in real.manifest.files:
+        pytest.skip("the kernel that is built has no agent")
+    found = doctor.examine(real.manifest.key)
+    assert found.ok, (found.message, found.console)
