@@ -24,7 +24,7 @@ import pytest
 
 from conftest import PATIENCE_S, Cli, hear_ctrl_c, wait_for
 from perigee.hosts import build as building
-from perigee.hosts import doctor, kernels, needs, pinned, recipe, source, steps
+from perigee.hosts import doctor, kernels, needs, own, pinned, recipe, source, steps
 from perigee.hosts.kernels import Damaged, Kernel, KernelError, Manifest, Source
 
 MAKEFILE = """\
@@ -79,8 +79,9 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "kernel/config").write_text("CONFIG_NET=y\n# CONFIG_BLOCK is not set\n")
     (folder / "kernel/patches/0001-say.patch").write_text(PATCH)
     (folder / "agent/agent.c").write_text("int main(void) { return 0; }\n")
-    monkeypatch.setattr(recipe, "own", lambda name: folder / name)
+    monkeypatch.setattr(own, "ROOM", folder)
     monkeypatch.setattr(pinned, "ROOM", 1)
+    monkeypatch.setattr(pinned, "LESS_ROOM", 1)
     return folder
 
 
@@ -126,14 +127,14 @@ def put(store: Path, key: str, **changes: Any) -> Path:
         base=key,
         version="6.12.117-perigee",
         source=Source("linux-source-6.12", "0" * 64, pinned=True),
-        patches=(),
+        patches=own.hashed(own.patches()),
         extra_patches=(),
-        config_sha256="0" * 64,
+        config_sha256=own.sha256(own.config()),
         modules=(),
-        agent_sha256="0" * 64,
+        agent_sha256=own.agent_sha256(),
         compiler="gcc 12",
         linker="ld 2.40",
-        files={n: kernels.sha256(folder / n) for n in names},
+        files={n: own.sha256(folder / n) for n in names},
         built="2026-01-01T00:00:00+00:00",
         build_s=1.0,
     )
@@ -142,7 +143,7 @@ def put(store: Path, key: str, **changes: Any) -> Path:
 
 
 A, B, C = ("a" * 16, "b" * 16, "c" * 16)
-MINE = (kernels.File("tcp_mine.c", "1" * 64),)
+MINE = (own.File("tcp_mine.c", "1" * 64),)
 
 
 # ---- what goes in gives the key -------------------------------------------------------------------------------------
@@ -211,11 +212,11 @@ def test_settings_that_did_not_take_effect_are_named() -> None:
 
 
 def test_our_own_patches_and_configuration_are_there_with_their_licence() -> None:
-    own = recipe.own("kernel")
-    assert len(list(own.glob("patches/*.patch"))) >= 4
-    assert "SPDX-License-Identifier: GPL-2.0-only" in (own / "patches/LICENSE").read_text()
-    assert "END OF TERMS AND CONDITIONS" in (own / "patches/LICENSE").read_text()
-    assert recipe.settings((own / "config").read_text())["CONFIG_UML_TIME_TRAVEL_SUPPORT"] == "y"
+    assert len(own.patches()) >= 4
+    licence = own.patches()[0].with_name("LICENSE").read_text()
+    assert "SPDX-License-Identifier: GPL-2.0-only" in licence
+    assert "END OF TERMS AND CONDITIONS" in licence
+    assert recipe.settings(own.config().read_text())["CONFIG_UML_TIME_TRAVEL_SUPPORT"] == "y"
 
 
 # ---- the cache ------------------------------------------------------------------------------------------------------
@@ -293,6 +294,24 @@ def test_a_kernel_of_another_source_is_no_default_where_there_is_one_of_this_rel
     assert kernels.find().manifest.key == A
 
 
+def test_kernels_of_another_version_of_perigee_are_not_run(store: Path, cli: Cli) -> None:
+    put(store, A)
+    put(store, B, built="2027-01-01T00:00:00+00:00", agent_sha256="3" * 64)
+    assert kernels.find().manifest.key == A
+    kernels.remove(store / A)
+    with pytest.raises(
+        KernelError, match=r"default \(b+\) has the agent of another version .* build mends it, in seconds"
+    ):
+        kernels.find()
+    put(store, C, config_sha256="3" * 64, patches=MINE)
+    with pytest.raises(KernelError, match=r"has the patches and configuration of another version .* in some minutes"):
+        kernels.find(C)
+    done = cli("kernel", "list")
+    assert "(default)" not in done.stdout
+    assert done.stdout.count("of another Perigee: build it again") == 2
+    assert cli("kernel", "remove", C).returncode == 0
+
+
 def test_kernels_are_found_by_name_and_by_the_beginning_of_a_key(store: Path) -> None:
     put(store, A)
     put(store, B, name="mine")
@@ -321,7 +340,7 @@ def test_without_a_kernel_every_command_says_the_one_that_makes_it(store: Path, 
 
 def test_kernels_are_listed_and_removed(store: Path, cli: Cli) -> None:
     put(store, A)
-    put(store, B, name="tcp_mine", modules=MINE, extra_patches=(kernels.File("bbr3.patch", "2" * 64),))
+    put(store, B, name="tcp_mine", modules=MINE, extra_patches=(own.File("bbr3.patch", "2" * 64),))
     lines = cli("kernel", "list").stdout.splitlines()
     assert lines[0].split() == ["name", "key", "version", "patches", "modules", "MB", "built"]
     assert lines[1].split()[:4] == ["default", "(default)", A, "6.12.117-perigee"]
@@ -427,7 +446,7 @@ def test_an_archive_and_its_tree_can_be_kept(store: Path, room: Path, tree: Path
     done = made(source=archive, keep=True)
     assert done.tree == store / f"tree-{done.kernel.manifest.base}"
     assert (done.tree / "linux").exists()
-    assert done.kernel.manifest.source == Source(archive.name, kernels.sha256(archive), pinned=False)
+    assert done.kernel.manifest.source == Source(archive.name, own.sha256(archive), pinned=False)
     archive.write_bytes(archive.read_bytes()[:-100])
     with pytest.raises(KernelError, match="cannot be unpacked"):
         made(source=archive)
@@ -442,7 +461,7 @@ def test_the_source_of_the_release_is_known_by_its_hash(
     archive = tmp_path / "any-name.tar"
     with tarfile.open(archive, "w") as file:
         file.add(tree, "linux-6.12")
-    monkeypatch.setattr(pinned, "SHA256", kernels.sha256(archive))
+    monkeypatch.setattr(pinned, "SHA256", own.sha256(archive))
     done = made(source=archive)
     assert done.kernel.manifest.source.pinned
     assert done.warnings == ()
@@ -468,7 +487,7 @@ def test_a_patch_that_does_not_fit_names_file_and_hunk(store: Path, room: Path, 
     patch.write_text("no patch\n")
     with pytest.raises(KernelError, match=r"other.patch does not fit this source: Only garbage was found"):
         made(source=tree, patches=(patch,))
-    with pytest.raises(KernelError, match=r"none.patch: there is no such file"):
+    with pytest.raises(KernelError, match=r"none.patch cannot be read: No such file"):
         made(source=tree, patches=(tmp_path / "none.patch",))
     assert not list(store.iterdir())
 
@@ -511,6 +530,9 @@ def test_no_room_and_no_source_are_said_before_anything_begins(
         made(source=tmp_path / "none")
     with pytest.raises(KernelError, match="--name a/b: give a word"):
         made(source=tree, name="a/b")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a b"))
+    with pytest.raises(KernelError, match="because of the spaces or colons in this name: set XDG_CACHE_HOME"):
+        made(source=tree)
 
 
 @on_x86
@@ -525,9 +547,9 @@ def test_the_environment_of_the_user_does_not_get_in(monkeypatch: pytest.MonkeyP
 SCRIPT = """
 from pathlib import Path
 from perigee import entry
-from perigee.hosts import pinned, recipe
-pinned.ROOM = 1
-recipe.own = lambda name: Path({room!r}) / name
+from perigee.hosts import own, pinned
+pinned.ROOM = pinned.LESS_ROOM = 1
+own.ROOM = Path({room!r})
 entry.main()
 """
 
@@ -594,7 +616,7 @@ def faked(store: Path, program: str) -> None:
     (folder / "linux").chmod(0o755)
     path = folder / "kernel.json"
     found = json.loads(path.read_text())
-    found["files"]["linux"] = kernels.sha256(folder / "linux")
+    found["files"]["linux"] = own.sha256(folder / "linux")
     path.write_text(json.dumps(found))
 
 
@@ -618,7 +640,7 @@ def test_the_doctor_tells_a_sound_kernel_from_others(store: Path, cli: Cli, monk
     assert doctor.examine(patience_s=0.5).message == "has not come up within 0.5 s"
     small = os.statvfs_result((4096, 4096, 0, 0, 1024, 0, 0, 0, 0, 255))
     monkeypatch.setattr(os, "statvfs", lambda _: small)
-    assert "/dev/shm has 4 MB, a kernel's memory takes 256" in doctor.examine().message
+    assert "has 4 MB free, a kernel's memory takes 256" in doctor.examine().message
     kernels.remove(store / A)
     folder = put(store, A, files={})
     (folder / "agent").unlink()

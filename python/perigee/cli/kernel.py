@@ -96,7 +96,7 @@ def list_(as_json: JsonOption = False) -> None:
     kernels = [k for k in there if isinstance(k, Kernel)]
     damaged = [k for k in there if not isinstance(k, Kernel)]
     if as_json:
-        rows = [{**k.as_json(), "default": i == 0} for i, k in enumerate(kernels)]
+        rows = [{**k.as_json(), "default": _default(i, k)} for i, k in enumerate(kernels)]
         broken = [{"folder": str(d.folder), "reason": d.reason} for d in damaged]
         print(json.dumps({"store": str(store()), "kernels": rows, "damaged": broken}, indent=1))
         return
@@ -108,6 +108,10 @@ def list_(as_json: JsonOption = False) -> None:
         print(f"no kernel is built; {BUILD} makes one")
 
 
+def _default(i: int, kernel: Kernel) -> bool:
+    return i == 0 and kernel.foreign is None
+
+
 def _print_table(kernels: list[Kernel]) -> None:
     rows = [("name", "key", "version", "patches", "modules", "MB", "built")]
     for i, k in enumerate(kernels):
@@ -115,7 +119,7 @@ def _print_table(kernels: list[Kernel]) -> None:
         patches = [f"{len(m.patches)} of Perigee", *(p.name for p in m.extra_patches)]
         rows.append(
             (
-                m.name + (" (default)" if i == 0 else ""),
+                m.name + (" (default)" if _default(i, k) else ""),
                 m.key,
                 m.version + ("" if m.source.pinned else " (other source)"),
                 ", ".join(patches),
@@ -124,6 +128,8 @@ def _print_table(kernels: list[Kernel]) -> None:
                 m.built[:16].replace("T", " "),
             )
         )
+        if k.foreign is not None:
+            rows[-1] = (*rows[-1][:-1], f"{rows[-1][-1]}, {k.foreign} of another Perigee: build it again")
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())

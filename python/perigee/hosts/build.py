@@ -21,7 +21,8 @@ from perigee.common.exit_codes import FAILED
 from perigee.common.files import LOCK, RecordError, claimed, filled
 from perigee.hosts import kernels, needs, pinned, source
 from perigee.hosts.kernels import AGENT, KIT, LINUX, MODULES, NAME, Kernel, KernelError, Manifest, Source
-from perigee.hosts.recipe import Recipe, hashed, vanished
+from perigee.hosts.own import hashed, sha256
+from perigee.hosts.recipe import Recipe, vanished
 from perigee.hosts.steps import Progress, call, counting
 
 # Modules are compiled here within a kit: a relative name, so that none of the machine gets into them.
@@ -61,6 +62,7 @@ def build(asked: Asked, progress: Progress) -> Built:
         OSError: there is no room for it.
     """
     needs.check_machine()
+    needs.check_path(kernels.store())
     if asked.name is not None and not NAME.fullmatch(asked.name):
         raise KernelError(f"--name {asked.name}: give a word of letters, digits and . _ + -")
     needs.check_tools(fetching=asked.source is None, archive=asked.source)
@@ -107,7 +109,7 @@ class _Build:
         """Takes as much as there is of an earlier build."""
         origin = source.identify(self.asked.source, self.work, self.progress)
         if (there := self._there(origin)) is None and origin.at is None and self._base(origin) is None:
-            needs.check_room(self.work)
+            needs.check_room(self.work, lean=self._lean(origin))
             origin = source.fetch(origin, self.work, self.progress)
             there = self._there(origin)
         if not origin.source.pinned:
@@ -148,6 +150,10 @@ class _Build:
         self._modules(parts)
         return self._store(self.recipe, known, parts, base.manifest.version, self.asked.name)
 
+    def _lean(self, origin: source.Origin) -> bool:
+        """Whether files can be left out of which the kernel is not made: those of this source are known."""
+        return origin.source.pinned and not self.asked.keep and not self.recipe.extra_patches
+
     def _there(self, origin: source.Origin) -> Kernel | None:
         key = self.recipe.key(origin.source)
         return next((k for k in kernels.sound() if k.manifest.key == key), None)
@@ -160,8 +166,9 @@ class _Build:
     # ---- the kernel itself -----------------------------------------------------------------------------------------
 
     def _compile(self, origin: source.Origin, parts: Path) -> str:
-        needs.check_room(self.work)
-        source.unpack(origin, self.tree, self.progress)
+        lean = self._lean(origin)
+        needs.check_room(self.work, lean=lean)
+        source.unpack(origin, self.tree, self.progress, lean=lean)
         for patch in self.recipe.patches:
             self._patch(patch, ours=True)
         for patch in self.recipe.extra_patches:
@@ -259,12 +266,12 @@ class _Build:
             source=known,
             patches=hashed(r.patches),
             extra_patches=hashed(r.extra_patches),
-            config_sha256=kernels.sha256(r.config),
+            config_sha256=sha256(r.config),
             modules=hashed(r.modules),
-            agent_sha256=r.agent_sha256(),
+            agent_sha256=r.agent_sha256,
             compiler=r.compiler,
             linker=r.linker,
-            files={p.relative_to(parts).as_posix(): kernels.sha256(p) for p in inside},
+            files={p.relative_to(parts).as_posix(): sha256(p) for p in inside},
             built=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
             build_s=round(time.monotonic() - self.begin, 1),
         )

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -15,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perigee.hosts import needs
-from perigee.hosts.kernels import AGENT, BUILD, LINUX, KernelError, find
+from perigee.hosts.kernels import AGENT, BUILD, LINUX, MODULES, KernelError, find
 from perigee.hosts.steps import environment
 
 MEMORY_MB = 256
 PATIENCE_S = 30.0
-MEMORY = Path("/dev/shm")
+# Where a kernel's memory is a file, unless TMPDIR says another place.
+SHARED = "/dev/shm"
 # What the agent prints before it powers off.
 WELL = "perigee: ok"
 LAST_LINES = 8
@@ -62,19 +64,22 @@ def examine(name: str | None = None, patience_s: float = PATIENCE_S) -> Health:
     return Health(title, False, message, tuple(lines[-LAST_LINES:]), wall_s)
 
 
+def memory() -> str:
+    """The folder in which a kernel makes the file that is its memory."""
+    return os.environ.get("TMPDIR") or SHARED
+
+
 def _lacks_memory() -> str | None:
-    """A kernel's memory is a file in /dev/shm."""
+    where = memory()
     try:
-        found = os.statvfs(MEMORY)
-    except OSError:
-        return f"{MEMORY} is missing: kernels keep their memory there (mount a tmpfs)"
+        found = os.statvfs(where)
+    except OSError as error:
+        return f"kernels keep their memory in {where}: {error.strerror}"
     free_mb = found.f_bavail * found.f_frsize // 2**20
-    if free_mb < MEMORY_MB:
-        return (
-            f"{MEMORY} has {free_mb} MB, a kernel's memory takes {MEMORY_MB}: "
-            f"enlarge it (mount -o remount,size=1G {MEMORY}; docker run --shm-size=1g)"
-        )
-    return None
+    if free_mb >= MEMORY_MB:
+        return None
+    remedy = f"enlarge it (mount -o remount,size=1G {where}; docker run --shm-size=1g)" if where == SHARED else ""
+    return f"{where} has {free_mb} MB free, a kernel's memory takes {MEMORY_MB}: {remedy or 'make room there'}"
 
 
 def _boot(folder: Path, patience_s: float) -> tuple[list[str], int | None]:
@@ -82,28 +87,31 @@ def _boot(folder: Path, patience_s: float) -> tuple[list[str], int | None]:
     with tempfile.TemporaryDirectory(prefix="perigee-doctor-") as root:
         for name in ("dev", "proc", "sys", "tmp", "run"):
             (Path(root) / name).mkdir()
-        (Path(root) / AGENT).write_bytes((folder / AGENT).read_bytes())
-        (Path(root) / AGENT).chmod(0o755)
+        shutil.copy(folder / AGENT, root)
+        if (folder / MODULES).is_dir():
+            shutil.copytree(folder / MODULES, Path(root) / MODULES)
         words = [
             str(folder / LINUX),
             f"mem={MEMORY_MB}M",
+            "time-travel=inf-cpu",
             "root=/dev/root",
             "rootfstype=hostfs",
-            f"rootflags={root}",
+            # By a name without spaces and commas, whatever the folder's own is.
+            "rootflags=/proc/self/cwd/.",
             "ro",
-            f"init=/{AGENT}",
+            "uml_dir=run",
             "con=null",
             "con0=null,fd:1",
-            "time-travel=inf-cpu",
-            f"uml_dir={root}/run",
-            "perigee=boot-test",
+            f"init=/{AGENT}",
+            "boot-test",
         ]
         process = subprocess.Popen(
             words,
+            cwd=root,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env=environment(GLIBC_TUNABLES="glibc.pthread.rseq=0", PERIGEE_SEED="1", TMPDIR=str(MEMORY)),
+            env=environment(GLIBC_TUNABLES="glibc.pthread.rseq=0", PERIGEE_SEED="1"),
             start_new_session=True,
         )
         try:
@@ -139,7 +147,8 @@ def diagnosis(lines: list[str], ended: int) -> str:
     """What is wrong with a machine or a kernel, from what the kernel printed before it ended."""
     text = "\n".join(lines)
     if "must be not mounted noexec" in text:
-        return f"{MEMORY} is mounted noexec, and kernels run from their memory: mount -o remount,exec {MEMORY}"
+        where = memory()
+        return f"{where} is mounted noexec, and kernels run from their memory: mount -o remount,exec {where}"
     if re.search(r"ptrace: (Operation not permitted|Function not implemented)|check_ptrace|check_sysemu", text):
         return (
             "ptrace is forbidden here, without which kernels cannot run their programs: by a container "

@@ -7,7 +7,6 @@ what further modules are compiled with, `kernel.json` the manifest, which is wri
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -19,6 +18,8 @@ from pathlib import Path
 from perigee.common.exit_codes import BAD_INPUT
 from perigee.common.files import is_claimed, write_text
 from perigee.common.structures import Reader
+from perigee.hosts import own
+from perigee.hosts.own import File, sha256
 
 MANIFEST = "kernel.json"
 FORMAT = 1
@@ -37,14 +38,6 @@ class KernelError(Exception):
         """One or more lines, of which the first stands for itself."""
         super().__init__(message)
         self.code = code
-
-
-@dataclass(frozen=True)
-class File:
-    """A file that went in."""
-
-    name: str
-    sha256: str
 
 
 @dataclass(frozen=True)
@@ -101,13 +94,24 @@ class Kernel:
         return not self.manifest.extra_patches and not self.manifest.modules
 
     @property
+    def foreign(self) -> str | None:
+        """What of another version of Perigee is in it: runs need that of this one."""
+        m = self.manifest
+        found = {
+            "patches": [f.sha256 for f in m.patches] != [f.sha256 for f in own.hashed(own.patches())],
+            "configuration": m.config_sha256 != sha256(own.config()),
+            "agent": m.agent_sha256 != own.agent_sha256(),
+        }
+        return " and ".join(what for what, differs in found.items() if differs) or None
+
+    @property
     def size(self) -> int:
         """Bytes on disk; what kernels share (`os.link`) counts for each."""
         return sum(p.stat().st_size for p in self.folder.rglob("*") if p.is_file())
 
     def as_json(self) -> dict[str, object]:
         """Manifest, folder and size, for machines."""
-        return {**asdict(self.manifest), "folder": str(self.folder), "size_bytes": self.size}
+        return {**asdict(self.manifest), "folder": str(self.folder), "size_bytes": self.size, "foreign": self.foreign}
 
 
 @dataclass(frozen=True)
@@ -122,15 +126,6 @@ def store() -> Path:
     """Where kernels are kept."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "perigee" / "kernels"
-
-
-def sha256(path: Path) -> str:
-    """Hash of a file, in pieces: archives are large."""
-    found = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            found.update(piece)
-    return found.hexdigest()
 
 
 def opened(folder: Path) -> Kernel:
@@ -165,7 +160,8 @@ def _check(path: Path, expected: str, *, whole: bool) -> None:
 def every() -> list[Kernel | Damaged]:
     """All kernels, then what is damaged.
 
-    First comes the default one: the latest that has no patches and modules of the user's own, or else the latest.
+    First comes the default one: the latest that has no patches and modules of the user's own, or else the latest. Those
+    of other versions of Perigee, which it does not run, come last.
     """
     kernels: list[Kernel] = []
     damaged: list[Damaged] = []
@@ -174,7 +170,11 @@ def every() -> list[Kernel | Damaged]:
             kernels.append(opened(folder))
         except KernelError as error:
             damaged.append(Damaged(folder, str(error)))
-    kernels.sort(key=lambda k: (k.plain, k.plain and k.manifest.source.pinned, k.manifest.built, k.manifest.key))
+
+    def rank(k: Kernel) -> tuple[bool, bool, bool, str]:
+        return (k.foreign is None, k.plain, k.plain and k.manifest.source.pinned, k.manifest.built)
+
+    kernels.sort(key=rank)
     return [*reversed(kernels), *damaged]
 
 
@@ -192,30 +192,40 @@ def find(name: str | None = None) -> Kernel:
     """The kernel of this name (the latest of several) or whose key begins so; the default one for None.
 
     Raises:
-        KernelError: there is none, or it is damaged.
+        KernelError: there is none that this version of Perigee runs, or it is damaged.
     """
+    found = _default() if name is None else named(name)
+    if isinstance(found, Damaged):
+        raise KernelError(f"{found.reason}: perigee kernel remove {found.folder.name}, then build it again")
+    if found.foreign is not None:
+        title = f"the kernel {found.manifest.name} ({found.manifest.key})"
+        soon = "seconds" if found.foreign == "agent" else "some minutes"
+        raise KernelError(f"{title} has the {found.foreign} of another version of Perigee: {BUILD} mends it, in {soon}")
+    return found
+
+
+def _default() -> Kernel:
+    reason = "no kernel is built"
+    for first in every()[:1]:
+        if isinstance(first, Kernel):
+            return first
+        reason = f"the kernel that was built is damaged ({first.reason})"
+    raise KernelError(f"{reason}: {BUILD} does it, in some minutes")
+
+
+def named(name: str) -> Kernel | Damaged:
+    """As `find`, also of those that cannot be run. Raises KernelError if there is none."""
     there = every()
     kernels = [k for k in there if isinstance(k, Kernel)]
-    if name is None:
-        if kernels:
-            return kernels[0]
-        reason = f"the kernel that was built is damaged ({_first_reason(there)})" if there else "no kernel is built"
-        raise KernelError(f"{reason}: {BUILD} does it, in some minutes")
-    if named := [k for k in kernels if k.manifest.name == name]:
-        return max(named, key=lambda k: k.manifest.built)
+    if same := [k for k in kernels if k.manifest.name == name]:
+        return max(same, key=lambda k: (k.foreign is None, k.manifest.built))
     found = [k for k in there if len(name) >= 4 and k.folder.name.startswith(name)]
     if len(found) > 1:
         raise KernelError(f"{name} begins more than one key: {', '.join(k.folder.name for k in found)}")
     if not found:
         names = ", ".join(f"{k.manifest.name} ({k.manifest.key})" for k in kernels)
         raise KernelError(f"no kernel is named {name}; " + (f"there are {names}" if names else f"{BUILD} makes one"))
-    if isinstance(found[0], Damaged):
-        raise KernelError(f"{found[0].reason}: perigee kernel remove {found[0].folder.name}, then build it again")
     return found[0]
-
-
-def _first_reason(there: list[Kernel | Damaged]) -> str:
-    return next((k.reason for k in there if isinstance(k, Damaged)), "")
 
 
 def renamed(kernel: Kernel, name: str) -> Kernel:
@@ -231,14 +241,13 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def remove_one(name: str) -> Path:
-    """Removes the kernel that `find` finds, damaged or not; the folder that is gone.
+    """Removes the kernel that `named` finds; the folder that is gone.
 
     Raises:
         KernelError: there is none.
         OSError: it cannot be removed.
     """
-    damaged = [k.folder for k in every() if isinstance(k, Damaged) and k.folder.name == name]
-    folder = damaged[0] if damaged else find(name).folder
+    folder = named(name).folder
     remove(folder)
     return folder
 

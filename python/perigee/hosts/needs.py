@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,15 @@ def check_machine() -> None:
         raise KernelError(f"kernels for real hosts run on Linux on x86-64 only; this is {found}")
 
 
+def check_path(folder: Path) -> None:
+    """Raises KernelError where Linux refuses to be built."""
+    if re.search(r"[\s:]", str(folder.resolve())):
+        raise KernelError(
+            f"Linux cannot be built in {folder}, because of the spaces or colons in this name: "
+            "set XDG_CACHE_HOME to another folder"
+        )
+
+
 def check_tools(*, fetching: bool, archive: Path | None = None) -> None:
     """Raises KernelError that lists every program that is missing; `fetching` needs Debian's as well."""
     wanted = {**PROGRAMS, **(FETCHING if fetching else {})}
@@ -62,12 +72,13 @@ def _compiles() -> bool:
     return done.returncode == 0
 
 
-def check_room(folder: Path) -> None:
+def check_room(folder: Path, *, lean: bool) -> None:
     """Raises KernelError if the file system of a folder has too little room for a build."""
     free = shutil.disk_usage(folder).free
-    if free < pinned.ROOM:
+    room = pinned.LESS_ROOM if lean else pinned.ROOM
+    if free < room:
         raise KernelError(
-            f"building a kernel takes {pinned.ROOM / 1e9:.1f} GB for some minutes, {folder} has {free / 1e9:.1f} GB: "
+            f"building a kernel takes {room / 1e9:.1f} GB for some minutes, {folder} has {free / 1e9:.1f} GB: "
             "make room there, or set XDG_CACHE_HOME to a folder elsewhere"
         )
 

@@ -7,20 +7,16 @@ import hashlib
 import json
 import re
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from pathlib import Path
 
-from perigee.hosts.kernels import NAME, File, KernelError, Source, sha256
+from perigee.hosts import own
+from perigee.hosts.kernels import NAME, KernelError, Source
 from perigee.hosts.needs import version_of
+from perigee.hosts.own import hashed, sha256
 
 # Counts up with every change of how kernels are built that their inputs do not show.
 RECIPE = 1
 MODULE = re.compile(r"[a-z][a-z0-9_]{0,40}\.c")
-
-
-def own(name: str) -> Path:
-    """A file or folder of this room."""
-    return Path(str(files("perigee"))) / "hosts" / name
 
 
 @dataclass(frozen=True)
@@ -33,6 +29,7 @@ class Recipe:
     modules: tuple[Path, ...]
     agent: tuple[Path, ...]
     """Sources in C, with their headers."""
+    agent_sha256: str | None
     compiler: str
     linker: str
 
@@ -44,29 +41,26 @@ class Recipe:
             KernelError: one of them cannot be used.
         """
         for path in (*patches, *modules):
-            if not path.is_file():
-                raise KernelError(f"{path}: there is no such file")
+            try:
+                path.open("rb").close()
+            except OSError as error:
+                raise KernelError(f"{path} cannot be read: {error.strerror}") from None
         for path in modules:
             if not MODULE.fullmatch(path.name):
                 raise KernelError(f"--module {path}: give one file of C named as its module, such as tcp_mine.c")
         names = [p.name for p in modules]
         if twice := {n for n in names if names.count(n) > 1}:
             raise KernelError(f"--module {min(twice)} is given twice")
-        agent = sorted(p for pattern in ("*.c", "*.h") for p in own("agent").glob(pattern))
-        own_patches = sorted(own("kernel/patches").glob("*.patch"))
         return cls(
-            own("kernel/config"),
-            tuple(own_patches),
+            own.config(),
+            own.patches(),
             tuple(patches),
             tuple(sorted(modules, key=lambda p: p.name)),
-            tuple(agent),
+            own.agent(),
+            own.agent_sha256(),
             version_of("gcc"),
             version_of("ld"),
         )
-
-    def agent_sha256(self) -> str | None:
-        """Hash of the agent's sources; None if there are none."""
-        return _hash([asdict(f) for f in hashed(self.agent)]) if self.agent else None
 
     def base(self, source: Source) -> str:
         """Hash of what makes the kernel itself."""
@@ -82,21 +76,13 @@ class Recipe:
     def key(self, source: Source) -> str:
         """Hash of all that goes in."""
         modules = [asdict(f) for f in hashed(self.modules)]
-        return _hash({"base": self.base(source), "modules": modules, "agent": self.agent_sha256()})[:16]
+        return _hash({"base": self.base(source), "modules": modules, "agent": self.agent_sha256})[:16]
 
     def usual_name(self) -> str:
         """A name for what has been given none."""
         stems = [p.stem for p in (*self.extra_patches, *self.modules)]
         name = re.sub(r"[^A-Za-z0-9._+-]", "-", "+".join(stems))[:64].lstrip("._+-")
         return name if NAME.fullmatch(name) else "default" if not stems else "custom"
-
-
-def hashed(paths: tuple[Path, ...]) -> tuple[File, ...]:
-    """Files by name and hash."""
-    try:
-        return tuple(File(p.name, sha256(p)) for p in paths)
-    except OSError as error:
-        raise KernelError(f"{error.filename} cannot be read: {error.strerror}") from None
 
 
 def _hash(content: object) -> str:

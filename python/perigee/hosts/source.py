@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perigee.hosts import pinned
-from perigee.hosts.kernels import KernelError, Source, sha256
+from perigee.hosts.kernels import KernelError, Source
+from perigee.hosts.own import sha256
 from perigee.hosts.steps import Progress, call, counting
 
 OFFLINE = "or give the source with --source FOLDER, an archive of it, or the deb"
@@ -98,8 +99,8 @@ def fetch(origin: Origin, work: Path, progress: Progress) -> Origin:
     return replace(origin, source=found.source, at=found.at)
 
 
-def unpack(origin: Origin, tree: Path, progress: Progress) -> None:
-    """Puts the source into a folder of its own.
+def unpack(origin: Origin, tree: Path, progress: Progress, *, lean: bool) -> None:
+    """Puts the source into a folder of its own; of an archive, if `lean`, only what the kernel is made of.
 
     Raises:
         KernelError: it is no source of Linux, or damaged.
@@ -114,8 +115,9 @@ def unpack(origin: Origin, tree: Path, progress: Progress) -> None:
             raise KernelError(f"{at} cannot be made clean:\n{done.errors}")
         return
     tree.mkdir()
-    on_line = counting(progress, "unpacking", pinned.FILES)
-    done = call(["tar", "-xvf", at.resolve(), "--strip-components=1", "--no-same-owner"], tree, on_line=on_line)
+    on_line = counting(progress, "unpacking", pinned.FEWER_FILES if lean else pinned.FILES)
+    words = ["tar", "-xvf", at.resolve(), "--strip-components=1", "--no-same-owner", "--wildcards"]
+    done = call([*words, *(f"--exclude={p}" for p in pinned.LEFT_OUT if lean)], tree, on_line=on_line)
     if done.code != 0:
         raise KernelError(f"{at} cannot be unpacked:\n{done.errors}")
     if not ((tree / "Makefile").is_file() and (tree / "arch/um").is_dir()):

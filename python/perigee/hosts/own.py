@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What Perigee itself puts into kernels: a configuration and patches to Linux (`kernel`), and the agent (`agent`)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOM = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that went in."""
+
+    name: str
+    sha256: str
+
+
+def sha256(path: Path) -> str:
+    """Hash of a file, in pieces: archives are large."""
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            found.update(piece)
+    return found.hexdigest()
+
+
+def hashed(paths: tuple[Path, ...]) -> tuple[File, ...]:
+    """Files by name and hash. Raises OSError."""
+    return tuple(File(p.name, sha256(p)) for p in paths)
+
+
+def config() -> Path:
+    """The configuration, without what Linux sets by itself."""
+    return ROOM / "kernel/config"
+
+
+def patches() -> tuple[Path, ...]:
+    """Patches, in their order."""
+    return tuple(sorted((ROOM / "kernel/patches").glob("*.patch")))
+
+
+def agent() -> tuple[Path, ...]:
+    """The agent's sources in C, with their headers."""
+    return tuple(sorted(p for pattern in ("*.c", "*.h") for p in (ROOM / "agent").glob(pattern)))
+
+
+def agent_sha256() -> str | None:
+    """Hash of the agent's sources; None if there are none."""
+    files = [f"{f.name} {f.sha256}\n" for f in hashed(agent())]
+    return hashlib.sha256("".join(files).encode()).hexdigest() if files else None
