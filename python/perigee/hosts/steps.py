@@ -17,7 +17,7 @@ Progress = Callable[[str, int, int], None]
 
 # `  CC      net/ipv4/tcp.o`, as make prints each thing that it makes.
 _MADE = re.compile(r"  [A-Z][A-Z0-9_]* +(\[M\] +)?\S")
-_WRONG = re.compile(r"error[: ]|\*\*\*|undefined reference|No such file", re.IGNORECASE)
+_WRONG = re.compile(r"error[: ]|undefined reference|No such file|can't open", re.IGNORECASE)
 # What users may have set for other builds, and what would make two builds of the same differ, stays outside.
 _KEPT = ("PATH", "HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy")
 
@@ -32,7 +32,8 @@ class Done:
     @property
     def errors(self) -> str:
         """What it complained about, indented, or else its last lines."""
-        wrong = [line for line in self.lines if _WRONG.search(line)]
+        # What make says of it is of no use.
+        wrong = [line for line in self.lines if _WRONG.search(line) and not line.startswith("make")]
         return "\n".join(f"  {line.rstrip()}" for line in (wrong[:12] or self.lines[-12:]))
 
 
