@@ -54,12 +54,13 @@ const WINDOW_SCALE: u8 = 14;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Headers of a TCP packet with `payload` bytes of zeros behind them.
+/// Headers of a TCP packet with `payload` bytes of zeros behind them; `ecn` is the ECN field of its IP header.
 pub fn tcp_packet(
     from: Endpoint,
     to: Endpoint,
     tcp: &Tcp<'_>,
     payload: u32,
+    ecn: u8,
     telemetry: Telemetry<'_>,
 ) -> Vec<u8> {
     let options = tcp_options(tcp);
@@ -73,7 +74,7 @@ pub fn tcp_packet(
     segment.extend(WINDOW.to_be_bytes());
     segment.extend([0; 4]);
     segment.extend(options);
-    wrapped(from, to, TCP, segment, 16, payload, telemetry)
+    wrapped(Ip { from, to, protocol: TCP, ecn }, segment, 16, payload, telemetry)
 }
 
 /// Headers of a UDP packet.
@@ -83,7 +84,7 @@ pub fn udp_packet(from: Endpoint, to: Endpoint, payload: u32) -> Vec<u8> {
     segment.extend(to.port.to_be_bytes());
     segment.extend((8 + payload as u16).to_be_bytes());
     segment.extend([0; 2]);
-    wrapped(from, to, UDP, segment, 6, payload, Telemetry::None)
+    wrapped(Ip { from, to, protocol: UDP, ecn: 0 }, segment, 6, payload, Telemetry::None)
 }
 
 fn tcp_options(tcp: &Tcp<'_>) -> Vec<u8> {
@@ -114,20 +115,28 @@ fn tcp_options(tcp: &Tcp<'_>) -> Vec<u8> {
     o
 }
 
-fn wrapped(
+/// What IP headers of both versions say.
+#[derive(Clone, Copy)]
+struct Ip {
     from: Endpoint,
     to: Endpoint,
     protocol: u8,
+    ecn: u8,
+}
+
+fn wrapped(
+    ip: Ip,
     mut segment: Vec<u8>,
     checksum_at: usize,
     payload: u32,
     telemetry: Telemetry<'_>,
 ) -> Vec<u8> {
     let length = segment.len() as u32 + payload;
+    let Ip { from, to, protocol, .. } = ip;
     let mut packet = match telemetry {
-        Telemetry::None => ipv4(from, to, protocol, length),
-        Telemetry::HopByHop(block) => ipv6(from, to, protocol, length, 0, option(protocol, 0x3E, block)),
-        Telemetry::Destination(block) => ipv6(from, to, protocol, length, 60, option(protocol, 0x1E, block)),
+        Telemetry::None => ipv4(ip, length),
+        Telemetry::HopByHop(block) => ipv6(ip, length, 0, option(protocol, 0x3E, block)),
+        Telemetry::Destination(block) => ipv6(ip, length, 60, option(protocol, 0x1E, block)),
     };
     let mut sum = Sum::default();
     match telemetry {
@@ -147,12 +156,12 @@ fn wrapped(
     packet
 }
 
-fn ipv4(from: Endpoint, to: Endpoint, protocol: u8, length: u32) -> Vec<u8> {
-    let mut h = vec![0x45, 0];
+fn ipv4(ip: Ip, length: u32) -> Vec<u8> {
+    let mut h = vec![0x45, ip.ecn];
     h.extend((20 + length as u16).to_be_bytes());
-    h.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
-    h.extend(v4(from.host));
-    h.extend(v4(to.host));
+    h.extend([0, 0, 0x40, 0, 64, ip.protocol, 0, 0]);
+    h.extend(v4(ip.from.host));
+    h.extend(v4(ip.to.host));
     let mut sum = Sum::default();
     sum.add(&h);
     let checksum = sum.finish().to_be_bytes();
@@ -160,12 +169,13 @@ fn ipv4(from: Endpoint, to: Endpoint, protocol: u8, length: u32) -> Vec<u8> {
     h
 }
 
-fn ipv6(from: Endpoint, to: Endpoint, _protocol: u8, length: u32, next: u8, extension: Vec<u8>) -> Vec<u8> {
-    let mut h = vec![0x60, 0, 0, 0];
+fn ipv6(ip: Ip, length: u32, next: u8, extension: Vec<u8>) -> Vec<u8> {
+    // The traffic class lies across the first two bytes; ECN is its last two bits.
+    let mut h = vec![0x60, ip.ecn << 4, 0, 0];
     h.extend((extension.len() as u16 + length as u16).to_be_bytes());
     h.extend([next, 64]);
-    h.extend(v6(from.host));
-    h.extend(v6(to.host));
+    h.extend(v6(ip.from.host));
+    h.extend(v6(ip.to.host));
     h.extend(extension);
     h
 }
@@ -238,7 +248,7 @@ mod tests {
         let sack = [(3000, 4448), (6000, 7448), (9000, 9500), (1, 2)];
         let tcp =
             Tcp { seq: 1, ack: 7, flags: flag::ACK, timestamps: Some((5, 6)), sack: &sack, syn_mss: None };
-        let p = tcp_packet(A, B, &tcp, 0, Telemetry::None);
+        let p = tcp_packet(A, B, &tcp, 0, 0, Telemetry::None);
         assert_eq!(checksum_of(&p[..20]), 0);
         let pseudo = [&p[12..20], &[0, 6, 0, (p.len() - 20) as u8]].concat();
         assert_eq!(checksum_of(&[&pseudo, &p[20..]].concat()), 0);
@@ -246,12 +256,28 @@ mod tests {
     }
 
     #[test]
+    fn the_ecn_field_is_the_end_of_the_type_of_service_and_under_the_checksum() {
+        let tcp = Tcp { flags: flag::ACK, ..Tcp::default() };
+        for ecn in 0..4 {
+            let p = tcp_packet(A, B, &tcp, 500, ecn, Telemetry::None);
+            assert_eq!((p[1], checksum_of(&p[..20])), (ecn, 0));
+        }
+    }
+
+    #[test]
     fn telemetry_is_an_ipv6_option_padded_to_eight() {
         let block = [7; 8 + 17];
-        let p =
-            tcp_packet(A, B, &Tcp { flags: flag::ACK, ..Tcp::default() }, 1000, Telemetry::HopByHop(&block));
+        let p = tcp_packet(
+            A,
+            B,
+            &Tcp { flags: flag::ACK, ..Tcp::default() },
+            1000,
+            1,
+            Telemetry::HopByHop(&block),
+        );
         assert_eq!((p[0] >> 4, p[6], p[40], p[42], p[43]), (6, 0, 6, 0x3E, 25));
         assert_eq!(p.len(), 40 + 32 + 20);
+        assert_eq!(u32::from_be_bytes([p[0], p[1], p[2], p[3]]), 0x6010_0000, "ECT(1) in the traffic class");
         assert_eq!(u16::from_be_bytes([p[4], p[5]]), 32 + 20 + 1000);
     }
 }

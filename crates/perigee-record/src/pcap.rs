@@ -39,6 +39,7 @@ pub struct CapturePacket<'a> {
     pub at: Nanos,
     pub flow: u32,
     pub body: Body<'a>,
+    pub ecn: u8,
     pub telemetry: &'a [u8],
 }
 
@@ -119,7 +120,7 @@ impl<W: Write> Capture<W> {
                     ..Tcp::default()
                 };
                 let telemetry = some(p.telemetry, Telemetry::HopByHop);
-                (tcp_packet(open.sender, open.receiver, &tcp, payload, telemetry), payload)
+                (tcp_packet(open.sender, open.receiver, &tcp, payload, p.ecn, telemetry), payload)
             }
             Body::Ack { ack, sack, ts: stamps } => {
                 let blocks: Vec<_> = sack.iter().map(|&(a, b)| (wire(a), wire(b))).collect();
@@ -133,7 +134,7 @@ impl<W: Write> Capture<W> {
                     syn_mss: None,
                 };
                 let telemetry = some(p.telemetry, Telemetry::Destination);
-                (tcp_packet(open.receiver, open.sender, &tcp, 0, telemetry), 0)
+                (tcp_packet(open.receiver, open.sender, &tcp, 0, p.ecn, telemetry), 0)
             }
             Body::Ping { ip_bytes, .. } => {
                 let payload = ip_bytes.saturating_sub(28);
@@ -193,11 +194,11 @@ fn greet(out: &mut impl Write, open: &Open, first: Nanos, (ts, _): (u32, u32)) -
         out,
         open.interface,
         at - open.flow.handshake.0 as i128,
-        &tcp_packet(a, b, &syn, 0, Telemetry::None),
+        &tcp_packet(a, b, &syn, 0, 0, Telemetry::None),
         0,
     )?;
-    block(out, open.interface, at, &tcp_packet(b, a, &reply, 0, Telemetry::None), 0)?;
-    block(out, open.interface, at, &tcp_packet(a, b, &last, 0, Telemetry::None), 0)
+    block(out, open.interface, at, &tcp_packet(b, a, &reply, 0, 0, Telemetry::None), 0)?;
+    block(out, open.interface, at, &tcp_packet(a, b, &last, 0, 0, Telemetry::None), 0)
 }
 
 /// Section header block, of unknown length.
@@ -259,23 +260,33 @@ mod tests {
         let mut c = Capture::new(Vec::new(), vec![flow]).unwrap();
         let data = Body::Data { seq: 0, payload: 1448, ts: (1, 0) };
         let ack = Body::Ack { ack: 1448, sack: &[(4344, 5792)], ts: (1, 1) };
-        c.packet(&CapturePacket { at: Nanos(0), flow: 0, body: data, telemetry: &[] }).unwrap();
-        c.packet(&CapturePacket { at: Nanos::from_millis(50), flow: 0, body: ack, telemetry: &[1; 25] })
-            .unwrap();
+        c.packet(&CapturePacket { at: Nanos(0), flow: 0, body: data, ecn: 2, telemetry: &[] }).unwrap();
+        c.packet(&CapturePacket {
+            at: Nanos::from_millis(50),
+            flow: 0,
+            body: ack,
+            ecn: 0,
+            telemetry: &[1; 25],
+        })
+        .unwrap();
         c.finish().unwrap()
     }
 
     #[test]
     fn blocks_frame_each_other() {
         let bytes = capture();
-        let (mut at, mut kinds) = (0, Vec::new());
+        let (mut at, mut kinds, mut ecn) = (0, Vec::new(), Vec::new());
         while at < bytes.len() {
             let word = |i: usize| u32::from_le_bytes(bytes[i..i + 4].try_into().unwrap());
             let length = word(at + 4) as usize;
             assert_eq!(word(at + length - 4) as usize, length);
             kinds.push(word(at));
+            if word(at) == 6 && bytes[at + 28] >> 4 == 4 {
+                ecn.push(bytes[at + 29]);
+            }
             at += length;
         }
         assert_eq!(kinds, [0x0A0D_0D0A, 1, 6, 6, 6, 6, 6], "three packets of the handshake, then two");
+        assert_eq!(ecn, [0, 0, 0, 2], "of IPv4; the ACK with telemetry is IPv6");
     }
 }

@@ -117,6 +117,9 @@ pub enum PacketKind {
     Pong,
 }
 
+/// [`PacketSeen::ecn`] of a packet that carries a congestion mark.
+pub const MARKED: u8 = 3;
+
 /// A packet as one end host sees it. Numbers of bytes and sequence numbers as in the tables.
 #[derive(Clone, Debug)]
 pub struct PacketSeen<'a> {
@@ -146,8 +149,8 @@ pub struct PacketSeen<'a> {
     pub retrans: bool,
     /// Number of this transmission in its flow and direction, from 1.
     pub number: u32,
-    /// It carries a congestion mark (ECN).
-    pub marked: bool,
+    /// The ECN field of its IP header (RFC 3168 section 5, RFC 8311): 0 not capable, 1 ECT(1), 2 ECT(0), 3 marked.
+    pub ecn: u8,
     /// Telemetry in its wire form, where it is on the wire.
     pub telemetry: &'a [u8],
 }

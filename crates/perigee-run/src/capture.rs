@@ -79,7 +79,8 @@ impl RecordSink for CaptureSink {
             (PacketKind::Pong, false) => Body::Pong { number: p.seq, ip_bytes: p.ip_bytes },
             _ => return Ok(()),
         };
-        let packet = CapturePacket { at: Nanos(p.at_ns), flow: p.flow, body, telemetry: p.telemetry };
+        let (at, telemetry) = (Nanos(p.at_ns), p.telemetry);
+        let packet = CapturePacket { at, flow: p.flow, body, ecn: p.ecn, telemetry };
         match self.capture().map_err(wrong)? {
             Some(capture) => capture.packet(&packet).map_err(wrong),
             None => Ok(()),

@@ -4,11 +4,11 @@
 use crate::routes::{RouteListener, RouteTables};
 use crate::windows::Windows;
 use perigee_cc::CaState;
-use perigee_record::sink::{FlowEnd, PacketKind as Kind, BATCH_ROWS};
+use perigee_record::sink::{FlowEnd, PacketKind as Kind, BATCH_ROWS, MARKED};
 use perigee_record::tables::*;
 use perigee_record::{FlowInfo, PacketSeen, RecordSink, Rtts, RunHeader, RunOutcome, SinkError, Table};
 use perigee_sim::{
-    Completion, DropCause, FlowSample, LinkSample, Observer, Outcome, PacketKind, PacketView, SimEvent,
+    Completion, DropCause, Ecn, FlowSample, LinkSample, Observer, Outcome, PacketKind, PacketView, SimEvent,
     CAUSE_NAMES,
 };
 use perigee_timeline::{ChunkSource, NodeId, Note, QueueLimit};
@@ -425,7 +425,12 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
             ip_bytes: p.ip_bytes,
             retrans: p.retrans,
             number: p.number,
-            marked: p.marked,
+            ecn: match p.ecn {
+                Ecn::NotEct => 0,
+                Ecn::Ect1 => 1,
+                Ecn::Ect0 => 2,
+                Ecn::Ce => MARKED,
+            },
             telemetry: p.telemetry,
         };
         self.error = self.sink.packet(&seen).err();

@@ -7,7 +7,7 @@ use crate::run::run_options;
 use crate::simulator::{Plugins, Simulator};
 use crate::RunError;
 use perigee_backend::{Backend, Inputs};
-use perigee_record::sink::PacketKind;
+use perigee_record::sink::{PacketKind, MARKED};
 use perigee_record::tables::{PacketRow, PacketTable};
 use perigee_record::{Collector, PacketSeen, RecordSink, SinkError, Table};
 use perigee_scenario::World;
@@ -91,7 +91,7 @@ impl RecordSink for Tracer {
         } else if let Some(mut packet) = self.under_way.remove(&key) {
             if self.is_inside(p.at_ns) || self.is_inside(packet.sent_ns) {
                 packet.arrived_ns = Some(p.at_ns);
-                packet.marked = p.marked;
+                packet.marked = p.ecn == MARKED;
                 self.seen.push(packet);
             }
         }
@@ -119,7 +119,7 @@ fn row(p: &PacketSeen<'_>) -> PacketRow {
         ts_ecr_ms: p.ts_ecr,
         ip_bytes: p.ip_bytes,
         retransmission: p.retrans,
-        marked: p.marked,
+        marked: p.ecn == MARKED,
     }
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scenarios from text to tables.
 
-use perigee_record::{Table, Values};
-use perigee_run::run;
+use perigee_record::sink::{PacketKind, MARKED};
+use perigee_record::{PacketSeen, RecordSink, SinkError, Table, Values};
+use perigee_run::{record, run};
 use perigee_scenario::{Scenario, World};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -65,6 +67,46 @@ fn a_transfer_fills_its_bottleneck_and_the_record_says_so() {
         number(t, "flow_totals", "inflation_sum", 0) / number(t, "flow_totals", "inflation_samples", 0);
     assert!((1.1..2.1).contains(&inflation), "{inflation}");
     assert!(number(t, "flow_totals", "rtt_samples", 1) > 50.0, "the probe measures too");
+}
+
+/// ECN fields by kind of packet and by whether it leaves.
+#[derive(Default)]
+struct Fields(BTreeSet<(&'static str, bool, u8)>);
+
+impl RecordSink for Fields {
+    fn batch(&mut self, _: Table) -> Result<(), SinkError> {
+        Ok(())
+    }
+    fn wants_packets(&self) -> bool {
+        true
+    }
+    fn packet(&mut self, p: &PacketSeen<'_>) -> Result<(), SinkError> {
+        let kind = match p.kind {
+            PacketKind::Data => "data",
+            PacketKind::Ack => "ack",
+            PacketKind::Ping | PacketKind::Pong => "probe",
+        };
+        self.0.insert((kind, p.leaving, p.ecn));
+        Ok(())
+    }
+}
+
+#[test]
+fn packets_carry_their_ecn_field_for_captures() {
+    let fields = |cc: &str, sets: &[&str]| {
+        let mut seen = Fields::default();
+        let sets = [&["port.bottleneck.discipline=codel", "run.duration=4 s"], sets].concat();
+        record(&world(DUMBBELL, &sets), cc, &Default::default(), &mut seen, None, &mut |_| true).unwrap();
+        seen.0.into_iter().filter(|f| f.0 == "data").map(|f| (f.1, f.2)).collect::<Vec<_>>()
+    };
+    // 1 is ECT(1), 2 ECT(0); what leaves is not marked yet.
+    assert_eq!(fields("cubic", &[]), [(false, 0), (true, 0)]);
+    assert_eq!(fields("cubic", &["tcp.ecn=true"]), [(false, 2), (false, MARKED), (true, 2)]);
+    assert_eq!(fields("prague", &[]), [(false, 1), (false, MARKED), (true, 1)]);
+    let mut seen = Fields::default();
+    let w = world(DUMBBELL, &["run.duration=4 s", "tcp.ecn=true"]);
+    record(&w, "cubic", &Default::default(), &mut seen, None, &mut |_| true).unwrap();
+    assert!(seen.0.iter().filter(|f| f.0 != "data").all(|f| f.2 == 0), "RFC 3168: only data");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use crate::net::aqm::CE;
 use crate::packet::Packet;
 use perigee_cc::CaState;
+pub use perigee_queue::Ecn;
 use perigee_tcp::AckBlocks;
 use perigee_timeline::Note;
 use perigee_units::{BitRate, Nanos};
@@ -195,8 +196,8 @@ pub struct PacketView<'a> {
     pub retrans: bool,
     /// Number of this transmission in its flow and direction, from 1.
     pub number: u32,
-    /// It carries a congestion mark (ECN).
-    pub marked: bool,
+    /// Its ECN field.
+    pub ecn: Ecn,
     /// Telemetry in its wire form, where it is on the wire (the block that `perigee_telemetry::wire` writes).
     pub telemetry: &'a [u8],
 }
@@ -410,14 +411,14 @@ pub(crate) fn show<O: Observer>(
     packet: &Packet,
     payload: u32,
     blocks: &AckBlocks,
-    tcp: Option<(bool, u32)>,
+    tcp: Option<(bool, u32, Ecn)>,
     telemetry: &[u8],
 ) {
     if !O::PACKETS {
         return;
     }
     let Some(kind) = packet.kind.shown() else { return };
-    let (retrans, mss) = tcp.unwrap_or((false, 1));
+    let (retrans, mss, ecn) = tcp.unwrap_or((false, 1, Ecn::NotEct));
     let bytes = |(s, e): (u64, u64)| (s * mss as u64, e * mss as u64);
     let sack: Vec<(u64, u64)> = blocks.dsack.iter().chain(blocks.sacks()).map(|&r| bytes(r)).collect();
     let is_ack = kind == PacketKind::Ack;
@@ -435,7 +436,7 @@ pub(crate) fn show<O: Observer>(
         ip_bytes: packet.ip_bytes as u32,
         retrans,
         number: packet.ordinal & !CE,
-        marked: packet.ordinal & CE != 0,
+        ecn: if packet.ordinal & CE != 0 { Ecn::Ce } else { ecn },
         telemetry,
     });
 }

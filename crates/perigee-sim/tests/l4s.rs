@@ -39,7 +39,7 @@ impl Observer for Ways {
             self.leaving.insert((p.flow, p.number), p.at);
         } else if let Some(sent) = self.leaving.remove(&(p.flow, p.number)) {
             self.delays.entry(p.flow).or_default().push((sent, p.at - sent));
-            *self.marked.entry(p.flow).or_default() += u64::from(p.marked);
+            *self.marked.entry(p.flow).or_default() += u64::from(p.ecn == Ecn::Ce);
         }
     }
 }

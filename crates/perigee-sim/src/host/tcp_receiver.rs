@@ -70,7 +70,8 @@ impl Flow {
         if O::PACKETS {
             let block = self.stamp_block(cx.net, packet.telemetry);
             let payload = (packet.ip_bytes as u32).saturating_sub(header + self.telemetry.data_bytes());
-            show(cx.obs, now, false, &packet, payload, &AckBlocks::default(), Some((false, mss)), &block);
+            let shown = Some((false, mss, cx.net.ecn[packet.flow as usize]));
+            show(cx.obs, now, false, &packet, payload, &AckBlocks::default(), shown, &block);
         }
         let ts = (packet.sent.0 / 1_000_000) as u32 + 1;
         if self.setup.leg.is_some() && self.answer_probe(packet.ip_bytes as u32, cx) {
@@ -154,7 +155,7 @@ impl Flow {
         packet.content = cx.net.acks.insert(blocks);
         if O::PACKETS {
             let block = self.stamp_block(cx.net, telemetry);
-            show(cx.obs, cx.now, true, &packet, 0, &blocks, Some((false, mss)), &block);
+            show(cx.obs, cx.now, true, &packet, 0, &blocks, Some((false, mss, Ecn::NotEct)), &block);
         }
         self.send(packet, cx);
     }

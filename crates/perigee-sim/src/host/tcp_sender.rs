@@ -158,7 +158,7 @@ impl Flow {
         packet.push = tx.push;
         if O::PACKETS {
             let block = self.stamp_block(cx.net, telemetry);
-            let shown = Some((tx.retrans, mss));
+            let shown = Some((tx.retrans, mss, cx.net.ecn[self.id as usize]));
             show(cx.obs, cx.now, true, &packet, payload, &AckBlocks::default(), shown, &block);
         }
         self.send(packet, cx);
@@ -208,7 +208,7 @@ impl Flow {
         if O::PACKETS {
             let block = self.stamp_block(cx.net, packet.telemetry);
             let mss = self.setup.tcp.mss;
-            show(cx.obs, now, false, &packet, 0, blocks, Some((false, mss)), &block);
+            show(cx.obs, now, false, &packet, 0, blocks, Some((false, mss, Ecn::NotEct)), &block);
         }
         self.read_window(blocks.window_end);
         let Some(s) = self.sender_mut() else { return cx.net.release(h) };
