@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 DEMO := runs/demo
 
-.PHONY: help setup demo kernel test slow check bench fuzz mutants figures docs format clean
+.PHONY: help setup demo kernel test slow check bench fuzz conserve mutants figures docs format clean
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ bench: setup  ## The speed table
 
 fuzz:  ## A million damaged inputs for each parser and codec
 	cargo run --release --locked -p perigee-fuzz -- all 1000000
+
+conserve:  ## A thousand million packets over random networks: none may be lost without a reason
+	cargo run --release --locked -p perigee-sim --example conservation -- 1000000000
 
 mutants: $(VENV)/requirements  ## Small faults that the Rust tests must notice (hours; goes on where it was)
 	$(BIN)/python tests/mutants.py

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Conservation of packets over many networks drawn at random: chains, dumbbells and parking lots with losses, outages, lost
+//! routes, changes of rate and delay, reordering, every queue discipline, every congestion control, every application.
+//! Each network is stepped to three instants, at which no link may have passed on more than it was given, and to its end:
+//! there the counters of links and of flows must add up to the packet, and agree with each other. The first that do not end
+//! the program.
+//!
+//! `cargo run --release -p perigee-sim --example conservation -- PACKETS [SEED]`
+
+use perigee_cc::SCHEMES;
+use perigee_queue::DISCIPLINES;
+use perigee_sim::*;
+use perigee_sources::topology::*;
+use perigee_timeline::*;
+use perigee_units::draw::{mix, unit};
+use perigee_units::{BitRate, Nanos};
+use std::sync::Arc;
+
+/// Data packets that one network carries at most, roughly.
+const PACKETS_PER_NETWORK: f64 = 400_000.0;
+
+fn main() {
+    let mut args = std::env::args().skip(1).map(|a| a.parse::<u64>().expect("a whole number"));
+    let wanted = args.next().unwrap_or(10_000_000);
+    let mut draws = Draws { seed: args.next().unwrap_or(1), n: 0 };
+    let mut counted = Counts::default();
+    let mut shown = 0;
+    while counted.sent < wanted {
+        let network = Network::draw(&mut draws);
+        counted.add(&network.run());
+        if counted.sent >= shown + wanted / 20 {
+            shown = counted.sent;
+            eprintln!("{} networks, {:.0} million packets", counted.networks, shown as f64 / 1e6);
+        }
+    }
+    println!("{counted}");
+}
+
+/// Numbers that look random, the same ones for the same seed.
+struct Draws {
+    seed: u64,
+    n: u64,
+}
+
+impl Draws {
+    fn next(&mut self) -> u64 {
+        self.n += 1;
+        mix(self.seed ^ mix(self.n))
+    }
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+    /// One in `n`.
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+    /// Between two bounds, as many in each octave.
+    fn log(&mut self, low: f64, high: f64) -> f64 {
+        low * libm::pow(high / low, unit(self.next()))
+    }
+    fn time(&mut self, end: Nanos) -> Nanos {
+        Nanos(self.next() % end.0)
+    }
+}
+
+/// A network with its changes and flows.
+struct Network {
+    shape: &'static str,
+    timeline: Timeline,
+    flows: Vec<FlowSetup>,
+    seed: u64,
+    lookahead: bool,
+    instants: [Nanos; 3],
+}
+
+impl Network {
+    fn draw(d: &mut Draws) -> Network {
+        let bps = d.log(1e6, 1e9);
+        let rtt = Nanos::from_secs_f64(d.log(0.002, 0.6));
+        let end = Nanos::from_secs_f64((PACKETS_PER_NETWORK * 12_000.0 / bps).clamp(2.0, 120.0));
+        let port = draw_port(d, bps, rtt);
+        let order = if d.one_in(2) { LinkOrder::Fifo } else { LinkOrder::Reorder };
+        let loss = if d.one_in(2) { 0.0 } else { d.log(1e-5, 0.1) };
+        let (shape, built) = draw_topology(d, rtt, port, loss, order);
+        let flows = draw_flows(d, &built, end);
+        let changes = (0..d.below(40)).map(|_| draw_change(d, &built, end, bps)).collect::<Vec<_>>();
+        let mut changes: Vec<Timed> = changes.into_iter().flatten().collect();
+        changes.sort_by_key(|c| c.at);
+        let mut instants = [d.time(end), d.time(end), d.time(end)];
+        instants.sort();
+        let (seed, lookahead) = (d.next(), !d.one_in(8));
+        Network { shape, timeline: built.timeline(end, changes), flows, seed, lookahead, instants }
+    }
+
+    fn run(&self) -> Counts {
+        let header = &self.timeline.header;
+        let options = Options {
+            seed: self.seed,
+            sample: Nanos::from_millis(500),
+            lookahead: self.lookahead,
+            ..Options::default()
+        };
+        let source = Box::new(self.timeline.reader());
+        let mut sim = Simulation::new(header, source, self.flows.clone(), options).expect("a setup");
+        for instant in self.instants {
+            sim.advance(instant, &mut Silent).expect("a step");
+            for link in 0..header.links.len() as u32 {
+                link_is_possible(&sim.link_totals(LinkId(link)).expect("a link"));
+            }
+        }
+        sim.advance(header.duration + Nanos(1), &mut Silent).expect("the rest");
+        let out = sim.finish();
+        assert!(out.conserved, "the simulator's own check");
+        out.links.iter().for_each(link_balances);
+        out.flows.iter().for_each(flow_balances);
+        ends_and_links_agree(&out);
+        Counts::of(self, &out)
+    }
+}
+
+/// What is under way is counted at the end only.
+fn link_is_possible(l: &LinkTotals) {
+    let gone = l.crossed + l.dropped.iter().sum::<u64>();
+    assert!(gone <= l.entered && l.crossed <= l.tx_packets && l.tx_packets <= l.entered, "{l:?}");
+}
+
+fn link_balances(l: &LinkTotals) {
+    assert_eq!(l.entered, l.crossed + l.dropped.iter().sum::<u64>() + l.under_way, "{l:?}");
+}
+
+fn flow_balances(f: &FlowTotals) {
+    assert_eq!(f.sent, f.delivered + f.dropped.iter().sum::<u64>() + f.under_way, "{f:?}");
+}
+
+/// What flows lost or have under way, links lost or hold; what crosses a link is delivered or enters the next.
+fn ends_and_links_agree(out: &Outcome) {
+    let flows = |of: fn(&FlowTotals) -> u64| out.flows.iter().map(of).sum::<u64>();
+    let links = |of: fn(&LinkTotals) -> u64| out.links.iter().map(of).sum::<u64>();
+    for cause in [DropCause::Queue, DropCause::Random, DropCause::Outage] {
+        let lost = out.flows.iter().map(|f| f.dropped[cause as usize]).sum::<u64>();
+        assert_eq!(lost, out.links.iter().map(|l| l.dropped[cause as usize]).sum::<u64>(), "{cause:?}");
+    }
+    assert_eq!(flows(|f| f.under_way), links(|l| l.under_way), "under way");
+    let no_route = flows(|f| f.dropped[DropCause::NoRoute as usize]);
+    assert_eq!(
+        links(|l| l.entered) + no_route + flows(|f| f.delivered),
+        flows(|f| f.sent) + links(|l| l.crossed),
+        "hops"
+    );
+}
+
+fn draw_port(d: &mut Draws, bps: f64, rtt: Nanos) -> PortSpec {
+    let bytes = (bps / 8.0 * rtt.as_secs_f64() * d.log(0.1, 4.0)).max(3_100.0);
+    let limit = if d.one_in(2) {
+        QueueLimit::Bytes(bytes as u64)
+    } else {
+        QueueLimit::Packets((bytes / 1_500.0) as u64)
+    };
+    let mut queue = Queue::drop_tail(limit);
+    // Half of the ports in order, the rest of every kind.
+    if d.one_in(2) {
+        let name = DISCIPLINES[d.below(DISCIPLINES.len())].id.to_string();
+        queue.discipline = Arc::new(Discipline { name, params: Default::default() });
+    }
+    queue.count_in_service = d.one_in(4);
+    queue.probe_priority = d.one_in(4);
+    let framing = [0, 7, 14][d.below(3)];
+    PortSpec { rate: BitRate(bps as u64), queue, framing, metered: d.one_in(2) }
+}
+
+fn draw_topology(
+    d: &mut Draws,
+    rtt: Nanos,
+    port: PortSpec,
+    loss: f64,
+    order: LinkOrder,
+) -> (&'static str, Built) {
+    let (shape, built) = match d.below(3) {
+        0 => {
+            let (links, copies) = (1 + d.below(10), 1 + d.below(3));
+            ("chain", chain(&ChainSpec { links, copies, rtt, port, loss, order, ..ChainSpec::default() }))
+        }
+        1 => {
+            let rtts = (0..1 + d.below(8)).map(|_| rtt + d.time(rtt * 2)).collect();
+            let bottleneck = port;
+            ("dumbbell", dumbbell(&DumbbellSpec { rtts, bottleneck, loss, order, ..DumbbellSpec::default() }))
+        }
+        _ => {
+            let (bottlenecks, rtts, bottleneck) = (1 + d.below(5), vec![rtt], port);
+            let spec = ParkingLotSpec { bottlenecks, rtts, bottleneck, order, ..ParkingLotSpec::default() };
+            ("parking lot", parking_lot(&spec))
+        }
+    };
+    (shape, built.expect("a topology"))
+}
+
+fn draw_flows(d: &mut Draws, built: &Built, end: Nanos) -> Vec<FlowSetup> {
+    let further = d.below(4);
+    let count = built.flows.len() + further;
+    let one = |i: usize| {
+        let path = &built.flows[i % built.flows.len()];
+        let info = &SCHEMES[d.below(SCHEMES.len())];
+        let params = info.params(Default::default()).expect("defaults are valid");
+        let start = if d.one_in(2) { Nanos::ZERO } else { d.time(end / 2) };
+        let stop = if d.one_in(3) { start + d.time(end) } else { Nanos::MAX };
+        let app = draw_app(d, i < built.flows.len());
+        let tcp = perigee_tcp::Config {
+            ecn: d.one_in(2),
+            timestamps: !d.one_in(4),
+            ..perigee_tcp::Config::default()
+        };
+        FlowSetup {
+            name: format!("{}{i}", info.id),
+            forward: path.forward,
+            reverse: path.reverse,
+            start,
+            stop,
+            app,
+            scheme: Scheme::Builtin(info, params),
+            tcp,
+            notices: d.one_in(3).then(Notices::default),
+            leg: None,
+            outside: Outside::default(),
+        }
+    };
+    (0..count).map(one).collect()
+}
+
+/// Mostly a transfer without end for the first flow of a pair, anything for those beside it.
+fn draw_app(d: &mut Draws, first: bool) -> App {
+    if first && !d.one_in(4) {
+        return App::Bulk { bytes: None };
+    }
+    let interval = Nanos::from_secs_f64(d.log(0.0005, 0.1));
+    let size = 64 + d.below(1_400) as u32;
+    let (seconds, bytes) = (d.log(0.02, 3.0), d.log(2_000.0, 5e6));
+    match d.below(5) {
+        0 => App::Ping { interval, size },
+        1 => App::Cbr { interval, size },
+        2 => App::OnOff { on: Law::Exponential(seconds), off: Law::Exponential(seconds / 2.0) },
+        3 => App::Request {
+            size: Law::Exponential(bytes),
+            think: Law::Exponential(seconds),
+            period: Nanos::ZERO,
+            count: 1_000,
+        },
+        _ => App::Bulk { bytes: Some(bytes as u64) },
+    }
+}
+
+/// A change somewhere along a flow's way, forth or back, and what ends it where it has to end.
+fn draw_change(d: &mut Draws, built: &Built, end: Nanos, bps: f64) -> Vec<Timed> {
+    let path = &built.flows[d.below(built.flows.len())];
+    let back = usize::from(d.one_in(4));
+    let hop = path.hops[back][d.below(path.hops[back].len())];
+    let at = d.time(end);
+    let later = at + Nanos::from_secs_f64(d.log(0.001, 2.0));
+    let mode = [OutageMode::Flush, OutageMode::Hold, OutageMode::Blackhole][d.below(3)];
+    let timed = |at, change| Timed { at, change };
+    match d.below(8) {
+        0 | 1 => vec![timed(at, Change::Rate(hop.port, BitRate((bps * d.log(0.2, 2.0)) as u64)))],
+        2 => {
+            let zero = timed(at, Change::Rate(hop.port, BitRate(0)));
+            vec![zero, timed(later, Change::Rate(hop.port, BitRate(bps as u64)))]
+        }
+        3 => {
+            let base = Nanos::from_secs_f64(d.log(1e-5, 0.3));
+            let slope = if d.one_in(2) { 0 } else { d.below(2_000_000) as i64 - 1_000_000 };
+            vec![timed(at, Change::Delay(hop.link, Delay { base, slope }))]
+        }
+        4 => vec![timed(at, Change::Loss(hop.link, d.log(1e-5, 0.05)))],
+        5 => vec![timed(at, Change::Lose(hop.link, 1 + d.below(20) as u32))],
+        6 => vec![timed(at, Change::Down(hop.link, mode)), timed(later, Change::Up(hop.link))],
+        _ => {
+            let (pair, hops) = [(path.forward, &path.hops[0]), (path.reverse, &path.hops[1])][back];
+            let links: Arc<[LinkId]> = hops.iter().map(|h| h.link).collect();
+            vec![timed(at, Change::Path(pair, None)), timed(later, Change::Path(pair, Some(links)))]
+        }
+    }
+}
+
+/// Sums over networks.
+#[derive(Default)]
+struct Counts {
+    networks: u64,
+    shapes: std::collections::BTreeMap<&'static str, u64>,
+    flows: u64,
+    simulated: Nanos,
+    sent: u64,
+    delivered: u64,
+    dropped: [u64; CAUSES],
+    under_way: u64,
+    hops: u64,
+    marked: u64,
+}
+
+impl Counts {
+    fn of(network: &Network, out: &Outcome) -> Counts {
+        let mut c = Counts {
+            networks: 1,
+            shapes: [(network.shape, 1)].into(),
+            flows: out.flows.len() as u64,
+            simulated: out.end,
+            hops: out.packet_hops,
+            marked: out.links.iter().map(|l| l.marked).sum(),
+            ..Counts::default()
+        };
+        for f in &out.flows {
+            c.sent += f.sent;
+            c.delivered += f.delivered;
+            c.under_way += f.under_way;
+            (0..CAUSES).for_each(|i| c.dropped[i] += f.dropped[i]);
+        }
+        c
+    }
+
+    fn add(&mut self, other: &Counts) {
+        self.networks += other.networks;
+        other.shapes.iter().for_each(|(shape, n)| *self.shapes.entry(shape).or_default() += n);
+        self.flows += other.flows;
+        self.simulated += other.simulated;
+        self.sent += other.sent;
+        self.delivered += other.delivered;
+        self.under_way += other.under_way;
+        self.hops += other.hops;
+        self.marked += other.marked;
+        (0..CAUSES).for_each(|i| self.dropped[i] += other.dropped[i]);
+    }
+}
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "| | |\n| --- | ---: |\n| networks | {} |", self.networks)?;
+        for (shape, n) in &self.shapes {
+            writeln!(f, "| … {shape} | {n} |")?;
+        }
+        writeln!(f, "| flows | {} |", self.flows)?;
+        writeln!(f, "| simulated seconds | {:.0} |", self.simulated.as_secs_f64())?;
+        writeln!(f, "| packets sent | {} |", self.sent)?;
+        writeln!(f, "| … delivered | {} |", self.delivered)?;
+        for (name, n) in CAUSE_NAMES.iter().zip(self.dropped) {
+            writeln!(f, "| … dropped: {name} | {n} |")?;
+        }
+        writeln!(f, "| … under way at the end | {} |", self.under_way)?;
+        writeln!(f, "| packets marked | {} |", self.marked)?;
+        write!(f, "| packet-hops | {} |", self.hops)
+    }
+}
