@@ -165,12 +165,13 @@ def test_an_exception_of_whoever_takes_rows_ends_the_run() -> None:
 
 
 def as_format_1(run: Run, folder: Path) -> Path:
-    """The record as version 0.1 wrote it: NaN and a window of 0 in place of nulls, one hash over whole columns."""
+    """The record as version 0.1 wrote it: NaN and 0 in place of nulls, one hash over whole columns."""
+    zero = {"cwnd_bytes", "in_flight_bytes", "delivery_rate_bps"}
     tables = {}
     for name in run.tables:
         table = run.table(name)
         for i, old in enumerate(table.column_names):
-            filler = math.nan if old.startswith("cc_") else 0 if old == "cwnd_bytes" else None
+            filler = math.nan if old.startswith("cc_") else 0 if old in zero else None
             if filler is not None:
                 table = table.set_column(i, old, table.column(old).fill_null(filler))
         tables[name] = table

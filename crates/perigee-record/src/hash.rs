@@ -139,7 +139,7 @@ impl ColumnHasher {
 
 /// The hash of a table in records of format 1: over names, types, values (little endian) and gaps, in column order.
 ///
-/// That format had NaN in a scheme's own columns, and a congestion window of 0, where there is no value; tables of format 2
+/// That format had NaN in a scheme's own columns, and 0 in a few others, where there is no value; tables of format 2
 /// give the hash that they had there.
 pub fn format_1(table: &Table) -> String {
     let mut h = Sha256::new();
@@ -158,11 +158,14 @@ pub fn format_1(table: &Table) -> String {
     hexadecimal(h)
 }
 
+/// Columns in which format 1 has 0 where there is no value.
+const ZERO_IN_FORMAT_1: [&str; 3] = ["cwnd_bytes", "in_flight_bytes", "delivery_rate_bps"];
+
 /// What format 1 has in a column's gaps, if it does not know them as such.
 fn gap_of_format_1(column: &Column) -> Option<f64> {
     match column.values {
         Values::F64(_) if column.name.starts_with("cc_") => Some(f64::NAN),
-        Values::U64(_) if column.name == "cwnd_bytes" => Some(0.0),
+        Values::U64(_) if ZERO_IN_FORMAT_1.contains(&column.name.as_str()) => Some(0.0),
         _ => None,
     }
 }
@@ -336,10 +339,12 @@ mod tests {
         let gap = || Some(vec![true, false]);
         let old = [
             column("cwnd_bytes", Values::U64(vec![5, 0]), None),
+            column("delivery_rate_bps", Values::U64(vec![5, 0]), None),
             column("cc_u", Values::F64(vec![0.5, f64::NAN]), None),
         ];
         let new = [
             column("cwnd_bytes", Values::U64(vec![5, 7]), gap()),
+            column("delivery_rate_bps", Values::U64(vec![5, 7]), gap()),
             column("cc_u", Values::F64(vec![0.5, 7.0]), gap()),
         ];
         let [old, new] = [old, new].map(|c| Table { name: "flows", columns: c.into() });

@@ -150,7 +150,7 @@ table! {
         /// Pacing rate.
         pacing_bps: Option<u64> = "the flow is not paced",
         /// Payload sent and neither acknowledged, selectively acknowledged nor marked lost, in full segments.
-        in_flight_bytes: u64,
+        in_flight_bytes: Option<u64> = "the flow has no transport, or its connection has not begun",
         /// Smoothed RTT of the transport (RFC 6298).
         srtt_ns: Option<u64> = "no sample yet",
         /// Mean of the transport's RTT samples since the previous row.
@@ -160,8 +160,8 @@ table! {
         base_rtt_ns: Option<u64> = "no route",
         /// Rate of the slowest port of the present route.
         path_rate_bps: Option<u64> = "no route",
-        /// Latest delivery-rate sample of the transport; 0 before the first.
-        delivery_rate_bps: u64,
+        /// Latest delivery-rate sample of the transport.
+        delivery_rate_bps: Option<u64> = "no sample yet",
         /// Data packets sent since the start, retransmissions included.
         sent_packets: u64,
         /// Data packets sent again since the start.

@@ -311,7 +311,7 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
             rtt_ns: ns(s.rtt_mean),
             base_rtt_ns: ns(s.base_rtt),
             path_rate_bps: bps(s.path_rate),
-            delivery_rate_bps: s.delivery_rate.0,
+            delivery_rate_bps: bps(s.delivery_rate),
             sent_packets: s.sent_packets,
             retransmits: s.retrans_packets,
             lost_packets: s.lost_packets,

@@ -67,6 +67,16 @@ fn a_transfer_fills_its_bottleneck_and_the_record_says_so() {
         number(t, "flow_totals", "inflation_sum", 0) / number(t, "flow_totals", "inflation_samples", 0);
     assert!((1.1..2.1).contains(&inflation), "{inflation}");
     assert!(number(t, "flow_totals", "rtt_samples", 1) > 50.0, "the probe measures too");
+    let flows = t.iter().find(|t| t.name == "flows").unwrap();
+    for name in ["cwnd_bytes", "in_flight_bytes", "delivery_rate_bps"] {
+        let valid = flows.columns.iter().find(|c| c.name == name).unwrap().valid.as_ref().unwrap();
+        // After a second: connections have begun.
+        let known: Vec<bool> = valid.iter().skip(20).copied().collect();
+        assert!(
+            known.chunks(2).all(|rows| rows == [true, false]),
+            "{name}: the transport knows, a probe does not"
+        );
+    }
 }
 
 /// ECN fields by kind of packet and by whether it leaves.

@@ -42,7 +42,7 @@ impl Observer for Means {
                 s.at.as_secs_f64(),
                 s.cwnd.unwrap_or(0) / 1448,
                 s.ssthresh.map(|x| x / 1448),
-                s.in_flight / 1448,
+                s.in_flight.unwrap_or(0) / 1448,
                 s.srtt,
                 s.retrans_packets,
                 s.ca,

@@ -52,8 +52,8 @@ pub struct FlowSample<'a> {
     pub ssthresh: Option<u64>,
     /// Pacing rate, where the flow is paced.
     pub pacing: Option<BitRate>,
-    /// Bytes in flight.
-    pub in_flight: u64,
+    /// Bytes in flight; `None` for flows whose ends do not count them, and before a connection has begun.
+    pub in_flight: Option<u64>,
     /// Smoothed RTT; `None` before the first sample.
     pub srtt: Option<Nanos>,
     /// Mean of the RTT samples since the previous sampling instant.
@@ -62,8 +62,8 @@ pub struct FlowSample<'a> {
     pub base_rtt: Option<Nanos>,
     /// Rate of the slowest port on the present route; `None` = no route.
     pub path_rate: Option<BitRate>,
-    /// Latest delivery-rate sample.
-    pub delivery_rate: BitRate,
+    /// Latest delivery-rate sample; `None` before the first.
+    pub delivery_rate: Option<BitRate>,
     /// Congestion avoidance state.
     pub ca: CaState,
     /// Name of the controller's state.

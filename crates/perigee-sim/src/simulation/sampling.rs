@@ -39,12 +39,12 @@ impl Simulation<'_> {
             cwnd: None,
             ssthresh: None,
             pacing: None,
-            in_flight: 0,
+            in_flight: None,
             srtt: None,
             rtt_mean,
             base_rtt,
             path_rate: flow.capacity.rate.map(|r| perigee_units::BitRate(r as u64)),
-            delivery_rate: perigee_units::BitRate(0),
+            delivery_rate: None,
             ca: perigee_cc::CaState::Open,
             mode: "",
             internals: &[],
@@ -59,7 +59,7 @@ impl Simulation<'_> {
             s.cwnd = Some(w.cwnd);
             s.ssthresh = (w.ssthresh < INFINITE_SSTHRESH / 2).then_some(w.ssthresh);
             s.pacing = sender.pacing_rate();
-            s.in_flight = sender.in_flight() * flow.setup.tcp.mss as u64;
+            s.in_flight = Some(sender.in_flight() * flow.setup.tcp.mss as u64);
             s.srtt = (sender.srtt() > Nanos::ZERO).then(|| sender.srtt());
             s.delivery_rate = sender.delivery_rate();
             s.ca = sender.ca_state();

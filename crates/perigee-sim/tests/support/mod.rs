@@ -91,7 +91,7 @@ impl Observer for Log {
         self.rtts.push((flow, sent, rtt, base));
     }
     fn flow(&mut self, x: &FlowSample<'_>) {
-        self.flows.push((x.at, x.flow, x.cwnd.unwrap_or(0), x.delivered_bytes, x.in_flight));
+        self.flows.push((x.at, x.flow, x.cwnd.unwrap_or(0), x.delivered_bytes, x.in_flight.unwrap_or(0)));
         self.internals.push((x.at, x.flow, x.internals.to_vec()));
     }
     fn link(&mut self, l: &LinkSample) {

@@ -330,9 +330,10 @@ impl Sender {
     pub fn lost(&self) -> u64 {
         self.rate.lost
     }
-    /// Latest valid delivery-rate sample.
-    pub fn delivery_rate(&self) -> BitRate {
-        BitRate::of(self.last_delivery.0, self.last_delivery.1)
+    /// Latest valid delivery-rate sample, if there was one.
+    pub fn delivery_rate(&self) -> Option<BitRate> {
+        let (bytes, interval) = self.last_delivery;
+        (interval > Nanos::ZERO).then(|| BitRate::of(bytes, interval))
     }
     /// Pacing rate, where the connection is paced.
     pub fn pacing_rate(&self) -> Option<BitRate> {
