@@ -16,6 +16,7 @@ from conftest import SMALL
 from perigee.cli.commands import compare_command, report_command
 from perigee.common.files import RecordError
 from perigee.results import manifest
+from perigee.results.format_1 import same_ports
 from perigee.runs.trace import Wanted, trace_command
 from perigee.runs.verify import verify_command
 
@@ -180,3 +181,43 @@ def test_unknown_keys_are_kept_and_later_formats_are_named(record: Path, text: s
     assert manifest.parsed(two, Path("m")).events is None
     with pytest.raises(RecordError, match="record_format 3 is of a later version"):
         manifest.parsed({**whole, "record_format": 3}, Path("m"))
+
+
+OLD_PORTS = [
+    {"name": "laser", "class": "laser", "rate_bps": 1, "discipline": "drop-tail"},
+    {"name": "a", "class": "hop", "discipline": {"codel": {"interval": 100_000_000, "target": 5_500_000}}},
+    {"name": "b", "class": "hop", "discipline": {"fq_codel": {"interval": 1, "quantum": 1514, "target": 5_000}}},
+    {
+        "name": "c",
+        "class": "hop",
+        "discipline": {
+            "red": {"floor_ppb": 0, "max": 24959, "min": 12479, "p_ppb": 20_000_000, "weight_ppb": 1_000_000_000}
+        },
+    },
+]
+NEW_PORTS = [
+    {"name": "isl", "class": "isl", "rate_bps": 1, "discipline": "drop-tail"},
+    {"name": "a", "class": "hop", "discipline": {"codel": {"interval": "100 ms", "target": "5.5 ms"}}},
+    {"name": "b", "class": "hop", "discipline": {"fq_codel": {"interval": "1 ns", "quantum": 1514, "target": "5 us"}}},
+    {
+        "name": "c",
+        "class": "hop",
+        "discipline": {
+            "red": {"red_floor": 0.0, "red_max": "24959 B", "red_min": "12479 B", "red_p": 0.02, "red_weight": 1.0}
+        },
+    },
+]
+
+
+def test_ports_of_format_1_are_compared_by_what_they_mean() -> None:
+    assert same_ports(OLD_PORTS, NEW_PORTS)
+    for changed in (
+        {**OLD_PORTS[0], "rate_bps": 2},
+        {**OLD_PORTS[0], "discipline": "red"},
+        {**OLD_PORTS[0], "discipline": {"red": None, "pie": 1}},
+        {**OLD_PORTS[0], "name": ["laser"]},
+    ):
+        assert not same_ports([changed, *OLD_PORTS[1:]], NEW_PORTS)
+    assert not same_ports([{**OLD_PORTS[1], "discipline": {"codel": {"target": "soon"}}}], NEW_PORTS[1:2])
+    assert not same_ports([{**OLD_PORTS[1], "discipline": {"codel": ["target"]}}], NEW_PORTS[1:2])
+    assert not same_ports(OLD_PORTS[:1], NEW_PORTS)

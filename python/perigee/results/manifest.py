@@ -16,6 +16,7 @@ from typing import Any
 
 from perigee.common.files import RecordError
 from perigee.common.structures import Reader, kind_of
+from perigee.results.format_1 import same_ports
 
 MANIFEST = "manifest.json"
 FORMATS = (1, 2)
@@ -128,6 +129,8 @@ class Manifest(Mapping[str, Any]):
         ignored = {*OF_THE_MOMENT, "tables"}
         if self.record_format != other.record_format:
             ignored |= {"record_format", "events"}
+            if same_ports(self.ports, other.ports):
+                ignored.add("ports")
         keys = [k for k in self.data if k in other.data and k not in ignored]
         return [k for k in keys if self.data[k] != other.data[k]]
 

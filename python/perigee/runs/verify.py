@@ -36,7 +36,8 @@ def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: b
     else:
         for f in found:
             what = f["file"] if "file" in f else f"{f['cc']} seed {f['seed']}"
-            print(f"{what}: {'; '.join(f['problems']) or 'equal'}" + "".join(f" ({n})" for n in f.get("notes", [])))
+            equal = "equal" if f.get("compared", True) else "not compared"
+            print(f"{what}: {'; '.join(f['problems']) or equal}" + "".join(f" ({n})" for n in f.get("notes", [])))
     return OUTSIDE_TOLERANCE if any(f["problems"] for f in found) else 0
 
 
@@ -80,6 +81,9 @@ def _contradictions(run: Run) -> list[str]:
 
 def _verify_summary(path: Path, runs: list[Run]) -> dict[str, Any]:
     """The table over all runs follows from theirs: those of one experiment, where the folder holds several."""
+    if any(r.manifest.record_format == 1 for r in runs):
+        notes = ["columns had other definitions when records were of format 1"]
+        return {"file": path.name, "compared": False, "problems": [], "notes": notes}
     experiments: dict[tuple[str, ...], list[Run]] = {}
     for r in runs:
         experiments.setdefault(tuple(experiment(r)), []).append(r)
