@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from conftest import PATIENCE_S, Cli, hear_ctrl_c, wait_for
+from conftest import PATIENCE_S, ROOT, Cli, hear_ctrl_c, wait_for
 from perigee.hosts import build as building
 from perigee.hosts import doctor, kernels, needs, own, pinned, recipe, source, steps
 from perigee.hosts.kernels import Damaged, Kernel, KernelError, Manifest, Source
@@ -99,9 +99,12 @@ def tree(tmp_path: Path) -> Path:
 def real() -> Kernel:
     """A kernel that was built on this machine."""
     try:
-        return kernels.find()
-    except KernelError:
-        pytest.skip("no kernel is built (make kernel)")
+        found = kernels.find()
+    except KernelError as error:
+        pytest.skip(f"{error} (in a checkout: make kernel)")
+    if own.agent_sha256() is None:
+        pytest.skip("there is no agent yet")
+    return found
 
 
 def quiet(*_: object) -> None:
@@ -544,6 +547,15 @@ def test_the_environment_of_the_user_does_not_get_in(monkeypatch: pytest.MonkeyP
     assert "odd" not in "".join(done.lines)
 
 
+def test_what_went_wrong_is_told_from_what_follows_of_it() -> None:
+    lines = ["  CC      a.o", "make[3]: *** No rule to make target 'b.o', needed by 'c'.  Stop."]
+    follows = ["  CC      d.o", "make[2]: *** [Makefile:478: drivers] Error 2", "make: *** [Makefile:236: sub] Error 2"]
+    assert steps.Done(2, [*lines, *follows]).errors == f"  {lines[1]}"
+    compiler = ["a.c:1:2: error: expected ';'", 'lib/Kconfig:9: can\'t open file "x"']
+    assert steps.Done(2, [*compiler, *follows]).errors == f"  {compiler[0]}\n  {compiler[1]}"
+    assert steps.Done(2, ["odd", "words"]).errors == "  odd\n  words"
+
+
 SCRIPT = """
 from pathlib import Path
 from perigee import entry
@@ -652,7 +664,26 @@ def test_the_doctor_tells_a_sound_kernel_from_others(store: Path, cli: Cli, monk
 
 
 def test_the_kernel_boots_on_this_machine(real: Kernel) -> None:
-    if "agent" not in real.manifest.files:
-        pytest.skip("the kernel that is built has no agent")
     found = doctor.examine(real.manifest.key)
     assert found.ok, (found.message, found.console)
+
+
+@with_tools
+def test_the_example_of_a_module_builds_and_boots(real: Kernel, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    shutil.copytree(real.folder, kernels.store() / real.folder.name)
+    # The source as it was given then: it is not read again.
+    monkeypatch.setattr(pinned, "SHA256", real.manifest.source.sha256)
+    monkeypatch.setattr(needs, "FETCHING", {})
+    monkeypatch.setattr(building._Build, "_compile", lambda *_: pytest.skip("built with other tools than are here now"))
+    monkeypatch.setattr(source, "fetch", lambda *_: pytest.skip("built with other tools than are here now"))
+    built = made(modules=(ROOT / "examples/tcp_mine.c",)).kernel
+    assert built.manifest.files["linux"] == real.manifest.files["linux"]
+    assert b"license=Dual MIT/GPL" in (built.folder / "modules/tcp_mine.ko").read_bytes()
+    found = doctor.examine("tcp_mine")
+    assert found.ok, (found.message, found.console)
+
+
+def test_the_page_shows_the_example_whole() -> None:
+    page = (ROOT / "docs/hosts.md").read_text(encoding="utf-8")
+    assert (ROOT / "examples/tcp_mine.c").read_text(encoding="utf-8") in page

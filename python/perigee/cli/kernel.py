@@ -206,15 +206,19 @@ def _progress() -> Iterator[Progress]:
 
         yield tell
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None)
+        task = None
 
         def show(what: str, done: int, total: int) -> None:
-            nonlocal before
+            nonlocal before, task
             if what != before:
-                bar.reset(task, description=what, total=total or None)
+                if task is not None:
+                    bar.remove_task(task)
+                # Without a total the bar only moves.
+                task = bar.add_task(what, total=total or None)
             before = what
-            bar.update(task, completed=done)
+            if task is not None:
+                bar.update(task, completed=done)
 
         yield show

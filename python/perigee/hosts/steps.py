@@ -17,7 +17,9 @@ Progress = Callable[[str, int, int], None]
 
 # `  CC      net/ipv4/tcp.o`, as make prints each thing that it makes.
 _MADE = re.compile(r"  [A-Z][A-Z0-9_]* +(\[M\] +)?\S")
-_WRONG = re.compile(r"error[: ]|undefined reference|No such file|can't open", re.IGNORECASE)
+_WRONG = re.compile(r"error[: ]|undefined reference|No such file|can't open|No rule to make", re.IGNORECASE)
+# That something else failed.
+_FOLLOWS = re.compile(r"make.*\*\*\* .*Error \d+$")
 # What users may have set for other builds, and what would make two builds of the same differ, stays outside.
 _KEPT = ("PATH", "HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy")
 
@@ -32,8 +34,7 @@ class Done:
     @property
     def errors(self) -> str:
         """What it complained about, indented, or else its last lines."""
-        # What make says of it is of no use.
-        wrong = [line for line in self.lines if _WRONG.search(line) and not line.startswith("make")]
+        wrong = [line for line in self.lines if _WRONG.search(line) and not _FOLLOWS.match(line)]
         return "\n".join(f"  {line.rstrip()}" for line in (wrong[:12] or self.lines[-12:]))
 
 
