@@ -167,7 +167,7 @@ table! {
         /// Data packets sent again since the start.
         retransmits: u64,
         /// Packets that the sender has marked lost since the start.
-        lost_packets: u64,
+        lost_packets: Option<u64> = "the backend does not know",
         /// Retransmission timeouts since the start.
         timeouts: u64,
         /// Congestion avoidance state of the transport: open, disorder, cwr, recovery, loss.
@@ -331,9 +331,9 @@ table! {
         /// Retransmission timeouts.
         timeouts: u64,
         /// Reductions taken back as spurious.
-        undos: u64,
+        undos: Option<u64> = "the backend does not know",
         /// Times that fast recovery was entered.
-        recoveries: u64,
+        recoveries: Option<u64> = "the backend does not know",
         /// RTT samples of packets sent after the warm-up.
         rtt_samples: u64,
         /// Sum of these samples.

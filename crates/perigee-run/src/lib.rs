@@ -15,6 +15,7 @@ pub mod bench;
 pub mod capacity;
 pub mod capture;
 mod cover;
+pub mod hosts;
 pub mod manifest;
 pub mod recorder;
 pub mod routes;

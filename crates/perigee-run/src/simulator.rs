@@ -55,14 +55,7 @@ impl Simulator {
         let Inputs { header, changes, workload, options } = inputs;
         let setups = self.setups(header, workload)?;
         let flows = flow_infos(header, workload, &setups);
-        let begin = RunHeader {
-            backend: self.name(),
-            seed: options.seed,
-            duration_ns: header.duration.0,
-            warmup_ns: options.warmup.0,
-            sample_ns: options.sample.0,
-            nodes: header.nodes.iter().map(|n| n.name.clone()).collect(),
-        };
+        let begin = run_header(self.name(), header, &options);
         let mut source = RouteListener::new(changes, header);
         let (warmup, sample) = (options.warmup, options.sample);
         let windows = Windows::new(workload, warmup, sample, header.duration, source.steps());
@@ -122,11 +115,23 @@ impl Simulator {
     }
 }
 
-fn failed(e: impl std::fmt::Display) -> BackendError {
+/// What a record begins with.
+pub(crate) fn run_header(backend: &'static str, header: &Header, options: &RunOptions) -> RunHeader {
+    RunHeader {
+        backend,
+        seed: options.seed,
+        duration_ns: header.duration.0,
+        warmup_ns: options.warmup.0,
+        sample_ns: options.sample.0,
+        nodes: header.nodes.iter().map(|n| n.name.clone()).collect(),
+    }
+}
+
+pub(crate) fn failed(e: impl std::fmt::Display) -> BackendError {
     BackendError::Failed(e.to_string())
 }
 
-fn simulator_options(options: &RunOptions) -> Options {
+pub(crate) fn simulator_options(options: &RunOptions) -> Options {
     Options {
         seed: options.seed,
         sample: options.sample,
@@ -136,7 +141,7 @@ fn simulator_options(options: &RunOptions) -> Options {
     }
 }
 
-fn flow_infos(header: &Header, workload: &Workload, setups: &[FlowSetup]) -> Vec<FlowInfo> {
+pub(crate) fn flow_infos(header: &Header, workload: &Workload, setups: &[FlowSetup]) -> Vec<FlowInfo> {
     let name = |node: perigee_timeline::NodeId| header.nodes[node.ix()].name.clone();
     let info = |(i, (flow, setup)): (usize, (&Flow, &FlowSetup))| {
         let pair = header.pairs.get(flow.forward.ix());

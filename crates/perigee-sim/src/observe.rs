@@ -42,8 +42,8 @@ pub struct FlowSample<'a> {
     pub sent_packets: u64,
     /// Data packets sent again.
     pub retrans_packets: u64,
-    /// Packets that the sender marked lost.
-    pub lost_packets: u64,
+    /// Packets that the sender marked lost; `None` = unknown.
+    pub lost_packets: Option<u64>,
     /// Retransmission timeouts.
     pub timeouts: u64,
     /// Congestion window in bytes; `None` for flows without one, and before a connection has begun.
@@ -336,10 +336,10 @@ pub struct FlowTotals {
     pub retrans: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Reductions taken back as spurious.
-    pub undos: u64,
-    /// Times that fast recovery was entered.
-    pub recoveries: u64,
+    /// Reductions taken back as spurious; `None` = unknown.
+    pub undos: Option<u64>,
+    /// Times that fast recovery was entered; `None` = unknown.
+    pub recoveries: Option<u64>,
     /// Payload bytes handed in order to the receiving application.
     pub goodput_bytes: u64,
     /// When the flow really started.

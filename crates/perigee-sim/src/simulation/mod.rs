@@ -435,6 +435,11 @@ impl<'s> Simulation<'s> {
         Some(self.net.totals(link.0, now))
     }
 
+    /// Base RTT of a flow's route at an instant that is not far back; `None` = it had none.
+    pub fn base_rtt(&self, flow: u32, at: Nanos) -> Option<Nanos> {
+        self.flows.get(flow as usize)?.base.at(at)
+    }
+
     /// Counters of a flow at the instant that was reached (packets under way are not counted before the end).
     pub fn flow_totals(&self, flow: u32) -> Option<&FlowTotals> {
         self.flows.get(flow as usize).map(|f| &f.totals)

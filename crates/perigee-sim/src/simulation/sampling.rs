@@ -34,7 +34,7 @@ impl Simulation<'_> {
             delivered_bytes: flow.totals.goodput_bytes,
             sent_packets: flow.totals.data_sent,
             retrans_packets: flow.totals.retrans,
-            lost_packets: 0,
+            lost_packets: Some(0),
             timeouts: 0,
             cwnd: None,
             ssthresh: None,
@@ -54,7 +54,7 @@ impl Simulation<'_> {
             let internals = &mut self.internals;
             sender.controller().probe(&mut |name, value| internals.push((name, value)));
             let w = sender.window();
-            s.lost_packets = sender.lost();
+            s.lost_packets = Some(sender.lost());
             s.timeouts = sender.stats.timeouts;
             s.cwnd = Some(w.cwnd);
             s.ssthresh = (w.ssthresh < INFINITE_SSTHRESH / 2).then_some(w.ssthresh);
@@ -111,9 +111,9 @@ impl Simulation<'_> {
             let t = &mut flow.totals;
             t.dropped = self.net.flow_drops[flow.id as usize];
             t.under_way = under_way;
-            if let Some(stats) = stats {
-                (t.timeouts, t.undos, t.recoveries) = (stats.timeouts, stats.undos, stats.recoveries);
-            }
+            t.timeouts = stats.map_or(t.timeouts, |s| s.timeouts);
+            t.undos = Some(stats.map_or(0, |s| s.undos));
+            t.recoveries = Some(stats.map_or(0, |s| s.recoveries));
             conserved &= t.sent == t.delivered + t.dropped.iter().sum::<u64>() + t.under_way;
         }
         let links: Vec<LinkTotals> =

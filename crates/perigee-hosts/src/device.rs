@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A network interface of a guest: vhost-user messages and two rings in the guest's memory.
+//!
+//! Everything that comes from the guest is untrusted: `vm-memory` refuses addresses outside of what it shared,
+//! `virtio-queue` chains that never end.
+
+use crate::guest::GuestError;
+use crate::wire::{read_exactly, read_with_files};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use virtio_queue::{Queue, QueueOwnedT, QueueT};
+use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
+
+/// Requests of the protocol.
+mod request {
+    pub const GET_FEATURES: u32 = 1;
+    pub const SET_FEATURES: u32 = 2;
+    pub const SET_OWNER: u32 = 3;
+    pub const SET_MEM_TABLE: u32 = 5;
+    pub const SET_VRING_NUM: u32 = 8;
+    pub const SET_VRING_ADDR: u32 = 9;
+    pub const SET_VRING_BASE: u32 = 10;
+    pub const SET_VRING_KICK: u32 = 12;
+    pub const SET_VRING_CALL: u32 = 13;
+    pub const GET_PROTOCOL_FEATURES: u32 = 15;
+    pub const SET_PROTOCOL_FEATURES: u32 = 16;
+    pub const SET_VRING_ENABLE: u32 = 18;
+    pub const SET_SLAVE_REQ_FD: u32 = 21;
+    pub const GET_CONFIG: u32 = 24;
+    pub const VRING_KICK: u32 = 35;
+}
+
+/// Features: version 1, protocol features, a fixed address, received checksums that need no check.
+const FEATURES: u64 = 1 << 32 | 1 << 30 | 1 << 5 | 1 << 1;
+/// Protocol features: answers on demand, a channel back, configuration, notifications in band.
+const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
+const REPLY: u32 = 4;
+const NEED_REPLY: u32 = 8;
+const HEADER_BYTES: usize = 12;
+const MAX_PAYLOAD: usize = 4096;
+
+const RECEIVE: usize = 0;
+const TRANSMIT: usize = 1;
+const MAX_QUEUE: u16 = 1024;
+/// Largest frame with its virtio header.
+const MAX_FRAME: usize = 65_550;
+/// `struct virtio_net_hdr_v1`: its checksum is right (DATA_VALID), it is in one buffer.
+const VIRTIO_HEADER: [u8; 12] = [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0];
+/// The driver wants no interrupt (virtio 1.2, section 2.7.6).
+const NO_INTERRUPT: u16 = 1;
+
+/// A hardware address.
+pub type Mac = [u8; 6];
+
+/// One interface.
+pub struct Device {
+    socket: UnixStream,
+    mac: Mac,
+    memory: Option<GuestMemoryMmap>,
+    queues: [Queue; 2],
+    /// Frames that found no room in the receive ring, oldest first.
+    backlog: VecDeque<Box<[u8]>>,
+    buffer: Vec<u8>,
+}
+
+impl Device {
+    /// The interface at the end of a socket that a guest has connected to.
+    pub fn new(socket: UnixStream, mac: Mac) -> Self {
+        let queue = || Queue::new(MAX_QUEUE).expect("a power of two");
+        let queues = [queue(), queue()];
+        Device { socket, mac, memory: None, queues, backlog: VecDeque::new(), buffer: vec![0; MAX_FRAME] }
+    }
+
+    /// The socket, to be polled while the guest boots.
+    pub fn socket(&self) -> &UnixStream {
+        &self.socket
+    }
+
+    /// Reads one message of the guest and answers it.
+    ///
+    /// # Errors
+    /// When the guest has gone, or breaks the protocol.
+    pub fn hear(&mut self) -> Result<(), GuestError> {
+        let mut header = [0; HEADER_BYTES];
+        let files = read_with_files(&mut self.socket, &mut header)?;
+        let field = |i: usize| u32::from_ne_bytes(header[i..i + 4].try_into().expect("four bytes"));
+        let (what, flags, size) = (field(0), field(4), field(8) as usize);
+        if size > MAX_PAYLOAD {
+            return Err(GuestError::Protocol(format!("message {what} of an interface has {size} bytes")));
+        }
+        let mut payload = vec![0; size];
+        read_exactly(&mut self.socket, &mut payload)?;
+        let answer = self.handle(what, &payload, files.into_iter().map(File::from).collect())?;
+        match answer {
+            Some(answer) => self.answer(what, flags, &answer),
+            None if flags & NEED_REPLY != 0 => self.answer(what, flags, &0u64.to_ne_bytes()),
+            None => Ok(()),
+        }
+    }
+
+    fn answer(&mut self, what: u32, flags: u32, payload: &[u8]) -> Result<(), GuestError> {
+        let mut message = Vec::with_capacity(HEADER_BYTES + payload.len());
+        for word in [what, flags & !NEED_REPLY | REPLY, payload.len() as u32] {
+            message.extend(word.to_ne_bytes());
+        }
+        message.extend(payload);
+        self.socket.write_all(&message).map_err(GuestError::gone)
+    }
+
+    fn handle(&mut self, what: u32, payload: &[u8], files: Vec<File>) -> Result<Option<Vec<u8>>, GuestError> {
+        match what {
+            request::GET_FEATURES => return Ok(Some(FEATURES.to_ne_bytes().into())),
+            request::GET_PROTOCOL_FEATURES => return Ok(Some(PROTOCOL_FEATURES.to_ne_bytes().into())),
+            request::GET_CONFIG => return self.config(payload).map(Some),
+            request::SET_MEM_TABLE => self.memory = Some(map(payload, files)?),
+            request::SET_VRING_NUM => {
+                let (queue, size) = self.queue(payload)?;
+                let size = u16::try_from(size).ok();
+                let fits = size.is_some_and(|n| queue.try_set_size(n).is_ok());
+                fits.then_some(()).ok_or_else(|| wrong("a ring's size"))?;
+            }
+            request::SET_VRING_BASE => {
+                let (queue, base) = self.queue(payload)?;
+                queue.set_next_avail(base as u16);
+                queue.set_next_used(base as u16);
+            }
+            request::SET_VRING_ADDR => self.set_addresses(payload)?,
+            request::SET_VRING_ENABLE => {
+                let (queue, on) = self.queue(payload)?;
+                queue.set_ready(on != 0);
+                self.silence()?;
+            }
+            request::SET_FEATURES
+            | request::SET_PROTOCOL_FEATURES
+            | request::SET_OWNER
+            | request::SET_VRING_KICK
+            | request::SET_VRING_CALL
+            | request::SET_SLAVE_REQ_FD
+            // Kicks while the clock is not shared yet: the ring is looked at after every slice of time.
+            | request::VRING_KICK => {}
+            other => return Err(GuestError::Protocol(format!("request {other} of an interface"))),
+        }
+        Ok(None)
+    }
+
+    /// Which ring a message is about, and its number.
+    fn queue(&mut self, payload: &[u8]) -> Result<(&mut Queue, u32), GuestError> {
+        let (index, value) = (word(payload, 0)?, word(payload, 4)?);
+        let queue = self.queues.get_mut(index as usize).ok_or_else(|| wrong("the number of a ring"))?;
+        Ok((queue, value))
+    }
+
+    fn set_addresses(&mut self, payload: &[u8]) -> Result<(), GuestError> {
+        let addresses = [long(payload, 8)?, long(payload, 16)?, long(payload, 24)?];
+        let [table, used, avail] = addresses.map(GuestAddress);
+        let (queue, _) = self.queue(payload)?;
+        let set = queue
+            .try_set_desc_table_address(table)
+            .and_then(|()| queue.try_set_used_ring_address(used))
+            .and_then(|()| queue.try_set_avail_ring_address(avail));
+        set.map_err(|e| wrong(&format!("the address of a ring ({e})")))
+    }
+
+    /// The driver need not tell when it gives back receive buffers: they are looked for when a frame comes.
+    fn silence(&mut self) -> Result<(), GuestError> {
+        let Some(memory) = &self.memory else { return Ok(()) };
+        let queue = &mut self.queues[RECEIVE];
+        if queue.ready() {
+            queue.disable_notification(memory).map_err(|e| wrong(&format!("a ring ({e})")))?;
+        }
+        Ok(())
+    }
+
+    /// `struct virtio_net_config`: the hardware address; the link is up.
+    fn config(&self, payload: &[u8]) -> Result<Vec<u8>, GuestError> {
+        let (offset, size) = (word(payload, 0)? as usize, word(payload, 4)? as usize);
+        let mut config = [0; 64];
+        config[..6].copy_from_slice(&self.mac);
+        config[6] = 1;
+        let part = config.get(offset..offset.saturating_add(size));
+        let part = part.ok_or_else(|| wrong("the range of a configuration"))?;
+        let mut answer = payload[..12.min(payload.len())].to_vec();
+        answer.extend(part);
+        Ok(answer)
+    }
+
+    /// Takes the frames that the guest has sent, Ethernet header first. True if the driver wants to know.
+    ///
+    /// # Errors
+    /// When the ring is not what the standard says.
+    pub fn take(&mut self, mut frame: impl FnMut(&[u8])) -> Result<bool, GuestError> {
+        let (Some(memory), queue) = (&self.memory, &mut self.queues[TRANSMIT]) else { return Ok(false) };
+        if !queue.ready() {
+            return Ok(false);
+        }
+        let mut taken = false;
+        loop {
+            let chain = queue.iter(memory).map_err(|e| wrong(&format!("the transmit ring ({e})")))?.next();
+            let Some(chain) = chain else { break };
+            let head = chain.head_index();
+            let mut reader = chain.reader(memory).map_err(|e| wrong(&format!("a frame's buffers ({e})")))?;
+            let size = reader.available_bytes();
+            if size <= VIRTIO_HEADER.len() || size > MAX_FRAME {
+                return Err(wrong(&format!("a frame of {size} bytes")));
+            }
+            let bytes = &mut self.buffer[..size];
+            reader.read_exact(bytes).map_err(|e| wrong(&format!("a frame ({e})")))?;
+            frame(&bytes[VIRTIO_HEADER.len()..]);
+            queue.add_used(memory, head, 0).map_err(|e| wrong(&format!("the transmit ring ({e})")))?;
+            taken = true;
+        }
+        let flags: u16 = match taken {
+            true => memory.read_obj(GuestAddress(queue.avail_ring())).map_err(|e| wrong(&format!("{e}")))?,
+            false => NO_INTERRUPT,
+        };
+        Ok(flags & NO_INTERRUPT == 0)
+    }
+
+    /// Puts a frame behind those that wait for the guest.
+    pub fn put(&mut self, frame: Box<[u8]>) {
+        self.backlog.push_back(frame);
+    }
+
+    /// Frames wait for room in the receive ring.
+    pub fn has_backlog(&self) -> bool {
+        !self.backlog.is_empty()
+    }
+
+    /// Moves waiting frames into the guest's buffers. True if there were any that fit.
+    ///
+    /// # Errors
+    /// When the ring is not what the standard says.
+    pub fn fill(&mut self) -> Result<bool, GuestError> {
+        let (Some(memory), queue) = (&self.memory, &mut self.queues[RECEIVE]) else { return Ok(false) };
+        if !queue.ready() {
+            return Ok(false);
+        }
+        let mut filled = false;
+        while let Some(frame) = self.backlog.front() {
+            let chain = queue.iter(memory).map_err(|e| wrong(&format!("the receive ring ({e})")))?.next();
+            let Some(chain) = chain else { break };
+            let head = chain.head_index();
+            let mut writer = chain.writer(memory).map_err(|e| wrong(&format!("a frame's buffers ({e})")))?;
+            let size = VIRTIO_HEADER.len() + frame.len();
+            let written = writer.write_all(&VIRTIO_HEADER).and_then(|()| writer.write_all(frame));
+            written.map_err(|e| wrong(&format!("the buffer of a frame of {} bytes ({e})", frame.len())))?;
+            let used = queue.add_used(memory, head, size as u32);
+            used.map_err(|e| wrong(&format!("the receive ring ({e})")))?;
+            self.backlog.pop_front();
+            filled = true;
+        }
+        Ok(filled)
+    }
+}
+
+/// The memory that a guest shares: ranges of its addresses, a descriptor and an offset for each.
+fn map(payload: &[u8], files: Vec<File>) -> Result<GuestMemoryMmap, GuestError> {
+    let count = word(payload, 0)? as usize;
+    if count == 0 || count != files.len() {
+        return Err(wrong("a table of memory"));
+    }
+    let mut ranges = Vec::new();
+    for (i, file) in files.into_iter().enumerate() {
+        let field = |k: usize| long(payload, 8 + 32 * i + 8 * k);
+        let (address, size, offset) = (field(0)?, field(1)?, field(3)?);
+        let size = usize::try_from(size).map_err(|_| wrong("the size of its memory"))?;
+        ranges.push((GuestAddress(address), size, Some(FileOffset::new(file, offset))));
+    }
+    GuestMemoryMmap::from_ranges_with_files(ranges).map_err(|e| wrong(&format!("its memory ({e})")))
+}
+
+fn wrong(what: &str) -> GuestError {
+    GuestError::Protocol(format!("an interface: {what}"))
+}
+
+fn word(payload: &[u8], at: usize) -> Result<u32, GuestError> {
+    let bytes = payload.get(at..at + 4).ok_or_else(|| wrong("a message that is too short"))?;
+    Ok(u32::from_ne_bytes(bytes.try_into().expect("four bytes")))
+}
+
+fn long(payload: &[u8], at: usize) -> Result<u64, GuestError> {
+    let bytes = payload.get(at..at + 8).ok_or_else(|| wrong("a message that is too short"))?;
+    Ok(u64::from_ne_bytes(bytes.try_into().expect("eight bytes")))
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A guest: the process of a kernel, with its clock and its interfaces.
+
+use crate::clock::{Clock, Said, MAX_DEVICES};
+use crate::device::{Device, Mac};
+use crate::spawn::spawn;
+use perigee_units::Nanos;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a guest may say nothing while its time stands still, unless told otherwise.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+/// How often the guest's process is looked at while it says nothing.
+const LOOK: Duration = Duration::from_millis(200);
+/// Lines of its console that an error shows.
+const CONSOLE_LINES: usize = 12;
+
+/// What a guest is made of.
+#[derive(Clone, Debug)]
+pub struct GuestSpec {
+    /// The kernel's binary.
+    pub kernel: PathBuf,
+    /// Its root: a folder with an `init`, and with room for sockets and the console's file.
+    pub folder: PathBuf,
+    /// The program that it starts, as the guest sees it.
+    pub init: String,
+    /// Memory in MiB.
+    pub memory_mib: u32,
+    /// Seed of all of its randomness.
+    pub seed: u64,
+    /// Hardware addresses of its interfaces.
+    pub interfaces: Vec<Mac>,
+    /// Wall time after which a guest that neither waits nor goes on is given up.
+    pub patience: Duration,
+}
+
+/// A frame that a guest has sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SentFrame {
+    /// When, in the guest's time.
+    pub at: Nanos,
+    /// Number of the interface.
+    pub interface: usize,
+    /// Ethernet header and what follows.
+    pub bytes: Box<[u8]>,
+}
+
+/// Why a guest cannot go on.
+#[derive(Debug)]
+pub enum GuestError {
+    /// This machine refuses something that a guest needs.
+    Machine(String),
+    /// The guest says what the protocol does not know.
+    Protocol(String),
+    /// The guest has ended; its last lines.
+    Gone {
+        /// What its console shows last.
+        console: String,
+    },
+    /// The guest's time stands still.
+    Stuck {
+        /// Seconds of wall time without a word.
+        seconds: u64,
+        /// What its console shows last.
+        console: String,
+    },
+    /// Nothing was said for a while (within this crate only).
+    Quiet,
+}
+
+impl GuestError {
+    pub(crate) fn closed() -> Self {
+        GuestError::Gone { console: String::new() }
+    }
+
+    pub(crate) fn gone(_: io::Error) -> Self {
+        GuestError::closed()
+    }
+}
+
+impl std::fmt::Display for GuestError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let last = |f: &mut std::fmt::Formatter<'_>, console: &str| match console {
+            "" => f.write_str("; its console is empty"),
+            lines => write!(f, "; its console ends with\n{lines}"),
+        };
+        match self {
+            GuestError::Machine(why) => f.write_str(why),
+            GuestError::Protocol(what) => write!(f, "the guest breaks the protocol: {what}"),
+            GuestError::Gone { console } => {
+                f.write_str("the guest has ended")?;
+                last(f, console)
+            }
+            GuestError::Stuck { seconds, console } => {
+                write!(f, "the guest's time has stood still for {seconds} s: a program in it computes without reading a clock")?;
+                last(f, console)
+            }
+            GuestError::Quiet => f.write_str("the guest says nothing"),
+        }
+    }
+}
+
+impl std::error::Error for GuestError {}
+
+impl From<io::Error> for GuestError {
+    fn from(e: io::Error) -> Self {
+        GuestError::Machine(e.to_string())
+    }
+}
+impl From<rustix::io::Errno> for GuestError {
+    fn from(e: rustix::io::Errno) -> Self {
+        GuestError::Machine(io::Error::from(e).to_string())
+    }
+}
+
+/// One kernel that runs in our time.
+pub struct Guest {
+    child: Child,
+    clock: Clock,
+    devices: Vec<Device>,
+    sent: Vec<SentFrame>,
+    /// Interfaces (bits) that interrupt the guest when it next runs.
+    interrupts: u64,
+    console: PathBuf,
+    patience: Duration,
+}
+
+impl Guest {
+    /// Boots a guest and lets it work until it waits for the first time.
+    ///
+    /// # Errors
+    /// When the machine refuses it, or the guest does not come up.
+    pub fn boot(spec: &GuestSpec) -> Result<Guest, GuestError> {
+        if spec.interfaces.len() > MAX_DEVICES {
+            let n = spec.interfaces.len();
+            return Err(GuestError::Machine(format!("{n} interfaces: a guest has {MAX_DEVICES} at most")));
+        }
+        let clock = listen(&spec.folder.join("clock"))?;
+        let names: Vec<String> = (0..spec.interfaces.len()).map(|i| format!("net{i}")).collect();
+        let listeners: io::Result<Vec<_>> = names.iter().map(|n| listen(&spec.folder.join(n))).collect();
+        let listeners = listeners?;
+        let console = spec.folder.join("console");
+        let mut child = spawn(command(spec, &names, &console)?)?;
+        let socket = accept(&clock, &mut child, spec.patience, &console);
+        let clock = match socket.and_then(Clock::new) {
+            Ok(clock) => clock,
+            Err(e) => {
+                end(&mut child);
+                return Err(e);
+            }
+        };
+        let (sent, devices) = (Vec::new(), Vec::new());
+        let mut guest = Guest { child, clock, devices, sent, interrupts: 0, console, patience: spec.patience };
+        guest.bring_up(&listeners, &spec.interfaces).map_err(|e| guest.explained(e))?;
+        guest.clock.socket().set_read_timeout(Some(LOOK))?;
+        guest.collect()?;
+        Ok(guest)
+    }
+
+    /// Serves clock and interfaces together, until the guest waits and all of its interfaces are there.
+    fn bring_up(&mut self, listeners: &[UnixListener], macs: &[Mac]) -> Result<(), GuestError> {
+        let mut quiet_since = Instant::now();
+        loop {
+            // Interfaces connect in their order: the next one is awaited.
+            let waiting = listeners.get(self.devices.len());
+            let (clock, ready, next) = {
+                let mut fds = vec![PollFd::new(self.clock.socket(), PollFlags::IN)];
+                fds.extend(self.devices.iter().map(|d| PollFd::new(d.socket(), PollFlags::IN)));
+                fds.extend(waiting.map(|l| PollFd::new(l, PollFlags::IN)));
+                poll(&mut fds, Some(&timespec(LOOK)))?;
+                let set = |fd: &PollFd<'_>| !fd.revents().is_empty();
+                let ready: Vec<usize> = (0..self.devices.len()).filter(|&i| set(&fds[1 + i])).collect();
+                (set(&fds[0]), ready, waiting.is_some() && set(fds.last().expect("there is one")))
+            };
+            if next {
+                let (socket, _) = listeners[self.devices.len()].accept()?;
+                self.devices.push(Device::new(socket, macs[self.devices.len()]));
+            }
+            for &i in &ready {
+                self.devices[i].hear()?;
+            }
+            // The clock last: what an interface says before a WAIT belongs before it.
+            if clock && ready.is_empty() && !next && self.clock.hear()? == Said::Waits {
+                if self.devices.len() == listeners.len() {
+                    return Ok(());
+                }
+                let at = self.clock.request_ns().ok_or_else(GuestError::closed)?;
+                self.clock.run(at, at + 1_000_000, 0)?;
+            }
+            if clock || next || !ready.is_empty() {
+                quiet_since = Instant::now();
+            }
+            self.watch(quiet_since)?;
+        }
+    }
+
+    /// The guest's time since its boot.
+    pub fn now(&self) -> Nanos {
+        Nanos(self.clock.now_ns())
+    }
+
+    /// When the guest wants to run; `None` = when a frame comes, only.
+    pub fn wakes_at(&self) -> Option<Nanos> {
+        self.clock.request_ns().map(Nanos)
+    }
+
+    /// Puts a frame, Ethernet header first, into an interface: the guest takes it in when it next runs.
+    pub fn deliver(&mut self, interface: usize, frame: Box<[u8]>) {
+        self.devices[interface].put(frame);
+    }
+
+    /// Lets the guest work from `at`, freely while its time is below `free_until`, until it waits.
+    ///
+    /// # Errors
+    /// When it has ended, says something wrong, or its time stands still.
+    pub fn run(&mut self, at: Nanos, free_until: Nanos) -> Result<(), GuestError> {
+        self.slice(at, free_until).map_err(|e| self.explained(e))
+    }
+
+    fn slice(&mut self, at: Nanos, free_until: Nanos) -> Result<(), GuestError> {
+        let at = at.max(self.now());
+        for (i, device) in self.devices.iter_mut().enumerate() {
+            if device.has_backlog() && device.fill()? {
+                self.interrupts |= 1 << i;
+            }
+        }
+        let interrupts = std::mem::take(&mut self.interrupts);
+        self.clock.run(at.0, free_until.max(at + Nanos(1)).0, interrupts)?;
+        let since = Instant::now();
+        loop {
+            match self.clock.hear() {
+                Ok(Said::Waits) => break,
+                Ok(Said::Answered) => {}
+                Err(GuestError::Quiet) => {
+                    self.hear_devices()?;
+                    self.watch(since)?;
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        self.collect()
+    }
+
+    /// Something for the guest to take in is left, as when more frames came at once than its rings hold: it should run again.
+    pub fn is_pending(&self) -> bool {
+        self.interrupts != 0 || self.devices.iter().any(Device::has_backlog)
+    }
+
+    /// Frames that the guest has sent since the latest call, in order of time.
+    pub fn sent(&mut self) -> impl Iterator<Item = SentFrame> + '_ {
+        self.sent.drain(..)
+    }
+
+    /// Takes what the guest has put into its transmit rings.
+    fn collect(&mut self) -> Result<(), GuestError> {
+        let mut kicks = self.clock.take_kicks();
+        let at = self.now();
+        while kicks != 0 {
+            let i = kicks.trailing_zeros() as usize;
+            kicks &= kicks - 1;
+            let sent = &mut self.sent;
+            let Some(device) = self.devices.get_mut(i) else {
+                return Err(GuestError::Protocol(format!("a kick of interface {i}, which does not exist")));
+            };
+            let wants = device.take(|bytes| sent.push(SentFrame { at, interface: i, bytes: bytes.into() }))?;
+            if wants {
+                self.interrupts |= 1 << i;
+            }
+        }
+        Ok(())
+    }
+
+    /// Messages of interfaces after the boot are rare: an interface goes down or up.
+    fn hear_devices(&mut self) -> Result<(), GuestError> {
+        for device in &mut self.devices {
+            let mut fds = [PollFd::new(device.socket(), PollFlags::IN)];
+            poll(&mut fds, Some(&timespec(Duration::ZERO)))?;
+            if !fds[0].revents().is_empty() {
+                device.hear()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// When the guest's process has ended, or nothing was heard for too long.
+    fn watch(&mut self, since: Instant) -> Result<(), GuestError> {
+        if self.child.try_wait()?.is_some() {
+            return Err(GuestError::closed());
+        }
+        let quiet = since.elapsed();
+        if quiet > self.patience {
+            return Err(GuestError::Stuck { seconds: quiet.as_secs(), console: String::new() });
+        }
+        Ok(())
+    }
+
+    /// An error with the last lines of the guest's console.
+    fn explained(&self, e: GuestError) -> GuestError {
+        match e {
+            GuestError::Gone { .. } => GuestError::Gone { console: last_lines(&self.console) },
+            GuestError::Stuck { seconds, .. } => {
+                GuestError::Stuck { seconds, console: last_lines(&self.console) }
+            }
+            other => other,
+        }
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Names in it are relative, because the command line feeds the kernel's random pool.
+fn command(spec: &GuestSpec, interfaces: &[String], console: &Path) -> io::Result<Command> {
+    let console = File::create(console)?;
+    let mut command = Command::new(&spec.kernel);
+    command
+        .env_clear()
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("PERIGEE_SEED", spec.seed.to_string())
+        // Restartable sequences register memory of the host's thread, which the guest's processes do not have.
+        .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+        .current_dir(&spec.folder)
+        .arg(format!("mem={}M", spec.memory_mib))
+        .arg("time-travel=ext:1:clock")
+        .args(interfaces.iter().map(|name| format!("virtio_uml.device={name}:1")))
+        .args(["uml_dir=uml", "umid=guest", "virtio_net.napi_tx=0", "root=/dev/root", "rootfstype=hostfs", "rootflags=/proc/self/cwd/.", "rw"])
+        .args([&format!("init={}", spec.init), "con=null", "con0=null,fd:1", "quiet", "panic=-1"])
+        .stdin(Stdio::null())
+        .stdout(console.try_clone()?)
+        .stderr(console);
+    if let Some(folder) = std::env::var_os("TMPDIR") {
+        command.env("TMPDIR", folder);
+    }
+    Ok(command)
+}
+
+fn listen(path: &Path) -> io::Result<UnixListener> {
+    UnixListener::bind(path).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))
+}
+
+/// The guest's first connection.
+fn accept(
+    listener: &UnixListener,
+    child: &mut Child,
+    patience: Duration,
+    console: &Path,
+) -> Result<UnixStream, GuestError> {
+    let since = Instant::now();
+    loop {
+        let mut fds = [PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)];
+        if poll(&mut fds, Some(&timespec(LOOK)))? > 0 {
+            return Ok(listener.accept()?.0);
+        }
+        if child.try_wait()?.is_some() {
+            return Err(GuestError::Gone { console: last_lines(console) });
+        }
+        if since.elapsed() > patience {
+            return Err(GuestError::Stuck { seconds: patience.as_secs(), console: last_lines(console) });
+        }
+    }
+}
+
+fn last_lines(console: &Path) -> String {
+    let text = std::fs::read(console).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
+    let from = lines.len().saturating_sub(CONSOLE_LINES);
+    lines[from..].iter().map(|l| format!("  {l}\n")).collect()
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) }
+}

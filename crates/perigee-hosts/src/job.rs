@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What the agent in a guest is told: the file `/job` of the guest's root, a line for each thing.
+
+use crate::device::Mac;
+use perigee_units::Nanos;
+use std::fmt::Write;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{fs, io};
+
+/// The guest's time at simulated time zero: by then it has booted and made its namespaces, which takes some ticks.
+pub const EPOCH: Nanos = Nanos(4_000_000_000);
+
+/// Most hosts of a guest: an interface each, one for reports, and the interrupts that a kernel has.
+pub const MAX_HOSTS: usize = 48;
+
+/// First TCP port of flows: a flow has this plus its number.
+pub const FIRST_PORT: u16 = 5001;
+
+/// The interface that reports come from; host `i` has number `i + 1`.
+pub const REPORTS: usize = 0;
+
+/// A host of the scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// Kernel settings of its network namespace, by name: `net.ipv4.tcp_rmem`.
+    pub sysctls: Vec<(String, String)>,
+}
+
+/// A TCP flow between two hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Its number in the workload.
+    pub flow: u32,
+    /// Number of the host that sends.
+    pub from: usize,
+    /// Number of the host that receives.
+    pub to: usize,
+    /// When it connects, in simulated time.
+    pub start: Nanos,
+    /// When it stops handing over data.
+    pub stop: Nanos,
+    /// How much it sends; `None` = until it stops.
+    pub bytes: Option<u64>,
+    /// The kernel's name of its congestion control.
+    pub scheme: String,
+}
+
+/// All that an agent does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Job {
+    /// Time between samples; zero = none.
+    pub sample: Nanos,
+    /// Simulated time at which it tells everything once more.
+    pub end: Nanos,
+    /// Hosts, by number.
+    pub hosts: Vec<Host>,
+    /// Flows, by rising number.
+    pub transfers: Vec<Transfer>,
+}
+
+/// Hardware address of a host.
+pub fn mac(host: usize) -> Mac {
+    let n = (host + 1) as u16;
+    [2, 0, 0, 0, (n >> 8) as u8, n as u8]
+}
+
+/// The number of the host with a hardware address.
+pub fn host_of(mac: &[u8]) -> Option<usize> {
+    match mac {
+        [2, 0, 0, 0, high, low] => (usize::from(*high) << 8 | usize::from(*low)).checked_sub(1),
+        _ => None,
+    }
+}
+
+/// IPv4 address of a host, in 10.0.0.0/16.
+pub fn ipv4(host: usize) -> Ipv4Addr {
+    let n = (host + 1) as u16;
+    Ipv4Addr::new(10, 0, (n >> 8) as u8, n as u8)
+}
+
+/// IPv6 address of a host, in fd00::/64.
+pub fn ipv6(host: usize) -> Ipv6Addr {
+    Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, (host + 1) as u16)
+}
+
+/// TCP port of a flow.
+pub fn port(flow: u32) -> Option<u16> {
+    u16::try_from(flow).ok().and_then(|n| FIRST_PORT.checked_add(n))
+}
+
+impl Job {
+    /// Hardware addresses of all interfaces of the guest, that of reports first.
+    pub fn interfaces(&self) -> Vec<Mac> {
+        let reports = [2, 0, 0, 0, 0xff, 0xfe];
+        std::iter::once(reports).chain((0..self.hosts.len()).map(mac)).collect()
+    }
+
+    /// The file.
+    pub fn text(&self) -> String {
+        let mut out = format!("epoch {}\nsample {}\nend {}\n", EPOCH.0, self.sample.0, self.end.0);
+        for (i, host) in self.hosts.iter().enumerate() {
+            let (v4, v6) = (ipv4(i), ipv6(i));
+            line(&mut out, format_args!("host {} eth{} {v4}/16 {v6}/64", host.name, i + 1));
+        }
+        for (i, host) in self.hosts.iter().enumerate() {
+            for (key, value) in &host.sysctls {
+                line(&mut out, format_args!("sysctl {i} {key} {value}"));
+            }
+            for other in (0..self.hosts.len()).filter(|other| *other != i) {
+                let mac = mac(other).map(|byte| format!("{byte:02x}")).join(":");
+                line(&mut out, format_args!("neighbour {i} {} {mac}", ipv4(other)));
+                line(&mut out, format_args!("neighbour {i} {} {mac}", ipv6(other)));
+            }
+        }
+        for t in &self.transfers {
+            let (to, port) = (ipv4(t.to), port(t.flow).unwrap_or(0));
+            let bytes = t.bytes.unwrap_or(u64::MAX);
+            let (flow, from, start, stop) = (t.flow, t.from, t.start.0, t.stop.0);
+            let ends = format_args!("{flow} {from} {} {to} {port}", t.to).to_string();
+            line(&mut out, format_args!("flow {ends} {start} {stop} {bytes} {}", t.scheme));
+        }
+        out
+    }
+}
+
+fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
+    writeln!(out, "{text}").expect("a string takes everything");
+}
+
+/// The folder that is a guest's root. It is removed when this is dropped.
+#[derive(Debug)]
+pub struct Root(PathBuf);
+
+static ROOTS: AtomicU64 = AtomicU64::new(0);
+
+impl Root {
+    /// Makes a root with an agent and its job.
+    ///
+    /// # Errors
+    /// When the folder for temporary files does not take it.
+    pub fn make(agent: &Path, job: &Job) -> io::Result<Root> {
+        let number = ROOTS.fetch_add(1, Ordering::Relaxed);
+        // Short: paths of sockets have 107 bytes at most.
+        let root = std::env::temp_dir().join(format!("perigee-{}-{number}", std::process::id()));
+        fs::create_dir(&root)?;
+        let root = Root(root);
+        fs::create_dir(root.0.join("proc"))?;
+        fs::copy(agent, root.0.join("agent"))
+            .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", agent.display())))?;
+        fs::write(root.0.join("job"), job.text())?;
+        Ok(root)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_found_by_their_addresses() {
+        for host in [0, 1, 254, 255, 300] {
+            assert_eq!(host_of(&mac(host)), Some(host));
+        }
+        assert_eq!(host_of(&[0xff; 6]), None);
+        assert_eq!(host_of(&[2, 0, 0, 0, 0, 0]), None);
+    }
+
+    #[test]
+    fn a_job_has_a_line_for_each_thing() {
+        let host = |name: &str| Host {
+            name: name.into(),
+            sysctls: vec![("net.ipv4.tcp_rmem".into(), "4096 8388608 67108864".into())],
+        };
+        let transfer = Transfer {
+            flow: 3,
+            from: 0,
+            to: 1,
+            start: Nanos(5),
+            stop: Nanos(9),
+            bytes: Some(1000),
+            scheme: "cubic".into(),
+        };
+        let job = Job {
+            sample: Nanos(100),
+            end: Nanos(1_000),
+            hosts: vec![host("a"), host("b")],
+            transfers: vec![transfer],
+        };
+        let text = job.text();
+        assert!(text.starts_with("epoch 4000000000\nsample 100\nend 1000\nhost a eth1 10.0.0.1/16 fd00::1/64\n"));
+        assert!(text.contains("neighbour 0 10.0.0.2 02:00:00:00:00:02\n"));
+        assert!(text.contains("sysctl 1 net.ipv4.tcp_rmem 4096 8388608 67108864\n"));
+        assert!(text.ends_with("flow 3 0 1 10.0.0.2 5004 5 9 1000 cubic\n"), "{text}");
+    }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Real Linux hosts in virtual time: User-Mode Linux as a process of this machine, without root, whose clock and network
+//! interfaces are ours.
+//!
+//! A [`Guest`] is one kernel with one or more interfaces. [`Guest::run`] lets it work from an instant until it waits or
+//! has used up the time that it may run freely; [`Guest::deliver`] puts a frame into an interface, [`Guest::sent`] drains
+//! what left them, each frame with its instant in nanoseconds. This crate knows neither simulator nor scenario.
+//!
+//! Floors:
+//! * [`guest`]: the process: boot, slices of time, its end.
+//! * [`clock`]: the time-travel protocol of `arch/um` (Linux's `include/uapi/linux/um_timetravel.h`), over shared memory.
+//! * [`device`]: a network interface: the vhost-user protocol (QEMU's `docs/interop/vhost-user.rst`) and virtio's split
+//!   rings (OASIS virtio 1.2, section 2.7). Rings and memory of a guest are untrusted.
+//! * [`job`]: what the agent in the guest is told; [`report`]: what it tells.
+
+pub mod clock;
+pub mod device;
+pub mod guest;
+pub mod job;
+pub mod report;
+mod spawn;
+mod wire;
+
+pub use guest::{Guest, GuestError, GuestSpec, SentFrame};

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Starting guests so that they end with us, however we end.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::sync::mpsc::{channel, Sender};
+use std::sync::{LazyLock, Mutex};
+
+type Order = (Command, Sender<io::Result<Child>>);
+
+/// A thread that lives as long as the process: a child's parent-death signal comes when the *thread* that started it ends
+/// (prctl(2), PR_SET_PDEATHSIG), and those that run simulations come and go.
+static STARTER: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
+    let (orders, received) = channel::<Order>();
+    std::thread::Builder::new()
+        .name("guests".into())
+        .spawn(move || {
+            for (mut command, answer) in received {
+                let _ = answer.send(command.spawn());
+            }
+        })
+        .expect("a thread can be started");
+    Mutex::new(orders)
+});
+
+/// Starts a process that is killed when this one ends.
+///
+/// # Errors
+/// When it cannot be started.
+#[allow(unsafe_code)] // what runs between fork and exec calls the kernel only
+pub fn spawn(mut command: Command) -> io::Result<Child> {
+    let parent = rustix::process::getpid();
+    let set = move || {
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+        // We may have ended before the line above.
+        if rustix::process::getppid() != Some(parent) {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        Ok(())
+    };
+    // SAFETY: the closure makes two system calls and allocates nothing.
+    unsafe { command.pre_exec(set) };
+    let (answer, child) = channel();
+    let orders = STARTER.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    orders.send((command, answer)).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+    drop(orders);
+    child.recv().unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))
+}

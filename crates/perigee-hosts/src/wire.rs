@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Sockets between us and a guest: whole messages, and descriptors beside them.
+
+use crate::guest::GuestError;
+use rustix::io::Errno;
+use rustix::net::{
+    recvmsg, sendmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags,
+};
+use std::io::{ErrorKind, IoSlice, IoSliceMut, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+/// Most descriptors beside one message.
+const MAX_FILES: usize = 8;
+
+/// Fills `buffer`.
+///
+/// # Errors
+/// `Gone` when the other side has closed; `Quiet` when nothing came for the socket's timeout.
+pub fn read_exactly(socket: &mut UnixStream, buffer: &mut [u8]) -> Result<(), GuestError> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match socket.read(&mut buffer[filled..]) {
+            Ok(0) => return Err(GuestError::closed()),
+            Ok(n) => filled += n,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            // In the middle of a message the rest is on its way.
+            Err(e) if e.kind() == ErrorKind::WouldBlock && filled == 0 => return Err(GuestError::Quiet),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+            Err(e) => return Err(GuestError::gone(e)),
+        }
+    }
+    Ok(())
+}
+
+/// Fills `buffer` with the beginning of a message, and takes the descriptors that come with it.
+///
+/// # Errors
+/// As of [`read_exactly`].
+pub fn read_with_files(socket: &mut UnixStream, buffer: &mut [u8]) -> Result<Vec<OwnedFd>, GuestError> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let got = loop {
+        let mut into = [IoSliceMut::new(buffer)];
+        match recvmsg(&*socket, &mut into, &mut control, RecvFlags::CMSG_CLOEXEC) {
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(GuestError::gone(e.into())),
+            Ok(got) => break got.bytes,
+        }
+    };
+    if got == 0 {
+        return Err(GuestError::closed());
+    }
+    let mut files = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(fds) = message {
+            files.extend(fds);
+        }
+    }
+    read_exactly(socket, &mut buffer[got..])?;
+    Ok(files)
+}
+
+/// Sends a message with descriptors beside it.
+///
+/// # Errors
+/// When the other side has closed.
+pub fn send_with_files(
+    socket: &UnixStream,
+    message: &[u8],
+    files: &[BorrowedFd<'_>],
+) -> Result<(), GuestError> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    assert!(control.push(SendAncillaryMessage::ScmRights(files)), "room for {MAX_FILES} descriptors");
+    let sent = sendmsg(socket, &[IoSlice::new(message)], &mut control, SendFlags::NOSIGNAL);
+    match sent {
+        Ok(n) if n == message.len() => Ok(()),
+        Ok(n) => Err(GuestError::Protocol(format!("{n} of {} bytes could be sent", message.len()))),
+        Err(e) => Err(GuestError::gone(e.into())),
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Frames of real hosts as packets of the simulated network, and back.
+
+use super::plan::Plan;
+use perigee_hosts::job;
+use perigee_sim::{EndpointId, Side};
+
+const ETHERNET: usize = 14;
+const IPV4: [u8; 2] = [0x08, 0x00];
+const IPV6: [u8; 2] = [0x86, 0xdd];
+const TCP: u8 = 6;
+/// Congestion experienced (RFC 3168 section 5).
+const CE: u8 = 3;
+
+/// Where a frame belongs in the simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The end that sent it.
+    pub from: EndpointId,
+    /// It is TCP, and its header begins here in the IP packet.
+    pub tcp: Option<usize>,
+}
+
+/// The IP packet of a frame, without what Ethernet pads; `None` = neither IPv4 nor IPv6.
+pub fn ip_packet(frame: &[u8]) -> Option<&[u8]> {
+    let packet = frame.get(ETHERNET..)?;
+    let length = match [frame[12], frame[13]] {
+        IPV4 => usize::from(half(packet, 2)?),
+        IPV6 => 40 + usize::from(half(packet, 4)?),
+        _ => return None,
+    };
+    packet.get(..length)
+}
+
+/// The end of a flow that sent an IP packet from one host to another; `None` = it belongs to no flow.
+pub fn place(plan: &Plan, from: usize, to: usize, packet: &[u8]) -> Option<Place> {
+    let header = match packet.first()? >> 4 {
+        4 if packet.get(9) == Some(&TCP) => usize::from(packet[0] & 15) * 4,
+        6 if packet.get(6) == Some(&TCP) => 40,
+        _ => return None,
+    };
+    let (source, destination) = (half(packet, header)?, half(packet, header + 2)?);
+    let flow_of = |port: u16| port.checked_sub(job::FIRST_PORT).map(u32::from);
+    let found = |port: u16, ends: (usize, usize), side: Side| {
+        let flow = flow_of(port)?;
+        let known = plan.ends.get(flow as usize) == Some(&Some(ends));
+        known.then_some(Place { from: EndpointId { flow, side }, tcp: Some(header) })
+    };
+    found(destination, (from, to), Side::Source).or_else(|| found(source, (to, from), Side::Destination))
+}
+
+/// An IP packet for a host as a frame from another.
+pub fn frame(packet: &[u8], from: usize, to: usize) -> Box<[u8]> {
+    let mut out = Vec::with_capacity(ETHERNET + packet.len());
+    out.extend(job::mac(to));
+    out.extend(job::mac(from));
+    out.extend(if packet.first().is_some_and(|b| b >> 4 == 6) { IPV6 } else { IPV4 });
+    out.extend(packet);
+    out.into()
+}
+
+/// Marks an IP packet as congestion experienced.
+pub fn mark(packet: &mut [u8]) {
+    match packet.first().map(|b| b >> 4) {
+        Some(4) if packet.len() >= 20 => {
+            let before = half(packet, 0).expect("long enough");
+            packet[1] |= CE;
+            let after = half(packet, 0).expect("long enough");
+            let sum = updated_checksum(half(packet, 10).expect("long enough"), before, after);
+            packet[10..12].copy_from_slice(&sum.to_be_bytes());
+        }
+        Some(6) if packet.len() >= 40 => packet[1] |= CE << 4,
+        _ => {}
+    }
+}
+
+/// The checksum of a header in which one word has changed (RFC 1624, equation 3).
+fn updated_checksum(sum: u16, before: u16, after: u16) -> u16 {
+    let mut new = u32::from(!sum) + u32::from(!before) + u32::from(after);
+    while new > 0xffff {
+        new = (new & 0xffff) + (new >> 16);
+    }
+    !(new as u16)
+}
+
+fn half(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checksum(header: &[u8]) -> u16 {
+        let words = header.chunks(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])));
+        let mut sum: u32 = words.sum();
+        while sum > 0xffff {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        !(sum as u16)
+    }
+
+    /// An IPv4 packet with a TCP header and 100 bytes.
+    fn segment(source: u16, destination: u16) -> Vec<u8> {
+        let mut packet = vec![0x45, 2, 0, 140, 7, 7, 0x40, 0, 64, TCP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        let sum = checksum(&packet);
+        packet[10..12].copy_from_slice(&sum.to_be_bytes());
+        packet.extend(source.to_be_bytes());
+        packet.extend(destination.to_be_bytes());
+        packet.resize(140, 9);
+        packet
+    }
+
+    fn plan() -> Plan {
+        Plan { ends: vec![None, Some((0, 1))], ..Plan::default() }
+    }
+
+    #[test]
+    fn segments_belong_to_the_flow_of_their_port() {
+        let at = |from, to, s, d| place(&plan(), from, to, &segment(s, d)).map(|p| p.from);
+        let end = |side| Some(EndpointId { flow: 1, side });
+        assert_eq!(at(0, 1, 40_000, 5002), end(Side::Source));
+        assert_eq!(at(1, 0, 5002, 40_000), end(Side::Destination));
+        // Other ports, flows that are simulated, and hosts that are not at its ends.
+        assert_eq!(at(0, 1, 40_000, 80), None);
+        assert_eq!(at(0, 1, 40_000, 5001), None);
+        assert_eq!(at(1, 0, 40_000, 5002), None);
+    }
+
+    #[test]
+    fn a_frame_loses_its_padding_and_keeps_its_bytes() {
+        let packet = segment(1, 2);
+        let mut padded = frame(&packet, 0, 1).to_vec();
+        padded.extend([0; 9]);
+        assert_eq!(ip_packet(&padded), Some(&packet[..]));
+        assert_eq!(job::host_of(&padded[..6]), Some(1));
+        assert_eq!(ip_packet(&padded[..20]), None);
+    }
+
+    #[test]
+    fn a_mark_mends_the_checksum() {
+        let mut packet = segment(1, 2);
+        assert_eq!(checksum(&packet[..20]), 0);
+        mark(&mut packet);
+        assert_eq!(packet[1] & 3, CE);
+        assert_eq!(checksum(&packet[..20]), 0);
+    }
+}

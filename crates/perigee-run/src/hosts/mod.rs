@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Real Linux hosts as a backend: the flows' ends are kernels, the network is the simulator's, in virtual time.
+//!
+//! Floors:
+//! * [`plan`]: which flows are real, and what their hosts are told;
+//! * [`frames`]: frames of hosts ↔ packets of the network; [`meter`]: RTTs from them;
+//! * [`observe`]: what hosts tell, merged into what the simulator tells.
+//!
+//! Simulator and kernel take turns: the kernel runs as far as no packet can reach it, the network as far as the kernel
+//! has asked for. Packets that leave the kernel enter the network at the nanosecond of their kick; what the network delivers
+//! at an instant reaches the kernel one nanosecond later, when everything at that instant has happened.
+
+pub mod frames;
+pub mod meter;
+pub mod observe;
+pub mod plan;
+
+use crate::recorder::Recorder;
+use crate::routes::RouteListener;
+use crate::simulator::{failed, flow_infos, run_header, simulator_options, Plugins, Simulator};
+use crate::windows::Windows;
+use observe::Hosted;
+use perigee_backend::{Backend, BackendError, Inputs};
+use perigee_hosts::guest::PATIENCE;
+use perigee_hosts::job::{self, Root, EPOCH, REPORTS};
+use perigee_hosts::{report, Guest, GuestSpec, SentFrame};
+use perigee_record::RecordSink;
+use perigee_sim::{Content, Delivery, Observer, Outcome, OutsidePacket, Side, Simulation};
+use perigee_timeline::{Header, Workload};
+use perigee_units::Nanos;
+use plan::Plan;
+use std::path::PathBuf;
+
+/// Turns between two calls of the progress function.
+const PROGRESS_EVERY: u64 = 1 << 12;
+
+/// Memory of a guest. Little of it makes flows of gigabits meet TCP's memory limits, and then runs cannot be repeated.
+const MEMORY_MIB: u32 = 1024;
+
+/// Linux hosts.
+#[derive(Clone, Default)]
+pub struct LinuxHosts {
+    /// Folder with the kernel's binary (`linux`) and the agent (`agent`), as `perigee kernel build` makes it.
+    pub kernel: PathBuf,
+    /// Congestion controls of that kernel beside those of our configuration.
+    pub modules: Vec<String>,
+    /// Schemes of flows that stay simulated.
+    pub plugins: Plugins,
+}
+
+impl Backend for LinuxHosts {
+    fn name(&self) -> &'static str {
+        "linux"
+    }
+
+    fn check(&self, header: &Header, workload: &Workload) -> Result<(), BackendError> {
+        for file in ["linux", "agent"] {
+            if !self.kernel.join(file).is_file() {
+                let folder = self.kernel.display();
+                let why = format!("{folder} has no file {file:?}: build a kernel with `perigee kernel build`");
+                return Err(BackendError::Failed(why));
+            }
+        }
+        self.setups(header, workload).map(|_| ())
+    }
+
+    fn run(
+        &self,
+        inputs: Inputs<'_>,
+        sink: &mut dyn RecordSink,
+        progress: &mut dyn FnMut(Nanos) -> bool,
+    ) -> Result<(), BackendError> {
+        let Inputs { header, changes, workload, options } = inputs;
+        self.check(header, workload)?;
+        let (plan, setups) = self.setups(header, workload)?;
+        let begin = run_header(self.name(), header, &options);
+        let mut source = RouteListener::new(changes, header);
+        let windows = Windows::new(workload, options.warmup, options.sample, header.duration, source.steps());
+        let infos = flow_infos(header, workload, &setups);
+        let recorder = Recorder::<false>::new(&begin, infos, source.tables(), windows, sink);
+        let recorder = recorder.map_err(failed)?;
+        let simulation = Simulation::new(header, Box::new(&mut source), setups, simulator_options(&options));
+        let simulation = simulation.map_err(failed)?;
+        let sink_failed = recorder.failed();
+        let mut job = plan.job.clone();
+        job.sample = options.sample;
+        let root = Root::make(&self.kernel.join("agent"), &job).map_err(failed)?;
+        let guest = Guest::boot(&GuestSpec {
+            kernel: self.kernel.join("linux"),
+            folder: root.path().to_path_buf(),
+            init: "/agent".into(),
+            memory_mib: MEMORY_MIB,
+            seed: options.seed,
+            interfaces: job.interfaces(),
+            patience: PATIENCE,
+        });
+        let guest = guest.map_err(failed)?;
+        let observer = Hosted::new(recorder, &plan);
+        let mut turns = Turns { plan: &plan, guest, simulation, observer, end: header.duration, strays: 0 };
+        let stopped = turns.run(&mut |now| !sink_failed.get() && progress(now))?;
+        let (observer, mut outcome, memory) = turns.finish();
+        if let Some((flow, why)) = observer.failed.first() {
+            let flow = workload.flows.get(*flow as usize).map_or("?", |f| f.name.as_str());
+            return Err(BackendError::Failed(format!("flow {flow:?}: its connection failed: {why}")));
+        }
+        outcome.stopped = stopped;
+        let recorder = observer.finish(&mut outcome.flows);
+        recorder.finish(&source, &outcome, memory).map_err(failed)
+    }
+}
+
+impl LinuxHosts {
+    /// Which flows are real, and all of them as the simulator takes them.
+    ///
+    /// # Errors
+    /// The first flow that cannot be carried.
+    pub fn setups(
+        &self,
+        header: &Header,
+        workload: &Workload,
+    ) -> Result<(Plan, Vec<perigee_sim::FlowSetup>), BackendError> {
+        let plan = Plan::new(header, workload, &self.modules)?;
+        // Real flows need no scheme of ours, but the simulator wants one.
+        let mut simulated = workload.clone();
+        for (flow, ends) in simulated.flows.iter_mut().zip(&plan.ends) {
+            if ends.is_some() && perigee_cc::info(&flow.cc).is_none() {
+                flow.cc = "newreno".into();
+            }
+        }
+        let mut setups = Simulator { plugins: self.plugins.clone() }.setups(header, &simulated)?;
+        plan::put_outside(&mut setups, &plan);
+        Ok((plan, setups))
+    }
+}
+
+/// A kernel and a network that take turns.
+struct Turns<'p, 's, O> {
+    plan: &'p Plan,
+    guest: Guest,
+    simulation: Simulation<'s>,
+    observer: Hosted<'p, O>,
+    /// The last simulated instant.
+    end: Nanos,
+    /// Frames that belong to no flow.
+    strays: u64,
+}
+
+impl<'p, O: Observer> Turns<'p, '_, O> {
+    /// Runs to the end, or until `progress` returns false: true then.
+    fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> bool) -> Result<bool, BackendError> {
+        self.set_up()?;
+        for turn in 1u64.. {
+            let wakes_at = self.guest.wakes_at().map_or(Nanos::MAX, |at| at.saturating_sub(EPOCH));
+            let next = self.simulation.next_event();
+            if next.min(wakes_at) > self.end {
+                break;
+            }
+            if wakes_at <= next {
+                self.simulation.advance(wakes_at, &mut self.observer).map_err(failed)?;
+                self.let_guest_run(wakes_at)?;
+            } else {
+                self.simulation.advance(next + Nanos(1), &mut self.observer).map_err(failed)?;
+                if self.hand_over() {
+                    self.let_guest_run(next + Nanos(1))?;
+                }
+            }
+            if turn % PROGRESS_EVERY == 0 && !progress(self.simulation.reached()) {
+                return Ok(true);
+            }
+        }
+        self.simulation.advance(self.end + Nanos(1), &mut self.observer).map_err(failed)?;
+        Ok(false)
+    }
+
+    /// Ends the guest; what is left.
+    fn finish(self) -> (Hosted<'p, O>, Outcome, usize) {
+        let memory = self.simulation.memory_per_flow();
+        (self.observer, self.simulation.finish(), memory)
+    }
+
+    /// The agent makes its hosts before time zero; nothing is carried then.
+    fn set_up(&mut self) -> Result<(), BackendError> {
+        while let Some(at) = self.guest.wakes_at().filter(|at| *at < EPOCH) {
+            self.guest.run(at, EPOCH).map_err(failed)?;
+            let sent: Vec<SentFrame> = self.guest.sent().collect();
+            for frame in sent.iter().filter(|f| f.interface == REPORTS) {
+                self.hear(&frame.bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives hosts what the network has delivered to them.
+    fn hand_over(&mut self) -> bool {
+        let arrived: Vec<Delivery> = self.simulation.egress().collect();
+        for delivery in &arrived {
+            let (flow, side) = (delivery.endpoint.flow, delivery.endpoint.side);
+            let Some(Some((source, destination))) = self.plan.ends.get(flow as usize).copied() else { continue };
+            let Content::Frame(bytes) = &delivery.packet.content else { continue };
+            let (from, to) = match side {
+                Side::Destination => (source, destination),
+                Side::Source => (destination, source),
+            };
+            if side == Side::Source {
+                self.measure(flow, delivery.at, bytes);
+            }
+            let mut frame = frames::frame(bytes, from, to);
+            if delivery.packet.marked {
+                frames::mark(&mut frame[14..]);
+            }
+            self.guest.deliver(to + 1, frame);
+        }
+        !arrived.is_empty()
+    }
+
+    /// An RTT sample, if what arrived at a flow's source acknowledges something.
+    fn measure(&mut self, flow: u32, at: Nanos, packet: &[u8]) {
+        let Some(Some((source, destination))) = self.plan.ends.get(flow as usize).copied() else { return };
+        let Some(tcp) = frames::place(self.plan, destination, source, packet).and_then(|p| p.tcp) else { return };
+        if let Some(sent) = self.observer.flow_mut(flow).meter.arrived(packet, tcp) {
+            let base = self.simulation.base_rtt(flow, sent);
+            self.observer.measured(flow, sent, at - sent, base);
+        }
+    }
+
+    /// Lets the kernel run from a simulated instant until something may reach it, and puts what it sends into the network.
+    fn let_guest_run(&mut self, at: Nanos) -> Result<(), BackendError> {
+        let free_until = self.simulation.next_event().max(at + Nanos(1)) + EPOCH;
+        loop {
+            self.guest.run(at + EPOCH, free_until).map_err(failed)?;
+            if !self.guest.is_pending() {
+                break;
+            }
+        }
+        let sent: Vec<SentFrame> = self.guest.sent().collect();
+        for frame in sent {
+            if frame.interface == REPORTS {
+                self.hear(&frame.bytes)?;
+            } else {
+                self.enter(&frame)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A frame of a host enters the network.
+    fn enter(&mut self, sent: &SentFrame) -> Result<(), BackendError> {
+        let from = sent.interface - 1;
+        let found = job::host_of(&sent.bytes[..6.min(sent.bytes.len())])
+            .zip(frames::ip_packet(&sent.bytes))
+            .and_then(|(to, packet)| Some((frames::place(self.plan, from, to, packet)?, packet)));
+        let Some((place, packet)) = found else {
+            self.strays += 1;
+            return Ok(());
+        };
+        let at = sent.at.saturating_sub(EPOCH);
+        if let (Side::Source, Some(tcp)) = (place.from.side, place.tcp) {
+            self.observer.flow_mut(place.from.flow).meter.sent(at, packet, tcp);
+        }
+        let packet = OutsidePacket::frame(at, packet.into()).map_err(failed)?;
+        self.simulation.inject(at, place.from, packet).map_err(failed)
+    }
+
+    fn hear(&mut self, frame: &[u8]) -> Result<(), BackendError> {
+        let reports = report::read(frame).map_err(|e| failed(format!("the guest's agent: {e}")))?;
+        reports.into_iter().for_each(|r| self.observer.hear(r));
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What is known of real flows, merged into what the simulator tells of the network and of its own flows.
+
+use super::meter::Meter;
+use super::plan::Plan;
+use perigee_cc::CaState;
+use perigee_hosts::report::{Report, Sample, TcpInfo, When};
+use perigee_sim::{Completion, FlowSample, FlowTotals, LinkSample, Observer, PacketView, SimEvent};
+use perigee_units::{BitRate, Nanos};
+
+/// `snd_ssthresh` of a connection that has none (TCP_INFINITE_SSTHRESH).
+const NO_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// A real flow.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Its packets at its sender.
+    pub meter: Meter,
+    latest: Option<Box<Sample>>,
+    rtt_sum_ns: u128,
+    rtt_count: u64,
+    started: Option<Nanos>,
+    completed: Option<Nanos>,
+    bytes: Option<u64>,
+}
+
+/// An observer that hears of simulated flows from the simulator and of real ones from their hosts.
+pub struct Hosted<'p, O> {
+    inner: O,
+    plan: &'p Plan,
+    known: Vec<Known>,
+    /// Flows whose connection failed, and why.
+    pub failed: Vec<(u32, String)>,
+}
+
+impl<'p, O: Observer> Hosted<'p, O> {
+    /// Hands everything on to `inner`.
+    pub fn new(inner: O, plan: &'p Plan) -> Self {
+        let mut known = vec![Known::default(); plan.ends.len()];
+        for t in &plan.job.transfers {
+            known[t.flow as usize].bytes = t.bytes;
+        }
+        Hosted { inner, plan, known, failed: Vec::new() }
+    }
+
+    /// What is known of a real flow.
+    pub fn flow_mut(&mut self, flow: u32) -> &mut Known {
+        &mut self.known[flow as usize]
+    }
+
+    /// An RTT sample of a real flow: the packet left at `sent`.
+    pub fn measured(&mut self, flow: u32, sent: Nanos, rtt: Nanos, base: Option<Nanos>) {
+        let known = &mut self.known[flow as usize];
+        known.rtt_sum_ns += u128::from(rtt.0);
+        known.rtt_count += 1;
+        self.inner.rtt(flow, sent, rtt, base);
+    }
+
+    /// A host tells something.
+    pub fn hear(&mut self, report: Report) {
+        match report {
+            Report::Sample(when, sample) if self.plan.is_real(sample.flow) => self.sampled(when, sample),
+            Report::Started(at, flow) if self.plan.is_real(flow) => {
+                self.known[flow as usize].started = Some(at);
+            }
+            Report::Complete(at, flow) if self.plan.is_real(flow) => self.complete(at, flow),
+            Report::Failed(_, flow, why) => self.failed.push((flow, why)),
+            _ => {}
+        }
+    }
+
+    fn sampled(&mut self, when: When, sample: Box<Sample>) {
+        let (flow, delivered_bytes) = (sample.flow, sample.received);
+        if when == When::Stopped {
+            self.inner.event(sample.at, &SimEvent::FlowStop { flow, delivered_bytes });
+        }
+        self.known[flow as usize].latest = Some(sample);
+    }
+
+    fn complete(&mut self, at: Nanos, flow: u32) {
+        let known = &mut self.known[flow as usize];
+        let (Some(bytes), None) = (known.bytes, known.completed) else { return };
+        known.completed = Some(at);
+        let asked = known.started.unwrap_or_default();
+        self.inner.event(at, &SimEvent::FlowComplete(flow));
+        self.inner.completion(&Completion { flow, object: 0, bytes, asked, first: None, done: at });
+    }
+
+    /// Puts what hosts told into the totals of their flows, and gives the inner observer back.
+    pub fn finish(self, totals: &mut [FlowTotals]) -> O {
+        for (flow, (known, totals)) in self.known.into_iter().zip(totals).enumerate() {
+            if !self.plan.is_real(flow as u32) {
+                continue;
+            }
+            let tcp = known.latest.as_ref().map_or(TcpInfo::default(), |s| s.tcp);
+            totals.goodput_bytes = known.latest.map_or(0, |s| s.received);
+            totals.data_sent = known.meter.data_packets;
+            totals.retrans = u64::from(tcp.total_retrans);
+            totals.timeouts = u64::from(tcp.total_rto);
+            (totals.undos, totals.recoveries) = (None, None);
+            totals.completed = known.completed;
+        }
+        self.inner
+    }
+}
+
+/// What Linux says beside what every backend knows.
+fn internals(s: &Sample) -> Vec<(&'static str, f64)> {
+    let t = &s.tcp;
+    let mut out = vec![
+        ("linux.min_rtt_us", f64::from(t.min_rtt_us)),
+        ("linux.reordering", f64::from(t.reordering)),
+        ("linux.rwnd_limited_us", t.rwnd_limited_us as f64),
+        ("linux.sndbuf_limited_us", t.sndbuf_limited_us as f64),
+        ("linux.delivered_ce", f64::from(t.delivered_ce)),
+    ];
+    let word = |i: usize| s.scheme_info.get(4 * i..4 * i + 4)?.try_into().ok().map(u32::from_ne_bytes);
+    // struct tcp_bbr_info: bandwidth in bytes per second, smallest RTT in us, gains in 1/256.
+    if let ("bbr", [Some(low), Some(high), Some(rtt), Some(pacing), Some(cwnd)]) =
+        (s.scheme.as_str(), [0, 1, 2, 3, 4].map(word))
+    {
+        let bytes_per_s = u64::from(high) << 32 | u64::from(low);
+        out.push(("linux.bbr_bandwidth_bps", bytes_per_s as f64 * 8.0));
+        out.push(("linux.bbr_min_rtt_us", f64::from(rtt)));
+        out.push(("linux.bbr_pacing_gain", f64::from(pacing) / 256.0));
+        out.push(("linux.bbr_cwnd_gain", f64::from(cwnd) / 256.0));
+    }
+    out
+}
+
+fn state(linux: u8) -> CaState {
+    // The state shares its byte with nothing, but a guest may write what it likes.
+    match linux {
+        1 => CaState::Disorder,
+        2 => CaState::Cwr,
+        3 => CaState::Recovery,
+        4 => CaState::Loss,
+        _ => CaState::Open,
+    }
+}
+
+impl<O: Observer> Observer for Hosted<'_, O> {
+    const PACKETS: bool = O::PACKETS;
+
+    fn flow(&mut self, s: &FlowSample<'_>) {
+        if !self.plan.is_real(s.flow) {
+            return self.inner.flow(s);
+        }
+        let known = &mut self.known[s.flow as usize];
+        let (sum, count) = (std::mem::take(&mut known.rtt_sum_ns), std::mem::take(&mut known.rtt_count));
+        let Some(sample) = &known.latest else { return };
+        let (t, mss) = (&sample.tcp, u64::from(sample.tcp.snd_mss));
+        let internals = internals(sample);
+        let bits = |bytes_per_s: u64| BitRate(bytes_per_s.saturating_mul(8));
+        self.inner.flow(&FlowSample {
+            delivered_bytes: sample.received,
+            sent_packets: known.meter.data_packets,
+            retrans_packets: u64::from(t.total_retrans),
+            // The kernel tells how many are lost now, not how many were marked.
+            lost_packets: None,
+            timeouts: u64::from(t.total_rto),
+            cwnd: Some(u64::from(t.snd_cwnd) * mss),
+            ssthresh: (t.snd_ssthresh < NO_SSTHRESH).then(|| u64::from(t.snd_ssthresh) * mss),
+            pacing: (t.pacing_rate < u64::MAX / 8).then(|| bits(t.pacing_rate)),
+            in_flight: t.in_flight() * mss,
+            srtt: (t.rtt_us > 0).then(|| Nanos(u64::from(t.rtt_us) * 1_000)),
+            rtt_mean: (count > 0).then(|| Nanos((sum / u128::from(count)) as u64)),
+            delivery_rate: bits(t.delivery_rate),
+            ca: state(t.ca_state),
+            internals: &internals,
+            ..s.clone()
+        });
+    }
+
+    fn event(&mut self, at: Nanos, e: &SimEvent<'_>) {
+        self.inner.event(at, e);
+    }
+    fn rtt(&mut self, flow: u32, sent: Nanos, rtt: Nanos, base: Option<Nanos>) {
+        self.inner.rtt(flow, sent, rtt, base);
+    }
+    fn datagram(&mut self, flow: u32, sent: Nanos, at: Nanos) {
+        self.inner.datagram(flow, sent, at);
+    }
+    fn completion(&mut self, c: &Completion) {
+        self.inner.completion(c);
+    }
+    fn sampled(&mut self, at: Nanos) {
+        self.inner.sampled(at);
+    }
+    fn link(&mut self, s: &LinkSample) {
+        self.inner.link(s);
+    }
+    fn packet(&mut self, p: &PacketView<'_>) {
+        self.inner.packet(p);
+    }
+}

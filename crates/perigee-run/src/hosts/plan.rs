@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Which flows run on real hosts, and what those are told: a workload → a job.
+
+use perigee_backend::BackendError;
+use perigee_hosts::job::{self, Host, Job, Transfer};
+use perigee_sim::{FlowSetup, Outside};
+use perigee_timeline::{App, Flow, Header, NodeId, Workload};
+use perigee_units::params::Value;
+use perigee_units::parse_time;
+
+/// Names of schemes that differ between us and Linux; all others are the same.
+const NAMES: [(&str, &str); 1] = [("newreno", "reno")];
+
+/// Congestion controls of our configuration of the kernel.
+const IN_KERNEL: [&str; 17] = [
+    "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno",
+    "scalable", "vegas", "veno", "westwood", "yeah",
+];
+
+/// Room for windows of several gigabits: the sizes with which our reference curves of Linux were measured.
+const RECEIVE_MEMORY: &str = "4096 8388608 67108864";
+const SEND_MEMORY: &str = "4096 262144 67108864";
+
+/// Real hosts and their flows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// Nodes of the timeline that are real hosts, by number of the host.
+    pub nodes: Vec<NodeId>,
+    /// By flow: numbers of the hosts at its source and its destination; `None` = the flow is simulated.
+    pub ends: Vec<Option<(usize, usize)>>,
+    /// What the agent does.
+    pub job: Job,
+}
+
+impl Plan {
+    /// Whether a flow runs on real hosts.
+    pub fn is_real(&self, flow: u32) -> bool {
+        self.ends.get(flow as usize).is_some_and(Option::is_some)
+    }
+
+    /// For a workload; `modules` are further congestion controls of the kernel.
+    ///
+    /// # Errors
+    /// The first flow that real hosts cannot carry, and why.
+    pub fn new(header: &Header, workload: &Workload, modules: &[String]) -> Result<Plan, BackendError> {
+        let mut plan = Plan::default();
+        plan.job.end = header.duration;
+        for (id, flow) in workload.flows.iter().enumerate() {
+            let refuse = |why: String| BackendError::Unsupported { flow: flow.name.clone(), why };
+            if !flow.app.is_tcp() {
+                plan.ends.push(None);
+                continue;
+            }
+            let scheme = scheme(&flow.cc, modules).map_err(refuse)?;
+            let sysctls = sysctls(flow).map_err(refuse)?;
+            let bytes = bytes(flow).map_err(refuse)?;
+            let pair = header.pairs.get(flow.forward.ix()).ok_or_else(|| refuse("it has no path".into()))?;
+            let mut host = |node| plan.host(header, node, &sysctls).map_err(refuse);
+            let (from, to) = (host(pair.from)?, host(pair.to)?);
+            if job::port(id as u32).is_none() {
+                return Err(refuse(format!("it is number {id}: real hosts have ports for 60,000 flows")));
+            }
+            plan.ends.push(Some((from, to)));
+            let (start, stop) = (flow.start, flow.stop.min(header.duration));
+            plan.job.transfers.push(Transfer { flow: id as u32, from, to, start, stop, bytes, scheme });
+        }
+        Ok(plan)
+    }
+
+    /// The number of the host at a node.
+    fn host(
+        &mut self,
+        header: &Header,
+        node: NodeId,
+        sysctls: &[(String, String)],
+    ) -> Result<usize, String> {
+        let known = self.nodes.iter().position(|n| *n == node);
+        if let Some(i) = known {
+            if self.job.hosts[i].sysctls != sysctls {
+                return Err(format!(
+                    "host {} would need transport options of two kinds: flows of one host share them",
+                    self.job.hosts[i].name
+                ));
+            }
+            return Ok(i);
+        }
+        if self.nodes.len() == job::MAX_HOSTS {
+            return Err(format!("a kernel has {} hosts at most: use fewer nodes with flows", job::MAX_HOSTS));
+        }
+        self.nodes.push(node);
+        let name = &header.nodes[node.ix()].name;
+        self.job.hosts.push(Host { name: host_name(name), sysctls: sysctls.to_vec() });
+        Ok(self.nodes.len() - 1)
+    }
+}
+
+/// A node's name as hosts may be called (RFC 1123): letters, digits and hyphens.
+fn host_name(node: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let name: String = node.chars().map(plain).take(60).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() { "host".into() } else { name.into() }
+}
+
+/// The kernel's name of a scheme.
+fn scheme(name: &str, modules: &[String]) -> Result<String, String> {
+    let linux = NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, linux)| linux);
+    if IN_KERNEL.contains(&linux) || modules.iter().any(|m| m == linux) {
+        return Ok(linux.into());
+    }
+    let mut all: Vec<&str> = IN_KERNEL.into_iter().chain(modules.iter().map(String::as_str)).collect();
+    all.sort_unstable();
+    let list = all.join(", ").replace("reno", "newreno");
+    Err(format!("the kernel has no congestion control {name:?}; it has {list}; \
+        others need `perigee kernel build --module FILE.c`, or stay simulated"))
+}
+
+/// How much it sends.
+fn bytes(flow: &Flow) -> Result<Option<u64>, String> {
+    if flow.leg.is_some() {
+        return Err("split connections (via) are not carried by real hosts yet".into());
+    }
+    if flow.notices.is_some() {
+        return Err("notices do not reach real hosts yet".into());
+    }
+    if let Some(name) = flow.cc_params.keys().next() {
+        return Err(format!("its kernel's {} has no parameter {name:?}", flow.cc));
+    }
+    match flow.app {
+        App::Bulk { bytes } => Ok(bytes),
+        _ => Err("real hosts carry bulk transfers, not yet on-off flows and requests".into()),
+    }
+}
+
+/// Transport options as kernel settings.
+fn sysctls(flow: &Flow) -> Result<Vec<(String, String)>, String> {
+    let mut out: Vec<(String, String)> = Vec::new();
+    let mut set = |key: &str, value: String| out.push((format!("net.ipv4.{key}"), value));
+    set("tcp_rmem", RECEIVE_MEMORY.into());
+    set("tcp_wmem", SEND_MEMORY.into());
+    // A second flow to the same host begins as the first did.
+    set("tcp_no_metrics_save", "1".into());
+    for (name, value) in &flow.tcp {
+        let on = |v: &Value| String::from(if *v == Value::Bool(true) { "1" } else { "0" });
+        match (name.as_str(), value) {
+            ("timestamps", v @ Value::Bool(_)) => set("tcp_timestamps", on(v)),
+            ("dsack", v @ Value::Bool(_)) => set("tcp_dsack", on(v)),
+            ("slow_start_after_idle", v @ Value::Bool(_)) => set("tcp_slow_start_after_idle", on(v)),
+            ("ecn", v @ Value::Bool(_)) => set("tcp_ecn", on(v)),
+            ("frto", Value::Bool(v)) => set("tcp_frto", if *v { "2" } else { "0" }.into()),
+            ("tlp", Value::Bool(v)) => set("tcp_early_retrans", if *v { "3" } else { "0" }.into()),
+            ("pacing_ss_ratio", Value::Int(v)) => set("tcp_pacing_ss_ratio", v.to_string()),
+            ("pacing_ca_ratio", Value::Int(v)) => set("tcp_pacing_ca_ratio", v.to_string()),
+            ("min_rto", Value::Text(text)) => {
+                let time = parse_time(text).map_err(|e| e.to_string())?;
+                set("tcp_rto_min_us", (time.0 / 1_000).to_string());
+            }
+            // What a kernel with a thousand ticks does without being told.
+            ("hz", Value::Int(1000)) | ("timer_wheel", Value::Bool(true)) => {}
+            ("send_buffer" | "receive_buffer" | "buffer_factor", Value::Int(0)) => {}
+            _ => return Err(format!("the kernel has no equivalent of tcp.{name} = {value}")),
+        }
+    }
+    if flow.buffer_bytes > 0 {
+        return Err("socket buffers that depend on the path are not carried by real hosts yet".into());
+    }
+    Ok(out)
+}
+
+/// The flows as the simulator takes them: real ones have both ends outside.
+pub fn put_outside(setups: &mut [FlowSetup], plan: &Plan) {
+    for (setup, ends) in setups.iter_mut().zip(&plan.ends) {
+        if ends.is_some() {
+            setup.outside = Outside { source: true, destination: true };
+        }
+    }
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * The agent: the first program of a guest. It makes a network namespace for each host of the scenario, opens the sockets
+ * of its flows, and reports what the kernel says of them. It is told what to do by the file /job and reports through an
+ * interface of its own, so that every report has an instant of virtual time.
+ */
+#ifndef PERIGEE_AGENT_H
+#define PERIGEE_AGENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MAX_HOSTS = 64, MAX_FLOWS = 4096, NAME = 64 };
+
+struct host {
+	char name[NAME];
+	char interface[16];
+	char address4[20], address6[44]; /* with their prefix */
+	int ns;			 /* descriptor of its network namespace */
+};
+
+struct job {
+	uint64_t epoch_ns;	/* CLOCK_MONOTONIC at simulated time zero */
+	uint64_t sample_ns;	/* 0 = no samples */
+	uint64_t end_ns;	/* simulated */
+	struct host hosts[MAX_HOSTS];
+	int host_count;
+	int root_ns;
+};
+
+extern struct job job;
+
+/* util.c: the end of the guest, with a reason that the run shows */
+void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+uint64_t simulated_ns(void); /* time now; 0 before the epoch */
+void write_file(const char *path, const char *text);
+void enter(int ns);
+
+/* net.c: interfaces by rtnetlink(7) */
+void make_namespace(struct host *host);
+void bring_up(const struct host *host);
+void add_neighbour(const struct host *host, const char *address, const char *mac);
+void link_up(const char *interface);
+
+/* report.c: records of a kind, a length and a payload, in frames of the interface eth0 */
+enum report {
+	REPORT_SAMPLE = 1, /* a socket at a sampling instant */
+	REPORT_STOPPED,	   /* as its flow stops sending new data */
+	REPORT_END,	   /* as the run ends */
+	REPORT_STARTED,
+	REPORT_COMPLETE,
+	REPORT_FAILED,
+	REPORT_READY,
+};
+void open_reports(void);
+void report(enum report kind, const void *payload, size_t size);
+void report_text(enum report kind, uint32_t flow, const char *text);
+void flush_reports(void);
+
+/* flows.c */
+void add_flow(char *line);
+void run_flows(void) __attribute__((noreturn));
+
+#endif
