@@ -96,7 +96,12 @@ class Sky:
 class World:
     """A scenario with one seed."""
 
-    def check(self, cc: str, plugins: dict[str, type] | None = None) -> None: ...
+    def check(
+        self,
+        cc: str,
+        plugins: dict[str, type] | None = None,
+        kernel: tuple[str | Path, list[str]] | None = None,
+    ) -> None: ...
     def estimate(self) -> tuple[float, float]: ...
     def describe(self) -> str: ...
     def run(
@@ -106,6 +111,7 @@ class World:
         progress: Callable[[int], bool] | None = None,
         plugins: dict[str, type] | None = None,
         batches: Callable[[str, list[Column]], None] | None = None,
+        kernel: tuple[str | Path, list[str]] | None = None,
     ) -> tuple[str, dict[str, list[Column]], bool]: ...
     def trace(
         self,

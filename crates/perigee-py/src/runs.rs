@@ -5,7 +5,6 @@ use crate::congestion::{self, Failure};
 use crate::interrupt::interruptible;
 use crate::{convert, plugins};
 use perigee_record::{Collector, RecordSink, SinkError, Table};
-use perigee_run::backend::Backend;
 use perigee_run::{bench as benches, RunError as Failed};
 use perigee_scenario::estimate;
 use perigee_scenario::units::Nanos;
@@ -122,12 +121,10 @@ pub struct World(pub(crate) Arc<perigee_scenario::World>);
 #[pymethods]
 impl World {
     /// Checks that every flow can run under `cc`, given the classes of plug-ins by name.
-    #[pyo3(signature = (cc, plugins=None))]
-    fn check(&self, cc: &str, plugins: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    #[pyo3(signature = (cc, plugins=None, kernel=None))]
+    fn check(&self, cc: &str, plugins: Option<&Bound<'_, PyDict>>, kernel: Option<Kernel>) -> PyResult<()> {
         let plugins = classes(plugins, &Arc::default())?;
-        let workload = self.0.workload(cc, &|name| plugins.contains_key(name)).map_err(|e| wrong(&e))?;
-        let backend = perigee_run::Simulator { plugins };
-        backend.check(&self.0.header, &workload).map_err(|e| RunError::new_err(e.to_string()))
+        ends(kernel).check(&self.0, cc, &plugins).map_err(failed)
     }
 
     /// (packet-hops, seconds of one core), roughly.
@@ -157,8 +154,11 @@ impl World {
     /// Runs under `cc`. Returns the manifest (JSON), the tables, and whether the run was stopped. `progress` is called
     /// a few times a second with the simulated time in nanoseconds and stops the run by returning False. `plugins` has
     /// the classes of plug-ins by name; the first exception in one of them ends the run. `batches` is called with the name
-    /// of a table and further rows of it, as they come: then no tables are kept, and memory does not grow with time.
-    #[pyo3(signature = (cc, pcap=None, progress=None, plugins=None, batches=None))]
+    /// of a table and further rows of it, as they come: then no tables are kept, and memory does not grow with time. With
+    /// `kernel`, a folder that `perigee kernel build` has made and names of its further congestion controls, TCP flows
+    /// run on real hosts.
+    #[pyo3(signature = (cc, pcap=None, progress=None, plugins=None, batches=None, kernel=None))]
+    #[allow(clippy::too_many_arguments)] // keywords in Python
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -167,10 +167,12 @@ impl World {
         progress: Option<Py<PyAny>>,
         plugins: Option<&Bound<'py, PyDict>>,
         batches: Option<Py<PyAny>>,
+        kernel: Option<Kernel>,
     ) -> PyResult<(String, Bound<'py, PyDict>, bool)> {
         let world = self.0.clone();
         let failure = Arc::new(Failure::default());
         let plugins = classes(plugins, &failure)?;
+        let ends = ends(kernel);
         let mut reporter = Reporter { call: progress, last: Instant::now(), error: None };
         let mut kept = Collector::default();
         let mut handed = batches.map(|call| Batches { call, error: None });
@@ -179,7 +181,7 @@ impl World {
                 Some(batches) => batches,
                 None => &mut kept,
             };
-            perigee_run::record(&world, cc, &plugins, rows, pcap.as_deref(), &mut |now| {
+            perigee_run::record(&world, cc, &plugins, &ends, rows, pcap.as_deref(), &mut |now| {
                 !failure.happened() && reporter.go_on(now)
             })
         });
@@ -217,6 +219,18 @@ impl World {
             return Err(e);
         }
         convert::tables(py, result.map_err(failed)?)
+    }
+}
+
+/// A kernel's folder, and its congestion controls beside those of our configuration.
+type Kernel = (PathBuf, Vec<String>);
+
+fn ends(kernel: Option<Kernel>) -> perigee_run::Ends {
+    match kernel {
+        None => perigee_run::Ends::Simulated,
+        Some((kernel, modules)) => {
+            perigee_run::Ends::Linux(perigee_run::LinuxHosts { kernel, modules, ..Default::default() })
+        }
     }
 }
 

@@ -27,6 +27,7 @@ pub mod windows;
 
 pub use manifest::Manifest;
 pub use perigee_backend as backend;
-pub use run::{record, run, Finished, Recorded, RunError};
+pub use run::{record, run, Ends, Finished, Recorded, RunError};
+pub use hosts::LinuxHosts;
 pub use simulator::{Plugins, Simulator};
 pub use trace::{trace, TraceWindow};

@@ -28,6 +28,9 @@ pub struct Manifest {
     pub title: String,
     /// The scheme that was compared.
     pub cc: String,
+    /// What carried the packets: the name of the backend.
+    #[serde(skip_serializing_if = "is_simulator")]
+    pub backend: &'static str,
     /// Seed of all random draws.
     pub seed: u64,
     /// Time asked for.
@@ -123,6 +126,13 @@ pub struct SplitEntry {
     pub standing: bool,
 }
 
+/// The backend that goes without saying.
+pub const SIMULATOR: &str = "simulator";
+
+fn is_simulator(backend: &&str) -> bool {
+    *backend == SIMULATOR
+}
+
 /// The manifest of a run; warnings are added by the caller.
 ///
 /// # Errors
@@ -142,6 +152,7 @@ pub fn manifest(
         scenario: world.scenario.name.clone(),
         title: world.scenario.title.clone(),
         cc: cc.into(),
+        backend: SIMULATOR,
         seed: world.seed,
         duration_ns: run.duration.0,
         warmup_ns: run.warmup.0,

@@ -2,6 +2,7 @@
 //! One run: a world under one congestion control → rows for a sink, and a manifest.
 
 use crate::capture::CaptureSink;
+use crate::hosts::LinuxHosts;
 use crate::manifest::{manifest, Manifest};
 use crate::simulator::{Plugins, Simulator};
 use crate::warnings;
@@ -9,6 +10,7 @@ use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
 use perigee_record::{Collector, RecordSink, RunOutcome, SinkError, Sinks, Table, Tally};
 use perigee_scenario::file::varied::Varied;
 use perigee_scenario::{ScenarioError, World};
+use perigee_timeline::Workload;
 use perigee_units::Nanos;
 use std::path::Path;
 
@@ -64,6 +66,51 @@ pub struct Recorded {
     pub outcome: RunOutcome,
 }
 
+/// Who sits at the ends of flows.
+#[derive(Clone, Default)]
+pub enum Ends {
+    /// The simulator's own transport.
+    #[default]
+    Simulated,
+    /// Linux, where it can carry the flow.
+    Linux(LinuxHosts),
+}
+
+impl Ends {
+    /// The backend, with the schemes of simulated flows that are not in the list.
+    fn backend(&self, plugins: &Plugins) -> Box<dyn Backend> {
+        match self {
+            Ends::Simulated => Box::new(Simulator { plugins: plugins.clone() }),
+            Ends::Linux(hosts) => Box::new(LinuxHosts { plugins: plugins.clone(), ..hosts.clone() }),
+        }
+    }
+
+    /// The flows of a world under `cc`.
+    ///
+    /// # Errors
+    /// Parameters that contradict each other, files that cannot be read.
+    pub fn workload(&self, world: &World, cc: &str, plugins: &Plugins) -> Result<Workload, ScenarioError> {
+        world.workload(cc, &|name| plugins.contains_key(name) || self.knows(name))
+    }
+
+    /// Schemes that only the kernel has.
+    fn knows(&self, scheme: &str) -> bool {
+        match self {
+            Ends::Simulated => false,
+            Ends::Linux(hosts) => perigee_cc::info(scheme).is_none() && hosts.has(scheme),
+        }
+    }
+
+    /// Refuses a world that cannot be run.
+    ///
+    /// # Errors
+    /// The first flow that cannot be carried.
+    pub fn check(&self, world: &World, cc: &str, plugins: &Plugins) -> Result<(), RunError> {
+        let workload = self.workload(world, cc, plugins)?;
+        Ok(self.backend(plugins).check(&world.header, &workload)?)
+    }
+}
+
 /// Runs a world under `cc` on the simulator and keeps its tables in memory, which therefore grows with the time that is
 /// simulated; `pcap` is the file of a capture. `progress` hears the simulated time and may return false to stop.
 ///
@@ -77,11 +124,12 @@ pub fn run(
     progress: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Finished, RunError> {
     let mut rows = Collector::default();
-    let Recorded { manifest, outcome } = record(world, cc, plugins, &mut rows, pcap, progress)?;
+    let Recorded { manifest, outcome } =
+        record(world, cc, plugins, &Ends::Simulated, &mut rows, pcap, progress)?;
     Ok(Finished { tables: rows.finish(), manifest, outcome })
 }
 
-/// As [`run`], with the rows written to a sink as they come: what the run itself keeps does not grow with time.
+/// As [`run`], on hosts of one's choice and with the rows written to a sink as they come: what the run itself keeps does not grow with time.
 ///
 /// # Errors
 /// See [`RunError`]; those of the sink.
@@ -89,13 +137,14 @@ pub fn record(
     world: &World,
     cc: &str,
     plugins: &Plugins,
+    ends: &Ends,
     rows: &mut dyn RecordSink,
     pcap: Option<&Path>,
     progress: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Recorded, RunError> {
     let mut capture = pcap.map(CaptureSink::create).transpose()?;
-    let backend = Simulator { plugins: plugins.clone() };
-    let workload = world.workload(cc, &|name| plugins.contains_key(name))?;
+    let backend = ends.backend(plugins);
+    let workload = ends.workload(world, cc, plugins)?;
     let mut sinks = Sinks(vec![rows]);
     sinks.0.extend(capture.iter_mut().map(|c| c as &mut dyn RecordSink));
     let mut tally = Tally::new(&mut sinks);
@@ -103,8 +152,12 @@ pub fn record(
     let inputs = Inputs { header: &world.header, changes, workload: &workload, options: run_options(world) };
     backend.run(inputs, &mut tally, progress)?;
     let (tables, outcome) = tally.finish();
-    let setups = backend.setups(&world.header, &workload)?;
+    let setups = match ends {
+        Ends::Simulated => Simulator { plugins: plugins.clone() }.setups(&world.header, &workload)?,
+        Ends::Linux(hosts) => hosts.setups(&world.header, &workload)?.1,
+    };
     let mut manifest = manifest(world, cc, &setups, &outcome, tables)?;
+    manifest.backend = backend.name();
     manifest.warnings = warnings::after(world, cc, &setups, &outcome);
     Ok(Recorded { manifest, outcome })
 }

@@ -24,7 +24,7 @@ pub struct Simulator {
 
 impl Backend for Simulator {
     fn name(&self) -> &'static str {
-        "simulator"
+        crate::manifest::SIMULATOR
     }
 
     fn check(&self, header: &Header, workload: &Workload) -> Result<(), BackendError> {

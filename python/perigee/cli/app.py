@@ -20,7 +20,9 @@ from perigee.cli import timeline as timeline_cli
 from perigee.cli.options import (
     CcOption,
     ForceOption,
+    HostsOption,
     JsonOption,
+    KernelOption,
     ScenarioArg,
     SetOption,
     TleOption,
@@ -34,6 +36,7 @@ from perigee.common.files import cannot_write, has_no_room, write_text
 from perigee.common.interrupt import announce
 
 if TYPE_CHECKING:
+    from perigee.hosts.kernels import Kernel
     from perigee.runs.scenario import Scenario
 
 app = typer.Typer(
@@ -131,6 +134,8 @@ def run(
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
     dry: Annotated[bool, typer.Option("--dry", help="Only say what would be run.")] = False,
     save_job: Annotated[Path | None, typer.Option(help="With --dry: write it as jobs, for run-job.")] = None,
+    hosts: HostsOption = None,
+    kernel: KernelOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -143,11 +148,28 @@ def run(
     given += [f"run.seed={seed}"] if seed is not None else []
     given += [f"run.runs={runs}"] if runs is not None else []
     schemes = names_of("--cc", cc)
+    on = _kernel(hosts, kernel)
     loaded = _scenario(scenario, given, tle, trust=trust, as_json=as_json)
     if dry:
         check_free(save_job, force=force)
-        raise SystemExit(dry_command(loaded, schemes, save_job, pcap=pcap, as_json=as_json))
-    raise SystemExit(run_command(loaded, schemes, Asked(jobs, out, force, report, as_json), pcap=pcap))
+        raise SystemExit(dry_command(loaded, schemes, save_job, pcap=pcap, kernel=on, as_json=as_json))
+    raise SystemExit(run_command(loaded, schemes, Asked(jobs, out, force, report, as_json), pcap=pcap, kernel=on))
+
+
+def _kernel(hosts: str | None, name: str | None) -> Kernel | None:
+    """The kernel of the real hosts that were asked for; ends where that cannot be."""
+    if hosts in (None, "simulated"):
+        if name is not None:
+            fail("--kernel names the kernel of real hosts: say --hosts linux, too", BAD_INPUT)
+        return None
+    if hosts != "linux":
+        fail(f"--hosts {hosts!r} is neither simulated nor linux", BAD_INPUT)
+    from perigee.hosts import kernels
+
+    try:
+        return kernels.find(name)
+    except kernels.KernelError as error:
+        fail(str(error), error.code)
 
 
 @app.command("run-job")

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from perigee.hosts.kernels import Kernel
     from perigee.runs.scenario import Results, Scenario
 
 RUNS = Path("runs")
@@ -59,9 +60,11 @@ class Asked:
     as_json: bool = False
 
 
-def run_command(scenario: Scenario, cc: Sequence[str], asked: Asked, *, pcap: bool) -> int:
+def run_command(
+    scenario: Scenario, cc: Sequence[str], asked: Asked, *, pcap: bool, kernel: Kernel | None = None
+) -> int:
     """Runs, prints, writes. Returns the exit code."""
-    return _run(lambda: Plan.of(scenario, cc, pcap=pcap, command=sys.argv), asked)
+    return _run(lambda: Plan.of(scenario, cc, pcap=pcap, kernel=kernel, command=sys.argv), asked)
 
 
 def run_job_command(file: Path, asked: Asked, *, trust: bool) -> int:
@@ -69,10 +72,18 @@ def run_job_command(file: Path, asked: Asked, *, trust: bool) -> int:
     return _run(lambda: Plan.of_jobs(job.read(file), Permission(trust), sys.argv), asked)
 
 
-def dry_command(scenario: Scenario, cc: Sequence[str], save: Path | None, *, pcap: bool, as_json: bool) -> int:
+def dry_command(
+    scenario: Scenario,
+    cc: Sequence[str],
+    save: Path | None,
+    *,
+    pcap: bool,
+    kernel: Kernel | None = None,
+    as_json: bool,
+) -> int:
     """Says what would be run, and saves it as jobs. Returns the exit code."""
     try:
-        plan = Plan.of(scenario, cc, pcap=pcap)
+        plan = Plan.of(scenario, cc, pcap=pcap, kernel=kernel)
         if save is not None:
             if plan.stays:
                 raise RecordError("code that exists in memory only cannot be saved as a job")

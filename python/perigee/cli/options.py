@@ -23,6 +23,13 @@ TleOption = Annotated[
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Run the Python code that the file names (docs/security.md).")
 ]
+HostsOption = Annotated[
+    str | None,
+    typer.Option("--hosts", metavar="simulated|linux", help="Who carries TCP: the simulator, or Linux (docs/hosts.md)."),
+]
+KernelOption = Annotated[
+    str | None, typer.Option("--kernel", metavar="NAME", help="With --hosts linux: one of `perigee kernel list`.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
 

@@ -101,6 +101,8 @@ class Manifest(Mapping[str, Any]):
     warnings: tuple[str, ...]
     tables: Mapping[str, Table]
     splits: tuple[Split, ...] = ()
+    backend: str = "simulator"
+    """What carried the packets."""
     events: int | None = None
     """Of the simulator's queue; format 1 only."""
     version: str | None = None

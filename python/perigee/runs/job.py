@@ -76,6 +76,8 @@ class Job:
     classes: Mapping[str, Class] = field(default_factory=dict)
     """Python schemes by name: those to compare, and those that the scenario's flows name."""
     capture: bool = False
+    kernel: str | None = None
+    """Key of the kernel whose hosts carry the TCP flows (`perigee.hosts.kernels`); None = the simulator's."""
 
     def network_key(self) -> str:
         """Names the network: jobs with the same key have the same links at all times."""
@@ -91,7 +93,8 @@ class Job:
         """Names the result of one scheme: the same key, the same tables from this build of Perigee."""
         others = {*self.schemes} - {cc}
         code = sorted((name, c.name, c.sha256) for name, c in self.classes.items() if name not in others)
-        return _hash([FORMAT, core_version(), self.network_key(), cc, code, self.capture])
+        hosts = [] if self.kernel is None else [self.kernel]
+        return _hash([FORMAT, core_version(), self.network_key(), cc, code, self.capture, *hosts])
 
 
 @lru_cache(maxsize=1)
@@ -121,6 +124,7 @@ def of(
     classes: Mapping[str, type],
     *,
     capture: bool = False,
+    kernel: str | None = None,
 ) -> list[Job]:
     """The jobs of a scenario, one for each seed.
 
@@ -137,7 +141,7 @@ def of(
     except OSError as error:
         raise RecordError(f"{error.filename} cannot be read: {error.strerror}") from None
     own = tuple(schemes)
-    return [Job(core.name, core.toml, str(folder), seed, own, files, known, capture) for seed in seeds]
+    return [Job(core.name, core.toml, str(folder), seed, own, files, known, capture, kernel) for seed in seeds]
 
 
 def named_files(toml: str) -> list[Path]:

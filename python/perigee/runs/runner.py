@@ -33,6 +33,7 @@ from perigee.runs.work import Sink
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from perigee.hosts.kernels import Kernel
     from perigee.runs.job import Job
     from perigee.runs.scenario import Scenario
 
@@ -74,6 +75,7 @@ class Plan:
         *,
         seeds: Sequence[int] | None = None,
         pcap: bool = False,
+        kernel: Kernel | None = None,
         command: Sequence[str] = (),
     ) -> Plan:
         """Resolves schemes and seeds, builds the first network and checks that its flows can run."""
@@ -85,8 +87,9 @@ class Plan:
         # The scenario as it was loaded says what is wrong with it in terms of its own file.
         world = core.world(chosen[0])
         for name in names:
-            world.check(name, classes)
-        jobs = job.of(scenario, chosen, names, classes, capture=pcap)
+            world.check(name, classes, work.as_core(kernel))
+        key = None if kernel is None else kernel.manifest.key
+        jobs = job.of(scenario, chosen, names, classes, capture=pcap, kernel=key)
         # The user names the files of these classes; what the scenario names is the scenario's.
         own = {f.resolve() for c in plugins.values() if (f := file_of(c)) is not None}
         permission = replace(scenario.permission, files=scenario.permission.files | own)
@@ -101,7 +104,7 @@ class Plan:
             raise job.JobError("the job cannot be run here: " + "; ".join(wrong))
         first = work.opened(jobs[0], permission)
         for cc in jobs[0].schemes:
-            first.world().check(cc, first.classes)
+            first.check(cc)
         return Plan(jobs, permission, first, command=list(command))
 
     def into(self, out: Path, *, force: bool = False) -> Plan:

@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee import _core
+from perigee.common.files import RecordError
 from perigee.extensions import trust
 from perigee.extensions.congestion import class_in, find
+from perigee.hosts import kernels
+from perigee.hosts.kernels import Kernel
 from perigee.results.record import Run, from_core
 from perigee.results.writer import RecordWriter
 
@@ -38,7 +41,13 @@ class Opened:
     job: Job
     core: _core.Scenario
     classes: dict[str, type]
+    kernel: Kernel | None = None
+    """Whose hosts carry the TCP flows; None = the simulator's."""
     _world: list[_core.World] = field(default_factory=list)
+
+    def check(self, cc: str) -> None:
+        """Refuses what cannot be run. Raises ScenarioError and RunError."""
+        self.world().check(cc, self.classes, as_core(self.kernel))
 
     def world(self) -> _core.World:
         """The network and flows, built once. Raises ScenarioError."""
@@ -59,6 +68,7 @@ def opened(
         UntrustedError: code that may not run.
         PluginError: code that cannot be used.
         ScenarioError: the scenario is wrong.
+        RecordError: the kernel that it names is not here.
     """
     with trust.permitted(permission) as refused:
         try:
@@ -73,7 +83,24 @@ def opened(
                 permission.check(Path(where.path))
                 given[name] = class_in(Path(where.path), where.name)
         own = {n: find(n, Path(job.folder), permission) for n in core.plugins() if n not in given}
-        return Opened(job, core, {**own, **given})
+        return Opened(job, core, {**own, **given}, kernel_of(job))
+
+
+def kernel_of(job: Job) -> Kernel | None:
+    """The kernel that a job names, in this user's cache. Raises RecordError where there is none."""
+    if job.kernel is None:
+        return None
+    try:
+        return kernels.find(job.kernel)
+    except kernels.KernelError as error:
+        raise RecordError(str(error)) from None
+
+
+def as_core(kernel: Kernel | None) -> tuple[Path, list[str]] | None:
+    """A kernel as the core takes it: its folder, and the names of its further congestion controls."""
+    if kernel is None:
+        return None
+    return kernel.folder, [Path(m.name).stem for m in kernel.manifest.modules]
 
 
 @dataclass(frozen=True)
@@ -102,13 +129,14 @@ def simulate(
     capture: Path | None = None,
     go_on: Callable[[int], bool] | None = None,
     batches: Batches | None = None,
+    kernel: Kernel | None = None,
 ) -> tuple[str, dict[str, list[Column]], bool]:
     """What the core says of a run: its manifest (JSON), its tables, and whether it was stopped.
 
     `go_on` gets the simulated time in ns now and then; False stops the run. With `batches`, which gets the rows, there
     are no tables.
     """
-    return world.run(cc, capture, go_on, classes, batches)
+    return world.run(cc, capture, go_on, classes, batches, as_core(kernel))
 
 
 def perform(
@@ -128,11 +156,26 @@ def perform(
     duration = at.core.duration_ns
     begin, begin_cpu = time.perf_counter(), time.thread_time()
     tell = lambda now_ns: go_on(now_ns / duration)  # noqa: E731
-    manifest, tables, stopped = simulate(world, cc, at.classes, capture, tell, batches)
+    manifest, tables, stopped = simulate(world, cc, at.classes, capture, tell, batches, at.kernel)
     wall_s, cpu_s = time.perf_counter() - begin, time.thread_time() - begin_cpu
     if stopped:
         return None
-    return from_core(manifest, tables, {**_of_the_moment(at.job, cc, wall_s, cpu_s), **about})
+    hosts = {} if at.kernel is None else {"kernel": _about(at.kernel)}
+    return from_core(manifest, tables, {**_of_the_moment(at.job, cc, wall_s, cpu_s), **hosts, **about})
+
+
+def _about(kernel: Kernel) -> dict[str, object]:
+    """What a manifest says of a kernel: all that decides what its hosts do."""
+    made = kernel.manifest
+    return {
+        "key": made.key,
+        "version": made.version,
+        "source": made.source.name,
+        "pinned": made.source.pinned,
+        "patches": [f.name for f in made.extra_patches],
+        "modules": [f.name for f in made.modules],
+        "files": dict(made.files),
+    }
 
 
 def _of_the_moment(job: Job, cc: str, wall_s: float, cpu_s: float) -> dict[str, object]:

@@ -110,6 +110,11 @@ impl Backend for LinuxHosts {
 }
 
 impl LinuxHosts {
+    /// Whether the kernel has a congestion control, by our name or its own.
+    pub fn has(&self, scheme: &str) -> bool {
+        plan::scheme(scheme, &self.modules).is_ok()
+    }
+
     /// Which flows are real, and all of them as the simulator takes them.
     ///
     /// # Errors

@@ -103,7 +103,10 @@ fn host_name(node: &str) -> String {
 }
 
 /// The kernel's name of a scheme.
-fn scheme(name: &str, modules: &[String]) -> Result<String, String> {
+///
+/// # Errors
+/// The kernel does not have it; what it has.
+pub fn scheme(name: &str, modules: &[String]) -> Result<String, String> {
     let linux = NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, linux)| linux);
     if IN_KERNEL.contains(&linux) || modules.iter().any(|m| m == linux) {
         return Ok(linux.into());
