@@ -2,6 +2,7 @@
 //! A guest: the process of a kernel, with its clock and its interfaces.
 
 use crate::clock::{Clock, Said, MAX_DEVICES};
+use crate::core::Core;
 use crate::device::{Device, Mac};
 use crate::spawn::spawn;
 use perigee_units::Nanos;
@@ -129,6 +130,7 @@ pub struct Guest {
     interrupts: u64,
     console: PathBuf,
     patience: Duration,
+    _core: Option<Core>,
 }
 
 impl Guest {
@@ -146,7 +148,11 @@ impl Guest {
         let listeners: io::Result<Vec<_>> = names.iter().map(|n| listen(&spec.folder.join(n))).collect();
         let listeners = listeners?;
         let console = spec.folder.join("console");
+        let core = Core::claim();
         let mut child = spawn(command(spec, &names, &console)?)?;
+        if let Some(core) = &core {
+            core.keep(child.id());
+        }
         let socket = accept(&clock, &mut child, spec.patience, &console);
         let clock = match socket.and_then(Clock::new) {
             Ok(clock) => clock,
@@ -156,7 +162,8 @@ impl Guest {
             }
         };
         let (sent, devices) = (Vec::new(), Vec::new());
-        let mut guest = Guest { child, clock, devices, sent, interrupts: 0, console, patience: spec.patience };
+        let patience = spec.patience;
+        let mut guest = Guest { child, clock, devices, sent, interrupts: 0, console, patience, _core: core };
         guest.bring_up(&listeners, &spec.interfaces).map_err(|e| guest.explained(e))?;
         guest.clock.socket().set_read_timeout(Some(LOOK))?;
         guest.collect()?;
@@ -268,7 +275,8 @@ impl Guest {
             let Some(device) = self.devices.get_mut(i) else {
                 return Err(GuestError::Protocol(format!("a kick of interface {i}, which does not exist")));
             };
-            let wants = device.take(|bytes| sent.push(SentFrame { at, interface: i, bytes: bytes.into() }))?;
+            let wants =
+                device.take(|bytes| sent.push(SentFrame { at, interface: i, bytes: bytes.into() }))?;
             if wants {
                 self.interrupts |= 1 << i;
             }
@@ -338,7 +346,15 @@ fn command(spec: &GuestSpec, interfaces: &[String], console: &Path) -> io::Resul
         .arg(format!("mem={}M", spec.memory_mib))
         .arg("time-travel=ext:1:clock")
         .args(interfaces.iter().map(|name| format!("virtio_uml.device={name}:1")))
-        .args(["uml_dir=uml", "umid=guest", "virtio_net.napi_tx=0", "root=/dev/root", "rootfstype=hostfs", "rootflags=/proc/self/cwd/.", "rw"])
+        .args([
+            "uml_dir=uml",
+            "umid=guest",
+            "virtio_net.napi_tx=0",
+            "root=/dev/root",
+            "rootfstype=hostfs",
+            "rootflags=/proc/self/cwd/.",
+            "rw",
+        ])
         .args([&format!("init={}", spec.init), "con=null", "con0=null,fd:1", "quiet", "panic=-1"])
         .stdin(Stdio::null())
         .stdout(console.try_clone()?)

@@ -202,7 +202,9 @@ mod tests {
             transfers: vec![transfer],
         };
         let text = job.text();
-        assert!(text.starts_with("epoch 4000000000\nsample 100\nend 1000\nhost a eth1 10.0.0.1/16 fd00::1/64\n"));
+        assert!(
+            text.starts_with("epoch 4000000000\nsample 100\nend 1000\nhost a eth1 10.0.0.1/16 fd00::1/64\n")
+        );
         assert!(text.contains("neighbour 0 10.0.0.2 02:00:00:00:00:02\n"));
         assert!(text.contains("sysctl 1 net.ipv4.tcp_rmem 4096 8388608 67108864\n"));
         assert!(text.ends_with("flow 3 0 1 10.0.0.2 5004 5 9 1000 cubic\n"), "{text}");

@@ -14,6 +14,7 @@
 //! * [`job`]: what the agent in the guest is told; [`report`]: what it tells.
 
 pub mod clock;
+mod core;
 pub mod device;
 pub mod guest;
 pub mod job;

@@ -25,9 +25,9 @@ pub mod trace;
 pub mod warnings;
 pub mod windows;
 
+pub use hosts::LinuxHosts;
 pub use manifest::Manifest;
 pub use perigee_backend as backend;
 pub use run::{record, run, Ends, Finished, Recorded, RunError};
-pub use hosts::LinuxHosts;
 pub use simulator::{Plugins, Simulator};
 pub use trace::{trace, TraceWindow};

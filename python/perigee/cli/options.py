@@ -25,7 +25,9 @@ TrustOption = Annotated[
 ]
 HostsOption = Annotated[
     str | None,
-    typer.Option("--hosts", metavar="simulated|linux", help="Who carries TCP: the simulator, or Linux (docs/hosts.md)."),
+    typer.Option(
+        "--hosts", metavar="simulated|linux", help="Who carries TCP: the simulator, or Linux (docs/hosts.md)."
+    ),
 ]
 KernelOption = Annotated[
     str | None, typer.Option("--kernel", metavar="NAME", help="With --hosts linux: one of `perigee kernel list`.")

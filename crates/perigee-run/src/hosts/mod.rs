@@ -57,7 +57,8 @@ impl Backend for LinuxHosts {
         for file in ["linux", "agent"] {
             if !self.kernel.join(file).is_file() {
                 let folder = self.kernel.display();
-                let why = format!("{folder} has no file {file:?}: build a kernel with `perigee kernel build`");
+                let why =
+                    format!("{folder} has no file {file:?}: build a kernel with `perigee kernel build`");
                 return Err(BackendError::Failed(why));
             }
         }
@@ -200,7 +201,9 @@ impl<'p, O: Observer> Turns<'p, '_, O> {
         let arrived: Vec<Delivery> = self.simulation.egress().collect();
         for delivery in &arrived {
             let (flow, side) = (delivery.endpoint.flow, delivery.endpoint.side);
-            let Some(Some((source, destination))) = self.plan.ends.get(flow as usize).copied() else { continue };
+            let Some(Some((source, destination))) = self.plan.ends.get(flow as usize).copied() else {
+                continue;
+            };
             let Content::Frame(bytes) = &delivery.packet.content else { continue };
             let (from, to) = match side {
                 Side::Destination => (source, destination),
@@ -221,7 +224,9 @@ impl<'p, O: Observer> Turns<'p, '_, O> {
     /// An RTT sample, if what arrived at a flow's source acknowledges something.
     fn measure(&mut self, flow: u32, at: Nanos, packet: &[u8]) {
         let Some(Some((source, destination))) = self.plan.ends.get(flow as usize).copied() else { return };
-        let Some(tcp) = frames::place(self.plan, destination, source, packet).and_then(|p| p.tcp) else { return };
+        let Some(tcp) = frames::place(self.plan, destination, source, packet).and_then(|p| p.tcp) else {
+            return;
+        };
         if let Some(sent) = self.observer.flow_mut(flow).meter.arrived(packet, tcp) {
             let base = self.simulation.base_rtt(flow, sent);
             self.observer.measured(flow, sent, at - sent, base);

@@ -13,8 +13,23 @@ const NAMES: [(&str, &str); 1] = [("newreno", "reno")];
 
 /// Congestion controls of our configuration of the kernel.
 const IN_KERNEL: [&str; 17] = [
-    "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno",
-    "scalable", "vegas", "veno", "westwood", "yeah",
+    "bbr",
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "reno",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
 ];
 
 /// Room for windows of several gigabits: the sizes with which our reference curves of Linux were measured.
@@ -68,12 +83,7 @@ impl Plan {
     }
 
     /// The number of the host at a node.
-    fn host(
-        &mut self,
-        header: &Header,
-        node: NodeId,
-        sysctls: &[(String, String)],
-    ) -> Result<usize, String> {
+    fn host(&mut self, header: &Header, node: NodeId, sysctls: &[(String, String)]) -> Result<usize, String> {
         let known = self.nodes.iter().position(|n| *n == node);
         if let Some(i) = known {
             if self.job.hosts[i].sysctls != sysctls {
@@ -99,7 +109,11 @@ fn host_name(node: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let name: String = node.chars().map(plain).take(60).collect();
     let name = name.trim_matches('-');
-    if name.is_empty() { "host".into() } else { name.into() }
+    if name.is_empty() {
+        "host".into()
+    } else {
+        name.into()
+    }
 }
 
 /// The kernel's name of a scheme.
@@ -114,17 +128,16 @@ pub fn scheme(name: &str, modules: &[String]) -> Result<String, String> {
     let mut all: Vec<&str> = IN_KERNEL.into_iter().chain(modules.iter().map(String::as_str)).collect();
     all.sort_unstable();
     let list = all.join(", ").replace("reno", "newreno");
-    Err(format!("the kernel has no congestion control {name:?}; it has {list}; \
-        others need `perigee kernel build --module FILE.c`, or stay simulated"))
+    Err(format!(
+        "the kernel has no congestion control {name:?}; it has {list}; \
+        others need `perigee kernel build --module FILE.c`, or stay simulated"
+    ))
 }
 
 /// How much it sends.
 fn bytes(flow: &Flow) -> Result<Option<u64>, String> {
     if flow.leg.is_some() {
         return Err("split connections (via) are not carried by real hosts yet".into());
-    }
-    if flow.notices.is_some() {
-        return Err("notices do not reach real hosts yet".into());
     }
     if let Some(name) = flow.cc_params.keys().next() {
         return Err(format!("its kernel's {} has no parameter {name:?}", flow.cc));

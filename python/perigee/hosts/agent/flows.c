@@ -212,6 +212,9 @@ static void on_receiver(struct flow *f)
 			break;
 		}
 		f->received += n;
+		/* Less than was asked for is all that there was. */
+		if (n < 1 << 24)
+			break;
 	}
 	if (f->received >= f->bytes && !f->complete) {
 		f->complete = true;

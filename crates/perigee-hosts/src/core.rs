@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! One core for a guest and for the thread that drives it. They alternate and never work at the same time: on one core a
+//! hand-over costs half of what it costs between two.
+
+use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity, CpuSet, Pid};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+
+/// A core that no other guest has, as long as this lives. The calling thread stays on it.
+pub struct Core {
+    /// Where the thread could run before.
+    before: CpuSet,
+    only: CpuSet,
+    /// A name that one process of the machine can have at a time, and that goes with it.
+    _claim: UnixListener,
+}
+
+impl Core {
+    /// The core that the calling thread runs on, or else another one; `None` where all are taken or none may be chosen.
+    pub fn claim() -> Option<Core> {
+        let before = sched_getaffinity(None).ok()?;
+        let here = sched_getcpu();
+        let allowed = (0..CpuSet::MAX_CPU).filter(|cpu| before.is_set(*cpu));
+        let (_claim, cpu) = std::iter::once(here).chain(allowed).find_map(|cpu| Some((claim(cpu)?, cpu)))?;
+        let mut only = CpuSet::new();
+        only.set(cpu);
+        sched_setaffinity(None, &only).ok()?;
+        Some(Core { before, only, _claim })
+    }
+
+    /// Keeps a process on this core, and what it will start.
+    pub fn keep(&self, process: u32) {
+        // A process that has ended already is noticed elsewhere.
+        if let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) {
+            let _ = sched_setaffinity(Some(pid), &self.only);
+        }
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        let _ = sched_setaffinity(None, &self.before);
+    }
+}
+
+fn claim(cpu: usize) -> Option<UnixListener> {
+    let name = SocketAddr::from_abstract_name(format!("perigee-core-{cpu}")).ok()?;
+    UnixListener::bind_addr(&name).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_is_claimed_once_and_given_back() {
+        let before = sched_getaffinity(None).unwrap();
+        let first = Core::claim();
+        if let Some(first) = &first {
+            assert_eq!(sched_getaffinity(None).unwrap().count(), 1);
+            // The thread may run on that core only now, which is taken.
+            assert!(Core::claim().is_none());
+            assert_eq!(first.only.count(), 1);
+        }
+        drop(first);
+        assert_eq!(sched_getaffinity(None).unwrap().count(), before.count());
+    }
+}
