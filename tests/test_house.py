@@ -30,7 +30,8 @@ MAY_KNOW = {
     "sim": TRANSPORT | {"queue", "tcp", "telemetry", "timeline"},
     "backend": LOW | {"timeline", "record"},
     "scenario": TRANSPORT | {"queue", "tcp", "timeline", "sources", "orbit"},
-    "run": TRANSPORT | {"tcp", "timeline", "orbit", "sim", "record", "backend", "scenario"},
+    "hosts": LOW,
+    "run": TRANSPORT | {"tcp", "timeline", "orbit", "sim", "record", "backend", "scenario", "hosts"},
     "py": {"scenario", "run", "record"},
     "fuzz": LOW | {"telemetry", "timeline", "sources", "orbit", "scenario"},
 }

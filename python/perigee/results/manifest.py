@@ -126,6 +126,13 @@ class Manifest(Mapping[str, Any]):
         """As it is written."""
         return json.dumps(dict(self.data), indent=1, ensure_ascii=False) + "\n"
 
+    @property
+    def kernel_key(self) -> str | None:
+        """Of the kernel whose hosts carried TCP (`perigee.hosts.kernels`); None = the simulator's transport did."""
+        kernel = self.data.get("kernel")
+        key = kernel.get("key") if isinstance(kernel, dict) else None
+        return key if isinstance(key, str) else None
+
     def differences(self, other: Manifest) -> list[str]:
         """Keys of this manifest for which another run says something else, those of the moment left out."""
         ignored = {*OF_THE_MOMENT, "tables"}

@@ -18,7 +18,7 @@ from perigee.extensions.trust import Permission, PluginError, UntrustedError, pe
 from perigee.results import manifest as manifests
 from perigee.results.record import Run, find_records, run_folder
 from perigee.results.summary import SUMMARY, experiment, summary_csv
-from perigee.runs.work import simulate
+from perigee.runs.work import kernel_of, simulate
 
 
 def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: bool) -> int:
@@ -138,9 +138,13 @@ def _rerun(run: Run, *, trust: bool) -> list[str]:
     old = run.manifest.record_format == 1
     try:
         scenario, plugins = again(run, trust=trust)
-        text, found, _ = simulate(scenario.world(run.seed), run.cc, plugins, batches=None if old else _nobody)
+        batches = None if old else _nobody
+        kernel = kernel_of(run.manifest.kernel_key)
+        text, found, _ = simulate(scenario.world(run.seed), run.cc, plugins, batches=batches, kernel=kernel)
     except UntrustedError:
         raise
+    except RecordError as error:
+        return [f"cannot be run again: {error}"]
     except (_core.ScenarioError, _core.RunError, PluginError) as error:
         return [f"cannot be run again: {error.args[0]}"]
     now = manifests.parsed(json.loads(text), Path("the run made again"))

@@ -83,15 +83,15 @@ def opened(
                 permission.check(Path(where.path))
                 given[name] = class_in(Path(where.path), where.name)
         own = {n: find(n, Path(job.folder), permission) for n in core.plugins() if n not in given}
-        return Opened(job, core, {**own, **given}, kernel_of(job))
+        return Opened(job, core, {**own, **given}, kernel_of(job.kernel))
 
 
-def kernel_of(job: Job) -> Kernel | None:
-    """The kernel that a job names, in this user's cache. Raises RecordError where there is none."""
-    if job.kernel is None:
+def kernel_of(key: str | None) -> Kernel | None:
+    """The kernel with a key, in this user's cache. Raises RecordError where there is none."""
+    if key is None:
         return None
     try:
-        return kernels.find(job.kernel)
+        return kernels.find(key)
     except kernels.KernelError as error:
         raise RecordError(str(error)) from None
 

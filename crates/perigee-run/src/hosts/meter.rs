@@ -6,34 +6,77 @@ use perigee_units::Nanos;
 use std::collections::VecDeque;
 
 const SYN: u8 = 2;
+/// Kinds of TCP options (RFC 9293 section 3.1, RFC 2018).
+const END: u8 = 0;
+const PADDING: u8 = 1;
+const SACK: u8 = 5;
 
 /// Segments of one flow that wait for their ACK.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
-    /// End of each segment that was sent once, in stream order, and when.
-    waiting: VecDeque<(u64, Nanos)>,
-    /// Stream position of the first byte, and the end of what was sent.
+    /// Segments that were sent once and are not acknowledged, in stream order.
+    waiting: VecDeque<Segment>,
+    /// Sequence number of the first byte, and the stream position behind the last one that was sent.
     first: Option<u32>,
     sent_to: u64,
     /// Packets with data.
     pub data_packets: u64,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    begin: u64,
+    end: u64,
+    at: Nanos,
+    sacked: bool,
+}
+
 /// An IP packet's TCP header, as far as it is needed.
-struct Header {
+struct Header<'a> {
     sequence: u32,
     ack: u32,
     flags: u8,
+    options: &'a [u8],
     payload: u64,
 }
 
-impl Header {
-    fn read(packet: &[u8], at: usize) -> Option<Header> {
+impl<'a> Header<'a> {
+    fn read(packet: &'a [u8], at: usize) -> Option<Self> {
         let tcp = packet.get(at..)?;
-        let word = |i: usize| Some(u32::from_be_bytes(tcp.get(i..i + 4)?.try_into().ok()?));
-        let payload = tcp.len().checked_sub(usize::from(tcp.get(12)? >> 4) * 4)?;
-        Some(Header { sequence: word(4)?, ack: word(8)?, flags: *tcp.get(13)?, payload: payload as u64 })
+        let length = usize::from(tcp.get(12)? >> 4) * 4;
+        Some(Header {
+            sequence: word(tcp, 4)?,
+            ack: word(tcp, 8)?,
+            flags: *tcp.get(13)?,
+            options: tcp.get(20..length)?,
+            payload: (tcp.len() - length) as u64,
+        })
     }
+
+    /// Blocks of the SACK option.
+    fn sack(&self) -> Vec<(u32, u32)> {
+        let mut rest = self.options;
+        while let [kind, tail @ ..] = rest {
+            let size = match *kind {
+                END => break,
+                PADDING => 1,
+                _ => usize::from(tail.first().copied().unwrap_or(0)),
+            };
+            if size == 0 || size > rest.len() {
+                break;
+            }
+            if *kind == SACK {
+                let block = |b: &[u8]| Some((word(b, 0)?, word(b, 4)?));
+                return rest[2..size].chunks(8).filter_map(block).collect();
+            }
+            rest = &rest[size..];
+        }
+        Vec::new()
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
 impl Meter {
@@ -49,33 +92,44 @@ impl Meter {
             return;
         }
         self.data_packets += 1;
-        let end = self.position(h.sequence, self.sent_to) + h.payload;
-        if end > self.sent_to {
-            self.sent_to = end;
-            self.waiting.push_back((end, at));
+        let begin = self.position(h.sequence);
+        let end = begin + h.payload;
+        if begin >= self.sent_to {
+            self.waiting.push_back(Segment { begin, end, at, sacked: false });
         } else {
             // Sent again: no sample of it is certain (Karn's algorithm; RFC 6298 section 3).
-            let begin = end - h.payload;
-            self.waiting.retain(|&(e, _)| e <= begin || e > end);
+            self.waiting.retain(|s| s.end <= begin || s.begin >= end);
         }
+        self.sent_to = self.sent_to.max(end);
     }
 
-    /// A packet of the receiver has reached the sender. Returns when the newest segment that it acknowledges had left.
+    /// A packet of the receiver has reached the sender. Returns when the segment had left that gives Linux's sample: the
+    /// first one that it acknowledges, or else the first one that it newly SACKs (`tcp_ack_update_rtt`).
     pub fn arrived(&mut self, packet: &[u8], tcp: usize) -> Option<Nanos> {
         let h = Header::read(packet, tcp)?;
-        let acked = self.position(h.ack, self.sent_to);
-        let mut newest = None;
-        while self.waiting.front().is_some_and(|&(end, _)| end <= acked) {
-            newest = self.waiting.pop_front().map(|(_, at)| at);
+        let acked = self.position(h.ack);
+        let mut first = None;
+        while self.waiting.front().is_some_and(|s| s.end <= acked) {
+            let segment = self.waiting.pop_front()?;
+            first = first.or((!segment.sacked).then_some(segment.at));
         }
-        newest
+        let blocks: Vec<_> = h.sack().iter().map(|&(b, e)| (self.position(b), self.position(e))).collect();
+        let mut sacked = None;
+        let unknown = self.waiting.iter_mut().filter(|s| !blocks.is_empty() && !s.sacked);
+        for s in unknown {
+            if blocks.iter().any(|&(b, e)| b <= s.begin && s.end <= e) {
+                s.sacked = true;
+                sacked = sacked.or(Some(s.at));
+            }
+        }
+        first.or(sacked)
     }
 
-    /// Position in the stream of a sequence number: the one nearest to `near`.
-    fn position(&self, sequence: u32, near: u64) -> u64 {
+    /// Position in the stream of a sequence number: the one nearest to what was sent last.
+    fn position(&self, sequence: u32) -> u64 {
         let offset = sequence.wrapping_sub(self.first.unwrap_or(sequence));
-        let distance = offset.wrapping_sub(near as u32) as i32;
-        near.saturating_add_signed(i64::from(distance))
+        let distance = offset.wrapping_sub(self.sent_to as u32) as i32;
+        self.sent_to.saturating_add_signed(i64::from(distance))
     }
 }
 
@@ -100,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_gives_the_time_of_the_newest_segment_that_it_covers() {
+    fn an_ack_gives_the_time_of_the_first_segment_that_it_covers() {
         // Numbers wrap within the first segment.
         let isn = u32::MAX - 500;
         let mut m = meter(isn);
@@ -109,7 +163,7 @@ mod tests {
             m.sent(Nanos(u64::from(n) + 10), &packet(at(n), 0, 16, 1000), 0);
         }
         assert_eq!(m.arrived(&packet(0, at(0), 16, 0), 0), None);
-        assert_eq!(m.arrived(&packet(0, at(2), 16, 0), 0), Some(Nanos(11)));
+        assert_eq!(m.arrived(&packet(0, at(2), 16, 0), 0), Some(Nanos(10)));
         assert_eq!(m.arrived(&packet(0, at(3), 16, 0), 0), Some(Nanos(12)));
         assert_eq!(m.data_packets, 3);
     }
@@ -124,5 +178,23 @@ mod tests {
         assert_eq!(m.arrived(&packet(0, 1001, 16, 0), 0), None);
         assert_eq!(m.arrived(&packet(0, 3001, 16, 0), 0), Some(Nanos(10)));
         assert_eq!(m.data_packets, 4);
+    }
+
+    #[test]
+    fn a_segment_that_is_sacked_gives_its_sample_then_and_not_again() {
+        let mut m = meter(0);
+        for n in 0..3 {
+            m.sent(Nanos(u64::from(n) + 10), &packet(1 + n * 1000, 0, 16, 1000), 0);
+        }
+        let mut ack = packet(0, 1, 16, 0);
+        ack[12] = 0x80;
+        ack.extend([PADDING, PADDING, SACK, 10]);
+        ack.extend([2001u32.to_be_bytes(), 3001u32.to_be_bytes()].concat());
+        assert_eq!(m.arrived(&ack, 0), Some(Nanos(12)));
+        assert_eq!(m.arrived(&ack, 0), None);
+        assert_eq!(m.arrived(&packet(0, 3001, 16, 0), 0), Some(Nanos(10)));
+        // Options that are cut short end the list.
+        ack.truncate(25);
+        assert_eq!(m.arrived(&ack, 0), None);
     }
 }

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Real Linux hosts, end to end. Needs a kernel (`make kernel`); without one the tests that boot it are skipped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Cli
+from perigee.hosts import kernels
+from perigee.results.record import Run, open_record, run_folder
+
+SCENARIO = """\
+[run]
+duration = "4 s"
+warmup = "1 s"
+[source.dumbbell]
+rtt = "20 ms"
+[port.bottleneck]
+rate = "20 Mbit"
+queue = "1 bdp"
+[[flow]]
+"""
+
+
+def has_kernel() -> bool:
+    try:
+        kernels.find(None)
+    except kernels.KernelError:
+        return False
+    return True
+
+
+real = pytest.mark.skipif(not has_kernel(), reason="no kernel is built: make kernel")
+
+
+def totals(run: Run, flow: int = 0) -> dict[str, Any]:
+    row: dict[str, Any] = run.table("flow_totals").slice(flow, 1).to_pylist()[0]
+    return row
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "real.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def record(out: Path, cc: str) -> Run:
+    return open_record(run_folder(out, cc, 1))
+
+
+@real
+def test_linux_and_the_simulator_agree(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    both = ("run", scenario, "--cc", "cubic,newreno,bbr", "--no-report", "--out")
+    done = [cli(*both, tmp_path / "linux", "--hosts", "linux"), cli(*both, tmp_path / "simulated")]
+    assert [d.returncode for d in done] == [0, 0], done
+    for cc in ("cubic", "newreno", "bbr"):
+        real_run, simulated = record(tmp_path / "linux", cc), record(tmp_path / "simulated", cc)
+        assert real_run.manifest.backend == "linux"
+        assert real_run.manifest.conserved
+        mine, theirs = totals(real_run), totals(simulated)
+        assert mine["window_bytes"] == pytest.approx(theirs["window_bytes"], rel=0.005)
+        assert mine["retransmits"] == pytest.approx(theirs["retransmits"], rel=0.1, abs=3)
+        assert mine["rtt_sum_ns"] / mine["rtt_samples"] == pytest.approx(
+            theirs["rtt_sum_ns"] / theirs["rtt_samples"], rel=0.01
+        )
+
+
+@real
+def test_a_run_can_be_repeated_to_the_bit(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    hashes = []
+    for name in ("one", "two"):
+        cli("run", scenario, "--cc", "bbr", "--hosts", "linux", "--out", tmp_path / name, "--no-report")
+        run = record(tmp_path / name, "bbr")
+        hashes.append({table: known.sha256 for table, known in run.manifest.tables.items()})
+    assert hashes[0] == hashes[1]
+    cli("verify", tmp_path / "one")
+
+
+@real
+def test_real_flows_share_ports_with_simulated_ones(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(SCENARIO + '[[flow]]\napp = "ping"\nname = "probe"\n')
+    cli("run", scenario, "--cc", "cubic", "--hosts", "linux", "--out", tmp_path / "out", "--no-report")
+    run = record(tmp_path / "out", "cubic")
+    probe = totals(run, 1)
+    assert run.manifest.conserved
+    # The ping sees the queue that the real flow makes: twice 20 ms at most.
+    assert probe["rtt_samples"] > 20
+    assert 20e6 < probe["rtt_sum_ns"] / probe["rtt_samples"] < 41e6
+
+
+@real
+@pytest.mark.parametrize(
+    ("cc", "extra", "words"),
+    [
+        ("orbcc", "", ["orbcc", "cubic", "kernel build --module"]),
+        ("cubic", "[tcp]\nreduction = 'ns3'\n", ["tcp.reduction", "no equivalent"]),
+        ("cubic", "[cc.cubic]\nbeta = 0.5\n", ["cubic", "beta"]),
+    ],
+)
+def test_what_the_kernel_has_not_is_refused_by_name(
+    cli: Cli, scenario: Path, cc: str, extra: str, words: list[str]
+) -> None:
+    scenario.write_text(SCENARIO + extra)
+    done = cli("run", scenario, "--cc", cc, "--hosts", "linux")
+    assert done.returncode in (1, 2)
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_without_a_kernel_the_command_that_makes_one_is_named(
+    cli: Cli, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    done = cli("run", scenario, "--hosts", "linux")
+    assert done.returncode == 2
+    assert "perigee kernel build" in done.stderr
+
+
+def test_a_kernel_without_real_hosts_is_an_error(cli: Cli, scenario: Path) -> None:
+    done = cli("run", scenario, "--kernel", "default")
+    assert done.returncode == 2
+    assert "--hosts linux" in done.stderr
+    done = cli("run", scenario, "--hosts", "windows")
+    assert done.returncode == 2
+    assert "linux" in done.stderr
+
+
+@real
+def test_a_saved_job_names_its_kernel(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    file = tmp_path / "job.json"
+    cli("run", scenario, "--cc", "cubic", "--hosts", "linux", "--dry", "--save-job", file)
+    assert json.loads(file.read_text())["jobs"][0]["kernel"] == kernels.find(None).manifest.key
+    cli("run-job", file, "--out", tmp_path / "out", "--no-report")
+    assert record(tmp_path / "out", "cubic").manifest.backend == "linux"
