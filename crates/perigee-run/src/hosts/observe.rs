@@ -162,10 +162,10 @@ impl<O: Observer> Observer for Hosted<'_, O> {
             cwnd: Some(u64::from(t.snd_cwnd) * mss),
             ssthresh: (t.snd_ssthresh < NO_SSTHRESH).then(|| u64::from(t.snd_ssthresh) * mss),
             pacing: (t.pacing_rate < u64::MAX / 8).then(|| bits(t.pacing_rate)),
-            in_flight: t.in_flight() * mss,
+            in_flight: Some(t.in_flight() * mss),
             srtt: (t.rtt_us > 0).then(|| Nanos(u64::from(t.rtt_us) * 1_000)),
             rtt_mean: (count > 0).then(|| Nanos((sum / u128::from(count)) as u64)),
-            delivery_rate: bits(t.delivery_rate),
+            delivery_rate: Some(bits(t.delivery_rate)),
             ca: state(t.ca_state),
             internals: &internals,
             ..s.clone()
