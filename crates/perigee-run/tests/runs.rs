@@ -3,7 +3,7 @@
 
 use perigee_record::sink::{PacketKind, MARKED};
 use perigee_record::{PacketSeen, RecordSink, SinkError, Table, Values};
-use perigee_run::{record, run};
+use perigee_run::{record, run, Ends};
 use perigee_scenario::{Scenario, World};
 use std::collections::BTreeSet;
 use std::path::Path;
