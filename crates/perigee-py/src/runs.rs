@@ -127,6 +127,11 @@ impl World {
         ends(kernel).check(&self.0, cc, &plugins).map_err(failed)
     }
 
+    /// One run is going to be made on this network: what it has read of the timeline is not kept for others.
+    fn expect_one_run(&self) {
+        self.0.timeline.expect_one_reader();
+    }
+
     /// (packet-hops, seconds of one core), roughly.
     fn estimate(&self) -> (f64, f64) {
         let e = estimate::estimate(&self.0);

@@ -153,6 +153,8 @@ def perform(
     With `batches`, which gets the rows as they come, the run has a manifest and no tables.
     """
     world = at.world()
+    if len(at.job.schemes) == 1:
+        world.expect_one_run()
     duration = at.core.duration_ns
     begin, begin_cpu = time.perf_counter(), time.thread_time()
     tell = lambda now_ns: go_on(now_ns / duration)  # noqa: E731

@@ -2,8 +2,9 @@
 //! One timeline for all schemes of a seed: made once, on its own thread, a few chunks ahead of the fastest reader.
 //! The thread starts with the first reader: who only asks what a world contains makes nothing.
 //!
-//! A timeline of days does not fit the memory: beyond [`KEPT_BYTES`] the oldest chunks are forgotten. A reader that
-//! needs them, because it is late or slow, makes the timeline again for itself: the same chunks, by construction.
+//! A timeline of days does not fit the memory: beyond [`KEPT_BYTES`] the oldest chunks are forgotten, and at once where only one
+//! reader is expected ([`SharedTimeline::expect_one_reader`]). A reader that needs them, because it is late or slow, makes the
+//! timeline again for itself: the same chunks, by construction.
 
 use perigee_timeline::{Change, Chunk, ChunkSource};
 use std::collections::VecDeque;
@@ -17,8 +18,9 @@ const KEPT_BYTES: usize = 64 << 20;
 /// Makes a source from its beginning.
 pub type Maker = Arc<dyn Fn() -> Result<Box<dyn ChunkSource>, String> + Send + Sync>;
 
-#[derive(Default)]
 struct State {
+    /// Memory for chunks that have been read.
+    budget: usize,
     /// The chunks from `first` on.
     chunks: VecDeque<Arc<Chunk>>,
     first: usize,
@@ -31,11 +33,15 @@ struct State {
 }
 
 impl State {
-    fn push(&mut self, chunk: Arc<Chunk>, budget: usize) {
+    fn new(budget: usize) -> Self {
+        State { budget, chunks: VecDeque::new(), first: 0, bytes: 0, end: None, wanted: 0, closed: false }
+    }
+
+    fn push(&mut self, chunk: Arc<Chunk>) {
         self.bytes += size(&chunk);
         self.chunks.push_back(chunk);
         // Never the one that somebody waits for.
-        while self.bytes > budget && self.first + 1 < self.wanted {
+        while self.bytes > self.budget && self.first + 1 < self.wanted {
             if let Some(old) = self.chunks.pop_front() {
                 self.bytes -= size(&old);
                 self.first += 1;
@@ -54,7 +60,6 @@ fn size(chunk: &Chunk) -> usize {
     chunk.changes.iter().map(change).sum::<usize>() + 64 * (chunk.tracks.len() + chunk.links.len()) + 1024
 }
 
-#[derive(Default)]
 struct Board {
     state: Mutex<State>,
     changed: Condvar,
@@ -74,7 +79,6 @@ impl Board {
 pub struct SharedTimeline {
     board: Arc<Board>,
     again: Maker,
-    budget: usize,
     /// Until the first reader comes.
     source: Mutex<Option<Box<dyn ChunkSource>>>,
 }
@@ -86,14 +90,20 @@ impl SharedTimeline {
     }
 
     fn within(budget: usize, source: Box<dyn ChunkSource>, again: Maker) -> Self {
-        SharedTimeline { board: Arc::default(), again, budget, source: Mutex::new(Some(source)) }
+        let board = Board { state: Mutex::new(State::new(budget)), changed: Condvar::new() };
+        SharedTimeline { board: Arc::new(board), again, source: Mutex::new(Some(source)) }
+    }
+
+    /// Nobody is expected to read what one reader has read: it is forgotten at once.
+    pub fn expect_one_reader(&self) {
+        self.board.lock().budget = 0;
     }
 
     /// A reader from the beginning. The first one starts the thread that makes the chunks.
     pub fn reader(&self) -> Reader {
         if let Some(source) = self.source.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            let (board, budget) = (self.board.clone(), self.budget);
-            std::thread::spawn(move || make(source, &board, budget));
+            let board = self.board.clone();
+            std::thread::spawn(move || make(source, &board));
         }
         Reader { board: self.board.clone(), again: self.again.clone(), own: None, next: 0 }
     }
@@ -119,7 +129,7 @@ impl Drop for SharedTimeline {
     }
 }
 
-fn make(mut source: Box<dyn ChunkSource>, board: &Board, budget: usize) {
+fn make(mut source: Box<dyn ChunkSource>, board: &Board) {
     loop {
         let mut state = board.lock();
         while !state.closed && state.first + state.chunks.len() >= state.wanted + AHEAD {
@@ -132,7 +142,7 @@ fn make(mut source: Box<dyn ChunkSource>, board: &Board, budget: usize) {
         let made = next_of(source.as_mut());
         let mut state = board.lock();
         match made {
-            Ok(Some(chunk)) => state.push(chunk, budget),
+            Ok(Some(chunk)) => state.push(chunk),
             Ok(None) => state.end = Some(Ok(())),
             Err(why) => state.end = Some(Err(why)),
         }
@@ -268,5 +278,17 @@ mod tests {
         assert_eq!(slow.next_chunk().unwrap().unwrap().start, Nanos(1));
         assert_eq!(slow.next_chunk().unwrap().unwrap().start, Nanos(2));
         assert_eq!(read_all(t.reader()), Ok(40), "a late reader too");
+    }
+
+    #[test]
+    fn of_one_reader_nothing_is_kept_and_another_still_gets_it_all() {
+        let t = shared(1 << 30, None);
+        t.expect_one_reader();
+        let mut reader = t.reader();
+        for n in 0..40 {
+            assert_eq!(reader.next_chunk().unwrap().unwrap().start, Nanos(n));
+            assert!(t.board.lock().chunks.len() <= AHEAD + 1);
+        }
+        assert_eq!(read_all(t.reader()), Ok(40));
     }
 }
