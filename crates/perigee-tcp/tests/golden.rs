@@ -188,6 +188,20 @@ fn the_minimum_of_the_rtt_slides_over_three_candidates() {
     assert_eq!(minimum(743, 90), 90, "after a whole window without a sample nothing old is left");
 }
 
+#[test]
+fn candidates_are_taken_from_later_parts_of_the_window_only_and_two_may_expire_at_once() {
+    let minimum = |samples: &[(u64, u64)]| {
+        let mut r = Rtt::new(RtoRule::linux(ms(200)), Nanos::ZERO);
+        samples.iter().for_each(|&(at, rtt)| r.sample_min(Nanos::from_secs(at), ms(rtt)));
+        r.min().0 / 1_000_000
+    };
+    // 20 ms come within the first quarter: they are no candidate, so 30 ms follow.
+    assert_eq!(minimum(&[(0, 10), (50, 20), (80, 30), (301, 50)]), 30);
+    // After a silence the second candidate (of 76 s) is too old as well, the third (of 160 s) is not.
+    assert_eq!(minimum(&[(0, 10), (76, 20), (160, 25), (400, 50)]), 25);
+    assert_eq!(minimum(&[(0, 10), (76, 20), (160, 25), (376, 50)]), 20, "300 s are not too old");
+}
+
 // ---- Proportional rate reduction ----------------------------------------------------------------------------------
 
 /// RFC 9937 (and RFC 6937 where `safe` is always true), section 6, in packets. The document's variables in its names.
