@@ -32,7 +32,7 @@ MAY_KNOW = {
     "scenario": TRANSPORT | {"queue", "tcp", "timeline", "sources", "orbit"},
     "hosts": LOW,
     "run": TRANSPORT | {"tcp", "timeline", "orbit", "sim", "record", "backend", "scenario", "hosts"},
-    "py": {"scenario", "run", "record"},
+    "py": {"units", "scenario", "run", "record", "hosts"},
     "fuzz": LOW | {"telemetry", "timeline", "sources", "orbit", "scenario"},
 }
 SOURCE = {".rs", ".py", ".pyi", ".toml", ".js", ".css", ".html"}

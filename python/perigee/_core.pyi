@@ -113,6 +113,12 @@ class World:
         plugins: dict[str, type] | None = None,
         batches: Callable[[str, list[Column]], None] | None = None,
         kernel: tuple[str | Path, list[str]] | None = None,
+        programs: tuple[
+            list[tuple[str, int, str, list[str], list[str], bool]],
+            list[str],
+            Callable[[str, int, int, bytes, int], None],
+        ]
+        | None = None,
     ) -> tuple[str, dict[str, list[Column]], bool]: ...
     def trace(
         self,

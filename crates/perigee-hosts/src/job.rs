@@ -5,6 +5,7 @@ use crate::device::Mac;
 use perigee_units::Nanos;
 use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fs, io};
@@ -49,6 +50,23 @@ pub struct Transfer {
     pub scheme: String,
 }
 
+/// A program of this machine that runs on a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Its number.
+    pub id: u32,
+    /// Number of its host.
+    pub host: usize,
+    /// When it starts, in simulated time.
+    pub start: Nanos,
+    /// Where it starts, a folder of this machine.
+    pub folder: PathBuf,
+    /// Variables of its environment, `NAME=VALUE`.
+    pub environment: Vec<String>,
+    /// The program and its arguments.
+    pub words: Vec<String>,
+}
+
 /// All that an agent does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {
@@ -60,6 +78,10 @@ pub struct Job {
     pub hosts: Vec<Host>,
     /// Flows, by rising number.
     pub transfers: Vec<Transfer>,
+    /// Programs, in the order in which those of the same instant start.
+    pub commands: Vec<Command>,
+    /// Folders of this machine that programs may change; all others are read-only behind a layer of memory.
+    pub writable: Vec<PathBuf>,
 }
 
 /// Hardware address of a host.
@@ -123,8 +145,38 @@ impl Job {
             let ends = format_args!("{flow} {from} {} {to} {port}", t.to).to_string();
             line(&mut out, format_args!("flow {ends} {start} {stop} {bytes} {}", t.scheme));
         }
+        if !self.commands.is_empty() {
+            self.commands_text(&mut out);
+        }
         out
     }
+
+    fn commands_text(&self, out: &mut String) {
+        line(out, format_args!("world of programs"));
+        line(out, format_args!("names of hosts"));
+        for folder in &self.writable {
+            line(out, format_args!("writable {}", plain(folder.as_os_str().as_bytes())));
+        }
+        for c in &self.commands {
+            let mut words = vec![plain(c.folder.as_os_str().as_bytes())];
+            words.extend(c.environment.iter().map(|v| plain(v.as_bytes())));
+            words.push("--".into());
+            words.extend(c.words.iter().map(|w| plain(w.as_bytes())));
+            line(out, format_args!("program {} {} {} {}", c.id, c.host, c.start.0, words.join(" ")));
+        }
+    }
+}
+
+/// Bytes as a word of the job: what could end it, or is no ASCII, as %XX; nothing at all as %00.
+fn plain(bytes: &[u8]) -> String {
+    if bytes.is_empty() {
+        return "%00".into();
+    }
+    let byte = |b: &u8| match b {
+        b'%' | 0..=b' ' | 0x7f.. => format!("%{b:02x}"),
+        _ => char::from(*b).to_string(),
+    };
+    bytes.iter().map(byte).collect()
 }
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
@@ -148,7 +200,10 @@ impl Root {
         let root = std::env::temp_dir().join(format!("perigee-{}-{number}", std::process::id()));
         fs::create_dir(&root)?;
         let root = Root(root);
-        fs::create_dir(root.0.join("proc"))?;
+        // Where the agent mounts file systems.
+        for folder in ["proc", "machine", "layer", "world"] {
+            fs::create_dir(root.0.join(folder))?;
+        }
         fs::copy(agent, root.0.join("agent"))
             .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", agent.display())))?;
         fs::write(root.0.join("job"), job.text())?;
@@ -200,6 +255,7 @@ mod tests {
             end: Nanos(1_000),
             hosts: vec![host("a"), host("b")],
             transfers: vec![transfer],
+            ..Job::default()
         };
         let text = job.text();
         assert!(
@@ -208,5 +264,21 @@ mod tests {
         assert!(text.contains("neighbour 0 10.0.0.2 02:00:00:00:00:02\n"));
         assert!(text.contains("sysctl 1 net.ipv4.tcp_rmem 4096 8388608 67108864\n"));
         assert!(text.ends_with("flow 3 0 1 10.0.0.2 5004 5 9 1000 cubic\n"), "{text}");
+    }
+
+    #[test]
+    fn words_of_programs_keep_their_bytes() {
+        let command = Command {
+            id: 7,
+            host: 1,
+            start: Nanos(5),
+            folder: "/home/a b".into(),
+            environment: vec!["A=1 2".into()],
+            words: vec!["sh".into(), "-c".into(), "echo 50%\n".into(), "".into(), "é".into()],
+        };
+        let job = Job { commands: vec![command], writable: vec!["/tmp/x".into()], ..Job::default() };
+        let expected =
+            "writable /tmp/x\nprogram 7 1 5 /home/a%20b A=1%202 -- sh -c echo%2050%25%0a %00 %c3%a9\n";
+        assert!(job.text().ends_with(expected), "{}", job.text());
     }
 }

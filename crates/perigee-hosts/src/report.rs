@@ -21,7 +21,45 @@ pub enum Report {
     Failed(Nanos, u32, String),
     /// All listeners are there.
     Ready,
+    /// A program has started.
+    Begun(Nanos, u32),
+    /// A program has written something.
+    Wrote(Nanos, u32, Stream, Vec<u8>),
+    /// A program has ended.
+    Exited(Nanos, u32, Exit),
 }
+
+/// Where a program writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Output,
+    /// Standard error.
+    Errors,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// With a code.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+}
+
+impl Exit {
+    /// From the status of `waitpid` (wait(2)).
+    fn of_status(status: i32) -> Exit {
+        match status & 0x7f {
+            0 => Exit::Code(status >> 8 & 0xff),
+            signal => Exit::Signal(signal),
+        }
+    }
+}
+
+/// Bits in the number of what a report is about: it is a program; it wrote to its standard error.
+const PROGRAM: u32 = 1 << 30;
+const ERRORS: u32 = 1 << 29;
 
 /// Why a sample was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,10 +200,19 @@ fn record(kind: u16, payload: &[u8]) -> Option<Report> {
 fn event(kind: u16, payload: &[u8]) -> Option<Report> {
     let (at, flow) = (Nanos(long(payload, 0)?), word(payload, 8)?);
     match kind {
+        4 if flow & PROGRAM != 0 => Some(Report::Begun(at, flow & !PROGRAM)),
         4 => Some(Report::Started(at, flow)),
         5 => Some(Report::Complete(at, flow)),
         6 => Some(Report::Failed(at, flow, text(payload.get(12..)?))),
         7 => Some(Report::Ready),
+        8 => {
+            let stream = if flow & ERRORS != 0 { Stream::Errors } else { Stream::Output };
+            Some(Report::Wrote(at, flow & !(PROGRAM | ERRORS), stream, payload.get(12..)?.to_vec()))
+        }
+        9 => {
+            let status = word(payload, 12)? as i32;
+            Some(Report::Exited(at, flow & !PROGRAM, Exit::of_status(status)))
+        }
         _ => None,
     }
 }
@@ -219,6 +266,20 @@ mod tests {
     fn events_are_read() {
         let raw = frame(6, &event_payload(7, 3, "Connection refused"));
         assert_eq!(read(&raw), Ok(vec![Report::Failed(Nanos(7), 3, "Connection refused".into())]));
+    }
+
+    #[test]
+    fn programs_are_told_apart_from_flows() {
+        let id = 3 | PROGRAM;
+        assert_eq!(read(&frame(4, &event_payload(7, id, ""))), Ok(vec![Report::Begun(Nanos(7), 3)]));
+        let wrote = Report::Wrote(Nanos(7), 3, Stream::Errors, b"oh".to_vec());
+        assert_eq!(read(&frame(8, &event_payload(7, id | ERRORS, "oh"))), Ok(vec![wrote]));
+        let ended = |status: i32| {
+            let payload = [event_payload(7, id, ""), status.to_ne_bytes().to_vec()].concat();
+            read(&frame(9, &payload)).unwrap().remove(0)
+        };
+        assert_eq!(ended(2 << 8), Report::Exited(Nanos(7), 3, Exit::Code(2)));
+        assert_eq!(ended(11), Report::Exited(Nanos(7), 3, Exit::Signal(11)));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod convert;
 mod exchange;
 mod interrupt;
 mod plugins;
+mod programs;
 mod runs;
 
 mod sky;

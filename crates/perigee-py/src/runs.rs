@@ -3,6 +3,7 @@
 
 use crate::congestion::{self, Failure};
 use crate::interrupt::interruptible;
+use crate::programs::{self, Programs};
 use crate::{convert, plugins};
 use perigee_record::{Collector, RecordSink, SinkError, Table};
 use perigee_run::{bench as benches, RunError as Failed};
@@ -161,8 +162,8 @@ impl World {
     /// the classes of plug-ins by name; the first exception in one of them ends the run. `batches` is called with the name
     /// of a table and further rows of it, as they come: then no tables are kept, and memory does not grow with time. With
     /// `kernel`, a folder that `perigee kernel build` has made and names of its further congestion controls, TCP flows
-    /// run on real hosts.
-    #[pyo3(signature = (cc, pcap=None, progress=None, plugins=None, batches=None, kernel=None))]
+    /// run on real hosts. `programs` run on these: see `programs.rs`.
+    #[pyo3(signature = (cc, pcap=None, progress=None, plugins=None, batches=None, kernel=None, programs=None))]
     #[allow(clippy::too_many_arguments)] // keywords in Python
     fn run<'py>(
         &self,
@@ -173,11 +174,12 @@ impl World {
         plugins: Option<&Bound<'py, PyDict>>,
         batches: Option<Py<PyAny>>,
         kernel: Option<Kernel>,
+        programs: Option<Programs>,
     ) -> PyResult<(String, Bound<'py, PyDict>, bool)> {
         let world = self.0.clone();
         let failure = Arc::new(Failure::default());
         let plugins = classes(plugins, &failure)?;
-        let ends = ends(kernel);
+        let ends = programs::with(ends(kernel), programs);
         let mut reporter = Reporter { call: progress, last: Instant::now(), error: None };
         let mut kept = Collector::default();
         let mut handed = batches.map(|call| Batches { call, error: None });

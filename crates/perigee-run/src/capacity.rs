@@ -400,6 +400,7 @@ mod tests {
             stop: s(stop),
             app: App::Bulk { bytes: None },
             cc: "cubic".into(),
+            compared: true,
             cc_params: Default::default(),
             cc_files: Default::default(),
             tcp: Default::default(),

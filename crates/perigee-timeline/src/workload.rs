@@ -179,6 +179,9 @@ pub struct Flow {
     pub app: App,
     /// Its congestion control: an identifier of the list, a plug-in's name, or `ping` and `cbr` where none is needed.
     pub cc: String,
+    /// It runs under the scheme that the run compares, rather than one of its own.
+    #[serde(default)]
+    pub compared: bool,
     /// Parameters of the congestion control that differ from its defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cc_params: BTreeMap<String, Value>,
@@ -250,6 +253,7 @@ mod tests {
                 count: u64::MAX,
             },
             cc: "cubic".into(),
+            compared: true,
             cc_params: [("beta".into(), Value::Float(0.7)), ("hystart".into(), Value::Bool(true))].into(),
             cc_files: [("weights".into(), "{}".into())].into(),
             tcp: [("mss".into(), Value::Int(1448)), ("min_rto".into(), Value::Text("200 ms".into()))].into(),

@@ -17,6 +17,7 @@ from perigee.cli import kernel as kernel_cli
 from perigee.cli import sky as sky_cli
 from perigee.cli import study as study_cli
 from perigee.cli import timeline as timeline_cli
+from perigee.cli.arguments import without_programs
 from perigee.cli.options import (
     CcOption,
     ForceOption,
@@ -53,7 +54,7 @@ app = typer.Typer(
 def main() -> None:
     """Entry point: turns the errors that users cause into messages and exit codes."""
     try:
-        app()
+        app(args=without_programs(sys.argv[1:]))
     except KeyboardInterrupt:
         _interrupted()
     except SystemExit as end:
@@ -170,6 +171,45 @@ def _kernel(hosts: str | None, name: str | None) -> Kernel | None:
         return kernels.find(name)
     except kernels.KernelError as error:
         fail(str(error), error.code)
+
+
+@app.command("exec")
+def exec_programs(
+    scenario: ScenarioArg,
+    programs: Annotated[str | None, typer.Option(hidden=True)] = None,
+    env: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Environment of programs.")] = None,
+    writable: Annotated[
+        list[Path] | None, typer.Option(metavar="DIR", help="A folder that programs may change.")
+    ] = None,
+    kernel: KernelOption = None,
+    sets: SetOption = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME-exec.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run programs of this machine on real hosts under a scenario's network: --at NODE [--] COMMAND..., repeatable.
+
+    The programs come last. They see the machine's files; what they write stays in memory. They start 0.1 s apart, in
+    simulated time; the run ends with the last one, whose exit code is that of this command. One argument with spaces
+    is a line for the shell. Flows of the compared scheme carry the programs' packets; flows with a scheme of their own
+    run beside them.
+    """
+    from perigee.cli.programs import exec_command, parsed
+
+    if programs is None:
+        fail("say what to run: --at london -- iperf3 -c new-york", BAD_INPUT)
+    wrong = [e for e in env or [] if "=" not in e]
+    if wrong:
+        fail(f"--env {wrong[0]!r} is not NAME=VALUE", BAD_INPUT)
+    missing = [w for w in writable or [] if not w.is_dir()]
+    if missing:
+        fail(f"--writable {missing[0]} is no folder", BAD_INPUT)
+    commands = parsed(json.loads(programs), env or [])
+    on = _kernel("linux", kernel)
+    assert on is not None
+    loaded = _scenario(scenario, sets, trust=trust, as_json=as_json)
+    raise SystemExit(exec_command(loaded, commands, on, out=out, writable=writable or [], force=force, as_json=as_json))
 
 
 @app.command("run-job")

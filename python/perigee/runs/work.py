@@ -31,6 +31,12 @@ Make = Callable[[Batches | None], Run | None]
 """Makes a run, once: with its tables in memory, or handed on as they come. None if it was stopped."""
 GoOn = Callable[[float], bool]
 """Gets the share of a run that is done, 0 to 1; False stops the run."""
+Programs = tuple[
+    list[tuple[str, int, str, list[str], list[str], bool]],
+    list[str],
+    Callable[[str, int, int, bytes, int], None],
+]
+"""As the core takes them: node, start in ns, folder, environment, words, awaited; writable folders; a listener."""
 Functions = dict[str, Callable[..., Any]]
 
 
@@ -130,13 +136,14 @@ def simulate(
     go_on: Callable[[int], bool] | None = None,
     batches: Batches | None = None,
     kernel: Kernel | None = None,
+    programs: Programs | None = None,
 ) -> tuple[str, dict[str, list[Column]], bool]:
     """What the core says of a run: its manifest (JSON), its tables, and whether it was stopped.
 
     `go_on` gets the simulated time in ns now and then; False stops the run. With `batches`, which gets the rows, there
     are no tables.
     """
-    return world.run(cc, capture, go_on, classes, batches, as_core(kernel))
+    return world.run(cc, capture, go_on, classes, batches, as_core(kernel), programs)
 
 
 def perform(
@@ -147,6 +154,7 @@ def perform(
     batches: Batches | None = None,
     capture: Path | None = None,
     about: Mapping[str, Any],
+    programs: Programs | None = None,
 ) -> Run | None:
     """Runs one scheme; None if it was stopped. `about` is added to the manifest. Raises RunError.
 
@@ -158,7 +166,7 @@ def perform(
     duration = at.core.duration_ns
     begin, begin_cpu = time.perf_counter(), time.thread_time()
     tell = lambda now_ns: go_on(now_ns / duration)  # noqa: E731
-    manifest, tables, stopped = simulate(world, cc, at.classes, capture, tell, batches, at.kernel)
+    manifest, tables, stopped = simulate(world, cc, at.classes, capture, tell, batches, at.kernel, programs)
     wall_s, cpu_s = time.perf_counter() - begin, time.thread_time() - begin_cpu
     if stopped:
         return None

@@ -32,18 +32,28 @@ pub fn ip_packet(frame: &[u8]) -> Option<&[u8]> {
     packet.get(..length)
 }
 
-/// The end of a flow that sent an IP packet from one host to another; `None` = it belongs to no flow.
+/// The end of a flow that sent an IP packet from one host to another: that of the packet's port, or of a flow that carries
+/// whatever programs send between these hosts; `None` = it belongs to no flow.
 pub fn place(plan: &Plan, from: usize, to: usize, packet: &[u8]) -> Option<Place> {
+    transfer(plan, from, to, packet).or_else(|| {
+        let carrier = |ends: (usize, usize), side: Side| {
+            let flow = plan.carriers.iter().find(|f| plan.ends[**f as usize] == Some(ends))?;
+            Some(Place { from: EndpointId { flow: *flow, side }, tcp: None })
+        };
+        carrier((from, to), Side::Source).or_else(|| carrier((to, from), Side::Destination))
+    })
+}
+
+fn transfer(plan: &Plan, from: usize, to: usize, packet: &[u8]) -> Option<Place> {
     let header = match packet.first()? >> 4 {
         4 if packet.get(9) == Some(&TCP) => usize::from(packet[0] & 15) * 4,
         6 if packet.get(6) == Some(&TCP) => 40,
         _ => return None,
     };
     let (source, destination) = (half(packet, header)?, half(packet, header + 2)?);
-    let flow_of = |port: u16| port.checked_sub(job::FIRST_PORT).map(u32::from);
     let found = |port: u16, ends: (usize, usize), side: Side| {
-        let flow = flow_of(port)?;
-        let known = plan.ends.get(flow as usize) == Some(&Some(ends));
+        let flow = u32::from(port.checked_sub(job::FIRST_PORT)?);
+        let known = plan.is_real(flow) && plan.ends[flow as usize] == Some(ends);
         known.then_some(Place { from: EndpointId { flow, side }, tcp: Some(header) })
     };
     found(destination, (from, to), Side::Source).or_else(|| found(source, (to, from), Side::Destination))
@@ -125,6 +135,13 @@ mod tests {
         assert_eq!(at(0, 1, 40_000, 80), None);
         assert_eq!(at(0, 1, 40_000, 5001), None);
         assert_eq!(at(1, 0, 40_000, 5002), None);
+        // With a carrier, whatever else is between its ends.
+        let plan =
+            Plan { carriers: vec![2], ends: vec![None, Some((0, 1)), Some((0, 1))], ..Plan::default() };
+        let at = |from, to, s, d| place(&plan, from, to, &segment(s, d)).map(|p| (p.from.flow, p.from.side));
+        assert_eq!(at(0, 1, 40_000, 80), Some((2, Side::Source)));
+        assert_eq!(at(1, 0, 80, 40_000), Some((2, Side::Destination)));
+        assert_eq!(at(0, 1, 40_000, 5002), Some((1, Side::Source)));
     }
 
     #[test]

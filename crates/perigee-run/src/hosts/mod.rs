@@ -23,13 +23,18 @@ use observe::Hosted;
 use perigee_backend::{Backend, BackendError, Inputs};
 use perigee_hosts::guest::PATIENCE;
 use perigee_hosts::job::{self, Root, EPOCH, REPORTS};
+use perigee_hosts::report::Report;
 use perigee_hosts::{report, Guest, GuestSpec, SentFrame};
 use perigee_record::RecordSink;
 use perigee_sim::{Content, Delivery, Observer, Outcome, OutsidePacket, Side, Simulation};
 use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
-use plan::Plan;
+use plan::{Plan, Program};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The scheme of a run whose flows carry what programs send.
+pub const PROGRAMS: &str = "programs";
 
 /// Turns between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 12;
@@ -46,7 +51,16 @@ pub struct LinuxHosts {
     pub modules: Vec<String>,
     /// Schemes of flows that stay simulated.
     pub plugins: Plugins,
+    /// Programs on its hosts.
+    pub programs: Vec<Program>,
+    /// Folders of this machine that programs may change.
+    pub writable: Vec<PathBuf>,
+    /// Hears what programs do, in order of simulated time.
+    pub listener: Option<Listener>,
 }
+
+/// Hears of programs: their beginning, what they write, how they end.
+pub type Listener = Arc<Mutex<dyn FnMut(&Report) + Send>>;
 
 impl Backend for LinuxHosts {
     fn name(&self) -> &'static str {
@@ -85,6 +99,7 @@ impl Backend for LinuxHosts {
         let sink_failed = recorder.failed();
         let mut job = plan.job.clone();
         job.sample = options.sample;
+        job.writable.clone_from(&self.writable);
         let root = Root::make(&self.kernel.join("agent"), &job).map_err(failed)?;
         let guest = Guest::boot(&GuestSpec {
             kernel: self.kernel.join("linux"),
@@ -97,7 +112,10 @@ impl Backend for LinuxHosts {
         });
         let guest = guest.map_err(failed)?;
         let observer = Hosted::new(recorder, &plan);
-        let mut turns = Turns { plan: &plan, guest, simulation, observer, end: header.duration, strays: 0 };
+        let awaited = (0u32..).zip(&self.programs).filter(|(_, p)| p.awaited).map(|(id, _)| id).collect();
+        let programs = Programs { awaited, listener: self.listener.as_ref() };
+        let end = header.duration;
+        let mut turns = Turns { plan: &plan, guest, simulation, observer, programs, end, strays: 0 };
         let stopped = turns.run(&mut |now| !sink_failed.get() && progress(now))?;
         let (observer, mut outcome, memory) = turns.finish();
         if let Some((flow, why)) = observer.failed.first() {
@@ -111,9 +129,11 @@ impl Backend for LinuxHosts {
 }
 
 impl LinuxHosts {
-    /// Whether the kernel has a congestion control, by our name or its own.
+    /// Whether the kernel has a congestion control, by our name or its own; with programs, [`PROGRAMS`] stands for whatever
+    /// they use.
     pub fn has(&self, scheme: &str) -> bool {
-        plan::scheme(scheme, &self.modules).is_ok()
+        let theirs = scheme == PROGRAMS && !self.programs.is_empty();
+        theirs || plan::scheme(scheme, &self.modules).is_ok()
     }
 
     /// Which flows are real, and all of them as the simulator takes them.
@@ -125,7 +145,7 @@ impl LinuxHosts {
         header: &Header,
         workload: &Workload,
     ) -> Result<(Plan, Vec<perigee_sim::FlowSetup>), BackendError> {
-        let plan = Plan::new(header, workload, &self.modules)?;
+        let plan = Plan::new(header, workload, &self.modules, &self.programs)?;
         // Real flows need no scheme of ours, but the simulator wants one.
         let mut simulated = workload.clone();
         for (flow, ends) in simulated.flows.iter_mut().zip(&plan.ends) {
@@ -139,12 +159,35 @@ impl LinuxHosts {
     }
 }
 
+/// Programs of a run.
+struct Programs<'a> {
+    /// Those that the run ends with, by number.
+    awaited: Vec<u32>,
+    listener: Option<&'a Listener>,
+}
+
+impl Programs<'_> {
+    /// A host tells something. True once all programs that were awaited have ended.
+    fn hear(&mut self, report: &Report) -> bool {
+        if let (Report::Begun(..) | Report::Wrote(..) | Report::Exited(..), Some(listener)) =
+            (report, self.listener)
+        {
+            listener.lock().unwrap_or_else(PoisonError::into_inner)(report);
+        }
+        let Report::Exited(_, program, _) = report else { return false };
+        let before = self.awaited.len();
+        self.awaited.retain(|id| id != program);
+        self.awaited.is_empty() && before > 0
+    }
+}
+
 /// A kernel and a network that take turns.
 struct Turns<'p, 's, O> {
     plan: &'p Plan,
     guest: Guest,
     simulation: Simulation<'s>,
     observer: Hosted<'p, O>,
+    programs: Programs<'p>,
     /// The last simulated instant.
     end: Nanos,
     /// Frames that belong to no flow.
@@ -273,7 +316,13 @@ impl<'p, O: Observer> Turns<'p, '_, O> {
 
     fn hear(&mut self, frame: &[u8]) -> Result<(), BackendError> {
         let reports = report::read(frame).map_err(|e| failed(format!("the guest's agent: {e}")))?;
-        reports.into_iter().for_each(|r| self.observer.hear(r));
+        for report in reports {
+            if self.programs.hear(&report) {
+                // Nothing is left to wait for: the run ends now.
+                self.end = self.end.min(self.simulation.reached());
+            }
+            self.observer.hear(report);
+        }
         Ok(())
     }
 }

@@ -2,11 +2,12 @@
 //! Which flows run on real hosts, and what those are told: a workload → a job.
 
 use perigee_backend::BackendError;
-use perigee_hosts::job::{self, Host, Job, Transfer};
+use perigee_hosts::job::{self, Command, Host, Job, Transfer};
 use perigee_sim::{FlowSetup, Outside};
 use perigee_timeline::{App, Flow, Header, NodeId, Workload};
 use perigee_units::params::Value;
-use perigee_units::parse_time;
+use perigee_units::{parse_time, Nanos};
+use std::path::PathBuf;
 
 /// Names of schemes that differ between us and Linux; all others are the same.
 const NAMES: [(&str, &str); 1] = [("newreno", "reno")];
@@ -36,6 +37,23 @@ const IN_KERNEL: [&str; 17] = [
 const RECEIVE_MEMORY: &str = "4096 8388608 67108864";
 const SEND_MEMORY: &str = "4096 262144 67108864";
 
+/// A program of this machine on a host.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    /// Name of its node, an end of some flow.
+    pub node: String,
+    /// When it starts.
+    pub start: Nanos,
+    /// Where it starts, a folder of this machine.
+    pub folder: PathBuf,
+    /// Variables of its environment, `NAME=VALUE`.
+    pub environment: Vec<String>,
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// The run ends when all programs with this have ended.
+    pub awaited: bool,
+}
+
 /// Real hosts and their flows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
@@ -43,21 +61,29 @@ pub struct Plan {
     pub nodes: Vec<NodeId>,
     /// By flow: numbers of the hosts at its source and its destination; `None` = the flow is simulated.
     pub ends: Vec<Option<(usize, usize)>>,
+    /// Flows that carry all packets of programs between their ends, instead of a transfer of their own.
+    pub carriers: Vec<u32>,
     /// What the agent does.
     pub job: Job,
 }
 
 impl Plan {
-    /// Whether a flow runs on real hosts.
+    /// Whether a flow is a transfer of real hosts.
     pub fn is_real(&self, flow: u32) -> bool {
-        self.ends.get(flow as usize).is_some_and(Option::is_some)
+        self.ends.get(flow as usize).is_some_and(Option::is_some) && !self.carriers.contains(&flow)
     }
 
-    /// For a workload; `modules` are further congestion controls of the kernel.
+    /// For a workload; `modules` are further congestion controls of the kernel. With programs, the flows of the scheme that
+    /// is compared carry their packets; those with a scheme of their own run beside them.
     ///
     /// # Errors
-    /// The first flow that real hosts cannot carry, and why.
-    pub fn new(header: &Header, workload: &Workload, modules: &[String]) -> Result<Plan, BackendError> {
+    /// The first flow that real hosts cannot carry, and why; programs at nodes that no flow leads to.
+    pub fn new(
+        header: &Header,
+        workload: &Workload,
+        modules: &[String],
+        programs: &[Program],
+    ) -> Result<Plan, BackendError> {
         let mut plan = Plan::default();
         plan.job.end = header.duration;
         for (id, flow) in workload.flows.iter().enumerate() {
@@ -66,9 +92,8 @@ impl Plan {
                 plan.ends.push(None);
                 continue;
             }
-            let scheme = scheme(&flow.cc, modules).map_err(refuse)?;
+            let carries = flow.compared && !programs.is_empty();
             let sysctls = sysctls(flow).map_err(refuse)?;
-            let bytes = bytes(flow).map_err(refuse)?;
             let pair = header.pairs.get(flow.forward.ix()).ok_or_else(|| refuse("it has no path".into()))?;
             let mut host = |node| plan.host(header, node, &sysctls).map_err(refuse);
             let (from, to) = (host(pair.from)?, host(pair.to)?);
@@ -76,10 +101,40 @@ impl Plan {
                 return Err(refuse(format!("it is number {id}: real hosts have ports for 60,000 flows")));
             }
             plan.ends.push(Some((from, to)));
+            if carries {
+                plan.carriers.push(id as u32);
+                continue;
+            }
+            let scheme = scheme(&flow.cc, modules).map_err(refuse)?;
+            let bytes = bytes(flow).map_err(refuse)?;
             let (start, stop) = (flow.start, flow.stop.min(header.duration));
             plan.job.transfers.push(Transfer { flow: id as u32, from, to, start, stop, bytes, scheme });
         }
+        plan.add_programs(header, programs)?;
         Ok(plan)
+    }
+
+    fn add_programs(&mut self, header: &Header, programs: &[Program]) -> Result<(), BackendError> {
+        for (id, program) in programs.iter().enumerate() {
+            let name = |node: &NodeId| header.nodes[node.ix()].name.as_str();
+            let host = self.nodes.iter().position(|n| name(n).eq_ignore_ascii_case(&program.node));
+            let host = host.ok_or_else(|| {
+                let known = self.nodes.iter().map(name).collect::<Vec<_>>().join(", ");
+                BackendError::Failed(format!(
+                    "no flow of the scenario begins or ends at {:?}: programs can be at {known}",
+                    program.node
+                ))
+            })?;
+            self.job.commands.push(Command {
+                id: id as u32,
+                host,
+                start: program.start,
+                folder: program.folder.clone(),
+                environment: program.environment.clone(),
+                words: program.words.clone(),
+            });
+        }
+        Ok(())
     }
 
     /// The number of the host at a node.

@@ -207,6 +207,7 @@ impl World {
             stop: plan.stop,
             app: plan.spec.app,
             cc: scheme.to_string(),
+            compared: plan.spec.cc == "*",
             cc_params,
             cc_files,
             tcp: transport_values(&self.scenario, &plan.spec, scheme),

@@ -52,14 +52,38 @@ enum report {
 	REPORT_COMPLETE,
 	REPORT_FAILED,
 	REPORT_READY,
+	REPORT_OUTPUT, /* bytes that a program has written */
+	REPORT_EXITED,
 };
+/* In the number of what a report is about: it is a program; it wrote to its standard error. */
+enum { PROGRAM = 1 << 30, ERRORS = 1 << 29 };
 void open_reports(void);
 void report(enum report kind, const void *payload, size_t size);
 void report_text(enum report kind, uint32_t flow, const char *text);
 void flush_reports(void);
 
-/* flows.c */
+/* loop.c: what is waited for, and by whom */
+enum end { END_TIMER, END_LISTENER, END_SENDER, END_RECEIVER, END_OUTPUT, END_ERRORS, END_EXIT };
+void open_loop(void);
+void watch(int descriptor, uint32_t what, enum end end, uint32_t id);
+void run_loop(void) __attribute__((noreturn));
+
+/* flows.c: instants are simulated; the functions of time return when they have something to do again */
 void add_flow(char *line);
-void run_flows(void) __attribute__((noreturn));
+void open_listeners(void);
+uint64_t start_and_stop_flows(uint64_t now);
+void sample_flows(enum report kind, uint64_t at_ns);
+void on_listener(uint32_t id);
+void on_sender(uint32_t id);
+void on_receiver(uint32_t id);
+
+/* programs.c */
+void add_program(char *line);
+void make_world(void);
+void make_writable(const char *folder);
+void name_hosts(void);
+uint64_t start_programs(uint64_t now);
+void on_output(uint32_t id, int stream);
+void on_exit_of(uint32_t id);
 
 #endif

@@ -30,15 +30,11 @@ struct flow {
 	uint64_t received;
 	char scheme[16];
 	int listener, sender, receiver;
-	bool connected, stopped, complete;
+	bool begun, stopped, complete;
 };
-
-enum end { LISTENER, SENDER, RECEIVER, TIMER };
 
 static struct flow *flows[MAX_FLOWS];
 static int flow_count;
-static int events, timer;
-static uint64_t next_sample_ns;
 static char *data;
 
 /* Bytes of the kernel's structures that travel: as many as it fills. */
@@ -64,14 +60,6 @@ void add_flow(char *line)
 	f->port = port;
 	f->listener = f->sender = f->receiver = -1;
 	flows[flow_count++] = f;
-}
-
-static void watch(int descriptor, uint32_t what, enum end end, const struct flow *f)
-{
-	struct epoll_event e = { .events = what, .data.u64 = (uint64_t)end << 32 | (f ? f->id : 0) };
-
-	if (epoll_ctl(events, EPOLL_CTL_ADD, descriptor, &e) && epoll_ctl(events, EPOLL_CTL_MOD, descriptor, &e))
-		die("epoll: %s", strerror(errno));
 }
 
 static struct flow *find(uint32_t id)
@@ -120,7 +108,7 @@ static void listen_for(struct flow *f)
 		die("congestion control %s: %s", f->scheme, strerror(errno));
 	if (bind(f->listener, (struct sockaddr *)&address, sizeof(address)) || listen(f->listener, 1))
 		die("port %u: %s", f->port, strerror(errno));
-	watch(f->listener, EPOLLIN, LISTENER, f);
+	watch(f->listener, EPOLLIN, END_LISTENER, f->id);
 }
 
 static void failed(struct flow *f, int error)
@@ -146,7 +134,7 @@ static void start(struct flow *f)
 		failed(f, errno);
 		return;
 	}
-	watch(f->sender, EPOLLOUT, SENDER, f);
+	watch(f->sender, EPOLLOUT, END_SENDER, f->id);
 }
 
 static void sample(const struct flow *f, enum report kind, uint64_t at_ns)
@@ -171,14 +159,17 @@ static void stop(struct flow *f)
 	sample(f, REPORT_STOPPED, simulated_ns());
 	flush_reports();
 	if (f->sender >= 0)
-		watch(f->sender, 0, SENDER, f);
+		watch(f->sender, 0, END_SENDER, f->id);
 }
 
-static void on_sender(struct flow *f)
+void on_sender(uint32_t id)
 {
+	struct flow *f = find(id);
 	int error = 0;
 	socklen_t size = sizeof(error);
 
+	if (f->sender < 0)
+		return;
 	if (getsockopt(f->sender, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error) {
 		failed(f, error);
 		return;
@@ -199,8 +190,9 @@ static void on_sender(struct flow *f)
 	}
 }
 
-static void on_receiver(struct flow *f)
+void on_receiver(uint32_t id)
 {
+	struct flow *f = find(id);
 	for (;;) {
 		/* MSG_TRUNC: the data is counted and thrown away (tcp(7)). */
 		ssize_t n = recv(f->receiver, data, 1 << 24, MSG_TRUNC);
@@ -208,7 +200,7 @@ static void on_receiver(struct flow *f)
 		if (n < 0 && errno == EAGAIN)
 			break;
 		if (n <= 0) {
-			watch(f->receiver, 0, RECEIVER, f);
+			watch(f->receiver, 0, END_RECEIVER, f->id);
 			break;
 		}
 		f->received += n;
@@ -222,106 +214,50 @@ static void on_receiver(struct flow *f)
 	}
 }
 
-static void on_listener(struct flow *f)
+void on_listener(uint32_t id)
 {
+	struct flow *f = find(id);
 	f->receiver = accept4(f->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (f->receiver < 0)
 		die("accept: %s", strerror(errno));
 	close(f->listener);
 	f->listener = -1;
-	watch(f->receiver, EPOLLIN, RECEIVER, f);
+	watch(f->receiver, EPOLLIN, END_RECEIVER, f->id);
 }
 
-static void sample_all(void)
+void sample_flows(enum report kind, uint64_t at_ns)
 {
 	for (int i = 0; i < flow_count; i++)
-		sample(flows[i], REPORT_SAMPLE, next_sample_ns);
+		sample(flows[i], kind, at_ns);
 	flush_reports();
-	next_sample_ns += job.sample_ns;
 }
 
-/* Does what is due and returns when something is due again. */
-static uint64_t on_time(uint64_t now)
+uint64_t start_and_stop_flows(uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
 
-	/* Samples last: they show what happened at the same instant. */
 	for (int i = 0; i < flow_count; i++) {
 		struct flow *f = flows[i];
 
-		if (f->sender < 0 && !f->stopped && f->start_ns <= now && f->written == 0 && !f->connected) {
-			f->connected = true;
+		if (!f->begun && f->start_ns <= now) {
+			f->begun = true;
 			start(f);
 		}
 		if (!f->stopped && f->stop_ns <= now)
 			stop(f);
-		if (f->start_ns > now && f->start_ns < next)
+		if (!f->begun && f->start_ns < next)
 			next = f->start_ns;
-		if (!f->stopped && f->stop_ns > now && f->stop_ns < next)
+		if (!f->stopped && f->stop_ns < next)
 			next = f->stop_ns;
 	}
-	if (job.sample_ns) {
-		if (next_sample_ns <= now)
-			sample_all();
-		if (next_sample_ns < next)
-			next = next_sample_ns;
-	}
-	if (job.end_ns <= now) {
-		for (int i = 0; i < flow_count; i++)
-			sample(flows[i], REPORT_END, now);
-		flush_reports();
-		return UINT64_MAX;
-	}
-	return next < job.end_ns ? next : job.end_ns;
+	return next;
 }
 
-static void set_timer(uint64_t simulated)
+void open_listeners(void)
 {
-	uint64_t at = job.epoch_ns + simulated;
-	struct itimerspec when = { .it_value = { .tv_sec = at / 1000000000u, .tv_nsec = at % 1000000000u } };
-
-	if (timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL))
-		die("timer: %s", strerror(errno));
-}
-
-void run_flows(void)
-{
-	uint64_t due = 0;
-
 	data = calloc(1, CHUNK);
-	events = epoll_create1(EPOLL_CLOEXEC);
-	timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (!data || events < 0 || timer < 0)
+	if (!data)
 		die("no memory");
-	watch(timer, EPOLLIN, TIMER, NULL);
-	next_sample_ns = job.sample_ns;
 	for (int i = 0; i < flow_count; i++)
 		listen_for(flows[i]);
-	set_timer(due);
-	report_text(REPORT_READY, 0, "");
-	for (;;) {
-		struct epoll_event ready[16];
-		int count = epoll_wait(events, ready, 16, -1);
-
-		for (int i = 0; i < count; i++) {
-			enum end end = ready[i].data.u64 >> 32;
-			struct flow *f = end == TIMER ? NULL : find((uint32_t)ready[i].data.u64);
-
-			if (end == TIMER) {
-				uint64_t expired;
-
-				if (read(timer, &expired, sizeof(expired)) != sizeof(expired))
-					continue;
-				due = on_time(due);
-				if (due != UINT64_MAX)
-					set_timer(due);
-			} else if (end == LISTENER) {
-				on_listener(f);
-			} else if (end == SENDER && f->sender >= 0) {
-				on_sender(f);
-			} else if (end == RECEIVER) {
-				on_receiver(f);
-			}
-		}
-	}
 }

@@ -30,8 +30,6 @@ static void add_host(const char *line)
 	make_namespace(h);
 	enter(h->ns);
 	bring_up(h);
-	if (sethostname(h->name, strlen(h->name)))
-		die("name %s: %s", h->name, strerror(errno));
 	enter(job.root_ns);
 }
 
@@ -88,6 +86,14 @@ static void handle(char *line)
 		sysctl(rest);
 	else if (!strcmp(line, "flow"))
 		add_flow(rest);
+	else if (!strcmp(line, "world"))
+		make_world();
+	else if (!strcmp(line, "writable"))
+		make_writable(rest);
+	else if (!strcmp(line, "program"))
+		add_program(rest);
+	else if (!strcmp(line, "names"))
+		name_hosts();
 	else
 		die("the job says %s", line);
 }
@@ -125,6 +131,7 @@ int main(int count, char **arguments)
 	if (job.root_ns < 0)
 		die("/proc/self/ns/net: %s", strerror(errno));
 	open_reports();
+	open_loop();
 	read_job();
-	run_flows();
+	run_loop();
 }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Programs on real hosts, as Python names them.
+
+use perigee_hosts::report::{Exit, Report, Stream};
+use perigee_run::hosts::plan::Program;
+use perigee_run::Ends;
+use perigee_units::Nanos;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+/// A program: node, start in ns, folder, environment, words, whether the run ends with it.
+type One = (String, u64, PathBuf, Vec<String>, Vec<String>, bool);
+
+/// Programs, folders that they may change, and who hears of them: called with kind ("begun", "output", "errors", "exited",
+/// "killed"), simulated time in ns, number of the program, bytes that it wrote, and exit code or signal.
+pub type Programs = (Vec<One>, Vec<PathBuf>, Py<PyAny>);
+
+/// Hosts with programs on them.
+pub fn with(ends: Ends, given: Option<Programs>) -> Ends {
+    let (Ends::Linux(mut hosts), Some((programs, writable, call))) = (ends.clone(), given) else {
+        return ends;
+    };
+    let program = |(node, start, folder, environment, words, awaited)| Program {
+        node,
+        start: Nanos(start),
+        folder,
+        environment,
+        words,
+        awaited,
+    };
+    hosts.programs = programs.into_iter().map(program).collect();
+    hosts.writable = writable;
+    hosts.listener = Some(Arc::new(Mutex::new(move |report: &Report| tell(&call, report))));
+    Ends::Linux(hosts)
+}
+
+fn tell(call: &Py<PyAny>, report: &Report) {
+    let (kind, at, program, bytes, code): (_, _, _, &[u8], _) = match report {
+        Report::Begun(at, program) => ("begun", at, program, &[], 0),
+        Report::Wrote(at, program, Stream::Output, bytes) => ("output", at, program, bytes, 0),
+        Report::Wrote(at, program, Stream::Errors, bytes) => ("errors", at, program, bytes, 0),
+        Report::Exited(at, program, Exit::Code(code)) => ("exited", at, program, &[], *code),
+        Report::Exited(at, program, Exit::Signal(signal)) => ("killed", at, program, &[], *signal),
+        _ => return,
+    };
+    // What goes wrong in the listener is its own business: it keeps it and says so afterwards.
+    Python::attach(|py| {
+        let _ = call.call1(py, (kind, at.0, *program, bytes, code));
+    });
+}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee exec`: programs of this machine under the satellites."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee import _core
+from perigee.cli.arguments import AT
+from perigee.cli.options import stop
+from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
+from perigee.common.files import RecordError, cannot_write, fresh_folder
+from perigee.common.interrupt import announce
+from perigee.extensions.trust import PluginError
+from perigee.results.record import run_folder
+from perigee.results.summary import conclude
+from perigee.runs.programs import SCHEME, Program, run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perigee.hosts.kernels import Kernel
+    from perigee.runs.programs import Story
+    from perigee.runs.scenario import Scenario
+
+RUNS = Path("runs")
+
+
+def parsed(words: Sequence[str], environment: Sequence[str]) -> list[Program]:
+    """Programs of `--at NODE [--] WORD... [--at NODE ...]`; the last one is awaited."""
+    groups: list[list[str]] = []
+    for word in words:
+        if word == AT:
+            groups.append([])
+        else:
+            groups[-1].append(word)
+    programs = []
+    for i, group in enumerate(groups):
+        node, *command = group or [""]
+        command = command[1:] if command[:1] == ["--"] else command
+        if not node or not command:
+            stop(f"after {AT} come a node and a command: {AT} london -- iperf3 -c new-york")
+        # One argument with spaces is a line for the shell.
+        shell = len(command) == 1 and any(c.isspace() for c in command[0])
+        line = ("/bin/sh", "-c", command[0]) if shell else tuple(command)
+        programs.append(Program(node, line, awaited=i == len(groups) - 1, environment=tuple(environment)))
+    return programs
+
+
+def exec_command(
+    scenario: Scenario,
+    programs: list[Program],
+    kernel: Kernel,
+    *,
+    out: Path | None,
+    writable: Sequence[Path],
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Runs programs, shows what they write, and ends with the exit code of the last."""
+    base = out if out is not None else fresh_folder(f"{scenario.name}-exec", RUNS)
+    folder = run_folder(base, SCHEME, scenario.core.seed)
+    last = len(programs) - 1
+    at_line_start = dict.fromkeys(range(len(programs)), True)
+
+    def heard(program: int, kind: str, data: bytes) -> None:
+        if as_json:
+            return
+        if program == last:
+            stream = sys.stdout if kind == "output" else sys.stderr
+            stream.buffer.write(data)
+            stream.buffer.flush()
+            return
+        for line in data.decode("utf-8", "replace").splitlines(keepends=True):
+            mark = f"[{programs[program].node}] " if at_line_start[program] else ""
+            at_line_start[program] = line.endswith("\n")
+            print(f"{mark}{line}", end="", file=sys.stderr, flush=True)
+
+    try:
+        done, stories = run(
+            scenario, programs, kernel, folder, heard=heard, writable=writable, force=force, command=sys.argv
+        )
+        conclude(base, done, report=False)
+    except (_core.ScenarioError, RecordError, PluginError, _core.RunError, OSError) as error:
+        return _failed(error, folder)
+    except KeyboardInterrupt:
+        announce()
+        return INTERRUPTED
+    _print(stories, folder, as_json=as_json)
+    code = stories[-1].code
+    if code is None:
+        return FAILED
+    return code if code >= 0 else 128 - code
+
+
+def _failed(error: Exception, folder: Path) -> int:
+    if isinstance(error, _core.ScenarioError):
+        print(error.args[0], file=sys.stderr)
+        return BAD_INPUT
+    message = cannot_write(folder, error) if isinstance(error, OSError) else str(error)
+    print(f"perigee: {message}", file=sys.stderr)
+    return FAILED if isinstance(error, _core.RunError) else BAD_INPUT
+
+
+def _print(stories: list[Story], folder: Path, *, as_json: bool) -> None:
+    if as_json:
+        told: list[dict[str, Any]] = [
+            {**s.as_json(), **{kind: data.decode("utf-8", "replace") for kind, data in s.written.items()}}
+            for s in stories
+        ]
+        print(json.dumps({"record": str(folder), "programs": told}, indent=1))
+        return
+    for story in stories:
+        print(f"perigee: {story.program.node}: {story.program.line}: {story.ending}", file=sys.stderr)
+    print(f"perigee: record {folder}", file=sys.stderr)

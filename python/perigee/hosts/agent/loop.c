@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+#define _GNU_SOURCE
+#include "agent.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+static int events, timer;
+static uint64_t next_sample_ns;
+
+void watch(int descriptor, uint32_t what, enum end end, uint32_t id)
+{
+	struct epoll_event e = { .events = what, .data.u64 = (uint64_t)end << 32 | id };
+
+	if (epoll_ctl(events, EPOLL_CTL_ADD, descriptor, &e) && epoll_ctl(events, EPOLL_CTL_MOD, descriptor, &e))
+		die("epoll: %s", strerror(errno));
+}
+
+void open_loop(void)
+{
+	events = epoll_create1(EPOLL_CLOEXEC);
+	timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (events < 0 || timer < 0)
+		die("epoll or timerfd: %s", strerror(errno));
+	watch(timer, EPOLLIN, END_TIMER, 0);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Does what is due by `now`, samples last, which show what happened at the same instant; when something is due again. */
+static uint64_t on_time(uint64_t now)
+{
+	uint64_t next = earlier(start_and_stop_flows(now), start_programs(now));
+
+	if (job.sample_ns && next_sample_ns <= now) {
+		sample_flows(REPORT_SAMPLE, next_sample_ns);
+		next_sample_ns += job.sample_ns;
+	}
+	if (job.end_ns <= now) {
+		sample_flows(REPORT_END, now);
+		return UINT64_MAX;
+	}
+	return earlier(earlier(next, job.sample_ns ? next_sample_ns : UINT64_MAX), job.end_ns);
+}
+
+static void set_timer(uint64_t simulated)
+{
+	uint64_t at = job.epoch_ns + simulated;
+	struct itimerspec when = { .it_value = { .tv_sec = at / 1000000000u, .tv_nsec = at % 1000000000u } };
+
+	if (timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL))
+		die("timer: %s", strerror(errno));
+}
+
+static uint64_t on_timer(uint64_t due)
+{
+	uint64_t expired;
+
+	if (read(timer, &expired, sizeof(expired)) != sizeof(expired))
+		return due;
+	due = on_time(due);
+	if (due != UINT64_MAX)
+		set_timer(due);
+	return due;
+}
+
+void run_loop(void)
+{
+	uint64_t due = 0;
+
+	if (simulated_ns() > 0)
+		die("the hosts were not ready in time: there are too many of them");
+	open_listeners();
+	next_sample_ns = job.sample_ns;
+	set_timer(due);
+	report_text(REPORT_READY, 0, "");
+	for (;;) {
+		struct epoll_event ready[16];
+		int count = epoll_wait(events, ready, 16, -1);
+
+		for (int i = 0; i < count; i++) {
+			uint32_t id = (uint32_t)ready[i].data.u64;
+
+			switch ((enum end)(ready[i].data.u64 >> 32)) {
+			case END_TIMER:
+				due = on_timer(due);
+				break;
+			case END_LISTENER:
+				on_listener(id);
+				break;
+			case END_SENDER:
+				on_sender(id);
+				break;
+			case END_RECEIVER:
+				on_receiver(id);
+				break;
+			case END_OUTPUT:
+				on_output(id, 0);
+				break;
+			case END_ERRORS:
+				on_output(id, 1);
+				break;
+			case END_EXIT:
+				on_exit_of(id);
+				break;
+			}
+		}
+	}
+}
