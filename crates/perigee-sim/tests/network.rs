@@ -354,3 +354,36 @@ fn samples_change_nothing_that_packets_do() {
         assert_eq!(outcome(sample), never, "{sample}");
     }
 }
+
+#[test]
+fn a_queue_of_packets_counts_the_one_in_service_where_it_is_told_to() {
+    let lost = |count_in_service| {
+        let mut w = wire(10, ms(20));
+        w.header.ports[0].queue = Queue { count_in_service, ..Queue::drop_tail(QueueLimit::Packets(3)) };
+        w.header.duration = Nanos::from_micros(9_500);
+        // Ten packets of 10 ms each within the service of the first.
+        w.ping(ms(1), 12_500).0.dropped[DropCause::Queue as usize]
+    };
+    assert_eq!((lost(false), lost(true)), (6, 7));
+}
+
+#[test]
+fn an_outage_leaves_nothing_in_the_queues_of_a_discipline() {
+    let mut w = wire(10, ms(20))
+        .with(ms(1000), Change::Down(FORWARD, OutageMode::Flush))
+        .with(ms(1500), Change::Up(FORWARD));
+    w.header.ports[0].queue.discipline =
+        Arc::new(Discipline { name: "fq_codel".into(), params: Default::default() });
+    let timeline = Timeline::single(w.header, w.changes);
+    let scheme = perigee_cc::info("newreno").unwrap();
+    let scheme = Scheme::Builtin(scheme, scheme.params(Default::default()).unwrap());
+    let mut load = setup("load", PairId(0), PairId(1), scheme.clone());
+    (load.app, load.stop) = (App::Cbr { interval: ms(1), size: 2500 }, ms(1000));
+    let mut ping = setup("ping", PairId(0), PairId(1), scheme);
+    (ping.app, ping.start) = (App::Ping { interval: ms(10), size: 100 }, ms(1550));
+    let (_, log) = run(&timeline, vec![load, ping], 1);
+    let queued =
+        |from, to| log.queues.iter().filter(move |q| q.1 == 0 && q.0 > from && q.0 < to).map(|q| q.2);
+    assert!(queued(ms(0), ms(1000)).all(|bytes| bytes > 0));
+    assert!(queued(ms(1550), s(10)).count() > 50 && queued(ms(1550), s(10)).all(|bytes| bytes == 0));
+}

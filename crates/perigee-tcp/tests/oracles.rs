@@ -6,7 +6,7 @@ mod support;
 use perigee_cc::{CaState, CongestionControl};
 use perigee_tcp::config::{Reduction, TsoDefer};
 use perigee_tcp::{AckBlocks, Config};
-use perigee_units::Nanos;
+use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
 use support::*;
 
@@ -21,6 +21,16 @@ fn the_first_window_is_ten_full_packets_in_one_burst() {
         (1448, 52, 10),
         "1500 bytes on the wire with timestamps"
     );
+}
+
+#[test]
+fn the_first_window_measures_ten_packets_per_rtt() {
+    let mut s = Script::cubic(100);
+    s.send();
+    assert_eq!(s.sender.delivery_rate(), None);
+    s.now += RTT;
+    s.ack(10);
+    assert_eq!(s.sender.delivery_rate(), Some(BitRate(10 * 8 * MSS * 10)), "10 packets in 100 ms");
 }
 
 #[test]
