@@ -190,11 +190,11 @@ pub struct Root(PathBuf);
 static ROOTS: AtomicU64 = AtomicU64::new(0);
 
 impl Root {
-    /// Makes a root with an agent and its job.
+    /// Makes a root with a job, and the agent and the modules of a kernel's folder.
     ///
     /// # Errors
     /// When the folder for temporary files does not take it.
-    pub fn make(agent: &Path, job: &Job) -> io::Result<Root> {
+    pub fn make(kernel: &Path, job: &Job) -> io::Result<Root> {
         let number = ROOTS.fetch_add(1, Ordering::Relaxed);
         // Short: paths of sockets have 107 bytes at most.
         let root = std::env::temp_dir().join(format!("perigee-{}-{number}", std::process::id()));
@@ -204,8 +204,13 @@ impl Root {
         for folder in ["proc", "machine", "layer", "world"] {
             fs::create_dir(root.0.join(folder))?;
         }
-        fs::copy(agent, root.0.join("agent"))
-            .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", agent.display())))?;
+        copy(&kernel.join("agent"), &root.0.join("agent"))?;
+        let modules = root.0.join("modules");
+        fs::create_dir(&modules)?;
+        for module in fs::read_dir(kernel.join("modules")).into_iter().flatten() {
+            let module = module?;
+            copy(&module.path(), &modules.join(module.file_name()))?;
+        }
         fs::write(root.0.join("job"), job.text())?;
         Ok(root)
     }
@@ -214,6 +219,10 @@ impl Root {
     pub fn path(&self) -> &Path {
         &self.0
     }
+}
+
+fn copy(from: &Path, to: &Path) -> io::Result<u64> {
+    fs::copy(from, to).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", from.display())))
 }
 
 impl Drop for Root {

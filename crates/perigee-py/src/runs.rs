@@ -103,8 +103,14 @@ impl Scenario {
     }
 
     /// The schemes to compare, given those that were asked for.
-    fn schemes(&self, asked: Vec<String>) -> PyResult<Vec<String>> {
-        self.0.schemes(&asked).map_err(|e| wrong(&e))
+    /// With `kernel` (see `World.run`), those of its own may be among them.
+    #[pyo3(signature = (asked, kernel=None))]
+    fn schemes(&self, asked: Vec<String>, kernel: Option<Kernel>) -> PyResult<Vec<String>> {
+        let others = match ends(kernel) {
+            perigee_run::Ends::Simulated => Vec::new(),
+            perigee_run::Ends::Linux(hosts) => hosts.schemes(),
+        };
+        self.0.schemes_with(&asked, &others).map_err(|e| wrong(&e))
     }
 
     /// The network and flows of one seed.

@@ -81,7 +81,7 @@ class Plan:
         """Resolves schemes and seeds, builds the first network and checks that its flows can run."""
         core = scenario.core
         asked, plugins = named(cc)
-        names = core.schemes(asked)
+        names = core.schemes(asked, work.as_core(kernel))
         chosen = list(seeds) if seeds is not None else list(range(core.seed, core.seed + core.runs))
         classes = {**scenario.classes(), **plugins}
         # The scenario as it was loaded says what is wrong with it in terms of its own file.

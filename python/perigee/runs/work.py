@@ -103,10 +103,13 @@ def kernel_of(key: str | None) -> Kernel | None:
 
 
 def as_core(kernel: Kernel | None) -> tuple[Path, list[str]] | None:
-    """A kernel as the core takes it: its folder, and the names of its further congestion controls."""
+    """A kernel as the core takes it: its folder, and the names of its further congestion controls.
+
+    By Linux's custom the file of the congestion control `mine` is tcp_mine.c.
+    """
     if kernel is None:
         return None
-    return kernel.folder, [Path(m.name).stem for m in kernel.manifest.modules]
+    return kernel.folder, [Path(m.name).stem.removeprefix("tcp_") for m in kernel.manifest.modules]
 
 
 @dataclass(frozen=True)

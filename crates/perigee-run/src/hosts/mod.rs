@@ -100,7 +100,7 @@ impl Backend for LinuxHosts {
         let mut job = plan.job.clone();
         job.sample = options.sample;
         job.writable.clone_from(&self.writable);
-        let root = Root::make(&self.kernel.join("agent"), &job).map_err(failed)?;
+        let root = Root::make(&self.kernel, &job).map_err(failed)?;
         let guest = Guest::boot(&GuestSpec {
             kernel: self.kernel.join("linux"),
             folder: root.path().to_path_buf(),
@@ -129,6 +129,11 @@ impl Backend for LinuxHosts {
 }
 
 impl LinuxHosts {
+    /// The kernel's congestion controls, by its own names.
+    pub fn schemes(&self) -> Vec<String> {
+        plan::IN_KERNEL.iter().map(|s| s.to_string()).chain(self.modules.iter().cloned()).collect()
+    }
+
     /// Whether the kernel has a congestion control, by our name or its own; with programs, [`PROGRAMS`] stands for whatever
     /// they use.
     pub fn has(&self, scheme: &str) -> bool {

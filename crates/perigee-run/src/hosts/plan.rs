@@ -13,7 +13,7 @@ use std::path::PathBuf;
 const NAMES: [(&str, &str); 1] = [("newreno", "reno")];
 
 /// Congestion controls of our configuration of the kernel.
-const IN_KERNEL: [&str; 17] = [
+pub const IN_KERNEL: [&str; 17] = [
     "bbr",
     "bic",
     "cdg",

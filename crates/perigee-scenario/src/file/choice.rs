@@ -12,6 +12,14 @@ impl Scenario {
     /// # Errors
     /// When a flow wants to be compared and nothing says with what.
     pub fn schemes(&self, asked: &[String]) -> Result<Vec<String>, ScenarioError> {
+        self.schemes_with(asked, &[])
+    }
+
+    /// As [`schemes`](Scenario::schemes), where a kernel has `others` beside ours.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn schemes_with(&self, asked: &[String], others: &[String]) -> Result<Vec<String>, ScenarioError> {
         let open = self.flows.iter().find(|f| f.app.is_tcp() && f.schemes().iter().any(|id| *id == "*"));
         let every: Vec<String>;
         let mut list = if asked.is_empty() { &self.run.cc[..] } else { asked };
@@ -24,10 +32,12 @@ impl Scenario {
         let known = |id: &str| {
             perigee_cc::info(id).is_some()
                 || crate::file::kind::is_plugin(id)
+                || others.iter().any(|other| other == id)
                 || (open.is_none() && id == own)
         };
         if let Some(unknown) = list.iter().find(|id| !known(id)) {
-            let ids: Vec<_> = perigee_cc::SCHEMES.iter().map(|s| s.id).collect();
+            let ids = perigee_cc::SCHEMES.iter().map(|s| s.id);
+            let ids: Vec<_> = ids.chain(others.iter().map(String::as_str)).collect();
             let mut p = Problem::new("cc", "no such congestion control").found(format!("{unknown:?}"));
             p.hint = crate::file::spell::hint(unknown, ids.iter().copied());
             return Err(p.allowed(ids.join(", ")).into());

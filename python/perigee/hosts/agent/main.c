@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #define _GNU_SOURCE
 #include "agent.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 struct job job;
@@ -98,6 +100,28 @@ static void handle(char *line)
 		die("the job says %s", line);
 }
 
+/* Congestion controls of the user's own, compiled for this kernel. */
+static void load_modules(void)
+{
+	DIR *folder = opendir("/modules");
+	const struct dirent *entry;
+
+	while (folder && (entry = readdir(folder))) {
+		char path[512];
+		int file;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/modules/%s", entry->d_name);
+		file = open(path, O_RDONLY | O_CLOEXEC);
+		if (file < 0 || syscall(SYS_finit_module, file, "", 0))
+			die("module %s: %s", entry->d_name, strerror(errno));
+		close(file);
+	}
+	if (folder)
+		closedir(folder);
+}
+
 static void read_job(void)
 {
 	FILE *file = fopen("/job", "r");
@@ -131,6 +155,7 @@ int main(int count, char **arguments)
 	if (job.root_ns < 0)
 		die("/proc/self/ns/net: %s", strerror(errno));
 	open_reports();
+	load_modules();
 	open_loop();
 	read_job();
 	run_loop();
