@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 DEMO := runs/demo
 
-.PHONY: help setup demo kernel test slow check bench fuzz conserve mutants figures docs format clean
+.PHONY: help setup demo kernel hosts test slow check bench fuzz conserve mutants figures docs format clean
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ demo: setup  ## Run London to New York with three schemes and write its report
 
 kernel: setup  ## Build the Linux kernel of real hosts into the user's cache (some minutes, once)
 	$(BIN)/perigee kernel build
+
+hosts: kernel  ## The tests of real hosts
+	$(BIN)/python -m pytest -q tests/test_hosts.py tests/test_exec.py
 
 test: setup  ## Quick tests, Rust and Python: at most ten minutes on two cores, once built
 	cargo test --locked --quiet

@@ -5,6 +5,7 @@
 //! `virtio-queue` chains that never end.
 
 use crate::guest::GuestError;
+use crate::types::Mac;
 use crate::wire::{read_exactly, read_with_files};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -50,9 +51,6 @@ const MAX_FRAME: usize = 65_550;
 const VIRTIO_HEADER: [u8; 12] = [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0];
 /// The driver wants no interrupt (virtio 1.2, section 2.7.6).
 const NO_INTERRUPT: u16 = 1;
-
-/// A hardware address.
-pub type Mac = [u8; 6];
 
 /// One interface.
 pub struct Device {

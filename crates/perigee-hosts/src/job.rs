@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the agent in a guest is told: the file `/job` of the guest's root, a line for each thing.
 
-use crate::device::Mac;
+use crate::types::Mac;
 use perigee_units::Nanos;
 use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};

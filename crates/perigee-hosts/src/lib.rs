@@ -13,13 +13,24 @@
 //!   rings (OASIS virtio 1.2, section 2.7). Rings and memory of a guest are untrusted.
 //! * [`job`]: what the agent in the guest is told; [`report`]: what it tells.
 
+#[cfg(target_os = "linux")]
 pub mod clock;
+#[cfg(target_os = "linux")]
 mod core;
+#[cfg(target_os = "linux")]
 pub mod device;
+#[cfg(target_os = "linux")]
+pub mod guest;
+#[cfg(not(target_os = "linux"))]
+#[path = "elsewhere.rs"]
 pub mod guest;
 pub mod job;
 pub mod report;
+#[cfg(target_os = "linux")]
 mod spawn;
+mod types;
+#[cfg(target_os = "linux")]
 mod wire;
 
 pub use guest::{Guest, GuestError, GuestSpec, SentFrame};
+pub use types::Mac;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Guests on machines that cannot have them: User-Mode Linux is Linux's, on x86-64.
+
+pub use crate::types::{GuestError, GuestSpec, SentFrame, PATIENCE};
+use perigee_units::Nanos;
+
+/// There is none.
+pub struct Guest(std::convert::Infallible);
+
+impl Guest {
+    /// Refuses.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn boot(_spec: &GuestSpec) -> Result<Guest, GuestError> {
+        Err(GuestError::Machine("real hosts need Linux on x86-64: elsewhere hosts are simulated".into()))
+    }
+
+    /// As on Linux.
+    pub fn now(&self) -> Nanos {
+        match self.0 {}
+    }
+
+    /// As on Linux.
+    pub fn wakes_at(&self) -> Option<Nanos> {
+        match self.0 {}
+    }
+
+    /// As on Linux.
+    pub fn deliver(&mut self, _interface: usize, _frame: Box<[u8]>) {
+        match self.0 {}
+    }
+
+    /// As on Linux.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn run(&mut self, _at: Nanos, _free_until: Nanos) -> Result<(), GuestError> {
+        match self.0 {}
+    }
+
+    /// As on Linux.
+    pub fn is_pending(&self) -> bool {
+        match self.0 {}
+    }
+
+    /// As on Linux.
+    pub fn sent(&mut self) -> impl Iterator<Item = SentFrame> + '_ {
+        std::iter::empty()
+    }
+}
