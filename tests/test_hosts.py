@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conftest import Cli
+from conftest import PATIENCE_S, Begin, Cli, wait_for
 from perigee.hosts import kernels
 from perigee.results.record import Run, open_record, run_folder
 
@@ -136,3 +139,34 @@ def test_a_saved_job_names_its_kernel(cli: Cli, scenario: Path, tmp_path: Path) 
     assert json.loads(file.read_text())["jobs"][0]["kernel"] == kernels.find(None).manifest.key
     cli("run-job", file, "--out", tmp_path / "out", "--no-report")
     assert record(tmp_path / "out", "cubic").manifest.backend == "linux"
+
+
+def guests(folder: Path) -> list[int]:
+    """Processes of guests whose files are in a folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            ours = f"TMPDIR={folder}".encode() in (process / "environ").read_bytes().split(b"\0")
+            if ours and b"time-travel=ext" in (process / "cmdline").read_bytes():
+                found.append(int(process.name))
+    return found
+
+
+@real
+@pytest.mark.parametrize("victim", ["guest", "perigee"])
+def test_nothing_outlives_a_kill(begin: Begin, scenario: Path, tmp_path: Path, victim: str) -> None:
+    scenario.write_text(SCENARIO.replace("4 s", "2000 s"))
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    words = ("run", scenario, "--hosts", "linux", "--cc", "cubic", "--no-report")
+    process = begin(*words, "--out", tmp_path / "out", env=environment)
+    # Once the guest has booted its files are gone.
+    wait_for(lambda: bool(guests(folder)) and not list(folder.glob("perigee-*")), process)
+    os.kill(min(guests(folder)) if victim == "guest" else process.pid, signal.SIGKILL)
+    _, errors = process.communicate(timeout=PATIENCE_S)
+    wait_for(lambda: not guests(folder))
+    assert list(folder.glob("perigee-*")) == []
+    if victim == "guest":
+        assert process.returncode == 1
+        assert "the guest has ended" in errors

@@ -12,8 +12,9 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,8 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(200);
 /// Lines of its console that an error shows.
 const CONSOLE_LINES: usize = 12;
+/// Bytes at its end in which they are looked for.
+const CONSOLE_BYTES: u64 = 8192;
 
 impl From<rustix::io::Errno> for GuestError {
     fn from(e: rustix::io::Errno) -> Self {
@@ -46,7 +49,7 @@ pub struct Guest {
     sent: Vec<SentFrame>,
     /// Interfaces (bits) that interrupt the guest when it next runs.
     interrupts: u64,
-    console: PathBuf,
+    console: File,
     patience: Duration,
     _core: Option<Core>,
 }
@@ -65,7 +68,8 @@ impl Guest {
         let names: Vec<String> = (0..spec.interfaces.len()).map(|i| format!("net{i}")).collect();
         let listeners: io::Result<Vec<_>> = names.iter().map(|n| listen(&spec.folder.join(n))).collect();
         let listeners = listeners?;
-        let console = spec.folder.join("console");
+        let console =
+            File::options().read(true).append(true).create_new(true).open(spec.folder.join("console"))?;
         let core = Core::claim();
         let mut child = spawn(command(spec, &names, &console)?)?;
         if let Some(core) = &core {
@@ -251,8 +255,7 @@ fn end(child: &mut Child) {
 }
 
 /// Names in it are relative, because the command line feeds the kernel's random pool.
-fn command(spec: &GuestSpec, interfaces: &[String], console: &Path) -> io::Result<Command> {
-    let console = File::create(console)?;
+fn command(spec: &GuestSpec, interfaces: &[String], console: &File) -> io::Result<Command> {
     let mut command = Command::new(&spec.kernel);
     command
         .env_clear()
@@ -276,7 +279,7 @@ fn command(spec: &GuestSpec, interfaces: &[String], console: &Path) -> io::Resul
         .args([&format!("init={}", spec.init), "con=null", "con0=null,fd:1", "quiet", "panic=-1"])
         .stdin(Stdio::null())
         .stdout(console.try_clone()?)
-        .stderr(console);
+        .stderr(console.try_clone()?);
     if let Some(folder) = std::env::var_os("TMPDIR") {
         command.env("TMPDIR", folder);
     }
@@ -292,7 +295,7 @@ fn accept(
     listener: &UnixListener,
     child: &mut Child,
     patience: Duration,
-    console: &Path,
+    console: &File,
 ) -> Result<UnixStream, GuestError> {
     let since = Instant::now();
     loop {
@@ -309,8 +312,13 @@ fn accept(
     }
 }
 
-fn last_lines(console: &Path) -> String {
-    let text = std::fs::read(console).unwrap_or_default();
+/// Its file may have been removed.
+fn last_lines(console: &File) -> String {
+    let size = console.metadata().map_or(0, |m| m.len());
+    let from = size.saturating_sub(CONSOLE_BYTES);
+    let mut text = vec![0; (size - from) as usize];
+    let read = console.read_at(&mut text, from).unwrap_or(0);
+    text.truncate(read);
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
     let from = lines.len().saturating_sub(CONSOLE_LINES);

@@ -195,6 +195,7 @@ impl Root {
     /// # Errors
     /// When the folder for temporary files does not take it.
     pub fn make(kernel: &Path, job: &Job) -> io::Result<Root> {
+        remove_stale(&std::env::temp_dir());
         let number = ROOTS.fetch_add(1, Ordering::Relaxed);
         // Short: paths of sockets have 107 bytes at most.
         let root = std::env::temp_dir().join(format!("perigee-{}-{number}", std::process::id()));
@@ -215,9 +216,27 @@ impl Root {
         Ok(root)
     }
 
+    /// Removes it from disk: a guest that has booted has what it needs, and then nothing stays behind, however we end.
+    pub fn unlink(&self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
+    }
+}
+
+/// Roots of processes that were killed as their guests booted.
+fn remove_stale(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|n| n.strip_prefix("perigee-")?.split_once('-'));
+        let Some((process, number)) = process else { continue };
+        let ours = process.parse::<u32>().is_ok() && number.parse::<u64>().is_ok();
+        if ours && !Path::new("/proc").join(process).exists() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 

@@ -115,7 +115,7 @@ impl Backend for LinuxHosts {
         let awaited = (0u32..).zip(&self.programs).filter(|(_, p)| p.awaited).map(|(id, _)| id).collect();
         let programs = Programs { awaited, listener: self.listener.as_ref() };
         let end = header.duration;
-        let mut turns = Turns { plan: &plan, guest, simulation, observer, programs, end, strays: 0 };
+        let mut turns = Turns { plan: &plan, root, guest, simulation, observer, programs, end, strays: 0 };
         let stopped = turns.run(&mut |now| !sink_failed.get() && progress(now))?;
         let (observer, mut outcome, memory) = turns.finish();
         if let Some((flow, why)) = observer.failed.first() {
@@ -189,6 +189,7 @@ impl Programs<'_> {
 /// A kernel and a network that take turns.
 struct Turns<'p, 's, O> {
     plan: &'p Plan,
+    root: Root,
     guest: Guest,
     simulation: Simulation<'s>,
     observer: Hosted<'p, O>,
@@ -241,6 +242,7 @@ impl<'p, O: Observer> Turns<'p, '_, O> {
                 self.hear(&frame.bytes)?;
             }
         }
+        self.root.unlink();
         Ok(())
     }
 
