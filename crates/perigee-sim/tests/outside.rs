@@ -98,6 +98,33 @@ fn frames_share_ports_with_simulated_flows_and_are_dropped_like_them() {
     assert_eq!(frames.sent, frames.delivered + frames.dropped.iter().sum::<u64>() + frames.under_way);
 }
 
+#[test]
+fn frames_are_marked_where_their_header_allows_it_and_dropped_where_not() {
+    let (mut timeline, f) = line(10, |_| Vec::new());
+    let codel = std::sync::Arc::new(Discipline { name: "codel".into(), ..Discipline::default() });
+    for port in &mut timeline.header.ports {
+        port.queue = Queue { discipline: codel.clone(), ..Queue::drop_tail(QueueLimit::Packets(1000)) };
+    }
+    let marked_and_lost = |ecn: u8| {
+        let mut sim = simulation(&timeline, vec![FlowSetup { outside: BOTH, ..f.clone() }]);
+        // 12 Mbit/s where 10 fit.
+        for n in 0..1500 {
+            let at = Nanos::from_micros(667 * n);
+            let mut bytes = vec![0; 1000];
+            bytes[..2].copy_from_slice(&[0x45, ecn]);
+            sim.inject(at, SOURCE, OutsidePacket::frame(at, bytes.into()).unwrap()).unwrap();
+        }
+        sim.advance(s(2), &mut Silent).unwrap();
+        let marked = sim.egress().filter(|d| d.packet.marked).count() as u64;
+        let done = sim.finish();
+        assert!(done.conserved);
+        (marked, done.flows[0].dropped[DropCause::Queue as usize])
+    };
+    let (capable, not_capable) = (marked_and_lost(2), marked_and_lost(0));
+    assert!(capable.0 > 5 && capable.1 == 0, "{capable:?}");
+    assert!(not_capable.0 == 0 && not_capable.1 > 5, "{not_capable:?}");
+}
+
 /// The sender in one simulation, the receiver in another, the network in a third: what they exchange is whole.
 #[test]
 fn a_connection_across_simulations_is_the_connection_within_one() {

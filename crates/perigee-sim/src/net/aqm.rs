@@ -176,8 +176,9 @@ impl Net {
         let packet = self.packets.get(h);
         let ip_bytes = u32::from(packet.ip_bytes);
         let ecn = match packet.kind {
-            Kind::Data if packet.ordinal & CE != 0 => Ecn::Ce,
+            Kind::Data | Kind::Frame | Kind::FrameBack if packet.ordinal & CE != 0 => Ecn::Ce,
             Kind::Data => self.ecn[packet.flow as usize],
+            Kind::Frame | Kind::FrameBack => ecn_of(self.frames.get(packet.content)),
             _ => Ecn::NotEct,
         };
         queue::Packet {
@@ -213,6 +214,16 @@ fn direction(packet: &Packet) -> u64 {
     packet.kind.is_forward() as u64
 }
 
+/// The ECN field of an IP packet (RFC 3168 section 5): of the second byte of IPv4, of the traffic class of IPv6.
+fn ecn_of(packet: &[u8]) -> Ecn {
+    let field = match packet {
+        [first, second, ..] if first >> 4 == 4 => second & 3,
+        [first, second, ..] if first >> 4 == 6 => second >> 4 & 3,
+        _ => 0,
+    };
+    [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(field)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,6 +233,15 @@ mod tests {
     fn of(name: &str) -> Queue {
         let chosen = Chosen { name: name.into(), ..Chosen::default() };
         Queue { discipline: Arc::new(chosen), ..Queue::drop_tail(QueueLimit::Packets(10)) }
+    }
+
+    #[test]
+    fn frames_say_in_their_header_whether_they_may_be_marked() {
+        let v4 = |ecn: u8| ecn_of(&[0x45, 0xb8 | ecn, 0, 20]);
+        assert_eq!([v4(0), v4(1), v4(2), v4(3)], [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce]);
+        let v6 = |ecn: u8| ecn_of(&[0x6b, 0x80 | ecn << 4, 0, 0]);
+        assert_eq!([v6(0), v6(1), v6(2), v6(3)], [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce]);
+        assert_eq!((ecn_of(&[0x45]), ecn_of(&[7; 20])), (Ecn::NotEct, Ecn::NotEct));
     }
 
     #[test]
