@@ -72,6 +72,7 @@ docs: setup  ## API documentation of the crates, references of scenario files, c
 	$(BIN)/perigee columns --markdown > docs/columns.md
 	$(BIN)/python docs/disciplines.py
 	$(BIN)/python docs/record_tables.py
+	$(BIN)/python docs/kernel.py
 
 format: $(VENV)/requirements  ## Format everything
 	cargo fmt --all

@@ -447,26 +447,67 @@ def bench(
 
 @app.command()
 def validate(
+    scenarios: Annotated[
+        list[Path] | None, typer.Argument(metavar="SCENARIO", help="With --against linux: instead of the table.")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="linux", help="Real hosts over the same network (docs/kernel.md).")
+    ] = None,
     group: Annotated[
         list[str] | None, typer.Option(help="Only this group of cells (single, loss, step, …, ns3).")
     ] = None,
     cc: CcOption = None,
     cell: Annotated[list[str] | None, typer.Option(help="Only this cell.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Cells at once.")] = 2,
-    seeds: Annotated[int, typer.Option(min=2, help="Runs of each cell with random draws.")] = 5,
-    out: Annotated[Path | None, typer.Option(help="CSV file for the verdicts.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Cells at once; default: 2.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Runs of each cell with random draws; default: 5.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="CSV file for the verdicts; with --against linux a folder, also for records.")
+    ] = None,
     data: Annotated[Path | None, typer.Option(help="Folder with the full curves, to be compared as well.")] = None,
     plots: Annotated[Path | None, typer.Option(help="With --data: folder for pictures of both curves.")] = None,
+    kernel: KernelOption = None,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare the simulator with measured curves of the real Linux stack and of ns-3."""
+    """Compare the simulator with measured curves of Linux and of ns-3, or with real Linux hosts side by side."""
     from perigee.validation.command import Asked, validate_command
 
+    if against is not None:
+        if against != "linux":
+            fail(f"--against {against!r}: real hosts are linux", BAD_INPUT)
+        if group or data or plots:
+            fail("--group, --data and --plots belong to the measured curves, not to --against linux", BAD_INPUT)
+        loaded = [_scenario(s, None, trust=trust, as_json=as_json) for s in scenarios or []]
+        if loaded and cell:
+            fail("--cell names cells of the table: leave it out, or the scenarios", BAD_INPUT)
+        raise SystemExit(_against_linux(loaded, names_of("--cc", cc), cell, jobs, seeds, out, kernel, as_json=as_json))
+    if scenarios or kernel:
+        fail("scenarios and kernels are compared with --against linux", BAD_INPUT)
+    if seeds == 1:
+        fail("--seeds 1: chance shows from two on", BAD_INPUT)
     if plots is not None and data is None:
         fail("--plots draws the full curves: say where they are with --data", BAD_INPUT)
     schemes = names_of("--cc", cc)
-    asked = Asked(group or [], schemes, cell or [], jobs, seeds, out, data, plots, as_json)
+    asked = Asked(group or [], schemes, cell or [], jobs or 2, seeds or 5, out, data, plots, as_json)
     raise SystemExit(validate_command(asked))
+
+
+def _against_linux(
+    scenarios: list[Scenario],
+    schemes: list[str],
+    cells: list[str] | None,
+    jobs: int | None,
+    seeds: int | None,
+    out: Path | None,
+    kernel: str | None,
+    *,
+    as_json: bool,
+) -> int:
+    from perigee.validation.against_linux import Asked, compare_command
+
+    on = _kernel("linux", kernel)
+    assert on is not None, "without one the command has ended"
+    return compare_command(Asked(scenarios, schemes, cells or [], jobs, seeds, out, as_json), on)
 
 
 @app.command()
