@@ -74,6 +74,26 @@ def test_linux_and_the_simulator_agree(cli: Cli, scenario: Path, tmp_path: Path)
 
 
 @real
+def test_starts_and_samples_are_at_the_same_instants(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(SCENARIO.replace('"1 s"', '"1 s"\nstart_jitter = "900 ms"'))
+    both = ("run", scenario, "--cc", "newreno", "--no-report", "--out")
+    cli(*both, tmp_path / "linux", "--hosts", "linux")
+    cli(*both, tmp_path / "simulated")
+    real_run, simulated = record(tmp_path / "linux", "newreno"), record(tmp_path / "simulated", "newreno")
+    started = [totals(r)["started_ns"] for r in (real_run, simulated)]
+    assert started[1] > 0
+    assert started[0] == pytest.approx(started[1], abs=10_000)
+    # In slow start the window doubles with each RTT: a sample that came late would be far off.
+    beginning = [
+        {row["t_ns"]: row["delivered_bytes"] for row in r.table("flows").to_pylist() if row["delivered_bytes"] > 0}
+        for r in (real_run, simulated)
+    ]
+    first = min(beginning[1])
+    for t_ns in (first, first + 100_000_000):
+        assert beginning[0][t_ns] == pytest.approx(beginning[1][t_ns], abs=5 * 1448), t_ns
+
+
+@real
 def test_a_run_can_be_repeated_to_the_bit(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     hashes = []
     for name in ("one", "two"):

@@ -5,6 +5,7 @@ use crate::host::PROBE_HEADER;
 use perigee_cc::{CongestionControl, ConnInit, Controller, Params, SchemeInfo};
 use perigee_queue::DisciplineInfo;
 use perigee_timeline::{App, Leg, Notices, PairId};
+use perigee_units::draw::{mix, name_key};
 use perigee_units::Nanos;
 use std::sync::Arc;
 
@@ -118,6 +119,24 @@ impl Default for Options {
             disciplines: &[],
             lookahead: true,
         }
+    }
+}
+
+/// Names a flow in draws.
+pub(crate) fn key_of(flow: &FlowSetup) -> u64 {
+    mix(name_key(&flow.name))
+}
+
+impl Options {
+    /// Seed of a flow's draws.
+    pub(crate) fn seed_of(&self, flow: &FlowSetup) -> u64 {
+        mix(mix(self.seed) ^ key_of(flow))
+    }
+
+    /// When a flow begins: by its setup, and later by its draw of the jitter. Ends outside begin then, too.
+    pub fn start_of(&self, flow: &FlowSetup) -> Nanos {
+        let jitter = (u128::from(self.seed_of(flow)) * u128::from(self.start_jitter.0)) >> 64;
+        flow.start + Nanos(jitter as u64)
     }
 }
 

@@ -94,11 +94,14 @@ impl Backend for LinuxHosts {
         let infos = flow_infos(header, workload, &setups);
         let recorder = Recorder::<false>::new(&begin, infos, source.tables(), windows, sink);
         let recorder = recorder.map_err(failed)?;
-        let simulation = Simulation::new(header, Box::new(&mut source), setups, simulator_options(&options));
+        let simulated = simulator_options(&options);
+        let starts: Vec<Nanos> = setups.iter().map(|flow| simulated.start_of(flow)).collect();
+        let simulation = Simulation::new(header, Box::new(&mut source), setups, simulated);
         let simulation = simulation.map_err(failed)?;
         let sink_failed = recorder.failed();
         let mut job = plan.job.clone();
         job.sample = options.sample;
+        job.transfers.iter_mut().for_each(|t| t.start = starts[t.flow as usize]);
         job.writable.clone_from(&self.writable);
         let root = Root::make(&self.kernel, &job).map_err(failed)?;
         let guest = Guest::boot(&GuestSpec {

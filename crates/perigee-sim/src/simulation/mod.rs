@@ -12,10 +12,10 @@ use crate::outside::{Delivery, EndpointId, Inbox, Outbox, OutsidePacket, Side};
 use crate::packet::Packet;
 use crate::routes::{Next, Routes};
 use crate::schedule::Source;
-use crate::setup::{FlowSetup, Options, SimError};
+use crate::setup::{key_of, FlowSetup, Options, SimError};
 use perigee_cc::{Signal, SignalScope};
 use perigee_timeline::{Chunk, ChunkSource, Header, LinkId, Routing};
-use perigee_units::draw::{mix, name_key};
+use perigee_units::draw::mix;
 use perigee_units::{BitRate, Nanos};
 use std::sync::Arc;
 
@@ -140,13 +140,8 @@ impl<'s> Simulation<'s> {
                 format!("flow {:?} cannot have an end outside: it is split, or asks for objects", setup.name);
             return Err(SimError::Setup(reason));
         }
-        let key = mix(name_key(&setup.name));
-        let seed = mix(mix(self.options.seed) ^ key);
-        let jitter = match self.options.start_jitter {
-            Nanos::ZERO => Nanos::ZERO,
-            most => Nanos(((seed as u128 * most.0 as u128) >> 64) as u64),
-        };
-        let start = setup.start + jitter;
+        let (key, seed) = (key_of(&setup), self.options.seed_of(&setup));
+        let start = self.options.start_of(&setup);
         setup.stop = setup.stop.min(self.duration);
         self.net.flow_keys[id as usize] = key;
         if let Some(how) = setup.notices.clone() {

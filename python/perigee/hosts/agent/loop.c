@@ -9,6 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The clock of the kernel lags behind the network's by up to a microsecond: a sample that is taken at its instant would be
+ * told after the network has taken its own, and count for the one that follows. */
+#define SAMPLE_LEAD_NS 5000u
+
 static int events, timer;
 static uint64_t next_sample_ns;
 
@@ -39,15 +43,15 @@ static uint64_t on_time(uint64_t now)
 {
 	uint64_t next = earlier(start_and_stop_flows(now), start_programs(now));
 
-	if (job.sample_ns && next_sample_ns <= now) {
+	if (job.sample_ns && next_sample_ns <= now + SAMPLE_LEAD_NS) {
 		sample_flows(REPORT_SAMPLE, next_sample_ns);
 		next_sample_ns += job.sample_ns;
 	}
-	if (job.end_ns <= now) {
-		sample_flows(REPORT_END, now);
+	if (job.end_ns <= now + SAMPLE_LEAD_NS) {
+		sample_flows(REPORT_END, job.end_ns);
 		return UINT64_MAX;
 	}
-	return earlier(earlier(next, job.sample_ns ? next_sample_ns : UINT64_MAX), job.end_ns);
+	return earlier(next, earlier(job.sample_ns ? next_sample_ns : UINT64_MAX, job.end_ns) - SAMPLE_LEAD_NS);
 }
 
 static void set_timer(uint64_t simulated)
