@@ -111,6 +111,17 @@ def test_the_last_program_decides_the_exit_code(
 
 
 @real
+def test_packets_between_hosts_that_no_flow_connects_are_told(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(SCENARIO.replace("[source.dumbbell]", "[source.dumbbell]\npairs = 2"))
+    send = "import socket as s; s.socket(s.AF_INET, s.SOCK_DGRAM).sendto(b'x', ('s2', 9))"
+    listen = ("--at", "s2", "--", "sleep", "1")
+    words = ("exec", scenario, "--out", tmp_path / "out", *listen, "--at", "s1", "--", "python3", "-c", send)
+    assert cli(*words).returncode == 0
+    warnings = open_record(tmp_path / "out/programs/seed1").manifest.warnings
+    assert [w for w in warnings if "1 packets from s1 to s2 were dropped" in w], warnings
+
+
+@real
 def test_a_node_without_flows_is_named(cli: Cli, scenario: Path) -> None:
     done = cli("exec", scenario, "--at", "london", "--", "true")
     assert done.returncode == 1

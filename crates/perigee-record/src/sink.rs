@@ -85,6 +85,8 @@ pub struct RunOutcome {
     pub flows: Vec<FlowEnd>,
     /// Memory of the backend per flow; `None` = not measured.
     pub memory_per_flow_bytes: Option<u64>,
+    /// What the backend wants people to know before they trust the numbers.
+    pub remarks: Vec<String>,
 }
 
 /// How a flow ended.

@@ -97,6 +97,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
         source: &RouteListener<S>,
         outcome: &Outcome,
         memory_per_flow_bytes: usize,
+        remarks: Vec<String>,
     ) -> Result<(), SinkError> {
         self.flush();
         let rtts = self.rtt_table();
@@ -124,6 +125,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
             nodes: source.nodes().to_vec(),
             flows: outcome.flows.iter().map(end).collect(),
             memory_per_flow_bytes: Some(memory_per_flow_bytes as u64),
+            remarks,
         })
     }
 

@@ -68,7 +68,7 @@ impl Simulator {
         let outcome = outcome.map_err(failed)?;
         let memory = simulation.memory_per_flow();
         drop(simulation);
-        recorder.finish(&source, &outcome, memory).map_err(failed)
+        recorder.finish(&source, &outcome, memory, Vec::new()).map_err(failed)
     }
 
     /// The flows as the simulator takes them.

@@ -15,6 +15,7 @@ const TINY_QUEUE_BYTES: u64 = 2 * 1500;
 /// Remarks on a finished run.
 pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &RunOutcome) -> Vec<String> {
     let mut out = world.warnings.clone();
+    out.extend(outcome.remarks.iter().cloned());
     if outcome.conserved == Some(false) {
         out.push("packets were not conserved: the simulator has a bug, do not use this run".into());
     }

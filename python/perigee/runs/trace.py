@@ -180,6 +180,10 @@ def trace(folder: str | Path, wanted: Wanted) -> Trace:
             file=sys.stderr,
         )
     scenario, plugins = again(run, trust=wanted.trust)
+    if run.manifest.kernel_key is not None:
+        raise TraceError(
+            f"{run.folder}: packets of real hosts cannot be traced yet; its scenario can, when it is simulated"
+        )
     tables = scenario.world(run.seed).trace(run.cc, flow, begin, end, plugins)
     rows = {name: _rows(columns) for name, columns in tables.items()}
     samples = [r for r in rows["flows"] if r["flow"] == flow and begin <= r["t_ns"] <= end]

@@ -30,6 +30,7 @@ use perigee_sim::{Content, Delivery, Observer, Outcome, OutsidePacket, Side, Sim
 use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
 use plan::{Plan, Program};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -86,6 +87,9 @@ impl Backend for LinuxHosts {
         progress: &mut dyn FnMut(Nanos) -> bool,
     ) -> Result<(), BackendError> {
         let Inputs { header, changes, workload, options } = inputs;
+        if sink.wants_packets() {
+            return Err(BackendError::Failed("real hosts have no captures yet: leave --pcap out".into()));
+        }
         self.check(header, workload)?;
         let (plan, setups) = self.setups(header, workload)?;
         let begin = run_header(self.name(), header, &options);
@@ -118,8 +122,10 @@ impl Backend for LinuxHosts {
         let awaited = (0u32..).zip(&self.programs).filter(|(_, p)| p.awaited).map(|(id, _)| id).collect();
         let programs = Programs { awaited, listener: self.listener.as_ref() };
         let end = header.duration;
-        let mut turns = Turns { plan: &plan, root, guest, simulation, observer, programs, end, strays: 0 };
+        let mut turns =
+            Turns { plan: &plan, root, guest, simulation, observer, programs, end, strays: BTreeMap::new() };
         let stopped = turns.run(&mut |now| !sink_failed.get() && progress(now))?;
+        let remarks = turns.remarks();
         let (observer, mut outcome, memory) = turns.finish();
         if let Some((flow, why)) = observer.failed.first() {
             let flow = workload.flows.get(*flow as usize).map_or("?", |f| f.name.as_str());
@@ -127,7 +133,7 @@ impl Backend for LinuxHosts {
         }
         outcome.stopped = stopped;
         let recorder = observer.finish(&mut outcome.flows);
-        recorder.finish(&source, &outcome, memory).map_err(failed)
+        recorder.finish(&source, &outcome, memory, remarks).map_err(failed)
     }
 }
 
@@ -199,8 +205,8 @@ struct Turns<'p, 's, O> {
     programs: Programs<'p>,
     /// The last simulated instant.
     end: Nanos,
-    /// Frames that belong to no flow.
-    strays: u64,
+    /// By sending and receiving host: frames that belong to no flow, so that nothing carries them.
+    strays: BTreeMap<(usize, usize), u64>,
 }
 
 impl<'p, O: Observer> Turns<'p, '_, O> {
@@ -228,6 +234,16 @@ impl<'p, O: Observer> Turns<'p, '_, O> {
         }
         self.simulation.advance(self.end + Nanos(1), &mut self.observer).map_err(failed)?;
         Ok(false)
+    }
+
+    /// What was not carried.
+    fn remarks(&self) -> Vec<String> {
+        let name = |host: usize| self.plan.job.hosts[host].name.as_str();
+        let remark = |(&(from, to), packets): (&(usize, usize), &u64)| {
+            let (from, to) = (name(from), name(to));
+            format!("{packets} packets from {from} to {to} were dropped: no flow of the scenario connects these hosts")
+        };
+        self.strays.iter().map(remark).collect()
     }
 
     /// Ends the guest; what is left.
@@ -309,11 +325,13 @@ impl<'p, O: Observer> Turns<'p, '_, O> {
     /// A frame of a host enters the network.
     fn enter(&mut self, sent: &SentFrame) -> Result<(), BackendError> {
         let from = sent.interface - 1;
-        let found = job::host_of(&sent.bytes[..6.min(sent.bytes.len())])
-            .zip(frames::ip_packet(&sent.bytes))
-            .and_then(|(to, packet)| Some((frames::place(self.plan, from, to, packet)?, packet)));
+        let to = job::host_of(&sent.bytes[..6.min(sent.bytes.len())]);
+        // Frames to nobody in particular ask for routers and neighbours, of which there are none.
+        let Some(to) = to.filter(|to| *to < self.plan.nodes.len()) else { return Ok(()) };
+        let found = frames::ip_packet(&sent.bytes)
+            .and_then(|packet| Some((frames::place(self.plan, from, to, packet)?, packet)));
         let Some((place, packet)) = found else {
-            self.strays += 1;
+            *self.strays.entry((from, to)).or_default() += 1;
             return Ok(());
         };
         let at = sent.at.saturating_sub(EPOCH);

@@ -155,8 +155,12 @@ impl Plan {
             return Err(format!("a kernel has {} hosts at most: use fewer nodes with flows", job::MAX_HOSTS));
         }
         self.nodes.push(node);
-        let name = &header.nodes[node.ix()].name;
-        self.job.hosts.push(Host { name: host_name(name), sysctls: sysctls.to_vec() });
+        let plain = host_name(&header.nodes[node.ix()].name);
+        let taken = |name: &str| self.job.hosts.iter().any(|h| h.name == name);
+        let others = (2..).map(|n| format!("{plain}-{n}"));
+        let mut names = std::iter::once(plain.clone()).chain(others);
+        let name = names.find(|n| !taken(n)).expect("numbers do not end");
+        self.job.hosts.push(Host { name, sysctls: sysctls.to_vec() });
         Ok(self.nodes.len() - 1)
     }
 }
