@@ -35,9 +35,10 @@ pub const IN_KERNEL: [&str; 17] = [
 
 /// Room for windows of several gigabits: the sizes with which our reference curves of Linux were measured.
 const RECEIVE_MEMORY: &str = "4096 8388608 67108864";
-/// 16 + (4 MiB - 64 KiB) / 2896 bytes.
-const QUICK_ACKS: i64 = 1442;
 const SEND_MEMORY: &str = "4096 262144 67108864";
+/// Immediate ACKs at the start with these buffers, as counted: 16, and one for each packet by which the window grows. It
+/// begins with half of the buffer and gains two segments a packet up to what the buffer holds of packets of this size.
+const QUICK_ACKS: i64 = 495;
 
 /// A program of this machine on a host.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -234,9 +235,7 @@ fn sysctls(flow: &Flow) -> Result<Vec<(String, String)>, String> {
             }
             // What a kernel with a thousand ticks does without being told.
             ("hz", Value::Int(1000)) | ("timer_wheel", Value::Bool(true)) => {}
-            // And with receive buffers that begin with 8 MiB: while the window grows from 64 KiB into half of them, two
-            // segments a packet, the kernel gives back an immediate ACK for each.
-            ("growing_window", Value::Bool(true)) | ("quickack", Value::Int(QUICK_ACKS)) => {}
+            ("quickack", Value::Int(QUICK_ACKS)) => {}
             ("send_buffer" | "receive_buffer" | "buffer_factor", Value::Int(0)) => {}
             _ => return Err(format!("the kernel has no equivalent of tcp.{name} = {value}")),
         }
