@@ -94,6 +94,42 @@ def test_a_host_has_names_addresses_and_files_that_it_cannot_change(cli: Cli, sc
 
 
 @real
+def test_a_program_cannot_reach_the_machine_by_mounting_it(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("before")
+    ways = [
+        "mkdir -p /tmp/m; mount -t hostfs none /tmp/m",
+        "mount -o remount,rw /",
+        "unshare -Ur mount -t hostfs none /mnt",
+        "nsenter -t 1 -m mount -t hostfs none /mnt",
+        f"echo after > /proc/1/root/machine{tmp_path}/mine",
+        "mknod /tmp/null c 1 3",
+    ]
+    line = "; ".join(f"({way}) 2>/dev/null && echo open: {n}" for n, way in enumerate(ways))
+    done = cli("exec", scenario, "--at", "s1", "--", "sh", "-c", line)
+    assert "open:" not in done.stdout, done.stdout
+    assert (tmp_path / "mine").read_text() == "before"
+
+
+@real
+def test_a_record_of_programs_is_checked_and_not_run_again(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    words = ("exec", scenario, "--out", tmp_path / "out", "--at", "s1", "--", "true")
+    assert cli(*words).returncode == 0
+    done = cli("verify", tmp_path / "out")
+    assert (done.returncode, "programs are not run again" in done.stdout) == (0, True), done.stdout
+    # Nor is it replaced unasked.
+    assert cli(*words).returncode == 2
+    assert cli(*words[:4], "--force", *words[4:]).returncode == 0
+
+
+@real
+def test_programs_need_a_flow_that_carries_them(cli: Cli, scenario: Path) -> None:
+    scenario.write_text(SCENARIO + 'cc = "cubic"\n')
+    done = cli("exec", scenario, "--at", "s1", "--", "true")
+    assert done.returncode != 0
+    assert 'cc = "*"' in done.stderr
+
+
+@real
 @pytest.mark.parametrize(
     ("command", "code", "words"),
     [
@@ -124,7 +160,7 @@ def test_packets_between_hosts_that_no_flow_connects_are_told(cli: Cli, scenario
 @real
 def test_a_node_without_flows_is_named(cli: Cli, scenario: Path) -> None:
     done = cli("exec", scenario, "--at", "london", "--", "true")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "london" in done.stderr
     assert "s1, d1" in done.stderr
 

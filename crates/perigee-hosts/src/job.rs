@@ -187,6 +187,9 @@ fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
 #[derive(Debug)]
 pub struct Root(PathBuf);
 
+/// Paths of sockets have 107 bytes at most (unix(7)).
+const LONGEST_ROOT: usize = 95;
+
 static ROOTS: AtomicU64 = AtomicU64::new(0);
 
 impl Root {
@@ -197,9 +200,16 @@ impl Root {
     pub fn make(kernel: &Path, job: &Job) -> io::Result<Root> {
         remove_stale(&std::env::temp_dir());
         let number = ROOTS.fetch_add(1, Ordering::Relaxed);
-        // Short: paths of sockets have 107 bytes at most.
         let root = std::env::temp_dir().join(format!("perigee-{}-{number}", std::process::id()));
-        fs::create_dir(&root)?;
+        let unusable = |e: io::Error| {
+            let why =
+                format!("a guest's folder cannot be made: {}: {e}; TMPDIR names its place", root.display());
+            io::Error::new(e.kind(), why)
+        };
+        if root.as_os_str().len() > LONGEST_ROOT {
+            return Err(unusable(io::Error::other("the path is too long for sockets")));
+        }
+        fs::create_dir(&root).map_err(unusable)?;
         let root = Root(root);
         // Where the agent mounts file systems.
         for folder in ["proc", "machine", "layer", "world"] {
@@ -241,7 +251,8 @@ fn remove_stale(folder: &Path) {
 }
 
 fn copy(from: &Path, to: &Path) -> io::Result<u64> {
-    fs::copy(from, to).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", from.display())))
+    let copied = fs::copy(from, to);
+    copied.map_err(|e| io::Error::new(e.kind(), format!("{} to {}: {e}", from.display(), to.display())))
 }
 
 impl Drop for Root {

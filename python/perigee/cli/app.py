@@ -150,6 +150,8 @@ def run(
     given += [f"run.runs={runs}"] if runs is not None else []
     schemes = names_of("--cc", cc)
     on = _kernel(hosts, kernel)
+    if on is not None and pcap:
+        fail("real hosts have no captures yet: leave --pcap out", BAD_INPUT)
     loaded = _scenario(scenario, given, tle, trust=trust, as_json=as_json)
     if dry:
         check_free(save_job, force=force)
@@ -181,7 +183,7 @@ def exec_programs(
     writable: Annotated[
         list[Path] | None, typer.Option(metavar="DIR", help="A folder that programs may change.")
     ] = None,
-    kernel: KernelOption = None,
+    kernel: Annotated[str | None, typer.Option(metavar="NAME", help="One of `perigee kernel list`.")] = None,
     sets: SetOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME-exec.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
@@ -191,7 +193,8 @@ def exec_programs(
     """Run programs of this machine on real hosts under a scenario's network: --at NODE [--] COMMAND..., repeatable.
 
     The programs come last. They see the machine's files; what they write stays in memory. They start 0.1 s apart, in
-    simulated time; the run ends with the last one, whose exit code is that of this command. One argument with spaces
+    simulated time; the run ends when the one that is named last ends, whose exit code is that of this command, or with
+    the scenario's duration, which kills what still runs (exit code 1). One argument with spaces
     is a line for the shell. Flows of the compared scheme carry the programs' packets; flows with a scheme of their own
     run beside them.
     """

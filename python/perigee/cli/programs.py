@@ -16,7 +16,7 @@ from perigee.common.files import RecordError, cannot_write, fresh_folder
 from perigee.common.interrupt import announce
 from perigee.extensions.trust import PluginError
 from perigee.results.record import run_folder
-from perigee.results.summary import conclude
+from perigee.results.summary import SUMMARY, conclude
 from perigee.runs.programs import SCHEME, Program, run
 
 if TYPE_CHECKING:
@@ -61,6 +61,13 @@ def exec_command(
     as_json: bool,
 ) -> int:
     """Runs programs, shows what they write, and ends with the exit code of the last."""
+    flows = json.loads(scenario.core.world(scenario.core.seed).describe())["flows"]
+    nodes = list(dict.fromkeys(end for f in flows for end in (f["from"], f["to"])))
+    unknown = [p.node for p in programs if p.node.lower() not in {n.lower() for n in nodes}]
+    if unknown:
+        stop(f"no flow of the scenario begins or ends at {unknown[0]!r}: programs can be at {', '.join(nodes)}")
+    if out is not None and (out / SUMMARY).exists() and not force:
+        stop(f"{out} has the results of another run; say --force to replace its summary")
     base = out if out is not None else fresh_folder(f"{scenario.name}-exec", RUNS)
     folder = run_folder(base, SCHEME, scenario.core.seed)
     last = len(programs) - 1
@@ -89,6 +96,9 @@ def exec_command(
     except KeyboardInterrupt:
         announce()
         return INTERRUPTED
+    for warning in done.manifest.warnings:
+        if "were dropped" in warning:
+            print(f"perigee: {warning}", file=sys.stderr)
     _print(stories, folder, as_json=as_json)
     code = stories[-1].code
     if code is None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -104,8 +105,9 @@ class Stories:
         """Writes what each has written, and how they ended."""
         folder.mkdir(parents=True, exist_ok=True)
         for i, story in enumerate(self.all):
+            node = re.sub(r"[^A-Za-z0-9._-]", "-", story.program.node)
             for kind, data in story.written.items():
-                (folder / f"{i}-{story.program.node}.{kind}").write_bytes(bytes(data))
+                (folder / f"{i}-{node}.{kind}").write_bytes(bytes(data))
         write_text(folder / "programs.json", json.dumps([s.as_json() for s in self.all], indent=1) + "\n")
 
 

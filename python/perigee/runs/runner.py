@@ -87,7 +87,13 @@ class Plan:
         # The scenario as it was loaded says what is wrong with it in terms of its own file.
         world = core.world(chosen[0])
         for name in names:
-            world.check(name, classes, work.as_core(kernel))
+            try:
+                world.check(name, classes, work.as_core(kernel))
+            except _core.RunError as error:
+                # Nothing has failed yet: this is what the user can mend.
+                if kernel is None:
+                    raise
+                raise RecordError(str(error)) from None
         key = None if kernel is None else kernel.manifest.key
         jobs = job.of(scenario, chosen, names, classes, capture=pcap, kernel=key)
         # The user names the files of these classes; what the scenario names is the scenario's.

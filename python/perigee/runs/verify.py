@@ -18,6 +18,7 @@ from perigee.extensions.trust import Permission, PluginError, UntrustedError, pe
 from perigee.results import manifest as manifests
 from perigee.results.record import Run, find_records, run_folder
 from perigee.results.summary import SUMMARY, experiment, summary_csv
+from perigee.runs.programs import SCHEME as PROGRAMS
 from perigee.runs.work import kernel_of, simulate
 
 
@@ -47,13 +48,15 @@ def _verify(run: Run, *, rerun: bool, trust: bool) -> dict[str, Any]:
     problems = [f"{n}.parquet is not what the manifest says" for n in expected if now[n] != expected[n].sha256]
     problems += _contradictions(run)
     problems += changed_files(run)
-    if rerun and not problems:
+    if rerun and not problems and run.cc != PROGRAMS:
         problems += _rerun(run, trust=trust)
     return {"cc": run.cc, "seed": run.seed, "problems": problems, "notes": _notes(run)}
 
 
 def _notes(run: Run) -> list[str]:
     made = run.manifest.version
+    if run.cc == PROGRAMS:
+        return ["programs are not run again: perigee exec does it"]
     return [] if made == _core.__version__ else [f"made by version {made or 'unknown'}, this is {_core.__version__}"]
 
 

@@ -24,7 +24,7 @@ use perigee_backend::{Backend, BackendError, Inputs};
 use perigee_hosts::guest::PATIENCE;
 use perigee_hosts::job::{self, Root, EPOCH, REPORTS};
 use perigee_hosts::report::Report;
-use perigee_hosts::{report, Guest, GuestSpec, SentFrame};
+use perigee_hosts::{report, Guest, GuestError, GuestSpec, SentFrame};
 use perigee_record::RecordSink;
 use perigee_sim::{Content, Delivery, Observer, Outcome, OutsidePacket, Side, Simulation};
 use perigee_timeline::{Header, Workload};
@@ -120,7 +120,7 @@ impl Backend for LinuxHosts {
         let guest = guest.map_err(failed)?;
         let observer = Hosted::new(recorder, &plan);
         let awaited = (0u32..).zip(&self.programs).filter(|(_, p)| p.awaited).map(|(id, _)| id).collect();
-        let programs = Programs { awaited, listener: self.listener.as_ref() };
+        let programs = Programs { awaited, running: Vec::new(), listener: self.listener.as_ref() };
         let end = header.duration;
         let mut turns =
             Turns { plan: &plan, root, guest, simulation, observer, programs, end, strays: BTreeMap::new() };
@@ -177,6 +177,8 @@ impl LinuxHosts {
 struct Programs<'a> {
     /// Those that the run ends with, by number.
     awaited: Vec<u32>,
+    /// Those that have begun and not ended.
+    running: Vec<u32>,
     listener: Option<&'a Listener>,
 }
 
@@ -188,7 +190,11 @@ impl Programs<'_> {
         {
             listener.lock().unwrap_or_else(PoisonError::into_inner)(report);
         }
+        if let Report::Begun(_, program) = report {
+            self.running.push(*program);
+        }
         let Report::Exited(_, program, _) = report else { return false };
+        self.running.retain(|id| id != program);
         let before = self.awaited.len();
         self.awaited.retain(|id| id != program);
         self.awaited.is_empty() && before > 0
@@ -306,7 +312,7 @@ impl<'p, O: Observer> Turns<'p, '_, O> {
     fn let_guest_run(&mut self, at: Nanos) -> Result<(), BackendError> {
         let free_until = self.simulation.next_event().max(at + Nanos(1)) + EPOCH;
         loop {
-            self.guest.run(at + EPOCH, free_until).map_err(failed)?;
+            self.guest.run(at + EPOCH, free_until).map_err(|e| self.blamed(e))?;
             if !self.guest.is_pending() {
                 break;
             }
@@ -320,6 +326,18 @@ impl<'p, O: Observer> Turns<'p, '_, O> {
             }
         }
         Ok(())
+    }
+
+    /// A guest's error, with the programs that run in it.
+    fn blamed(&self, e: GuestError) -> BackendError {
+        let running = self.programs.running.iter().filter_map(|id| self.plan.job.commands.get(*id as usize));
+        let name =
+            |c: &job::Command| format!("{} at {}", c.words.join(" "), self.plan.job.hosts[c.host].name);
+        let running: Vec<String> = running.map(name).collect();
+        match running.is_empty() {
+            true => failed(e),
+            false => failed(format!("{e}\nrunning in it: {}", running.join("; "))),
+        }
     }
 
     /// A frame of a host enters the network.

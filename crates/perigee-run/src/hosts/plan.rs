@@ -118,6 +118,10 @@ impl Plan {
     }
 
     fn add_programs(&mut self, header: &Header, programs: &[Program]) -> Result<(), BackendError> {
+        if self.carriers.is_empty() && !programs.is_empty() {
+            let why = "nothing carries the programs' packets: give a TCP flow between their nodes cc = \"*\"";
+            return Err(BackendError::Failed(why.into()));
+        }
         for (id, program) in programs.iter().enumerate() {
             let name = |node: &NodeId| header.nodes[node.ix()].name.as_str();
             let host = self.nodes.iter().position(|n| name(n).eq_ignore_ascii_case(&program.node));

@@ -4,6 +4,7 @@
 #include "agent.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -151,6 +153,24 @@ void name_hosts(void)
 		fclose(file);
 }
 
+/*
+ * Mounting hostfs would open all of the machine for writing, and whoever can trace the agent or load a module can mount:
+ * none of this is for programs, not even as root. In a user namespace of their own they may mount, but not hostfs.
+ */
+static void drop_privileges(void)
+{
+	static const int dropped[] = {
+		CAP_SYS_ADMIN, CAP_SYS_MODULE, CAP_SYS_RAWIO, CAP_SYS_BOOT, CAP_SYS_PTRACE, CAP_MKNOD, CAP_BPF, CAP_PERFMON,
+		CAP_MAC_ADMIN, CAP_CHECKPOINT_RESTORE,
+	};
+
+	for (size_t i = 0; i < sizeof(dropped) / sizeof(*dropped); i++)
+		if (prctl(PR_CAPBSET_DROP, dropped[i], 0, 0, 0)) {
+			dprintf(2, "perigee: a capability cannot be dropped: %s\n", strerror(errno));
+			_exit(126);
+		}
+}
+
 static void child(struct program *p, const int pipes[2][2]) __attribute__((noreturn));
 
 static void child(struct program *p, const int pipes[2][2])
@@ -173,6 +193,7 @@ static void child(struct program *p, const int pipes[2][2])
 	setsid();
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	drop_privileges();
 	environ = p->environment;
 	execvp(p->words[0], p->words);
 	dprintf(2, "perigee: %s: %s\n", p->words[0], strerror(errno));
