@@ -11,22 +11,11 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee.hosts import kernels
 from perigee.validation import side_by_side
 from perigee.validation.against_linux import RESULTS, remarks
 from perigee.validation.side_by_side import ALL, OUTSIDE, Explained, Measured, Pair
 from perigee.validation.verdicts import HERE
-
-
-def has_kernel() -> bool:
-    try:
-        kernels.find(None)
-    except kernels.KernelError:
-        return False
-    return True
-
-
-real = pytest.mark.skipif(not has_kernel(), reason="no kernel is built: make kernel")
+from test_hosts import real
 
 
 def measured(goodput: float, rtt: float = 60.0, retransmits: float = 10.0) -> Measured:
