@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
+from test_hosts import real
 
 TSHARK = shutil.which("tshark")
 
@@ -101,3 +102,40 @@ def test_several_flows_have_an_interface_per_sender(cli: Cli, small: Path, tmp_p
     )
     names = {row[0] for row in tshark(path, "frame", "frame.interface_name")}
     assert names == {"s1", "s2"}
+
+
+@real
+def test_captures_of_real_hosts_have_their_bytes(cli: Cli, small: Path, tmp_path: Path) -> None:
+    import perigee
+
+    senders = capture(cli, small, tmp_path, "--cc", "cubic", "--hosts", "linux")
+    receivers = senders.with_name("receivers.pcapng")
+    wrong = "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0"
+    assert [tshark(path, wrong, "frame.number") for path in (senders, receivers)] == [[], []]
+    assert len(tshark(senders, "tcp.flags.syn == 1", "frame.number")) == 2
+    assert tshark(senders, "tcp.options.sack_le", "frame.number")
+    totals = perigee.open_record(senders.parent).table("flow_totals").to_pylist()[0]
+    data = len(tshark(senders, "tcp.len > 0", "frame.number"))
+    again = len(tshark(senders, "tcp.analysis.retransmission || tcp.analysis.out_of_order", "frame.number"))
+    assert (data, again) == (totals["data_sent"], totals["retransmits"])
+    # What arrives anywhere was delivered; ACKs are seen where they leave, and where they arrive.
+    seen = {path: len(tshark(path, "ip.src == 10.0.0.2", "frame.number")) for path in (senders, receivers)}
+    arrived = len(tshark(receivers, "ip.src == 10.0.0.1", "frame.number")) + seen[senders]
+    assert arrived == totals["delivered_packets"]
+    assert len(tshark(senders, "ip.src == 10.0.0.1", "frame.number")) + seen[receivers] == totals["sent_packets"]
+
+
+@real
+def test_captures_of_programs_are_whole(cli: Cli, small: Path, tmp_path: Path) -> None:
+    send = "import socket as s; u = s.socket(s.AF_INET6, s.SOCK_DGRAM); u.sendto(b'x' * 500, ('d1', 9))"
+    words = ["--at", "s1", "--", "python3", "-c", send, "--at", "d1", "--", "sleep", "1"]
+    done = cli("exec", small, "--pcap", "--out", tmp_path / "out", *words)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "out/programs/seed1"
+    for name in ("senders.pcapng", "receivers.pcapng"):
+        path = folder / name
+        # A datagram, and the answer that nobody listens there.
+        assert tshark(path, "udp && !icmpv6", "udp.length") == [["508"]]
+        assert len(tshark(path, "icmpv6.checksum.status == 1", "frame.number")) == 1
+        assert tshark(path, "frame.cap_len != frame.len || _ws.malformed", "frame.number") == []
+    assert not list((tmp_path / "out").rglob("*.partial"))

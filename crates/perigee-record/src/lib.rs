@@ -22,6 +22,8 @@ pub mod tally;
 
 pub use hash::TableHasher;
 pub use rtts::Rtts;
-pub use sink::{Collector, FlowInfo, PacketSeen, RecordSink, RunHeader, RunOutcome, SinkError, Sinks};
+pub use sink::{
+    Collector, FlowInfo, FrameSeen, PacketSeen, RecordSink, RunHeader, RunOutcome, SinkError, Sinks,
+};
 pub use table::{Column, Table, Values};
 pub use tally::{TableDigest, Tally};

@@ -3,7 +3,8 @@
 //! per sending host, nanosecond times, headers only (the original length is kept).
 //!
 //! Seen from one end, every packet appears once, so that a protocol analyser finds exactly the retransmissions of the
-//! simulated sender. The handshake, which the simulator leaves out, is added before the first packet.
+//! simulated sender. The handshake, which the simulator leaves out, is added before the first packet. Packets of real hosts
+//! are written as they are.
 
 use crate::packet::{flag, tcp_packet, udp_packet, Endpoint, Tcp, Telemetry};
 use perigee_units::Nanos;
@@ -30,6 +31,8 @@ pub struct CaptureFlow {
     pub handshake: Nanos,
     /// Segments carry timestamps.
     pub timestamps: bool,
+    /// Its packets are those of real hosts, which have the first addresses.
+    pub real: bool,
 }
 
 /// A packet to be written.
@@ -75,16 +78,12 @@ impl<W: Write> Capture<W> {
     /// When writing fails.
     pub fn new(mut out: W, flows: Vec<CaptureFlow>) -> io::Result<Self> {
         section(&mut out)?;
-        let mut hosts: HashMap<String, u32> = HashMap::new();
+        let hosts = numbers(&flows);
         let mut interfaces: HashMap<String, u32> = HashMap::new();
         let mut open = Vec::with_capacity(flows.len());
         for (i, flow) in flows.into_iter().enumerate() {
-            let mut host = |name: &str| {
-                let next = hosts.len() as u32;
-                *hosts.entry(name.to_string()).or_insert(next)
-            };
-            let sender = Endpoint { host: host(&flow.from), port: 32_768 + (i % 28_000) as u16 };
-            let receiver = Endpoint { host: host(&flow.to), port: 5_001 + (i / 28_000) as u16 };
+            let sender = Endpoint { host: hosts[&flow.from], port: 32_768 + (i % 28_000) as u16 };
+            let receiver = Endpoint { host: hosts[&flow.to], port: 5_001 + (i / 28_000) as u16 };
             let interface = match interfaces.get(&flow.from) {
                 Some(&known) => known,
                 None => {
@@ -148,6 +147,16 @@ impl<W: Write> Capture<W> {
         block(&mut self.out, open.interface, p.at.0 as i128, &headers, payload)
     }
 
+    /// Writes the first `kept` bytes of an IP packet of a real host.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn frame(&mut self, flow: u32, at: Nanos, packet: &[u8], kept: usize) -> io::Result<()> {
+        let Some(open) = self.flows.get(flow as usize) else { return Ok(()) };
+        let (headers, payload) = packet.split_at(kept.min(packet.len()));
+        block(&mut self.out, open.interface, at.0 as i128, headers, payload.len() as u32)
+    }
+
     /// Ends the capture.
     ///
     /// # Errors
@@ -156,6 +165,17 @@ impl<W: Write> Capture<W> {
         self.out.flush()?;
         Ok(self.out)
     }
+}
+
+/// Numbers of hosts in order of appearance, those of real flows first, as their addresses have it.
+fn numbers(flows: &[CaptureFlow]) -> HashMap<String, u32> {
+    let mut hosts = HashMap::new();
+    let (real, simulated): (Vec<_>, Vec<_>) = flows.iter().partition(|f| f.real);
+    for name in real.into_iter().chain(simulated).flat_map(|f| [&f.from, &f.to]) {
+        let next = hosts.len() as u32;
+        hosts.entry(name.clone()).or_insert(next);
+    }
+    hosts
 }
 
 fn some<'a>(block: &'a [u8], make: fn(&'a [u8]) -> Telemetry<'a>) -> Telemetry<'a> {
@@ -256,6 +276,7 @@ mod tests {
             mss: 1448,
             handshake: Nanos::from_millis(50),
             timestamps: true,
+            real: false,
         };
         let mut c = Capture::new(Vec::new(), vec![flow]).unwrap();
         let data = Body::Data { seq: 0, payload: 1448, ts: (1, 0) };
@@ -288,5 +309,27 @@ mod tests {
         }
         assert_eq!(kinds, [0x0A0D_0D0A, 1, 6, 6, 6, 6, 6], "three packets of the handshake, then two");
         assert_eq!(ecn, [0, 0, 0, 2], "of IPv4; the ACK with telemetry is IPv6");
+    }
+
+    fn flow(from: &str, to: &str, real: bool) -> CaptureFlow {
+        let (from, to) = (from.into(), to.into());
+        CaptureFlow { from, to, mss: 1448, handshake: Nanos(0), timestamps: true, real }
+    }
+
+    #[test]
+    fn packets_of_real_hosts_keep_their_bytes_and_their_length() {
+        let mut c = Capture::new(Vec::new(), vec![flow("a", "b", true)]).unwrap();
+        c.frame(0, Nanos(7), &[0x45, 1, 2, 3, 4, 5, 6], 5).unwrap();
+        let bytes = c.finish().unwrap();
+        let block = &bytes[bytes.len() - 40..];
+        assert_eq!(block[..8], [6, 0, 0, 0, 40, 0, 0, 0]);
+        assert_eq!(block[20..36], [5, 0, 0, 0, 7, 0, 0, 0, 0x45, 1, 2, 3, 4, 0, 0, 0]);
+    }
+
+    #[test]
+    fn hosts_of_real_flows_have_the_first_addresses() {
+        let flows = [flow("x", "b", false), flow("a", "b", true)];
+        let hosts = numbers(&flows);
+        assert_eq!((hosts["a"], hosts["b"], hosts["x"]), (0, 1, 2));
     }
 }

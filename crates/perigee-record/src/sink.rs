@@ -64,6 +64,8 @@ pub struct FlowInfo {
     pub timestamps: bool,
     /// Base RTT of its pair at time zero, where known.
     pub base_rtt_ns: Option<u64>,
+    /// Its ends are real hosts.
+    pub real: bool,
 }
 
 /// What is known of a run at its end.
@@ -157,6 +159,21 @@ pub struct PacketSeen<'a> {
     pub telemetry: &'a [u8],
 }
 
+/// An IP packet of a real host, as an end of its flow sees it.
+#[derive(Clone, Debug)]
+pub struct FrameSeen<'a> {
+    /// When.
+    pub at_ns: u64,
+    /// Flow.
+    pub flow: u32,
+    /// The flow's source sees it (else: its destination), leaving or arriving.
+    pub at_source: bool,
+    /// All of its bytes, IP header first.
+    pub packet: &'a [u8],
+    /// Bytes of it that tell something: the headers of a transfer, all of what programs send.
+    pub telling: usize,
+}
+
 /// Takes what a run leaves behind. Every method but [`batch`](RecordSink::batch) has an empty default.
 ///
 /// # Errors
@@ -172,12 +189,16 @@ pub trait RecordSink {
     }
     /// Further rows of a table, in the order of the table.
     fn batch(&mut self, rows: Table) -> Result<(), SinkError>;
-    /// It wants [`packet`](RecordSink::packet), which costs time.
+    /// It wants [`packet`](RecordSink::packet) and [`frame`](RecordSink::frame), which cost time.
     fn wants_packets(&self) -> bool {
         false
     }
     /// A packet left its source or reached its destination.
     fn packet(&mut self, _packet: &PacketSeen<'_>) -> Result<(), SinkError> {
+        Ok(())
+    }
+    /// A packet of a real host left or reached it.
+    fn frame(&mut self, _frame: &FrameSeen<'_>) -> Result<(), SinkError> {
         Ok(())
     }
     /// The run is over.
@@ -207,6 +228,9 @@ impl RecordSink for Sinks<'_> {
     }
     fn packet(&mut self, packet: &PacketSeen<'_>) -> Result<(), SinkError> {
         self.0.iter_mut().filter(|s| s.wants_packets()).try_for_each(|s| s.packet(packet))
+    }
+    fn frame(&mut self, frame: &FrameSeen<'_>) -> Result<(), SinkError> {
+        self.0.iter_mut().filter(|s| s.wants_packets()).try_for_each(|s| s.frame(frame))
     }
     fn end(&mut self, outcome: &RunOutcome) -> Result<(), SinkError> {
         self.0.iter_mut().try_for_each(|s| s.end(outcome))

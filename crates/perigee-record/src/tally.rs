@@ -2,7 +2,7 @@
 //! Counts and hashes the rows of all tables on their way to another sink.
 
 use crate::hash::TableHasher;
-use crate::sink::{FlowInfo, PacketSeen, RecordSink, RunHeader, RunOutcome, SinkError};
+use crate::sink::{FlowInfo, FrameSeen, PacketSeen, RecordSink, RunHeader, RunOutcome, SinkError};
 use crate::table::Table;
 use crate::tables;
 use std::collections::BTreeMap;
@@ -60,6 +60,9 @@ impl RecordSink for Tally<'_> {
     }
     fn packet(&mut self, packet: &PacketSeen<'_>) -> Result<(), SinkError> {
         self.to.packet(packet)
+    }
+    fn frame(&mut self, frame: &FrameSeen<'_>) -> Result<(), SinkError> {
+        self.to.frame(frame)
     }
     fn end(&mut self, outcome: &RunOutcome) -> Result<(), SinkError> {
         self.outcome = outcome.clone();

@@ -1,41 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A capture as one more sink of a run: each flow as its sender's end sees it.
+//! A capture as one more sink of a run: each flow as its sender's end sees it; those of real hosts also at the other end.
 
 use perigee_record::pcap::{Body, Capture, CaptureFlow, CapturePacket};
 use perigee_record::sink::PacketKind;
-use perigee_record::{FlowInfo, PacketSeen, RecordSink, RunOutcome, SinkError, Table};
+use perigee_record::{FlowInfo, FrameSeen, PacketSeen, RecordSink, RunOutcome, SinkError, Table};
 use perigee_units::files;
 use perigee_units::Nanos;
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A handshake of unknown length takes this long in a capture.
 const HANDSHAKE: Nanos = Nanos::from_millis(50);
+
+/// Name of the file with what real hosts at the receiving end see.
+const RECEIVERS: &str = "receivers.pcapng";
 
 /// Writes a capture.
 pub struct CaptureSink {
     file: Option<BufWriter<File>>,
     flows: Vec<CaptureFlow>,
     capture: Option<Capture<BufWriter<File>>>,
+    /// Where what receivers see goes, and that capture, which begins with the first packet of a real host there.
+    receivers_path: PathBuf,
+    receivers: Option<Capture<BufWriter<File>>>,
 }
 
 impl CaptureSink {
-    /// Into a new file.
+    /// Into a new file; what the receiving ends of real flows see into `receivers.pcapng` beside it.
     ///
     /// # Errors
     /// When it cannot be created.
     pub fn create(path: &Path) -> Result<Self, SinkError> {
         let file = BufWriter::new(File::create(path).map_err(wrong)?);
-        Ok(CaptureSink { file: Some(file), flows: Vec::new(), capture: None })
+        let receivers_path = path.with_file_name(RECEIVERS);
+        Ok(CaptureSink {
+            file: Some(file),
+            flows: Vec::new(),
+            capture: None,
+            receivers_path,
+            receivers: None,
+        })
     }
 
     /// The capture, which begins with the first packet: all flows are known then.
     fn capture(&mut self) -> io::Result<Option<&mut Capture<BufWriter<File>>>> {
         if let Some(file) = self.file.take() {
-            self.capture = Some(Capture::new(file, std::mem::take(&mut self.flows))?);
+            self.capture = Some(Capture::new(file, self.flows.clone())?);
         }
         Ok(self.capture.as_mut())
+    }
+
+    fn receivers(&mut self) -> io::Result<&mut Capture<BufWriter<File>>> {
+        let capture = match self.receivers.take() {
+            Some(begun) => begun,
+            None => {
+                let file = BufWriter::new(File::create(&self.receivers_path)?);
+                // Each flow on an interface of its receiver.
+                let turned =
+                    |f: &CaptureFlow| CaptureFlow { from: f.to.clone(), to: f.from.clone(), ..f.clone() };
+                let real: Vec<_> = self.flows.iter().map(turned).collect();
+                Capture::new(file, real)?
+            }
+        };
+        Ok(self.receivers.insert(capture))
     }
 }
 
@@ -57,6 +85,7 @@ impl RecordSink for CaptureSink {
             mss: flow.mss,
             handshake: flow.base_rtt_ns.map_or(HANDSHAKE, Nanos),
             timestamps: flow.timestamps,
+            real: flow.real,
         });
         Ok(())
     }
@@ -87,8 +116,18 @@ impl RecordSink for CaptureSink {
         }
     }
 
+    fn frame(&mut self, f: &FrameSeen<'_>) -> Result<(), SinkError> {
+        let capture = match f.at_source {
+            true => self.capture().map_err(wrong)?,
+            false => Some(self.receivers().map_err(wrong)?),
+        };
+        let (at, kept) = (Nanos(f.at_ns), f.telling);
+        capture.map_or(Ok(()), |c| c.frame(f.flow, at, f.packet, kept)).map_err(wrong)
+    }
+
     fn end(&mut self, _outcome: &RunOutcome) -> Result<(), SinkError> {
         self.capture().map_err(wrong)?;
-        self.capture.take().map_or(Ok(()), |c| c.finish().map(|_| ()).map_err(wrong))
+        let begun = [self.capture.take(), self.receivers.take()];
+        begun.into_iter().flatten().try_for_each(|c| c.finish().map(|_| ())).map_err(wrong)
     }
 }

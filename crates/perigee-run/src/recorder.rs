@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Binds the simulator's observer to a record's sink: rows as they come, in batches.
 
+use crate::hosts::observe::FrameTap;
 use crate::routes::{RouteListener, RouteTables};
 use crate::windows::Windows;
 use perigee_cc::CaState;
 use perigee_record::sink::{FlowEnd, PacketKind as Kind, BATCH_ROWS, MARKED};
 use perigee_record::tables::*;
-use perigee_record::{FlowInfo, PacketSeen, RecordSink, Rtts, RunHeader, RunOutcome, SinkError, Table};
+use perigee_record::{
+    FlowInfo, FrameSeen, PacketSeen, RecordSink, Rtts, RunHeader, RunOutcome, SinkError, Table,
+};
 use perigee_sim::{
     Completion, DropCause, Ecn, FlowSample, LinkSample, Observer, Outcome, PacketKind, PacketView, SimEvent,
     CAUSE_NAMES,
@@ -284,6 +287,15 @@ fn ca_name(ca: CaState) -> &'static str {
         CaState::Cwr => "cwr",
         CaState::Recovery => "recovery",
         CaState::Loss => "loss",
+    }
+}
+
+impl<const PACKETS: bool> FrameTap for Recorder<'_, PACKETS> {
+    fn frame(&mut self, seen: &FrameSeen<'_>) {
+        if self.error.is_none() {
+            self.error = self.sink.frame(seen).err();
+            self.failed.set(self.error.is_some());
+        }
     }
 }
 

@@ -157,6 +157,7 @@ pub(crate) fn flow_infos(header: &Header, workload: &Workload, setups: &[FlowSet
             mss: setup.tcp.mss,
             timestamps: setup.tcp.timestamps,
             base_rtt_ns: flow.base_rtt.map(|rtt| rtt.0),
+            real: setup.outside.source,
         }
     };
     workload.flows.iter().zip(setups).enumerate().map(info).collect()

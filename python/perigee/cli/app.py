@@ -129,7 +129,7 @@ def run(
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once; default: one per core.")] = None,
     tle: TleOption = None,
     sets: SetOption = None,
-    pcap: Annotated[bool, typer.Option("--pcap", help="Also write a capture as the senders see it.")] = False,
+    pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures (docs/record.md).")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
@@ -150,8 +150,6 @@ def run(
     given += [f"run.runs={runs}"] if runs is not None else []
     schemes = names_of("--cc", cc)
     on = _kernel(hosts, kernel)
-    if on is not None and pcap:
-        fail("real hosts have no captures yet: leave --pcap out", BAD_INPUT)
     loaded = _scenario(scenario, given, tle, trust=trust, as_json=as_json)
     if dry:
         check_free(save_job, force=force)
@@ -185,6 +183,7 @@ def exec_programs(
     ] = None,
     kernel: Annotated[str | None, typer.Option(metavar="NAME", help="One of `perigee kernel list`.")] = None,
     sets: SetOption = None,
+    pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures at both ends.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME-exec.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
     trust: TrustOption = False,
@@ -198,7 +197,7 @@ def exec_programs(
     is a line for the shell. Flows of the compared scheme carry the programs' packets; flows with a scheme of their own
     run beside them.
     """
-    from perigee.cli.programs import exec_command, parsed
+    from perigee.cli.programs import Asked, exec_command, parsed
 
     if programs is None:
         fail("say what to run: --at london -- iperf3 -c new-york", BAD_INPUT)
@@ -212,7 +211,7 @@ def exec_programs(
     on = _kernel("linux", kernel)
     assert on is not None
     loaded = _scenario(scenario, sets, trust=trust, as_json=as_json)
-    raise SystemExit(exec_command(loaded, commands, on, out=out, writable=writable or [], force=force, as_json=as_json))
+    raise SystemExit(exec_command(loaded, commands, on, Asked(out, writable or [], force, as_json, pcap)))
 
 
 @app.command("run-job")

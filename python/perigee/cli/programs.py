@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,23 +51,26 @@ def parsed(words: Sequence[str], environment: Sequence[str]) -> list[Program]:
     return programs
 
 
-def exec_command(
-    scenario: Scenario,
-    programs: list[Program],
-    kernel: Kernel,
-    *,
-    out: Path | None,
-    writable: Sequence[Path],
-    force: bool,
-    as_json: bool,
-) -> int:
+@dataclass(frozen=True)
+class Asked:
+    """What the options of the command say."""
+
+    out: Path | None
+    writable: Sequence[Path]
+    force: bool
+    as_json: bool
+    pcap: bool
+
+
+def exec_command(scenario: Scenario, programs: list[Program], kernel: Kernel, asked: Asked) -> int:
     """Runs programs, shows what they write, and ends with the exit code of the last."""
+    out, as_json = asked.out, asked.as_json
     flows = json.loads(scenario.core.world(scenario.core.seed).describe())["flows"]
     nodes = list(dict.fromkeys(end for f in flows for end in (f["from"], f["to"])))
     unknown = [p.node for p in programs if p.node.lower() not in {n.lower() for n in nodes}]
     if unknown:
         stop(f"no flow of the scenario begins or ends at {unknown[0]!r}: programs can be at {', '.join(nodes)}")
-    if out is not None and (out / SUMMARY).exists() and not force:
+    if out is not None and (out / SUMMARY).exists() and not asked.force:
         stop(f"{out} has the results of another run; say --force to replace its summary")
     base = out if out is not None else fresh_folder(f"{scenario.name}-exec", RUNS)
     folder = run_folder(base, SCHEME, scenario.core.seed)
@@ -88,7 +92,15 @@ def exec_command(
 
     try:
         done, stories = run(
-            scenario, programs, kernel, folder, heard=heard, writable=writable, force=force, command=sys.argv
+            scenario,
+            programs,
+            kernel,
+            folder,
+            heard=heard,
+            writable=asked.writable,
+            force=asked.force,
+            command=sys.argv,
+            pcap=asked.pcap,
         )
         conclude(base, done, report=False)
     except (_core.ScenarioError, RecordError, PluginError, _core.RunError, OSError) as error:

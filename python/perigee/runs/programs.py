@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,6 +122,7 @@ def run(
     writable: Sequence[Path] = (),
     force: bool = False,
     command: Sequence[str] = (),
+    pcap: bool = False,
 ) -> tuple[Run, list[Story]]:
     """Runs programs over the network of a scenario and stores the record in `folder`.
 
@@ -141,11 +143,21 @@ def run(
     ]
     given = (listed, [str(w.resolve()) for w in writable], stories)
 
+    capture = work.capture_of(folder) if pcap else None
+    if capture is not None:
+        capture.mkdir(parents=True, exist_ok=True)
+
     def make(batches: work.Batches | None) -> Run | None:
         about = {"command": list(command), "programs": [s.program.line for s in stories.all]}
-        return work.perform(at, SCHEME, lambda _share: True, batches=batches, about=about, programs=given)
+        return work.perform(
+            at, SCHEME, lambda _share: True, batches=batches, capture=capture, about=about, programs=given
+        )
 
-    done = work.store_record(make, str(folder), force=force)
+    try:
+        done = work.store_record(make, str(folder), force=force, capture=None if capture is None else str(capture))
+    finally:
+        if capture is not None:
+            shutil.rmtree(capture, ignore_errors=True)
     assert done is not None, "nobody stopped it"
     stories.save(folder / FOLDER)
     return done, stories.all

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -28,7 +29,7 @@ from perigee.results.writer import OLD
 from perigee.runs import job, work
 from perigee.runs.executor import Executor, Outcome, Task, partial_of
 from perigee.runs.scenario import Results
-from perigee.runs.work import Sink
+from perigee.runs.work import Sink, capture_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -231,13 +232,9 @@ def _in_workers(
 
 def _task(plan: Plan, j: Job, cc: str, out: Path) -> Task:
     folder = run_folder(out, cc, j.seed)
-    capture = _capture(folder) if j.capture else None
+    capture = capture_of(folder) if j.capture else None
     arguments = {"folder": str(folder), "force": plan.force, "capture": None if capture is None else str(capture)}
     return Task(j, cc, Sink(RECORD, arguments), capture, partial_of(folder))
-
-
-def _capture(folder: Path) -> Path:
-    return folder.with_name(folder.name + ".pcapng.partial")
 
 
 # ---- in this process -------------------------------------------------------------------------------------------
@@ -291,11 +288,11 @@ def _here(
 
 def _one(plan: Plan, at: work.Opened, cc: str, go_on: work.GoOn) -> Run | None:
     folder = None if plan.out is None else run_folder(plan.out, cc, at.job.seed)
-    capture = _capture(folder) if at.job.capture and folder is not None else None
+    capture = capture_of(folder) if at.job.capture and folder is not None else None
     if at.job.capture and capture is None:
         raise RecordError("a capture needs a folder: give out=")
     if capture is not None:
-        capture.parent.mkdir(parents=True, exist_ok=True)
+        capture.mkdir(parents=True, exist_ok=True)
 
     def make(batches: work.Batches | None) -> Run | None:
         return work.perform(at, cc, go_on, batches=batches, capture=capture, about={"command": plan.command})
@@ -306,7 +303,7 @@ def _one(plan: Plan, at: work.Opened, cc: str, go_on: work.GoOn) -> Run | None:
         return work.store_record(make, str(folder), force=plan.force, capture=None if capture is None else str(capture))
     finally:
         if capture is not None:
-            capture.unlink(missing_ok=True)
+            shutil.rmtree(capture, ignore_errors=True)
 
 
 def _give_up(thread: threading.Thread) -> None:

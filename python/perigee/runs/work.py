@@ -38,6 +38,8 @@ Programs = tuple[
 ]
 """As the core takes them: node, start in ns, folder, environment, words, awaited; writable folders; a listener."""
 Functions = dict[str, Callable[..., Any]]
+SENDERS = "senders.pcapng"
+"""The capture at the flows' senders; beside it may lie others."""
 
 
 @dataclass
@@ -143,10 +145,11 @@ def simulate(
 ) -> tuple[str, dict[str, list[Column]], bool]:
     """What the core says of a run: its manifest (JSON), its tables, and whether it was stopped.
 
-    `go_on` gets the simulated time in ns now and then; False stops the run. With `batches`, which gets the rows, there
-    are no tables.
+    `capture` is the folder of captures. `go_on` gets the simulated time in ns now and then; False stops the run. With
+    `batches`, which gets the rows, there are no tables.
     """
-    return world.run(cc, capture, go_on, classes, batches, as_core(kernel), programs)
+    pcap = None if capture is None else capture / SENDERS
+    return world.run(cc, pcap, go_on, classes, batches, as_core(kernel), programs)
 
 
 def perform(
@@ -204,12 +207,18 @@ def _of_the_moment(job: Job, cc: str, wall_s: float, cpu_s: float) -> dict[str, 
     }
 
 
+def capture_of(folder: Path) -> Path:
+    """Where the captures of a record are written before it gets its name."""
+    return folder.with_name(folder.name + ".pcapng.partial")
+
+
 def store_record(make: Make, folder: str, *, force: bool, capture: str | None = None) -> Run | None:
-    """A sink: the record of a run in its folder, written while the run goes on."""
+    """A sink: the record of a run in its folder, written while the run goes on, and its captures out of theirs."""
 
     def move(partial: Path) -> None:
         if capture is not None:
-            Path(capture).rename(partial / "senders.pcapng")
+            for file in Path(capture).iterdir():
+                file.rename(partial / file.name)
 
     with RecordWriter(Path(folder), force=force) as writer:
         run = make(writer)

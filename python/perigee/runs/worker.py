@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import threading
 import time
@@ -129,14 +130,14 @@ class Worker:
         begin = time.perf_counter()
         try:
             if capture is not None:
-                capture.parent.mkdir(parents=True, exist_ok=True)
+                capture.mkdir(parents=True, exist_ok=True)
             run = work.Sink(task["call"], task["arguments"])(make)
             self.report(task=task["id"], done=run is not None, cost_s=time.perf_counter() - begin)
         except BaseException as error:
             self.report(task=task["id"], error=described(error))
         finally:
             if capture is not None:
-                capture.unlink(missing_ok=True)
+                shutil.rmtree(capture, ignore_errors=True)
 
 
 def described(error: BaseException) -> dict[str, Any]:

@@ -19,14 +19,14 @@ use crate::recorder::Recorder;
 use crate::routes::RouteListener;
 use crate::simulator::{failed, flow_infos, run_header, simulator_options, Plugins, Simulator};
 use crate::windows::Windows;
-use observe::Hosted;
+use observe::{FrameTap, Hosted};
 use perigee_backend::{Backend, BackendError, Inputs};
 use perigee_hosts::guest::PATIENCE;
 use perigee_hosts::job::{self, Root, EPOCH, REPORTS};
 use perigee_hosts::report::Report;
 use perigee_hosts::{report, Guest, GuestError, GuestSpec, SentFrame};
 use perigee_record::RecordSink;
-use perigee_sim::{Content, Delivery, Observer, Outcome, OutsidePacket, Side, Simulation};
+use perigee_sim::{Content, Delivery, Outcome, OutsidePacket, Side, Simulation};
 use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
 use plan::{Plan, Program};
@@ -86,17 +86,29 @@ impl Backend for LinuxHosts {
         sink: &mut dyn RecordSink,
         progress: &mut dyn FnMut(Nanos) -> bool,
     ) -> Result<(), BackendError> {
-        let Inputs { header, changes, workload, options } = inputs;
         if sink.wants_packets() {
-            return Err(BackendError::Failed("real hosts have no captures yet: leave --pcap out".into()));
+            self.record::<true>(inputs, sink, progress)
+        } else {
+            self.record::<false>(inputs, sink, progress)
         }
+    }
+}
+
+impl LinuxHosts {
+    fn record<const PACKETS: bool>(
+        &self,
+        inputs: Inputs<'_>,
+        sink: &mut dyn RecordSink,
+        progress: &mut dyn FnMut(Nanos) -> bool,
+    ) -> Result<(), BackendError> {
+        let Inputs { header, changes, workload, options } = inputs;
         self.check(header, workload)?;
         let (plan, setups) = self.setups(header, workload)?;
         let begin = run_header(self.name(), header, &options);
         let mut source = RouteListener::new(changes, header);
         let windows = Windows::new(workload, options.warmup, options.sample, header.duration, source.steps());
         let infos = flow_infos(header, workload, &setups);
-        let recorder = Recorder::<false>::new(&begin, infos, source.tables(), windows, sink);
+        let recorder = Recorder::<PACKETS>::new(&begin, infos, source.tables(), windows, sink);
         let recorder = recorder.map_err(failed)?;
         let simulated = simulator_options(&options);
         let starts: Vec<Nanos> = setups.iter().map(|flow| simulated.start_of(flow)).collect();
@@ -135,9 +147,7 @@ impl Backend for LinuxHosts {
         let recorder = observer.finish(&mut outcome.flows);
         recorder.finish(&source, &outcome, memory, remarks).map_err(failed)
     }
-}
 
-impl LinuxHosts {
     /// The kernel's congestion controls, by its own names.
     pub fn schemes(&self) -> Vec<String> {
         plan::IN_KERNEL.iter().map(|s| s.to_string()).chain(self.modules.iter().cloned()).collect()
@@ -215,7 +225,7 @@ struct Turns<'p, 's, O> {
     strays: BTreeMap<(usize, usize), u64>,
 }
 
-impl<'p, O: Observer> Turns<'p, '_, O> {
+impl<'p, O: FrameTap> Turns<'p, '_, O> {
     /// Runs to the end, or until `progress` returns false: true then.
     fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> bool) -> Result<bool, BackendError> {
         self.set_up()?;
@@ -291,6 +301,10 @@ impl<'p, O: Observer> Turns<'p, '_, O> {
             if delivery.packet.marked {
                 frames::mark(&mut frame[14..]);
             }
+            if O::PACKETS {
+                let tcp = frames::place(self.plan, from, to, bytes).and_then(|place| place.tcp);
+                self.observer.show(delivery.at, delivery.endpoint, &frame[14..], tcp);
+            }
             self.guest.deliver(to + 1, frame);
         }
         !arrived.is_empty()
@@ -356,6 +370,7 @@ impl<'p, O: Observer> Turns<'p, '_, O> {
         if let (Side::Source, Some(tcp)) = (place.from.side, place.tcp) {
             self.observer.flow_mut(place.from.flow).meter.sent(at, packet, tcp);
         }
+        self.observer.show(at, place.from, packet, place.tcp);
         let packet = OutsidePacket::frame(at, packet.into()).map_err(failed)?;
         self.simulation.inject(at, place.from, packet).map_err(failed)
     }

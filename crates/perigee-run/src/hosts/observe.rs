@@ -5,11 +5,20 @@ use super::meter::Meter;
 use super::plan::Plan;
 use perigee_cc::CaState;
 use perigee_hosts::report::{Report, Sample, TcpInfo, When};
-use perigee_sim::{Completion, FlowSample, FlowTotals, LinkSample, Observer, PacketView, SimEvent};
+use perigee_record::FrameSeen;
+use perigee_sim::{
+    Completion, EndpointId, FlowSample, FlowTotals, LinkSample, Observer, PacketView, Side, SimEvent,
+};
 use perigee_units::{BitRate, Nanos};
 
 /// `snd_ssthresh` of a connection that has none (TCP_INFINITE_SSTHRESH).
 const NO_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// An observer that is shown the packets of real hosts, if it wants packets.
+pub trait FrameTap: Observer {
+    /// A packet left a host or reached it.
+    fn frame(&mut self, seen: &FrameSeen<'_>);
+}
 
 /// A real flow.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +42,7 @@ pub struct Hosted<'p, O> {
     pub failed: Vec<(u32, String)>,
 }
 
-impl<'p, O: Observer> Hosted<'p, O> {
+impl<'p, O: FrameTap> Hosted<'p, O> {
     /// Hands everything on to `inner`.
     pub fn new(inner: O, plan: &'p Plan) -> Self {
         let mut known = vec![Known::default(); plan.ends.len()];
@@ -46,6 +55,15 @@ impl<'p, O: Observer> Hosted<'p, O> {
     /// What is known of a real flow.
     pub fn flow_mut(&mut self, flow: u32) -> &mut Known {
         &mut self.known[flow as usize]
+    }
+
+    /// Shows a packet at an end of a flow; `tcp` = where the TCP header of a transfer begins in it.
+    pub fn show(&mut self, at: Nanos, end: EndpointId, packet: &[u8], tcp: Option<usize>) {
+        if O::PACKETS {
+            let telling = tcp.map_or(packet.len(), |at| headers(packet, at));
+            let at_source = end.side == Side::Source;
+            self.inner.frame(&FrameSeen { at_ns: at.0, flow: end.flow, at_source, packet, telling });
+        }
     }
 
     /// An RTT sample of a real flow: the packet left at `sent`.
@@ -102,6 +120,11 @@ impl<'p, O: Observer> Hosted<'p, O> {
         }
         self.inner
     }
+}
+
+/// Length of a packet's headers; its TCP header begins at `tcp`.
+fn headers(packet: &[u8], tcp: usize) -> usize {
+    packet.get(tcp + 12).map_or(packet.len(), |byte| tcp + usize::from(byte >> 4) * 4)
 }
 
 /// What Linux says beside what every backend knows.
