@@ -77,6 +77,10 @@ class Scenario:
     def toml(self) -> str: ...
     @property
     def files(self) -> list[Path]: ...
+    @property
+    def programs(
+        self,
+    ) -> list[tuple[str, int, str, list[str], list[str], tuple[Path | None, list[int] | None], bool]]: ...
     def plugins(self) -> list[str]: ...
     def schemes(self, asked: list[str], kernel: tuple[str | Path, list[str]] | None = None) -> list[str]: ...
     def world(self, seed: int) -> World: ...
@@ -113,12 +117,7 @@ class World:
         plugins: dict[str, type] | None = None,
         batches: Callable[[str, list[Column]], None] | None = None,
         kernel: tuple[str | Path, list[str]] | None = None,
-        programs: tuple[
-            list[tuple[str, int, str, list[str], list[str], bool]],
-            list[str],
-            Callable[[str, int, int, bytes, int], None],
-        ]
-        | None = None,
+        programs: tuple[list[tuple[Any, ...]], list[Path], Callable[[str, int, int, bytes, int], None]] | None = None,
     ) -> tuple[str, dict[str, list[Column]], bool]: ...
     def trace(
         self,

@@ -29,6 +29,8 @@ pub struct Host {
     pub name: String,
     /// Kernel settings of its network namespace, by name: `net.ipv4.tcp_rmem`.
     pub sysctls: Vec<(String, String)>,
+    /// The congestion control of connections that choose none; `None` = the kernel's own choice.
+    pub scheme: Option<String>,
 }
 
 /// A TCP flow between two hosts.
@@ -61,10 +63,21 @@ pub struct Command {
     pub start: Nanos,
     /// Where it starts, a folder of this machine.
     pub folder: PathBuf,
+    /// What it reads.
+    pub input: Option<Input>,
     /// Variables of its environment, `NAME=VALUE`.
     pub environment: Vec<String>,
     /// The program and its arguments.
     pub words: Vec<String>,
+}
+
+/// Standard input of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A file of this machine.
+    File(PathBuf),
+    /// These bytes.
+    Bytes(Vec<u8>),
 }
 
 /// All that an agent does.
@@ -132,6 +145,9 @@ impl Job {
             for (key, value) in &host.sysctls {
                 line(&mut out, format_args!("sysctl {i} {key} {value}"));
             }
+            if let Some(scheme) = &host.scheme {
+                line(&mut out, format_args!("sysctl {i} net.ipv4.tcp_congestion_control {scheme}"));
+            }
             for other in (0..self.hosts.len()).filter(|other| *other != i) {
                 let mac = mac(other).map(|byte| format!("{byte:02x}")).join(":");
                 line(&mut out, format_args!("neighbour {i} {} {mac}", ipv4(other)));
@@ -158,13 +174,24 @@ impl Job {
             line(out, format_args!("writable {}", plain(folder.as_os_str().as_bytes())));
         }
         for c in &self.commands {
-            let mut words = vec![plain(c.folder.as_os_str().as_bytes())];
+            let input = match &c.input {
+                None => Vec::new(),
+                // The machine's files as the agent has mounted them.
+                Some(Input::File(path)) => [b"/world", path.as_os_str().as_bytes()].concat(),
+                Some(Input::Bytes(_)) => format!("/{}", input_name(c.id)).into_bytes(),
+            };
+            let mut words = vec![plain(&input), plain(c.folder.as_os_str().as_bytes())];
             words.extend(c.environment.iter().map(|v| plain(v.as_bytes())));
             words.push("--".into());
             words.extend(c.words.iter().map(|w| plain(w.as_bytes())));
             line(out, format_args!("program {} {} {} {}", c.id, c.host, c.start.0, words.join(" ")));
         }
     }
+}
+
+/// The file of a guest's root with the input of a program.
+fn input_name(program: u32) -> String {
+    format!("input-{program}")
 }
 
 /// Bytes as a word of the job: what could end it, or is no ASCII, as %XX; nothing at all as %00.
@@ -221,6 +248,11 @@ impl Root {
         for module in fs::read_dir(kernel.join("modules")).into_iter().flatten() {
             let module = module?;
             copy(&module.path(), &modules.join(module.file_name()))?;
+        }
+        for command in &job.commands {
+            if let Some(Input::Bytes(bytes)) = &command.input {
+                fs::write(root.0.join(input_name(command.id)), bytes)?;
+            }
         }
         fs::write(root.0.join("job"), job.text())?;
         Ok(root)
@@ -279,6 +311,7 @@ mod tests {
         let host = |name: &str| Host {
             name: name.into(),
             sysctls: vec![("net.ipv4.tcp_rmem".into(), "4096 8388608 67108864".into())],
+            scheme: Some("bbr".into()),
         };
         let transfer = Transfer {
             flow: 3,
@@ -302,6 +335,7 @@ mod tests {
         );
         assert!(text.contains("neighbour 0 10.0.0.2 02:00:00:00:00:02\n"));
         assert!(text.contains("sysctl 1 net.ipv4.tcp_rmem 4096 8388608 67108864\n"));
+        assert!(text.contains("sysctl 1 net.ipv4.tcp_congestion_control bbr\n"));
         assert!(text.ends_with("flow 3 0 1 10.0.0.2 5004 5 9 1000 cubic\n"), "{text}");
     }
 
@@ -312,12 +346,13 @@ mod tests {
             host: 1,
             start: Nanos(5),
             folder: "/home/a b".into(),
+            input: Some(Input::File("/home/f".into())),
             environment: vec!["A=1 2".into()],
             words: vec!["sh".into(), "-c".into(), "echo 50%\n".into(), "".into(), "é".into()],
         };
         let job = Job { commands: vec![command], writable: vec!["/tmp/x".into()], ..Job::default() };
         let expected =
-            "writable /tmp/x\nprogram 7 1 5 /home/a%20b A=1%202 -- sh -c echo%2050%25%0a %00 %c3%a9\n";
+            "writable /tmp/x\nprogram 7 1 5 /world/home/f /home/a%20b A=1%202 -- sh -c echo%2050%25%0a %00 %c3%a9\n";
         assert!(job.text().ends_with(expected), "{}", job.text());
     }
 }

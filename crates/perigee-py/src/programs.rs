@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Programs on real hosts, as Python names them.
 
+use perigee_hosts::job::Input;
 use perigee_hosts::report::{Exit, Report, Stream};
-use perigee_run::hosts::plan::Program;
+use perigee_run::hosts::plan::{Program, ENVIRONMENT};
 use perigee_run::Ends;
+use perigee_scenario::file::programs::{self, ProgramSpec};
 use perigee_units::Nanos;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// A program: node, start in ns, folder, environment, words, whether the run ends with it.
-type One = (String, u64, PathBuf, Vec<String>, Vec<String>, bool);
+/// A program: node, start in ns, folder, further environment, words, standard input (a file, or bytes), whether the run ends
+/// with it.
+pub type One = (String, u64, PathBuf, Vec<String>, Vec<String>, (Option<PathBuf>, Option<Vec<u8>>), bool);
 
-/// Programs, folders that they may change, and who hears of them: called with kind ("begun", "output", "errors", "exited",
-/// "killed"), simulated time in ns, number of the program, bytes that it wrote, and exit code or signal.
+/// Programs beside those of the scenario, folders that they may change, and who hears of them: called with kind ("begun", "output", "errors", "exited",
+/// "killed"), simulated time in ns, number of the program (the
+/// scenario's come first), bytes that it wrote, and exit code or signal.
 pub type Programs = (Vec<One>, Vec<PathBuf>, Py<PyAny>);
 
 /// Hosts with programs on them.
@@ -21,18 +25,37 @@ pub fn with(ends: Ends, given: Option<Programs>) -> Ends {
     let (Ends::Linux(mut hosts), Some((programs, writable, call))) = (ends.clone(), given) else {
         return ends;
     };
-    let program = |(node, start, folder, environment, words, awaited)| Program {
-        node,
-        start: Nanos(start),
-        folder,
-        environment,
-        words,
-        awaited,
-    };
     hosts.programs = programs.into_iter().map(program).collect();
     hosts.writable = writable;
     hosts.listener = Some(Arc::new(Mutex::new(move |report: &Report| tell(&call, report))));
     Ends::Linux(hosts)
+}
+
+fn program((node, start, folder, environment, words, (file, bytes), awaited): One) -> Program {
+    let own = ENVIRONMENT.iter().map(|v| v.to_string());
+    Program {
+        node,
+        start: Nanos(start),
+        folder,
+        environment: own.chain(environment).collect(),
+        words,
+        input: file.map(Input::File).or(bytes.map(Input::Bytes)),
+        awaited,
+    }
+}
+
+/// Those of a scenario, as [`with`] takes them.
+pub fn of(scenario: &perigee_scenario::Scenario) -> Vec<One> {
+    let one = |spec: &ProgramSpec| {
+        let input = match &spec.input {
+            None => (None, None),
+            Some(programs::Input::File(path)) => (Some(path.clone()), None),
+            Some(programs::Input::Bytes(bytes)) => (None, Some(bytes.clone())),
+        };
+        let s = spec.clone();
+        (s.node, s.start.0, s.folder, s.environment, s.words, input, s.wait)
+    };
+    scenario.programs.iter().map(one).collect()
 }
 
 fn tell(call: &Py<PyAny>, report: &Report) {

@@ -97,6 +97,12 @@ impl Scenario {
         self.0.files.clone()
     }
 
+    /// Its programs: see `programs.rs`.
+    #[getter]
+    fn programs(&self) -> Vec<programs::One> {
+        programs::of(&self.0)
+    }
+
     /// Names of the plug-ins that the scenario asks for.
     fn plugins(&self) -> Vec<String> {
         self.0.plugins()

@@ -2,6 +2,7 @@
 //! One run: a world under one congestion control → rows for a sink, and a manifest.
 
 use crate::capture::CaptureSink;
+use crate::hosts::plan::Program;
 use crate::hosts::LinuxHosts;
 use crate::manifest::{manifest, Manifest};
 use crate::simulator::{Plugins, Simulator};
@@ -77,11 +78,17 @@ pub enum Ends {
 }
 
 impl Ends {
-    /// The backend, with the schemes of simulated flows that are not in the list.
-    fn backend(&self, plugins: &Plugins) -> Box<dyn Backend> {
+    /// The backend of a world, with the schemes of simulated flows that are not in the list. Programs of the scenario come
+    /// before others.
+    fn backend(&self, world: &World, plugins: &Plugins) -> Box<dyn Backend> {
+        let plugins = plugins.clone();
         match self {
-            Ends::Simulated => Box::new(Simulator { plugins: plugins.clone() }),
-            Ends::Linux(hosts) => Box::new(LinuxHosts { plugins: plugins.clone(), ..hosts.clone() }),
+            Ends::Simulated => Box::new(Simulator { plugins }),
+            Ends::Linux(hosts) => {
+                let own = world.scenario.programs.iter().map(Program::of);
+                let programs = own.chain(hosts.programs.iter().cloned()).collect();
+                Box::new(LinuxHosts { plugins, programs, ..hosts.clone() })
+            }
         }
     }
 
@@ -107,7 +114,7 @@ impl Ends {
     /// The first flow that cannot be carried.
     pub fn check(&self, world: &World, cc: &str, plugins: &Plugins) -> Result<(), RunError> {
         let workload = self.workload(world, cc, plugins)?;
-        Ok(self.backend(plugins).check(&world.header, &workload)?)
+        Ok(self.backend(world, plugins).check(&world.header, &workload)?)
     }
 }
 
@@ -143,7 +150,7 @@ pub fn record(
     progress: &mut dyn FnMut(Nanos) -> bool,
 ) -> Result<Recorded, RunError> {
     let mut capture = pcap.map(CaptureSink::create).transpose()?;
-    let backend = ends.backend(plugins);
+    let backend = ends.backend(world, plugins);
     let workload = ends.workload(world, cc, plugins)?;
     let mut sinks = Sinks(vec![rows]);
     sinks.0.extend(capture.iter_mut().map(|c| c as &mut dyn RecordSink));

@@ -8,7 +8,7 @@ use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
 use perigee_cc::Params;
 use perigee_record::{FlowInfo, RecordSink, RunHeader};
 use perigee_sim::{CustomScheme, FlowSetup, Options, Scheme, Simulation};
-use perigee_timeline::{Flow, Header, Workload};
+use perigee_timeline::{App, Flow, Header, Workload};
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
@@ -28,6 +28,7 @@ impl Backend for Simulator {
     }
 
     fn check(&self, header: &Header, workload: &Workload) -> Result<(), BackendError> {
+        nothing_real(workload)?;
         self.setups(header, workload).map(|_| ())
     }
 
@@ -53,6 +54,7 @@ impl Simulator {
         progress: &mut dyn FnMut(Nanos) -> bool,
     ) -> Result<(), BackendError> {
         let Inputs { header, changes, workload, options } = inputs;
+        nothing_real(workload)?;
         let setups = self.setups(header, workload)?;
         let flows = flow_infos(header, workload, &setups);
         let begin = run_header(self.name(), header, &options);
@@ -113,6 +115,13 @@ impl Simulator {
         }
         Ok(Scheme::Builtin(info, params))
     }
+}
+
+/// Refuses flows that only real hosts have.
+fn nothing_real(workload: &Workload) -> Result<(), BackendError> {
+    let Some(flow) = workload.flows.iter().find(|f| f.app == App::Programs) else { return Ok(()) };
+    let why = "it carries what programs send, which run on real hosts: say --hosts linux".into();
+    Err(BackendError::Unsupported { flow: flow.name.clone(), why })
 }
 
 /// What a record begins with.

@@ -83,6 +83,7 @@ fn class(app: &App) -> &'static str {
         App::Request { .. } => "request",
         App::Cbr { .. } => CBR,
         App::Ping { .. } => "ping",
+        App::Programs => "programs",
     }
 }
 

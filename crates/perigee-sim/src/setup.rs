@@ -86,7 +86,7 @@ impl FlowSetup {
             App::Ping { size, .. } | App::Cbr { size, .. } => size.saturating_sub(PROBE_HEADER),
             App::Bulk { bytes: Some(bytes) } => bytes.clamp(1, mss.into()) as u32,
             App::Request { size, .. } => size.largest().clamp(1.0, mss.into()) as u32,
-            App::Bulk { bytes: None } | App::OnOff { .. } => mss,
+            App::Bulk { bytes: None } | App::OnOff { .. } | App::Programs => mss,
         }
     }
 }

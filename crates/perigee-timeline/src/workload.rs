@@ -117,6 +117,8 @@ pub enum App {
         /// Objects in all.
         count: u64,
     },
+    /// Whatever programs on real hosts send between its ends.
+    Programs,
 }
 
 impl App {

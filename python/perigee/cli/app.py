@@ -183,6 +183,9 @@ def exec_programs(
     ] = None,
     kernel: Annotated[str | None, typer.Option(metavar="NAME", help="One of `perigee kernel list`.")] = None,
     sets: SetOption = None,
+    stdin: Annotated[
+        str | None, typer.Option(metavar="FILE", help="What the program that is named last reads; - = standard input.")
+    ] = None,
     pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures at both ends.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME-exec.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
@@ -207,7 +210,11 @@ def exec_programs(
     missing = [w for w in writable or [] if not w.is_dir()]
     if missing:
         fail(f"--writable {missing[0]} is no folder", BAD_INPUT)
-    commands = parsed(json.loads(programs), env or [])
+    if stdin not in (None, "-") and not Path(stdin).is_file():
+        fail(f"--stdin {stdin} is no file", BAD_INPUT)
+    # All of it, at once: virtual time waits for nobody.
+    given = None if stdin is None else sys.stdin.buffer.read() if stdin == "-" else Path(stdin).resolve()
+    commands = parsed(json.loads(programs), env or [], given)
     on = _kernel("linux", kernel)
     assert on is not None
     loaded = _scenario(scenario, sets, trust=trust, as_json=as_json)

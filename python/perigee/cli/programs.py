@@ -18,20 +18,21 @@ from perigee.common.interrupt import announce
 from perigee.extensions.trust import PluginError
 from perigee.results.record import run_folder
 from perigee.results.summary import SUMMARY, conclude
-from perigee.runs.programs import SCHEME, Program, run
+from perigee.runs.programs import SCHEME, STAGGER_NS, run
+from perigee.runs.stories import Program, of_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from perigee.hosts.kernels import Kernel
-    from perigee.runs.programs import Story
     from perigee.runs.scenario import Scenario
+    from perigee.runs.stories import Story
 
 RUNS = Path("runs")
 
 
-def parsed(words: Sequence[str], environment: Sequence[str]) -> list[Program]:
-    """Programs of `--at NODE [--] WORD... [--at NODE ...]`; the last one is awaited."""
+def parsed(words: Sequence[str], environment: Sequence[str], stdin: Path | bytes | None = None) -> list[Program]:
+    """Programs of `--at NODE [--] WORD... [--at NODE ...]`; the last one is awaited, and gets the standard input."""
     groups: list[list[str]] = []
     for word in words:
         if word == AT:
@@ -47,7 +48,8 @@ def parsed(words: Sequence[str], environment: Sequence[str]) -> list[Program]:
         # One argument with spaces is a line for the shell.
         shell = len(command) == 1 and any(c.isspace() for c in command[0])
         line = ("/bin/sh", "-c", command[0]) if shell else tuple(command)
-        programs.append(Program(node, line, awaited=i == len(groups) - 1, environment=tuple(environment)))
+        last = i == len(groups) - 1
+        programs.append(Program(node, line, last, tuple(environment), i * STAGGER_NS, stdin=stdin if last else None))
     return programs
 
 
@@ -74,8 +76,9 @@ def exec_command(scenario: Scenario, programs: list[Program], kernel: Kernel, as
         stop(f"{out} has the results of another run; say --force to replace its summary")
     base = out if out is not None else fresh_folder(f"{scenario.name}-exec", RUNS)
     folder = run_folder(base, SCHEME, scenario.core.seed)
-    last = len(programs) - 1
-    at_line_start = dict.fromkeys(range(len(programs)), True)
+    everybody = [*of_scenario(scenario.core), *programs]
+    last = len(everybody) - 1
+    at_line_start = dict.fromkeys(range(len(everybody)), True)
 
     def heard(program: int, kind: str, data: bytes) -> None:
         if as_json:
@@ -86,7 +89,7 @@ def exec_command(scenario: Scenario, programs: list[Program], kernel: Kernel, as
             stream.buffer.flush()
             return
         for line in data.decode("utf-8", "replace").splitlines(keepends=True):
-            mark = f"[{programs[program].node}] " if at_line_start[program] else ""
+            mark = f"[{everybody[program].node}] " if at_line_start[program] else ""
             at_line_start[program] = line.endswith("\n")
             print(f"{mark}{line}", end="", file=sys.stderr, flush=True)
 

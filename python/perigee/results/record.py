@@ -37,6 +37,8 @@ class Run:
     manifest: Manifest
     folder: Path | None = None
     _tables: dict[str, pa.Table] = field(default_factory=dict, repr=False)
+    attached: dict[str, bytes] = field(default_factory=dict, repr=False)
+    """Further files of its record that are to be written, by name."""
 
     @property
     def cc(self) -> str:

@@ -19,7 +19,7 @@ from perigee.results import manifest as manifests
 from perigee.results.record import Run, find_records, run_folder
 from perigee.results.summary import SUMMARY, experiment, summary_csv
 from perigee.runs.programs import SCHEME as PROGRAMS
-from perigee.runs.work import kernel_of, simulate
+from perigee.runs.work import Guests, guests_of, kernel_of, simulate
 
 
 def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: bool) -> int:
@@ -143,7 +143,10 @@ def _rerun(run: Run, *, trust: bool) -> list[str]:
         scenario, plugins = again(run, trust=trust)
         batches = None if old else _nobody
         kernel = kernel_of(run.manifest.kernel_key)
-        text, found, _ = simulate(scenario.world(run.seed), run.cc, plugins, batches=batches, kernel=kernel)
+        guests = guests_of(scenario, kernel)
+        text, found, _ = simulate(
+            scenario.world(run.seed), run.cc, plugins, batches=batches, kernel=kernel, guests=guests
+        )
     except UntrustedError:
         raise
     except RecordError as error:
@@ -158,7 +161,22 @@ def _rerun(run: Run, *, trust: bool) -> list[str]:
     problems = [
         f"table {n} differs" for n in tables if n not in now.tables or _differs(tables[n], now.tables[n], hashes[n])
     ]
-    return problems + [f"the manifest's {key} differs" for key in run.manifest.differences(now)]
+    problems += [f"the manifest's {key} differs" for key in run.manifest.differences(now)]
+    return problems + ([] if guests is None else _other_endings(run, guests))
+
+
+def _other_endings(run: Run, guests: Guests) -> list[str]:
+    """What programs did when they ran again, and not in the record."""
+    then = run.manifest.get("programs", [])
+    now = guests.stories.as_json()
+    if len(then) != len(now):
+        return [f"the record has {len(then)} programs, its scenario {len(now)}"]
+    return [
+        f"program {' '.join(a['command'])} at {a['node']}: {key} differs"
+        for a, b in zip(then, now, strict=True)
+        for key in b
+        if a.get(key) != b[key]
+    ]
 
 
 def _differs(then: manifests.Table, now: manifests.Table, sha256: str) -> bool:

@@ -7,19 +7,20 @@ import importlib
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee import _core
-from perigee.common.files import RecordError
+from perigee.common.files import RecordError, naming
 from perigee.extensions import trust
 from perigee.extensions.congestion import class_in, find
 from perigee.hosts import kernels
 from perigee.hosts.kernels import Kernel
 from perigee.results.record import Run, from_core
 from perigee.results.writer import RecordWriter
+from perigee.runs.stories import Program, Stories, of_scenario
 
 if TYPE_CHECKING:
     from perigee.common.columns import Column
@@ -31,15 +32,30 @@ Make = Callable[[Batches | None], Run | None]
 """Makes a run, once: with its tables in memory, or handed on as they come. None if it was stopped."""
 GoOn = Callable[[float], bool]
 """Gets the share of a run that is done, 0 to 1; False stops the run."""
-Programs = tuple[
-    list[tuple[str, int, str, list[str], list[str], bool]],
-    list[str],
-    Callable[[str, int, int, bytes, int], None],
-]
-"""As the core takes them: node, start in ns, folder, environment, words, awaited; writable folders; a listener."""
 Functions = dict[str, Callable[..., Any]]
 SENDERS = "senders.pcapng"
 """The capture at the flows' senders; beside it may lie others."""
+
+
+@dataclass
+class Guests:
+    """Programs on real hosts."""
+
+    stories: Stories
+    """Of those of the scenario, then of others."""
+    others: Sequence[Program] = ()
+    writable: Sequence[Path] = ()
+    """Folders that they may change."""
+
+    def as_core(self) -> tuple[list[tuple[Any, ...]], list[Path], Stories]:
+        """As the core takes them."""
+        return [p.as_core() for p in self.others], list(self.writable), self.stories
+
+
+def guests_of(core: _core.Scenario, kernel: Kernel | None) -> Guests | None:
+    """The programs of a scenario, where there are hosts for them."""
+    programs = of_scenario(core) if kernel is not None else []
+    return Guests(Stories(programs)) if programs else None
 
 
 @dataclass
@@ -141,7 +157,7 @@ def simulate(
     go_on: Callable[[int], bool] | None = None,
     batches: Batches | None = None,
     kernel: Kernel | None = None,
-    programs: Programs | None = None,
+    guests: Guests | None = None,
 ) -> tuple[str, dict[str, list[Column]], bool]:
     """What the core says of a run: its manifest (JSON), its tables, and whether it was stopped.
 
@@ -149,7 +165,7 @@ def simulate(
     `batches`, which gets the rows, there are no tables.
     """
     pcap = None if capture is None else capture / SENDERS
-    return world.run(cc, pcap, go_on, classes, batches, as_core(kernel), programs)
+    return world.run(cc, pcap, go_on, classes, batches, as_core(kernel), None if guests is None else guests.as_core())
 
 
 def perform(
@@ -160,7 +176,7 @@ def perform(
     batches: Batches | None = None,
     capture: Path | None = None,
     about: Mapping[str, Any],
-    programs: Programs | None = None,
+    guests: Guests | None = None,
 ) -> Run | None:
     """Runs one scheme; None if it was stopped. `about` is added to the manifest. Raises RunError.
 
@@ -170,14 +186,18 @@ def perform(
     if len(at.job.schemes) == 1:
         world.expect_one_run()
     duration = at.core.duration_ns
+    guests = guests or guests_of(at.core, at.kernel)
     begin, begin_cpu = time.perf_counter(), time.thread_time()
     tell = lambda now_ns: go_on(now_ns / duration)  # noqa: E731
-    manifest, tables, stopped = simulate(world, cc, at.classes, capture, tell, batches, at.kernel, programs)
+    manifest, tables, stopped = simulate(world, cc, at.classes, capture, tell, batches, at.kernel, guests)
     wall_s, cpu_s = time.perf_counter() - begin, time.thread_time() - begin_cpu
     if stopped:
         return None
     hosts = {} if at.kernel is None else {"kernel": _about(at.kernel)}
-    return from_core(manifest, tables, {**_of_the_moment(at.job, cc, wall_s, cpu_s), **hosts, **about})
+    told = {} if guests is None else {"programs": guests.stories.as_json()}
+    run = from_core(manifest, tables, {**_of_the_moment(at.job, cc, wall_s, cpu_s), **hosts, **told, **about})
+    run.attached = {} if guests is None else guests.stories.files()
+    return run
 
 
 def _about(kernel: Kernel) -> dict[str, object]:
@@ -215,7 +235,11 @@ def capture_of(folder: Path) -> Path:
 def store_record(make: Make, folder: str, *, force: bool, capture: str | None = None) -> Run | None:
     """A sink: the record of a run in its folder, written while the run goes on, and its captures out of theirs."""
 
-    def move(partial: Path) -> None:
+    def extra(partial: Path) -> None:
+        for name, data in ({} if run is None else run.attached).items():
+            with naming(Path(folder) / name):
+                (partial / name).parent.mkdir(exist_ok=True)
+                (partial / name).write_bytes(data)
         if capture is not None:
             for file in Path(capture).iterdir():
                 file.rename(partial / file.name)
@@ -223,6 +247,6 @@ def store_record(make: Make, folder: str, *, force: bool, capture: str | None = 
     with RecordWriter(Path(folder), force=force) as writer:
         run = make(writer)
         if run is not None:
-            writer.finish(run.manifest, move)
+            writer.finish(run.manifest, extra)
             run.folder = Path(folder)
         return run

@@ -3,6 +3,7 @@
 //!
 //! Floors:
 //! * [`plan`]: which flows are real, and what their hosts are told;
+//! * [`programs`]: which of them run, and how they ended;
 //! * [`frames`]: frames of hosts ↔ packets of the network; [`meter`]: RTTs from them;
 //! * [`observe`]: what hosts tell, merged into what the simulator tells.
 //!
@@ -14,6 +15,7 @@ pub mod frames;
 pub mod meter;
 pub mod observe;
 pub mod plan;
+pub mod programs;
 
 use crate::recorder::Recorder;
 use crate::routes::RouteListener;
@@ -30,9 +32,10 @@ use perigee_sim::{Content, Delivery, Outcome, OutsidePacket, Side, Simulation};
 use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
 use plan::{Plan, Program};
+use programs::Programs;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The scheme of a run whose flows carry what programs send.
 pub const PROGRAMS: &str = "programs";
@@ -131,8 +134,7 @@ impl LinuxHosts {
         });
         let guest = guest.map_err(failed)?;
         let observer = Hosted::new(recorder, &plan);
-        let awaited = (0u32..).zip(&self.programs).filter(|(_, p)| p.awaited).map(|(id, _)| id).collect();
-        let programs = Programs { awaited, running: Vec::new(), listener: self.listener.as_ref() };
+        let programs = Programs::new(&self.programs, self.listener.as_ref());
         let end = header.duration;
         let mut turns =
             Turns { plan: &plan, root, guest, simulation, observer, programs, end, strays: BTreeMap::new() };
@@ -180,34 +182,6 @@ impl LinuxHosts {
         let mut setups = Simulator { plugins: self.plugins.clone() }.setups(header, &simulated)?;
         plan::put_outside(&mut setups, &plan);
         Ok((plan, setups))
-    }
-}
-
-/// Programs of a run.
-struct Programs<'a> {
-    /// Those that the run ends with, by number.
-    awaited: Vec<u32>,
-    /// Those that have begun and not ended.
-    running: Vec<u32>,
-    listener: Option<&'a Listener>,
-}
-
-impl Programs<'_> {
-    /// A host tells something. True once all programs that were awaited have ended.
-    fn hear(&mut self, report: &Report) -> bool {
-        if let (Report::Begun(..) | Report::Wrote(..) | Report::Exited(..), Some(listener)) =
-            (report, self.listener)
-        {
-            listener.lock().unwrap_or_else(PoisonError::into_inner)(report);
-        }
-        if let Report::Begun(_, program) = report {
-            self.running.push(*program);
-        }
-        let Report::Exited(_, program, _) = report else { return false };
-        self.running.retain(|id| id != program);
-        let before = self.awaited.len();
-        self.awaited.retain(|id| id != program);
-        self.awaited.is_empty() && before > 0
     }
 }
 
@@ -259,7 +233,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
             let (from, to) = (name(from), name(to));
             format!("{packets} packets from {from} to {to} were dropped: no flow of the scenario connects these hosts")
         };
-        self.strays.iter().map(remark).collect()
+        self.strays.iter().map(remark).chain(self.programs.remarks()).collect()
     }
 
     /// Ends the guest; what is left.
@@ -344,13 +318,9 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
 
     /// A guest's error, with the programs that run in it.
     fn blamed(&self, e: GuestError) -> BackendError {
-        let running = self.programs.running.iter().filter_map(|id| self.plan.job.commands.get(*id as usize));
-        let name =
-            |c: &job::Command| format!("{} at {}", c.words.join(" "), self.plan.job.hosts[c.host].name);
-        let running: Vec<String> = running.map(name).collect();
-        match running.is_empty() {
-            true => failed(e),
-            false => failed(format!("{e}\nrunning in it: {}", running.join("; "))),
+        match &self.programs.running()[..] {
+            [] => failed(e),
+            running => failed(format!("{e}\nrunning in it: {}", running.join("; "))),
         }
     }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which flows run on real hosts, and what those are told: a workload → a job.
 
+use super::PROGRAMS;
 use perigee_backend::BackendError;
-use perigee_hosts::job::{self, Command, Host, Job, Transfer};
+use perigee_hosts::job::{self, Command, Host, Input, Job, Transfer};
+use perigee_scenario::file::programs::{self, ProgramSpec};
 use perigee_sim::{FlowSetup, Outside};
 use perigee_timeline::{App, Flow, Header, NodeId, Workload};
 use perigee_units::params::Value;
 use perigee_units::{parse_time, Nanos};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Names of schemes that differ between us and Linux; all others are the same.
 const NAMES: [(&str, &str); 1] = [("newreno", "reno")];
@@ -40,6 +42,10 @@ const SEND_MEMORY: &str = "4096 262144 67108864";
 /// begins with half of the buffer and gains two segments a packet up to what the buffer holds of packets of this size.
 const QUICK_ACKS: i64 = 495;
 
+/// What a program finds in its environment; nothing of this machine's, so that runs can be repeated elsewhere.
+pub const ENVIRONMENT: [&str; 3] =
+    ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8"];
+
 /// A program of this machine on a host.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
@@ -53,8 +59,30 @@ pub struct Program {
     pub environment: Vec<String>,
     /// The program and its arguments.
     pub words: Vec<String>,
+    /// Its standard input.
+    pub input: Option<Input>,
     /// The run ends when all programs with this have ended.
     pub awaited: bool,
+}
+
+impl Program {
+    /// As a scenario has it.
+    pub fn of(spec: &ProgramSpec) -> Program {
+        let input = spec.input.clone().map(|input| match input {
+            programs::Input::File(path) => Input::File(path),
+            programs::Input::Bytes(bytes) => Input::Bytes(bytes),
+        });
+        let own = ENVIRONMENT.iter().map(|v| v.to_string());
+        Program {
+            node: spec.node.clone(),
+            start: spec.start,
+            folder: spec.folder.clone(),
+            environment: own.chain(spec.environment.iter().cloned()).collect(),
+            words: spec.words.clone(),
+            input,
+            awaited: spec.wait,
+        }
+    }
 }
 
 /// Real hosts and their flows.
@@ -76,8 +104,8 @@ impl Plan {
         self.ends.get(flow as usize).is_some_and(Option::is_some) && !self.carriers.contains(&flow)
     }
 
-    /// For a workload; `modules` are further congestion controls of the kernel. With programs, the flows of the scheme that
-    /// is compared carry their packets; those with a scheme of their own run beside them.
+    /// For a workload; `modules` are further congestion controls of the kernel. Packets of programs are carried by the flows
+    /// that stand for them, and by those whose scheme is [`PROGRAMS`].
     ///
     /// # Errors
     /// The first flow that real hosts cannot carry, and why; programs at nodes that no flow leads to.
@@ -95,7 +123,7 @@ impl Plan {
                 plan.ends.push(None);
                 continue;
             }
-            let carries = flow.compared && !programs.is_empty();
+            let carries = flow.app == App::Programs || flow.cc == PROGRAMS;
             let sysctls = sysctls(flow).map_err(refuse)?;
             let pair = header.pairs.get(flow.forward.ix()).ok_or_else(|| refuse("it has no path".into()))?;
             let mut host = |node| plan.host(header, node, &sysctls).map_err(refuse);
@@ -106,9 +134,15 @@ impl Plan {
             plan.ends.push(Some((from, to)));
             if carries {
                 plan.carriers.push(id as u32);
+            }
+            if flow.cc == PROGRAMS {
                 continue;
             }
             let scheme = scheme(&flow.cc, modules).map_err(refuse)?;
+            if carries {
+                plan.use_by_default(&[from, to], scheme).map_err(refuse)?;
+                continue;
+            }
             let bytes = bytes(flow).map_err(refuse)?;
             let (start, stop) = (flow.start, flow.stop.min(header.duration));
             plan.job.transfers.push(Transfer { flow: id as u32, from, to, start, stop, bytes, scheme });
@@ -117,9 +151,26 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Programs at hosts use a congestion control unless they choose.
+    fn use_by_default(&mut self, hosts: &[usize], scheme: String) -> Result<(), String> {
+        for &i in hosts {
+            let host = &mut self.job.hosts[i];
+            if host.scheme.as_ref().is_some_and(|other| *other != scheme) {
+                return Err(format!(
+                    "programs at {} would have two congestion controls by default",
+                    host.name
+                ));
+            }
+            host.scheme = Some(scheme.clone());
+        }
+        Ok(())
+    }
+
     fn add_programs(&mut self, header: &Header, programs: &[Program]) -> Result<(), BackendError> {
         if self.carriers.is_empty() && !programs.is_empty() {
-            let why = "nothing carries the programs' packets: give a TCP flow between their nodes cc = \"*\"";
+            let why =
+                "nothing carries the programs' packets: add a [[flow]] with app = \"programs\" between their nodes, or \
+                       give a TCP flow there cc = \"*\"";
             return Err(BackendError::Failed(why.into()));
         }
         for (id, program) in programs.iter().enumerate() {
@@ -136,9 +187,13 @@ impl Plan {
                 id: id as u32,
                 host,
                 start: program.start,
-                folder: program.folder.clone(),
+                folder: absolute(&program.folder)?,
                 environment: program.environment.clone(),
                 words: program.words.clone(),
+                input: match &program.input {
+                    Some(Input::File(path)) => Some(Input::File(absolute(path)?)),
+                    other => other.clone(),
+                },
             });
         }
         Ok(())
@@ -165,9 +220,13 @@ impl Plan {
         let others = (2..).map(|n| format!("{plain}-{n}"));
         let mut names = std::iter::once(plain.clone()).chain(others);
         let name = names.find(|n| !taken(n)).expect("numbers do not end");
-        self.job.hosts.push(Host { name, sysctls: sysctls.to_vec() });
+        self.job.hosts.push(Host { name, sysctls: sysctls.to_vec(), scheme: None });
         Ok(self.nodes.len() - 1)
     }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, BackendError> {
+    std::path::absolute(path).map_err(|e| BackendError::Failed(format!("{}: {e}", path.display())))
 }
 
 /// A node's name as hosts may be called (RFC 1123): letters, digits and hyphens.

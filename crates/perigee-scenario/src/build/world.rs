@@ -77,7 +77,7 @@ impl FlowPlan {
         match self.spec.app {
             App::Bulk { bytes } => bytes,
             App::Ping { .. } => Some(0),
-            App::Cbr { .. } | App::OnOff { .. } | App::Request { .. } => None,
+            App::Cbr { .. } | App::OnOff { .. } | App::Request { .. } | App::Programs => None,
         }
     }
 }
@@ -106,6 +106,7 @@ impl World {
         }
         let net = from_source::build(&scenario, seed)?;
         let flows = plans(&scenario, &net)?;
+        check_programs(&scenario, &flows)?;
         let max_hops = scenario.telemetry.max_hops.unwrap_or(net.longest.clamp(1, MAX_TELEMETRY_HOPS));
         let again = {
             let scenario = scenario.clone();
@@ -273,6 +274,20 @@ fn plans(scenario: &Scenario, net: &network::Network) -> Result<Vec<FlowPlan>, S
         }
     }
     Ok(plans)
+}
+
+/// Programs are at ends of flows that carry them.
+fn check_programs(scenario: &Scenario, flows: &[FlowPlan]) -> Result<(), ScenarioError> {
+    let carriers = flows.iter().filter(|f| f.app() == App::Programs);
+    let ends: BTreeSet<&str> = carriers.flat_map(|f| [f.pair.from.as_str(), f.pair.to.as_str()]).collect();
+    let Some(lost) = scenario.programs.iter().find(|p| !ends.contains(p.node.as_str())) else {
+        return Ok(());
+    };
+    let why = "no flow with app = \"programs\" begins or ends there";
+    let mut p = Problem::new("program.node", why).at(&lost.place).found(format!("{:?}", lost.node));
+    p.allowed = Some(ends.iter().copied().collect::<Vec<_>>().join(", "));
+    p.hint = spell::hint(&lost.node, ends);
+    Err(p.into())
 }
 
 /// Options of a flow that runs `cc`: of all flows, of all flows of the scheme, its own.

@@ -7,6 +7,7 @@ use crate::file::disciplines::{DEFAULT, NAMES};
 use crate::file::grammar::Content::{ByScheme, Discipline, List, Named, Tcp, TcpOfAll, Value};
 use crate::file::grammar::{By, Key, Kinds, Only, Section};
 use crate::file::kind::Kind;
+use crate::file::programs::PROGRAM;
 use crate::file::rows::*;
 use crate::file::schedules;
 use crate::file::sources::SOURCE;
@@ -82,6 +83,14 @@ pub const SCENARIO: Section = Section {
             default: None,
             required: true,
             help: "[[flow]]: who sends what to whom",
+            only: &[],
+        },
+        Key {
+            name: "program",
+            content: List(&PROGRAM),
+            default: None,
+            required: false,
+            help: "[[program]]: what runs on the nodes, where hosts are real",
             only: &[],
         },
     ],
@@ -334,6 +343,10 @@ pub const TELEMETRY: Section = Section {
 /// UDP has neither a congestion control nor transport options.
 const TCP: &[Only] = &[Only::Without("app", &["ping", "cbr"])];
 
+/// Programs say themselves when they send, and what.
+const TIMED: &[Only] = &[Only::Without("app", &["programs"])];
+const TCP_OF_OURS: &[Only] = &[Only::Without("app", &["ping", "cbr", "programs"])];
+
 /// `[[flow]]`.
 pub const FLOW: Section = Section {
     name: "flow",
@@ -359,17 +372,17 @@ pub const FLOW: Section = Section {
         )
         .only(TCP),
         key("app", Kind::Word(apps::NAMES), apps::NAMES[0], "what it sends; each application has keys of its own, below"),
-        key("start", ANY_TIME, "0 s", "when it starts"),
-        key("stagger", ANY_TIME, "0 s", "each further flow of this entry starts this much later"),
-        optional("stop", ANY_TIME, "when it stops sending; default: the end"),
-        key("count", Kind::Int(1, MAX_FLOWS), "1", "identical flows"),
+        key("start", ANY_TIME, "0 s", "when it starts").only(TIMED),
+        key("stagger", ANY_TIME, "0 s", "each further flow of this entry starts this much later").only(TIMED),
+        optional("stop", ANY_TIME, "when it stops sending; default: the end").only(TIMED),
+        key("count", Kind::Int(1, MAX_FLOWS), "1", "identical flows").only(TIMED),
         Key {
             name: "cc_params",
             content: crate::file::grammar::Content::SchemeOf("cc"),
             default: None,
             required: false,
             help: "parameters of this flow's scheme (its cc must be named)",
-            only: TCP,
+            only: TCP_OF_OURS,
         },
         Key {
             name: "tcp",

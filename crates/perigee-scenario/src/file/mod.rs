@@ -25,6 +25,7 @@ pub mod node;
 mod node_sets;
 pub mod parameters;
 pub mod profiles;
+pub mod programs;
 pub mod rows;
 pub mod scenario;
 pub mod schedules;

@@ -12,6 +12,7 @@ use crate::file::keys;
 use crate::file::kind::Val;
 use crate::file::node::{self, NodeSpec};
 use crate::file::node_sets;
+use crate::file::programs::{self, ProgramSpec};
 use crate::file::rows::MAX_FLOWS;
 use crate::file::schedules;
 use crate::file::sources::{self, Source};
@@ -66,6 +67,8 @@ pub struct Scenario {
     pub cc: BTreeMap<String, Given>,
     /// `[[flow]]`.
     pub flows: Vec<FlowSpec>,
+    /// `[[program]]`.
+    pub programs: Vec<ProgramSpec>,
     /// The file after `extends` and overrides, as TOML, with paths from where it was loaded.
     pub resolved_toml: String,
     /// What a person should know of the file itself: keys that give way, names that are about to go.
@@ -122,6 +125,7 @@ impl Scenario {
         let mut table = table.clone();
         let old_names = aliases::apply(&mut table);
         let profile = crate::file::profiles::apply(&mut table)?;
+        programs::name_folders(&mut table);
         let table = &table;
         let origin = Origin::File { name: file.into(), folder: PathBuf::new(), depth: 0 };
         let place = Place { origin: Arc::new(origin), line: None };
@@ -211,6 +215,9 @@ impl Reader<'_> {
             .map(|c| flow::read(c, run.duration, &self.nodes, self.problems))
             .collect();
         self.flow_totals(&flows, &run);
+        let programs: Vec<_> =
+            top.list("program").iter().map(|c| programs::read(c, run.duration, self.problems)).collect();
+        programs::check(&programs, &flows, self.problems);
         let mut changes: Vec<_> =
             top.list("change").iter().map(|c| change::read(c, run.duration, self.problems)).collect();
         changes.extend(
@@ -249,7 +256,9 @@ impl Reader<'_> {
             _ => None,
         });
         let of_the_network = source.iter().flat_map(Source::files).chain(outages).chain(node_files);
-        let files = of_the_network.chain(schedule_files).chain(scheme_files(&cc, &flows)).collect();
+        let read_by_programs = programs.iter().filter_map(ProgramSpec::file);
+        let of_flows = schedule_files.chain(scheme_files(&cc, &flows)).chain(read_by_programs);
+        let files = of_the_network.chain(of_flows).collect();
         Some(Scenario {
             name: name.into(),
             title: top.opt_text("title").unwrap_or_else(|| name.into()),
@@ -281,6 +290,7 @@ impl Reader<'_> {
             tcp_of: top.by_scheme("tcp"),
             cc,
             flows,
+            programs,
             resolved_toml: String::new(),
             remarks: Vec::new(),
             plugins: perigee_orbit::Plugins::default(),

@@ -260,6 +260,9 @@ fn page(s: &Section, heading: &str, out: &mut String) {
 }
 
 fn rows(keys: &[Key], out: &mut String) {
+    if keys.is_empty() {
+        return;
+    }
     out.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
     for k in keys {
         let (allowed, default) = match &k.content {

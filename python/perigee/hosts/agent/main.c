@@ -122,6 +122,20 @@ static void load_modules(void)
 		closedir(folder);
 }
 
+/* Hosts may use any congestion control by default; without this only unrestricted ones. */
+static void allow_all_schemes(void)
+{
+	char names[1024];
+	int file = open("/proc/sys/net/ipv4/tcp_available_congestion_control", O_RDONLY | O_CLOEXEC);
+	ssize_t length = file < 0 ? -1 : read(file, names, sizeof(names) - 1);
+
+	if (length <= 0)
+		die("tcp_available_congestion_control: %s", strerror(errno));
+	close(file);
+	names[length] = '\0';
+	write_file("/proc/sys/net/ipv4/tcp_allowed_congestion_control", names);
+}
+
 static void read_job(void)
 {
 	FILE *file = fopen("/job", "r");
@@ -156,6 +170,7 @@ int main(int count, char **arguments)
 		die("/proc/self/ns/net: %s", strerror(errno));
 	open_reports();
 	load_modules();
+	allow_all_schemes();
 	open_loop();
 	read_job();
 	run_loop();

@@ -32,6 +32,7 @@ struct program {
 	char *words[MAX_WORDS];
 	char *environment[MAX_WORDS];
 	int word_count, variable_count;
+	int input;    /* what it reads; -1 = nothing */
 	int pipes[2]; /* its output and its errors; -1 = closed */
 	pid_t pid;    /* 0 = not started */
 	int handle;   /* readable once it has ended */
@@ -59,7 +60,17 @@ static char *word(const char *text, size_t length)
 	return out;
 }
 
-/* "ID HOST START FOLDER WORD...": words with '=' before a word "--" are variables of its environment. */
+/* A file that a program reads, opened at once: those of the job are gone when the guest has booted. */
+static int open_input(const char *path)
+{
+	int file = *path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+	if (*path && file < 0)
+		die("a program's standard input, %s: %s", path, strerror(errno));
+	return file;
+}
+
+/* "ID HOST START INPUT FOLDER WORD...", INPUT a file or nothing: words with '=' before a word "--" are variables of its environment. */
 void add_program(char *line)
 {
 	struct program *p = calloc(1, sizeof(*p));
@@ -75,7 +86,9 @@ void add_program(char *line)
 		size_t length = strcspn(at, " ");
 		char *text = word(at, length);
 
-		if (!p->folder)
+		if (at == line + read)
+			p->input = open_input(text);
+		else if (!p->folder)
 			p->folder = text;
 		else if (!command && !strcmp(text, "--"))
 			command = true;
@@ -177,7 +190,6 @@ static void child(struct program *p, const int pipes[2][2])
 {
 	const struct host *h = &job.hosts[p->host];
 	sigset_t none;
-	int input;
 
 	enter(h->ns);
 	if (chroot(WORLD) || chdir(p->folder)) {
@@ -186,8 +198,7 @@ static void child(struct program *p, const int pipes[2][2])
 	}
 	if (unshare(CLONE_NEWUTS) == 0)
 		sethostname(h->name, strlen(h->name));
-	input = open("/dev/null", O_RDONLY);
-	dup2(input, 0);
+	dup2(p->input < 0 ? open("/dev/null", O_RDONLY) : p->input, 0);
 	dup2(pipes[0][1], 1);
 	dup2(pipes[1][1], 2);
 	setsid();

@@ -47,4 +47,5 @@ apps! {
     cbr::Cbr,
     on_off::OnOff,
     request::Request,
+    programs::Programs,
 }

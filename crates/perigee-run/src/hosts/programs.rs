@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Programs of a run: which of them run, and how they ended.
+
+use super::plan::Program;
+use super::Listener;
+use perigee_hosts::report::{Exit, Report};
+use std::sync::PoisonError;
+
+/// What is known of programs while they run.
+pub struct Programs<'a> {
+    programs: &'a [Program],
+    states: Vec<State>,
+    listener: Option<&'a Listener>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Waits,
+    Runs,
+    Ended(Exit),
+}
+
+impl<'a> Programs<'a> {
+    /// None has begun.
+    pub fn new(programs: &'a [Program], listener: Option<&'a Listener>) -> Self {
+        Programs { programs, states: vec![State::Waits; programs.len()], listener }
+    }
+
+    /// A host tells something. True once all programs that were awaited have ended.
+    pub fn hear(&mut self, report: &Report) -> bool {
+        let (id, state) = match report {
+            Report::Begun(_, id) => (*id, Some(State::Runs)),
+            Report::Exited(_, id, exit) => (*id, Some(State::Ended(*exit))),
+            Report::Wrote(_, id, ..) => (*id, None),
+            _ => return false,
+        };
+        // The number comes from the guest.
+        let Some(known) = self.states.get_mut(id as usize) else { return false };
+        if let Some(listener) = self.listener {
+            listener.lock().unwrap_or_else(PoisonError::into_inner)(report);
+        }
+        *known = state.unwrap_or(*known);
+        let awaits = self.programs[id as usize].awaited && matches!(known, State::Ended(_));
+        awaits && self.awaited().all(|state| matches!(state, State::Ended(_)))
+    }
+
+    fn awaited(&self) -> impl Iterator<Item = &State> {
+        self.programs.iter().zip(&self.states).filter(|(p, _)| p.awaited).map(|(_, state)| state)
+    }
+
+    /// Those that have begun and not ended.
+    pub fn running(&self) -> Vec<String> {
+        let all = self.programs.iter().zip(&self.states);
+        all.filter(|(_, state)| **state == State::Runs).map(|(p, _)| named(p)).collect()
+    }
+
+    /// What people should know at the end: those that failed, and those for which the run waited in vain.
+    pub fn remarks(&self) -> Vec<String> {
+        let remark = |(p, state): (&Program, &State)| {
+            let how = match state {
+                State::Ended(Exit::Code(0)) => return None,
+                State::Ended(Exit::Code(code)) => format!("ended with exit code {code}"),
+                State::Ended(Exit::Signal(signal)) => format!("was killed by signal {signal}"),
+                State::Runs if p.awaited => "was still running at the end".into(),
+                State::Waits if p.awaited => "was not started before the end".into(),
+                State::Runs | State::Waits => return None,
+            };
+            Some(format!("program {}: {how}", named(p)))
+        };
+        self.programs.iter().zip(&self.states).filter_map(remark).collect()
+    }
+}
+
+fn named(p: &Program) -> String {
+    format!("{} at {}", p.words.join(" "), p.node)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perigee_units::Nanos;
+
+    #[test]
+    fn the_run_ends_with_the_last_program_that_is_awaited() {
+        let program = |word: &str, awaited| Program {
+            node: "a".into(),
+            words: vec![word.into()],
+            awaited,
+            ..Program::default()
+        };
+        let all = [program("server", false), program("one", true), program("two", true)];
+        let mut programs = Programs::new(&all, None);
+        let exited = |id, exit| Report::Exited(Nanos(5), id, exit);
+        (0..3).for_each(|id| assert!(!programs.hear(&Report::Begun(Nanos(1), id))));
+        assert!(!programs.hear(&exited(2, Exit::Signal(9))));
+        assert_eq!(programs.running(), ["server at a", "one at a"]);
+        assert_eq!(
+            programs.remarks(),
+            ["program one at a: was still running at the end", "program two at a: was killed by signal 9"]
+        );
+        // A guest may say what it likes.
+        assert!(!programs.hear(&exited(7, Exit::Code(0))));
+        assert!(programs.hear(&exited(1, Exit::Code(0))));
+        assert!(!programs.hear(&exited(0, Exit::Code(0))), "nobody waits for it");
+    }
+}

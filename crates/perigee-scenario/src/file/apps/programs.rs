@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `app = "programs"`: what programs on real hosts send.
+
+use crate::file::apps::Spec;
+use crate::file::checked::Checked;
+use crate::file::error::Problem;
+use crate::file::parameters::parameters;
+use perigee_timeline::App;
+
+parameters! {
+    /// `app = "programs"`.
+    Programs = "programs", "Whatever the programs between its nodes send, both ways, with real hosts: see [[program]]. Its cc is what their connections use, unless they choose.";
+}
+
+impl Programs {
+    pub(super) fn spec(self, _c: &Checked, _problems: &mut Vec<Problem>) -> Spec {
+        App::Programs.into()
+    }
+}
