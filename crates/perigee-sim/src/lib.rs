@@ -29,4 +29,4 @@ pub use outside::{Content, Delivery, EndpointId, OutsidePacket, Side};
 pub use packet::TelemetryStack;
 pub use perigee_timeline::{Leg, Notices};
 pub use setup::*;
-pub use simulation::Simulation;
+pub use simulation::{Foreseen, Simulation};

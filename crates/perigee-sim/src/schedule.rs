@@ -106,11 +106,6 @@ impl Schedule {
         self.timeline
     }
 
-    /// The instant that a link has; [`Nanos::MAX`] = never.
-    pub fn link_at(&self, link: u32) -> Nanos {
-        self.links.get(link)
-    }
-
     /// A link's next instant; [`Nanos::MAX`] = never.
     #[inline]
     pub fn set_link(&mut self, link: u32, at: Nanos) {

@@ -554,12 +554,19 @@ impl Net {
         self.packets.remove(h);
     }
 
-    /// No packet arrives at a link's far end before this instant, if nothing happens before `next`, the next event.
-    pub fn earliest_arrival(&self, link: u32, next: Nanos) -> Nanos {
-        // What is in flight or in service at a port with one link has the link's own instant; anything else has an event
-        // before it is in flight. A change of the timeline may shorten the delay.
-        let entering = next.saturating_add(self.links[link as usize].delay_at(next));
-        self.schedule.link_at(link).min(entering).min(self.schedule.next_change().max(next))
+    /// No packet that is not on its way along a link yet arrives at its far end before this instant, if nothing enters a
+    /// queue before `from` and the timeline changes nothing.
+    pub fn earliest_arrival(&self, link: u32, from: Nanos) -> Nanos {
+        let l = &self.links[link as usize];
+        let port = &self.ports[l.port as usize];
+        // A packet in service at a predictable port is on its way.
+        let leaves = if port.predictable { from } else { from.min(port.done) };
+        leaves.saturating_add(l.delay_at(leaves))
+    }
+
+    /// Packets on their way along a link, in order of their arrivals.
+    pub fn in_flight(&self, link: u32) -> impl Iterator<Item = Flying> + '_ {
+        self.links[link as usize].flight.iter()
     }
 
     // ---- Keys -----------------------------------------------------------------------------------------------------

@@ -2,7 +2,10 @@
 //! The event loop.
 
 mod changes;
+mod foresight;
 mod sampling;
+
+pub use foresight::Foreseen;
 
 use crate::host::{relay, Cx, Endpoint, Flow, TcpReceiver};
 use crate::net::Net;
@@ -48,6 +51,9 @@ pub struct Simulation<'s> {
     others_listen: bool,
     /// Some flow is a leg of a split connection.
     legs: bool,
+    /// Links that lead to ends outside, of the first so many.
+    last_links: Vec<u32>,
+    links_looked_at: usize,
     inbox: Inbox,
     outbox: Outbox,
     next_sample: Nanos,
@@ -88,6 +94,8 @@ impl<'s> Simulation<'s> {
             metered_data: vec![false; header.pairs.len()],
             others_listen: false,
             legs: flows.iter().any(|f| f.leg.is_some()),
+            last_links: Vec::new(),
+            links_looked_at: 0,
             inbox: Inbox::default(),
             outbox: Outbox::default(),
             next_sample: Nanos::ZERO,
@@ -376,21 +384,6 @@ impl<'s> Simulation<'s> {
             flow.enter(from.side, packet, &mut cx);
         }
         self.net.schedule.set(Source::Injection, self.inbox.next());
-    }
-
-    /// A lower bound of the instant at which the next packet can reach an end, if nothing more is injected: how far the
-    /// host there may run ahead. It is the simulation's end where no link leads there.
-    pub fn earliest_delivery(&self, to: EndpointId) -> Nanos {
-        let Some(flow) = self.flows.get(to.flow as usize) else { return self.end() };
-        let pair = match to.side {
-            Side::Source => flow.setup.reverse,
-            Side::Destination => flow.setup.forward,
-        };
-        let node = self.routes.end_of(pair);
-        let next = self.next_event();
-        let last_links = (0..self.net.links.len() as u32).filter(|&l| self.net.links[l as usize].to == node);
-        let bound = last_links.map(|l| self.net.earliest_arrival(l, next)).min();
-        bound.unwrap_or(Nanos::MAX).min(self.end())
     }
 
     /// Carries out what a controller outside decided for a flow whose scheme is [`External`](crate::External): its window
