@@ -37,13 +37,23 @@ mod at {
     pub const CAPABILITIES: usize = 0;
     pub const FLAGS: usize = 4;
     pub const REQUEST: usize = 8;
-    /// These two are of our patch to the kernel.
-    pub const INTERRUPTS: usize = 24;
-    pub const KICKS: usize = 32;
+    /// `struct um_timetravel_doorbells` of our patch to the kernel: four counters and two rings.
+    pub const DOORBELLS: usize = 8192;
+    pub const ARRIVALS_PUT: usize = DOORBELLS;
+    pub const ARRIVALS_TAKEN: usize = DOORBELLS + 4;
+    pub const SENDS_PUT: usize = DOORBELLS + 8;
+    pub const SENDS_TAKEN: usize = DOORBELLS + 12;
+    pub const ARRIVALS: usize = DOORBELLS + 16;
+    pub const SENDS: usize = ARRIVALS + BELL * super::BELLS as usize;
+    /// Bytes of one: an instant, device, queue, index, nothing.
+    pub const BELL: usize = 16;
+    pub const END: usize = SENDS + BELL * super::BELLS as usize;
 }
 
 const VERSION: u32 = 2;
-const SIZE: usize = 2 * 4096;
+const SIZE: usize = at::END.next_multiple_of(4096);
+/// Room of a ring of doorbells.
+const BELLS: u32 = 512;
 const GUEST: usize = 1;
 const TIME_SHARE: u32 = 1;
 const DOORBELLS: u32 = 2;
@@ -55,11 +65,27 @@ const TIME_OF_DAY_NS: u64 = 1_767_225_600_000_000_000;
 /// Most interfaces of a guest: one bit each.
 pub const MAX_DEVICES: usize = 64;
 
+/// A ring of an interface that has moved on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Doorbell {
+    /// When, in nanoseconds since the guest's boot.
+    pub at_ns: u64,
+    /// Number of the interface.
+    pub device: u16,
+    /// Number of its ring.
+    pub queue: u16,
+    /// The ring's index then: that of used buffers where something arrives, of available ones where something is sent.
+    pub index: u16,
+}
+
 /// The clock of one guest.
 pub struct Clock {
     socket: UnixStream,
     shared: MmapRegion,
     file: OwnedFd,
+    /// Doorbells that were put for the guest, and taken of what it put, so far.
+    arrivals_put: u32,
+    sends_taken: u32,
 }
 
 /// What a guest says over its clock's socket.
@@ -82,7 +108,7 @@ impl Clock {
         let mapped = FileOffset::new(File::from(file.try_clone()?), 0);
         let shared = MmapRegion::from_file(mapped, SIZE)
             .map_err(|e| GuestError::Machine(format!("the clock's memory cannot be mapped: {e}")))?;
-        let clock = Clock { socket, shared, file };
+        let clock = Clock { socket, shared, file, arrivals_put: 0, sends_taken: 0 };
         clock.set32(at::VERSION, VERSION);
         clock.set32(at::LENGTH, SIZE as u32);
         clock.set16(at::MAX_CLIENTS, 2);
@@ -106,24 +132,85 @@ impl Clock {
         (self.flags() & REQUESTED != 0).then(|| self.get64(Self::client(at::REQUEST)))
     }
 
-    /// Interfaces (bits) that the guest has kicked since the latest call.
-    pub fn take_kicks(&self) -> u64 {
-        let kicks = self.get64(Self::client(at::KICKS));
-        if kicks != 0 {
-            self.set64(Self::client(at::KICKS), 0);
+    /// Doorbells that the guest has not taken.
+    ///
+    /// # Errors
+    /// When the guest's counter is not one.
+    pub fn expected(&self) -> Result<u32, GuestError> {
+        let expected = self.arrivals_put.wrapping_sub(self.get32(at::ARRIVALS_TAKEN));
+        if expected > BELLS {
+            return Err(GuestError::Protocol("the number of arrivals that it took".into()));
         }
-        kicks
+        Ok(expected)
     }
 
-    /// Lets the guest run from `at_ns`, freely while its time is below `free_until_ns`; interfaces in `interrupts` (bits)
-    /// interrupt it first.
+    /// There is room for another arrival.
+    ///
+    /// # Errors
+    /// As of [`expected`](Clock::expected).
+    pub fn has_room(&self) -> Result<bool, GuestError> {
+        Ok(self.expected()? < BELLS)
+    }
+
+    /// Announces an arrival, not before those that were announced. False where no room is left.
+    ///
+    /// # Errors
+    /// As of [`expected`](Clock::expected).
+    pub fn announce(&mut self, bell: Doorbell) -> Result<bool, GuestError> {
+        if self.expected()? == BELLS {
+            return Ok(false);
+        }
+        self.set_bell(at::ARRIVALS, self.arrivals_put, bell);
+        self.arrivals_put = self.arrivals_put.wrapping_add(1);
+        self.set32(at::ARRIVALS_PUT, self.arrivals_put);
+        Ok(true)
+    }
+
+    /// Announces an arrival that comes before all that were announced and not taken. False where no room is left.
+    ///
+    /// # Errors
+    /// As of [`expected`](Clock::expected).
+    pub fn announce_first(&mut self, bell: Doorbell) -> Result<bool, GuestError> {
+        let expected = self.expected()?;
+        if expected == BELLS {
+            return Ok(false);
+        }
+        let first = self.arrivals_put.wrapping_sub(expected).wrapping_sub(1);
+        self.set_bell(at::ARRIVALS, first, bell);
+        self.set32(at::ARRIVALS_TAKEN, first);
+        Ok(true)
+    }
+
+    /// The next doorbell that the guest has put.
+    ///
+    /// # Errors
+    /// When the guest's counter is not one.
+    pub fn take_send(&mut self) -> Result<Option<Doorbell>, GuestError> {
+        let left = self.get32(at::SENDS_PUT).wrapping_sub(self.sends_taken);
+        match left {
+            0 => return Ok(None),
+            1..=BELLS => {}
+            _ => return Err(GuestError::Protocol("the number of its sends".into())),
+        }
+        let place = at::SENDS + (self.sends_taken % BELLS) as usize * at::BELL;
+        let bell = Doorbell {
+            at_ns: self.get64(place),
+            device: self.get16(place + 8),
+            queue: self.get16(place + 10),
+            index: self.get16(place + 12),
+        };
+        self.sends_taken = self.sends_taken.wrapping_add(1);
+        self.set32(at::SENDS_TAKEN, self.sends_taken);
+        Ok(Some(bell))
+    }
+
+    /// Lets the guest run from `at_ns`, freely while its time is below `free_until_ns`.
     ///
     /// # Errors
     /// When the guest has gone.
-    pub fn run(&mut self, at_ns: u64, free_until_ns: u64, interrupts: u64) -> Result<(), GuestError> {
+    pub fn run(&mut self, at_ns: u64, free_until_ns: u64) -> Result<(), GuestError> {
         self.set64(at::CURRENT_TIME, at_ns);
         self.set64(at::FREE_UNTIL, free_until_ns);
-        self.set64(Self::client(at::INTERRUPTS), interrupts);
         self.set16(at::RUNNING, GUEST as u16);
         self.socket.write_all(&message(op::RUN, 0, at_ns)).map_err(GuestError::gone)
     }
@@ -181,6 +268,22 @@ impl Clock {
         all.load(Self::client(at::FLAGS), Ordering::Acquire).expect("lies within")
     }
 
+    fn set_bell(&self, ring: usize, counter: u32, bell: Doorbell) {
+        let place = ring + (counter % BELLS) as usize * at::BELL;
+        self.set64(place, bell.at_ns);
+        self.set16(place + 8, bell.device);
+        self.set16(place + 10, bell.queue);
+        self.set16(place + 12, bell.index);
+    }
+
+    fn get16(&self, offset: usize) -> u16 {
+        self.shared.as_volatile_slice().load(offset, Ordering::Acquire).expect("lies within")
+    }
+
+    fn get32(&self, offset: usize) -> u32 {
+        self.shared.as_volatile_slice().load(offset, Ordering::Acquire).expect("lies within")
+    }
+
     fn get64(&self, offset: usize) -> u64 {
         self.shared.as_volatile_slice().load(offset, Ordering::Acquire).expect("lies within")
     }
@@ -217,16 +320,58 @@ mod tests {
         (Clock::new(ours).unwrap(), guests)
     }
 
+    fn bell(at_ns: u64) -> Doorbell {
+        Doorbell { at_ns, device: 3, queue: 1, index: 65_535 }
+    }
+
     #[test]
-    fn a_run_carries_time_horizon_and_interrupts() {
+    fn a_run_carries_time_and_horizon() {
         let (mut clock, mut guest) = clock();
-        clock.run(1_000, 5_000, 0b101).unwrap();
+        clock.run(1_000, 5_000).unwrap();
         let mut raw = [0; 16];
         guest.read_exact(&mut raw).unwrap();
         assert_eq!(raw, message(op::RUN, 0, 1_000));
         assert_eq!(clock.now_ns(), 1_000);
         assert_eq!(clock.get64(at::FREE_UNTIL), 5_000);
-        assert_eq!(clock.get64(Clock::client(at::INTERRUPTS)), 0b101);
+    }
+
+    /// The instants of what the guest would take, in order.
+    fn announced(clock: &Clock) -> Vec<u64> {
+        let taken = clock.get32(at::ARRIVALS_TAKEN);
+        let place = |i: u32| at::ARRIVALS + (taken.wrapping_add(i) % BELLS) as usize * at::BELL;
+        (0..clock.expected().unwrap()).map(|i| clock.get64(place(i))).collect()
+    }
+
+    #[test]
+    fn arrivals_are_announced_in_order_while_there_is_room() {
+        let (mut clock, _guest) = clock();
+        assert!(clock.announce_first(bell(5)).unwrap());
+        for at in 6..5 + u64::from(BELLS) {
+            assert!(clock.announce(bell(at)).unwrap());
+        }
+        assert!(!clock.announce(bell(9_999)).unwrap());
+        assert!(!clock.announce_first(bell(1)).unwrap());
+        assert_eq!(announced(&clock), (5..5 + u64::from(BELLS)).collect::<Vec<_>>());
+        // The guest takes two.
+        clock.set32(at::ARRIVALS_TAKEN, 1);
+        assert!(clock.announce_first(bell(2)).unwrap());
+        assert_eq!(announced(&clock)[..2], [2, 7]);
+        // It cannot have taken more than there was.
+        clock.set32(at::ARRIVALS_TAKEN, BELLS);
+        assert!(clock.expected().is_err());
+    }
+
+    #[test]
+    fn sends_are_taken_once() {
+        let (mut clock, _guest) = clock();
+        assert_eq!(clock.take_send().unwrap(), None);
+        clock.set_bell(at::SENDS, 0, bell(7));
+        clock.set32(at::SENDS_PUT, 1);
+        assert_eq!(clock.take_send().unwrap(), Some(bell(7)));
+        assert_eq!(clock.take_send().unwrap(), None);
+        assert_eq!(clock.get32(at::SENDS_TAKEN), 1);
+        clock.set32(at::SENDS_PUT, 0);
+        assert!(clock.take_send().is_err());
     }
 
     #[test]
@@ -241,14 +386,6 @@ mod tests {
         assert_eq!(raw, message(op::ACK, 7, 0));
         guest.write_all(&message(op::WAIT, 8, 0)).unwrap();
         assert_eq!(clock.hear().unwrap(), Said::Waits);
-    }
-
-    #[test]
-    fn kicks_are_taken_once() {
-        let (clock, _guest) = clock();
-        clock.set64(Clock::client(at::KICKS), 0b10);
-        assert_eq!(clock.take_kicks(), 0b10);
-        assert_eq!(clock.take_kicks(), 0);
     }
 
     #[test]

@@ -7,12 +7,11 @@
 use crate::guest::GuestError;
 use crate::types::Mac;
 use crate::wire::{read_exactly, read_with_files};
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use virtio_queue::{Queue, QueueOwnedT, QueueT};
-use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
+use vm_memory::{Address, Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
 
 /// Requests of the protocol.
 mod request {
@@ -42,13 +41,17 @@ const NEED_REPLY: u32 = 8;
 const HEADER_BYTES: usize = 12;
 const MAX_PAYLOAD: usize = 4096;
 
-const RECEIVE: usize = 0;
-const TRANSMIT: usize = 1;
+/// Ring of frames for the guest.
+pub const RECEIVE: usize = 0;
+/// Ring of the guest's frames.
+pub const TRANSMIT: usize = 1;
 const MAX_QUEUE: u16 = 1024;
 /// Largest frame with its virtio header.
 const MAX_FRAME: usize = 65_550;
 /// `struct virtio_net_hdr_v1`: its checksum is right (DATA_VALID), it is in one buffer.
 const VIRTIO_HEADER: [u8; 12] = [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0];
+/// Where the index of a used ring stands in it (section 2.7.8).
+const USED_INDEX: u64 = 2;
 /// The driver wants no interrupt (virtio 1.2, section 2.7.6).
 const NO_INTERRUPT: u16 = 1;
 
@@ -58,8 +61,6 @@ pub struct Device {
     mac: Mac,
     memory: Option<GuestMemoryMmap>,
     queues: [Queue; 2],
-    /// Frames that found no room in the receive ring, oldest first.
-    backlog: VecDeque<Box<[u8]>>,
     buffer: Vec<u8>,
 }
 
@@ -68,7 +69,7 @@ impl Device {
     pub fn new(socket: UnixStream, mac: Mac) -> Self {
         let queue = || Queue::new(MAX_QUEUE).expect("a power of two");
         let queues = [queue(), queue()];
-        Device { socket, mac, memory: None, queues, backlog: VecDeque::new(), buffer: vec![0; MAX_FRAME] }
+        Device { socket, mac, memory: None, queues, buffer: vec![0; MAX_FRAME] }
     }
 
     /// The socket, to be polled while the guest boots.
@@ -184,17 +185,21 @@ impl Device {
         Ok(answer)
     }
 
-    /// Takes the frames that the guest has sent, Ethernet header first. True if the driver wants to know.
+    /// Takes the frames that the guest has sent until its ring was at an index, Ethernet header first. True if the driver
+    /// wants to know.
     ///
     /// # Errors
     /// When the ring is not what the standard says.
-    pub fn take(&mut self, mut frame: impl FnMut(&[u8])) -> Result<bool, GuestError> {
+    pub fn take(&mut self, until: u16, mut frame: impl FnMut(&[u8])) -> Result<bool, GuestError> {
         let (Some(memory), queue) = (&self.memory, &mut self.queues[TRANSMIT]) else { return Ok(false) };
         if !queue.ready() {
             return Ok(false);
         }
-        let mut taken = false;
-        loop {
+        let count = until.wrapping_sub(queue.next_avail());
+        if count > queue.size() {
+            return Err(wrong(&format!("{count} frames in a ring for {}", queue.size())));
+        }
+        for _ in 0..count {
             let chain = queue.iter(memory).map_err(|e| wrong(&format!("the transmit ring ({e})")))?.next();
             let Some(chain) = chain else { break };
             let head = chain.head_index();
@@ -207,49 +212,52 @@ impl Device {
             reader.read_exact(bytes).map_err(|e| wrong(&format!("a frame ({e})")))?;
             frame(&bytes[VIRTIO_HEADER.len()..]);
             queue.add_used(memory, head, 0).map_err(|e| wrong(&format!("the transmit ring ({e})")))?;
-            taken = true;
         }
-        let flags: u16 = match taken {
-            true => memory.read_obj(GuestAddress(queue.avail_ring())).map_err(|e| wrong(&format!("{e}")))?,
-            false => NO_INTERRUPT,
-        };
+        if count == 0 {
+            return Ok(false);
+        }
+        let flags: u16 =
+            memory.read_obj(GuestAddress(queue.avail_ring())).map_err(|e| wrong(&format!("{e}")))?;
         Ok(flags & NO_INTERRUPT == 0)
     }
 
-    /// Puts a frame behind those that wait for the guest.
-    pub fn put(&mut self, frame: Box<[u8]>) {
-        self.backlog.push_back(frame);
-    }
-
-    /// Frames wait for room in the receive ring.
-    pub fn has_backlog(&self) -> bool {
-        !self.backlog.is_empty()
-    }
-
-    /// Moves waiting frames into the guest's buffers. True if there were any that fit.
+    /// Puts a frame into the guest's buffers, out of its sight: the index of the receive ring with which it will see it.
+    /// `None` = there is no room.
     ///
     /// # Errors
     /// When the ring is not what the standard says.
-    pub fn fill(&mut self) -> Result<bool, GuestError> {
-        let (Some(memory), queue) = (&self.memory, &mut self.queues[RECEIVE]) else { return Ok(false) };
+    pub fn stage(&mut self, frame: &[u8]) -> Result<Option<u16>, GuestError> {
+        let seen = self.seen()?;
+        let (Some(memory), queue) = (&self.memory, &mut self.queues[RECEIVE]) else { return Ok(None) };
         if !queue.ready() {
-            return Ok(false);
+            return Ok(None);
         }
-        let mut filled = false;
-        while let Some(frame) = self.backlog.front() {
-            let chain = queue.iter(memory).map_err(|e| wrong(&format!("the receive ring ({e})")))?.next();
-            let Some(chain) = chain else { break };
-            let head = chain.head_index();
-            let mut writer = chain.writer(memory).map_err(|e| wrong(&format!("a frame's buffers ({e})")))?;
-            let size = VIRTIO_HEADER.len() + frame.len();
-            let written = writer.write_all(&VIRTIO_HEADER).and_then(|()| writer.write_all(frame));
-            written.map_err(|e| wrong(&format!("the buffer of a frame of {} bytes ({e})", frame.len())))?;
-            let used = queue.add_used(memory, head, size as u32);
-            used.map_err(|e| wrong(&format!("the receive ring ({e})")))?;
-            self.backlog.pop_front();
-            filled = true;
+        let chain = queue.iter(memory).map_err(|e| wrong(&format!("the receive ring ({e})")))?.next();
+        let Some(chain) = chain else { return Ok(None) };
+        let head = chain.head_index();
+        let mut writer = chain.writer(memory).map_err(|e| wrong(&format!("a frame's buffers ({e})")))?;
+        let size = VIRTIO_HEADER.len() + frame.len();
+        let written = writer.write_all(&VIRTIO_HEADER).and_then(|()| writer.write_all(frame));
+        written.map_err(|e| wrong(&format!("the buffer of a frame of {} bytes ({e})", frame.len())))?;
+        let used = queue.add_used(memory, head, size as u32);
+        used.map_err(|e| wrong(&format!("the receive ring ({e})")))?;
+        let index = queue.next_used();
+        let place = GuestAddress(queue.used_ring()).unchecked_add(USED_INDEX);
+        memory.write_obj(seen, place).map_err(|e| wrong(&format!("the receive ring ({e})")))?;
+        Ok(Some(index))
+    }
+
+    /// The index of the receive ring that the guest sees.
+    ///
+    /// # Errors
+    /// When the ring is not what the standard says.
+    pub fn seen(&self) -> Result<u16, GuestError> {
+        let (Some(memory), queue) = (&self.memory, &self.queues[RECEIVE]) else { return Ok(0) };
+        if !queue.ready() {
+            return Ok(0);
         }
-        Ok(filled)
+        let place = GuestAddress(queue.used_ring()).unchecked_add(USED_INDEX);
+        memory.read_obj(place).map_err(|e| wrong(&format!("the receive ring ({e})")))
     }
 }
 

@@ -27,7 +27,7 @@ impl Guest {
     }
 
     /// As on Linux.
-    pub fn deliver(&mut self, _interface: usize, _frame: Box<[u8]>) {
+    pub fn deliver(&mut self, _interface: usize, _at: Nanos, _bytes: Box<[u8]>) {
         match self.0 {}
     }
 
@@ -35,12 +35,12 @@ impl Guest {
     ///
     /// # Errors
     /// Never.
-    pub fn run(&mut self, _at: Nanos, _free_until: Nanos) -> Result<(), GuestError> {
+    pub fn run(&mut self, _free_until: Nanos) -> Result<(), GuestError> {
         match self.0 {}
     }
 
     /// As on Linux.
-    pub fn is_pending(&self) -> bool {
+    pub fn overruns(&self) -> u64 {
         match self.0 {}
     }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A guest: the process of a kernel, with its clock and its interfaces.
 
-use crate::clock::{Clock, Said, MAX_DEVICES};
+use crate::clock::{Clock, Doorbell, Said, MAX_DEVICES};
 use crate::core::Core;
-use crate::device::Device;
+use crate::device::{Device, RECEIVE, TRANSMIT};
 use crate::spawn::spawn;
 use crate::types::Mac;
 pub use crate::types::{GuestError, GuestSpec, SentFrame, PATIENCE};
 use perigee_units::Nanos;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -41,13 +42,26 @@ impl GuestError {
     }
 }
 
+/// A frame that will arrive at a guest.
+struct Expected {
+    /// In the guest's time.
+    at: Nanos,
+    interface: usize,
+    bytes: Box<[u8]>,
+}
+
 /// One kernel that runs in our time.
 pub struct Guest {
     child: Child,
     clock: Clock,
     devices: Vec<Device>,
+    /// Frames for the guest that are not in its memory yet, in order of time.
+    backlog: VecDeque<Expected>,
+    /// The first of them found no room although it was due.
+    refused: bool,
+    overruns: u64,
     sent: Vec<SentFrame>,
-    /// Interfaces (bits) that interrupt the guest when it next runs.
+    /// Interfaces (bits) whose driver wants to know that its frames were taken.
     interrupts: u64,
     console: File,
     patience: Duration,
@@ -83,12 +97,23 @@ impl Guest {
                 return Err(e);
             }
         };
-        let (sent, devices) = (Vec::new(), Vec::new());
-        let patience = spec.patience;
-        let mut guest = Guest { child, clock, devices, sent, interrupts: 0, console, patience, _core: core };
+        let mut guest = Guest {
+            child,
+            clock,
+            devices: Vec::new(),
+            backlog: VecDeque::new(),
+            refused: false,
+            overruns: 0,
+            sent: Vec::new(),
+            interrupts: 0,
+            console,
+            patience: spec.patience,
+            _core: core,
+        };
         guest.bring_up(&listeners, &spec.interfaces).map_err(|e| guest.explained(e))?;
         guest.clock.socket().set_read_timeout(Some(LOOK))?;
-        guest.collect()?;
+        let now = guest.now();
+        guest.collect(Nanos::ZERO, now + Nanos(1))?;
         Ok(guest)
     }
 
@@ -120,7 +145,7 @@ impl Guest {
                     return Ok(());
                 }
                 let at = self.clock.request_ns().ok_or_else(GuestError::closed)?;
-                self.clock.run(at, at + 1_000_000, 0)?;
+                self.clock.run(at, at + 1_000_000)?;
             }
             if clock || next || !ready.is_empty() {
                 quiet_since = Instant::now();
@@ -134,33 +159,34 @@ impl Guest {
         Nanos(self.clock.now_ns())
     }
 
-    /// When the guest wants to run; `None` = when a frame comes, only.
+    /// When the guest next does something: what it asked for, or the next frame; `None` = nothing.
     pub fn wakes_at(&self) -> Option<Nanos> {
-        self.clock.request_ns().map(Nanos)
+        let now = self.now();
+        let frame = self.backlog.front().map(|frame| frame.at.max(now));
+        let interrupt = (self.interrupts != 0).then_some(now);
+        // Frames that are in its memory are among its own requests.
+        [self.clock.request_ns().map(Nanos), frame, interrupt].into_iter().flatten().min()
     }
 
-    /// Puts a frame, Ethernet header first, into an interface: the guest takes it in when it next runs.
-    pub fn deliver(&mut self, interface: usize, frame: Box<[u8]>) {
-        self.devices[interface].put(frame);
+    /// A frame, Ethernet header first, reaches an interface at an instant of the guest's time. Calls come in the order of
+    /// these instants.
+    pub fn deliver(&mut self, interface: usize, at: Nanos, bytes: Box<[u8]>) {
+        self.backlog.push_back(Expected { at, interface, bytes });
     }
 
-    /// Lets the guest work from `at`, freely while its time is below `free_until`, until it waits.
+    /// Lets the guest work from the instant at which it wakes until it waits: freely while its time is below `free_until`,
+    /// unless its rings get full.
     ///
     /// # Errors
     /// When it has ended, says something wrong, or its time stands still.
-    pub fn run(&mut self, at: Nanos, free_until: Nanos) -> Result<(), GuestError> {
-        self.slice(at, free_until).map_err(|e| self.explained(e))
+    pub fn run(&mut self, free_until: Nanos) -> Result<(), GuestError> {
+        self.slice(free_until).map_err(|e| self.explained(e))
     }
 
-    fn slice(&mut self, at: Nanos, free_until: Nanos) -> Result<(), GuestError> {
-        let at = at.max(self.now());
-        for (i, device) in self.devices.iter_mut().enumerate() {
-            if device.has_backlog() && device.fill()? {
-                self.interrupts |= 1 << i;
-            }
-        }
-        let interrupts = std::mem::take(&mut self.interrupts);
-        self.clock.run(at.0, free_until.max(at + Nanos(1)).0, interrupts)?;
+    fn slice(&mut self, free_until: Nanos) -> Result<(), GuestError> {
+        let at = self.wakes_at().unwrap_or(free_until).max(self.now());
+        let free_until = self.announce(at, free_until.max(at + Nanos(1)))?;
+        self.clock.run(at.0, free_until.0)?;
         let since = Instant::now();
         loop {
             match self.clock.hear() {
@@ -173,12 +199,43 @@ impl Guest {
                 Err(e) => return Err(e),
             }
         }
-        self.collect()
+        self.collect(at, free_until)
     }
 
-    /// Something for the guest to take in is left, as when more frames came at once than its rings hold: it should run again.
-    pub fn is_pending(&self) -> bool {
-        self.interrupts != 0 || self.devices.iter().any(Device::has_backlog)
+    /// Puts what will arrive before `free_until` into the guest's memory; up to when that is all.
+    fn announce(&mut self, at: Nanos, free_until: Nanos) -> Result<Nanos, GuestError> {
+        let mut interrupts = std::mem::take(&mut self.interrupts);
+        while interrupts != 0 {
+            let i = interrupts.trailing_zeros() as usize;
+            interrupts &= interrupts - 1;
+            let bell = doorbell(at, i, self.devices[i].seen()?);
+            // Where there is no room something else interrupts it.
+            self.clock.announce_first(bell)?;
+        }
+        while let Some(frame) = self.backlog.front().filter(|frame| frame.at < free_until) {
+            let due = frame.at.max(at);
+            let room = self.clock.has_room()?;
+            let index = if room { self.devices[frame.interface].stage(&frame.bytes)? } else { None };
+            match index {
+                Some(index) => {
+                    self.clock.announce(doorbell(due, frame.interface, index))?;
+                    self.refused = false;
+                }
+                // It ran since, and made no room: as at a card whose driver gives it no buffers the frame is lost.
+                None if self.refused && due == at => self.overruns += 1,
+                None => {
+                    self.refused = due == at;
+                    return Ok(due.max(at + Nanos(1)));
+                }
+            }
+            self.backlog.pop_front();
+        }
+        Ok(free_until)
+    }
+
+    /// Frames that were lost because the guest had no buffers for them.
+    pub fn overruns(&self) -> u64 {
+        self.overruns
     }
 
     /// Frames that the guest has sent since the latest call, in order of time.
@@ -186,20 +243,26 @@ impl Guest {
         self.sent.drain(..)
     }
 
-    /// Takes what the guest has put into its transmit rings.
-    fn collect(&mut self) -> Result<(), GuestError> {
-        let mut kicks = self.clock.take_kicks();
-        let at = self.now();
-        while kicks != 0 {
-            let i = kicks.trailing_zeros() as usize;
-            kicks &= kicks - 1;
-            let sent = &mut self.sent;
+    /// Takes what the guest has put into its transmit rings while it ran from one instant to before another.
+    fn collect(&mut self, from: Nanos, until: Nanos) -> Result<(), GuestError> {
+        let mut latest = from;
+        while let Some(bell) = self.clock.take_send()? {
+            let (at, i) = (Nanos(bell.at_ns), usize::from(bell.device));
+            if at < latest || at >= until {
+                let why = format!("a frame at {at}, while it ran from {latest} to {until}");
+                return Err(GuestError::Protocol(why));
+            }
+            latest = at;
             let Some(device) = self.devices.get_mut(i) else {
                 return Err(GuestError::Protocol(format!("a kick of interface {i}, which does not exist")));
             };
-            let wants =
-                device.take(|bytes| sent.push(SentFrame { at, interface: i, bytes: bytes.into() }))?;
-            if wants {
+            // New receive buffers are looked for when a frame comes.
+            if usize::from(bell.queue) != TRANSMIT {
+                continue;
+            }
+            let sent = &mut self.sent;
+            let keep = |bytes: &[u8]| sent.push(SentFrame { at, interface: i, bytes: bytes.into() });
+            if device.take(bell.index, keep)? {
                 self.interrupts |= 1 << i;
             }
         }
@@ -247,6 +310,11 @@ impl Drop for Guest {
     fn drop(&mut self) {
         end(&mut self.child);
     }
+}
+
+/// Something arrives at an interface, whose receive ring is then at an index.
+fn doorbell(at: Nanos, device: usize, index: u16) -> Doorbell {
+    Doorbell { at_ns: at.0, device: device as u16, queue: RECEIVE as u16, index }
 }
 
 fn end(child: &mut Child) {

@@ -69,6 +69,15 @@ pub fn frame(packet: &[u8], from: usize, to: usize) -> Box<[u8]> {
     out.into()
 }
 
+/// The same for a packet that the network has delivered, perhaps marked on its way.
+pub fn delivered(packet: &[u8], from: usize, to: usize, marked: bool) -> Box<[u8]> {
+    let mut frame = frame(packet, from, to);
+    if marked {
+        mark(&mut frame[ETHERNET..]);
+    }
+    frame
+}
+
 /// Marks an IP packet as congestion experienced.
 pub fn mark(packet: &mut [u8]) {
     match packet.first().map(|b| b >> 4) {

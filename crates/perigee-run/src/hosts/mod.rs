@@ -7,9 +7,10 @@
 //! * [`frames`]: frames of hosts ↔ packets of the network; [`meter`]: RTTs from them;
 //! * [`observe`]: what hosts tell, merged into what the simulator tells.
 //!
-//! Simulator and kernel take turns: the kernel runs as far as no packet can reach it, the network as far as the kernel
-//! has asked for. Packets that leave the kernel enter the network at the nanosecond of their kick; what the network delivers
-//! at an instant reaches the kernel one nanosecond later, when everything at that instant has happened.
+//! Simulator and kernel take turns. The network tells what will certainly arrive at hosts, which are the packets on their last
+//! links, and until when that is all; so far the kernel runs on its own, and then the network, with what the kernel sent.
+//! Packets that leave the kernel enter the network at the nanosecond of their kick; what the network delivers at an
+//! instant reaches the kernel one nanosecond later, when everything at that instant has happened.
 
 pub mod frames;
 pub mod meter;
@@ -28,12 +29,12 @@ use perigee_hosts::job::{self, Root, EPOCH, REPORTS};
 use perigee_hosts::report::Report;
 use perigee_hosts::{report, Guest, GuestError, GuestSpec, SentFrame};
 use perigee_record::RecordSink;
-use perigee_sim::{Content, Delivery, Outcome, OutsidePacket, Side, Simulation};
+use perigee_sim::{Content, Delivery, EndpointId, Outcome, OutsidePacket, Side, Simulation};
 use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
 use plan::{Plan, Program};
 use programs::Programs;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -42,6 +43,9 @@ pub const PROGRAMS: &str = "programs";
 
 /// Turns between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 12;
+
+/// What is delivered at an instant reaches a host later by this.
+const HAND_OVER: Nanos = Nanos(1);
 
 /// Memory of a guest. Little of it makes flows of gigabits meet TCP's memory limits, and then runs cannot be repeated.
 const MEMORY_MIB: u32 = 1024;
@@ -136,8 +140,19 @@ impl LinuxHosts {
         let observer = Hosted::new(recorder, &plan);
         let programs = Programs::new(&self.programs, self.listener.as_ref());
         let end = header.duration;
-        let mut turns =
-            Turns { plan: &plan, root, guest, simulation, observer, programs, end, strays: BTreeMap::new() };
+        let mut turns = Turns {
+            plan: &plan,
+            root,
+            guest,
+            simulation,
+            observer,
+            programs,
+            end,
+            outgoing: VecDeque::new(),
+            given_until: Nanos::ZERO,
+            steps: 0,
+            strays: BTreeMap::new(),
+        };
         let stopped = turns.run(&mut |now| !sink_failed.get() && progress(now))?;
         let remarks = turns.remarks();
         let (observer, mut outcome, memory) = turns.finish();
@@ -195,6 +210,12 @@ struct Turns<'p, 's, O> {
     programs: Programs<'p>,
     /// The last simulated instant.
     end: Nanos,
+    /// What the kernel has sent and the network has not seen, in order of time.
+    outgoing: VecDeque<SentFrame>,
+    /// Hosts were given what arrives before this instant.
+    given_until: Nanos,
+    /// Steps of the network.
+    steps: u64,
     /// By sending and receiving host: frames that belong to no flow, so that nothing carries them.
     strays: BTreeMap<(usize, usize), u64>,
 }
@@ -203,27 +224,71 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
     /// Runs to the end, or until `progress` returns false: true then.
     fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> bool) -> Result<bool, BackendError> {
         self.set_up()?;
-        for turn in 1u64.. {
+        loop {
             let wakes_at = self.guest.wakes_at().map_or(Nanos::MAX, |at| at.saturating_sub(EPOCH));
-            let next = self.simulation.next_event();
-            if next.min(wakes_at) > self.end {
+            if self.simulation.next_event().min(wakes_at) > self.end {
                 break;
             }
-            if wakes_at <= next {
-                self.simulation.advance(wakes_at, &mut self.observer).map_err(failed)?;
-                self.let_guest_run(wakes_at)?;
-            } else {
-                self.simulation.advance(next + Nanos(1), &mut self.observer).map_err(failed)?;
-                if self.hand_over() {
-                    self.let_guest_run(next + Nanos(1))?;
-                }
-            }
-            if turn % PROGRESS_EVERY == 0 && !progress(self.simulation.reached()) {
+            let horizon = self.foresee(wakes_at);
+            self.let_guest_run(horizon)?;
+            if !self.let_network_run(horizon, progress)? {
                 return Ok(true);
             }
         }
         self.simulation.advance(self.end + Nanos(1), &mut self.observer).map_err(failed)?;
         Ok(false)
+    }
+
+    /// Gives hosts what will certainly be delivered to them; before the instant that is returned nothing else can reach them.
+    fn foresee(&mut self, wakes_at: Nanos) -> Nanos {
+        let Turns { plan, guest, simulation, .. } = self;
+        let certain = simulation.foresee(simulation.reached(), wakes_at, &mut |frame| {
+            if let Some((from, to)) = plan.way_to(frame.endpoint) {
+                let bytes = frames::delivered(frame.bytes, from, to, frame.marked);
+                guest.deliver(to + 1, frame.at + HAND_OVER + EPOCH, bytes);
+            }
+        });
+        self.given_until = certain;
+        certain.min(self.end) + HAND_OVER
+    }
+
+    /// Lets the kernel run up to an instant and keeps what it sends.
+    fn let_guest_run(&mut self, until: Nanos) -> Result<(), BackendError> {
+        let until = until + EPOCH;
+        while self.guest.wakes_at().is_some_and(|at| at < until) {
+            self.guest.run(until).map_err(|e| self.blamed(e))?;
+            self.outgoing.extend(self.guest.sent());
+        }
+        Ok(())
+    }
+
+    /// Lets the network run up to an instant, with all that the kernel has sent until then. False if `progress` says so.
+    fn let_network_run(
+        &mut self,
+        until: Nanos,
+        progress: &mut dyn FnMut(Nanos) -> bool,
+    ) -> Result<bool, BackendError> {
+        loop {
+            let next = self.simulation.next_event();
+            let sent = self.outgoing.front().map_or(Nanos::MAX, |frame| frame.at.saturating_sub(EPOCH));
+            if next.min(sent) >= until.min(self.end + Nanos(1)) {
+                break;
+            }
+            if sent <= next {
+                self.simulation.advance(sent, &mut self.observer).map_err(failed)?;
+                let frame = self.outgoing.pop_front().expect("there is one");
+                self.leave_host(&frame)?;
+            } else {
+                self.simulation.advance(next + Nanos(1), &mut self.observer).map_err(failed)?;
+                self.reach_hosts();
+            }
+            self.steps += 1;
+            if self.steps % PROGRESS_EVERY == 0 && !progress(self.simulation.reached()) {
+                return Ok(false);
+            }
+        }
+        self.simulation.advance(until.min(self.end + Nanos(1)), &mut self.observer).map_err(failed)?;
+        Ok(true)
     }
 
     /// What was not carried.
@@ -233,7 +298,11 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
             let (from, to) = (name(from), name(to));
             format!("{packets} packets from {from} to {to} were dropped: no flow of the scenario connects these hosts")
         };
-        self.strays.iter().map(remark).chain(self.programs.remarks()).collect()
+        let lost = match self.guest.overruns() {
+            0 => None,
+            n => Some(format!("{n} packets were lost at hosts that gave their interfaces no buffers")),
+        };
+        self.strays.iter().map(remark).chain(lost).chain(self.programs.remarks()).collect()
     }
 
     /// Ends the guest; what is left.
@@ -244,8 +313,8 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
 
     /// The agent makes its hosts before time zero; nothing is carried then.
     fn set_up(&mut self) -> Result<(), BackendError> {
-        while let Some(at) = self.guest.wakes_at().filter(|at| *at < EPOCH) {
-            self.guest.run(at, EPOCH).map_err(failed)?;
+        while self.guest.wakes_at().is_some_and(|at| at < EPOCH) {
+            self.guest.run(EPOCH).map_err(failed)?;
             let sent: Vec<SentFrame> = self.guest.sent().collect();
             for frame in sent.iter().filter(|f| f.interface == REPORTS) {
                 self.hear(&frame.bytes)?;
@@ -255,65 +324,43 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         Ok(())
     }
 
-    /// Gives hosts what the network has delivered to them.
-    fn hand_over(&mut self) -> bool {
+    /// What the network has delivered is measured and shown; hosts get what they were not given ahead of its time.
+    fn reach_hosts(&mut self) {
         let arrived: Vec<Delivery> = self.simulation.egress().collect();
-        for delivery in &arrived {
-            let (flow, side) = (delivery.endpoint.flow, delivery.endpoint.side);
-            let Some(Some((source, destination))) = self.plan.ends.get(flow as usize).copied() else {
-                continue;
-            };
-            let Content::Frame(bytes) = &delivery.packet.content else { continue };
-            let (from, to) = match side {
-                Side::Destination => (source, destination),
-                Side::Source => (destination, source),
-            };
-            if side == Side::Source {
-                self.measure(flow, delivery.at, bytes);
+        for Delivery { at, endpoint, packet } in arrived {
+            let Content::Frame(bytes) = &packet.content else { continue };
+            if endpoint.side == Side::Source {
+                self.measure(endpoint.flow, at, bytes);
             }
-            let mut frame = frames::frame(bytes, from, to);
-            if delivery.packet.marked {
-                frames::mark(&mut frame[14..]);
-            }
+            let Some((from, to)) = self.plan.way_to(endpoint) else { continue };
+            let frame = frames::delivered(bytes, from, to, packet.marked);
             if O::PACKETS {
                 let tcp = frames::place(self.plan, from, to, bytes).and_then(|place| place.tcp);
-                self.observer.show(delivery.at, delivery.endpoint, &frame[14..], tcp);
+                self.observer.show(at, endpoint, &frame[14..], tcp);
             }
-            self.guest.deliver(to + 1, frame);
+            if at >= self.given_until {
+                self.guest.deliver(to + 1, at + HAND_OVER + EPOCH, frame);
+            }
         }
-        !arrived.is_empty()
     }
 
     /// An RTT sample, if what arrived at a flow's source acknowledges something.
     fn measure(&mut self, flow: u32, at: Nanos, packet: &[u8]) {
-        let Some(Some((source, destination))) = self.plan.ends.get(flow as usize).copied() else { return };
-        let Some(tcp) = frames::place(self.plan, destination, source, packet).and_then(|p| p.tcp) else {
-            return;
-        };
+        let Some((from, to)) = self.plan.way_to(EndpointId { flow, side: Side::Source }) else { return };
+        let Some(tcp) = frames::place(self.plan, from, to, packet).and_then(|p| p.tcp) else { return };
         if let Some(sent) = self.observer.flow_mut(flow).meter.arrived(packet, tcp) {
             let base = self.simulation.base_rtt(flow, sent);
             self.observer.measured(flow, sent, at - sent, base);
         }
     }
 
-    /// Lets the kernel run from a simulated instant until something may reach it, and puts what it sends into the network.
-    fn let_guest_run(&mut self, at: Nanos) -> Result<(), BackendError> {
-        let free_until = self.simulation.next_event().max(at + Nanos(1)) + EPOCH;
-        loop {
-            self.guest.run(at + EPOCH, free_until).map_err(|e| self.blamed(e))?;
-            if !self.guest.is_pending() {
-                break;
-            }
+    /// A frame of a host is a report of the agent, or enters the network.
+    fn leave_host(&mut self, frame: &SentFrame) -> Result<(), BackendError> {
+        if frame.interface == REPORTS {
+            self.hear(&frame.bytes)
+        } else {
+            self.enter(frame)
         }
-        let sent: Vec<SentFrame> = self.guest.sent().collect();
-        for frame in sent {
-            if frame.interface == REPORTS {
-                self.hear(&frame.bytes)?;
-            } else {
-                self.enter(&frame)?;
-            }
-        }
-        Ok(())
     }
 
     /// A guest's error, with the programs that run in it.

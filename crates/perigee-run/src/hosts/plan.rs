@@ -5,7 +5,7 @@ use super::PROGRAMS;
 use perigee_backend::BackendError;
 use perigee_hosts::job::{self, Command, Host, Input, Job, Transfer};
 use perigee_scenario::file::programs::{self, ProgramSpec};
-use perigee_sim::{FlowSetup, Outside};
+use perigee_sim::{EndpointId, FlowSetup, Outside, Side};
 use perigee_timeline::{App, Flow, Header, NodeId, Workload};
 use perigee_units::params::Value;
 use perigee_units::{parse_time, Nanos};
@@ -102,6 +102,15 @@ impl Plan {
     /// Whether a flow is a transfer of real hosts.
     pub fn is_real(&self, flow: u32) -> bool {
         self.ends.get(flow as usize).is_some_and(Option::is_some) && !self.carriers.contains(&flow)
+    }
+
+    /// The hosts that a packet comes from and goes to which arrives at an end of a flow; `None` = that is simulated.
+    pub fn way_to(&self, end: EndpointId) -> Option<(usize, usize)> {
+        let (source, destination) = self.ends.get(end.flow as usize).copied().flatten()?;
+        Some(match end.side {
+            Side::Destination => (source, destination),
+            Side::Source => (destination, source),
+        })
     }
 
     /// For a workload; `modules` are further congestion controls of the kernel. Packets of programs are carried by the flows

@@ -19,6 +19,9 @@ enum { CHUNK = 1 << 17 };
 /* Room for TCP_INFO and TCP_CC_INFO of kernels newer than our headers: they fill what they know. */
 enum { INFO = 256, SCHEME_INFO = 64 };
 
+/* Of our patch to the kernel: it throws away so many bytes as they come, without waking us. */
+#define TCP_DISCARD 200
+
 /* One TCP transfer. Its descriptors are -1 while closed. */
 struct flow {
 	uint32_t id;
@@ -27,7 +30,6 @@ struct flow {
 	uint16_t port;
 	uint64_t start_ns, stop_ns; /* simulated */
 	uint64_t bytes, written;    /* bytes: UINT64_MAX = until it stops */
-	uint64_t received;
 	char scheme[16];
 	int listener, sender, receiver;
 	bool begun, stopped, complete;
@@ -137,12 +139,24 @@ static void start(struct flow *f)
 	watch(f->sender, EPOLLOUT, END_SENDER, f->id);
 }
 
+/* Bytes that have come in order: those that were thrown away unseen, too. */
+static uint64_t received(const struct flow *f)
+{
+	struct tcp_info info = { 0 };
+	socklen_t size = sizeof(info);
+
+	if (f->receiver < 0 || getsockopt(f->receiver, IPPROTO_TCP, TCP_INFO, &info, &size))
+		return 0;
+	return info.tcpi_bytes_received;
+}
+
 static void sample(const struct flow *f, enum report kind, uint64_t at_ns)
 {
-	struct sample s = { .at_ns = at_ns, .flow = f->id, .received = f->received };
+	struct sample s = { .at_ns = at_ns, .flow = f->id };
 	socklen_t size = INFO, name = sizeof(s.text);
 	socklen_t scheme = SCHEME_INFO;
 
+	s.received = received(f);
 	if (f->sender < 0 || getsockopt(f->sender, IPPROTO_TCP, TCP_INFO, s.rest, &size))
 		return;
 	s.info_size = size;
@@ -193,6 +207,7 @@ void on_sender(uint32_t id)
 void on_receiver(uint32_t id)
 {
 	struct flow *f = find(id);
+
 	for (;;) {
 		/* MSG_TRUNC: the data is counted and thrown away (tcp(7)). */
 		ssize_t n = recv(f->receiver, data, 1 << 24, MSG_TRUNC);
@@ -203,12 +218,11 @@ void on_receiver(uint32_t id)
 			watch(f->receiver, 0, END_RECEIVER, f->id);
 			break;
 		}
-		f->received += n;
 		/* Less than was asked for is all that there was. */
 		if (n < 1 << 24)
 			break;
 	}
-	if (f->received >= f->bytes && !f->complete) {
+	if (!f->complete && f->bytes != UINT64_MAX && received(f) >= f->bytes) {
 		f->complete = true;
 		report_text(REPORT_COMPLETE, f->id, "");
 	}
@@ -217,9 +231,14 @@ void on_receiver(uint32_t id)
 void on_listener(uint32_t id)
 {
 	struct flow *f = find(id);
+	uint64_t unseen = f->bytes - 1;
+
 	f->receiver = accept4(f->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (f->receiver < 0)
 		die("accept: %s", strerror(errno));
+	/* All but the last byte, which says that the transfer is complete. */
+	if (setsockopt(f->receiver, IPPROTO_TCP, TCP_DISCARD, &unseen, sizeof(unseen)))
+		die("the socket option TCP_DISCARD of our patch: %s", strerror(errno));
 	close(f->listener);
 	f->listener = -1;
 	watch(f->receiver, EPOLLIN, END_RECEIVER, f->id);
