@@ -71,7 +71,9 @@ def test_programs_of_a_scenario_run_beside_its_flows(cli: Cli, scenario: Path, t
     assert cli("verify", tmp_path / "out").returncode == 0
     (tmp_path / "fetch.py").write_text(FETCH.replace("print(", "print('other',"))
     done = cli("verify", folder)
-    assert (done.returncode, "python3 fetch.py at s1: output differs" in done.stdout) == (OUTSIDE_TOLERANCE, True), done.stdout
+    assert (done.returncode, "python3 fetch.py at s1: output differs" in done.stdout) == (OUTSIDE_TOLERANCE, True), (
+        done.stdout
+    )
 
 
 @real

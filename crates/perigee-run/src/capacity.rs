@@ -401,6 +401,7 @@ mod tests {
             app: App::Bulk { bytes: None },
             cc: "cubic".into(),
             compared: true,
+            hosts: None,
             cc_params: Default::default(),
             cc_files: Default::default(),
             tcp: Default::default(),

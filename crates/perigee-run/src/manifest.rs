@@ -6,7 +6,7 @@ use perigee_record::{RunOutcome, TableDigest};
 use perigee_scenario::world::{FlowPlan, PortReport};
 use perigee_scenario::{ScenarioError, World};
 use perigee_sim::{FlowSetup, Scheme};
-use perigee_timeline::App;
+use perigee_timeline::{App, Hosts};
 use perigee_units::params::{Params, Value};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -80,13 +80,16 @@ pub struct FlowEntry {
     pub from: String,
     pub to: String,
     pub cc: String,
+    /// Real hosts carry it: `linux`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Hosts>,
     pub app: App,
     pub start_ns: u64,
     pub stop_ns: u64,
     pub base_rtt_ns: Option<u64>,
     /// Links of its route at time zero.
     pub hops: usize,
-    /// Parameters of its scheme, defaults included.
+    /// Parameters of its scheme, defaults included; none of a kernel's.
     pub cc_params: BTreeMap<&'static str, Value>,
     /// Options of its transport, defaults included.
     pub tcp: BTreeMap<&'static str, Value>,
@@ -178,8 +181,9 @@ pub fn manifest(
 fn flow(world: &World, cc: &str, plan: &FlowPlan, setup: &FlowSetup) -> Result<FlowEntry, ScenarioError> {
     let resolved = |params: &Params| params.resolved().into_iter().collect::<BTreeMap<_, _>>();
     let (mut cc_params, mut tcp) = (BTreeMap::new(), BTreeMap::new());
+    let real = setup.outside.source;
     if setup.app.is_tcp() {
-        if let Scheme::Builtin(_, params) = &setup.scheme {
+        if let (Scheme::Builtin(_, params), false) = (&setup.scheme, real) {
             cc_params = resolved(params);
         }
         tcp = resolved(&world.transport_of(plan, cc)?.1);
@@ -190,6 +194,7 @@ fn flow(world: &World, cc: &str, plan: &FlowPlan, setup: &FlowSetup) -> Result<F
         from: plan.pair.from.clone(),
         to: plan.pair.to.clone(),
         cc: world.scheme_of(plan, cc).into(),
+        hosts: real.then_some(Hosts::Linux),
         app: setup.app,
         start_ns: plan.start.0,
         stop_ns: plan.stop.0,

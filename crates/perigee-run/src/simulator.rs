@@ -8,7 +8,7 @@ use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
 use perigee_cc::Params;
 use perigee_record::{FlowInfo, RecordSink, RunHeader};
 use perigee_sim::{CustomScheme, FlowSetup, Options, Scheme, Simulation};
-use perigee_timeline::{App, Flow, Header, Workload};
+use perigee_timeline::{App, Flow, Header, Hosts, Workload};
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
@@ -119,9 +119,19 @@ impl Simulator {
 
 /// Refuses flows that only real hosts have.
 fn nothing_real(workload: &Workload) -> Result<(), BackendError> {
-    let Some(flow) = workload.flows.iter().find(|f| f.app == App::Programs) else { return Ok(()) };
-    let why = "it carries what programs send, which run on real hosts: say --hosts linux".into();
-    Err(BackendError::Unsupported { flow: flow.name.clone(), why })
+    let why = |flow: &Flow| match (flow.app, flow.hosts) {
+        (App::Programs, _) => {
+            Some("it carries what programs send, which run on real hosts: say --hosts linux")
+        }
+        (_, Some(Hosts::Linux)) => {
+            Some("its hosts are \"linux\", and those of this run are simulated: say --hosts linux")
+        }
+        _ => None,
+    };
+    let refused = workload.flows.iter().find_map(|f| Some((f, why(f)?)));
+    refused.map_or(Ok(()), |(flow, why)| {
+        Err(BackendError::Unsupported { flow: flow.name.clone(), why: why.into() })
+    })
 }
 
 /// What a record begins with.

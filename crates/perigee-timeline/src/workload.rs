@@ -128,6 +128,27 @@ impl App {
     }
 }
 
+/// Who carries a TCP flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hosts {
+    /// The simulator's transport, also in a run with real hosts.
+    Simulated,
+    /// Real Linux hosts.
+    Linux,
+}
+
+impl Hosts {
+    /// All, by the names that scenario files give them.
+    pub const NAMES: [&'static str; 2] = ["simulated", "linux"];
+
+    /// By its name.
+    pub fn named(name: &str) -> Option<Hosts> {
+        let i = Hosts::NAMES.iter().position(|n| *n == name)?;
+        Some([Hosts::Simulated, Hosts::Linux][i])
+    }
+}
+
 /// How knowledge of the timeline reaches a flow's congestion control: as the beginning and the end of a handover, or as a
 /// change of its path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -184,6 +205,9 @@ pub struct Flow {
     /// It runs under the scheme that the run compares, rather than one of its own.
     #[serde(default)]
     pub compared: bool,
+    /// Who carries it; `None` = whoever carries the run's flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Hosts>,
     /// Parameters of the congestion control that differ from its defaults.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cc_params: BTreeMap<String, Value>,
@@ -256,6 +280,7 @@ mod tests {
             },
             cc: "cubic".into(),
             compared: true,
+            hosts: Some(Hosts::Simulated),
             cc_params: [("beta".into(), Value::Float(0.7)), ("hystart".into(), Value::Bool(true))].into(),
             cc_files: [("weights".into(), "{}".into())].into(),
             tcp: [("mss".into(), Value::Int(1448)), ("min_rto".into(), Value::Text("200 ms".into()))].into(),

@@ -92,8 +92,6 @@ class Plan:
                 world.check(name, classes, work.as_core(kernel))
             except _core.RunError as error:
                 # Nothing has failed yet: this is what the user can mend.
-                if kernel is None:
-                    raise
                 raise RecordError(str(error)) from None
         key = None if kernel is None else kernel.manifest.key
         jobs = job.of(scenario, chosen, names, classes, capture=pcap, kernel=key)

@@ -6,7 +6,7 @@ use perigee_backend::BackendError;
 use perigee_hosts::job::{self, Command, Host, Input, Job, Transfer};
 use perigee_scenario::file::programs::{self, ProgramSpec};
 use perigee_sim::{EndpointId, FlowSetup, Outside, Side};
-use perigee_timeline::{App, Flow, Header, NodeId, Workload};
+use perigee_timeline::{App, Flow, Header, Hosts, NodeId, Workload};
 use perigee_units::params::Value;
 use perigee_units::{parse_time, Nanos};
 use std::path::{Path, PathBuf};
@@ -128,7 +128,7 @@ impl Plan {
         plan.job.end = header.duration;
         for (id, flow) in workload.flows.iter().enumerate() {
             let refuse = |why: String| BackendError::Unsupported { flow: flow.name.clone(), why };
-            if !flow.app.is_tcp() {
+            if !flow.app.is_tcp() || flow.hosts == Some(Hosts::Simulated) {
                 plan.ends.push(None);
                 continue;
             }
@@ -264,7 +264,7 @@ pub fn scheme(name: &str, modules: &[String]) -> Result<String, String> {
     let list = all.join(", ").replace("reno", "newreno");
     Err(format!(
         "the kernel has no congestion control {name:?}; it has {list}; \
-        others need `perigee kernel build --module FILE.c`, or stay simulated"
+        others need `perigee kernel build --module FILE.c`, or stay simulated (hosts = \"simulated\")"
     ))
 }
 

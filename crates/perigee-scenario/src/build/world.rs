@@ -209,6 +209,7 @@ impl World {
             app: plan.spec.app,
             cc: scheme.to_string(),
             compared: plan.spec.cc == "*",
+            hosts: plan.spec.hosts,
             cc_params,
             cc_files,
             tcp: transport_values(&self.scenario, &plan.spec, scheme),

@@ -6,7 +6,7 @@ use crate::file::checked::{Checked, Given};
 use crate::file::error::{Place, Problem};
 use crate::file::node::NodeSpec;
 use crate::file::split::{self, LegPlace, Split};
-use perigee_timeline::{App, Law};
+use perigee_timeline::{App, Hosts, Law};
 use perigee_units::Nanos;
 
 /// `[[flow]]`.
@@ -17,6 +17,7 @@ pub struct FlowSpec {
     pub ends: Option<(String, String)>,
     pub pattern: Option<Pattern>,
     pub cc: String,
+    pub hosts: Option<Hosts>,
     pub app: App,
     /// Time between arrivals and size of each, where the flow stands for many.
     pub arrivals: Option<(Law, Law)>,
@@ -93,6 +94,7 @@ pub fn read(c: &Checked, duration: Nanos, nodes: &[NodeSpec], problems: &mut Vec
         ends,
         pattern,
         cc: c.text("cc"),
+        hosts: c.opt_text("hosts").and_then(|name| Hosts::named(&name)),
         app,
         arrivals,
         start: c.time("start"),

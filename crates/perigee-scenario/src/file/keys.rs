@@ -12,6 +12,7 @@ use crate::file::rows::*;
 use crate::file::schedules;
 use crate::file::sources::SOURCE;
 use crate::file::varied::VARIED;
+use perigee_timeline::Hosts;
 use perigee_units::Nanos;
 
 /// The whole file.
@@ -371,6 +372,12 @@ pub const FLOW: Section = Section {
             "congestion control; \"*\" = each of the compared schemes in turn",
         )
         .only(TCP),
+        optional(
+            "hosts",
+            Kind::Word(&Hosts::NAMES),
+            "who carries it: the simulator, also in a run with --hosts linux, or Linux, which such a run must have; default: as the run says",
+        )
+        .only(TCP_OF_OURS),
         key("app", Kind::Word(apps::NAMES), apps::NAMES[0], "what it sends; each application has keys of its own, below"),
         key("start", ANY_TIME, "0 s", "when it starts").only(TIMED),
         key("stagger", ANY_TIME, "0 s", "each further flow of this entry starts this much later").only(TIMED),
