@@ -136,7 +136,7 @@ def test_programs_need_a_flow_that_carries_them(cli: Cli, scenario: Path) -> Non
         (["no-such-program"], 127, "No such file"),
         (["sh", "-c", "exit 7"], 7, "exit code 7"),
         (["sh", "-c", "kill -9 $$"], 137, "signal 9"),
-        (["sleep", "1000"], 1, "still running"),
+        (["sleep", "1000"], 124, "still running"),
     ],
 )
 def test_the_last_program_decides_the_exit_code(

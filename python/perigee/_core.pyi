@@ -80,7 +80,7 @@ class Scenario:
     @property
     def programs(
         self,
-    ) -> list[tuple[str, int, str, list[str], list[str], tuple[Path | None, list[int] | None], bool]]: ...
+    ) -> list[tuple[str, int, str, list[str], list[str], tuple[Path | None, list[int] | None, bool], bool]]: ...
     def plugins(self) -> list[str]: ...
     def schemes(self, asked: list[str], kernel: tuple[str | Path, list[str]] | None = None) -> list[str]: ...
     def world(self, seed: int) -> World: ...
@@ -117,7 +117,13 @@ class World:
         plugins: dict[str, type] | None = None,
         batches: Callable[[str, list[Column]], None] | None = None,
         kernel: tuple[str | Path, list[str]] | None = None,
-        programs: tuple[list[tuple[Any, ...]], list[Path], Callable[[str, int, int, bytes, int], None]] | None = None,
+        programs: tuple[
+            list[tuple[Any, ...]],
+            list[Path],
+            Callable[[str, int, int, bytes, int], None],
+            Callable[[float], bytes | None] | None,
+        ]
+        | None = None,
     ) -> tuple[str, dict[str, list[Column]], bool]: ...
     def trace(
         self,

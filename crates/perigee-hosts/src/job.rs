@@ -78,7 +78,12 @@ pub enum Input {
     File(PathBuf),
     /// These bytes.
     Bytes(Vec<u8>),
+    /// A terminal, which is its output, too.
+    Terminal,
 }
+
+/// Stands for [`Input::Terminal`] in a job.
+const TERMINAL: &str = "/dev/tty";
 
 /// All that an agent does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -178,6 +183,7 @@ impl Job {
                 None => Vec::new(),
                 // The machine's files as the agent has mounted them.
                 Some(Input::File(path)) => [b"/world", path.as_os_str().as_bytes()].concat(),
+                Some(Input::Terminal) => TERMINAL.into(),
                 Some(Input::Bytes(_)) => format!("/{}", input_name(c.id)).into_bytes(),
             };
             let mut words = vec![plain(&input), plain(c.folder.as_os_str().as_bytes())];

@@ -3,6 +3,7 @@
 
 use perigee_hosts::job::Input;
 use perigee_hosts::report::{Exit, Report, Stream};
+use perigee_run::hosts::pace::Keyboard;
 use perigee_run::hosts::plan::{Program, ENVIRONMENT};
 use perigee_run::Ends;
 use perigee_scenario::file::programs::{self, ProgramSpec};
@@ -10,28 +11,40 @@ use perigee_units::Nanos;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-/// A program: node, start in ns, folder, further environment, words, standard input (a file, or bytes), whether the run ends
-/// with it.
-pub type One = (String, u64, PathBuf, Vec<String>, Vec<String>, (Option<PathBuf>, Option<Vec<u8>>), bool);
+/// A program: node, start in ns, folder, further environment, words, standard input, whether the run ends with it.
+pub type One = (String, u64, PathBuf, Vec<String>, Vec<String>, Given, bool);
+
+/// Standard input: a file, bytes, or a terminal.
+type Given = (Option<PathBuf>, Option<Vec<u8>>, bool);
 
 /// Programs beside those of the scenario, folders that they may change, and who hears of them: called with kind ("begun", "output", "errors", "exited",
 /// "killed"), simulated time in ns, number of the program (the
 /// scenario's come first), bytes that it wrote, and exit code or signal.
-pub type Programs = (Vec<One>, Vec<PathBuf>, Py<PyAny>);
+///
+/// The keyboard, for a program with a terminal, is called with a time in seconds: it waits for keys that long and returns
+/// what the agent is told, which is empty when there are none; `None` ends the run.
+pub type Programs = (Vec<One>, Vec<PathBuf>, Py<PyAny>, Option<Py<PyAny>>);
 
 /// Hosts with programs on them.
 pub fn with(ends: Ends, given: Option<Programs>) -> Ends {
-    let (Ends::Linux(mut hosts), Some((programs, writable, call))) = (ends.clone(), given) else {
+    let (Ends::Linux(mut hosts), Some((programs, writable, call, keyboard))) = (ends.clone(), given) else {
         return ends;
     };
     hosts.programs = programs.into_iter().map(program).collect();
     hosts.writable = writable;
     hosts.listener = Some(Arc::new(Mutex::new(move |report: &Report| tell(&call, report))));
+    hosts.keyboard = keyboard.map(|call| -> Keyboard {
+        // An exception there is its own business, too: the run ends.
+        Arc::new(Mutex::new(move |time: Duration| {
+            Python::attach(|py| call.call1(py, (time.as_secs_f64(),)).ok()?.extract(py).ok().flatten())
+        }))
+    });
     Ends::Linux(hosts)
 }
 
-fn program((node, start, folder, environment, words, (file, bytes), awaited): One) -> Program {
+fn program((node, start, folder, environment, words, (file, bytes, terminal), awaited): One) -> Program {
     let own = ENVIRONMENT.iter().map(|v| v.to_string());
     Program {
         node,
@@ -39,7 +52,7 @@ fn program((node, start, folder, environment, words, (file, bytes), awaited): On
         folder,
         environment: own.chain(environment).collect(),
         words,
-        input: file.map(Input::File).or(bytes.map(Input::Bytes)),
+        input: file.map(Input::File).or(bytes.map(Input::Bytes)).or(terminal.then_some(Input::Terminal)),
         awaited,
     }
 }
@@ -48,9 +61,9 @@ fn program((node, start, folder, environment, words, (file, bytes), awaited): On
 pub fn of(scenario: &perigee_scenario::Scenario) -> Vec<One> {
     let one = |spec: &ProgramSpec| {
         let input = match &spec.input {
-            None => (None, None),
-            Some(programs::Input::File(path)) => (Some(path.clone()), None),
-            Some(programs::Input::Bytes(bytes)) => (None, Some(bytes.clone())),
+            None => (None, None, false),
+            Some(programs::Input::File(path)) => (Some(path.clone()), None, false),
+            Some(programs::Input::Bytes(bytes)) => (None, Some(bytes.clone()), false),
         };
         let s = spec.clone();
         (s.node, s.start.0, s.folder, s.environment, s.words, input, s.wait)

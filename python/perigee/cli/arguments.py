@@ -10,8 +10,8 @@ AT = "--at"
 
 
 def without_programs(arguments: Sequence[str]) -> list[str]:
-    """Arguments of `perigee exec` with all from the first --at on as one hidden option: they are the programs' own."""
-    if not arguments or arguments[0] != "exec" or AT not in arguments:
+    """Arguments, those of `exec` and `shell` from the first --at on as one hidden option: they are the programs'."""
+    if not arguments or arguments[0] not in ("exec", "shell") or AT not in arguments:
         return list(arguments)
     first = list(arguments).index(AT)
     return [*arguments[:first], "--programs", json.dumps(arguments[first:])]

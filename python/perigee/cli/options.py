@@ -32,6 +32,13 @@ HostsOption = Annotated[
 KernelOption = Annotated[
     str | None, typer.Option("--kernel", metavar="NAME", help="With --hosts linux: one of `perigee kernel list`.")
 ]
+EnvOption = Annotated[list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="Environment of programs.")]
+WritableOption = Annotated[
+    list[Path] | None, typer.Option("--writable", metavar="DIR", help="A folder that programs may change.")
+]
+ProgramsKernelOption = Annotated[
+    str | None, typer.Option("--kernel", metavar="NAME", help="One of `perigee kernel list`.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
 

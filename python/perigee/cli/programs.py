@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from perigee import _core
 from perigee.cli.arguments import AT
 from perigee.cli.options import stop
-from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
+from perigee.common.exit_codes import BAD_INPUT, INTERRUPTED, OURS
 from perigee.common.files import RecordError, cannot_write, fresh_folder
 from perigee.common.interrupt import announce
 from perigee.extensions.trust import PluginError
@@ -31,26 +31,47 @@ if TYPE_CHECKING:
 RUNS = Path("runs")
 
 
-def parsed(words: Sequence[str], environment: Sequence[str], stdin: Path | bytes | None = None) -> list[Program]:
-    """Programs of `--at NODE [--] WORD... [--at NODE ...]`; the last one is awaited, and gets the standard input."""
+def groups_of(words: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Nodes and commands of `--at NODE [--] WORD... [--at NODE ...]`."""
     groups: list[list[str]] = []
     for word in words:
         if word == AT:
             groups.append([])
         else:
             groups[-1].append(word)
-    programs = []
-    for i, group in enumerate(groups):
+    found = []
+    for group in groups:
         node, *command = group or [""]
-        command = command[1:] if command[:1] == ["--"] else command
+        found.append((node, command[1:] if command[:1] == ["--"] else command))
+    return found
+
+
+def words_of(command: list[str]) -> tuple[str, ...]:
+    """A program and its arguments; one argument with spaces is a line for the shell."""
+    shell = len(command) == 1 and any(c.isspace() for c in command[0])
+    return ("/bin/sh", "-c", command[0]) if shell else tuple(command)
+
+
+def parsed(words: Sequence[str], environment: Sequence[str], stdin: Path | bytes | None = None) -> list[Program]:
+    """Programs of `perigee exec`; the last one is awaited, and gets the standard input."""
+    groups = groups_of(words)
+    programs = []
+    for i, (node, command) in enumerate(groups):
         if not node or not command:
             stop(f"after {AT} come a node and a command: {AT} london -- iperf3 -c new-york")
-        # One argument with spaces is a line for the shell.
-        shell = len(command) == 1 and any(c.isspace() for c in command[0])
-        line = ("/bin/sh", "-c", command[0]) if shell else tuple(command)
-        last = i == len(groups) - 1
-        programs.append(Program(node, line, last, tuple(environment), i * STAGGER_NS, stdin=stdin if last else None))
+        last, start_ns = i == len(groups) - 1, i * STAGGER_NS
+        given = stdin if last else None
+        programs.append(Program(node, words_of(command), last, tuple(environment), start_ns, stdin=given))
     return programs
+
+
+def check_nodes(scenario: Scenario, programs: Sequence[Program]) -> None:
+    """Ends the command where a program is at a node that no flow leads to."""
+    flows = json.loads(scenario.core.world(scenario.core.seed).describe())["flows"]
+    nodes = list(dict.fromkeys(end for f in flows for end in (f["from"], f["to"])))
+    unknown = [p.node for p in programs if p.node.lower() not in {n.lower() for n in nodes}]
+    if unknown:
+        stop(f"no flow of the scenario begins or ends at {unknown[0]!r}: programs can be at {', '.join(nodes)}")
 
 
 @dataclass(frozen=True)
@@ -67,11 +88,7 @@ class Asked:
 def exec_command(scenario: Scenario, programs: list[Program], kernel: Kernel, asked: Asked) -> int:
     """Runs programs, shows what they write, and ends with the exit code of the last."""
     out, as_json = asked.out, asked.as_json
-    flows = json.loads(scenario.core.world(scenario.core.seed).describe())["flows"]
-    nodes = list(dict.fromkeys(end for f in flows for end in (f["from"], f["to"])))
-    unknown = [p.node for p in programs if p.node.lower() not in {n.lower() for n in nodes}]
-    if unknown:
-        stop(f"no flow of the scenario begins or ends at {unknown[0]!r}: programs can be at {', '.join(nodes)}")
+    check_nodes(scenario, programs)
     if out is not None and (out / SUMMARY).exists() and not asked.force:
         stop(f"{out} has the results of another run; say --force to replace its summary")
     base = out if out is not None else fresh_folder(f"{scenario.name}-exec", RUNS)
@@ -115,10 +132,7 @@ def exec_command(scenario: Scenario, programs: list[Program], kernel: Kernel, as
         if "were dropped" in warning:
             print(f"perigee: {warning}", file=sys.stderr)
     _print(stories, folder, as_json=as_json)
-    code = stories[-1].code
-    if code is None:
-        return FAILED
-    return code if code >= 0 else 128 - code
+    return stories[-1].exit_code
 
 
 def _failed(error: Exception, folder: Path) -> int:
@@ -127,7 +141,7 @@ def _failed(error: Exception, folder: Path) -> int:
         return BAD_INPUT
     message = cannot_write(folder, error) if isinstance(error, OSError) else str(error)
     print(f"perigee: {message}", file=sys.stderr)
-    return FAILED if isinstance(error, _core.RunError) else BAD_INPUT
+    return OURS if isinstance(error, _core.RunError) else BAD_INPUT
 
 
 def _print(stories: list[Story], folder: Path, *, as_json: bool) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from perigee.runs import job, work
 from perigee.runs.stories import Heard, Program, Stories, Story, of_scenario
@@ -21,6 +21,42 @@ SCHEME = "programs"
 """Stands for a congestion control in a record whose flows carry what programs send."""
 # A program begins this long after the one that is named before it: clients find their servers listening.
 STAGGER_NS = 100_000_000
+
+
+class Keyboard(Protocol):
+    """Of a terminal."""
+
+    error: BaseException | None
+    """What ended it."""
+
+    def __call__(self, time_s: float) -> bytes | None:
+        """Waits that long for what the agent is to be told; None = the run should end."""
+
+
+def look_on(
+    scenario: Scenario,
+    programs: Sequence[Program],
+    kernel: Kernel,
+    heard: Heard,
+    keyboard: Keyboard,
+    writable: Sequence[Path] = (),
+) -> list[Story]:
+    """Runs programs, the last of which has a terminal, no faster than the machine's clock, and keeps no record.
+
+    Raises:
+        RunError: the core cannot run it, or a guest failed.
+    """
+    stories = Stories([*of_scenario(scenario.core), *programs], heard)
+    guests = work.Guests(stories, programs, [w.resolve() for w in writable], keyboard)
+    world = scenario.core.world(scenario.core.seed)
+    work.simulate(world, SCHEME, scenario.classes(), batches=_nobody, kernel=kernel, guests=guests)
+    if keyboard.error is not None:
+        raise keyboard.error
+    return stories.all
+
+
+def _nobody(_name: str, _columns: object) -> None:
+    """Takes rows that nobody keeps."""
 
 
 def run(

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perigee.common.exit_codes import STOPPED
+
 if TYPE_CHECKING:
     from perigee import _core
 
@@ -36,6 +38,8 @@ class Program:
     folder: Path = field(default_factory=Path.cwd)
     stdin: Path | bytes | None = None
     """What it reads: a file of this machine, or bytes."""
+    terminal: bool = False
+    """It reads and writes a terminal instead."""
 
     @property
     def line(self) -> str:
@@ -44,7 +48,8 @@ class Program:
 
     def as_core(self) -> tuple[Any, ...]:
         """As the core takes it (`programs.rs`)."""
-        stdin = (None, self.stdin) if isinstance(self.stdin, bytes) else (self.stdin, None)
+        given = self.stdin
+        stdin = (None, given, False) if isinstance(given, bytes) else (given, None, self.terminal)
         return (self.node, self.start_ns, self.folder, list(self.environment), list(self.words), stdin, self.awaited)
 
     def sha256(self) -> str | None:
@@ -60,7 +65,7 @@ def of_scenario(core: _core.Scenario) -> list[Program]:
     """The programs of a scenario file."""
     return [
         Program(node, tuple(words), awaited, tuple(environment), start_ns, Path(folder), bytes(text) if text else file)
-        for node, start_ns, folder, environment, words, (file, text), awaited in core.programs
+        for node, start_ns, folder, environment, words, (file, text, _), awaited in core.programs
     ]
 
 
@@ -88,6 +93,13 @@ class Story:
             return "was still running at the end"
         how = f"exit code {self.code}" if self.code >= 0 else f"killed by signal {named(-self.code)}"
         return f"{how} after {(self.ended_ns - self.begun_ns) / 1e9:.6g} s"
+
+    @property
+    def exit_code(self) -> int:
+        """As a shell has it: 128 and the signal's number where one killed it, 124 where the end of the run did."""
+        if self.code is None:
+            return STOPPED
+        return self.code if self.code >= 0 else 128 - self.code
 
     def as_json(self) -> dict[str, Any]:
         """For the manifest."""

@@ -47,9 +47,12 @@ class Guests:
     writable: Sequence[Path] = ()
     """Folders that they may change."""
 
-    def as_core(self) -> tuple[list[tuple[Any, ...]], list[Path], Stories]:
+    keyboard: Callable[[float], bytes | None] | None = None
+    """Of a terminal: waits for keys, up to a time in seconds."""
+
+    def as_core(self) -> tuple[list[tuple[Any, ...]], list[Path], Stories, Callable[[float], bytes | None] | None]:
         """As the core takes them."""
-        return [p.as_core() for p in self.others], list(self.writable), self.stories
+        return [p.as_core() for p in self.others], list(self.writable), self.stories, self.keyboard
 
 
 def guests_of(core: _core.Scenario, kernel: Kernel | None) -> Guests | None:

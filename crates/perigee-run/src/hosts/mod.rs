@@ -15,6 +15,7 @@
 pub mod frames;
 pub mod meter;
 pub mod observe;
+pub mod pace;
 pub mod plan;
 pub mod programs;
 
@@ -23,6 +24,7 @@ use crate::routes::RouteListener;
 use crate::simulator::{failed, flow_infos, run_header, simulator_options, Plugins, Simulator};
 use crate::windows::Windows;
 use observe::{FrameTap, Hosted};
+use pace::{Keyboard, Pace, Waited};
 use perigee_backend::{Backend, BackendError, Inputs};
 use perigee_hosts::guest::PATIENCE;
 use perigee_hosts::job::{self, Root, EPOCH, REPORTS};
@@ -65,6 +67,8 @@ pub struct LinuxHosts {
     pub writable: Vec<PathBuf>,
     /// Hears what programs do, in order of simulated time.
     pub listener: Option<Listener>,
+    /// The keyboard of a program with a terminal.
+    pub keyboard: Option<Keyboard>,
 }
 
 /// Hears of programs: their beginning, what they write, how they end.
@@ -147,6 +151,7 @@ impl LinuxHosts {
             simulation,
             observer,
             programs,
+            pace: self.keyboard.clone().map(Pace::new),
             end,
             outgoing: VecDeque::new(),
             given_until: Nanos::ZERO,
@@ -208,6 +213,8 @@ struct Turns<'p, 's, O> {
     simulation: Simulation<'s>,
     observer: Hosted<'p, O>,
     programs: Programs<'p>,
+    /// Where a person looks on.
+    pace: Option<Pace>,
     /// The last simulated instant.
     end: Nanos,
     /// What the kernel has sent and the network has not seen, in order of time.
@@ -226,8 +233,17 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         self.set_up()?;
         loop {
             let wakes_at = self.guest.wakes_at().map_or(Nanos::MAX, |at| at.saturating_sub(EPOCH));
-            if self.simulation.next_event().min(wakes_at) > self.end {
+            let due = self.simulation.next_event().min(wakes_at);
+            if due > self.end {
                 break;
+            }
+            match self.wait(due) {
+                Waited::Due => {}
+                Waited::Ended => return Ok(true),
+                Waited::Keys(at, frame) => {
+                    self.guest.deliver(REPORTS, at + EPOCH, frame);
+                    continue;
+                }
             }
             let horizon = self.foresee(wakes_at);
             self.let_guest_run(horizon)?;
@@ -239,15 +255,22 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         Ok(false)
     }
 
+    fn wait(&mut self, due: Nanos) -> Waited {
+        let now = self.simulation.reached();
+        self.pace.as_mut().map_or(Waited::Due, |pace| pace.wait(now, due))
+    }
+
     /// Gives hosts what will certainly be delivered to them; before the instant that is returned nothing else can reach them.
     fn foresee(&mut self, wakes_at: Nanos) -> Nanos {
-        let Turns { plan, guest, simulation, .. } = self;
+        let Turns { plan, guest, simulation, pace, .. } = self;
+        let limit = pace.as_ref().map_or(Nanos::MAX, Pace::limit);
         let certain = simulation.foresee(simulation.reached(), wakes_at, &mut |frame| {
-            if let Some((from, to)) = plan.way_to(frame.endpoint) {
+            if let (Some((from, to)), true) = (plan.way_to(frame.endpoint), frame.at < limit) {
                 let bytes = frames::delivered(frame.bytes, from, to, frame.marked);
                 guest.deliver(to + 1, frame.at + HAND_OVER + EPOCH, bytes);
             }
         });
+        let certain = certain.min(limit);
         self.given_until = certain;
         certain.min(self.end) + HAND_OVER
     }

@@ -63,7 +63,7 @@ void report_text(enum report kind, uint32_t flow, const char *text);
 void flush_reports(void);
 
 /* loop.c: what is waited for, and by whom */
-enum end { END_TIMER, END_LISTENER, END_SENDER, END_RECEIVER, END_OUTPUT, END_ERRORS, END_EXIT };
+enum end { END_TIMER, END_LISTENER, END_SENDER, END_RECEIVER, END_OUTPUT, END_ERRORS, END_EXIT, END_KEYS };
 void open_loop(void);
 void watch(int descriptor, uint32_t what, enum end end, uint32_t id);
 void run_loop(void) __attribute__((noreturn));
@@ -85,5 +85,11 @@ void name_hosts(void);
 uint64_t start_programs(uint64_t now);
 void on_output(uint32_t id, int stream);
 void on_exit_of(uint32_t id);
+
+/* terminal.c */
+int open_terminal(int *end_of_program);
+void take_terminal(void);
+void open_keyboard(void);
+void on_keys(void);
 
 #endif

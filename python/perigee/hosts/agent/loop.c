@@ -114,6 +114,9 @@ void run_loop(void)
 			case END_EXIT:
 				on_exit_of(id);
 				break;
+			case END_KEYS:
+				on_keys();
+				break;
 			}
 		}
 	}

@@ -33,6 +33,7 @@ struct program {
 	char *environment[MAX_WORDS];
 	int word_count, variable_count;
 	int input;    /* what it reads; -1 = nothing */
+	bool terminal;
 	int pipes[2]; /* its output and its errors; -1 = closed */
 	pid_t pid;    /* 0 = not started */
 	int handle;   /* readable once it has ended */
@@ -86,8 +87,12 @@ void add_program(char *line)
 		size_t length = strcspn(at, " ");
 		char *text = word(at, length);
 
-		if (at == line + read)
-			p->input = open_input(text);
+		if (at == line + read) {
+			p->terminal = !strcmp(text, "/dev/tty");
+			p->input = p->terminal ? -1 : open_input(text);
+			if (p->terminal)
+				open_keyboard();
+		}
 		else if (!p->folder)
 			p->folder = text;
 		else if (!command && !strcmp(text, "--"))
@@ -198,10 +203,14 @@ static void child(struct program *p, const int pipes[2][2])
 	}
 	if (unshare(CLONE_NEWUTS) == 0)
 		sethostname(h->name, strlen(h->name));
+	if (p->terminal)
+		p->input = pipes[0][1];
 	dup2(p->input < 0 ? open("/dev/null", O_RDONLY) : p->input, 0);
 	dup2(pipes[0][1], 1);
 	dup2(pipes[1][1], 2);
 	setsid();
+	if (p->terminal)
+		take_terminal();
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	drop_privileges();
@@ -221,6 +230,15 @@ static void begin(struct program *p)
 		/* The program's end blocks, as programs expect. */
 		fcntl(pipes[i][1], F_SETFL, 0);
 	}
+	if (p->terminal) {
+		close(pipes[0][0]);
+		close(pipes[0][1]);
+		pipes[0][0] = open_terminal(&pipes[0][1]);
+		close(pipes[1][0]);
+		close(pipes[1][1]);
+		pipes[1][0] = -1;
+		pipes[1][1] = fcntl(pipes[0][1], F_DUPFD_CLOEXEC, 0);
+	}
 	report_text(REPORT_STARTED, p->id | PROGRAM, "");
 	p->pid = fork();
 	if (p->pid < 0)
@@ -230,7 +248,8 @@ static void begin(struct program *p)
 	for (int i = 0; i < 2; i++) {
 		close(pipes[i][1]);
 		p->pipes[i] = pipes[i][0];
-		watch(p->pipes[i], EPOLLIN, i == 0 ? END_OUTPUT : END_ERRORS, p->id);
+		if (p->pipes[i] >= 0)
+			watch(p->pipes[i], EPOLLIN, i == 0 ? END_OUTPUT : END_ERRORS, p->id);
 	}
 	p->handle = (int)syscall(SYS_pidfd_open, p->pid, 0);
 	if (p->handle < 0)

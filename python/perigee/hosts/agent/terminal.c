@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* A terminal for a program: a pair of ends in the guest, and frames with keys from outside. */
+#define _GNU_SOURCE
+#include "agent.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { KEYS_TYPE = 0x88b6, KEYS_FRAME = 1514, ETHERNET = 14 };
+
+static int terminal = -1, keyboard = -1;
+/* Of the terminal, or of the one to come. */
+static struct winsize window;
+
+/* Our end of a new terminal; the program's is `*end_of_program`. */
+int open_terminal(int *end_of_program)
+{
+	int number, locked = 0;
+	char path[64];
+
+	terminal = open("/world/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	if (terminal < 0 || ioctl(terminal, TIOCSPTLCK, &locked) || ioctl(terminal, TIOCGPTN, &number))
+		die("no terminal: %s", strerror(errno));
+	snprintf(path, sizeof(path), "/world/dev/pts/%d", number);
+	*end_of_program = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (*end_of_program < 0)
+		die("%s: %s", path, strerror(errno));
+	ioctl(terminal, TIOCSWINSZ, &window);
+	return terminal;
+}
+
+/* In the program: its session has its standard input as its terminal. */
+void take_terminal(void)
+{
+	if (ioctl(0, TIOCSCTTY, 0))
+		dprintf(2, "perigee: no terminal: %s\n", strerror(errno));
+}
+
+void open_keyboard(void)
+{
+	struct sockaddr_ll from = { .sll_family = AF_PACKET,
+				    .sll_protocol = htons(KEYS_TYPE),
+				    .sll_ifindex = if_nametoindex("eth0") };
+
+	keyboard = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (keyboard < 0 || bind(keyboard, (struct sockaddr *)&from, sizeof(from)))
+		die("no keyboard: %s", strerror(errno));
+	watch(keyboard, EPOLLIN, END_KEYS, 0);
+}
+
+/* Frames of 'k' and what was typed, or 's' and the size of the window, "ROWS COLUMNS". */
+void on_keys(void)
+{
+	char frame[KEYS_FRAME + 1];
+	ssize_t size = read(keyboard, frame, KEYS_FRAME);
+
+	if (size <= ETHERNET + 1)
+		return;
+	frame[size] = '\0';
+	if (frame[ETHERNET] == 's' &&
+	    sscanf(frame + ETHERNET + 1, "%hu %hu", &window.ws_row, &window.ws_col) == 2 && terminal >= 0)
+		ioctl(terminal, TIOCSWINSZ, &window);
+	/* What does not fit the terminal's buffer is lost, as with any terminal that nobody reads. */
+	if (frame[ETHERNET] == 'k' && write(terminal, frame + ETHERNET + 1, size - ETHERNET - 1) < 0 && errno != EAGAIN)
+		return;
+}
