@@ -116,46 +116,6 @@ def test_real_flows_share_ports_with_simulated_ones(cli: Cli, scenario: Path, tm
     assert 20e6 < probe["rtt_sum_ns"] / probe["rtt_samples"] < 41e6
 
 
-MIXED = SCENARIO + '[[flow]]\nname = "orbcc"\ncc = "orbcc"\nhosts = "simulated"\ncount = 3\n'
-
-
-@real
-def test_a_real_flow_beside_simulated_ones_of_schemes_that_no_kernel_has(
-    cli: Cli, scenario: Path, tmp_path: Path
-) -> None:
-    scenario.write_text(MIXED)
-    runs = []
-    for name in ("one", "two"):
-        done = cli("run", scenario, "--cc", "cubic", "--hosts", "linux", "--out", tmp_path / name, "--no-report")
-        assert done.returncode == 0, done.stderr
-        runs.append(record(tmp_path / name, "cubic"))
-    assert runs[0].manifest.tables == runs[1].manifest.tables
-    flows = runs[0].table("flow_totals").to_pylist()
-    assert [f["cc"] for f in flows] == ["cubic", "orbcc", "orbcc", "orbcc"]
-    assert [f.get("hosts") for f in runs[0].manifest["flows"]] == ["linux", None, None, None]
-    for flow in flows:
-        fates = [
-            flow[key] for key in flow if key.startswith("drops_") or key in ("delivered_packets", "under_way_packets")
-        ]
-        assert flow["sent_packets"] == sum(fates) > 1000
-        # Of OrbCC's flows all know the queues of the port that they share with the real one.
-        assert (flow["telemetry_acks"] > 0) == (flow["cc"] == "orbcc")
-    # Payload of the shared port's 20 Mbit/s.
-    goodput = sum(f["window_bytes"] * 8 / f["window_ns"] * 1e3 for f in flows)
-    assert 17 < goodput < 19.5
-
-
-def test_flows_of_real_hosts_are_refused_where_there_are_none(cli: Cli, scenario: Path) -> None:
-    scenario.write_text(SCENARIO + 'name = "mine"\nhosts = "linux"\n')
-    done = cli("run", scenario, "--cc", "cubic")
-    assert done.returncode == 2
-    assert all(word in done.stderr for word in ("mine", "--hosts linux")), done.stderr
-    scenario.write_text(SCENARIO + 'hosts = "windows"\n')
-    done = cli("check", scenario)
-    assert done.returncode == 2
-    assert all(word in done.stderr for word in ("windows", "simulated", "linux")), done.stderr
-
-
 @real
 @pytest.mark.parametrize(
     ("cc", "extra", "words"),

@@ -38,6 +38,8 @@ def test_a_real_flow_and_simulated_ones_share_a_bottleneck(cli: Cli, tmp_path: P
     for flow in flows:
         assert flow["delivered_packets"] > 0
         assert is_conserved(flow), flow
+        # OrbCC reads the queue that it shares with the real flow's packets.
+        assert (flow["telemetry_acks"] > 0) == (flow["cc"] == "orbcc")
     bottleneck = max(runs[0].table("link_totals").to_pylist(), key=lambda link: link["drops_queue"])
     assert bottleneck["drops_queue"] == sum(f["drops_queue"] for f in flows) > 0
     # The same competition without a kernel.
