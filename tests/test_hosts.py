@@ -198,4 +198,4 @@ def test_nothing_outlives_a_kill(begin: Begin, scenario: Path, tmp_path: Path, v
     assert list(folder.glob("perigee-*")) == []
     if victim == "guest":
         assert process.returncode == 1
-        assert "the guest has ended" in errors
+        assert "the guest has ended by signal 9" in errors

@@ -15,12 +15,15 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How often the guest's process is looked at while it says nothing.
 const LOOK: Duration = Duration::from_millis(200);
+/// Milliseconds between a guest's last word and its end.
+const PATIENCE_OF_ENDING: u32 = 100;
 /// Lines of its console that an error shows.
 const CONSOLE_LINES: usize = 12;
 /// Bytes at its end in which they are looked for.
@@ -34,7 +37,7 @@ impl From<rustix::io::Errno> for GuestError {
 
 impl GuestError {
     pub(crate) fn closed() -> Self {
-        GuestError::Gone { console: String::new() }
+        GuestError::Gone { how: String::new(), console: String::new() }
     }
 
     pub(crate) fn gone(_: io::Error) -> Self {
@@ -295,9 +298,11 @@ impl Guest {
     }
 
     /// An error with the last lines of the guest's console.
-    fn explained(&self, e: GuestError) -> GuestError {
+    fn explained(&mut self, e: GuestError) -> GuestError {
         match e {
-            GuestError::Gone { .. } => GuestError::Gone { console: last_lines(&self.console) },
+            GuestError::Gone { .. } => {
+                GuestError::Gone { how: ending(&mut self.child), console: last_lines(&self.console) }
+            }
             GuestError::Stuck { seconds, .. } => {
                 GuestError::Stuck { seconds, console: last_lines(&self.console) }
             }
@@ -315,6 +320,22 @@ impl Drop for Guest {
 /// Something arrives at an interface, whose receive ring is then at an index.
 fn doorbell(at: Nanos, device: usize, index: u16) -> Doorbell {
     Doorbell { at_ns: at.0, device: device as u16, queue: RECEIVE as u16, index }
+}
+
+/// How a process ended that has closed its sockets.
+fn ending(child: &mut Child) -> String {
+    for _ in 0..PATIENCE_OF_ENDING {
+        match child.try_wait() {
+            Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+            Ok(Some(status)) => {
+                let code = status.code().map(|code| format!("with exit code {code}"));
+                let signal = status.signal().map(|signal| format!("by signal {signal}"));
+                return signal.or(code).unwrap_or_default();
+            }
+            Err(_) => break,
+        }
+    }
+    String::new()
 }
 
 fn end(child: &mut Child) {
@@ -372,7 +393,7 @@ fn accept(
             return Ok(listener.accept()?.0);
         }
         if child.try_wait()?.is_some() {
-            return Err(GuestError::Gone { console: last_lines(console) });
+            return Err(GuestError::Gone { how: ending(child), console: last_lines(console) });
         }
         if since.elapsed() > patience {
             return Err(GuestError::Stuck { seconds: patience.as_secs(), console: last_lines(console) });

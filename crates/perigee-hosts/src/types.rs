@@ -50,6 +50,8 @@ pub enum GuestError {
     Protocol(String),
     /// The guest has ended; its last lines.
     Gone {
+        /// How its process ended, where that is known: `by signal 9`, `with exit code 1`.
+        how: String,
         /// What its console shows last.
         console: String,
     },
@@ -73,8 +75,9 @@ impl std::fmt::Display for GuestError {
         match self {
             GuestError::Machine(why) => f.write_str(why),
             GuestError::Protocol(what) => write!(f, "the guest breaks the protocol: {what}"),
-            GuestError::Gone { console } => {
-                f.write_str("the guest has ended")?;
+            GuestError::Gone { how, console } => {
+                let space = if how.is_empty() { "" } else { " " };
+                write!(f, "the guest has ended{space}{how}")?;
                 last(f, console)
             }
             GuestError::Stuck { seconds, console } => {

@@ -112,9 +112,14 @@ impl Scenario {
     /// With `kernel` (see `World.run`), those of its own may be among them.
     #[pyo3(signature = (asked, kernel=None))]
     fn schemes(&self, asked: Vec<String>, kernel: Option<Kernel>) -> PyResult<Vec<String>> {
-        let others = match ends(kernel) {
-            perigee_run::Ends::Simulated => Vec::new(),
-            perigee_run::Ends::Linux(hosts) => hosts.schemes(),
+        let hosts = match ends(kernel) {
+            perigee_run::Ends::Simulated => None,
+            perigee_run::Ends::Linux(hosts) => Some(hosts),
+        };
+        let others = hosts.as_ref().map(perigee_run::LinuxHosts::schemes).unwrap_or_default();
+        let asked = match &hosts {
+            Some(hosts) if self.wants_all(&asked) => hosts.distinct_schemes(),
+            _ => asked,
         };
         self.0.schemes_with(&asked, &others).map_err(|e| wrong(&e))
     }
@@ -124,6 +129,14 @@ impl Scenario {
         let scenario = self.0.clone();
         let world = interruptible(py, move || perigee_scenario::World::build(scenario, seed))?;
         Ok(World(Arc::new(world.map_err(|e| wrong(&e))?)))
+    }
+}
+
+impl Scenario {
+    /// It is asked for all schemes that there are.
+    fn wants_all(&self, asked: &[String]) -> bool {
+        let named = if asked.is_empty() { &self.0.run.cc } else { asked };
+        named.iter().any(|name| name == "all")
     }
 }
 
@@ -145,10 +158,21 @@ impl World {
         self.0.timeline.expect_one_reader();
     }
 
-    /// (packet-hops, seconds of one core), roughly.
-    fn estimate(&self) -> (f64, f64) {
+    /// (packet-hops, seconds of one core), roughly; with `kernel` TCP runs on real hosts.
+    #[pyo3(signature = (kernel=None))]
+    fn estimate(&self, kernel: Option<Kernel>) -> (f64, f64) {
         let e = estimate::estimate(&self.0);
-        (e.packet_hops, e.cpu_s)
+        let frames = kernel.map_or(0.0, |_| e.tcp_packets);
+        (e.packet_hops, e.cpu_s + frames * perigee_run::hosts::FRAME_CPU_S)
+    }
+
+    /// Names of the flows that real hosts carry under `cc`.
+    fn real_flows(&self, cc: &str, kernel: Kernel) -> PyResult<Vec<String>> {
+        let ends = ends(Some(kernel));
+        let workload = ends.workload(&self.0, cc, &Default::default()).map_err(|e| wrong(&e))?;
+        let perigee_run::Ends::Linux(hosts) = ends else { return Ok(Vec::new()) };
+        let (_, setups) = hosts.setups(&self.0.header, &workload).map_err(|e| failed(e.into()))?;
+        Ok(setups.iter().filter(|s| s.outside.source).map(|s| s.name.clone()).collect())
     }
 
     /// Nodes, ports, flows and remarks, as JSON.

@@ -276,23 +276,28 @@ def check(
     cc: CcOption = None,
     tle: TleOption = None,
     sets: SetOption = None,
+    hosts: HostsOption = None,
+    kernel: KernelOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a scenario without running it."""
+    """Check a scenario without running it; with --hosts linux, also what real hosts can carry of it."""
     from perigee import _core
     from perigee.extensions.congestion import named
     from perigee.extensions.trust import PluginError
+    from perigee.runs.work import as_core
 
     asked = names_of("--cc", cc)
+    on = as_core(_kernel(hosts, kernel))
     loaded = _scenario(scenario, sets, tle, trust=trust, as_json=as_json)
     try:
         given, classes = named(asked)
         classes = {**loaded.classes(), **classes}
-        names = loaded.core.schemes(given)
+        names = loaded.core.schemes(given, on)
         world = loaded.core.world(loaded.core.seed)
         for name in names:
-            world.check(name, classes)
+            world.check(name, classes, on)
+        real = [] if on is None else world.real_flows(names[0], on)
     except _core.ScenarioError as error:
         _bad_scenario(error, as_json=as_json)
     except _core.RunError as error:
@@ -301,17 +306,20 @@ def check(
     except PluginError as error:
         _bad_scenario(_core.ScenarioError(f"perigee: {error}", one_problem("cc", str(error))), as_json=as_json)
     found: dict[str, Any] = json.loads(world.describe())
-    hops, cpu_s = world.estimate()
+    hops, cpu_s = world.estimate(on)
     runs = len(names) * loaded.core.runs
     shared = sky_cli.shared_choices(loaded)
     if as_json:
-        told = {**found, "warnings": [*found["warnings"], *shared]}
+        told = {**found, "warnings": [*found["warnings"], *shared]} | ({} if on is None else {"real_flows": real})
         print(json.dumps({"ok": True, "cc": names, "estimate_cpu_s": cpu_s * runs, **told}, indent=1))
         return
     doubtful = found["warnings"] or shared
     print(f"{scenario}: " + ("can be run, but look before you trust it" if doubtful else "fine"))
     flows, seconds = count(len(found["flows"]), "flow"), loaded.core.duration_ns / 1e9
     print(f"  {flows}, {found['nodes']} nodes at the start, {seconds:g} s")
+    if on is not None:
+        more = f" and {len(real) - 8} more" if real[8:] else ""
+        print(f"  on real hosts: {', '.join(real[:8]) or 'no flow'}{more}")
     for line in found["report"]:
         print(f"  {line}")
     sky_cli.print_remarks([*found["warnings"], *shared])

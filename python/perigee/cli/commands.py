@@ -30,7 +30,7 @@ from perigee.results.summary import (
     finite,
     shown,
 )
-from perigee.runs import job
+from perigee.runs import job, work
 from perigee.runs.executor import RemoteError
 from perigee.runs.runner import Interrupted, Plan, execute, unfinished
 
@@ -98,7 +98,7 @@ def dry_command(
     except OSError as error:
         print(f"perigee: {cannot_write(save or Path(), error)}", file=sys.stderr)
         return BAD_INPUT
-    hops, cpu_s = plan.first.world().estimate()
+    hops, cpu_s = plan.first.world().estimate(work.as_core(plan.first.kernel))
     seeds, schemes = [j.seed for j in plan.jobs], list(plan.jobs[0].schemes)
     if as_json:
         told = {"scenario": scenario.name, "cc": schemes, "seeds": seeds, "runs": plan.size}
@@ -181,7 +181,7 @@ def _execute(plan: Plan, jobs: int | None, *, quiet: bool) -> Results:
     from rich.console import Console
 
     console = Console(stderr=True)
-    hops, cpu_s = plan.first.world().estimate()
+    hops, cpu_s = plan.first.world().estimate(work.as_core(plan.first.kernel))
     n = len(plan.missing())
     if not quiet and cpu_s * n > LONG_RUN_S:
         print(

@@ -13,7 +13,7 @@ from perigee import _core
 from perigee.cli.arguments import AT
 from perigee.cli.options import stop
 from perigee.common.exit_codes import BAD_INPUT, INTERRUPTED, OURS
-from perigee.common.files import RecordError, cannot_write, fresh_folder
+from perigee.common.files import RecordError, cannot_write, forget_empty, fresh_folder
 from perigee.common.interrupt import announce
 from perigee.extensions.trust import PluginError
 from perigee.results.record import run_folder
@@ -124,12 +124,14 @@ def exec_command(scenario: Scenario, programs: list[Program], kernel: Kernel, as
         )
         conclude(base, done, report=False)
     except (_core.ScenarioError, RecordError, PluginError, _core.RunError, OSError) as error:
+        forget_empty(folder.parent)
+        forget_empty(base)
         return _failed(error, folder)
     except KeyboardInterrupt:
         announce()
         return INTERRUPTED
     for warning in done.manifest.warnings:
-        if "were dropped" in warning:
+        if "were dropped" in warning or "/etc/hosts" in warning:
             print(f"perigee: {warning}", file=sys.stderr)
     _print(stories, folder, as_json=as_json)
     return stories[-1].exit_code

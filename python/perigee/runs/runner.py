@@ -174,7 +174,7 @@ def execute(plan: Plan, *, jobs: int | None = None, progress: Callable[[float], 
         make_ready(plan.out)
         forget_conclusions(plan.out)
     cores = max(1, jobs or os.cpu_count() or 1)
-    _, cpu_s = plan.first.world().estimate()
+    _, cpu_s = plan.first.world().estimate(work.as_core(plan.first.kernel))
     short = not plan.runs_python and (len(todo) <= 1 or cpu_s * len(todo) < SHORT_S)
     if plan.stays and len(todo) > 1 and sys.stderr.isatty():
         print("perigee: code that exists in this process only runs here, one run after the other", file=sys.stderr)

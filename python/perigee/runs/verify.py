@@ -19,7 +19,7 @@ from perigee.results import manifest as manifests
 from perigee.results.record import Run, find_records, run_folder
 from perigee.results.summary import SUMMARY, experiment, summary_csv
 from perigee.runs.programs import SCHEME as PROGRAMS
-from perigee.runs.work import Guests, guests_of, kernel_of, simulate
+from perigee.runs.work import Guests, guests_of, kernel_of, kernel_of_default, simulate
 
 
 def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: bool) -> int:
@@ -150,7 +150,7 @@ def _rerun(run: Run, *, trust: bool) -> list[str]:
     except UntrustedError:
         raise
     except RecordError as error:
-        return [f"cannot be run again: {error}"]
+        return [f"cannot be run again: {error}{_other_kernel(run)}"]
     except (_core.ScenarioError, _core.RunError, PluginError) as error:
         return [f"cannot be run again: {error.args[0]}"]
     now = manifests.parsed(json.loads(text), Path("the run made again"))
@@ -177,6 +177,19 @@ def _other_endings(run: Run, guests: Guests) -> list[str]:
         for key in b
         if a.get(key) != b[key]
     ]
+
+
+def _other_kernel(run: Run) -> str:
+    """What the default kernel has that is not as in the kernel of the record."""
+    kernel = run.manifest.get("kernel", {})
+    then = kernel.get("files", {}) if isinstance(kernel, dict) else {}
+    try:
+        now = kernel_of_default().manifest
+    except RecordError:
+        return ""
+    differ = [name for name in sorted({*then, *now.files}) if then.get(name) != now.files.get(name)]
+    shown = ", ".join(differ[:8]) + (f" and {len(differ) - 8} more" if differ[8:] else "")
+    return f"; the default kernel, {now.key}, differs in {shown or 'its name only'}"
 
 
 def _differs(then: manifests.Table, now: manifests.Table, sha256: str) -> bool:

@@ -123,6 +123,14 @@ def kernel_of(key: str | None) -> Kernel | None:
         raise RecordError(str(error)) from None
 
 
+def kernel_of_default() -> Kernel:
+    """The kernel that is taken where none is named. Raises RecordError where there is none."""
+    try:
+        return kernels.find(None)
+    except kernels.KernelError as error:
+        raise RecordError(str(error)) from None
+
+
 def as_core(kernel: Kernel | None) -> tuple[Path, list[str]] | None:
     """A kernel as the core takes it: its folder, and the names of its further congestion controls.
 

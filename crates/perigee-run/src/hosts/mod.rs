@@ -49,6 +49,9 @@ const PROGRESS_EVERY: u64 = 1 << 12;
 /// What is delivered at an instant reaches a host later by this.
 const HAND_OVER: Nanos = Nanos(1);
 
+/// Seconds of one core per frame of a real host, all of it together (docs/performance.md).
+pub const FRAME_CPU_S: f64 = 7e-6;
+
 /// Memory of a guest. Little of it makes flows of gigabits meet TCP's memory limits, and then runs cannot be repeated.
 const MEMORY_MIB: u32 = 1024;
 
@@ -159,7 +162,10 @@ impl LinuxHosts {
             strays: BTreeMap::new(),
         };
         let stopped = turns.run(&mut |now| !sink_failed.get() && progress(now))?;
-        let remarks = turns.remarks();
+        let mut remarks = turns.remarks();
+        if !self.programs.is_empty() {
+            remarks.extend(plan.renamed(header));
+        }
         let (observer, mut outcome, memory) = turns.finish();
         if let Some((flow, why)) = observer.failed.first() {
             let flow = workload.flows.get(*flow as usize).map_or("?", |f| f.name.as_str());
@@ -173,6 +179,11 @@ impl LinuxHosts {
     /// The kernel's congestion controls, by its own names.
     pub fn schemes(&self) -> Vec<String> {
         plan::IN_KERNEL.iter().map(|s| s.to_string()).chain(self.modules.iter().cloned()).collect()
+    }
+
+    /// All that it has, each once, by our names.
+    pub fn distinct_schemes(&self) -> Vec<String> {
+        self.schemes().iter().map(|name| plan::our_name(name).into()).collect()
     }
 
     /// Whether the kernel has a congestion control, by our name or its own; with programs, [`PROGRAMS`] stands for whatever

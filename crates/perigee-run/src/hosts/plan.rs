@@ -225,12 +225,22 @@ impl Plan {
         }
         self.nodes.push(node);
         let plain = host_name(&header.nodes[node.ix()].name);
-        let taken = |name: &str| self.job.hosts.iter().any(|h| h.name == name);
+        let taken = |name: &str| name == "localhost" || self.job.hosts.iter().any(|h| h.name == name);
         let others = (2..).map(|n| format!("{plain}-{n}"));
         let mut names = std::iter::once(plain.clone()).chain(others);
         let name = names.find(|n| !taken(n)).expect("numbers do not end");
         self.job.hosts.push(Host { name, sysctls: sysctls.to_vec(), scheme: None });
         Ok(self.nodes.len() - 1)
+    }
+}
+
+impl Plan {
+    /// Names of hosts, where nodes are called otherwise.
+    pub fn renamed(&self, header: &Header) -> Vec<String> {
+        let name = |node: &NodeId| header.nodes[node.ix()].name.as_str();
+        let both = self.nodes.iter().map(name).zip(&self.job.hosts);
+        let other = both.filter(|(node, host)| !node.eq_ignore_ascii_case(&host.name));
+        other.map(|(node, host)| format!("node {node:?} is the host {} in /etc/hosts", host.name)).collect()
     }
 }
 
@@ -248,6 +258,11 @@ fn host_name(node: &str) -> String {
     } else {
         name.into()
     }
+}
+
+/// Our name of a kernel's scheme.
+pub fn our_name(linux: &str) -> &str {
+    NAMES.iter().find(|(_, theirs)| *theirs == linux).map_or(linux, |(ours, _)| ours)
 }
 
 /// The kernel's name of a scheme.

@@ -24,8 +24,10 @@ pub const MAX_PACKET_HOPS: f64 = 1e14;
 pub struct Estimate {
     /// Link crossings of all packets.
     pub packet_hops: f64,
-    /// Seconds of one core.
+    /// Seconds of one core, where all is simulated.
     pub cpu_s: f64,
+    /// Packets of flows over TCP, both ways.
+    pub tcp_packets: f64,
 }
 
 /// Assumes that flows over TCP share the slowest port of their route evenly and keep it busy, and that the packets of others
@@ -36,12 +38,13 @@ pub fn estimate(world: &World) -> Estimate {
     for f in world.flows.iter().filter(|f| f.app().is_tcp()) {
         *sharing.entry((&f.pair.from, &f.pair.to)).or_default() += 1.0;
     }
-    let packet_hops = world.flows.iter().map(|f| {
-        let users = sharing.get(&(f.pair.from.as_str(), f.pair.to.as_str())).copied().unwrap_or(1.0);
-        packets(f, rate, users) * f.hops as f64
-    });
+    let users =
+        |f: &FlowPlan| sharing.get(&(f.pair.from.as_str(), f.pair.to.as_str())).copied().unwrap_or(1.0);
+    let packet_hops = world.flows.iter().map(|f| packets(f, rate, users(f)) * f.hops as f64);
     let packet_hops = packet_hops.fold(0.0, |sum, hops| sum + hops);
-    Estimate { packet_hops, cpu_s: packet_hops / PACKET_HOPS_PER_S }
+    let tcp = world.flows.iter().filter(|f| f.app().is_tcp());
+    let tcp_packets = tcp.map(|f| packets(f, rate, users(f))).fold(0.0, |sum, packets| sum + packets);
+    Estimate { packet_hops, cpu_s: packet_hops / PACKET_HOPS_PER_S, tcp_packets }
 }
 
 /// Packets of a flow in both directions, with `users` flows on its way.

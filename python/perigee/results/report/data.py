@@ -39,6 +39,8 @@ MARKS = (
     "reconfiguration",
 )
 MAX_MARKS = 2000
+# Names of flows in a line.
+MAX_NAMES = 8
 
 
 def payload(runs: Sequence[Run]) -> dict[str, Any]:
@@ -60,9 +62,22 @@ def payload(runs: Sequence[Run]) -> dict[str, Any]:
         "table": _table(runs, labels),
         "marks": _marks(firsts[0]),
         "map": _map(firsts[0], {f["pair"] for f in flows}),
+        "hosts": hosts(firsts[0]),
         "warnings": list(dict.fromkeys(f"{labels.get(r.cc, r.cc)}: {w}" for r in runs for w in r.manifest.warnings)),
         "manifests": [{k: v for k, v in r.manifest.items() if k != "flows"} for r in firsts],
     }
+
+
+def hosts(run: Run) -> str:
+    """Who carried TCP, where it was not the simulator: which kernel, and for which flows."""
+    if run.manifest.backend == "simulator":
+        return ""
+    kernel = run.manifest.get("kernel", {})
+    flows = run.manifest.get("flows", [])
+    real = [f["name"] for f in flows if f.get("hosts") is not None]
+    some = ", ".join(real[:MAX_NAMES]) + (", …" if real[MAX_NAMES:] else "")
+    which = "all flows" if len(real) == len(flows) else some
+    return f"real hosts: Linux {kernel.get('version', 'of unknown version')} ({which})"
 
 
 def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:

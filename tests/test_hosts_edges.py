@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What people meet at the edges of real hosts. Skipped where no kernel is built (`make kernel`)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli
+from perigee.results.record import open_record, run_folder
+from test_hosts import SCENARIO, real
+
+# A name that every machine has itself, and one that is none of a host.
+NAMES = """
+[run]
+duration = "2 s"
+[source.constellation]
+preset = "starlink-shell1"
+[node.localhost]
+place = "London"
+[node."New York"]
+place = "New York"
+[port.ground]
+rate = "100 Mbit"
+queue = "1 bdp"
+[[flow]]
+from = "localhost"
+to = "New York"
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "real.toml"
+    path.write_text(SCENARIO + '[[flow]]\napp = "ping"\n')
+    return path
+
+
+@real
+def test_check_says_which_flows_are_real_and_what_is_refused(cli: Cli, scenario: Path) -> None:
+    done = cli("check", scenario, "--hosts", "linux", "--cc", "cubic")
+    assert (done.returncode, "on real hosts: s1->d1\n" in done.stdout) == (0, True), done.stdout + done.stderr
+    done = cli("check", scenario, "--hosts", "linux", "--cc", "orbcc")
+    assert (done.returncode, 'no congestion control "orbcc"' in done.stderr) == (2, True)
+
+
+@real
+def test_estimates_count_the_frames_of_real_hosts(cli: Cli, scenario: Path) -> None:
+    words = ("run", scenario, "--cc", "cubic", "--dry", "--json")
+    costs = [json.loads(cli(*words, *more).stdout)["estimate_cpu_s"] for more in ((), ("--hosts", "linux"))]
+    assert costs[1] > 5 * costs[0] > 0
+
+
+@real
+def test_all_schemes_are_those_of_the_kernel_each_once(cli: Cli, scenario: Path) -> None:
+    told = json.loads(cli("check", scenario, "--hosts", "linux", "--cc", "all", "--json").stdout)
+    assert {"newreno", "cubic", "bbr", "illinois"} < set(told["cc"])
+    assert "reno" not in told["cc"]
+    assert len(told["cc"]) == len(set(told["cc"]))
+
+
+@real
+def test_a_record_of_another_kernel_names_what_differs(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    cli("run", scenario, "--hosts", "linux", "--cc", "cubic", "--no-report", "--out", tmp_path / "out")
+    manifest = run_folder(tmp_path / "out", "cubic", 1) / "manifest.json"
+    told = json.loads(manifest.read_text())
+    told["kernel"]["key"] = "0" * 16
+    changed = min(told["kernel"]["files"])
+    told["kernel"]["files"][changed] = "0" * 64
+    manifest.write_text(json.dumps(told))
+    done = cli("verify", tmp_path / "out")
+    assert done.returncode == 3
+    assert f"differs in {changed}\n" in done.stdout, done.stdout
+
+
+@real
+def test_the_report_says_that_hosts_are_real(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    assert cli("run", scenario, "--hosts", "linux", "--cc", "cubic", "--out", tmp_path / "out").returncode == 0
+    version = open_record(run_folder(tmp_path / "out", "cubic", 1)).manifest["kernel"]["version"]
+    assert f"real hosts: Linux {version} (s1-" in (tmp_path / "out/report.html").read_text()
+
+
+@real
+def test_hosts_with_other_names_than_their_nodes_are_told(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "names.toml"
+    path.write_text(NAMES)
+    done = cli("exec", path, "--at", "localhost", "--", "getent", "hosts", "new-york", "localhost")
+    assert done.returncode == 0, done.stderr
+    assert "fd00::2" in done.stdout
+    assert "::1 " in done.stdout
+    assert 'node "New York" is the host new-york in /etc/hosts' in done.stderr
+    assert 'node "localhost" is the host localhost-2' in done.stderr
+
+
+@real
+def test_a_refused_program_leaves_no_folder(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(SCENARIO + 'cc = "cubic"\n')
+    done = cli("exec", scenario, "--at", "s1", "--", "true")
+    assert (done.returncode, list((tmp_path / "runs").glob("*"))) == (125, []), done.stderr
