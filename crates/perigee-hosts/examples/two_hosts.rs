@@ -35,14 +35,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let kernel = PathBuf::from(words.next().ok_or("say where a kernel is: perigee kernel path")?);
     let seconds = words.next().map_or(Ok(20), |s| s.parse())?;
     let job = job(seconds, words.next().unwrap_or("cubic".into()));
-    let root = Root::make(&kernel, &job)?;
+    let root = Root::make(&kernel, &job, &(0..2))?;
     let mut guest = Guest::boot(&GuestSpec {
         kernel: kernel.join("linux"),
         folder: root.path().to_path_buf(),
         init: "/agent".into(),
         memory_mib: 384,
         seed: 1,
-        interfaces: job.interfaces(),
+        interfaces: job.interfaces(&(0..2)),
         patience: PATIENCE,
     })?;
     let end = EPOCH + job.end;

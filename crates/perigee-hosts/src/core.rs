@@ -6,7 +6,7 @@ use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity, CpuSet,
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-/// A core that no other guest has, as long as this lives. The calling thread stays on it.
+/// A core for the guests of one run, as long as this lives. The calling thread stays on it.
 pub struct Core {
     /// Where the thread could run before.
     before: CpuSet,

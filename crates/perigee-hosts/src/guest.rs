@@ -18,6 +18,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often the guest's process is looked at while it says nothing.
@@ -68,7 +69,7 @@ pub struct Guest {
     interrupts: u64,
     console: File,
     patience: Duration,
-    _core: Option<Core>,
+    core: Option<Arc<Core>>,
 }
 
 impl Guest {
@@ -77,6 +78,18 @@ impl Guest {
     /// # Errors
     /// When the machine refuses it, or the guest does not come up.
     pub fn boot(spec: &GuestSpec) -> Result<Guest, GuestError> {
+        Guest::boot_on(Core::claim().map(Arc::new), spec)
+    }
+
+    /// The same, on the core of a guest that works in turns with this one.
+    ///
+    /// # Errors
+    /// When the machine refuses it, or the guest does not come up.
+    pub fn boot_beside(other: &Guest, spec: &GuestSpec) -> Result<Guest, GuestError> {
+        Guest::boot_on(other.core.clone(), spec)
+    }
+
+    fn boot_on(core: Option<Arc<Core>>, spec: &GuestSpec) -> Result<Guest, GuestError> {
         if spec.interfaces.len() > MAX_DEVICES {
             let n = spec.interfaces.len();
             return Err(GuestError::Machine(format!("{n} interfaces: a guest has {MAX_DEVICES} at most")));
@@ -87,7 +100,6 @@ impl Guest {
         let listeners = listeners?;
         let console =
             File::options().read(true).append(true).create_new(true).open(spec.folder.join("console"))?;
-        let core = Core::claim();
         let mut child = spawn(command(spec, &names, &console)?)?;
         if let Some(core) = &core {
             core.keep(child.id());
@@ -111,7 +123,7 @@ impl Guest {
             interrupts: 0,
             console,
             patience: spec.patience,
-            _core: core,
+            core,
         };
         guest.bring_up(&listeners, &spec.interfaces).map_err(|e| guest.explained(e))?;
         guest.clock.socket().set_read_timeout(Some(LOOK))?;

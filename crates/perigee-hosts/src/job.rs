@@ -5,6 +5,7 @@ use crate::types::Mac;
 use perigee_units::Nanos;
 use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -133,52 +134,60 @@ pub fn port(flow: u32) -> Option<u16> {
 }
 
 impl Job {
-    /// Hardware addresses of all interfaces of the guest, that of reports first.
-    pub fn interfaces(&self) -> Vec<Mac> {
+    /// Hardware addresses of all interfaces of the guest with the hosts `here`, that of reports first.
+    pub fn interfaces(&self, here: &Range<usize>) -> Vec<Mac> {
         let reports = [2, 0, 0, 0, 0xff, 0xfe];
-        std::iter::once(reports).chain((0..self.hosts.len()).map(mac)).collect()
+        std::iter::once(reports).chain(here.clone().map(mac)).collect()
     }
 
-    /// The file.
-    pub fn text(&self) -> String {
+    /// The file of the guest with the hosts `here`, which are numbered from 0 there.
+    pub fn text(&self, here: &Range<usize>) -> String {
         let mut out = format!("epoch {}\nsample {}\nend {}\n", EPOCH.0, self.sample.0, self.end.0);
-        for (i, host) in self.hosts.iter().enumerate() {
+        for (i, host) in here.clone().zip(&self.hosts[here.clone()]) {
             let (v4, v6) = (ipv4(i), ipv6(i));
-            line(&mut out, format_args!("host {} eth{} {v4}/16 {v6}/64", host.name, i + 1));
+            let number = 1 + i - here.start;
+            line(&mut out, format_args!("host {} eth{number} {v4}/16 {v6}/64", host.name));
         }
-        for (i, host) in self.hosts.iter().enumerate() {
+        for (number, host) in self.hosts[here.clone()].iter().enumerate() {
             for (key, value) in &host.sysctls {
-                line(&mut out, format_args!("sysctl {i} {key} {value}"));
+                line(&mut out, format_args!("sysctl {number} {key} {value}"));
             }
             if let Some(scheme) = &host.scheme {
-                line(&mut out, format_args!("sysctl {i} net.ipv4.tcp_congestion_control {scheme}"));
+                line(&mut out, format_args!("sysctl {number} net.ipv4.tcp_congestion_control {scheme}"));
             }
-            for other in (0..self.hosts.len()).filter(|other| *other != i) {
+            for other in (0..self.hosts.len()).filter(|other| *other != here.start + number) {
                 let mac = mac(other).map(|byte| format!("{byte:02x}")).join(":");
-                line(&mut out, format_args!("neighbour {i} {} {mac}", ipv4(other)));
-                line(&mut out, format_args!("neighbour {i} {} {mac}", ipv6(other)));
+                line(&mut out, format_args!("neighbour {number} {} {mac}", ipv4(other)));
+                line(&mut out, format_args!("neighbour {number} {} {mac}", ipv6(other)));
             }
         }
-        for t in &self.transfers {
+        // An end elsewhere is none of this guest's hosts.
+        let number = |host: usize| here.contains(&host).then(|| host - here.start);
+        let or_none = |host: usize| number(host).map_or(-1, |n| n as i64);
+        for t in self.transfers.iter().filter(|t| here.contains(&t.from) || here.contains(&t.to)) {
             let (to, port) = (ipv4(t.to), port(t.flow).unwrap_or(0));
             let bytes = t.bytes.unwrap_or(u64::MAX);
-            let (flow, from, start, stop) = (t.flow, t.from, t.start.0, t.stop.0);
-            let ends = format_args!("{flow} {from} {} {to} {port}", t.to).to_string();
+            let (flow, start, stop) = (t.flow, t.start.0, t.stop.0);
+            let ends = format!("{flow} {} {} {to} {port}", or_none(t.from), or_none(t.to));
             line(&mut out, format_args!("flow {ends} {start} {stop} {bytes} {}", t.scheme));
         }
-        if !self.commands.is_empty() {
-            self.commands_text(&mut out);
+        if self.commands.iter().any(|c| here.contains(&c.host)) {
+            self.commands_text(here, &mut out);
         }
         out
     }
 
-    fn commands_text(&self, out: &mut String) {
+    fn commands_text(&self, here: &Range<usize>, out: &mut String) {
         line(out, format_args!("world of programs"));
         line(out, format_args!("names of hosts"));
+        for (i, host) in self.hosts.iter().enumerate().filter(|(i, _)| !here.contains(i)) {
+            line(out, format_args!("name {} {}", ipv4(i), host.name));
+            line(out, format_args!("name {} {}", ipv6(i), host.name));
+        }
         for folder in &self.writable {
             line(out, format_args!("writable {}", plain(folder.as_os_str().as_bytes())));
         }
-        for c in &self.commands {
+        for c in self.commands.iter().filter(|c| here.contains(&c.host)) {
             let input = match &c.input {
                 None => Vec::new(),
                 // The machine's files as the agent has mounted them.
@@ -190,7 +199,8 @@ impl Job {
             words.extend(c.environment.iter().map(|v| plain(v.as_bytes())));
             words.push("--".into());
             words.extend(c.words.iter().map(|w| plain(w.as_bytes())));
-            line(out, format_args!("program {} {} {} {}", c.id, c.host, c.start.0, words.join(" ")));
+            let number = c.host - here.start;
+            line(out, format_args!("program {} {number} {} {}", c.id, c.start.0, words.join(" ")));
         }
     }
 }
@@ -226,11 +236,11 @@ const LONGEST_ROOT: usize = 95;
 static ROOTS: AtomicU64 = AtomicU64::new(0);
 
 impl Root {
-    /// Makes a root with a job, and the agent and the modules of a kernel's folder.
+    /// Makes a root with the part of a job that is of the hosts `here`, and the agent and the modules of a kernel's folder.
     ///
     /// # Errors
     /// When the folder for temporary files does not take it.
-    pub fn make(kernel: &Path, job: &Job) -> io::Result<Root> {
+    pub fn make(kernel: &Path, job: &Job, here: &Range<usize>) -> io::Result<Root> {
         remove_stale(&std::env::temp_dir());
         let number = ROOTS.fetch_add(1, Ordering::Relaxed);
         let root = std::env::temp_dir().join(format!("perigee-{}-{number}", std::process::id()));
@@ -255,12 +265,12 @@ impl Root {
             let module = module?;
             copy(&module.path(), &modules.join(module.file_name()))?;
         }
-        for command in &job.commands {
+        for command in job.commands.iter().filter(|c| here.contains(&c.host)) {
             if let Some(Input::Bytes(bytes)) = &command.input {
                 fs::write(root.0.join(input_name(command.id)), bytes)?;
             }
         }
-        fs::write(root.0.join("job"), job.text())?;
+        fs::write(root.0.join("job"), job.text(here))?;
         Ok(root)
     }
 
@@ -335,7 +345,7 @@ mod tests {
             transfers: vec![transfer],
             ..Job::default()
         };
-        let text = job.text();
+        let text = job.text(&(0..2));
         assert!(
             text.starts_with("epoch 4000000000\nsample 100\nend 1000\nhost a eth1 10.0.0.1/16 fd00::1/64\n")
         );
@@ -343,6 +353,12 @@ mod tests {
         assert!(text.contains("sysctl 1 net.ipv4.tcp_rmem 4096 8388608 67108864\n"));
         assert!(text.contains("sysctl 1 net.ipv4.tcp_congestion_control bbr\n"));
         assert!(text.ends_with("flow 3 0 1 10.0.0.2 5004 5 9 1000 cubic\n"), "{text}");
+        // With a kernel of its own the second one is number 0 there, and the other end is nobody of it.
+        let text = job.text(&(1..2));
+        assert!(text.contains("host b eth1 10.0.0.2/16 fd00::2/64\n") && !text.contains("host a"), "{text}");
+        assert!(text.contains("neighbour 0 10.0.0.1 02:00:00:00:00:01\n"), "{text}");
+        assert!(text.ends_with("flow 3 -1 0 10.0.0.2 5004 5 9 1000 cubic\n"), "{text}");
+        assert_eq!(job.interfaces(&(1..2)), [[2, 0, 0, 0, 0xff, 0xfe], mac(1)]);
     }
 
     #[test]
@@ -356,9 +372,12 @@ mod tests {
             environment: vec!["A=1 2".into()],
             words: vec!["sh".into(), "-c".into(), "echo 50%\n".into(), "".into(), "é".into()],
         };
-        let job = Job { commands: vec![command], writable: vec!["/tmp/x".into()], ..Job::default() };
+        let host = Host { name: "a".into(), sysctls: Vec::new(), scheme: None };
+        let hosts = vec![host.clone(), host];
+        let job = Job { hosts, commands: vec![command], writable: vec!["/tmp/x".into()], ..Job::default() };
         let expected =
             "writable /tmp/x\nprogram 7 1 5 /world/home/f /home/a%20b A=1%202 -- sh -c echo%2050%25%0a %00 %c3%a9\n";
-        assert!(job.text().ends_with(expected), "{}", job.text());
+        let text = job.text(&(0..2));
+        assert!(text.ends_with(expected), "{text}");
     }
 }

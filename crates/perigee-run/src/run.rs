@@ -87,7 +87,8 @@ impl Ends {
             Ends::Linux(hosts) => {
                 let own = world.scenario.programs.iter().map(Program::of);
                 let programs = own.chain(hosts.programs.iter().cloned()).collect();
-                Box::new(LinuxHosts { plugins, programs, ..hosts.clone() })
+                let own_kernels = world.scenario.own_kernels;
+                Box::new(LinuxHosts { plugins, programs, own_kernels, ..hosts.clone() })
             }
         }
     }

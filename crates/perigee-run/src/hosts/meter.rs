@@ -5,7 +5,8 @@
 use perigee_units::Nanos;
 use std::collections::VecDeque;
 
-const SYN: u8 = 2;
+/// The flag of a SYN.
+pub(super) const SYN: u8 = 2;
 /// Kinds of TCP options (RFC 9293 section 3.1, RFC 2018).
 const END: u8 = 0;
 const PADDING: u8 = 1;
@@ -32,16 +33,17 @@ struct Segment {
 }
 
 /// An IP packet's TCP header, as far as it is needed.
-struct Header<'a> {
-    sequence: u32,
+pub(super) struct Header<'a> {
+    pub(super) sequence: u32,
     ack: u32,
-    flags: u8,
+    pub(super) flags: u8,
     options: &'a [u8],
-    payload: u64,
+    /// In bytes.
+    pub(super) payload: u64,
 }
 
 impl<'a> Header<'a> {
-    fn read(packet: &'a [u8], at: usize) -> Option<Self> {
+    pub(super) fn read(packet: &'a [u8], at: usize) -> Option<Self> {
         let tcp = packet.get(at..)?;
         let length = usize::from(tcp.get(12)? >> 4) * 4;
         Some(Header {
@@ -134,10 +136,11 @@ impl Meter {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn packet(sequence: u32, ack: u32, flags: u8, payload: usize) -> Vec<u8> {
+    /// A TCP segment without what comes before it.
+    pub fn packet(sequence: u32, ack: u32, flags: u8, payload: usize) -> Vec<u8> {
         let mut p = vec![0; 4];
         p.extend(sequence.to_be_bytes());
         p.extend(ack.to_be_bytes());

@@ -3,8 +3,9 @@
 //!
 //! Floors:
 //! * [`plan`]: which flows are real, and what their hosts are told;
+//! * [`guests`]: the kernels that they are;
 //! * [`programs`]: which of them run, and how they ended;
-//! * [`frames`]: frames of hosts ↔ packets of the network; [`meter`]: RTTs from them;
+//! * [`frames`]: frames of hosts ↔ packets of the network; [`meter`], [`arrivals`]: what they tell;
 //! * [`observe`]: what hosts tell, merged into what the simulator tells.
 //!
 //! Simulator and kernel take turns. The network tells what will certainly arrive at hosts, which are the packets on their last
@@ -12,7 +13,9 @@
 //! Packets that leave the kernel enter the network at the nanosecond of their kick; what the network delivers at an
 //! instant reaches the kernel one nanosecond later, when everything at that instant has happened.
 
+pub mod arrivals;
 pub mod frames;
+pub mod guests;
 pub mod meter;
 pub mod observe;
 pub mod pace;
@@ -23,13 +26,13 @@ use crate::recorder::Recorder;
 use crate::routes::RouteListener;
 use crate::simulator::{failed, flow_infos, run_header, simulator_options, Plugins, Simulator};
 use crate::windows::Windows;
+use guests::{Guests, Sent};
 use observe::{FrameTap, Hosted};
 use pace::{Keyboard, Pace, Waited};
 use perigee_backend::{Backend, BackendError, Inputs};
-use perigee_hosts::guest::PATIENCE;
-use perigee_hosts::job::{self, Root, EPOCH, REPORTS};
+use perigee_hosts::job::{self, EPOCH};
 use perigee_hosts::report::Report;
-use perigee_hosts::{report, Guest, GuestError, GuestSpec, SentFrame};
+use perigee_hosts::{report, GuestError};
 use perigee_record::RecordSink;
 use perigee_sim::{Content, Delivery, EndpointId, Outcome, OutsidePacket, Side, Simulation};
 use perigee_timeline::{Header, Workload};
@@ -52,9 +55,6 @@ const HAND_OVER: Nanos = Nanos(1);
 /// Seconds of one core per frame of a real host, all of it together (docs/performance.md).
 pub const FRAME_CPU_S: f64 = 7e-6;
 
-/// Memory of a guest. Little of it makes flows of gigabits meet TCP's memory limits, and then runs cannot be repeated.
-const MEMORY_MIB: u32 = 1024;
-
 /// Linux hosts.
 #[derive(Clone, Default)]
 pub struct LinuxHosts {
@@ -68,6 +68,8 @@ pub struct LinuxHosts {
     pub programs: Vec<Program>,
     /// Folders of this machine that programs may change.
     pub writable: Vec<PathBuf>,
+    /// Each host has a kernel of its own.
+    pub own_kernels: bool,
     /// Hears what programs do, in order of simulated time.
     pub listener: Option<Listener>,
     /// The keyboard of a program with a terminal.
@@ -133,24 +135,13 @@ impl LinuxHosts {
         job.sample = options.sample;
         job.transfers.iter_mut().for_each(|t| t.start = starts[t.flow as usize]);
         job.writable.clone_from(&self.writable);
-        let root = Root::make(&self.kernel, &job).map_err(failed)?;
-        let guest = Guest::boot(&GuestSpec {
-            kernel: self.kernel.join("linux"),
-            folder: root.path().to_path_buf(),
-            init: "/agent".into(),
-            memory_mib: MEMORY_MIB,
-            seed: options.seed,
-            interfaces: job.interfaces(),
-            patience: PATIENCE,
-        });
-        let guest = guest.map_err(failed)?;
+        let guests = Guests::boot(&self.kernel, &job, &plan.kernels, options.seed)?;
         let observer = Hosted::new(recorder, &plan);
         let programs = Programs::new(&self.programs, self.listener.as_ref());
         let end = header.duration;
         let mut turns = Turns {
             plan: &plan,
-            root,
-            guest,
+            guests,
             simulation,
             observer,
             programs,
@@ -202,7 +193,8 @@ impl LinuxHosts {
         header: &Header,
         workload: &Workload,
     ) -> Result<(Plan, Vec<perigee_sim::FlowSetup>), BackendError> {
-        let plan = Plan::new(header, workload, &self.modules, &self.programs)?;
+        let mut plan = Plan::new(header, workload, &self.modules, &self.programs)?;
+        plan.kernels = guests::divide(plan.nodes.len(), self.own_kernels)?;
         // Real flows need no scheme of ours, but the simulator wants one.
         let mut simulated = workload.clone();
         for (flow, ends) in simulated.flows.iter_mut().zip(&plan.ends) {
@@ -219,8 +211,7 @@ impl LinuxHosts {
 /// A kernel and a network that take turns.
 struct Turns<'p, 's, O> {
     plan: &'p Plan,
-    root: Root,
-    guest: Guest,
+    guests: Guests,
     simulation: Simulation<'s>,
     observer: Hosted<'p, O>,
     programs: Programs<'p>,
@@ -229,7 +220,7 @@ struct Turns<'p, 's, O> {
     /// The last simulated instant.
     end: Nanos,
     /// What the kernel has sent and the network has not seen, in order of time.
-    outgoing: VecDeque<SentFrame>,
+    outgoing: VecDeque<Sent>,
     /// Hosts were given what arrives before this instant.
     given_until: Nanos,
     /// Steps of the network.
@@ -243,7 +234,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
     fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> bool) -> Result<bool, BackendError> {
         self.set_up()?;
         loop {
-            let wakes_at = self.guest.wakes_at().map_or(Nanos::MAX, |at| at.saturating_sub(EPOCH));
+            let wakes_at = self.guests.wakes_at().map_or(Nanos::MAX, |at| at.saturating_sub(EPOCH));
             let due = self.simulation.next_event().min(wakes_at);
             if due > self.end {
                 break;
@@ -252,12 +243,12 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
                 Waited::Due => {}
                 Waited::Ended => return Ok(true),
                 Waited::Keys(at, frame) => {
-                    self.guest.deliver(REPORTS, at + EPOCH, frame);
+                    self.guests.tell(at + EPOCH, &frame);
                     continue;
                 }
             }
             let horizon = self.foresee(wakes_at);
-            self.let_guest_run(horizon)?;
+            self.let_guests_run(horizon)?;
             if !self.let_network_run(horizon, progress)? {
                 return Ok(true);
             }
@@ -273,12 +264,12 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
 
     /// Gives hosts what will certainly be delivered to them; before the instant that is returned nothing else can reach them.
     fn foresee(&mut self, wakes_at: Nanos) -> Nanos {
-        let Turns { plan, guest, simulation, pace, .. } = self;
+        let Turns { plan, guests, simulation, pace, .. } = self;
         let limit = pace.as_ref().map_or(Nanos::MAX, Pace::limit);
         let certain = simulation.foresee(simulation.reached(), wakes_at, &mut |frame| {
             if let (Some((from, to)), true) = (plan.way_to(frame.endpoint), frame.at < limit) {
                 let bytes = frames::delivered(frame.bytes, from, to, frame.marked);
-                guest.deliver(to + 1, frame.at + HAND_OVER + EPOCH, bytes);
+                guests.deliver(to, frame.at + HAND_OVER + EPOCH, bytes);
             }
         });
         let certain = certain.min(limit);
@@ -286,13 +277,10 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         certain.min(self.end) + HAND_OVER
     }
 
-    /// Lets the kernel run up to an instant and keeps what it sends.
-    fn let_guest_run(&mut self, until: Nanos) -> Result<(), BackendError> {
-        let until = until + EPOCH;
-        while self.guest.wakes_at().is_some_and(|at| at < until) {
-            self.guest.run(until).map_err(|e| self.blamed(e))?;
-            self.outgoing.extend(self.guest.sent());
-        }
+    /// Lets kernels run up to an instant and keeps what they send.
+    fn let_guests_run(&mut self, until: Nanos) -> Result<(), BackendError> {
+        let sent = self.guests.run(until + EPOCH).map_err(|e| self.blamed(e))?;
+        self.outgoing.extend(sent);
         Ok(())
     }
 
@@ -332,7 +320,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
             let (from, to) = (name(from), name(to));
             format!("{packets} packets from {from} to {to} were dropped: no flow of the scenario connects these hosts")
         };
-        let lost = match self.guest.overruns() {
+        let lost = match self.guests.overruns() {
             0 => None,
             n => Some(format!("{n} packets were lost at hosts that gave their interfaces no buffers")),
         };
@@ -347,14 +335,11 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
 
     /// The agent makes its hosts before time zero; nothing is carried then.
     fn set_up(&mut self) -> Result<(), BackendError> {
-        while self.guest.wakes_at().is_some_and(|at| at < EPOCH) {
-            self.guest.run(EPOCH).map_err(failed)?;
-            let sent: Vec<SentFrame> = self.guest.sent().collect();
-            for frame in sent.iter().filter(|f| f.interface == REPORTS) {
-                self.hear(&frame.bytes)?;
-            }
+        let sent = self.guests.run(EPOCH).map_err(failed)?;
+        for report in sent.iter().filter(|s| s.host.is_none()) {
+            self.hear(&report.bytes)?;
         }
-        self.root.unlink();
+        self.guests.unlink();
         Ok(())
     }
 
@@ -363,17 +348,18 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         let arrived: Vec<Delivery> = self.simulation.egress().collect();
         for Delivery { at, endpoint, packet } in arrived {
             let Content::Frame(bytes) = &packet.content else { continue };
-            if endpoint.side == Side::Source {
-                self.measure(endpoint.flow, at, bytes);
-            }
             let Some((from, to)) = self.plan.way_to(endpoint) else { continue };
+            match endpoint.side {
+                Side::Source => self.measure(endpoint.flow, at, bytes),
+                Side::Destination => self.count(endpoint.flow, from, to, bytes),
+            }
             let frame = frames::delivered(bytes, from, to, packet.marked);
             if O::PACKETS {
                 let tcp = frames::place(self.plan, from, to, bytes).and_then(|place| place.tcp);
                 self.observer.show(at, endpoint, &frame[14..], tcp);
             }
             if at >= self.given_until {
-                self.guest.deliver(to + 1, at + HAND_OVER + EPOCH, frame);
+                self.guests.deliver(to, at + HAND_OVER + EPOCH, frame);
             }
         }
     }
@@ -388,12 +374,20 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         }
     }
 
+    /// What arrives at the receiver of a flow whose ends have kernels of their own.
+    fn count(&mut self, flow: u32, from: usize, to: usize, packet: &[u8]) {
+        if let Some(arrivals) = &mut self.observer.flow_mut(flow).arrivals {
+            if let Some(tcp) = frames::place(self.plan, from, to, packet).and_then(|p| p.tcp) {
+                arrivals.arrived(packet, tcp);
+            }
+        }
+    }
+
     /// A frame of a host is a report of the agent, or enters the network.
-    fn leave_host(&mut self, frame: &SentFrame) -> Result<(), BackendError> {
-        if frame.interface == REPORTS {
-            self.hear(&frame.bytes)
-        } else {
-            self.enter(frame)
+    fn leave_host(&mut self, frame: &Sent) -> Result<(), BackendError> {
+        match frame.host {
+            None => self.hear(&frame.bytes),
+            Some(host) => self.enter(host, frame),
         }
     }
 
@@ -406,8 +400,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
     }
 
     /// A frame of a host enters the network.
-    fn enter(&mut self, sent: &SentFrame) -> Result<(), BackendError> {
-        let from = sent.interface - 1;
+    fn enter(&mut self, from: usize, sent: &Sent) -> Result<(), BackendError> {
         let to = job::host_of(&sent.bytes[..6.min(sent.bytes.len())]);
         // Frames to nobody in particular ask for routers and neighbours, of which there are none.
         let Some(to) = to.filter(|to| *to < self.plan.nodes.len()) else { return Ok(()) };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What is known of real flows, merged into what the simulator tells of the network and of its own flows.
 
+use super::arrivals::Arrivals;
 use super::meter::Meter;
 use super::plan::Plan;
 use perigee_cc::CaState;
@@ -25,6 +26,8 @@ pub trait FrameTap: Observer {
 pub struct Known {
     /// Its packets at its sender.
     pub meter: Meter,
+    /// What has arrived at its receiver, where that has another kernel than the sender.
+    pub arrivals: Option<Arrivals>,
     latest: Option<Box<Sample>>,
     rtt_sum_ns: u128,
     rtt_count: u64,
@@ -48,6 +51,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         let mut known = vec![Known::default(); plan.ends.len()];
         for t in &plan.job.transfers {
             known[t.flow as usize].bytes = t.bytes;
+            known[t.flow as usize].arrivals = plan.is_between_kernels(t.flow).then(Arrivals::default);
         }
         Hosted { inner, plan, known, failed: Vec::new() }
     }
@@ -87,7 +91,10 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         }
     }
 
-    fn sampled(&mut self, when: When, sample: Box<Sample>) {
+    fn sampled(&mut self, when: When, mut sample: Box<Sample>) {
+        if let Some(arrivals) = &self.known[sample.flow as usize].arrivals {
+            sample.received = arrivals.bytes();
+        }
         let (flow, delivered_bytes) = (sample.flow, sample.received);
         if when == When::Stopped {
             self.inner.event(sample.at, &SimEvent::FlowStop { flow, delivered_bytes });

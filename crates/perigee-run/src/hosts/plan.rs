@@ -9,6 +9,7 @@ use perigee_sim::{EndpointId, FlowSetup, Outside, Side};
 use perigee_timeline::{App, Flow, Header, Hosts, NodeId, Workload};
 use perigee_units::params::Value;
 use perigee_units::{parse_time, Nanos};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Names of schemes that differ between us and Linux; all others are the same.
@@ -94,7 +95,9 @@ pub struct Plan {
     pub ends: Vec<Option<(usize, usize)>>,
     /// Flows that carry all packets of programs between their ends, instead of a transfer of their own.
     pub carriers: Vec<u32>,
-    /// What the agent does.
+    /// The hosts of each kernel.
+    pub kernels: Vec<Range<usize>>,
+    /// What the agents do.
     pub job: Job,
 }
 
@@ -102,6 +105,13 @@ impl Plan {
     /// Whether a flow is a transfer of real hosts.
     pub fn is_real(&self, flow: u32) -> bool {
         self.ends.get(flow as usize).is_some_and(Option::is_some) && !self.carriers.contains(&flow)
+    }
+
+    /// Whether the ends of a flow are hosts of different kernels.
+    pub fn is_between_kernels(&self, flow: u32) -> bool {
+        let kernel = |host: &usize| self.kernels.iter().position(|hosts| hosts.contains(host));
+        let ends = self.ends.get(flow as usize).copied().flatten();
+        ends.is_some_and(|(from, to)| kernel(&from) != kernel(&to))
     }
 
     /// The hosts that a packet comes from and goes to which arrives at an end of a flow; `None` = that is simulated.
@@ -219,9 +229,6 @@ impl Plan {
                 ));
             }
             return Ok(i);
-        }
-        if self.nodes.len() == job::MAX_HOSTS {
-            return Err(format!("a kernel has {} hosts at most: use fewer nodes with flows", job::MAX_HOSTS));
         }
         self.nodes.push(node);
         let plain = host_name(&header.nodes[node.ix()].name);

@@ -86,6 +86,7 @@ pub const SCENARIO: Section = Section {
             help: "[[flow]]: who sends what to whom",
             only: &[],
         },
+        one(&HOSTS),
         Key {
             name: "program",
             content: List(&PROGRAM),
@@ -338,6 +339,19 @@ pub const TELEMETRY: Section = Section {
             "hops that fit a packet (its bytes are reserved where they are on the wire); further ones write nothing. Default: the longest route; of a constellation, one more than the longest that is found every 10 s",
         ),
     ],
+    kinds: None,
+};
+
+/// `[hosts]`.
+pub const HOSTS: Section = Section {
+    name: "hosts",
+    help: "Real hosts (--hosts linux).",
+    keys: &[key(
+        "kernel",
+        Kind::Word(&["shared", "own"]),
+        "shared",
+        "shared: one kernel for up to 48 hosts, and several for more; own: one for each, 64 at most",
+    )],
     kinds: None,
 };
 

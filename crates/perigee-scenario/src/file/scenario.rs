@@ -55,6 +55,8 @@ pub struct Scenario {
     pub bursts: Option<BurstSpec>,
     /// `[notices]`; `None` = nobody is told anything.
     pub notices: Option<perigee_timeline::Notices>,
+    /// `[hosts]`: each real host has a kernel of its own.
+    pub own_kernels: bool,
     /// `[telemetry]`.
     pub telemetry: TelemetrySpec,
     /// Name of the transport profile.
@@ -280,6 +282,7 @@ impl Reader<'_> {
             },
             bursts: top.one("bursts").map(bursts::read),
             notices: notices(&top.one_or_default(&keys::NOTICES)),
+            own_kernels: top.one_or_default(&keys::HOSTS).text("kernel") == "own",
             telemetry: TelemetrySpec {
                 overhead: telemetry.opt_text("overhead"),
                 echo: telemetry.opt_text("echo"),

@@ -82,6 +82,7 @@ void add_program(char *line);
 void make_world(void);
 void make_writable(const char *folder);
 void name_hosts(void);
+void add_name(const char *line);
 uint64_t start_programs(uint64_t now);
 void on_output(uint32_t id, int stream);
 void on_exit_of(uint32_t id);

@@ -25,7 +25,7 @@ enum { INFO = 256, SCHEME_INFO = 64 };
 /* One TCP transfer. Its descriptors are -1 while closed. */
 struct flow {
 	uint32_t id;
-	int from, to;
+	int from, to; /* -1 = a host of another kernel */
 	char address[44];
 	uint16_t port;
 	uint64_t start_ns, stop_ns; /* simulated */
@@ -260,7 +260,8 @@ uint64_t start_and_stop_flows(uint64_t now)
 
 		if (!f->begun && f->start_ns <= now) {
 			f->begun = true;
-			start(f);
+			if (f->from >= 0)
+				start(f);
 		}
 		if (!f->stopped && f->stop_ns <= now)
 			stop(f);
@@ -278,5 +279,6 @@ void open_listeners(void)
 	if (!data)
 		die("no memory");
 	for (int i = 0; i < flow_count; i++)
-		listen_for(flows[i]);
+		if (flows[i]->to >= 0)
+			listen_for(flows[i]);
 }

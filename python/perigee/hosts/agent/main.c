@@ -96,6 +96,8 @@ static void handle(char *line)
 		add_program(rest);
 	else if (!strcmp(line, "names"))
 		name_hosts();
+	else if (!strcmp(line, "name"))
+		add_name(rest);
 	else
 		die("the job says %s", line);
 }

@@ -171,6 +171,17 @@ void name_hosts(void)
 		fclose(file);
 }
 
+/* "ADDRESS NAME": a host of another kernel */
+void add_name(const char *line)
+{
+	FILE *file = fopen(WORLD "/etc/hosts", "a");
+
+	if (!file)
+		die("/etc/hosts: %s", strerror(errno));
+	fprintf(file, "%s\n", line);
+	fclose(file);
+}
+
 /*
  * Mounting hostfs would open all of the machine for writing, and whoever can trace the agent or load a module can mount:
  * none of this is for programs, not even as root. In a user namespace of their own they may mount, but not hostfs.

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The kernels of a run: one for all hosts, one for each, or as many as the hosts need. Before an instant at which the network
+//! can reach any of them they depend on nobody: each runs up to it on its own, and what they sent is put in order of time.
+
+use crate::simulator::failed;
+use perigee_backend::BackendError;
+use perigee_hosts::guest::PATIENCE;
+use perigee_hosts::job::{Job, Root, MAX_HOSTS, REPORTS};
+use perigee_hosts::{Guest, GuestError, GuestSpec, SentFrame};
+use perigee_units::draw::mix;
+use perigee_units::Nanos;
+use std::ops::Range;
+use std::path::Path;
+
+/// Memory of a guest. Little of it makes flows of gigabits meet TCP's memory limits, and then runs cannot be repeated.
+const MEMORY_MIB: u32 = 1024;
+/// Most kernels of a run: each is some processes and a hundred MB of memory.
+const MAX_KERNELS: usize = 64;
+
+/// What hosts have sent.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// When, in the guests' time.
+    pub at: Nanos,
+    /// Number of the host; `None` = a report of an agent.
+    pub host: Option<usize>,
+    /// Ethernet header and what follows.
+    pub bytes: Box<[u8]>,
+}
+
+/// The hosts of each kernel, of so many in all; `own` = one for each.
+///
+/// # Errors
+/// More kernels than a run may have.
+pub fn divide(hosts: usize, own: bool) -> Result<Vec<Range<usize>>, BackendError> {
+    let each = if own { 1 } else { MAX_HOSTS };
+    let kernels = hosts.div_ceil(each);
+    if kernels > MAX_KERNELS {
+        let how = if own { " with hosts.kernel = \"own\"" } else { "" };
+        return Err(BackendError::Failed(format!(
+            "{hosts} nodes with real flows: a run has {} at most{how}: let others stay simulated (hosts = \"simulated\")",
+            MAX_KERNELS * each
+        )));
+    }
+    // None of them is much smaller than the others.
+    Ok((0..kernels).map(|k| k * hosts / kernels..(k + 1) * hosts / kernels).collect())
+}
+
+/// A kernel and its hosts.
+struct Member {
+    guest: Guest,
+    root: Root,
+    hosts: Range<usize>,
+}
+
+/// All of them, in the order of their hosts.
+pub struct Guests(Vec<Member>);
+
+impl Guests {
+    /// Boots them, one after the other, on one core: they never work at the same time.
+    ///
+    /// # Errors
+    /// When the machine refuses one, or it does not come up.
+    pub fn boot(kernel: &Path, job: &Job, kernels: &[Range<usize>], seed: u64) -> Result<Self, BackendError> {
+        let mut all: Vec<Member> = Vec::new();
+        for (number, hosts) in (0u64..).zip(kernels) {
+            let root = Root::make(kernel, job, hosts).map_err(failed)?;
+            let spec = GuestSpec {
+                kernel: kernel.join("linux"),
+                folder: root.path().to_path_buf(),
+                init: "/agent".into(),
+                memory_mib: MEMORY_MIB,
+                // Kernels with one seed would draw the same ports and sequence numbers.
+                seed: if number == 0 { seed } else { mix(seed ^ mix(number)) },
+                interfaces: job.interfaces(hosts),
+                patience: PATIENCE,
+            };
+            let guest = match all.first() {
+                None => Guest::boot(&spec),
+                Some(first) => Guest::boot_beside(&first.guest, &spec),
+            };
+            all.push(Member { guest: guest.map_err(failed)?, root, hosts: hosts.clone() });
+        }
+        Ok(Guests(all))
+    }
+
+    /// When one of them next does something, in their time.
+    pub fn wakes_at(&self) -> Option<Nanos> {
+        self.0.iter().filter_map(|member| member.guest.wakes_at()).min()
+    }
+
+    /// A frame reaches a host at an instant of the guests' time. Calls come in the order of these instants.
+    pub fn deliver(&mut self, host: usize, at: Nanos, frame: Box<[u8]>) {
+        if let Some(member) = self.0.iter_mut().find(|member| member.hosts.contains(&host)) {
+            member.guest.deliver(1 + host - member.hosts.start, at, frame);
+        }
+    }
+
+    /// A frame reaches the agents of all kernels at an instant of their time, in order with those that are delivered.
+    pub fn tell(&mut self, at: Nanos, frame: &[u8]) {
+        self.0.iter_mut().for_each(|member| member.guest.deliver(REPORTS, at, frame.into()));
+    }
+
+    /// Lets all of them work up to an instant of their time; what they have sent, in order of time, those of one instant in
+    /// the order of the kernels.
+    ///
+    /// # Errors
+    /// When one has ended, says something wrong, or its time stands still.
+    pub fn run(&mut self, until: Nanos) -> Result<Vec<Sent>, GuestError> {
+        let mut sent = Vec::new();
+        for Member { guest, hosts, .. } in &mut self.0 {
+            while guest.wakes_at().is_some_and(|at| at < until) {
+                guest.run(until)?;
+                sent.extend(guest.sent().map(|frame| from(frame, hosts)));
+            }
+        }
+        if self.0.len() > 1 {
+            sent.sort_by_key(|frame| frame.at);
+        }
+        Ok(sent)
+    }
+
+    /// Frames that were lost because a host gave its interface no buffers.
+    pub fn overruns(&self) -> u64 {
+        self.0.iter().map(|member| member.guest.overruns()).sum()
+    }
+
+    /// Removes their files from disk, which they need no longer once they have booted.
+    pub fn unlink(&self) {
+        self.0.iter().for_each(|member| member.root.unlink());
+    }
+}
+
+fn from(frame: SentFrame, hosts: &Range<usize>) -> Sent {
+    let SentFrame { at, interface, bytes } = frame;
+    Sent { at, host: (interface != REPORTS).then(|| hosts.start + interface - 1), bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_share_a_kernel_as_long_as_they_fit() {
+        assert_eq!(divide(0, false).unwrap(), []);
+        assert_eq!(divide(48, false).unwrap().len(), 1);
+        assert_eq!(divide(49, false).unwrap(), [0..24, 24..49]);
+        assert_eq!(divide(3, true).unwrap(), [0..1, 1..2, 2..3]);
+        let refused = divide(65, true).unwrap_err().to_string();
+        assert!(refused.contains("64 at most") && refused.contains("own"), "{refused}");
+        assert!(divide(64 * 48, false).is_ok() && divide(64 * 48 + 1, false).is_err());
+    }
+}
