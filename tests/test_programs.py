@@ -50,7 +50,9 @@ def scenario(tmp_path: Path) -> Path:
 
 @real
 def test_programs_of_a_scenario_run_beside_its_flows(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    done = cli("run", scenario, "--hosts", "linux", "--cc", "bbr,cubic", "--no-report", "--out", tmp_path / "out")
+    done = cli(
+        "run", scenario, "--hosts", "linux", "--trust", "--cc", "bbr,cubic", "--no-report", "--out", tmp_path / "out"
+    )
     assert done.returncode == 0, done.stderr
     folder = run_folder(tmp_path / "out", "bbr", 1)
     run = open_record(folder)
@@ -68,18 +70,30 @@ def test_programs_of_a_scenario_run_beside_its_flows(cli: Cli, scenario: Path, t
     assert run.manifest.simulated_ns < 1_000_000_000
     assert (run.manifest.conserved, totals(run)["cc"], totals(run)["data_sent"] > 100) == (True, "newreno", True)
     assert "ended with exit code 3" in " ".join(run.manifest.warnings)
-    assert cli("verify", tmp_path / "out").returncode == 0
+    assert cli("verify", tmp_path / "out", "--trust").returncode == 0
     (tmp_path / "fetch.py").write_text(FETCH.replace("print(", "print('other',"))
-    done = cli("verify", folder)
+    done = cli("verify", folder, "--trust")
     assert (done.returncode, "python3 fetch.py at s1: output differs" in done.stdout) == (OUTSIDE_TOLERANCE, True), (
         done.stdout
     )
 
 
 @real
+def test_programs_that_a_file_names_need_trust(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    for words in (
+        ("run", scenario, "--hosts", "linux", "--cc", "bbr", "--out", tmp_path / "out"),
+        ("exec", scenario, "--out", tmp_path / "out", "--at", "s1", "--", "true"),
+    ):
+        done = cli(*words)
+        assert (done.returncode, "--trust" in done.stderr) == (2, True), done.stderr
+        assert "python3 -m http.server 80" in done.stderr
+    assert not list(tmp_path.glob("out/*"))
+
+
+@real
 def test_a_program_that_never_ends_is_told(cli: Cli, scenario: Path, tmp_path: Path) -> None:
     scenario.write_text(SCENARIO + 'cc = "newreno"\n' + PROGRAMS.replace('python3", "fetch.py', 'sleep", "1000'))
-    done = cli("run", scenario, "--hosts", "linux", "--cc", "bbr", "--no-report", "--out", tmp_path / "out")
+    done = cli("run", scenario, "--hosts", "linux", "--trust", "--cc", "bbr", "--no-report", "--out", tmp_path / "out")
     assert (done.returncode, "sleep 1000 at s1: was still running at the end" in done.stdout) == (0, True), done
 
 

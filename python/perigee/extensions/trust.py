@@ -45,6 +45,19 @@ class UntrustedError(PluginError):
         self.file = file
 
 
+class UntrustedProgramError(UntrustedError):
+    """Programs that somebody else's scenario, record or job wants to run."""
+
+    def __init__(self, line: str) -> None:
+        """`line` is the first one's command."""
+        PluginError.__init__(
+            self,
+            f"this file wants to run programs, the first one `{line}`, and none has been run: "
+            "read its [[program]] tables, then say --trust (in Python trust=True)",
+        )
+        self.file = None
+
+
 @dataclass(frozen=True)
 class Permission:
     """What may run."""
@@ -58,6 +71,11 @@ class Permission:
         resolved = file.resolve()
         if not (self.everything or resolved in self.files or is_remembered(resolved)):
             raise UntrustedError(str(file), resolved)
+
+    def check_programs(self, lines: Sequence[str]) -> None:
+        """Raises UntrustedProgramError unless programs that a file names may run."""
+        if lines and not self.everything:
+            raise UntrustedProgramError(lines[0])
 
     def check_module(self, name: str) -> None:
         """Raises UntrustedError unless modules may be imported: they have no file whose hash could be kept."""

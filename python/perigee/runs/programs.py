@@ -46,7 +46,9 @@ def look_on(
     Raises:
         RunError: the core cannot run it, or a guest failed.
     """
-    stories = Stories([*of_scenario(scenario.core), *programs], heard)
+    own = of_scenario(scenario.core)
+    scenario.permission.check_programs([p.line for p in own])
+    stories = Stories([*own, *programs], heard)
     guests = work.Guests(stories, programs, [w.resolve() for w in writable], keyboard)
     world = scenario.core.world(scenario.core.seed)
     work.simulate(world, SCHEME, scenario.classes(), batches=_nobody, kernel=kernel, guests=guests)

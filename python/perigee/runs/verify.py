@@ -19,6 +19,7 @@ from perigee.results import manifest as manifests
 from perigee.results.record import Run, find_records, run_folder
 from perigee.results.summary import SUMMARY, experiment, summary_csv
 from perigee.runs.programs import SCHEME as PROGRAMS
+from perigee.runs.stories import of_scenario
 from perigee.runs.work import Guests, guests_of, kernel_of, kernel_of_default, simulate
 
 
@@ -143,6 +144,7 @@ def _rerun(run: Run, *, trust: bool) -> list[str]:
         scenario, plugins = again(run, trust=trust)
         batches = None if old else _nobody
         kernel = kernel_of(run.manifest.kernel_key)
+        Permission(everything=trust).check_programs([p.line for p in of_scenario(scenario)])
         guests = guests_of(scenario, kernel)
         text, found, _ = simulate(
             scenario.world(run.seed), run.cc, plugins, batches=batches, kernel=kernel, guests=guests

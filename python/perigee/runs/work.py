@@ -110,6 +110,8 @@ def opened(
                 permission.check(Path(where.path))
                 given[name] = class_in(Path(where.path), where.name)
         own = {n: find(n, Path(job.folder), permission) for n in core.plugins() if n not in given}
+        if job.kernel is not None:
+            permission.check_programs([p.line for p in of_scenario(core)])
         return Opened(job, core, {**own, **given}, kernel_of(job.kernel))
 
 
