@@ -144,6 +144,12 @@ impl Routes {
         (next != NONE && self.feeder[next as usize] == link).then_some((next, route + 1))
     }
 
+    /// The link over which all packets come that ever come to `link`, if there is one.
+    pub fn feeder(&self, link: u32) -> Option<u32> {
+        let known = self.mode == Routing::PerPath;
+        self.feeder.get(link as usize).copied().filter(|&feeder| known && feeder < NONE - 1)
+    }
+
     /// The node at which a pair's packets arrive.
     pub fn end_of(&self, pair: PairId) -> u32 {
         self.pairs[pair.ix()].to.0

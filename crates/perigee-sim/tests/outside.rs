@@ -224,6 +224,13 @@ fn what_is_foreseen_arrives_and_nothing_else() {
     let (foreseen, arrived) = foresight(&still.0, &still.1);
     // Nearly all: the last link has half of the path's delay.
     assert!(arrived > 500 && foreseen * 10 > arrived * 9, "{foreseen} of {arrived}");
+    // A last link without delay: what is on the link before it is known, too.
+    let short = line(3, |b| {
+        let forward = b.flows[0].hops[0][1].link;
+        vec![change(Nanos(1), Change::Delay(forward, Delay::constant(Nanos::ZERO)))]
+    });
+    let (foreseen, arrived) = foresight(&short.0, &short.1);
+    assert!(arrived > 500 && foreseen * 10 > arrived * 9, "{foreseen} of {arrived}");
     let moving = line(3, |b| {
         let hops = &b.flows[0].hops[0];
         vec![

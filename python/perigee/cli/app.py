@@ -515,11 +515,15 @@ def validate(
     ] = None,
     data: Annotated[Path | None, typer.Option(help="Folder with the full curves, to be compared as well.")] = None,
     plots: Annotated[Path | None, typer.Option(help="With --data: folder for pictures of both curves.")] = None,
+    hosts: HostsOption = None,
     kernel: KernelOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare the simulator with measured curves of Linux and of ns-3, or with real Linux hosts side by side."""
+    """Compare the simulator with measured curves of Linux and of ns-3, or with real Linux hosts side by side.
+
+    With --hosts linux, real hosts are compared with the curves of Linux.
+    """
     from perigee.validation.command import Asked, validate_command
 
     if against is not None:
@@ -531,14 +535,15 @@ def validate(
         if loaded and cell:
             fail("--cell names cells of the table: leave it out, or the scenarios", BAD_INPUT)
         raise SystemExit(_against_linux(loaded, names_of("--cc", cc), cell, jobs, seeds, out, kernel, as_json=as_json))
-    if scenarios or kernel:
-        fail("scenarios and kernels are compared with --against linux", BAD_INPUT)
+    if scenarios:
+        fail("scenarios are compared with --against linux", BAD_INPUT)
+    on = _kernel(hosts, kernel)
     if seeds == 1:
         fail("--seeds 1: chance shows from two on", BAD_INPUT)
     if plots is not None and data is None:
         fail("--plots draws the full curves: say where they are with --data", BAD_INPUT)
     schemes = names_of("--cc", cc)
-    asked = Asked(group or [], schemes, cell or [], jobs or 2, seeds or 5, out, data, plots, as_json)
+    asked = Asked(group or [], schemes, cell or [], jobs or 2, seeds or 5, out, data, plots, as_json, on)
     raise SystemExit(validate_command(asked))
 
 

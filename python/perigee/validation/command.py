@@ -27,8 +27,9 @@ from perigee.runs.scenario import schemes
 from perigee.validation import kernel, ns3, verdicts
 
 if TYPE_CHECKING:
+    from perigee.hosts.kernels import Kernel
     from perigee.validation.curves import Curves, Pair
-    from perigee.validation.verdicts import Verdict
+    from perigee.validation.verdicts import Explained, Verdict
 
 Cell = kernel.Cell | ns3.Cell
 POLL_S = 0.2
@@ -47,6 +48,8 @@ class Asked:
     data: Path | None = None
     plots: Path | None = None
     as_json: bool = False
+    kernel: Kernel | None = None
+    """Real hosts in the place of the simulator's."""
 
 
 def validate_command(asked: Asked) -> int:
@@ -56,6 +59,8 @@ def validate_command(asked: Asked) -> int:
         print(f"perigee: {unknown}", file=sys.stderr)
         return BAD_INPUT
     everything: list[Cell] = [*kernel.read(), *ns3.read()]
+    if asked.kernel is not None:
+        everything = list(kernel.on_hosts(kernel.read(), _names(asked.kernel)))
     chosen = _select(everything, asked)
     if not chosen:
         known = sorted({c.group for c in everything})
@@ -72,7 +77,7 @@ def validate_command(asked: Asked) -> int:
     except (_data_errors(), RecordError) as error:
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
-    known_outside = verdicts.explained()
+    known_outside = _explained(asked)
     by_path = verdicts.order(found)
     if not asked.as_json:
         for v in by_path:
@@ -132,12 +137,12 @@ def _data_errors() -> type[Exception]:
 
 
 def _run_all(chosen: list[Cell], asked: Asked, curves: Curves | None) -> tuple[list[Verdict], list[Pair]]:
-    known_outside = verdicts.explained()
+    known_outside = _explained(asked)
     found: list[Verdict] = []
     pairs: list[Pair] = []
     pool = ThreadPoolExecutor(asked.jobs)
     try:
-        futures = [pool.submit(_judged, c, asked.seeds, curves) for c in chosen]
+        futures = [pool.submit(_judged, c, asked, curves) for c in chosen]
         for n, (cell, future) in enumerate(zip(chosen, futures, strict=True), start=1):
             new, pair = future.result()
             found += new
@@ -154,8 +159,19 @@ def _run_all(chosen: list[Cell], asked: Asked, curves: Curves | None) -> tuple[l
     return found, pairs
 
 
-def _judged(cell: Cell, seeds: int, curves: Curves | None) -> tuple[list[Verdict], Pair | None]:
-    n = seeds if cell.is_random else 1
+def _names(on: Kernel) -> dict[str, str]:
+    """Schemes of the curves that a kernel calls otherwise: with BBRv3's patch, `bbr` is version 3 (docs/hosts.md)."""
+    patched = any("bbr3" in p.name for p in on.manifest.extra_patches)
+    return {"bbr3": "bbr", "bbr": "(version 1)"} if patched else {}
+
+
+def _explained(asked: Asked) -> list[Explained]:
+    """What is known of the simulator excuses no kernel."""
+    return verdicts.explained() if asked.kernel is None else []
+
+
+def _judged(cell: Cell, asked: Asked, curves: Curves | None) -> tuple[list[Verdict], Pair | None]:
+    n = asked.seeds if cell.is_random else 1
     pair = None
     ours: list[Any] = []
     for seed in range(1, n + 1):
@@ -163,7 +179,10 @@ def _judged(cell: Cell, seeds: int, curves: Curves | None) -> tuple[list[Verdict
             found = kernel.tables(ns3.scenario(cell), cell.name, cell.cc, seed)
             ours.append(ns3.measured(found))
         else:
-            found = kernel.tables(kernel.scenario(cell), cell.name, cell.flows[0].cc, seed)
+            names = None if asked.kernel is None else _names(asked.kernel)
+            cc = cell.flows[0].cc
+            text, cc = kernel.scenario(cell, names), cc if names is None else names.get(cc, cc)
+            found = kernel.tables(text, cell.name, cc, seed, asked.kernel)
             ours.append(kernel.measured(cell, found))
         if curves is not None and seed == 1:
             pair = curves.pair(cell, found)

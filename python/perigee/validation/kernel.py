@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import mean
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from perigee.validation.verdicts import HERE, Verdict, compared, counts_toleranc
 
 if TYPE_CHECKING:
     from perigee.common.columns import Column
+    from perigee.hosts.kernels import Kernel
 
 RANDOM_SCHEMES = {"bbr", "bbr3", "leocc"}
 STATIC = {"single", "fq"}
@@ -139,8 +140,21 @@ def cells(rows: Iterable[dict[str, str]]) -> list[Cell]:
     return list(found.values())
 
 
-def scenario(cell: Cell) -> str:
-    """The cell's path as a scenario."""
+REAL = {"newreno", "cubic", "vegas", "hybla", "bbr", "leocc"}
+"""Schemes of the curves that kernels have by the same name; LeoCC where it was built in (docs/hosts.md)."""
+
+
+def on_hosts(found: Iterable[Cell], names: Mapping[str, str]) -> Iterator[Cell]:
+    """The cells that a kernel can run; `names` are those that schemes of the curves have there. Queueing disciplines at
+    the sender are not among them."""
+    for cell in found:
+        if cell.group != "fq" and all(names.get(cc, cc) in REAL for cc in cell.schemes):
+            yield cell
+
+
+def scenario(cell: Cell, hosts: Mapping[str, str] | None = None) -> str:
+    """The cell's path as a scenario; with `hosts` for real ones, which need no settings of our transport and call some
+    schemes otherwise."""
     flows, first = cell.flows, cell.flows[0]
     begin, _ = first.window_s
     lines = ["[run]", f'duration = "{first.dur_s:g} s"', f'warmup = "{max(begin, 0):g} s"', "[source.dumbbell]"]
@@ -156,18 +170,25 @@ def scenario(cell: Cell) -> str:
     lines += ["[port.all]", "framing = 14", "[port.bottleneck]"]
     lines += [f'rate = "{first.rate_mbps:g} Mbit"', f'queue = "{first.queue_bytes} B"']
     lines += ["[port.reverse]", wide, "[port.access]", wide]
-    lines += ["[tcp]", f"quickack = {QUICK_ACKS}", "growing_window = true"]
-    if cell.group == "fq":
-        lines.append("pacing = true")
-    # The satcp of the curves is told 0.5 s ahead, for 2.3 s.
-    lines += ["[notices]", 'lead = "0.5 s"', 'hold = "2.3 s"']
-    if any(f.cc == "leocc" for f in flows):
-        lines += ["[cc.leocc]", 'signal = "periodic"', f'period = "{LEOCC_PERIOD_S:g} s"']
+    if hosts is None:
+        lines += _transport(cell)
     for i, f in enumerate(flows, start=1):
-        lines += ["[[flow]]", f'cc = "{f.cc}"', f'from = "s{i}"', f'to = "d{i}"', f'start = "{f.start_s} s"']
-        if f.cc == "leocc":
+        cc = f.cc if hosts is None else hosts.get(f.cc, f.cc)
+        lines += ["[[flow]]", f'cc = "{cc}"', f'from = "s{i}"', f'to = "d{i}"', f'start = "{f.start_s} s"']
+        if cc == "leocc" and hosts is None:
             lines.append(f'cc_params.offset = "{_leocc_offset_s(f, flows) * 1e3:g} ms"')
     return "\n".join([*lines, *_changes(cell), ""])
+
+
+def _transport(cell: Cell) -> Iterator[str]:
+    """What the hosts of the curves do, as settings of our transport."""
+    yield from ("[tcp]", f"quickack = {QUICK_ACKS}", "growing_window = true")
+    if cell.group == "fq":
+        yield "pacing = true"
+    # The satcp of the curves is told 0.5 s ahead, for 2.3 s.
+    yield from ("[notices]", 'lead = "0.5 s"', 'hold = "2.3 s"')
+    if "leocc" in cell.schemes:
+        yield from ("[cc.leocc]", 'signal = "periodic"', f'period = "{LEOCC_PERIOD_S:g} s"')
 
 
 def _leocc_offset_s(flow: Reference, flows: list[Reference]) -> float:
@@ -195,10 +216,10 @@ def _changes(cell: Cell) -> Iterator[str]:
                     yield f"loss = {float(row['loss_pct']) / 100:g}"
 
 
-def tables(text: str, name: str, cc: str, seed: int) -> dict[str, Any]:
-    """Runs a scenario; its tables as columns by name."""
+def tables(text: str, name: str, cc: str, seed: int, kernel: Kernel | None = None) -> dict[str, Any]:
+    """Runs a scenario, perhaps on real hosts; its tables as columns by name."""
     world = _core.Scenario.parse(text, name, HERE, []).world(seed)
-    _, found, _ = simulate(world, cc)
+    _, found, _ = simulate(world, cc, kernel=kernel)
     return {table: _columns(columns) for table, columns in found.items()}
 
 

@@ -11,15 +11,20 @@ pub(super) const SYN: u8 = 2;
 const END: u8 = 0;
 const PADDING: u8 = 1;
 const SACK: u8 = 5;
+/// RFC 7323 section 3.2; Linux's clock counts milliseconds.
+const TIMESTAMPS: u8 = 8;
+const NS_PER_MS: u64 = 1_000_000;
 
 /// Segments of one flow that wait for their ACK.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
-    /// Segments that were sent once and are not acknowledged, in stream order.
+    /// Segments that are not acknowledged, in stream order.
     waiting: VecDeque<Segment>,
     /// Sequence number of the first byte, and the stream position behind the last one that was sent.
     first: Option<u32>,
     sent_to: u64,
+    /// The sender's clock of timestamps less the milliseconds of our time.
+    clock: Option<u32>,
     /// Packets with data.
     pub data_packets: u64,
 }
@@ -30,6 +35,7 @@ struct Segment {
     end: u64,
     at: Nanos,
     sacked: bool,
+    resent: bool,
 }
 
 /// An IP packet's TCP header, as far as it is needed.
@@ -55,8 +61,8 @@ impl<'a> Header<'a> {
         })
     }
 
-    /// Blocks of the SACK option.
-    fn sack(&self) -> Vec<(u32, u32)> {
+    /// What an option holds.
+    fn option(&self, wanted: u8) -> Option<&'a [u8]> {
         let mut rest = self.options;
         while let [kind, tail @ ..] = rest {
             let size = match *kind {
@@ -67,13 +73,24 @@ impl<'a> Header<'a> {
             if size == 0 || size > rest.len() {
                 break;
             }
-            if *kind == SACK {
-                let block = |b: &[u8]| Some((word(b, 0)?, word(b, 4)?));
-                return rest[2..size].chunks(8).filter_map(block).collect();
+            if *kind == wanted {
+                return rest.get(2..size);
             }
             rest = &rest[size..];
         }
-        Vec::new()
+        None
+    }
+
+    /// Blocks of the SACK option.
+    fn sack(&self) -> impl Iterator<Item = (u32, u32)> + 'a {
+        let block = |b: &[u8]| Some((word(b, 0)?, word(b, 4)?));
+        self.option(SACK).unwrap_or_default().chunks(8).filter_map(block)
+    }
+
+    /// The sender's timestamp, and the one that it echoes.
+    fn timestamps(&self) -> Option<(u32, u32)> {
+        let option = self.option(TIMESTAMPS)?;
+        Some((word(option, 0)?, word(option, 4)?))
     }
 }
 
@@ -85,6 +102,12 @@ impl Meter {
     /// The sender has sent a packet.
     pub fn sent(&mut self, at: Nanos, packet: &[u8], tcp: usize) {
         let Some(h) = Header::read(packet, tcp) else { return };
+        if let Some((stamp, _)) = h.timestamps() {
+            // A stamp may have been taken a little before its packet leaves: the greatest difference is the clock's.
+            let ahead = stamp.wrapping_sub(milliseconds(at));
+            let later = self.clock.is_none_or(|clock| (ahead.wrapping_sub(clock) as i32) > 0);
+            self.clock = if later { Some(ahead) } else { self.clock };
+        }
         if h.flags & SYN != 0 {
             // The SYN takes one number: the stream begins behind it.
             self.first = Some(h.sequence.wrapping_add(1));
@@ -97,34 +120,52 @@ impl Meter {
         let begin = self.position(h.sequence);
         let end = begin + h.payload;
         if begin >= self.sent_to {
-            self.waiting.push_back(Segment { begin, end, at, sacked: false });
+            self.waiting.push_back(Segment { begin, end, at, sacked: false, resent: false });
         } else {
-            // Sent again: no sample of it is certain (Karn's algorithm; RFC 6298 section 3).
-            self.waiting.retain(|s| s.end <= begin || s.begin >= end);
+            // No sample of it is certain (Karn's algorithm; RFC 6298 section 3).
+            let again = self.waiting.iter_mut().filter(|s| s.end > begin && s.begin < end);
+            again.for_each(|s| s.resent = true);
         }
         self.sent_to = self.sent_to.max(end);
     }
 
-    /// A packet of the receiver has reached the sender. Returns when the segment had left that gives Linux's sample: the
-    /// first one that it acknowledges, or else the first one that it newly SACKs (`tcp_ack_update_rtt`).
-    pub fn arrived(&mut self, packet: &[u8], tcp: usize) -> Option<Nanos> {
+    /// A packet of the receiver has reached the sender. Returns Linux's sample (`tcp_ack_update_rtt`): of the first segment
+    /// that it acknowledges where none of these was sent again, or else of the first one that it newly SACKs, or else by
+    /// the timestamp that it echoes.
+    pub fn arrived(&mut self, at: Nanos, packet: &[u8], tcp: usize) -> Option<Nanos> {
         let h = Header::read(packet, tcp)?;
         let acked = self.position(h.ack);
-        let mut first = None;
+        let (mut first, mut resent, mut any) = (None, false, false);
         while self.waiting.front().is_some_and(|s| s.end <= acked) {
             let segment = self.waiting.pop_front()?;
-            first = first.or((!segment.sacked).then_some(segment.at));
+            (any, resent) = (true, resent | segment.resent);
+            first = first.or((!segment.sacked && !segment.resent).then_some(segment.at));
         }
-        let blocks: Vec<_> = h.sack().iter().map(|&(b, e)| (self.position(b), self.position(e))).collect();
+        let sacked = self.newly_sacked(&h);
+        let sent = first.filter(|_| !resent).or(sacked);
+        let by_stamp = || if any { self.by_timestamp(at, &h) } else { None };
+        sent.map(|sent| at.saturating_sub(sent)).or_else(by_stamp)
+    }
+
+    /// When the first segment left that is SACKed for the first time and was sent once.
+    fn newly_sacked(&mut self, h: &Header<'_>) -> Option<Nanos> {
         let mut sacked = None;
+        let blocks: Vec<_> = h.sack().map(|(b, e)| (self.position(b), self.position(e))).collect();
         let unknown = self.waiting.iter_mut().filter(|s| !blocks.is_empty() && !s.sacked);
         for s in unknown {
             if blocks.iter().any(|&(b, e)| b <= s.begin && s.end <= e) {
                 s.sacked = true;
-                sacked = sacked.or(Some(s.at));
+                sacked = sacked.or((!s.resent).then_some(s.at));
             }
         }
-        first.or(sacked)
+        sacked
+    }
+
+    /// Whole milliseconds since the timestamp that is echoed.
+    fn by_timestamp(&self, at: Nanos, h: &Header<'_>) -> Option<Nanos> {
+        let (clock, (_, echo)) = (self.clock?, h.timestamps()?);
+        let since = milliseconds(at).wrapping_add(clock).wrapping_sub(echo);
+        (echo != 0).then(|| Nanos(u64::from(since.max(1)) * NS_PER_MS))
     }
 
     /// Position in the stream of a sequence number: the one nearest to what was sent last.
@@ -135,9 +176,15 @@ impl Meter {
     }
 }
 
+fn milliseconds(at: Nanos) -> u32 {
+    (at.0 / NS_PER_MS) as u32
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+
+    const NOW: Nanos = Nanos(100);
 
     /// A TCP segment without what comes before it.
     pub fn packet(sequence: u32, ack: u32, flags: u8, payload: usize) -> Vec<u8> {
@@ -165,22 +212,51 @@ pub(super) mod tests {
         for n in 0..3 {
             m.sent(Nanos(u64::from(n) + 10), &packet(at(n), 0, 16, 1000), 0);
         }
-        assert_eq!(m.arrived(&packet(0, at(0), 16, 0), 0), None);
-        assert_eq!(m.arrived(&packet(0, at(2), 16, 0), 0), Some(Nanos(10)));
-        assert_eq!(m.arrived(&packet(0, at(3), 16, 0), 0), Some(Nanos(12)));
+        assert_eq!(m.arrived(NOW, &packet(0, at(0), 16, 0), 0), None);
+        assert_eq!(m.arrived(NOW, &packet(0, at(2), 16, 0), 0), Some(Nanos(90)));
+        assert_eq!(m.arrived(NOW, &packet(0, at(3), 16, 0), 0), Some(Nanos(88)));
         assert_eq!(m.data_packets, 3);
     }
 
     #[test]
-    fn what_is_sent_again_gives_no_sample() {
-        let mut m = meter(0);
-        for n in 0..3 {
-            m.sent(Nanos(10), &packet(1 + n * 1000, 0, 16, 1000), 0);
-        }
-        m.sent(Nanos(50), &packet(1, 0, 16, 1000), 0);
-        assert_eq!(m.arrived(&packet(0, 1001, 16, 0), 0), None);
-        assert_eq!(m.arrived(&packet(0, 3001, 16, 0), 0), Some(Nanos(10)));
+    fn what_is_sent_again_gives_no_sample_and_takes_that_of_its_neighbours() {
+        let sent = || {
+            let mut m = meter(0);
+            for n in 0..3 {
+                m.sent(Nanos(10), &packet(1 + n * 1000, 0, 16, 1000), 0);
+            }
+            m.sent(Nanos(50), &packet(1, 0, 16, 1000), 0);
+            m
+        };
+        let mut m = sent();
+        assert_eq!(m.arrived(NOW, &packet(0, 1001, 16, 0), 0), None);
+        assert_eq!(m.arrived(NOW, &packet(0, 3001, 16, 0), 0), Some(Nanos(90)));
         assert_eq!(m.data_packets, 4);
+        // An ACK that covers it and others may answer either transmission (FLAG_RETRANS_DATA_ACKED).
+        assert_eq!(sent().arrived(NOW, &packet(0, 3001, 16, 0), 0), None);
+    }
+
+    /// The same packet with a timestamp and its echo.
+    fn stamped(mut packet: Vec<u8>, stamp: u32, echo: u32) -> Vec<u8> {
+        packet[12] += 0x30;
+        let mut option = vec![PADDING, PADDING, TIMESTAMPS, 10];
+        option.extend([stamp.to_be_bytes(), echo.to_be_bytes()].concat());
+        packet.splice(20..20, option);
+        packet
+    }
+
+    #[test]
+    fn without_another_sample_the_echoed_timestamp_gives_one_in_milliseconds() {
+        let ms = |n: u64| Nanos(n * NS_PER_MS);
+        let mut m = meter(0);
+        m.sent(ms(10), &stamped(packet(1, 0, 16, 1000), 1009, 0), 0);
+        m.sent(ms(30) + Nanos(700), &stamped(packet(1, 0, 16, 1000), 1030, 0), 0);
+        let ack = |echo| stamped(packet(0, 1001, 16, 0), 5, echo);
+        // Nothing is acknowledged that was not before.
+        assert_eq!(m.arrived(ms(60), &stamped(packet(0, 1, 16, 0), 5, 1030), 0), None);
+        assert_eq!(m.clone().arrived(ms(61) - Nanos(1), &ack(1030), 0), Some(ms(30)));
+        assert_eq!(m.clone().arrived(ms(30) + Nanos(900), &ack(1030), 0), Some(ms(1)));
+        assert_eq!(m.arrived(ms(61), &ack(1009), 0), Some(ms(52)));
     }
 
     #[test]
@@ -193,11 +269,11 @@ pub(super) mod tests {
         ack[12] = 0x80;
         ack.extend([PADDING, PADDING, SACK, 10]);
         ack.extend([2001u32.to_be_bytes(), 3001u32.to_be_bytes()].concat());
-        assert_eq!(m.arrived(&ack, 0), Some(Nanos(12)));
-        assert_eq!(m.arrived(&ack, 0), None);
-        assert_eq!(m.arrived(&packet(0, 3001, 16, 0), 0), Some(Nanos(10)));
+        assert_eq!(m.arrived(NOW, &ack, 0), Some(Nanos(88)));
+        assert_eq!(m.arrived(NOW, &ack, 0), None);
+        assert_eq!(m.arrived(NOW, &packet(0, 3001, 16, 0), 0), Some(Nanos(90)));
         // Options that are cut short end the list.
         ack.truncate(25);
-        assert_eq!(m.arrived(&ack, 0), None);
+        assert_eq!(m.arrived(NOW, &ack, 0), None);
     }
 }

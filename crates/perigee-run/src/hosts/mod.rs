@@ -368,9 +368,10 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
     fn measure(&mut self, flow: u32, at: Nanos, packet: &[u8]) {
         let Some((from, to)) = self.plan.way_to(EndpointId { flow, side: Side::Source }) else { return };
         let Some(tcp) = frames::place(self.plan, from, to, packet).and_then(|p| p.tcp) else { return };
-        if let Some(sent) = self.observer.flow_mut(flow).meter.arrived(packet, tcp) {
+        if let Some(rtt) = self.observer.flow_mut(flow).meter.arrived(at, packet, tcp) {
+            let sent = at.saturating_sub(rtt);
             let base = self.simulation.base_rtt(flow, sent);
-            self.observer.measured(flow, sent, at - sent, base);
+            self.observer.measured(flow, sent, rtt, base);
         }
     }
 

@@ -105,7 +105,40 @@ impl LinkState {
     }
 }
 
+/// The services that are before a port.
+pub struct Foretold {
+    /// Packets with their arrivals at the far end of the link.
+    pub arrivals: Vec<(Nanos, u32)>,
+    /// When the last one of them has left.
+    pub done: Nanos,
+}
+
 impl Net {
+    /// What the port of a link has before it, if its future is known: the packets that wait and those that will come, in
+    /// order of these instants and before any others. `None` = it is not, or not all of them may find room.
+    pub fn foretell(&self, link: u32, coming: &[(Nanos, u32)]) -> Option<Foretold> {
+        let l = &self.links[link as usize];
+        let port = &self.ports[l.port as usize];
+        let size = |h: u32| u64::from(self.packets.get(h).ip_bytes) + u64::from(port.framing);
+        let total: u64 = coming.iter().map(|&(_, h)| size(h)).sum();
+        let room = match port.limit {
+            QueueLimit::Packets(n) => port.packets + 1 + coming.len() as u64 <= n,
+            QueueLimit::Bytes(n) => port.bytes + u64::from(port.in_service) + total <= n,
+        };
+        if !port.can_look_ahead() || !(room || coming.is_empty()) {
+            return None;
+        }
+        let mut told = Foretold { arrivals: Vec::new(), done: port.done };
+        let mut last = l.last_arrival;
+        for (at, h) in port.waiting.iter().map(|w| (w.since, w.packet)).chain(coming.iter().copied()) {
+            told.done = at.max(told.done) + port.rate.time_for(size(h));
+            let arrival = told.done + l.delay_at(told.done);
+            last = if l.reorder { arrival } else { arrival.max(last) };
+            told.arrivals.push((last, h));
+        }
+        Some(told)
+    }
+
     /// Puts a packet into the queue of a link's port, and over as many links as is known.
     #[inline]
     pub fn enqueue(&mut self, now: Nanos, h: u32, link: u32, routes: &Routes) {

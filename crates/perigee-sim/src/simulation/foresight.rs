@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What will certainly reach ends outside, so that hosts there may run ahead of the network: packets on their last link
-//! arrive whatever is sent from now on, and what is sent from now on has that link before it.
+//! arrive whatever is sent from now on, and what is sent from now on has that link before it. So do packets on the link
+//! before it, where all that the last one carries comes over that.
 
 use super::Simulation;
 use crate::host::Endpoint;
@@ -23,6 +24,25 @@ pub struct Foreseen<'a> {
     pub bytes: &'a [u8],
 }
 
+/// Over a link of this delay hosts run far enough ahead: what is before it need not be looked at.
+const LONG: Nanos = Nanos::from_millis(1);
+
+/// A packet that will come to the far end of a link.
+#[derive(Clone, Copy)]
+struct Coming {
+    at: Nanos,
+    packet: u32,
+    /// Its route when it is there.
+    route: u32,
+    link: u32,
+}
+
+/// What will come to the far end of a link, and the instant before which nothing else does.
+struct Way {
+    known: Vec<Coming>,
+    until: Nanos,
+}
+
 impl Simulation<'_> {
     /// Shows every frame that reaches an end outside at `since` or later and before the instant that is returned, in order of
     /// time, if nothing is injected before `from`. Before that instant nothing else reaches an end outside; it is `from` or
@@ -32,38 +52,87 @@ impl Simulation<'_> {
         // What has left a port is on its way, also where nobody has looked since.
         let before = Nanos(self.reached().0.saturating_sub(1));
         for i in 0..self.last_links.len() {
-            let port = self.net.links[self.last_links[i] as usize].port;
-            self.net.advance(port, before);
+            let link = self.last_links[i];
+            for link in [Some(link), self.routes.feeder(link)].into_iter().flatten() {
+                self.net.advance(self.net.links[link as usize].port, before);
+            }
         }
         let from = from.min(self.next_event());
         let next_change = self.net.schedule.next_change().max(from);
-        let entering = self.last_links.iter().map(|&l| self.net.earliest_arrival(l, from));
-        let certain = entering.min().unwrap_or(Nanos::MAX).min(next_change).min(self.end());
-        let mut arriving: Vec<(Nanos, u32)> = Vec::new();
-        for &link in &self.last_links {
-            let flight = self.net.in_flight(link).skip_while(|f| f.arrival < since);
-            arriving.extend(flight.take_while(|f| f.arrival < certain).map(|f| (f.arrival, f.packet)));
-        }
-        arriving.sort_by_key(|(at, _)| *at);
-        for (at, handle) in arriving {
-            let packet = self.net.packets.get(handle);
-            if let Some(endpoint) = self.arrives_outside(packet) {
+        let ways: Vec<Way> = self.last_links.iter().map(|&link| self.way(link, from)).collect();
+        let entering = ways.iter().map(|way| way.until).min();
+        let certain = entering.unwrap_or(Nanos::MAX).min(next_change).min(self.end());
+        let on_time = |c: &Coming| (since..certain).contains(&c.at);
+        let mut coming: Vec<Coming> = ways.into_iter().flat_map(|w| w.known).filter(on_time).collect();
+        coming.sort_by_key(|c| c.at);
+        for c in coming {
+            let packet = self.net.packets.get(c.packet);
+            if let Some(endpoint) = self.arrives_outside(packet, &c) {
                 let bytes = self.net.frames.get(packet.content);
-                show(Foreseen { at, endpoint, marked: packet.ordinal & CE != 0, bytes });
+                show(Foreseen { at: c.at, endpoint, marked: packet.ordinal & CE != 0, bytes });
             }
         }
         certain
     }
 
-    /// The end outside that a frame on one of the last links reaches.
-    fn arrives_outside(&self, packet: &Packet) -> Option<EndpointId> {
+    /// What will come over a link, if nothing enters a host's queue before `from` and the timeline changes nothing.
+    fn way(&self, link: u32, from: Nanos) -> Way {
+        let mut known: Vec<Coming> = self.on_link(link).collect();
+        if self.net.links[link as usize].delay_at(from) >= LONG {
+            return Way { known, until: self.net.earliest_arrival(link, from) };
+        }
+        let (coming, enters) = match self.routes.feeder(link) {
+            Some(feeder) => (self.coming_from(feeder, link), self.net.earliest_arrival(feeder, from)),
+            None => (Vec::new(), from),
+        };
+        let arrivals: Vec<_> = coming.iter().map(|c| (c.at, c.packet)).collect();
+        let told = self.net.foretell(link, &arrivals).map(|told| (told, enters));
+        // Where not all that comes may find room, what waits is known.
+        let Some((told, enters)) = told.or_else(|| Some((self.net.foretell(link, &[])?, from))) else {
+            return Way { known, until: self.net.earliest_arrival(link, from) };
+        };
+        // Those that come are behind those that wait.
+        let wait = told.arrivals.len().saturating_sub(coming.len());
+        let routes = |i: usize, packet: u32| match i.checked_sub(wait).and_then(|i| coming.get(i)) {
+            Some(c) if c.packet == packet => c.route,
+            _ => self.net.packets.get(packet).route,
+        };
+        let arrivals = told.arrivals.iter().enumerate();
+        known.extend(arrivals.map(|(i, &(at, packet))| Coming {
+            at,
+            packet,
+            route: routes(i, packet),
+            link,
+        }));
+        // What nobody knows of yet enters and leaves behind these.
+        Way { known, until: self.net.earliest_arrival(link, enters.max(told.done)) }
+    }
+
+    /// Packets on one link that will take another.
+    fn coming_from(&self, feeder: u32, link: u32) -> Vec<Coming> {
+        let goes_on = |c: Coming| match self.routes.next(c.route, self.net.links[feeder as usize].to) {
+            Next::Link(next, route) if next == link => Some(Coming { route, link, ..c }),
+            _ => None,
+        };
+        self.on_link(feeder).filter_map(goes_on).collect()
+    }
+
+    fn on_link(&self, link: u32) -> impl Iterator<Item = Coming> + '_ {
+        self.net.in_flight(link).map(move |f| {
+            let route = self.net.packets.get(f.packet).route;
+            Coming { at: f.arrival, packet: f.packet, route, link }
+        })
+    }
+
+    /// The end outside that a frame reaches at the end of its link.
+    fn arrives_outside(&self, packet: &Packet, coming: &Coming) -> Option<EndpointId> {
         let side = match packet.kind {
             Kind::Frame => Side::Destination,
             Kind::FrameBack => Side::Source,
             _ => return None,
         };
-        let node = self.net.links[packet.link as usize].to;
-        let here = matches!(self.routes.next(packet.route, node), Next::Arrived);
+        let node = self.net.links[coming.link as usize].to;
+        let here = matches!(self.routes.next(coming.route, node), Next::Arrived);
         let endpoint = EndpointId { flow: packet.flow, side };
         (here && self.is_outside(endpoint)).then_some(endpoint)
     }
