@@ -110,7 +110,7 @@ def test_explanations_speak_of_cells_that_there_are() -> None:
         (["--against", "windows"], "linux"),
         (["--against", "linux", "--group", "single"], "--group"),
         (["scenario.toml"], "--against linux"),
-        (["--kernel", "default"], "--against linux"),
+        (["--kernel", "default"], "--hosts linux"),
         (["--seeds", "1"], "--seeds"),
     ],
 )

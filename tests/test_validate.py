@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, Cli
+from test_hosts import real
 from perigee import _core
 from perigee.validation import kernel, ns3, verdicts
 
@@ -119,3 +120,26 @@ def test_bad_input_is_named(words: list[str], said: str, cli: Cli):
     done = cli("validate", *words)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_the_curves_that_a_kernel_can_run_and_their_names_there():
+    plain = {cc for cell in kernel.on_hosts(kernel.read(), {}) for cc in cell.schemes}
+    assert plain == {"newreno", "cubic", "vegas", "hybla", "bbr", "leocc"}
+    patched = {"bbr3": "bbr", "bbr": "(version 1)"}
+    cells = list(kernel.on_hosts(kernel.read(), patched))
+    assert "bbr3" in {cc for cell in cells for cc in cell.schemes}
+    assert not [c for c in cells if "bbr" in c.schemes or c.group == "fq"]
+    [cell] = [c for c in cells if c.name == "single_bbr3_r100_d50_q1"]
+    text = kernel.scenario(cell, patched)
+    assert 'cc = "bbr"' in text
+    assert "[tcp]" not in text
+
+
+@real
+def test_a_measured_curve_comes_out_of_real_hosts(cli: Cli):
+    done = cli("validate", "--hosts", "linux", "--cell", "single_cubic_r10_d20_q1", "--json")
+    assert done.returncode == 0, done.stderr
+    verdicts = {v["quantity"]: v for v in json.loads(done.stdout)["verdicts"]}
+    goodput = verdicts["goodput"]
+    assert abs(goodput["ours"] / goodput["reference"] - 1) < 0.002
+    assert verdicts["loss events"]["ours"] == verdicts["loss events"]["reference"]

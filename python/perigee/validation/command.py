@@ -58,9 +58,7 @@ def validate_command(asked: Asked) -> int:
     if unknown:
         print(f"perigee: {unknown}", file=sys.stderr)
         return BAD_INPUT
-    everything: list[Cell] = [*kernel.read(), *ns3.read()]
-    if asked.kernel is not None:
-        everything = list(kernel.on_hosts(kernel.read(), _names(asked.kernel)))
+    everything = _everything(asked)
     chosen = _select(everything, asked)
     if not chosen:
         known = sorted({c.group for c in everything})
@@ -157,6 +155,13 @@ def _run_all(chosen: list[Cell], asked: Asked, curves: Curves | None) -> tuple[l
         # Cells under way cannot be told to stop; nobody waits for them after Ctrl-C.
         pool.shutdown(wait=False, cancel_futures=True)
     return found, pairs
+
+
+def _everything(asked: Asked) -> list[Cell]:
+    """All cells that can be run, with real hosts those of their own curves."""
+    if asked.kernel is None:
+        return [*kernel.read(), *ns3.read()]
+    return list(kernel.on_hosts(kernel.read(), _names(asked.kernel)))
 
 
 def _names(on: Kernel) -> dict[str, str]:

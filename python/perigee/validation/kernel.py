@@ -145,16 +145,20 @@ REAL = {"newreno", "cubic", "vegas", "hybla", "bbr", "leocc"}
 
 
 def on_hosts(found: Iterable[Cell], names: Mapping[str, str]) -> Iterator[Cell]:
-    """The cells that a kernel can run; `names` are those that schemes of the curves have there. Queueing disciplines at
-    the sender are not among them."""
+    """The cells that a kernel can run; `names` are those that schemes of the curves have there.
+
+    Queueing disciplines at the sender are not among them.
+    """
     for cell in found:
         if cell.group != "fq" and all(names.get(cc, cc) in REAL for cc in cell.schemes):
             yield cell
 
 
 def scenario(cell: Cell, hosts: Mapping[str, str] | None = None) -> str:
-    """The cell's path as a scenario; with `hosts` for real ones, which need no settings of our transport and call some
-    schemes otherwise."""
+    """The cell's path as a scenario.
+
+    With `hosts` it is for real ones, which need no settings of our transport and call some schemes otherwise.
+    """
     flows, first = cell.flows, cell.flows[0]
     begin, _ = first.window_s
     lines = ["[run]", f'duration = "{first.dur_s:g} s"', f'warmup = "{max(begin, 0):g} s"', "[source.dumbbell]"]

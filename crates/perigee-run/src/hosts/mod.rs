@@ -149,6 +149,7 @@ impl LinuxHosts {
             end,
             outgoing: VecDeque::new(),
             given_until: Nanos::ZERO,
+            given: 0,
             steps: 0,
             strays: BTreeMap::new(),
         };
@@ -223,6 +224,8 @@ struct Turns<'p, 's, O> {
     outgoing: VecDeque<Sent>,
     /// Hosts were given what arrives before this instant.
     given_until: Nanos,
+    /// Packets that they were given and that the network has not delivered yet.
+    given: u64,
     /// Steps of the network.
     steps: u64,
     /// By sending and receiving host: frames that belong to no flow, so that nothing carries them.
@@ -252,6 +255,13 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
             if !self.let_network_run(horizon, progress)? {
                 return Ok(true);
             }
+            if self.given > 0 && self.simulation.reached() >= horizon {
+                let at = self.simulation.reached();
+                return Err(failed(format!(
+                    "{} packets were foreseen and did not arrive by {at}",
+                    self.given
+                )));
+            }
         }
         self.simulation.advance(self.end + Nanos(1), &mut self.observer).map_err(failed)?;
         Ok(false)
@@ -264,12 +274,13 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
 
     /// Gives hosts what will certainly be delivered to them; before the instant that is returned nothing else can reach them.
     fn foresee(&mut self, wakes_at: Nanos) -> Nanos {
-        let Turns { plan, guests, simulation, pace, .. } = self;
+        let Turns { plan, guests, simulation, pace, given, .. } = self;
         let limit = pace.as_ref().map_or(Nanos::MAX, Pace::limit);
         let certain = simulation.foresee(simulation.reached(), wakes_at, &mut |frame| {
             if let (Some((from, to)), true) = (plan.way_to(frame.endpoint), frame.at < limit) {
                 let bytes = frames::delivered(frame.bytes, from, to, frame.marked);
                 guests.deliver(to, frame.at + HAND_OVER + EPOCH, bytes);
+                *given += 1;
             }
         });
         let certain = certain.min(limit);
@@ -302,7 +313,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
                 self.leave_host(&frame)?;
             } else {
                 self.simulation.advance(next + Nanos(1), &mut self.observer).map_err(failed)?;
-                self.reach_hosts();
+                self.reach_hosts()?;
             }
             self.steps += 1;
             if self.steps % PROGRESS_EVERY == 0 && !progress(self.simulation.reached()) {
@@ -344,7 +355,10 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
     }
 
     /// What the network has delivered is measured and shown; hosts get what they were not given ahead of its time.
-    fn reach_hosts(&mut self) {
+    ///
+    /// # Errors
+    /// When the network delivers what it had not foretold: a fault of ours, with which hosts would miss packets.
+    fn reach_hosts(&mut self) -> Result<(), BackendError> {
         let arrived: Vec<Delivery> = self.simulation.egress().collect();
         for Delivery { at, endpoint, packet } in arrived {
             let Content::Frame(bytes) = &packet.content else { continue };
@@ -360,8 +374,13 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
             }
             if at >= self.given_until {
                 self.guests.deliver(to, at + HAND_OVER + EPOCH, frame);
+                continue;
             }
+            let unforeseen =
+                || failed(format!("a packet reached {endpoint:?} at {at} that was not foreseen"));
+            self.given = self.given.checked_sub(1).ok_or_else(unforeseen)?;
         }
+        Ok(())
     }
 
     /// An RTT sample, if what arrived at a flow's source acknowledges something.

@@ -559,9 +559,20 @@ impl Net {
     pub fn earliest_arrival(&self, link: u32, from: Nanos) -> Nanos {
         let l = &self.links[link as usize];
         let port = &self.ports[l.port as usize];
-        // A packet in service at a predictable port is on its way.
-        let leaves = if port.predictable { from } else { from.min(port.done) };
-        leaves.saturating_add(l.delay_at(leaves))
+        // A packet in service at a predictable port is on its way. What waits begins its service then, without an event of
+        // its own as long as something else is on its way.
+        let leaves = if port.predictable && !port.holds() { from } else { from.min(port.done) };
+        self.arrival_of_leaving(link, leaves)
+    }
+
+    /// When a packet that leaves the port of a link arrives at its far end.
+    pub fn arrival_of_leaving(&self, link: u32, at: Nanos) -> Nanos {
+        at.saturating_add(self.links[link as usize].delay_at(at))
+    }
+
+    /// No packet overtakes another on a link.
+    pub fn keeps_order(&self, link: u32) -> bool {
+        !self.links[link as usize].reorder
     }
 
     /// Packets on their way along a link, in order of their arrivals.

@@ -82,7 +82,10 @@ impl Simulation<'_> {
             return Way { known, until: self.net.earliest_arrival(link, from) };
         }
         let (coming, enters) = match self.routes.feeder(link) {
-            Some(feeder) => (self.coming_from(feeder, link), self.net.earliest_arrival(feeder, from)),
+            Some(feeder) => {
+                let enters = self.net.earliest_arrival(feeder, from);
+                (self.coming_from(feeder, link, enters), enters)
+            }
             None => (Vec::new(), from),
         };
         let arrivals: Vec<_> = coming.iter().map(|c| (c.at, c.packet)).collect();
@@ -105,16 +108,17 @@ impl Simulation<'_> {
             link,
         }));
         // What nobody knows of yet enters and leaves behind these.
-        Way { known, until: self.net.earliest_arrival(link, enters.max(told.done)) }
+        Way { known, until: self.net.arrival_of_leaving(link, enters.max(told.done)) }
     }
 
-    /// Packets on one link that will take another.
-    fn coming_from(&self, feeder: u32, link: u32) -> Vec<Coming> {
+    /// Packets on one link that will take another, and that nothing can overtake which arrives at `before` or later.
+    fn coming_from(&self, feeder: u32, link: u32, before: Nanos) -> Vec<Coming> {
         let goes_on = |c: Coming| match self.routes.next(c.route, self.net.links[feeder as usize].to) {
             Next::Link(next, route) if next == link => Some(Coming { route, link, ..c }),
             _ => None,
         };
-        self.on_link(feeder).filter_map(goes_on).collect()
+        let in_order = self.net.keeps_order(feeder);
+        self.on_link(feeder).filter(|c| in_order || c.at < before).filter_map(goes_on).collect()
     }
 
     fn on_link(&self, link: u32) -> impl Iterator<Item = Coming> + '_ {
