@@ -211,7 +211,7 @@ fn input_name(program: u32) -> String {
 }
 
 /// Bytes as a word of the job: what could end it, or is no ASCII, as %XX; nothing at all as %00.
-fn plain(bytes: &[u8]) -> String {
+pub(crate) fn plain(bytes: &[u8]) -> String {
     if bytes.is_empty() {
         return "%00".into();
     }

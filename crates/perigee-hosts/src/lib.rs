@@ -11,6 +11,7 @@
 //! * [`clock`]: the time-travel protocol of `arch/um` (Linux's `include/uapi/linux/um_timetravel.h`), over shared memory.
 //! * [`device`]: a network interface: the vhost-user protocol (QEMU's `docs/interop/vhost-user.rst`) and virtio's split
 //!   rings (OASIS virtio 1.2, section 2.7). Rings and memory of a guest are untrusted.
+//! * [`live`]: hosts in real time instead: namespaces of this machine, without a guest.
 //! * [`job`]: what the agent in the guest is told; [`report`]: what it tells.
 
 #[cfg(target_os = "linux")]
@@ -25,6 +26,11 @@ pub mod guest;
 #[path = "elsewhere.rs"]
 pub mod guest;
 pub mod job;
+#[cfg(target_os = "linux")]
+pub mod live;
+#[cfg(not(target_os = "linux"))]
+#[path = "live_elsewhere.rs"]
+pub mod live;
 pub mod report;
 #[cfg(target_os = "linux")]
 mod spawn;

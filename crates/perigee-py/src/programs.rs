@@ -5,7 +5,9 @@ use perigee_hosts::job::Input;
 use perigee_hosts::report::{Exit, Report, Stream};
 use perigee_run::hosts::pace::Keyboard;
 use perigee_run::hosts::plan::{Program, ENVIRONMENT};
-use perigee_run::Ends;
+use perigee_run::hosts::real_time::RealTimeHosts;
+use perigee_run::hosts::Listener;
+use perigee_run::{Ends, LinuxHosts};
 use perigee_scenario::file::programs::{self, ProgramSpec};
 use perigee_units::Nanos;
 use pyo3::prelude::*;
@@ -29,19 +31,25 @@ pub type Programs = (Vec<One>, Vec<PathBuf>, Py<PyAny>, Option<Py<PyAny>>);
 
 /// Hosts with programs on them.
 pub fn with(ends: Ends, given: Option<Programs>) -> Ends {
-    let (Ends::Linux(mut hosts), Some((programs, writable, call, keyboard))) = (ends.clone(), given) else {
-        return ends;
-    };
-    hosts.programs = programs.into_iter().map(program).collect();
-    hosts.writable = writable;
-    hosts.listener = Some(Arc::new(Mutex::new(move |report: &Report| tell(&call, report))));
-    hosts.keyboard = keyboard.map(|call| -> Keyboard {
+    let Some((programs, writable, call, keyboard)) = given else { return ends };
+    let programs = programs.into_iter().map(program).collect();
+    let listener: Option<Listener> = Some(Arc::new(Mutex::new(move |report: &Report| tell(&call, report))));
+    let keyboard = keyboard.map(|call| -> Keyboard {
         // An exception there is its own business, too: the run ends.
         Arc::new(Mutex::new(move |time: Duration| {
             Python::attach(|py| call.call1(py, (time.as_secs_f64(),)).ok()?.extract(py).ok().flatten())
         }))
     });
-    Ends::Linux(hosts)
+    match ends {
+        Ends::Linux(hosts) => Ends::Linux(LinuxHosts { programs, writable, listener, keyboard, ..hosts }),
+        Ends::RealTime(hosts) => Ends::RealTime(RealTimeHosts { programs, listener, ..hosts }),
+        Ends::Simulated => Ends::Simulated,
+    }
+}
+
+/// Hosts by the machine's clock, made by a command.
+pub fn in_real_time(command: Vec<String>) -> Ends {
+    Ends::RealTime(RealTimeHosts { command, ..Default::default() })
 }
 
 fn program((node, start, folder, environment, words, (file, bytes, terminal), awaited): One) -> Program {

@@ -113,7 +113,7 @@ impl Scenario {
     #[pyo3(signature = (asked, kernel=None))]
     fn schemes(&self, asked: Vec<String>, kernel: Option<Kernel>) -> PyResult<Vec<String>> {
         let hosts = match ends(kernel) {
-            perigee_run::Ends::Simulated => None,
+            perigee_run::Ends::Simulated | perigee_run::Ends::RealTime(_) => None,
             perigee_run::Ends::Linux(hosts) => Some(hosts),
         };
         let others = hosts.as_ref().map(perigee_run::LinuxHosts::schemes).unwrap_or_default();
@@ -198,8 +198,9 @@ impl World {
     /// the classes of plug-ins by name; the first exception in one of them ends the run. `batches` is called with the name
     /// of a table and further rows of it, as they come: then no tables are kept, and memory does not grow with time. With
     /// `kernel`, a folder that `perigee kernel build` has made and names of its further congestion controls, TCP flows
-    /// run on real hosts. `programs` run on these: see `programs.rs`.
-    #[pyo3(signature = (cc, pcap=None, progress=None, plugins=None, batches=None, kernel=None, programs=None))]
+    /// run on real hosts. `programs` run on these: see `programs.rs`. With `real_time`, the command that makes namespaces, hosts are
+    /// those, by the machine's clock.
+    #[pyo3(signature = (cc, pcap=None, progress=None, plugins=None, batches=None, kernel=None, programs=None, real_time=None))]
     #[allow(clippy::too_many_arguments)] // keywords in Python
     fn run<'py>(
         &self,
@@ -211,11 +212,12 @@ impl World {
         batches: Option<Py<PyAny>>,
         kernel: Option<Kernel>,
         programs: Option<Programs>,
+        real_time: Option<Vec<String>>,
     ) -> PyResult<(String, Bound<'py, PyDict>, bool)> {
         let world = self.0.clone();
         let failure = Arc::new(Failure::default());
         let plugins = classes(plugins, &failure)?;
-        let ends = programs::with(ends(kernel), programs);
+        let ends = programs::with(real_time.map_or_else(|| ends(kernel), programs::in_real_time), programs);
         let mut reporter = Reporter { call: progress, last: Instant::now(), error: None };
         let mut kept = Collector::default();
         let mut handed = batches.map(|call| Batches { call, error: None });

@@ -31,6 +31,9 @@ pub struct Manifest {
     /// What carried the packets: the name of the backend.
     #[serde(skip_serializing_if = "is_simulator")]
     pub backend: &'static str,
+    /// How late packets were, of a run in real time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub real_time: Option<crate::hosts::real_time::Measured>,
     /// Seed of all random draws.
     pub seed: u64,
     /// Time asked for.
@@ -175,6 +178,7 @@ pub fn manifest(
         splits: world.flows.iter().enumerate().filter_map(split).collect(),
         nodes: outcome.nodes.clone(),
         warnings: Vec::new(),
+        real_time: None,
     })
 }
 

@@ -3,7 +3,8 @@
 
 use crate::capture::CaptureSink;
 use crate::hosts::plan::Program;
-use crate::hosts::LinuxHosts;
+use crate::hosts::real_time::{Measured, RealTimeHosts};
+use crate::hosts::{LinuxHosts, PROGRAMS};
 use crate::manifest::{manifest, Manifest};
 use crate::simulator::{Plugins, Simulator};
 use crate::warnings;
@@ -14,6 +15,7 @@ use perigee_scenario::{ScenarioError, World};
 use perigee_timeline::Workload;
 use perigee_units::Nanos;
 use std::path::Path;
+use std::sync::PoisonError;
 
 /// What a run leaves behind.
 pub struct Finished {
@@ -75,6 +77,8 @@ pub enum Ends {
     Simulated,
     /// Linux, where it can carry the flow.
     Linux(LinuxHosts),
+    /// This machine's kernel, by its clock, for flows that carry programs.
+    RealTime(RealTimeHosts),
 }
 
 impl Ends {
@@ -85,10 +89,13 @@ impl Ends {
         match self {
             Ends::Simulated => Box::new(Simulator { plugins }),
             Ends::Linux(hosts) => {
-                let own = world.scenario.programs.iter().map(Program::of);
-                let programs = own.chain(hosts.programs.iter().cloned()).collect();
+                let programs = all_programs(world, &hosts.programs);
                 let own_kernels = world.scenario.own_kernels;
                 Box::new(LinuxHosts { plugins, programs, own_kernels, ..hosts.clone() })
+            }
+            Ends::RealTime(hosts) => {
+                let programs = all_programs(world, &hosts.programs);
+                Box::new(RealTimeHosts { plugins, programs, ..hosts.clone() })
             }
         }
     }
@@ -106,6 +113,17 @@ impl Ends {
         match self {
             Ends::Simulated => false,
             Ends::Linux(hosts) => perigee_cc::info(scheme).is_none() && hosts.has(scheme),
+            Ends::RealTime(_) => scheme == PROGRAMS,
+        }
+    }
+
+    /// How a run in real time went.
+    fn measured(&self) -> Option<Measured> {
+        match self {
+            Ends::RealTime(hosts) => {
+                Some(hosts.measured.lock().unwrap_or_else(PoisonError::into_inner).clone())
+            }
+            _ => None,
         }
     }
 
@@ -117,6 +135,11 @@ impl Ends {
         let workload = self.workload(world, cc, plugins)?;
         Ok(self.backend(world, plugins).check(&world.header, &workload)?)
     }
+}
+
+/// Programs of a scenario, and others.
+fn all_programs(world: &World, others: &[Program]) -> Vec<Program> {
+    world.scenario.programs.iter().map(Program::of).chain(others.iter().cloned()).collect()
 }
 
 /// Runs a world under `cc` on the simulator and keeps its tables in memory, which therefore grows with the time that is
@@ -163,9 +186,11 @@ pub fn record(
     let setups = match ends {
         Ends::Simulated => Simulator { plugins: plugins.clone() }.setups(&world.header, &workload)?,
         Ends::Linux(hosts) => hosts.setups(&world.header, &workload)?.1,
+        Ends::RealTime(hosts) => hosts.setups(&world.header, &workload)?.1,
     };
     let mut manifest = manifest(world, cc, &setups, &outcome, tables)?;
     manifest.backend = backend.name();
+    manifest.real_time = ends.measured();
     manifest.warnings = warnings::after(world, cc, &setups, &outcome);
     Ok(Recorded { manifest, outcome })
 }

@@ -64,7 +64,7 @@ def _nobody(_name: str, _columns: object) -> None:
 def run(
     scenario: Scenario,
     programs: Sequence[Program],
-    kernel: Kernel,
+    kernel: Kernel | None,
     folder: Path,
     *,
     heard: Heard,
@@ -75,17 +75,18 @@ def run(
 ) -> tuple[Run, list[Story]]:
     """Runs programs over the network of a scenario, after those of its file, and stores the record in `folder`.
 
-    Flows of the compared scheme carry the programs' packets; flows with a scheme of their own run beside them.
+    Without a kernel the hosts are namespaces of this machine, in real time. Flows of the compared scheme carry the programs' packets; flows with a scheme of their own run beside them.
 
     Raises:
         RunError: the core cannot run it, or a guest failed.
         RecordError: the record cannot be written.
     """
     permission: Permission = scenario.permission
-    [made] = job.of(scenario, [scenario.core.seed], [SCHEME], {}, kernel=kernel.manifest.key)
+    key = None if kernel is None else kernel.manifest.key
+    [made] = job.of(scenario, [scenario.core.seed], [SCHEME], {}, kernel=key)
     at = work.opened(made, permission, scenario.functions, scenario.classes())
     stories = Stories([*of_scenario(at.core), *programs], heard)
-    guests = work.Guests(stories, programs, [w.resolve() for w in writable])
+    guests = work.Guests(stories, programs, [w.resolve() for w in writable], real_time=kernel is None)
     capture = work.capture_of(folder) if pcap else None
     if capture is not None:
         capture.mkdir(parents=True, exist_ok=True)

@@ -18,6 +18,7 @@ from perigee.extensions import trust
 from perigee.extensions.congestion import class_in, find
 from perigee.hosts import kernels
 from perigee.hosts.kernels import Kernel
+from perigee.hosts.namespaces import COMMAND
 from perigee.results.record import Run, from_core
 from perigee.results.writer import RecordWriter
 from perigee.runs.stories import Program, Stories, of_scenario
@@ -49,6 +50,8 @@ class Guests:
 
     keyboard: Callable[[float], bytes | None] | None = None
     """Of a terminal: waits for keys, up to a time in seconds."""
+    real_time: bool = False
+    """Hosts are namespaces of this machine, by its clock."""
 
     def as_core(self) -> tuple[list[tuple[Any, ...]], list[Path], Stories, Callable[[float], bytes | None] | None]:
         """As the core takes them."""
@@ -178,7 +181,9 @@ def simulate(
     `batches`, which gets the rows, there are no tables.
     """
     pcap = None if capture is None else capture / SENDERS
-    return world.run(cc, pcap, go_on, classes, batches, as_core(kernel), None if guests is None else guests.as_core())
+    given = None if guests is None else guests.as_core()
+    clock = list(COMMAND) if guests is not None and guests.real_time else None
+    return world.run(cc, pcap, go_on, classes, batches, as_core(kernel), given, clock)
 
 
 def perform(

@@ -6,6 +6,8 @@
 //! * [`guests`]: the kernels that they are;
 //! * [`programs`]: which of them run, and how they ended;
 //! * [`frames`]: frames of hosts ↔ packets of the network; [`meter`], [`arrivals`]: what they tell;
+//! * [`border`]: where frames enter the network and leave it;
+//! * [`real_time`]: the same network by the machine's clock, for namespaces instead of guests;
 //! * [`observe`]: what hosts tell, merged into what the simulator tells.
 //!
 //! Simulator and kernel take turns. The network tells what will certainly arrive at hosts, which are the packets on their last
@@ -14,6 +16,7 @@
 //! instant reaches the kernel one nanosecond later, when everything at that instant has happened.
 
 pub mod arrivals;
+pub mod border;
 pub mod frames;
 pub mod guests;
 pub mod meter;
@@ -21,25 +24,27 @@ pub mod observe;
 pub mod pace;
 pub mod plan;
 pub mod programs;
+pub mod real_time;
 
 use crate::recorder::Recorder;
 use crate::routes::RouteListener;
 use crate::simulator::{failed, flow_infos, run_header, simulator_options, Plugins, Simulator};
 use crate::windows::Windows;
+use border::{Border, Strays};
 use guests::{Guests, Sent};
 use observe::{FrameTap, Hosted};
 use pace::{Keyboard, Pace, Waited};
 use perigee_backend::{Backend, BackendError, Inputs};
-use perigee_hosts::job::{self, EPOCH};
+use perigee_hosts::job::EPOCH;
 use perigee_hosts::report::Report;
 use perigee_hosts::{report, GuestError};
 use perigee_record::RecordSink;
-use perigee_sim::{Content, Delivery, EndpointId, Outcome, OutsidePacket, Side, Simulation};
+use perigee_sim::{Outcome, Simulation};
 use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
 use plan::{Plan, Program};
 use programs::Programs;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -151,7 +156,7 @@ impl LinuxHosts {
             given_until: Nanos::ZERO,
             given: 0,
             steps: 0,
-            strays: BTreeMap::new(),
+            strays: Strays::new(),
         };
         let stopped = turns.run(&mut |now| !sink_failed.get() && progress(now))?;
         let mut remarks = turns.remarks();
@@ -228,8 +233,7 @@ struct Turns<'p, 's, O> {
     given: u64,
     /// Steps of the network.
     steps: u64,
-    /// By sending and receiving host: frames that belong to no flow, so that nothing carries them.
-    strays: BTreeMap<(usize, usize), u64>,
+    strays: Strays,
 }
 
 impl<'p, O: FrameTap> Turns<'p, '_, O> {
@@ -326,16 +330,11 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
 
     /// What was not carried.
     fn remarks(&self) -> Vec<String> {
-        let name = |host: usize| self.plan.job.hosts[host].name.as_str();
-        let remark = |(&(from, to), packets): (&(usize, usize), &u64)| {
-            let (from, to) = (name(from), name(to));
-            format!("{packets} packets from {from} to {to} were dropped: no flow of the scenario connects these hosts")
-        };
         let lost = match self.guests.overruns() {
             0 => None,
             n => Some(format!("{n} packets were lost at hosts that gave their interfaces no buffers")),
         };
-        self.strays.iter().map(remark).chain(lost).chain(self.programs.remarks()).collect()
+        border::remarks(self.plan, &self.strays).chain(lost).chain(self.programs.remarks()).collect()
     }
 
     /// Ends the guest; what is left.
@@ -354,60 +353,38 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         Ok(())
     }
 
-    /// What the network has delivered is measured and shown; hosts get what they were not given ahead of its time.
+    /// What the network has delivered; hosts get what they were not given ahead of its time.
     ///
     /// # Errors
     /// When the network delivers what it had not foretold: a fault of ours, with which hosts would miss packets.
     fn reach_hosts(&mut self) -> Result<(), BackendError> {
-        let arrived: Vec<Delivery> = self.simulation.egress().collect();
-        for Delivery { at, endpoint, packet } in arrived {
-            let Content::Frame(bytes) = &packet.content else { continue };
-            let Some((from, to)) = self.plan.way_to(endpoint) else { continue };
-            match endpoint.side {
-                Side::Source => self.measure(endpoint.flow, at, bytes),
-                Side::Destination => self.count(endpoint.flow, from, to, bytes),
+        let Turns { plan, simulation, observer, strays, guests, given_until, given, .. } = self;
+        let mut unforeseen = None;
+        Border { plan, simulation, observer, strays }.leave(|at, to, frame| {
+            if at >= *given_until {
+                guests.deliver(to, at + HAND_OVER + EPOCH, frame);
+            } else if *given == 0 {
+                unforeseen = Some((at, to));
+            } else {
+                *given -= 1;
             }
-            let frame = frames::delivered(bytes, from, to, packet.marked);
-            if O::PACKETS {
-                let tcp = frames::place(self.plan, from, to, bytes).and_then(|place| place.tcp);
-                self.observer.show(at, endpoint, &frame[14..], tcp);
-            }
-            if at >= self.given_until {
-                self.guests.deliver(to, at + HAND_OVER + EPOCH, frame);
-                continue;
-            }
-            let unforeseen =
-                || failed(format!("a packet reached {endpoint:?} at {at} that was not foreseen"));
-            self.given = self.given.checked_sub(1).ok_or_else(unforeseen)?;
-        }
-        Ok(())
-    }
-
-    /// An RTT sample, if what arrived at a flow's source acknowledges something.
-    fn measure(&mut self, flow: u32, at: Nanos, packet: &[u8]) {
-        let Some((from, to)) = self.plan.way_to(EndpointId { flow, side: Side::Source }) else { return };
-        let Some(tcp) = frames::place(self.plan, from, to, packet).and_then(|p| p.tcp) else { return };
-        if let Some(rtt) = self.observer.flow_mut(flow).meter.arrived(at, packet, tcp) {
-            let sent = at.saturating_sub(rtt);
-            let base = self.simulation.base_rtt(flow, sent);
-            self.observer.measured(flow, sent, rtt, base);
-        }
-    }
-
-    /// What arrives at the receiver of a flow whose ends have kernels of their own.
-    fn count(&mut self, flow: u32, from: usize, to: usize, packet: &[u8]) {
-        if let Some(arrivals) = &mut self.observer.flow_mut(flow).arrivals {
-            if let Some(tcp) = frames::place(self.plan, from, to, packet).and_then(|p| p.tcp) {
-                arrivals.arrived(packet, tcp);
-            }
-        }
+        });
+        let fault = |(at, to): (Nanos, usize)| {
+            let name = &plan.job.hosts[to].name;
+            Err(failed(format!("a packet reached {name} at {at} that was not foreseen")))
+        };
+        unforeseen.map_or(Ok(()), fault)
     }
 
     /// A frame of a host is a report of the agent, or enters the network.
     fn leave_host(&mut self, frame: &Sent) -> Result<(), BackendError> {
         match frame.host {
             None => self.hear(&frame.bytes),
-            Some(host) => self.enter(host, frame),
+            Some(host) => {
+                let Turns { plan, simulation, observer, strays, .. } = self;
+                let mut border = Border { plan, simulation, observer, strays };
+                border.enter(host, frame.at.saturating_sub(EPOCH), &frame.bytes)
+            }
         }
     }
 
@@ -417,26 +394,6 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
             [] => failed(e),
             running => failed(format!("{e}\nrunning in it: {}", running.join("; "))),
         }
-    }
-
-    /// A frame of a host enters the network.
-    fn enter(&mut self, from: usize, sent: &Sent) -> Result<(), BackendError> {
-        let to = job::host_of(&sent.bytes[..6.min(sent.bytes.len())]);
-        // Frames to nobody in particular ask for routers and neighbours, of which there are none.
-        let Some(to) = to.filter(|to| *to < self.plan.nodes.len()) else { return Ok(()) };
-        let found = frames::ip_packet(&sent.bytes)
-            .and_then(|packet| Some((frames::place(self.plan, from, to, packet)?, packet)));
-        let Some((place, packet)) = found else {
-            *self.strays.entry((from, to)).or_default() += 1;
-            return Ok(());
-        };
-        let at = sent.at.saturating_sub(EPOCH);
-        if let (Side::Source, Some(tcp)) = (place.from.side, place.tcp) {
-            self.observer.flow_mut(place.from.flow).meter.sent(at, packet, tcp);
-        }
-        self.observer.show(at, place.from, packet, place.tcp);
-        let packet = OutsidePacket::frame(at, packet.into()).map_err(failed)?;
-        self.simulation.inject(at, place.from, packet).map_err(failed)
     }
 
     fn hear(&mut self, frame: &[u8]) -> Result<(), BackendError> {

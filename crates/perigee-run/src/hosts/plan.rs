@@ -170,6 +170,24 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Of the flows that carry programs only: all others stay simulated.
+    ///
+    /// # Errors
+    /// As of [`new`](Plan::new).
+    pub fn of_programs(
+        header: &Header,
+        workload: &Workload,
+        programs: &[Program],
+    ) -> Result<Plan, BackendError> {
+        let mut carriers = workload.clone();
+        for flow in &mut carriers.flows {
+            if flow.app != App::Programs && flow.cc != PROGRAMS {
+                flow.hosts = Some(Hosts::Simulated);
+            }
+        }
+        Plan::new(header, &carriers, &[], programs)
+    }
+
     /// Programs at hosts use a congestion control unless they choose.
     fn use_by_default(&mut self, hosts: &[usize], scheme: String) -> Result<(), String> {
         for &i in hosts {

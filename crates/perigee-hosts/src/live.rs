@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Real hosts in real time: network namespaces of this machine's kernel. A process of its own makes them and runs the
+//! programs in them (`perigee/hosts/namespaces.py`); we have a packet socket at each host's interface.
+
+use crate::guest::GuestError;
+use crate::job::{self, Input, Job};
+use crate::report::{self, Report};
+use crate::spawn::spawn;
+use crate::types::SentFrame;
+use crate::wire::{read_exactly, read_with_files, send_with_files};
+use nix::sys::socket::{recvmsg, ControlMessageOwned, MsgFlags};
+use perigee_units::Nanos;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::net::{send, SendFlags};
+use rustix::time::{clock_gettime, ClockId};
+use std::fmt::Write as _;
+use std::io::{ErrorKind, IoSliceMut, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+
+/// Largest frame of an interface whose packets are single ones, with room for VLANs.
+const MAX_FRAME: usize = 2048;
+/// Largest report with its Ethernet header.
+const MAX_REPORT: usize = 1 << 17;
+/// Frames that are taken of one interface before the others have their turn.
+const TURN: usize = 64;
+
+/// Namespaces of a run, while it lasts.
+pub struct Live {
+    child: Child,
+    control: UnixStream,
+    /// Bytes of reports that are not whole yet.
+    told: Vec<u8>,
+    sockets: Vec<OwnedFd>,
+    /// By socket: frames that it had no room for.
+    lost: Vec<u32>,
+    /// The machine's clock at time zero of the run.
+    zero: Nanos,
+    ended: bool,
+}
+
+impl Live {
+    /// Makes the hosts of a job with a command that becomes `namespaces.py`. Programs with a terminal have our standard input.
+    ///
+    /// # Errors
+    /// What the machine refuses.
+    pub fn make(command: &[String], job: &Job) -> Result<Live, GuestError> {
+        let [program, arguments @ ..] = command else {
+            return Err(GuestError::Machine("no command that makes namespaces".into()));
+        };
+        let (control, theirs) = UnixStream::pair()?;
+        let mut process = Command::new(program);
+        process.args(arguments).stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::inherit());
+        let child = spawn(process)
+            .map_err(|e| GuestError::Machine(format!("{program} (of util-linux) cannot be started: {e}")))?;
+        let mut live = Live {
+            child,
+            control,
+            told: Vec::new(),
+            sockets: Vec::new(),
+            lost: vec![0; job.hosts.len()],
+            zero: Nanos::ZERO,
+            ended: false,
+        };
+        let text = text(job);
+        send_with_files(&live.control, &(text.len() as u32).to_ne_bytes(), &[std::io::stdin().as_fd()])?;
+        live.control.write_all(text.as_bytes()).map_err(GuestError::gone)?;
+        while live.sockets.len() < job.hosts.len() {
+            live.accept()?;
+        }
+        live.control.set_nonblocking(true)?;
+        Ok(live)
+    }
+
+    /// The next host's socket.
+    fn accept(&mut self) -> Result<(), GuestError> {
+        let refused = |e: GuestError| match e {
+            GuestError::Gone { .. } => GuestError::Machine(
+                "this machine refuses namespaces without root: user namespaces are off (`perigee emulate` says more)".into(),
+            ),
+            other => other,
+        };
+        let mut size = [0; 4];
+        let files = read_with_files(&mut self.control, &mut size).map_err(refused)?;
+        let size = u32::from_ne_bytes(size) as usize;
+        if size > MAX_REPORT {
+            return Err(GuestError::Protocol(format!("a report of {size} bytes")));
+        }
+        let mut frame = vec![0; size];
+        read_exactly(&mut self.control, &mut frame).map_err(refused)?;
+        for report in report::read(&frame).map_err(GuestError::Protocol)? {
+            match report {
+                Report::Failed(_, _, why) => return Err(GuestError::Machine(why)),
+                Report::Ready => {}
+                other => return Err(GuestError::Protocol(format!("{other:?} before the start"))),
+            }
+        }
+        self.sockets.extend(files);
+        Ok(())
+    }
+
+    /// Time zero is now: programs start by it.
+    ///
+    /// # Errors
+    /// When the other process has gone.
+    pub fn start(&mut self) -> Result<(), GuestError> {
+        self.zero = clock(ClockId::Monotonic);
+        self.control.write_all(&self.zero.0.to_ne_bytes()).map_err(GuestError::gone)
+    }
+
+    /// The machine's time since the start.
+    pub fn now(&self) -> Nanos {
+        clock(ClockId::Monotonic).saturating_sub(self.zero)
+    }
+
+    /// Waits until `until`, or something comes.
+    ///
+    /// # Errors
+    /// Those of the machine.
+    pub fn wait(&self, until: Nanos) -> Result<(), GuestError> {
+        let left = until.saturating_sub(self.now()).0;
+        let mut fds: Vec<PollFd<'_>> = self.sockets.iter().map(|s| PollFd::new(s, PollFlags::IN)).collect();
+        fds.push(PollFd::new(&self.control, PollFlags::IN));
+        let time = Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as i64 };
+        match poll(&mut fds, Some(&time)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Takes what hosts have sent, with the instants at which the kernel saw it, in order of time.
+    ///
+    /// # Errors
+    /// Those of the machine.
+    pub fn receive(&mut self) -> Result<Vec<SentFrame>, GuestError> {
+        let offset = clock(ClockId::Realtime).saturating_sub(self.now());
+        let mut frames = Vec::new();
+        for (interface, socket) in self.sockets.iter().enumerate() {
+            for _ in 0..TURN {
+                let Some((stamp, lost, bytes)) = receive_one(socket)? else { break };
+                self.lost[interface] = lost.unwrap_or(self.lost[interface]);
+                let at = stamp.map_or_else(|| self.now(), |stamp| stamp.saturating_sub(offset));
+                frames.push(SentFrame { at, interface, bytes });
+            }
+        }
+        frames.sort_by_key(|frame| frame.at);
+        Ok(frames)
+    }
+
+    /// A frame reaches a host now. False where its interface takes none.
+    pub fn deliver(&self, host: usize, frame: &[u8]) -> bool {
+        loop {
+            match send(&self.sockets[host], frame, SendFlags::DONTWAIT) {
+                Ok(_) => return true,
+                Err(Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// Frames that hosts sent and that came faster than they were taken.
+    pub fn overruns(&self) -> u64 {
+        self.lost.iter().map(|n| u64::from(*n)).sum()
+    }
+
+    /// What programs did since the latest call.
+    ///
+    /// # Errors
+    /// When the other process has gone: it does not go by itself.
+    pub fn reports(&mut self) -> Result<Vec<Report>, GuestError> {
+        let mut part = [0; 1 << 16];
+        while !self.ended {
+            match self.control.read(&mut part) {
+                Ok(0) => self.ended = true,
+                Ok(n) => self.told.extend(&part[..n]),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(_) => self.ended = true,
+            }
+        }
+        let mut reports = Vec::new();
+        while let Some(frame) = next_report(&mut self.told)? {
+            reports.extend(report::read(&frame).map_err(GuestError::Protocol)?);
+        }
+        if self.ended && reports.is_empty() {
+            return Err(GuestError::Machine("the process with the hosts was killed".into()));
+        }
+        Ok(reports)
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        // Its end of the socket closes, and it ends; this is for one that is stopped.
+        let _ = self.control.shutdown(std::net::Shutdown::Both);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The job with what a kernel's interfaces have by themselves in a guest.
+fn text(job: &Job) -> String {
+    let mut out = String::new();
+    for line in job.text().lines() {
+        let _ = writeln!(out, "{line}");
+    }
+    for host in 0..job.hosts.len() {
+        let mac = job::mac(host).map(|byte| format!("{byte:02x}")).join(":");
+        let _ = writeln!(out, "mac {host} {mac}");
+    }
+    for c in &job.commands {
+        if let Some(Input::Bytes(bytes)) = &c.input {
+            let _ = writeln!(out, "input {} {}", c.id, job::plain(bytes));
+        }
+    }
+    out
+}
+
+/// Cuts the first whole report off.
+fn next_report(told: &mut Vec<u8>) -> Result<Option<Vec<u8>>, GuestError> {
+    let Some(size) = told.first_chunk::<4>().map(|size| u32::from_ne_bytes(*size) as usize) else {
+        return Ok(None);
+    };
+    if size > MAX_REPORT {
+        return Err(GuestError::Protocol(format!("a report of {size} bytes")));
+    }
+    if told.len() < 4 + size {
+        return Ok(None);
+    }
+    let frame = told[4..4 + size].to_vec();
+    told.drain(..4 + size);
+    Ok(Some(frame))
+}
+
+/// A frame of an interface: when the kernel saw it by the clock of the day, how many were lost before it, its bytes.
+type Received = (Option<Nanos>, Option<u32>, Box<[u8]>);
+
+fn receive_one(socket: &OwnedFd) -> Result<Option<Received>, GuestError> {
+    let mut buffer = [0; MAX_FRAME];
+    let mut space = nix::cmsg_space!(nix::sys::time::TimeSpec, u32);
+    let (size, stamp, lost) = loop {
+        let mut into = [IoSliceMut::new(&mut buffer)];
+        let got = recvmsg::<()>(socket.as_raw_fd(), &mut into, Some(&mut space), MsgFlags::MSG_DONTWAIT);
+        match got {
+            Ok(got) => {
+                let (mut stamp, mut lost) = (None, None);
+                for message in got.cmsgs().into_iter().flatten() {
+                    match message {
+                        ControlMessageOwned::ScmTimestampns(t) => stamp = Some(nanos(t.tv_sec(), t.tv_nsec())),
+                        ControlMessageOwned::RxqOvfl(n) => lost = Some(n),
+                        _ => {}
+                    }
+                }
+                break (got.bytes, stamp, lost);
+            }
+            Err(nix::Error::EAGAIN) => return Ok(None),
+            Err(nix::Error::EINTR) => {}
+            // The interface is down: a program can do that to its host.
+            Err(nix::Error::ENETDOWN) => return Ok(None),
+            Err(e) => return Err(GuestError::Machine(format!("a host's interface: {e}"))),
+        }
+    };
+    Ok(Some((stamp, lost, buffer[..size].into())))
+}
+
+fn clock(which: ClockId) -> Nanos {
+    let t = clock_gettime(which);
+    nanos(t.tv_sec, t.tv_nsec)
+}
+
+fn nanos(seconds: i64, nanoseconds: i64) -> Nanos {
+    Nanos((seconds as u64).saturating_mul(1_000_000_000).saturating_add(nanoseconds as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_are_cut_off_whole() {
+        let mut told = Vec::new();
+        for part in [&[3, 0, 0, 0, 7][..], &[8], &[9, 1]] {
+            assert_eq!(next_report(&mut told).unwrap(), None);
+            told.extend(part);
+        }
+        assert_eq!(next_report(&mut told).unwrap(), Some(vec![7, 8, 9]));
+        assert_eq!(told, [1]);
+        told.extend([0xff; 3]);
+        assert!(next_report(&mut told).is_err(), "larger than any report");
+    }
+
+    #[test]
+    fn a_command_that_cannot_be_started_is_named() {
+        let made = Live::make(&["no-such-program".into()], &Job::default());
+        assert!(made.err().unwrap().to_string().contains("no-such-program"));
+    }
+}

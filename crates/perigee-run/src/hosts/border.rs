@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Where real hosts and the network meet, in virtual and in real time: their frames enter, what is delivered leaves.
+
+use super::frames;
+use super::observe::{FrameTap, Hosted};
+use super::plan::Plan;
+use crate::simulator::failed;
+use perigee_backend::BackendError;
+use perigee_hosts::job;
+use perigee_sim::{Content, Delivery, EndpointId, OutsidePacket, Side, Simulation};
+use perigee_units::Nanos;
+use std::collections::BTreeMap;
+
+/// By sending and receiving host: frames that belong to no flow, so that nothing carries them.
+pub type Strays = BTreeMap<(usize, usize), u64>;
+
+/// A network, and those who watch what crosses its edge.
+pub struct Border<'a, 'p, 's, O> {
+    /// Which flow a frame belongs to.
+    pub plan: &'p Plan,
+    /// The network.
+    pub simulation: &'a mut Simulation<'s>,
+    /// Is shown packets and RTTs.
+    pub observer: &'a mut Hosted<'p, O>,
+    /// What belongs to no flow is counted here.
+    pub strays: &'a mut Strays,
+}
+
+impl<O: FrameTap> Border<'_, '_, '_, O> {
+    /// A frame of a host enters the network.
+    ///
+    /// # Errors
+    /// Those of the simulator.
+    pub fn enter(&mut self, from: usize, at: Nanos, frame: &[u8]) -> Result<(), BackendError> {
+        let to = job::host_of(&frame[..6.min(frame.len())]);
+        // Frames to nobody in particular ask for routers and neighbours, of which there are none.
+        let Some(to) = to.filter(|to| *to < self.plan.nodes.len()) else { return Ok(()) };
+        let found = frames::ip_packet(frame)
+            .and_then(|packet| Some((frames::place(self.plan, from, to, packet)?, packet)));
+        let Some((place, packet)) = found else {
+            *self.strays.entry((from, to)).or_default() += 1;
+            return Ok(());
+        };
+        if let (Side::Source, Some(tcp)) = (place.from.side, place.tcp) {
+            self.observer.flow_mut(place.from.flow).meter.sent(at, packet, tcp);
+        }
+        self.observer.show(at, place.from, packet, place.tcp);
+        let packet = OutsidePacket::frame(at, packet.into()).map_err(failed)?;
+        self.simulation.inject(at, place.from, packet).map_err(failed)
+    }
+
+    /// What the network has delivered is measured and shown, and given to hosts: when, to which, what.
+    pub fn leave(&mut self, mut give: impl FnMut(Nanos, usize, Box<[u8]>)) {
+        let arrived: Vec<Delivery> = self.simulation.egress().collect();
+        for Delivery { at, endpoint, packet } in arrived {
+            let Content::Frame(bytes) = &packet.content else { continue };
+            let Some((from, to)) = self.plan.way_to(endpoint) else { continue };
+            match endpoint.side {
+                Side::Source => self.measure(endpoint.flow, at, bytes),
+                Side::Destination => self.count(endpoint.flow, from, to, bytes),
+            }
+            let frame = frames::delivered(bytes, from, to, packet.marked);
+            if O::PACKETS {
+                let tcp = frames::place(self.plan, from, to, bytes).and_then(|place| place.tcp);
+                self.observer.show(at, endpoint, &frame[14..], tcp);
+            }
+            give(at, to, frame);
+        }
+    }
+
+    /// An RTT sample, if what arrived at a flow's source acknowledges something.
+    fn measure(&mut self, flow: u32, at: Nanos, packet: &[u8]) {
+        let Some((from, to)) = self.plan.way_to(EndpointId { flow, side: Side::Source }) else { return };
+        let Some(tcp) = frames::place(self.plan, from, to, packet).and_then(|p| p.tcp) else { return };
+        if let Some(rtt) = self.observer.flow_mut(flow).meter.arrived(at, packet, tcp) {
+            let sent = at.saturating_sub(rtt);
+            let base = self.simulation.base_rtt(flow, sent);
+            self.observer.measured(flow, sent, rtt, base);
+        }
+    }
+
+    /// What arrives at the receiver of a flow whose ends have kernels of their own.
+    fn count(&mut self, flow: u32, from: usize, to: usize, packet: &[u8]) {
+        if let Some(arrivals) = &mut self.observer.flow_mut(flow).arrivals {
+            if let Some(tcp) = frames::place(self.plan, from, to, packet).and_then(|p| p.tcp) {
+                arrivals.arrived(packet, tcp);
+            }
+        }
+    }
+}
+
+/// What people should know of packets that nothing carried.
+pub fn remarks<'a>(plan: &'a Plan, strays: &'a Strays) -> impl Iterator<Item = String> + 'a {
+    let name = |host: usize| plan.job.hosts[host].name.as_str();
+    strays.iter().map(move |(&(from, to), packets)| {
+        let (from, to) = (name(from), name(to));
+        format!("{packets} packets from {from} to {to} were dropped: no flow of the scenario connects these hosts")
+    })
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! How late packets are in real time: a histogram whose classes are a sixteenth of their value wide, from a microsecond on.
+
+use perigee_units::Nanos;
+use serde::Serialize;
+
+/// Classes per doubling.
+const STEPS: u32 = 16;
+const MICROSECOND: u64 = 1_000;
+/// One for less than a microsecond, and so many doublings of it: up to an hour.
+const CLASSES: usize = 1 + (32 * STEPS) as usize;
+
+/// Instants at which packets were handed over, less those at which they were due.
+#[derive(Clone, Debug)]
+pub struct Lateness {
+    counts: Vec<u64>,
+    total: u64,
+    max: Nanos,
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Lateness { counts: vec![0; CLASSES], total: 0, max: Nanos::ZERO }
+    }
+}
+
+/// Lateness as a manifest has it, in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// Packets that were handed over.
+    pub packets: u64,
+    /// Half of them were later by at most this.
+    pub p50_us: f64,
+    /// Of ten, nine.
+    pub p90_us: f64,
+    /// Of a hundred, 99.
+    pub p99_us: f64,
+    /// Of a thousand, 999.
+    pub p999_us: f64,
+    /// The latest.
+    pub max_us: f64,
+    /// Upper bound of a class in microseconds, and packets in it; classes without packets are left out.
+    pub histogram: Vec<(f64, u64)>,
+}
+
+impl Lateness {
+    /// A packet was this late.
+    pub fn add(&mut self, late: Nanos) {
+        self.counts[class(late)] += 1;
+        self.total += 1;
+        self.max = self.max.max(late);
+    }
+
+    /// An upper bound of what this share of the packets does not exceed.
+    pub fn percentile(&self, share: f64) -> Nanos {
+        let wanted = (share * self.total as f64).ceil() as u64;
+        let mut seen = 0;
+        for (i, count) in self.counts.iter().enumerate() {
+            seen += count;
+            if seen >= wanted {
+                return bound(i).min(self.max);
+            }
+        }
+        self.max
+    }
+
+    /// For the manifest.
+    pub fn summary(&self) -> Summary {
+        let us = |t: Nanos| t.0 as f64 / MICROSECOND as f64;
+        let p = |share| us(self.percentile(share));
+        let filled = self.counts.iter().enumerate().filter(|(_, n)| **n > 0);
+        Summary {
+            packets: self.total,
+            p50_us: p(0.5),
+            p90_us: p(0.9),
+            p99_us: p(0.99),
+            p999_us: p(0.999),
+            max_us: us(self.max),
+            histogram: filled.map(|(i, n)| (us(bound(i)), *n)).collect(),
+        }
+    }
+}
+
+/// The class of a value.
+fn class(late: Nanos) -> usize {
+    if late.0 < MICROSECOND {
+        return 0;
+    }
+    // In units of a sixteenth of a microsecond the four bits below the highest count within a doubling.
+    let scaled = late.0.saturating_mul(u64::from(STEPS)) / MICROSECOND;
+    let doubling = scaled.ilog2() - STEPS.ilog2();
+    let within = (scaled >> doubling) as u32 - STEPS;
+    ((1 + doubling * STEPS + within) as usize).min(CLASSES - 1)
+}
+
+/// Where a class ends.
+fn bound(class: usize) -> Nanos {
+    if class == 0 {
+        return Nanos(MICROSECOND);
+    }
+    let (doubling, within) = ((class as u32 - 1) / STEPS, (class as u32 - 1) % STEPS);
+    Nanos((u64::from(STEPS + within + 1) << doubling) * MICROSECOND / u64::from(STEPS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_hold_what_lies_below_their_bounds() {
+        for late in [0, 999, 1_000, 1_062, 1_063, 1_999, 2_000, 3_300, 500_000, 1_000_000, 77_777_777, 3_600_000_000_000] {
+            let i = class(Nanos(late));
+            assert!(late <= bound(i).0, "{late} in {i}, up to {}", bound(i).0);
+            assert!(i == 0 || late + 1 >= bound(i - 1).0, "{late} in {i}, from {}", bound(i - 1).0);
+        }
+        assert_eq!(class(Nanos::MAX), CLASSES - 1);
+    }
+
+    #[test]
+    fn percentiles_are_upper_bounds_within_a_sixteenth() {
+        let mut late = Lateness::default();
+        (1..=1_000).for_each(|us| late.add(Nanos::from_micros(us)));
+        let s = late.summary();
+        assert_eq!((s.packets, s.max_us), (1_000, 1_000.0));
+        for (found, exact) in [(s.p50_us, 500.0), (s.p90_us, 900.0), (s.p99_us, 990.0), (s.p999_us, 999.0)] {
+            assert!(found >= exact && found <= exact * 17.0 / 16.0, "{found} for {exact}");
+        }
+        assert_eq!(s.histogram.iter().map(|(_, n)| n).sum::<u64>(), 1_000);
+        assert_eq!(Lateness::default().summary().p99_us, 0.0);
+    }
+}

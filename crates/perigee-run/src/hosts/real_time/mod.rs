@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The network by the machine's clock, for programs that must live outside of virtual time: its hosts are namespaces of this
+//! machine's kernel. What is different from virtual time is the clock only: packets enter at the instants at which the
+//! kernel saw them, and are handed over when the clock says that they are due, or later, which is measured.
+
+mod lateness;
+
+use super::border::{self, Border, Strays};
+use super::observe::{FrameTap, Hosted};
+use super::plan::{self, Plan, Program, ENVIRONMENT};
+use super::programs::Programs;
+use super::{Listener, PROGRAMS};
+use crate::recorder::Recorder;
+use crate::routes::RouteListener;
+use crate::simulator::{failed, flow_infos, run_header, simulator_options, Plugins, Simulator};
+use crate::windows::Windows;
+pub use lateness::{Lateness, Summary};
+use perigee_backend::{Backend, BackendError, Inputs};
+use perigee_hosts::live::Live;
+use perigee_record::RecordSink;
+use perigee_sim::{FlowSetup, Outcome, Simulation};
+use perigee_timeline::{App, Header, Workload};
+use perigee_units::Nanos;
+use serde::Serialize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A run is marked whose 99th percentile is later than this.
+const LATE: Nanos = Nanos::from_millis(1);
+/// Time for which nothing was done although something was due, from which on the run has fallen behind.
+const BEHIND: Nanos = Nanos::from_millis(20);
+/// Longest wait: progress is told, and Ctrl-C heard.
+const LOOK: Nanos = Nanos::from_millis(100);
+/// What is due within this time is waited for together: the clock is read again after it.
+const TOGETHER: Nanos = Nanos(10_000);
+
+/// Hosts in real time.
+#[derive(Clone, Default)]
+pub struct RealTimeHosts {
+    /// The command that makes the namespaces.
+    pub command: Vec<String>,
+    /// Programs on the hosts.
+    pub programs: Vec<Program>,
+    /// Hears what they do.
+    pub listener: Option<Listener>,
+    /// Schemes of simulated flows.
+    pub plugins: Plugins,
+    /// How the run went, once it has ended.
+    pub measured: Arc<Mutex<Measured>>,
+}
+
+/// What a run in real time could hold.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Measured {
+    /// Delivery of packets to hosts.
+    pub delivered: Summary,
+    /// Packets that were seen later than the network could take them, so that they entered it later than they were sent.
+    pub entered: Summary,
+    /// Times that the run fell behind by more than 20 ms, and by how much at most.
+    pub stalls: u64,
+    /// Longest of these, in microseconds.
+    pub longest_stall_us: f64,
+    /// Packets that hosts sent faster than they were taken.
+    pub lost: u64,
+    /// The run is marked as late.
+    pub late: bool,
+}
+
+impl Measured {
+    /// For people.
+    fn remarks(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        let d = &self.delivered;
+        if d.p99_us > LATE.0 as f64 / 1e3 {
+            out.push(format!(
+                "this machine was too slow for real time: one packet in 100 was later than {:.3} ms (limit 1 ms)",
+                d.p99_us / 1e3
+            ));
+        }
+        if self.stalls > 0 {
+            let longest = self.longest_stall_us / 1e3;
+            out.push(format!("the run fell behind the clock {} times, by {longest:.1} ms at most", self.stalls));
+        }
+        if self.lost > 0 {
+            out.push(format!("{} packets were lost at hosts that sent faster than they were taken", self.lost));
+        }
+        out
+    }
+}
+
+impl Backend for RealTimeHosts {
+    fn name(&self) -> &'static str {
+        "real-time"
+    }
+
+    fn check(&self, header: &Header, workload: &Workload) -> Result<(), BackendError> {
+        self.setups(header, workload).map(|_| ())
+    }
+
+    fn run(
+        &self,
+        inputs: Inputs<'_>,
+        sink: &mut dyn RecordSink,
+        progress: &mut dyn FnMut(Nanos) -> bool,
+    ) -> Result<(), BackendError> {
+        if sink.wants_packets() {
+            self.record::<true>(inputs, sink, progress)
+        } else {
+            self.record::<false>(inputs, sink, progress)
+        }
+    }
+}
+
+impl RealTimeHosts {
+    fn record<const PACKETS: bool>(
+        &self,
+        inputs: Inputs<'_>,
+        sink: &mut dyn RecordSink,
+        progress: &mut dyn FnMut(Nanos) -> bool,
+    ) -> Result<(), BackendError> {
+        let Inputs { header, changes, workload, options } = inputs;
+        let (plan, setups) = self.setups(header, workload)?;
+        let begin = run_header(self.name(), header, &options);
+        let mut source = RouteListener::new(changes, header);
+        let windows = Windows::new(workload, options.warmup, options.sample, header.duration, source.steps());
+        let infos = flow_infos(header, workload, &setups);
+        let recorder = Recorder::<PACKETS>::new(&begin, infos, source.tables(), windows, sink);
+        let recorder = recorder.map_err(failed)?;
+        let simulated = simulator_options(&options);
+        let simulation = Simulation::new(header, Box::new(&mut source), setups, simulated);
+        let simulation = simulation.map_err(failed)?;
+        let sink_failed = recorder.failed();
+        let mut job = plan.job.clone();
+        for command in &mut job.commands {
+            // Those of a guest: programs in real time have the user's own environment, and what was added to it.
+            command.environment.drain(..ENVIRONMENT.len());
+        }
+        let mut clocked = Clocked {
+            live: Live::make(&self.command, &job).map_err(failed)?,
+            simulation,
+            observer: Hosted::new(recorder, &plan),
+            programs: Programs::new(&self.programs, self.listener.as_ref()),
+            plan: &plan,
+            end: header.duration,
+            strays: Strays::new(),
+            delivered: Lateness::default(),
+            entered: Lateness::default(),
+            stalls: 0,
+            longest_stall: Nanos::ZERO,
+        };
+        let stopped = clocked.run(&mut |now| !sink_failed.get() && progress(now))?;
+        let measured = clocked.measured();
+        let told = border::remarks(&plan, &clocked.strays);
+        let remarks = told.chain(measured.remarks()).chain(clocked.programs.remarks()).collect();
+        *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = measured;
+        let (observer, mut outcome, memory) = clocked.finish();
+        outcome.stopped = stopped;
+        let recorder = observer.finish(&mut outcome.flows);
+        recorder.finish(&source, &outcome, memory, remarks).map_err(failed)
+    }
+
+    /// Which flows carry programs, and all of them as the simulator takes them.
+    ///
+    /// # Errors
+    /// The first flow that cannot be carried; programs at nodes without a flow.
+    pub fn setups(
+        &self,
+        header: &Header,
+        workload: &Workload,
+    ) -> Result<(Plan, Vec<FlowSetup>), BackendError> {
+        let carries = |flow: &perigee_timeline::Flow| flow.cc == PROGRAMS || flow.app == App::Programs;
+        let plan = Plan::of_programs(header, workload, &self.programs)?;
+        // Carriers need no scheme of ours, but the simulator wants one.
+        let mut simulated = workload.clone();
+        for flow in simulated.flows.iter_mut().filter(|flow| carries(flow)) {
+            flow.cc = "newreno".into();
+        }
+        let mut setups = Simulator { plugins: self.plugins.clone() }.setups(header, &simulated)?;
+        plan::put_outside(&mut setups, &plan);
+        Ok((plan, setups))
+    }
+}
+
+/// A network that goes by the machine's clock.
+struct Clocked<'p, 's, O> {
+    plan: &'p Plan,
+    live: Live,
+    simulation: Simulation<'s>,
+    observer: Hosted<'p, O>,
+    programs: Programs<'p>,
+    /// The last simulated instant.
+    end: Nanos,
+    strays: Strays,
+    delivered: Lateness,
+    entered: Lateness,
+    stalls: u64,
+    longest_stall: Nanos,
+}
+
+impl<'p, O: FrameTap> Clocked<'p, '_, O> {
+    /// Runs to the end, or until `progress` returns false: true then.
+    fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> bool) -> Result<bool, BackendError> {
+        self.live.start().map_err(failed)?;
+        let mut due = Nanos::ZERO;
+        loop {
+            let now = self.live.now();
+            self.note_stall(now.saturating_sub(due));
+            self.let_packets_enter()?;
+            // Packets that come from here on are not older than `now`.
+            let until = now.min(self.end + Nanos(1));
+            self.simulation.advance(until, &mut self.observer).map_err(failed)?;
+            self.hand_over();
+            self.hear()?;
+            if self.simulation.reached() > self.end {
+                return Ok(false);
+            }
+            if !progress(self.simulation.reached()) {
+                return Ok(true);
+            }
+            let next = self.simulation.next_event().min(self.end).max(now + TOGETHER);
+            due = next.min(now + LOOK);
+            self.live.wait(due).map_err(failed)?;
+        }
+    }
+
+    fn note_stall(&mut self, late: Nanos) {
+        if late > BEHIND {
+            self.stalls += 1;
+            self.longest_stall = self.longest_stall.max(late);
+        }
+    }
+
+    fn let_packets_enter(&mut self) -> Result<(), BackendError> {
+        for frame in self.live.receive().map_err(failed)? {
+            let reached = self.simulation.reached();
+            self.entered.add(reached.saturating_sub(frame.at));
+            let at = frame.at.max(reached);
+            if at > self.end {
+                continue;
+            }
+            let Clocked { plan, simulation, observer, strays, .. } = self;
+            Border { plan, simulation, observer, strays }.enter(frame.interface, at, &frame.bytes)?;
+        }
+        Ok(())
+    }
+
+    /// What the network has delivered goes to hosts.
+    fn hand_over(&mut self) {
+        let Clocked { plan, simulation, observer, strays, live, delivered, .. } = self;
+        Border { plan, simulation, observer, strays }.leave(|at, to, frame| {
+            live.deliver(to, &frame);
+            delivered.add(live.now().saturating_sub(at));
+        });
+    }
+
+    fn hear(&mut self) -> Result<(), BackendError> {
+        for report in self.live.reports().map_err(|e| self.blamed(e))? {
+            if self.programs.hear(&report) {
+                // Nothing is left to wait for: the run ends now.
+                self.end = self.end.min(self.simulation.reached());
+            }
+        }
+        Ok(())
+    }
+
+    /// An error, with the programs that ran.
+    fn blamed(&self, e: perigee_hosts::GuestError) -> BackendError {
+        match &self.programs.running()[..] {
+            [] => failed(e),
+            running => failed(format!("{e}\nrunning in them: {}", running.join("; "))),
+        }
+    }
+
+    /// Ends hosts and network; what is left.
+    fn finish(self) -> (Hosted<'p, O>, Outcome, usize) {
+        let memory = self.simulation.memory_per_flow();
+        (self.observer, self.simulation.finish(), memory)
+    }
+
+    fn measured(&self) -> Measured {
+        let mut measured = Measured {
+            delivered: self.delivered.summary(),
+            entered: self.entered.summary(),
+            stalls: self.stalls,
+            longest_stall_us: self.longest_stall.0 as f64 / 1e3,
+            lost: self.live.overruns(),
+            late: false,
+        };
+        measured.late = self.delivered.percentile(0.99) > LATE || self.stalls > 0;
+        measured
+    }
+}

@@ -1,0 +1,431 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Hosts in real time: network namespaces with a virtual Ethernet pair each, and the programs in them.
+
+The core starts this file as process 1 of a user, network, mount and process namespace (`COMMAND`), with a socket as its
+standard input, and gets descriptors of packet sockets, one per host, and reports of programs. When this process ends, or
+the socket is closed, the kernel ends all programs and removes all namespaces and devices: nothing is left to be removed.
+It needs nothing but Python's own library, so that it starts fast.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import ctypes
+import fcntl
+import os
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
+
+COMMAND = (
+    *("unshare", "--user", "--map-root-user", "--net", "--mount", "--ipc", "--pid", "--fork"),
+    *("--kill-child=SIGKILL", "--mount-proc", "--propagation=private"),
+    *(sys.executable, "-I", "-S", str(Path(__file__).resolve())),
+)
+"""Starts this file."""
+
+CLONE_NEWNET = 0x40000000
+# The interface of host 0 is eth1, as in virtual time; the other end of its pair has this prefix.
+OUTER = "sky"
+# Sockets (linux/if_packet.h, asm-generic/socket.h).
+SOL_PACKET, PACKET_QDISC_BYPASS, PACKET_IGNORE_OUTGOING = 263, 20, 23
+SO_TIMESTAMPNS, SO_RXQ_OVFL, SO_RCVBUFFORCE, SO_SNDBUFFORCE = 35, 40, 33, 32
+SOCKET_BYTES = 16 << 20
+ETH_P_ALL = 3
+# Offloads (linux/ethtool.h): checksums and scatter-gather, TSO, GSO, GRO.
+SIOCETHTOOL = 0x8946
+OFFLOADS = {0x15: "rx", 0x17: "tx", 0x1F: "tso", 0x24: "gso", 0x2C: "gro"}
+NEEDED = (0x17, 0x1F, 0x24, 0x2C)
+# Kinds of reports (`report.rs`).
+FAILED, READY, BEGUN, WROTE, EXITED = 6, 7, 4, 8, 9
+PROGRAM, ERRORS = 1 << 30, 1 << 29
+HEADER = bytes(12) + b"\x88\xb5"
+MOST_WRITTEN = 32768
+# A program that reads this has our own standard input and output.
+TERMINAL = b"/dev/tty"
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class NamespaceError(Exception):
+    """What cannot be made, and why."""
+
+
+def enter(net: int) -> None:
+    """The calling thread goes on in a network namespace."""
+    if libc.setns(net, CLONE_NEWNET) != 0:
+        raise NamespaceError(f"a network namespace cannot be entered: {os.strerror(ctypes.get_errno())}")
+
+
+def fresh_net() -> int:
+    """A new network namespace, of which the calling thread becomes a part."""
+    if libc.unshare(CLONE_NEWNET) != 0:
+        raise NamespaceError(f"no network namespace can be made: {os.strerror(ctypes.get_errno())}")
+    return os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def ip(lines: list[str]) -> None:
+    """Commands of iproute2, in the current namespace."""
+    done = subprocess.run(
+        ["ip", "-batch", "-"],  # noqa: S607
+        input="\n".join(lines) + "\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise NamespaceError(f"ip: {done.stderr.strip()}")
+
+
+@dataclass
+class Host:
+    """A line of the job, and its namespace."""
+
+    name: str
+    interface: str
+    addresses: list[str]
+    neighbours: list[tuple[str, str]] = field(default_factory=list)
+    sysctls: list[tuple[str, str]] = field(default_factory=list)
+    mac: str = ""
+    net: int = -1
+
+
+@dataclass
+class Program:
+    """A line of the job."""
+
+    number: int
+    host: int
+    start_ns: int
+    stdin: bytes
+    folder: bytes
+    environment: list[bytes]
+    words: list[bytes]
+    given: bytes | None = None
+    """What it reads, where that is in no file."""
+
+
+@dataclass
+class Job:
+    """What the core asks for (`job.rs`)."""
+
+    hosts: list[Host] = field(default_factory=list)
+    programs: list[Program] = field(default_factory=list)
+
+    @staticmethod
+    def of(text: str) -> Job:
+        """Lines of a kind and words."""
+        job = Job()
+        for line in text.splitlines():
+            kind, *words = line.split(" ")
+            if kind == "host":
+                job.hosts.append(Host(words[0], words[1], words[2:]))
+            elif kind == "mac":
+                job.hosts[int(words[0])].mac = words[1]
+            elif kind == "neighbour":
+                job.hosts[int(words[0])].neighbours.append((words[1], words[2]))
+            elif kind == "sysctl":
+                job.hosts[int(words[0])].sysctls.append((words[1], " ".join(words[2:])))
+            elif kind == "program":
+                job.programs.append(_program(words))
+            elif kind == "input":
+                [of] = [p for p in job.programs if p.number == int(words[0])]
+                of.given = unescaped(words[1])
+        return job
+
+
+def unescaped(word: str) -> bytes:
+    """A word of the job; %00 alone is an empty one."""
+    return b"" if word == "%00" else unquote_to_bytes(word)
+
+
+def _program(words: list[str]) -> Program:
+    number, host, start = map(int, words[:3])
+    stdin, folder, *rest = [unescaped(w) for w in words[3:]]
+    end = rest.index(b"--")
+    return Program(number, host, start, stdin, folder, rest[:end], rest[end + 1 :])
+
+
+def plain_frames(interface: str) -> None:
+    """Single packets with their checksums on the wire: no segmentation or checksum is left to a device."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        for command, name in OFFLOADS.items():
+            value = array.array("B", struct.pack("II", command, 0))
+            request = struct.pack("16sP", interface.encode(), value.buffer_info()[0])
+            try:
+                fcntl.ioctl(control, SIOCETHTOOL, request)
+            except OSError as error:
+                if command in NEEDED:
+                    raise NamespaceError(f"{interface}: {name} offload cannot be turned off: {error}") from None
+
+
+def packet_socket(interface: str) -> socket.socket:
+    """Sends and receives an interface's frames, with the instants at which they came."""
+    made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
+    for option in (SO_RCVBUFFORCE, SO_SNDBUFFORCE):
+        # Only root may have more than the machine's limit; what does not fit is counted.
+        with contextlib.suppress(OSError):
+            made.setsockopt(socket.SOL_SOCKET, option, SOCKET_BYTES)
+    made.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    made.setsockopt(socket.SOL_SOCKET, SO_RXQ_OVFL, 1)
+    made.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
+    made.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, 1)
+    made.bind((interface, ETH_P_ALL))
+    return made
+
+
+def make_hosts(hosts: list[Host]) -> list[socket.socket]:
+    """Namespaces with an interface each; the sockets at the other ends of their pairs."""
+    hub = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    for host in hosts:
+        host.net = fresh_net()
+        enter(hub)
+    made = []
+    for number, host in enumerate(hosts):
+        outer, pid = f"{OUTER}{number}", os.getpid()
+        pair = f"link add {outer} mtu 1500 type veth peer name {host.interface} address {host.mac}"
+        ip([f"{pair} netns /proc/{pid}/fd/{host.net}", f"link set {outer} up"])
+        # The hub is silent: it has no addresses, of which version 6 would tell its neighbours.
+        Path(f"/proc/sys/net/ipv6/conf/{outer}/disable_ipv6").write_text("1", encoding="ascii")
+        plain_frames(outer)
+        made.append(packet_socket(outer))
+        enter(host.net)
+        set_up(host)
+        enter(hub)
+    return made
+
+
+def set_up(host: Host) -> None:
+    """Addresses, neighbours and settings of the host whose namespace is the current one."""
+    for name, value in host.sysctls:
+        path = Path("/proc/sys", *name.split("."))
+        try:
+            path.write_text(value, encoding="ascii")
+        except OSError as error:
+            raise NamespaceError(f"{host.name}: {name} = {value!r} cannot be set: {error.strerror}") from None
+    with contextlib.suppress(OSError):
+        # No duplicate is looked for: addresses serve at once.
+        Path(f"/proc/sys/net/ipv6/conf/{host.interface}/accept_dad").write_text("0", encoding="ascii")
+    plain_frames(host.interface)
+    lines = ["link set lo up", f"link set {host.interface} up"]
+    lines += [f"address add {a} dev {host.interface}{' nodad' if ':' in a else ''}" for a in host.addresses]
+    lines += [f"neighbour replace {a} lladdr {mac} dev {host.interface} nud permanent" for a, mac in host.neighbours]
+    ip(lines)
+
+
+def name_hosts(hosts: list[Host]) -> None:
+    """/etc/hosts of the mount namespace: a file in memory in place of the machine's."""
+    lines = ["127.0.0.1 localhost", "::1 localhost"]
+    lines += [f"{a.partition('/')[0]} {h.name}" for h in hosts for a in h.addresses]
+    flags = {"MS_BIND": 4096}
+    place = b"/sys"
+
+    def mount(source: bytes, target: bytes, kind: bytes | None, number: int) -> None:
+        if libc.mount(source, target, kind, number, None) != 0:
+            why = os.strerror(ctypes.get_errno())
+            raise NamespaceError(f"{target.decode()} cannot be mounted in the namespace: {why}")
+
+    # Over a folder that every machine has, for a moment.
+    mount(b"perigee", place, b"tmpfs", 0)
+    file = Path(os.fsdecode(place), "hosts")
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    mount(bytes(file), b"/etc/hosts", None, flags["MS_BIND"])
+    if libc.umount2(place, 2) != 0:
+        raise NamespaceError(f"/sys cannot be unmounted: {os.strerror(ctypes.get_errno())}")
+
+
+@dataclass
+class Running:
+    """A program that has been started."""
+
+    program: Program
+    pid: int
+    pipes: dict[int, int]
+    """Flags of reports by descriptor of its output."""
+
+
+class Rooms:
+    """Starts programs, and tells the core of them."""
+
+    def __init__(self, control: socket.socket, job: Job, stdin: int) -> None:
+        """Nothing runs yet."""
+        self.control, self.job, self.stdin = control, job, stdin
+        self.waiting = sorted(job.programs, key=lambda p: (p.start_ns, p.number))
+        self.running: dict[int, Running] = {}
+        self.selector = selectors.DefaultSelector()
+        self.zero_ns = 0
+
+    def tell(self, kind: int, number: int, more: bytes = b"") -> None:
+        """A report of a program."""
+        at_ns = max(time.monotonic_ns() - self.zero_ns, 0)
+        send(self.control, kind, number, more, at_ns)
+
+    def serve(self, zero_ns: int) -> None:
+        """Until the core closes its end."""
+        self.zero_ns = zero_ns
+        wake, woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(woken)
+        # A handler, because what is ignored would stay so in programs.
+        for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda *_: None)
+        self.selector.register(self.control, selectors.EVENT_READ)
+        self.selector.register(wake, selectors.EVENT_READ)
+        while True:
+            ready = self.selector.select(self._until_next())
+            for key, _ in ready:
+                if key.fileobj is self.control:
+                    return
+                if key.fd == wake:
+                    os.read(wake, 512)
+                else:
+                    self._read(key.fd, key.data)
+            self._reap()
+            while self.waiting and self.waiting[0].start_ns <= time.monotonic_ns() - self.zero_ns:
+                self._start(self.waiting.pop(0))
+
+    def _until_next(self) -> float | None:
+        if not self.waiting:
+            return None
+        return max(0.0, (self.waiting[0].start_ns + self.zero_ns - time.monotonic_ns()) / 1e9)
+
+    def _start(self, program: Program) -> None:
+        terminal = program.stdin == TERMINAL
+        flag = PROGRAM | program.number
+        outputs = [] if terminal else [os.pipe2(os.O_CLOEXEC) for _ in range(2)]
+        self.tell(BEGUN, flag)
+        # The program's own files come first, so that its errors do, too.
+        pid = os.fork()
+        if pid == 0:
+            child(self.job.hosts[program.host], program, self.stdin, [w for _, w in outputs])
+        pipes = {}
+        for (read, write), errors in zip(outputs, (0, ERRORS), strict=False):
+            os.close(write)
+            os.set_blocking(read, False)
+            pipes[read] = flag | errors
+            self.selector.register(read, selectors.EVENT_READ, flag | errors)
+        self.running[pid] = Running(program, pid, pipes)
+
+    def _read(self, fd: int, flags: int) -> bool:
+        """Hands on what a program wrote; False at the end, or where there is nothing now."""
+        try:
+            data = os.read(fd, MOST_WRITTEN)
+        except BlockingIOError:
+            return False
+        if data:
+            self.tell(WROTE, flags, data)
+            return True
+        self.selector.unregister(fd)
+        os.close(fd)
+        for running in self.running.values():
+            running.pipes.pop(fd, None)
+        return False
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            running = self.running.pop(pid, None)
+            if running is None:
+                continue
+            for fd, flags in list(running.pipes.items()):
+                while self._read(fd, flags):
+                    pass
+            self.tell(EXITED, PROGRAM | running.program.number, struct.pack("=i", status))
+
+
+def opened(program: Program) -> int:
+    """What a program reads."""
+    if program.given is None:
+        return os.open(program.stdin.removeprefix(b"/world") or b"/dev/null", os.O_RDONLY)
+    file = os.memfd_create("input")
+    os.write(file, program.given)
+    os.lseek(file, 0, os.SEEK_SET)
+    return file
+
+
+def child(host: Host, program: Program, stdin: int, outputs: list[int]) -> None:
+    """What a forked process does: it becomes the program, or says why it cannot."""
+    try:
+        for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_DFL)
+        if outputs:
+            os.setsid()
+            os.dup2(outputs[0], 1)
+            os.dup2(outputs[1], 2)
+        os.dup2(stdin if not outputs else opened(program), 0)
+        enter(host.net)
+        os.chdir(program.folder)
+        environment = {**os.environb, **dict(e.partition(b"=")[::2] for e in program.environment)}
+        os.execvpe(program.words[0], program.words, environment)  # noqa: S606
+    except OSError as error:
+        what = os.fsdecode(error.filename or program.words[0])
+        os.write(2, f"perigee: {what}: {error.strerror}\n".encode())
+        os._exit(127 if isinstance(error, FileNotFoundError) else 126)
+    except BaseException as error:
+        os.write(2, f"perigee: {error}\n".encode())
+        os._exit(126)
+
+
+def send(
+    control: socket.socket, kind: int, number: int, more: bytes = b"", at_ns: int = 0, file: int | None = None
+) -> None:
+    """A report, as an agent in a guest sends them, after its length."""
+    payload = struct.pack("=QI", at_ns, number) + more
+    frame = HEADER + struct.pack("=HH", kind, len(payload)) + payload
+    message = struct.pack("=I", len(frame)) + frame
+    if file is None:
+        control.sendall(message)
+    else:
+        socket.send_fds(control, [message], [file])
+
+
+def receive(control: socket.socket, size: int) -> bytes:
+    """Exactly so many bytes; the core has gone where fewer come."""
+    got = b""
+    while len(got) < size:
+        part = control.recv(size - len(got))
+        if not part:
+            raise SystemExit(0)
+        got += part
+    return got
+
+
+def main() -> None:
+    """Makes the hosts, and serves until the core ends."""
+    control = socket.socket(fileno=os.dup(0))
+    first, files, *_ = socket.recv_fds(control, 4, 1)
+    size = struct.unpack("=I", first + receive(control, 4 - len(first)))[0]
+    job = Job.of(receive(control, size).decode("ascii"))
+    for number in files:
+        os.set_inheritable(number, False)
+    try:
+        name_hosts(job.hosts)
+        sockets = make_hosts(job.hosts)
+    except (NamespaceError, OSError) as error:
+        send(control, FAILED, 0, str(error).encode()[:60000])
+        return
+    for number, made in enumerate(sockets):
+        send(control, READY, number, file=made.fileno())
+        made.close()
+    [zero_ns] = struct.unpack("=Q", receive(control, 8))
+    Rooms(control, job, files[0]).serve(zero_ns)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    finally:
+        # Not even an exception leaves programs behind.
+        os._exit(0)
