@@ -33,7 +33,7 @@ MAY_KNOW = {
     "hosts": LOW,
     "run": TRANSPORT | {"tcp", "timeline", "orbit", "sim", "record", "backend", "scenario", "hosts"},
     "py": {"units", "scenario", "run", "record", "hosts"},
-    "fuzz": LOW | {"telemetry", "timeline", "sources", "orbit", "scenario"},
+    "fuzz": LOW | {"telemetry", "timeline", "sources", "orbit", "scenario", "hosts", "run"},
 }
 SOURCE = {".rs", ".py", ".pyi", ".toml", ".js", ".css", ".html"}
 MAX_LINES = 700

@@ -125,6 +125,7 @@ class World:
             Callable[[float], bytes | None] | None,
         ]
         | None = None,
+        real_time: list[str] | None = None,
     ) -> tuple[str, dict[str, list[Column]], bool]: ...
     def trace(
         self,

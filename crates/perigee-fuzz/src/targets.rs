@@ -2,6 +2,7 @@
 //! What is fuzzed: each parser and codec that reads what others wrote, with small valid inputs. Records and job files are
 //! read in Python; `tests/test_manifest.py` and `tests/test_damage.py` spoil those.
 
+use crate::guests;
 use perigee_orbit::{hypatia, omm, tle};
 use perigee_scenario::Scenario;
 use perigee_sources::fading;
@@ -46,6 +47,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "hypatia", seeds: hypatia_folders, feed: hypatia_folder },
     Target { name: "telemetry", seeds: stacks, feed: stack },
     Target { name: "echo", seeds: echoes, feed: echo },
+    Target { name: "device", seeds: guests::devices, feed: guests::device },
+    Target { name: "clock", seeds: guests::clocks, feed: guests::clock },
+    Target { name: "reports", seeds: guests::reports, feed: guests::report },
+    Target { name: "frames", seeds: guests::frames, feed: guests::frame },
 ];
 
 const STEP: Nanos = Nanos::from_millis(100);

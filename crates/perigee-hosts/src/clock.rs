@@ -52,8 +52,8 @@ mod at {
 
 const VERSION: u32 = 2;
 const SIZE: usize = at::END.next_multiple_of(4096);
-/// Room of a ring of doorbells.
-const BELLS: u32 = 512;
+/// Room of a ring of doorbells: most of them in one slice of time.
+pub const BELLS: u32 = 512;
 const GUEST: usize = 1;
 const TIME_SHARE: u32 = 1;
 const DOORBELLS: u32 = 2;

@@ -271,7 +271,10 @@ fn map(payload: &[u8], files: Vec<File>) -> Result<GuestMemoryMmap, GuestError> 
     for (i, file) in files.into_iter().enumerate() {
         let field = |k: usize| long(payload, 8 + 32 * i + 8 * k);
         let (address, size, offset) = (field(0)?, field(1)?, field(3)?);
-        let size = usize::try_from(size).map_err(|_| wrong("the size of its memory"))?;
+        // What a mapping has beyond its file's end would kill us when it is touched.
+        let behind = offset.checked_add(size).filter(|end| file.metadata().is_ok_and(|m| *end <= m.len()));
+        let size =
+            behind.and_then(|_| usize::try_from(size).ok()).ok_or_else(|| wrong("the size of its memory"))?;
         ranges.push((GuestAddress(address), size, Some(FileOffset::new(file, offset))));
     }
     GuestMemoryMmap::from_ranges_with_files(ranges).map_err(|e| wrong(&format!("its memory ({e})")))

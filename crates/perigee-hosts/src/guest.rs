@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A guest: the process of a kernel, with its clock and its interfaces.
 
-use crate::clock::{Clock, Doorbell, Said, MAX_DEVICES};
+use crate::clock::{Clock, Doorbell, Said, BELLS, MAX_DEVICES};
 use crate::core::Core;
 use crate::device::{Device, RECEIVE, TRANSMIT};
 use crate::spawn::spawn;
@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(200);
 /// Milliseconds between a guest's last word and its end.
 const PATIENCE_OF_ENDING: u32 = 100;
+/// Bytes that a guest's rings can hold as it waits: it is not believed to have sent more at once.
+const MOST_SENT: usize = 256 << 20;
 /// Lines of its console that an error shows.
 const CONSOLE_LINES: usize = 12;
 /// Bytes at its end in which they are looked for.
@@ -127,6 +129,7 @@ impl Guest {
         };
         guest.bring_up(&listeners, &spec.interfaces).map_err(|e| guest.explained(e))?;
         guest.clock.socket().set_read_timeout(Some(LOOK))?;
+        guest.clock.socket().set_write_timeout(Some(spec.patience))?;
         let now = guest.now();
         guest.collect(Nanos::ZERO, now + Nanos(1))?;
         Ok(guest)
@@ -149,6 +152,9 @@ impl Guest {
             };
             if next {
                 let (socket, _) = listeners[self.devices.len()].accept()?;
+                // In the middle of a message it does not keep us waiting.
+                socket.set_read_timeout(Some(self.patience))?;
+                socket.set_write_timeout(Some(self.patience))?;
                 self.devices.push(Device::new(socket, macs[self.devices.len()]));
             }
             for &i in &ready {
@@ -202,11 +208,13 @@ impl Guest {
         let at = self.wakes_at().unwrap_or(free_until).max(self.now());
         let free_until = self.announce(at, free_until.max(at + Nanos(1)))?;
         self.clock.run(at.0, free_until.0)?;
-        let since = Instant::now();
+        let (mut since, mut heard_at) = (Instant::now(), at);
         loop {
             match self.clock.hear() {
                 Ok(Said::Waits) => break,
-                Ok(Said::Answered) => {}
+                // A guest that talks and whose time stands still is stuck, too.
+                Ok(Said::Answered) if self.now() == heard_at => self.watch(since)?,
+                Ok(Said::Answered) => (since, heard_at) = (Instant::now(), self.now()),
                 Err(GuestError::Quiet) => {
                     self.hear_devices()?;
                     self.watch(since)?;
@@ -261,7 +269,12 @@ impl Guest {
     /// Takes what the guest has put into its transmit rings while it ran from one instant to before another.
     fn collect(&mut self, from: Nanos, until: Nanos) -> Result<(), GuestError> {
         let mut latest = from;
+        let (mut rings, mut bytes_taken) = (0, 0);
         while let Some(bell) = self.clock.take_send()? {
+            rings += 1;
+            if rings > BELLS || bytes_taken > MOST_SENT {
+                return Err(GuestError::Protocol("more frames than its rings hold".into()));
+            }
             let (at, i) = (Nanos(bell.at_ns), usize::from(bell.device));
             if at < latest || at >= until {
                 let why = format!("a frame at {at}, while it ran from {latest} to {until}");
@@ -276,7 +289,10 @@ impl Guest {
                 continue;
             }
             let sent = &mut self.sent;
-            let keep = |bytes: &[u8]| sent.push(SentFrame { at, interface: i, bytes: bytes.into() });
+            let keep = |bytes: &[u8]| {
+                bytes_taken += bytes.len();
+                sent.push(SentFrame { at, interface: i, bytes: bytes.into() });
+            };
             if device.take(bell.index, keep)? {
                 self.interrupts |= 1 << i;
             }

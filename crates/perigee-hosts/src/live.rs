@@ -16,6 +16,7 @@ use rustix::net::{send, SendFlags};
 use rustix::time::{clock_gettime, ClockId};
 use std::fmt::Write as _;
 use std::io::{ErrorKind, IoSliceMut, Read, Write};
+use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
@@ -76,11 +77,13 @@ impl Live {
 
     /// The next host's socket.
     fn accept(&mut self) -> Result<(), GuestError> {
-        let refused = |e: GuestError| match e {
+        let refused = |e: GuestError| {
+            match e {
             GuestError::Gone { .. } => GuestError::Machine(
-                "this machine refuses namespaces without root: user namespaces are off (`perigee emulate` says more)".into(),
+                "the namespaces cannot be made: the process that makes them has ended (its words stand above)".into(),
             ),
             other => other,
+        }
         };
         let mut size = [0; 4];
         let files = read_with_files(&mut self.control, &mut size).map_err(refused)?;
@@ -106,6 +109,8 @@ impl Live {
     /// # Errors
     /// When the other process has gone.
     pub fn start(&mut self) -> Result<(), GuestError> {
+        // By default timers of a thread come up to 50 us late, to be handled together.
+        rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
         self.zero = clock(ClockId::Monotonic);
         self.control.write_all(&self.zero.0.to_ne_bytes()).map_err(GuestError::gone)
     }
@@ -248,7 +253,9 @@ fn receive_one(socket: &OwnedFd) -> Result<Option<Received>, GuestError> {
                 let (mut stamp, mut lost) = (None, None);
                 for message in got.cmsgs().into_iter().flatten() {
                     match message {
-                        ControlMessageOwned::ScmTimestampns(t) => stamp = Some(nanos(t.tv_sec(), t.tv_nsec())),
+                        ControlMessageOwned::ScmTimestampns(t) => {
+                            stamp = Some(nanos(t.tv_sec(), t.tv_nsec()))
+                        }
                         ControlMessageOwned::RxqOvfl(n) => lost = Some(n),
                         _ => {}
                     }

@@ -2,6 +2,7 @@
 //! Sockets between us and a guest: whole messages, and descriptors beside them.
 
 use crate::guest::GuestError;
+use crate::types::PATIENCE;
 use rustix::io::Errno;
 use rustix::net::{
     recvmsg, sendmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -11,6 +12,7 @@ use std::io::{ErrorKind, IoSlice, IoSliceMut, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::time::Instant;
 
 /// Most descriptors beside one message.
 const MAX_FILES: usize = 8;
@@ -21,6 +23,7 @@ const MAX_FILES: usize = 8;
 /// `Gone` when the other side has closed; `Quiet` when nothing came for the socket's timeout.
 pub fn read_exactly(socket: &mut UnixStream, buffer: &mut [u8]) -> Result<(), GuestError> {
     let mut filled = 0;
+    let since = Instant::now();
     while filled < buffer.len() {
         match socket.read(&mut buffer[filled..]) {
             Ok(0) => return Err(GuestError::closed()),
@@ -28,7 +31,10 @@ pub fn read_exactly(socket: &mut UnixStream, buffer: &mut [u8]) -> Result<(), Gu
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             // In the middle of a message the rest is on its way.
             Err(e) if e.kind() == ErrorKind::WouldBlock && filled == 0 => return Err(GuestError::Quiet),
-            Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+            Err(e) if e.kind() == ErrorKind::WouldBlock && since.elapsed() < PATIENCE => {}
+            Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                return Err(GuestError::Protocol("a message that is cut short".into()));
+            }
             Err(e) => return Err(GuestError::gone(e)),
         }
     }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from perigee.cli import emulate as emulate_cli
 from perigee.cli import kernel as kernel_cli
 from perigee.cli import sky as sky_cli
 from perigee.cli import study as study_cli
@@ -188,6 +189,9 @@ def exec_programs(
         str | None, typer.Option(metavar="FILE", help="What the program that is named last reads; - = standard input.")
     ] = None,
     pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures at both ends.")] = False,
+    clock: Annotated[
+        str, typer.Option(metavar="virtual|real", help="real: by the machine's clock, as `perigee emulate`.")
+    ] = "virtual",
     out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME-exec.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
     trust: TrustOption = False,
@@ -201,6 +205,7 @@ def exec_programs(
     spaces is a line for the shell. Flows of the compared scheme carry the programs' packets; flows with a scheme of
     their own run beside them.
     """
+    from perigee.cli.emulate import emulate_command
     from perigee.cli.programs import Asked, exec_command, parsed
 
     if programs is None:
@@ -211,10 +216,18 @@ def exec_programs(
     # All of it, at once: virtual time waits for nobody.
     given = None if stdin is None else sys.stdin.buffer.read() if stdin == "-" else Path(stdin).resolve()
     commands = parsed(json.loads(programs), env or [], given)
+    asked = Asked(out, writable or [], force, as_json, pcap)
+    if clock == "real":
+        if kernel is not None or writable:
+            fail("--kernel and --writable belong to virtual time: in real time hosts have this machine's", BAD_INPUT)
+        loaded = _scenario(scenario, sets, trust=trust, as_json=as_json)
+        raise SystemExit(emulate_command(loaded, commands, asked))
+    if clock != "virtual":
+        fail(f"--clock {clock!r} is neither virtual nor real", BAD_INPUT)
     on = _kernel("linux", kernel)
     assert on is not None
     loaded = _scenario(scenario, sets, trust=trust, as_json=as_json)
-    raise SystemExit(exec_command(loaded, commands, on, Asked(out, writable or [], force, as_json, pcap)))
+    raise SystemExit(exec_command(loaded, commands, on, asked))
 
 
 @app.command("shell")
@@ -621,5 +634,6 @@ def _options(
 
 sky_cli.register(app, _scenario)
 timeline_cli.register(app, _scenario)
+emulate_cli.register(app, _scenario)
 study_cli.register(app)
 kernel_cli.register(app)

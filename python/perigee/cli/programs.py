@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from perigee.runs.stories import Story
 
 RUNS = Path("runs")
+# Shares of packets, and their key in the manifest.
+LATENESS = {"50 %": "p50_us", "90 %": "p90_us", "99 %": "p99_us", "99.9 %": "p999_us", "at most": "max_us"}
+# Warnings that are worth a line at once.
+TOLD = ("were dropped", "/etc/hosts", "real time", "fell behind", "were lost at hosts")
 
 
 def groups_of(words: Sequence[str]) -> list[tuple[str, list[str]]]:
@@ -65,10 +69,15 @@ def parsed(words: Sequence[str], environment: Sequence[str], stdin: Path | bytes
     return programs
 
 
+def nodes_of(scenario: Scenario) -> list[str]:
+    """Where programs can be: at the ends of flows."""
+    flows = json.loads(scenario.core.world(scenario.core.seed).describe())["flows"]
+    return list(dict.fromkeys(end for f in flows for end in (f["from"], f["to"])))
+
+
 def check_nodes(scenario: Scenario, programs: Sequence[Program]) -> None:
     """Ends the command where a program is at a node that no flow leads to."""
-    flows = json.loads(scenario.core.world(scenario.core.seed).describe())["flows"]
-    nodes = list(dict.fromkeys(end for f in flows for end in (f["from"], f["to"])))
+    nodes = nodes_of(scenario)
     unknown = [p.node for p in programs if p.node.lower() not in {n.lower() for n in nodes}]
     if unknown:
         stop(f"no flow of the scenario begins or ends at {unknown[0]!r}: programs can be at {', '.join(nodes)}")
@@ -83,15 +92,17 @@ class Asked:
     force: bool
     as_json: bool
     pcap: bool
+    name: str = "exec"
+    """Of the command."""
 
 
-def exec_command(scenario: Scenario, programs: list[Program], kernel: Kernel, asked: Asked) -> int:
-    """Runs programs, shows what they write, and ends with the exit code of the last."""
+def exec_command(scenario: Scenario, programs: list[Program], kernel: Kernel | None, asked: Asked) -> int:
+    """Runs programs, shows what they write, and ends with the exit code of the last; without a kernel, in real time."""
     out, as_json = asked.out, asked.as_json
     check_nodes(scenario, programs)
     if out is not None and (out / SUMMARY).exists() and not asked.force:
         stop(f"{out} has the results of another run; say --force to replace its summary")
-    base = out if out is not None else fresh_folder(f"{scenario.name}-exec", RUNS)
+    base = out if out is not None else fresh_folder(f"{scenario.name}-{asked.name}", RUNS)
     folder = run_folder(base, SCHEME, scenario.core.seed)
     everybody = [*of_scenario(scenario.core), *programs]
     last = len(everybody) - 1
@@ -131,9 +142,9 @@ def exec_command(scenario: Scenario, programs: list[Program], kernel: Kernel, as
         announce()
         return INTERRUPTED
     for warning in done.manifest.warnings:
-        if "were dropped" in warning or "/etc/hosts" in warning:
+        if any(sign in warning for sign in TOLD):
             print(f"perigee: {warning}", file=sys.stderr)
-    _print(stories, folder, as_json=as_json)
+    _print(stories, folder, done.manifest.get("real_time"), as_json=as_json)
     return stories[-1].exit_code
 
 
@@ -146,14 +157,19 @@ def _failed(error: Exception, folder: Path) -> int:
     return OURS if isinstance(error, _core.RunError) else BAD_INPUT
 
 
-def _print(stories: list[Story], folder: Path, *, as_json: bool) -> None:
+def _print(stories: list[Story], folder: Path, lateness: Any, *, as_json: bool) -> None:
     if as_json:
         told: list[dict[str, Any]] = [
             {**s.as_json(), **{kind: data.decode("utf-8", "replace") for kind, data in s.written.items()}}
             for s in stories
         ]
-        print(json.dumps({"record": str(folder), "programs": told}, indent=1))
+        clock = {} if lateness is None else {"real_time": lateness}
+        print(json.dumps({"record": str(folder), "programs": told, **clock}, indent=1))
         return
     for story in stories:
         print(f"perigee: {story.program.node}: {story.program.line}: {story.ending}", file=sys.stderr)
+    if lateness is not None:
+        late = lateness["delivered"]
+        shares = ", ".join(f"{name} {late[key] / 1e3:.3f} ms" for name, key in LATENESS.items())
+        print(f"perigee: {late['packets']} packets, late by {shares}", file=sys.stderr)
     print(f"perigee: record {folder}", file=sys.stderr)

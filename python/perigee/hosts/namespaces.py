@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Hosts in real time: network namespaces with a virtual Ethernet pair each, and the programs in them.
 
-The core starts this file as process 1 of a user, network, mount and process namespace (`COMMAND`), with a socket as its
-standard input, and gets descriptors of packet sockets, one per host, and reports of programs. When this process ends, or
-the socket is closed, the kernel ends all programs and removes all namespaces and devices: nothing is left to be removed.
+The core starts this file as process 1 of a user, network, mount and process namespace (`COMMAND`), with a socket as
+its standard input, and gets descriptors of packet sockets, one per host, and reports of programs. When this process
+ends, or the socket is closed, the kernel ends all programs and removes all namespaces and devices.
 It needs nothing but Python's own library, so that it starts fast.
 """
 
@@ -75,7 +75,7 @@ def fresh_net() -> int:
 def ip(lines: list[str]) -> None:
     """Commands of iproute2, in the current namespace."""
     done = subprocess.run(
-        ["ip", "-batch", "-"],  # noqa: S607
+        ["ip", "-batch", "-"],
         input="\n".join(lines) + "\n",
         capture_output=True,
         text=True,
@@ -368,7 +368,7 @@ def child(host: Host, program: Program, stdin: int, outputs: list[int]) -> None:
         enter(host.net)
         os.chdir(program.folder)
         environment = {**os.environb, **dict(e.partition(b"=")[::2] for e in program.environment)}
-        os.execvpe(program.words[0], program.words, environment)  # noqa: S606
+        os.execvpe(program.words[0], program.words, environment)
     except OSError as error:
         what = os.fsdecode(error.filename or program.words[0])
         os.write(2, f"perigee: {what}: {error.strerror}\n".encode())

@@ -75,7 +75,8 @@ def run(
 ) -> tuple[Run, list[Story]]:
     """Runs programs over the network of a scenario, after those of its file, and stores the record in `folder`.
 
-    Without a kernel the hosts are namespaces of this machine, in real time. Flows of the compared scheme carry the programs' packets; flows with a scheme of their own run beside them.
+    Flows of the compared scheme carry the programs' packets; flows with a scheme of their own run beside them. Without
+    a kernel the hosts are namespaces of this machine, in real time.
 
     Raises:
         RunError: the core cannot run it, or a guest failed.

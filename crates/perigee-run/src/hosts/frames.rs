@@ -8,6 +8,8 @@ use perigee_sim::{EndpointId, Side};
 const ETHERNET: usize = 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
+/// The smallest.
+const IP_HEADER: usize = 20;
 const TCP: u8 = 6;
 /// Congestion experienced (RFC 3168 section 5).
 const CE: u8 = 3;
@@ -29,7 +31,7 @@ pub fn ip_packet(frame: &[u8]) -> Option<&[u8]> {
         IPV6 => 40 + usize::from(half(packet, 4)?),
         _ => return None,
     };
-    packet.get(..length)
+    packet.get(..length).filter(|packet| packet.len() >= IP_HEADER)
 }
 
 /// The end of a flow that sent an IP packet from one host to another: that of the packet's port, or of a flow that carries

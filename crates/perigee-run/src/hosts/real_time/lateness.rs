@@ -108,7 +108,20 @@ mod tests {
 
     #[test]
     fn classes_hold_what_lies_below_their_bounds() {
-        for late in [0, 999, 1_000, 1_062, 1_063, 1_999, 2_000, 3_300, 500_000, 1_000_000, 77_777_777, 3_600_000_000_000] {
+        for late in [
+            0,
+            999,
+            1_000,
+            1_062,
+            1_063,
+            1_999,
+            2_000,
+            3_300,
+            500_000,
+            1_000_000,
+            77_777_777,
+            3_600_000_000_000,
+        ] {
             let i = class(Nanos(late));
             assert!(late <= bound(i).0, "{late} in {i}, up to {}", bound(i).0);
             assert!(i == 0 || late + 1 >= bound(i - 1).0, "{late} in {i}, from {}", bound(i - 1).0);

@@ -78,10 +78,16 @@ impl Measured {
         }
         if self.stalls > 0 {
             let longest = self.longest_stall_us / 1e3;
-            out.push(format!("the run fell behind the clock {} times, by {longest:.1} ms at most", self.stalls));
+            out.push(format!(
+                "the run fell behind the clock {} times, by {longest:.1} ms at most",
+                self.stalls
+            ));
         }
         if self.lost > 0 {
-            out.push(format!("{} packets were lost at hosts that sent faster than they were taken", self.lost));
+            out.push(format!(
+                "{} packets were lost at hosts that sent faster than they were taken",
+                self.lost
+            ));
         }
         out
     }

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Whether this machine lets its user have hosts in real time, and what makes them punctual."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perigee.hosts.namespaces import COMMAND
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Priority among real-time threads (sched(7)): above none that a machine needs.
+PRIORITY = 10
+# Settings that forbid user namespaces, the value that does, and what to do.
+SETTINGS = (
+    ("user/max_user_namespaces", "0", "sysctl user.max_user_namespaces=10000"),
+    ("kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"),
+)
+
+
+def why_not() -> str | None:
+    """What is missing for hosts in real time; None = nothing."""
+    if not sys.platform.startswith("linux"):
+        return "hosts in real time need Linux"
+    for program, package in (("unshare", "util-linux"), ("ip", "iproute2")):
+        if shutil.which(program) is None:
+            return f"hosts in real time need the program {program} (Debian's package {package})"
+    # The same namespaces, for a moment.
+    words = COMMAND[: COMMAND.index(sys.executable)]
+    tried = subprocess.run([*words, "ip", "link", "add", "type", "veth"], capture_output=True, text=True, check=False)
+    if tried.returncode == 0:
+        return None
+    return _named(tried.stderr.strip())
+
+
+def _named(said: str) -> str:
+    for name, bad, remedy in SETTINGS:
+        try:
+            value = Path("/proc/sys", name).read_text(encoding="ascii").strip()
+        except OSError:
+            continue
+        if value == bad:
+            return f"this machine forbids user namespaces ({name.replace('/', '.')} = {bad}): as root, {remedy}"
+    if "veth" in said or "Unknown device type" in said:
+        return f"this machine's kernel has no virtual Ethernet pairs (module veth): {said}"
+    why = "in a container it must allow unshare(2) and mounting /proc (its seccomp profile, masked paths)"
+    return f"this machine refuses namespaces without root: {said}; {why}"
+
+
+@contextlib.contextmanager
+def punctual() -> Iterator[None]:
+    """Runs this thread before others where the user may ask for that; programs are not concerned."""
+    before = os.sched_getscheduler(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(PRIORITY))
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, before, os.sched_param(0))

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Real time: programs of this machine in network namespaces, behind a scenario's network."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from perigee.hosts import namespaces, real_time
+
+MISSING = real_time.why_not()
+needs_namespaces = pytest.mark.skipif(MISSING is not None, reason=f"no hosts in real time: {MISSING}")
+
+SCENARIO = """
+[run]
+duration = "20 s"
+cc = ["cubic"]
+
+[source.dumbbell]
+rtt = "40 ms"
+rtt_at = "bottleneck"
+
+[port.bottleneck]
+rate = "20 Mbit"
+queue = "1 bdp"
+
+[[flow]]
+cc = "*"
+"""
+ECHO = """
+import socket
+listener = socket.create_server(("", 7000))
+peer, _ = listener.accept()
+while data := peer.recv(65536):
+    peer.sendall(data)
+"""
+ASK = """
+import os, socket, time
+peer = socket.create_connection((socket.gethostbyname("d1"), 7000))
+sent, got = os.urandom(200_000), b""
+peer.sendall(sent[:1])
+begin = time.monotonic()
+while len(got) < 1:
+    got += peer.recv(1)
+print("rtt", time.monotonic() - begin >= 0.04 or "too short")
+peer.sendall(sent[1:])
+while len(got) < len(sent):
+    got += peer.recv(65536)
+print("intact", got == sent)
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    """A dumbbell from s1 to d1."""
+    file = tmp_path / "scenario.toml"
+    file.write_text(SCENARIO, encoding="utf-8")
+    return file
+
+
+def emulate(scenario: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Runs the command in the folder of the scenario."""
+    return subprocess.run(
+        [sys.executable, "-m", "perigee", "emulate", str(scenario), "--out", str(scenario.parent / "out"), *words],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=scenario.parent,
+    )
+
+
+@needs_namespaces
+def test_programs_talk_over_the_simulated_network(scenario: Path) -> None:
+    python = ("--", sys.executable, "-c")
+    done = emulate(scenario, "--at", "d1", *python, ECHO, "--at", "s1", *python, ASK)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "rtt True\nintact True\n"
+    manifest = scenario.parent / "out" / "programs" / "seed1" / "manifest.json"
+    told = json.loads(manifest.read_text(encoding="utf-8"))
+    assert told["backend"] == "real-time"
+    measured = told["real_time"]
+    # 200 kB each way in packets of 1500 B, and their ACKs.
+    assert measured["delivered"]["packets"] > 270
+    assert sum(n for _, n in measured["delivered"]["histogram"]) == measured["delivered"]["packets"]
+    assert "late by" in done.stderr
+
+
+@needs_namespaces
+def test_the_exit_code_is_that_of_the_last_program(scenario: Path) -> None:
+    assert emulate(scenario, "--at", "s1", "--", "sh", "-c", "exit 7").returncode == 7
+    missing = emulate(scenario, "--force", "--at", "s1", "--", "no-such-program")
+    assert missing.returncode == 127
+    assert "no-such-program" in missing.stderr
+
+
+@needs_namespaces
+def test_a_shell_reads_what_is_typed(scenario: Path) -> None:
+    done = emulate(scenario, "--at", "s1", stdin="getent hosts d1\nexit 3\n")
+    assert done.returncode == 3, done.stderr
+    assert done.stdout.split() == ["fd00::2", "d1"]
+
+
+@needs_namespaces
+def test_segments_on_the_network_are_single_packets(scenario: Path) -> None:
+    code = (
+        "import socket; s = socket.create_server(('', 7000)); p, _ = s.accept()\nwhile p.recv(65536): pass",
+        "import socket; c = socket.create_connection(('d1', 7000))\nc.sendall(bytes(9**6)); c.shutdown(1); c.recv(1)",
+    )
+    words = ["--at", "d1", "--", sys.executable, "-c", code[0], "--at", "s1", "--", sys.executable, "-c", code[1]]
+    done = emulate(scenario, "--pcap", *words)
+    assert done.returncode == 0, done.stderr
+    capture = (scenario.parent / "out" / "programs" / "seed1" / "senders.pcapng").read_bytes()
+    assert len(capture) > 9**6
+    assert max(_sizes(capture)) == 1500
+
+
+def _sizes(capture: bytes) -> list[int]:
+    """Original lengths of the packets of a pcapng file (enhanced packet blocks)."""
+    found, at = [], 0
+    while at < len(capture):
+        kind, size = (int.from_bytes(capture[at + i : at + i + 4], "little") for i in (0, 4))
+        if kind == 6:
+            found.append(int.from_bytes(capture[at + 24 : at + 28], "little"))
+        at += size
+    return found
+
+
+@needs_namespaces
+@pytest.mark.parametrize("victim", ["perigee", "unshare", "namespaces"])
+def test_nothing_outlives_a_kill(scenario: Path, victim: str) -> None:
+    command = [sys.executable, "-m", "perigee", "emulate", str(scenario), "--at", "s1", "--", "sleep", "98.76"]
+    run = subprocess.Popen(command, cwd=scenario.parent, stderr=subprocess.DEVNULL)
+    parts = _wait_for(run.pid)
+    os.kill({"perigee": run.pid, **parts}[victim], signal.SIGKILL)
+    assert run.wait(20) != 0
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() for pid in parts.values()):
+        assert time.monotonic() < deadline, "processes are left"
+        time.sleep(0.01)
+
+
+def _wait_for(perigee: int) -> dict[str, int]:
+    """The processes of a run, once its program has started."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found = {}
+        for pid, parent, words in _processes():
+            if parent == perigee and words[0].endswith("unshare"):
+                found["unshare"] = pid
+        for pid, parent, words in _processes():
+            if parent == found.get("unshare") and any(w.endswith("namespaces.py") for w in words):
+                found["namespaces"] = pid
+        for pid, parent, words in _processes():
+            if parent == found.get("namespaces") and words[0] == "sleep":
+                found["sleep"] = pid
+        if len(found) == 3:
+            return found
+        time.sleep(0.01)
+    pytest.fail("the program did not start")
+
+
+def _processes() -> list[tuple[int, int, list[str]]]:
+    """Number, parent and words of all processes."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+            parent = int((folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            continue
+        found.append((int(folder.name), parent, words))
+    return found
+
+
+@needs_namespaces
+def test_exec_by_the_machines_clock_is_the_same(scenario: Path) -> None:
+    words = [sys.executable, "-m", "perigee", "exec", str(scenario), "--clock", "real", "--json", "--out", "out"]
+    done = subprocess.run(
+        [*words, "--at", "s1", "--", "echo", "hello"], capture_output=True, text=True, check=False, cwd=scenario.parent
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["programs"][0]["output"] == "hello\n"
+    assert told["real_time"]["delivered"]["packets"] == 0
+
+
+def test_unknown_nodes_and_two_shells_are_refused(scenario: Path) -> None:
+    unknown = emulate(scenario, "--at", "mars", "--", "true")
+    assert unknown.returncode == 2
+    assert "'mars': programs can be at s1, d1" in unknown.stderr
+    assert emulate(scenario, "--at", "s1", "--at", "d1").returncode == 2
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(real_time.shutil, "which", lambda name: None if name == "ip" else "/bin/true")
+    assert real_time.why_not() == "hosts in real time need the program ip (Debian's package iproute2)"
+
+
+def test_jobs_are_read_as_the_core_writes_them() -> None:
+    text = (
+        "epoch 4000000000\nhost a eth1 10.0.0.1/16 fd00::1/64\nsysctl 0 net.ipv4.tcp_rmem 1 2 3\n"
+        "neighbour 0 10.0.0.2 02:00:00:00:00:02\nprogram 7 0 5 /input-7 /home/a%20b A=1%202 -- echo 50%25 %00\n"
+        "mac 0 02:00:00:00:00:01\ninput 7 x%0a\n"
+    )
+    job = namespaces.Job.of(text)
+    [host], [program] = job.hosts, job.programs
+    assert (host.addresses, host.mac) == (["10.0.0.1/16", "fd00::1/64"], "02:00:00:00:00:01")
+    assert host.sysctls == [("net.ipv4.tcp_rmem", "1 2 3")]
+    assert (program.folder, program.environment) == (b"/home/a b", [b"A=1 2"])
+    assert (program.words, program.given) == ([b"echo", b"50%", b""], b"x\n")
