@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Kills each part of a run with real hosts in turn, and counts what is left: `make kills`.
+
+In virtual time the parts are perigee, the guest's main process and another process of the guest; in real time perigee,
+the process that made the namespaces, process 1 in them, and a program. Kills come at instants spread over the start and
+the run. After each, what is counted is compared with what was there before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SCENARIO = """
+[run]
+duration = "1000 s"
+[source.dumbbell]
+rtt = "40 ms"
+[port.bottleneck]
+rate = "20 Mbit"
+queue = "1 bdp"
+[[flow]]
+cc = "*"
+"""
+PROGRAMS = ["--at", "d1", "--", "sleep", "987", "--at", "s1", "--", "sh", "-c", "ping -i 0.01 d1 > /dev/null; true"]
+PATIENCE_S = 20.0
+
+
+def processes() -> dict[int, tuple[int, str]]:
+    """By number: parent and words of a process."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            parent = int((folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            continue
+        found[int(folder.name)] = (parent, words)
+    return found
+
+
+def under(root: int) -> list[int]:
+    """A process and all that descend from it, parents first."""
+    everybody, found = processes(), [root]
+    for pid in found:
+        found += [child for child, (parent, _) in everybody.items() if parent == pid]
+    return found
+
+
+def counted(runs: Path) -> dict[str, int]:
+    """What a run could leave on this machine."""
+    links = {os.readlink(p) for p in Path("/proc").glob("[0-9]*/ns/net") if os.access(p, os.R_OK)}
+    ours = [words for _, words in processes().values() if str(runs) in words or "namespaces.py" in words]
+    return {
+        "processes": len(ours),
+        "namespaces": len(links),
+        "interfaces": len(list(Path("/sys/class/net").iterdir())),
+        "in /tmp": sum(1 for p in Path(tempfile.gettempdir()).iterdir() if _is_ours(p)),
+        "in /dev/shm": sum(1 for p in Path("/dev/shm").iterdir()),
+        "in runs": sum(1 for p in runs.rglob("*") if p.is_file()),
+    }
+
+
+def _is_ours(path: Path) -> bool:
+    """Folders of guests, and files of User-Mode Linux."""
+    return path.name.startswith(("perigee-", "vm_file", "uml", ".perigee"))
+
+
+def victims(run: int, clock: str) -> list[int]:
+    """The parts of a run that has begun, at most four, perigee first."""
+    everybody = processes()
+    below = [pid for pid in under(run) if pid in everybody]
+    if clock == "virtual":
+        guest = [pid for pid in below if pid != run and "time-travel" in everybody[pid][1]]
+        return [run, *guest[:1], *guest[-1:]] if len(guest) > 1 else []
+    named = [
+        next((pid for pid in below if everybody[pid][1].startswith("unshare ")), None),
+        next((p for p in below if "namespaces.py" in everybody[p][1] and not everybody[p][1].startswith("un")), None),
+        next((pid for pid in below if everybody[pid][1].startswith("ping ")), None),
+    ]
+    return [run, *[pid for pid in named if pid is not None]] if None not in named else []
+
+
+def one(clock: str, number: int, folder: Path) -> str | None:
+    """Starts a run, kills one of its parts, and waits for its end; what is wrong, or None."""
+    words = [sys.executable, "-m", "perigee", "exec", str(folder / "kills.toml"), "--clock", clock]
+    words += ["--out", str(folder / "out"), "--force", *PROGRAMS]
+    run = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + PATIENCE_S
+    while not (parts := victims(run.pid, clock)):
+        if run.poll() is not None or time.monotonic() > deadline:
+            run.kill()
+            return f"the run did not begin (exit code {run.returncode})"
+        time.sleep(0.002)
+    # From the first instants on.
+    time.sleep(0.01 * (number % 7) ** 2)
+    below = under(run.pid)
+    victim = parts[number % len(parts)]
+    try:
+        os.kill(victim, signal.SIGKILL)
+    except ProcessLookupError:
+        run.kill()
+        run.wait()
+        return "the part had ended before it was killed"
+    if number % len(parts) == 3:
+        # A program alone ends without the others: the shell that waits for it ends the run.
+        pass
+    try:
+        run.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        run.kill()
+        return f"the run went on without part {number % len(parts)}"
+    while left := [pid for pid in below if pid in processes()]:
+        if time.monotonic() > deadline + PATIENCE_S:
+            return f"processes {left} are left"
+        time.sleep(0.002)
+    return None
+
+
+def main() -> int:
+    """The counts before and after; 1 where something is left."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--clock", choices=["virtual", "real", "both"], default="both")
+    asked = parser.parse_args()
+    wrong = 0
+    for clock in ["real", "virtual"] if asked.clock == "both" else [asked.clock]:
+        with tempfile.TemporaryDirectory(prefix="kills-") as place:
+            folder = Path(place)
+            (folder / "kills.toml").write_text(SCENARIO, encoding="utf-8")
+            runs = folder / "out"
+            runs.mkdir()
+            before = counted(runs)
+            most = dict(before)
+            for number in range(asked.kills):
+                problem = one(clock, number, folder)
+                after = counted(runs)
+                most = {name: max(most[name], count) for name, count in after.items()}
+                if problem is not None:
+                    wrong += 1
+                    print(f"{clock}, kill {number}: {problem}")
+            after = counted(runs)
+            print(f"{clock} time, {asked.kills} kills: before, most after any, at the end")
+            for name, count in before.items():
+                wrong += most[name] > count and name != "in runs"
+                print(f"  {name:<12}{count:>6}{most[name]:>6}{after[name]:>6}")
+            for path in sorted(p for p in runs.rglob("*") if p.is_file()):
+                print(f"  left in runs: {path.relative_to(runs)}, {path.stat().st_size} B")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
