@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 DEMO := runs/demo
 
-.PHONY: help setup demo kernel hosts test slow check bench fuzz conserve mutants figures docs format clean
+.PHONY: help setup demo kernel hosts test slow check bench fuzz kills conserve mutants figures docs format clean
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -54,6 +54,9 @@ bench: setup  ## The speed table
 
 fuzz:  ## A million damaged inputs for each parser and codec
 	cargo run --release --locked -p perigee-fuzz -- all 1000000
+
+kills: setup  ## Kills each part of runs with real hosts, 50 times by each clock, and counts what is left
+	$(BIN)/python examples/kills.py
 
 conserve:  ## A thousand million packets over random networks: none may be lost without a reason
 	cargo run --release --locked -p perigee-sim --example conservation -- 1000000000

@@ -269,7 +269,7 @@ pub fn frame(input: &[u8]) -> bool {
         let Some(place) = frames::place(&plan, from, to, packet) else { return false };
         if let Some(tcp) = place.tcp {
             meter.sent(Nanos(1), packet, tcp);
-            let _ = meter.arrived(packet, tcp);
+            let _ = meter.arrived(Nanos(2), packet, tcp);
         }
         assert_eq!(frames::delivered(packet, from, to, true).len(), 14 + packet.len());
     }
