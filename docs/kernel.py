@@ -31,10 +31,7 @@ goodput is after the warm-up of 2 s (of short flows: over the transfer), the que
 bottleneck, retransmissions and timeouts are of the whole run. Several seeds are means. The command ends with 3 where
 a goodput differs by more than 1 %, by more than chance, and is not explained below.
 
-Three remarks. The mean RTT of real hosts is measured at the sender's interface and leaves out segments that were sent
-twice; the simulator samples those as Linux does, by their timestamps. That is the likely reason where means differ
-and queues do not (`rate-step` under bbr: smoothed RTTs agree there, as `perigee compare` of the two records shows
-that `--out` keeps). Flows that share a drop-tail queue sit on a knife edge: which of them loses a packet depends on
+Two remarks. Flows that share a drop-tail queue sit on a knife edge: which of them loses a packet depends on
 microseconds. "Within the interval" means that so many seeds cannot tell the two sides apart, not that they are equal;
 for `four-rtts` the intervals are wide. And paths with changes, bbr at short queues, `four-rtts`, `ten-flows` and
 `london-new-york` were given their present number of seeds after fewer had shown larger differences.

@@ -140,17 +140,20 @@ def cells(rows: Iterable[dict[str, str]]) -> list[Cell]:
     return list(found.values())
 
 
-REAL = {"newreno", "cubic", "vegas", "hybla", "bbr", "leocc"}
-"""Schemes of the curves that kernels have by the same name; LeoCC where it was built in (docs/hosts.md)."""
+REAL = {"newreno", "cubic", "vegas", "hybla", "bbr"}
+"""Schemes of the curves that every kernel has by the same name."""
 
 
-def on_hosts(found: Iterable[Cell], names: Mapping[str, str]) -> Iterator[Cell]:
-    """The cells that a kernel can run; `names` are those that schemes of the curves have there.
+def on_hosts(found: Iterable[Cell], names: Mapping[str, str], modules: Iterable[str] = ()) -> Iterator[Cell]:
+    """The cells that a kernel can run.
+
+    `names` are those that schemes of the curves have there, `modules` those of its further ones, such as LeoCC's.
 
     Queueing disciplines at the sender are not among them.
     """
+    there = REAL | set(modules)
     for cell in found:
-        if cell.group != "fq" and all(names.get(cc, cc) in REAL for cc in cell.schemes):
+        if cell.group != "fq" and all(names.get(cc, cc) in there for cc in cell.schemes):
             yield cell
 
 
