@@ -82,7 +82,8 @@ runs.
   [hosts.md](../hosts.md#published-schemes-that-linux-does-not-have).
 * LeoCC's module is that for replayed paths: it takes a handover every 15 s for granted, counted from the creation of
   its socket, and is given an offset of 200 ms (`u32 offset = 200`). LeoEM's paths change at other instants. The
-  simulated one is told of the real handovers, so the two are different schemes here: the difference is what that knowledge does.
+  simulated one is told of the real handovers, so the two are different schemes here: the difference is what that
+  knowledge does.
 * SaTCP needs a companion that tells its module of handovers through netlink; it is not on this page.
 """
 
