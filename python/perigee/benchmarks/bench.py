@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perigee.benchmarks import hosts
 from perigee.benchmarks.case import PYTHON_SCHEME, WHOLE_RUN, names
 from perigee.common.exit_codes import BAD_INPUT, FAILED
 
@@ -30,7 +31,7 @@ def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json:
     """Runs the cases and prints rates."""
     known = names()
     # Named only: the growth table of docs/performance.md, and what takes long.
-    unknown = [c for c in cases if c not in known and not c.startswith("grow-") and c not in LONG]
+    unknown = [c for c in cases if c not in {*known, *hosts.CASES} and not c.startswith("grow-") and c not in LONG]
     if unknown:
         print(f"perigee: no case {unknown[0]!r}; there are {', '.join(known)}", file=sys.stderr)
         return BAD_INPUT
@@ -45,6 +46,8 @@ def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json:
     if as_json:
         print(json.dumps({"cases": rows}, indent=1))
     else:
+        if not cases and not hosts.names():
+            print("real hosts: no kernel is built (perigee kernel build), so their cases are left out")
         _print_slowest(rows)
         print(f"others on the same kind of machine: {OTHERS}")
     return 0
@@ -139,6 +142,8 @@ def _print_row(r: dict[str, Any], *, first: bool) -> None:
 
 
 def _remark(r: dict[str, Any]) -> str:
+    if "us_per_frame" in r:
+        return hosts.remark(r)
     if "ms_per_snapshot" in r:
         times = r["times_faster_than_hypatia"]
         ratio = "" if times is None else f", {times:,.0f} times as fast as Hypatia's 23.6 CPU-seconds"
