@@ -109,6 +109,40 @@ def test_a_shell_reads_what_is_typed(scenario: Path) -> None:
 
 
 @needs_namespaces
+def test_standard_input_reaches_the_last_program(scenario: Path) -> None:
+    done = emulate(scenario, "--stdin", "-", "--at", "d1", "--", "cat", "--at", "s1", "--", "cat", stdin="two\nlines")
+    assert (done.returncode, done.stdout) == (0, "two\nlines"), done.stderr
+
+
+@needs_namespaces
+@pytest.mark.parametrize("command", [["emulate"], ["exec", "--clock", "real"]])
+def test_programs_that_a_file_names_need_trust(scenario: Path, command: list[str]) -> None:
+    trace = scenario.parent / "trace"
+    flow = SCENARIO.replace('cc = "*"', 'from = "s1"\nto = "d1"\napp = "programs"')
+    scenario.write_text(f"{flow}\n[[program]]\nnode = 's1'\ncommand = ['touch', '{trace}']\n", encoding="utf-8")
+    words = [sys.executable, "-m", "perigee", *command, str(scenario), "--out", str(scenario.parent / "out")]
+    for trust, code in (([], 2), (["--trust"], 0)):
+        done = subprocess.run(
+            [*words, *trust, "--at", "s1", "--", "sleep", "0.5"], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, trace.exists()) == (code, bool(trust)), done.stderr
+
+
+@needs_namespaces
+def test_the_report_says_how_late_packets_were(scenario: Path) -> None:
+    assert emulate(scenario, "--at", "s1", "--", "ping", "-c", "1", "d1").returncode == 0
+    out = str(scenario.parent / "out")
+    for command in ("report", "verify"):
+        done = subprocess.run(
+            [sys.executable, "-m", "perigee", command, out], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert "a run in real time cannot be repeated" in done.stdout
+    page = (scenario.parent / "out" / "report.html").read_text(encoding="utf-8")
+    assert "hosts in real time, 99 % of packets at most" in page
+
+
+@needs_namespaces
 def test_segments_on_the_network_are_single_packets(scenario: Path) -> None:
     code = (
         "import socket; s = socket.create_server(('', 7000)); p, _ = s.accept()\nwhile p.recv(65536): pass",

@@ -70,7 +70,8 @@ def register(app: typer.Typer, load: Load) -> None:
         env: EnvOption = None,
         sets: SetOption = None,
         stdin: Annotated[
-            Path | None, typer.Option(metavar="FILE", help="What the program that is named last reads.")
+            str | None,
+            typer.Option(metavar="FILE", help="What the program that is named last reads; -: standard input."),
         ] = None,
         pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures at both ends.")] = False,
         out: Annotated[
@@ -91,11 +92,11 @@ def register(app: typer.Typer, load: Load) -> None:
         wrong = [e for e in env or [] if "=" not in e]
         if wrong:
             stop(f"--env {wrong[0]!r} is not NAME=VALUE")
-        if stdin is not None and not stdin.is_file():
+        if stdin not in (None, "-") and not Path(stdin).is_file():
             stop(f"--stdin {stdin} is no file")
         words = json.loads(programs) if programs is not None else []
         loaded = load(scenario, sets, trust=trust, as_json=as_json)
-        given = None if stdin is None else Path(os.path.abspath(stdin))
+        given = None if stdin is None else sys.stdin.buffer.read() if stdin == "-" else Path(os.path.abspath(stdin))
         asked = Asked(out, [], force, as_json, pcap, "emulate")
         commands = programs_of(words, nodes_of(loaded), env or [], given)
         raise SystemExit(emulate_command(loaded, commands, asked))

@@ -81,8 +81,11 @@ def run(
     Raises:
         RunError: the core cannot run it, or a guest failed.
         RecordError: the record cannot be written.
+        UntrustedProgramError: the file names programs that may not run.
     """
     permission: Permission = scenario.permission
+    # In real time they run on this very machine.
+    permission.check_programs([p.line for p in of_scenario(scenario.core)])
     key = None if kernel is None else kernel.manifest.key
     [made] = job.of(scenario, [scenario.core.seed], [SCHEME], {}, kernel=key)
     at = work.opened(made, permission, scenario.functions, scenario.classes())

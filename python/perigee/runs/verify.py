@@ -56,6 +56,8 @@ def _verify(run: Run, *, rerun: bool, trust: bool) -> dict[str, Any]:
 
 def _notes(run: Run) -> list[str]:
     made = run.manifest.version
+    if run.manifest.backend == "real-time":
+        return ["a run in real time cannot be repeated"]
     if run.cc == PROGRAMS:
         return ["programs are not run again: perigee exec does it"]
     return [] if made == _core.__version__ else [f"made by version {made or 'unknown'}, this is {_core.__version__}"]

@@ -72,12 +72,22 @@ def hosts(run: Run) -> str:
     """Who carried TCP, where it was not the simulator: which kernel, and for which flows."""
     if run.manifest.backend == "simulator":
         return ""
+    if run.manifest.backend == "real-time":
+        return _punctuality(run.manifest.get("real_time"))
     kernel = run.manifest.get("kernel", {})
     flows = run.manifest.get("flows", [])
     real = [f["name"] for f in flows if f.get("hosts") is not None]
     some = ", ".join(real[:MAX_NAMES]) + (", …" if real[MAX_NAMES:] else "")
     which = "all flows" if len(real) == len(flows) else some
     return f"real hosts: Linux {kernel.get('version', 'of unknown version')} ({which})"
+
+
+def _punctuality(measured: dict[str, Any] | None) -> str:
+    """What a run in real time could hold."""
+    if measured is None:
+        return "hosts in real time"
+    late = "; the run fell behind, and its figures are not the network's" if measured["late"] else ""
+    return f"hosts in real time, 99 % of packets at most {measured['delivered']['p99_us'] / 1e3:.3f} ms late{late}"
 
 
 def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:
