@@ -24,7 +24,7 @@ fn job(seconds: u64, scheme: String) -> Job {
     let memory = |key: &str, sizes: &str| (format!("net.ipv4.{key}"), sizes.to_string());
     let sysctls =
         vec![memory("tcp_rmem", "4096 8388608 67108864"), memory("tcp_wmem", "4096 262144 67108864")];
-    let host = |name: &str| Host { name: name.into(), sysctls: sysctls.clone(), scheme: None };
+    let host = |name: &str| Host { name: name.into(), sysctls: sysctls.clone(), ..Host::default() };
     let end = Nanos::from_secs(seconds);
     let transfer = Transfer { flow: 0, from: 0, to: 1, start: Nanos::ZERO, stop: end, bytes: None, scheme };
     Job { end, hosts: vec![host("a"), host("b")], transfers: vec![transfer], ..Job::default() }

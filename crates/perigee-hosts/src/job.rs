@@ -20,18 +20,37 @@ pub const MAX_HOSTS: usize = 48;
 /// First TCP port of flows: a flow has this plus its number.
 pub const FIRST_PORT: u16 = 5001;
 
+/// Ethernet header of frames with notices, which go to the agent's interface.
+const NOTICE: [u8; 14] = [2, 0, 0, 0, 0xff, 0xfe, 2, 0, 0, 0, 0xff, 0xff, 0x88, 0xb7];
+
+/// A frame that tells the agent a notice for a host, by its number in that guest: a line of text.
+pub fn notice(host: usize, text: &str) -> Box<[u8]> {
+    [&NOTICE[..], format!("{host} {text}\n").as_bytes()].concat().into()
+}
+
 /// The interface that reports come from; host `i` has number `i + 1`.
 pub const REPORTS: usize = 0;
 
 /// A host of the scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
     /// Its name.
     pub name: String,
     /// Kernel settings of its network namespace, by name: `net.ipv4.tcp_rmem`.
     pub sysctls: Vec<(String, String)>,
+    /// What differs in its route to the others.
+    pub route: Route,
     /// The congestion control of connections that choose none; `None` = the kernel's own choice.
     pub scheme: Option<String>,
+}
+
+/// Attributes of a route.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Route {
+    /// Initial window in segments; 0 = the kernel's own choice.
+    pub initial_window: u32,
+    /// Every segment is acknowledged at once.
+    pub quick_acks: bool,
 }
 
 /// A TCP flow between two hosts.
@@ -70,6 +89,8 @@ pub struct Command {
     pub environment: Vec<String>,
     /// The program and its arguments.
     pub words: Vec<String>,
+    /// It sees the kernel's first network namespace, where modules have their netlink sockets, not that of its host.
+    pub first_namespace: bool,
 }
 
 /// Standard input of a program.
@@ -97,6 +118,8 @@ pub struct Job {
     pub hosts: Vec<Host>,
     /// Flows, by rising number.
     pub transfers: Vec<Transfer>,
+    /// Largest windows that receivers of transfers offer, in bytes, by number of the flow.
+    pub windows: Vec<(u32, u32)>,
     /// Programs, in the order in which those of the same instant start.
     pub commands: Vec<Command>,
     /// Folders of this machine that programs may change; all others are read-only behind a layer of memory.
@@ -152,6 +175,10 @@ impl Job {
             for (key, value) in &host.sysctls {
                 line(&mut out, format_args!("sysctl {number} {key} {value}"));
             }
+            if host.route != Route::default() {
+                let Route { initial_window, quick_acks } = host.route;
+                line(&mut out, format_args!("route {number} {initial_window} {}", u32::from(quick_acks)));
+            }
             if let Some(scheme) = &host.scheme {
                 line(&mut out, format_args!("sysctl {number} net.ipv4.tcp_congestion_control {scheme}"));
             }
@@ -171,6 +198,11 @@ impl Job {
             let ends = format!("{flow} {} {} {to} {port}", or_none(t.from), or_none(t.to));
             line(&mut out, format_args!("flow {ends} {start} {stop} {bytes} {}", t.scheme));
         }
+        for (flow, bytes) in &self.windows {
+            if self.transfers.iter().any(|t| t.flow == *flow && here.contains(&t.to)) {
+                line(&mut out, format_args!("window {flow} {bytes}"));
+            }
+        }
         if self.commands.iter().any(|c| here.contains(&c.host)) {
             self.commands_text(here, &mut out);
         }
@@ -184,6 +216,7 @@ impl Job {
             line(out, format_args!("name {} {}", ipv4(i), host.name));
             line(out, format_args!("name {} {}", ipv6(i), host.name));
         }
+        line(out, format_args!("notices of handovers"));
         for folder in &self.writable {
             line(out, format_args!("writable {}", plain(folder.as_os_str().as_bytes())));
         }
@@ -201,6 +234,9 @@ impl Job {
             words.extend(c.words.iter().map(|w| plain(w.as_bytes())));
             let number = c.host - here.start;
             line(out, format_args!("program {} {number} {} {}", c.id, c.start.0, words.join(" ")));
+            if c.first_namespace {
+                line(out, format_args!("first {}", c.id));
+            }
         }
     }
 }
@@ -327,6 +363,7 @@ mod tests {
         let host = |name: &str| Host {
             name: name.into(),
             sysctls: vec![("net.ipv4.tcp_rmem".into(), "4096 8388608 67108864".into())],
+            route: Route { initial_window: 20, quick_acks: true },
             scheme: Some("bbr".into()),
         };
         let transfer = Transfer {
@@ -351,7 +388,7 @@ mod tests {
         );
         assert!(text.contains("neighbour 0 10.0.0.2 02:00:00:00:00:02\n"));
         assert!(text.contains("sysctl 1 net.ipv4.tcp_rmem 4096 8388608 67108864\n"));
-        assert!(text.contains("sysctl 1 net.ipv4.tcp_congestion_control bbr\n"));
+        assert!(text.contains("route 1 20 1\nsysctl 1 net.ipv4.tcp_congestion_control bbr\n"));
         assert!(text.ends_with("flow 3 0 1 10.0.0.2 5004 5 9 1000 cubic\n"), "{text}");
         // With a kernel of its own the second one is number 0 there, and the other end is nobody of it.
         let text = job.text(&(1..2));
@@ -371,12 +408,13 @@ mod tests {
             input: Some(Input::File("/home/f".into())),
             environment: vec!["A=1 2".into()],
             words: vec!["sh".into(), "-c".into(), "echo 50%\n".into(), "".into(), "é".into()],
+            first_namespace: true,
         };
-        let host = Host { name: "a".into(), sysctls: Vec::new(), scheme: None };
+        let host = Host { name: "a".into(), ..Host::default() };
         let hosts = vec![host.clone(), host];
         let job = Job { hosts, commands: vec![command], writable: vec!["/tmp/x".into()], ..Job::default() };
         let expected =
-            "writable /tmp/x\nprogram 7 1 5 /world/home/f /home/a%20b A=1%202 -- sh -c echo%2050%25%0a %00 %c3%a9\n";
+            "writable /tmp/x\nprogram 7 1 5 /world/home/f /home/a%20b A=1%202 -- sh -c echo%2050%25%0a %00 %c3%a9\nfirst 7\n";
         let text = job.text(&(0..2));
         assert!(text.ends_with(expected), "{text}");
     }

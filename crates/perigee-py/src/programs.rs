@@ -62,6 +62,7 @@ fn program((node, start, folder, environment, words, (file, bytes, terminal), aw
         words,
         input: file.map(Input::File).or(bytes.map(Input::Bytes)).or(terminal.then_some(Input::Terminal)),
         awaited,
+        ..Program::default()
     }
 }
 

@@ -24,6 +24,7 @@ pub mod setup;
 mod simulation;
 
 pub use external::External;
+pub use notices::{Notice, Told};
 pub use observe::*;
 pub use outside::{Content, Delivery, EndpointId, OutsidePacket, Side};
 pub use packet::TelemetryStack;

@@ -23,6 +23,17 @@ pub enum Notice {
     Path(u64),
 }
 
+/// A notice that a flow with its ends outside has got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// When.
+    pub at: Nanos,
+    /// Number of the flow.
+    pub flow: u32,
+    /// What.
+    pub notice: Notice,
+}
+
 /// A flow that wants to be told.
 #[derive(Clone, Debug)]
 pub struct Subscriber {

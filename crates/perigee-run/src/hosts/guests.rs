@@ -5,7 +5,7 @@
 use crate::simulator::failed;
 use perigee_backend::BackendError;
 use perigee_hosts::guest::PATIENCE;
-use perigee_hosts::job::{Job, Root, MAX_HOSTS, REPORTS};
+use perigee_hosts::job::{self, Job, Root, MAX_HOSTS, REPORTS};
 use perigee_hosts::{Guest, GuestError, GuestSpec, SentFrame};
 use perigee_units::draw::mix;
 use perigee_units::Nanos;
@@ -99,6 +99,13 @@ impl Guests {
     /// A frame reaches the agents of all kernels at an instant of their time, in order with those that are delivered.
     pub fn tell(&mut self, at: Nanos, frame: &[u8]) {
         self.0.iter_mut().for_each(|member| member.guest.deliver(REPORTS, at, frame.into()));
+    }
+
+    /// A host gets a notice, a line of text, at an instant of the guests' time.
+    pub fn notify(&mut self, host: usize, at: Nanos, text: &str) {
+        if let Some(member) = self.0.iter_mut().find(|member| member.hosts.contains(&host)) {
+            member.guest.deliver(REPORTS, at, job::notice(host - member.hosts.start, text));
+        }
     }
 
     /// Lets all of them work up to an instant of their time; what they have sent, in order of time, those of one instant in

@@ -6,7 +6,7 @@
 //! * [`guests`]: the kernels that they are;
 //! * [`programs`]: which of them run, and how they ended;
 //! * [`frames`]: frames of hosts ↔ packets of the network; [`meter`], [`arrivals`]: what they tell;
-//! * [`border`]: where frames enter the network and leave it;
+//! * [`border`]: where frames enter the network and leave it; [`notices`]: what programs hear of handovers;
 //! * [`real_time`]: the same network by the machine's clock, for namespaces instead of guests;
 //! * [`observe`]: what hosts tell, merged into what the simulator tells.
 //!
@@ -20,6 +20,7 @@ pub mod border;
 pub mod frames;
 pub mod guests;
 pub mod meter;
+pub mod notices;
 pub mod observe;
 pub mod pace;
 pub mod plan;
@@ -279,7 +280,9 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
     /// Gives hosts what will certainly be delivered to them; before the instant that is returned nothing else can reach them.
     fn foresee(&mut self, wakes_at: Nanos) -> Nanos {
         let Turns { plan, guests, simulation, pace, given, .. } = self;
-        let limit = pace.as_ref().map_or(Nanos::MAX, Pace::limit);
+        // Notices are told when the network comes to them.
+        let told = if plan.job.commands.is_empty() { Nanos::MAX } else { simulation.next_notice() };
+        let limit = pace.as_ref().map_or(Nanos::MAX, Pace::limit).min(told);
         let certain = simulation.foresee(simulation.reached(), wakes_at, &mut |frame| {
             if let (Some((from, to)), true) = (plan.way_to(frame.endpoint), frame.at < limit) {
                 let bytes = frames::delivered(frame.bytes, from, to, frame.marked);
@@ -318,6 +321,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
             } else {
                 self.simulation.advance(next + Nanos(1), &mut self.observer).map_err(failed)?;
                 self.reach_hosts()?;
+                self.notify();
             }
             self.steps += 1;
             if self.steps % PROGRESS_EVERY == 0 && !progress(self.simulation.reached()) {
@@ -374,6 +378,18 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
             Err(failed(format!("a packet reached {name} at {at} that was not foreseen")))
         };
         unforeseen.map_or(Ok(()), fault)
+    }
+
+    /// Programs at both ends of a flow hear what it is told.
+    fn notify(&mut self) {
+        let Turns { plan, guests, simulation, .. } = self;
+        for told in simulation.told().filter(|_| !plan.job.commands.is_empty()) {
+            let Some((from, to)) = plan.ends.get(told.flow as usize).copied().flatten() else { continue };
+            for host in [from, to] {
+                let text = notices::line(&told, &plan.job.hosts[host].name, &plan.names[told.flow as usize]);
+                guests.notify(host, told.at + HAND_OVER + EPOCH, &text);
+            }
+        }
     }
 
     /// A frame of a host is a report of the agent, or enters the network.

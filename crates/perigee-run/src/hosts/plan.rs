@@ -3,7 +3,7 @@
 
 use super::PROGRAMS;
 use perigee_backend::BackendError;
-use perigee_hosts::job::{self, Command, Host, Input, Job, Transfer};
+use perigee_hosts::job::{self, Command, Host, Input, Job, Route, Transfer};
 use perigee_scenario::file::programs::{self, ProgramSpec};
 use perigee_sim::{EndpointId, FlowSetup, Outside, Side};
 use perigee_timeline::{App, Flow, Header, Hosts, NodeId, Workload};
@@ -43,6 +43,9 @@ const SEND_MEMORY: &str = "4096 262144 67108864";
 /// begins with half of the buffer and gains two segments a packet up to what the buffer holds of packets of this size.
 const QUICK_ACKS: i64 = 495;
 
+/// What TCP's window can express (RFC 7323 section 2.3).
+const LARGEST_WINDOW: u32 = 1 << 30;
+
 /// What a program finds in its environment; nothing of this machine's, so that runs can be repeated elsewhere.
 pub const ENVIRONMENT: [&str; 3] =
     ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8"];
@@ -64,6 +67,8 @@ pub struct Program {
     pub input: Option<Input>,
     /// The run ends when all programs with this have ended.
     pub awaited: bool,
+    /// It sees the first network namespace of its host's kernel.
+    pub first_namespace: bool,
 }
 
 impl Program {
@@ -82,8 +87,15 @@ impl Program {
             words: spec.words.clone(),
             input,
             awaited: spec.wait,
+            first_namespace: spec.first_namespace,
         }
     }
+}
+
+/// What a host keeps for all of its connections.
+struct Kept {
+    sysctls: Vec<(String, String)>,
+    route: Route,
 }
 
 /// Real hosts and their flows.
@@ -97,6 +109,8 @@ pub struct Plan {
     pub carriers: Vec<u32>,
     /// The hosts of each kernel.
     pub kernels: Vec<Range<usize>>,
+    /// Names of all flows.
+    pub names: Vec<String>,
     /// What the agents do.
     pub job: Job,
 }
@@ -136,6 +150,7 @@ impl Plan {
     ) -> Result<Plan, BackendError> {
         let mut plan = Plan::default();
         plan.job.end = header.duration;
+        plan.names = workload.flows.iter().map(|f| f.name.clone()).collect();
         for (id, flow) in workload.flows.iter().enumerate() {
             let refuse = |why: String| BackendError::Unsupported { flow: flow.name.clone(), why };
             if !flow.app.is_tcp() || flow.hosts == Some(Hosts::Simulated) {
@@ -145,7 +160,8 @@ impl Plan {
             let carries = flow.app == App::Programs || flow.cc == PROGRAMS;
             let sysctls = sysctls(flow).map_err(refuse)?;
             let pair = header.pairs.get(flow.forward.ix()).ok_or_else(|| refuse("it has no path".into()))?;
-            let mut host = |node| plan.host(header, node, &sysctls).map_err(refuse);
+            let kept = Kept { sysctls, route: route(flow) };
+            let mut host = |node| plan.host(header, node, &kept).map_err(refuse);
             let (from, to) = (host(pair.from)?, host(pair.to)?);
             if job::port(id as u32).is_none() {
                 return Err(refuse(format!("it is number {id}: real hosts have ports for 60,000 flows")));
@@ -163,6 +179,10 @@ impl Plan {
                 continue;
             }
             let bytes = bytes(flow).map_err(refuse)?;
+            if flow.buffer_bytes > 0 {
+                let window = u32::try_from(flow.buffer_bytes).unwrap_or(u32::MAX).min(LARGEST_WINDOW);
+                plan.job.windows.push((id as u32, window));
+            }
             let (start, stop) = (flow.start, flow.stop.min(header.duration));
             plan.job.transfers.push(Transfer { flow: id as u32, from, to, start, stop, bytes, scheme });
         }
@@ -227,6 +247,7 @@ impl Plan {
                 folder: absolute(&program.folder)?,
                 environment: program.environment.clone(),
                 words: program.words.clone(),
+                first_namespace: program.first_namespace,
                 input: match &program.input {
                     Some(Input::File(path)) => Some(Input::File(absolute(path)?)),
                     other => other.clone(),
@@ -237,10 +258,10 @@ impl Plan {
     }
 
     /// The number of the host at a node.
-    fn host(&mut self, header: &Header, node: NodeId, sysctls: &[(String, String)]) -> Result<usize, String> {
+    fn host(&mut self, header: &Header, node: NodeId, kept: &Kept) -> Result<usize, String> {
         let known = self.nodes.iter().position(|n| *n == node);
         if let Some(i) = known {
-            if self.job.hosts[i].sysctls != sysctls {
+            if self.job.hosts[i].sysctls != kept.sysctls || self.job.hosts[i].route != kept.route {
                 return Err(format!(
                     "host {} would need transport options of two kinds: flows of one host share them",
                     self.job.hosts[i].name
@@ -254,7 +275,7 @@ impl Plan {
         let others = (2..).map(|n| format!("{plain}-{n}"));
         let mut names = std::iter::once(plain.clone()).chain(others);
         let name = names.find(|n| !taken(n)).expect("numbers do not end");
-        self.job.hosts.push(Host { name, sysctls: sysctls.to_vec(), scheme: None });
+        self.job.hosts.push(Host { name, sysctls: kept.sysctls.clone(), route: kept.route, scheme: None });
         Ok(self.nodes.len() - 1)
     }
 }
@@ -348,14 +369,23 @@ fn sysctls(flow: &Flow) -> Result<Vec<(String, String)>, String> {
             // What a kernel with a thousand ticks does without being told.
             ("hz", Value::Int(1000)) | ("timer_wheel", Value::Bool(true)) => {}
             ("quickack", Value::Int(QUICK_ACKS)) => {}
-            ("send_buffer" | "receive_buffer" | "buffer_factor", Value::Int(0)) => {}
+            // The cap that they set together is a window of the receiver's, flow by flow.
+            ("send_buffer" | "receive_buffer" | "buffer_factor", _) => {}
+            // They belong to the route.
+            ("init_cwnd", Value::Int(_)) | ("delayed_ack", Value::Int(1 | 2)) => {}
             _ => return Err(format!("the kernel has no equivalent of tcp.{name} = {value}")),
         }
     }
-    if flow.buffer_bytes > 0 {
-        return Err("socket buffers that depend on the path are not carried by real hosts yet".into());
-    }
     Ok(out)
+}
+
+/// Transport options as attributes of a route.
+fn route(flow: &Flow) -> Route {
+    let given = |name: &str| match flow.tcp.get(name) {
+        Some(Value::Int(n)) => u32::try_from(*n).unwrap_or(0),
+        _ => 0,
+    };
+    Route { initial_window: given("init_cwnd"), quick_acks: given("delayed_ack") == 1 }
 }
 
 /// The flows as the simulator takes them: real ones have both ends outside.

@@ -301,7 +301,7 @@ pub const BURSTS: Section = Section {
 /// `[notices]`.
 pub const NOTICES: Section = Section {
     name: "notices",
-    help: "What the schemes are told of handovers, outages and reconfigurations (most listen to nothing).",
+    help: "What the schemes are told of handovers, outages and reconfigurations (most listen to nothing), and programs on real hosts.",
     keys: &[
         key("on", Kind::Bool, "true", "whether they are told anything"),
         key(

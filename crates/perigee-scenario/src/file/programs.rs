@@ -24,6 +24,12 @@ pub const PROGRAM: Section = Section {
             "a line for the shell, or a list of words: the program and its arguments",
         ),
         key("start", ANY_TIME, "0 s", "when it starts"),
+        key(
+            "namespace",
+            Kind::Word(&["node", "first"]),
+            "node",
+            "network that it sees: that of its node, or the kernel's first namespace, where modules have their netlink sockets",
+        ),
         key("wait", Kind::Bool, "false", "the run ends when all programs with wait = true have ended"),
         optional("environment", Kind::OneOrMany(&Kind::Text), "variables, \"NAME=VALUE\""),
         optional("folder", Kind::File, "where it starts; default: the folder of this file"),
@@ -45,6 +51,7 @@ pub struct ProgramSpec {
     pub environment: Vec<String>,
     pub folder: PathBuf,
     pub input: Option<Input>,
+    pub first_namespace: bool,
     /// Where its node was written.
     pub place: Place,
 }
@@ -105,6 +112,7 @@ pub fn read(c: &Checked, duration: Nanos, problems: &mut Vec<Problem>) -> Progra
         environment,
         folder: file("folder").unwrap_or_default(),
         input: file("stdin").map(Input::File).or(c.opt_text("input").map(|t| Input::Bytes(t.into_bytes()))),
+        first_namespace: c.text("namespace") == "first",
         place: c.place_of("node").clone(),
     }
 }

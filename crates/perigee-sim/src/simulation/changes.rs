@@ -46,6 +46,9 @@ impl Simulation<'_> {
     /// Delivers the notices of this instant.
     pub(super) fn deliver_notices(&mut self, now: Nanos) {
         while let Some((flow, told)) = self.notices.pop(now) {
+            if matches!(self.flows[flow as usize].source, Endpoint::Outside) {
+                self.told.push(Told { at: now, flow, notice: told });
+            }
             let signal = match told {
                 Notice::Begin(end) => Signal::HandoverBegin { expected_end: Some(end) },
                 Notice::End => Signal::HandoverEnd,

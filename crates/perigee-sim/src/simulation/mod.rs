@@ -9,7 +9,7 @@ pub use foresight::Foreseen;
 
 use crate::host::{relay, Cx, Endpoint, Flow, TcpReceiver};
 use crate::net::Net;
-use crate::notices::{NoticeQueue, Subscriber};
+use crate::notices::{NoticeQueue, Subscriber, Told};
 use crate::observe::*;
 use crate::outside::{Delivery, EndpointId, Inbox, Outbox, OutsidePacket, Side};
 use crate::packet::Packet;
@@ -47,6 +47,8 @@ pub struct Simulation<'s> {
     /// The chunk after it: notices must come before their events.
     ahead: Option<Arc<Chunk>>,
     notices: NoticeQueue,
+    /// Notices of flows with ends outside.
+    told: Vec<Told>,
     /// Some flow listens to everything that its host learns.
     others_listen: bool,
     /// Some flow is a leg of a split connection.
@@ -91,6 +93,7 @@ impl<'s> Simulation<'s> {
             cursor: 0,
             ahead: None,
             notices: NoticeQueue::default(),
+            told: Vec::new(),
             metered_data: vec![false; header.pairs.len()],
             others_listen: false,
             legs: flows.iter().any(|f| f.leg.is_some()),
@@ -201,6 +204,16 @@ impl<'s> Simulation<'s> {
     /// The first instant that is not simulated.
     fn end(&self) -> Nanos {
         self.duration.saturating_add(Nanos(1))
+    }
+
+    /// When the next notice reaches a flow, as far as it is known: until the next change of the timeline, that is all.
+    pub fn next_notice(&self) -> Nanos {
+        self.notices.next()
+    }
+
+    /// Notices that flows with ends outside have got since the latest call.
+    pub fn told(&mut self) -> std::vec::Drain<'_, Told> {
+        self.told.drain(..)
     }
 
     /// Everything before this instant has happened.

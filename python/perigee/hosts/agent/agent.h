@@ -42,6 +42,7 @@ void make_namespace(struct host *host);
 void bring_up(const struct host *host);
 void add_neighbour(const struct host *host, const char *address, const char *mac);
 void link_up(const char *interface);
+void set_route(const struct host *host, uint32_t initial_window, uint32_t quick_acks);
 
 /* report.c: records of a kind, a length and a payload, in frames of the interface eth0 */
 enum report {
@@ -63,7 +64,7 @@ void report_text(enum report kind, uint32_t flow, const char *text);
 void flush_reports(void);
 
 /* loop.c: what is waited for, and by whom */
-enum end { END_TIMER, END_LISTENER, END_SENDER, END_RECEIVER, END_OUTPUT, END_ERRORS, END_EXIT, END_KEYS };
+enum end { END_TIMER, END_LISTENER, END_SENDER, END_RECEIVER, END_OUTPUT, END_ERRORS, END_EXIT, END_KEYS, END_NOTICES };
 void open_loop(void);
 void watch(int descriptor, uint32_t what, enum end end, uint32_t id);
 void run_loop(void) __attribute__((noreturn));
@@ -86,6 +87,18 @@ void add_name(const char *line);
 uint64_t start_programs(uint64_t now);
 void on_output(uint32_t id, int stream);
 void on_exit_of(uint32_t id);
+
+void use_first_namespace(uint32_t id);
+
+/* windows.c */
+void add_window(const char *line);
+bool has_window(uint32_t flow);
+void limit_window(uint32_t flow, int listener);
+void keep_window(uint32_t flow, int receiver);
+
+/* notices.c */
+void open_notices(void);
+void on_notices(void);
 
 /* terminal.c */
 int open_terminal(int *end_of_program);

@@ -108,6 +108,7 @@ static void listen_for(struct flow *f)
 	f->listener = open_socket(f->to);
 	if (setsockopt(f->listener, IPPROTO_TCP, TCP_CONGESTION, f->scheme, strlen(f->scheme)))
 		die("congestion control %s: %s", f->scheme, strerror(errno));
+	limit_window(f->id, f->listener);
 	if (bind(f->listener, (struct sockaddr *)&address, sizeof(address)) || listen(f->listener, 1))
 		die("port %u: %s", f->port, strerror(errno));
 	watch(f->listener, EPOLLIN, END_LISTENER, f->id);
@@ -222,6 +223,7 @@ void on_receiver(uint32_t id)
 		if (n < 1 << 24)
 			break;
 	}
+	keep_window(f->id, f->receiver);
 	if (!f->complete && f->bytes != UINT64_MAX && received(f) >= f->bytes) {
 		f->complete = true;
 		report_text(REPORT_COMPLETE, f->id, "");
@@ -237,7 +239,8 @@ void on_listener(uint32_t id)
 	if (f->receiver < 0)
 		die("accept: %s", strerror(errno));
 	/* All but the last byte, which says that the transfer is complete. */
-	if (setsockopt(f->receiver, IPPROTO_TCP, TCP_DISCARD, &unseen, sizeof(unseen)))
+	if (!has_window(f->id) &&
+	    setsockopt(f->receiver, IPPROTO_TCP, TCP_DISCARD, &unseen, sizeof(unseen)))
 		die("the socket option TCP_DISCARD of our patch: %s", strerror(errno));
 	close(f->listener);
 	f->listener = -1;

@@ -117,6 +117,9 @@ void run_loop(void)
 			case END_KEYS:
 				on_keys();
 				break;
+			case END_NOTICES:
+				on_notices();
+				break;
 			}
 		}
 	}

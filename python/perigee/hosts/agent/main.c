@@ -49,6 +49,19 @@ static void neighbour(const char *line)
 	enter(job.root_ns);
 }
 
+/* "HOST INITIAL_WINDOW QUICK_ACKS" */
+static void route(const char *line)
+{
+	unsigned int window, quick;
+	int index;
+
+	if (sscanf(line, "%d %u %u", &index, &window, &quick) != 3)
+		die("a route cannot be read: %s", line);
+	enter(host_at(index)->ns);
+	set_route(host_at(index), window, quick);
+	enter(job.root_ns);
+}
+
 /* "HOST net.ipv4.tcp_rmem VALUE": in the namespace of that host */
 static void sysctl(char *line)
 {
@@ -86,6 +99,10 @@ static void handle(char *line)
 		neighbour(rest);
 	else if (!strcmp(line, "sysctl"))
 		sysctl(rest);
+	else if (!strcmp(line, "route"))
+		route(rest);
+	else if (!strcmp(line, "window"))
+		add_window(rest);
 	else if (!strcmp(line, "flow"))
 		add_flow(rest);
 	else if (!strcmp(line, "world"))
@@ -98,6 +115,10 @@ static void handle(char *line)
 		name_hosts();
 	else if (!strcmp(line, "name"))
 		add_name(rest);
+	else if (!strcmp(line, "notices"))
+		open_notices();
+	else if (!strcmp(line, "first"))
+		use_first_namespace(strtoul(rest, NULL, 10));
 	else
 		die("the job says %s", line);
 }

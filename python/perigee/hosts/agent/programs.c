@@ -34,6 +34,7 @@ struct program {
 	int word_count, variable_count;
 	int input;    /* what it reads; -1 = nothing */
 	bool terminal;
+	bool first; /* in the kernel's first network namespace, not in that of its host */
 	int pipes[2]; /* its output and its errors; -1 = closed */
 	pid_t pid;    /* 0 = not started */
 	int handle;   /* readable once it has ended */
@@ -207,7 +208,7 @@ static void child(struct program *p, const int pipes[2][2])
 	const struct host *h = &job.hosts[p->host];
 	sigset_t none;
 
-	enter(h->ns);
+	enter(p->first ? job.root_ns : h->ns);
 	if (chroot(WORLD) || chdir(p->folder)) {
 		dprintf(pipes[1][1], "perigee: folder %s: %s\n", p->folder, strerror(errno));
 		_exit(126);
@@ -274,6 +275,11 @@ static struct program *find(uint32_t id)
 		if (programs[i]->id == id)
 			return programs[i];
 	die("there is no program %u", id);
+}
+
+void use_first_namespace(uint32_t id)
+{
+	find(id)->first = true;
 }
 
 /* Starts what is due by `now`; when the next one is. */

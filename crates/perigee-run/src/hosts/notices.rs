@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Notices as programs on real hosts get them: a line of JSON each.
+
+use perigee_sim::{Notice, Told};
+use serde_json::{json, Value};
+
+/// What a host is told of a flow that begins or ends there.
+pub fn line(told: &Told, host: &str, flow: &str) -> String {
+    let mut fields = json!({ "t_ns": told.at.0, "node": host, "flow": flow, "event": event(told.notice) });
+    if let (Notice::Begin(end), Value::Object(fields)) = (told.notice, &mut fields) {
+        fields.insert("until_ns".into(), end.0.into());
+    }
+    fields.to_string()
+}
+
+fn event(notice: Notice) -> &'static str {
+    match notice {
+        Notice::Begin(_) => "begin",
+        Notice::End => "end",
+        Notice::Path(_) => "path",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perigee_units::Nanos;
+
+    #[test]
+    fn a_notice_is_an_object_of_json() {
+        let told = |notice| line(&Told { at: Nanos(5), flow: 1, notice }, "a", "a \"b\"");
+        let begin = r#"{"event":"begin","flow":"a \"b\"","node":"a","t_ns":5,"until_ns":9}"#;
+        assert_eq!(told(Notice::Begin(Nanos(9))), begin);
+        assert!(told(Notice::End).contains(r#""event":"end""#) && !told(Notice::End).contains("until"));
+        assert!(told(Notice::Path(7)).contains(r#""event":"path""#));
+    }
+}
