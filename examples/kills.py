@@ -58,7 +58,7 @@ def under(root: int) -> list[int]:
 
 
 def counted(runs: Path) -> dict[str, int]:
-    """What a run could leave on this machine."""
+    """What a run could leave on this machine; what a complete run has written is a record, which has a manifest."""
     links = {os.readlink(p) for p in Path("/proc").glob("[0-9]*/ns/net") if os.access(p, os.R_OK)}
     ours = [words for _, words in processes().values() if str(runs) in words or MARK in words]
     return {
@@ -67,7 +67,7 @@ def counted(runs: Path) -> dict[str, int]:
         "interfaces": len(list(Path("/sys/class/net").iterdir())),
         "in /tmp": sum(1 for p in Path(tempfile.gettempdir()).iterdir() if _is_ours(p)),
         "in /dev/shm": sum(1 for p in Path("/dev/shm").iterdir()),
-        "in runs": sum(1 for run in runs.iterdir() if not list(run.rglob("manifest.json")) for _ in run.rglob("*")),
+        "in runs": sum(1 for run in runs.iterdir() if not list(run.rglob("manifest.json")) for _ in files(run)),
     }
 
 
@@ -77,6 +77,11 @@ def settled(runs: Path, before: dict[str, int]) -> dict[str, int]:
     while (found := counted(runs)) != before and time.monotonic() < deadline:
         time.sleep(0.05)
     return found
+
+
+def files(folder: Path) -> list[Path]:
+    """All of them; a run that was killed may leave an empty folder, which the next one replaces."""
+    return [p for p in folder.rglob("*") if p.is_file()]
 
 
 def _is_ours(path: Path) -> bool:
@@ -142,7 +147,6 @@ def main() -> int:
     for clock in ["real", "virtual"] if asked.clock == "both" else [asked.clock]:
         with tempfile.TemporaryDirectory(prefix="kills-") as place:
             folder = Path(place)
-            # What a complete run has written is a record, which has a manifest.
             (folder / "kills.toml").write_text(SCENARIO, encoding="utf-8")
             runs = folder / "out"
             runs.mkdir()
