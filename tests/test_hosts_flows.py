@@ -63,3 +63,145 @@ def test_only_flows_of_ours_are_given_hosts(cli: Cli, tmp_path: Path, app: str) 
     assert done.returncode == 2
     assert "s.toml:6" in done.stderr
     assert "flow.0.hosts: no effect with app" in done.stderr
+
+
+APPLICATION = """\
+[run]
+duration = "8 s"
+warmup = "1 s"
+[source.dumbbell]
+rtt = "40 ms"
+[port.bottleneck]
+rate = "20 Mbit"
+queue = "20 bdp"
+[[flow]]
+from = "s1"
+to = "d1"
+"""
+
+
+LONG = ("--set", "run.duration=60 s")
+
+
+def both(cli: Cli, tmp_path: Path, flow: str) -> list[Run]:
+    """A flow on real hosts, and simulated."""
+    path = tmp_path / "s.toml"
+    path.write_text(APPLICATION + flow)
+    runs = []
+    for hosts in ("linux", "simulated"):
+        done = cli("run", path, "--cc", "cubic", "--hosts", hosts, "--no-report", "--out", tmp_path / hosts)
+        assert done.returncode == 0, done.stderr
+        runs.append(record(tmp_path / hosts, "cubic"))
+        assert runs[-1].manifest.conserved
+    return runs
+
+
+def completions(run: Run) -> dict[tuple[int, int], dict[str, int]]:
+    return {(row["flow"], row["object"]): row for row in run.table("completions").to_pylist()}
+
+
+@real
+@pytest.mark.parametrize(
+    "flow",
+    [
+        'app = "request"\nobject = "uniform(20 kB, 200 kB)"\nthink = "exponential(100 ms)"\nperiod = "200 ms"\n',
+        'app = "request"\nobject = "uniform(20 kB, 200 kB)"\nobjects = 5\n',
+        'arrivals = "exponential(1 s)"\nobject = "uniform(20 kB, 200 kB)"\n',
+    ],
+)
+def test_objects_are_the_same_and_take_as_long_as_simulated_ones(cli: Cli, tmp_path: Path, flow: str) -> None:
+    real_run, simulated = (completions(run) for run in both(cli, tmp_path, flow))
+    assert len(real_run) > 4
+    assert set(real_run) == set(simulated)
+    off = []
+    for which, mine in real_run.items():
+        theirs = simulated[which]
+        assert mine["bytes"] == theirs["bytes"]
+        # Their connection is established half a round trip later, where the client waits for it.
+        assert mine["asked_ns"] == pytest.approx(theirs["asked_ns"], abs=40e6)
+        took, expected = (row["done_ns"] - row["asked_ns"] for row in (mine, theirs))
+        off.append(abs(took / expected - 1))
+        if theirs["first_ns"] is not None:
+            waited, expected = (row["first_ns"] - row["asked_ns"] for row in (mine, theirs))
+            assert waited == pytest.approx(expected, rel=0.02), which
+    # One of them may meet a window that was idle for a tick of the kernel less.
+    assert sorted(off)[-2] < 0.005
+    assert max(off) < 0.1
+
+
+@real
+def test_an_on_off_source_sends_and_is_silent_as_a_simulated_one(cli: Cli, tmp_path: Path) -> None:
+    mine, theirs = both(cli, tmp_path, 'app = "on-off"\non = "uniform(1500 ms, 2500 ms)"\noff = "1 s"\n')
+    assert totals(mine)["goodput_bytes"] == pytest.approx(totals(theirs)["goodput_bytes"], rel=0.01)
+    there = [run.table("windows").to_pylist()[0]["there_ns"] for run in (mine, theirs)]
+    assert there[0] == pytest.approx(there[1], rel=0.01)
+    assert there[1] < 6.5e9
+
+
+@real
+def test_a_source_that_changes_too_often_is_refused_by_name(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(APPLICATION + 'name = "nervous"\napp = "on-off"\non = "100 us"\noff = "100 us"\n')
+    done = cli("run", path, "--cc", "cubic", "--hosts", "linux", "--out", tmp_path / "out", *LONG)
+    assert done.returncode != 0
+    assert all(word in done.stderr for word in ("nervous", "200000")), done.stderr
+
+
+SPLIT = """\
+via = ["r1", "r2"]
+via_cc = ["*", "hybla", "cubic"]
+"""
+
+
+@real
+@pytest.mark.parametrize("standing", ["true", "false"])
+def test_a_split_transfer_takes_as_long_as_a_simulated_one(cli: Cli, tmp_path: Path, standing: str) -> None:
+    flow = f'{SPLIT}bytes = "5 MB"\nstart = "1 s"\nvia_standing = {standing}\n'
+    mine, theirs = both(cli, tmp_path, flow)
+    assert [f["goodput_bytes"] for f in mine.table("flow_totals").to_pylist()] == [5_000_000] * 3
+    assert mine.manifest["splits"] == theirs.manifest["splits"]
+    assert set(completions(mine)) == set(completions(theirs)) == {(2, 0)}
+    took, expected = (row["done_ns"] - row["asked_ns"] for row in (completions(mine)[2, 0], completions(theirs)[2, 0]))
+    assert took == pytest.approx(expected, rel=0.001)
+
+
+@real
+def test_a_proxy_holds_no_more_than_its_buffer(cli: Cli, tmp_path: Path) -> None:
+    mine, theirs = both(cli, tmp_path, SPLIT + 'via_buffer = "400 kB"\n')
+    delivered = {(row["t_ns"], row["flow"]): row["delivered_bytes"] for row in mine.table("flows").to_pylist()}
+    held = [delivered[t, 0] - delivered.get((t, 1), 0) for t, flow in delivered if flow == 0]
+    # The bottleneck is behind the first proxy.
+    assert 200_000 < max(held) <= 400_000
+    assert totals(mine, 2)["goodput_bytes"] == pytest.approx(totals(theirs, 2)["goodput_bytes"], rel=0.02)
+
+
+@real
+def test_proxies_that_no_kernel_can_be_are_refused_by_name(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    for key, words in (("via_spoof = false", "via_spoof = false"), ('via_buffer = "10 kB"', "256000 bytes")):
+        path.write_text(f'{APPLICATION}name = "split"\nvia = "r1"\n{key}\n')
+        done = cli("run", path, "--cc", "cubic", "--hosts", "linux", "--out", tmp_path / "out")
+        assert done.returncode == 2
+        assert "split leg 1" in done.stderr
+        assert words in done.stderr
+
+
+OWN = "[hosts]\nkernel = 'own'\n"
+
+
+@real
+@pytest.mark.parametrize("flow", ['app = "request"\nobject = "90 kB"\nobjects = 5\n', SPLIT + 'bytes = "1 MB"\n'])
+def test_requests_and_proxies_reach_across_kernels(cli: Cli, tmp_path: Path, flow: str) -> None:
+    mine, theirs = (completions(run) for run in both(cli, tmp_path, flow + OWN))
+    assert set(mine) == set(theirs) != set()
+    took, expected = (sum(row["done_ns"] - row["asked_ns"] for row in rows.values()) for rows in (mine, theirs))
+    assert took == pytest.approx(expected, rel=0.005)
+
+
+@real
+def test_on_off_sources_between_kernels_are_refused(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(APPLICATION + 'name = "part-time"\napp = "on-off"\n' + OWN)
+    done = cli("run", path, "--cc", "cubic", "--hosts", "linux", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert all(word in done.stderr for word in ("part-time", "hosts.kernel")), done.stderr

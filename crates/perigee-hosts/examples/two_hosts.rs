@@ -4,7 +4,7 @@
 //! `cargo run --release -p perigee-hosts --example two_hosts -- "$(perigee kernel path)" [SECONDS [SCHEME]]`
 
 use perigee_hosts::guest::PATIENCE;
-use perigee_hosts::job::{Host, Job, Root, Transfer, EPOCH, REPORTS};
+use perigee_hosts::job::{Application, Host, Job, Root, Transfer, EPOCH, REPORTS};
 use perigee_hosts::{Guest, GuestSpec};
 use perigee_units::Nanos;
 use std::collections::VecDeque;
@@ -26,7 +26,8 @@ fn job(seconds: u64, scheme: String) -> Job {
         vec![memory("tcp_rmem", "4096 8388608 67108864"), memory("tcp_wmem", "4096 262144 67108864")];
     let host = |name: &str| Host { name: name.into(), sysctls: sysctls.clone(), ..Host::default() };
     let end = Nanos::from_secs(seconds);
-    let transfer = Transfer { flow: 0, from: 0, to: 1, start: Nanos::ZERO, stop: end, bytes: None, scheme };
+    let (start, application) = (Nanos::ZERO, Application::Bulk);
+    let transfer = Transfer { flow: 0, from: 0, to: 1, start, stop: end, bytes: None, scheme, application };
     Job { end, hosts: vec![host("a"), host("b")], transfers: vec![transfer], ..Job::default() }
 }
 

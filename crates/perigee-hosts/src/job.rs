@@ -17,6 +17,9 @@ pub const EPOCH: Nanos = Nanos(4_000_000_000);
 /// Most hosts of a guest: an interface each, one for reports, and the interrupts that a kernel has.
 pub const MAX_HOSTS: usize = 48;
 
+/// Most flows of a guest: what its agent has room for.
+pub const MAX_TRANSFERS: usize = 4096;
+
 /// First TCP port of flows: a flow has this plus its number.
 pub const FIRST_PORT: u16 = 5001;
 
@@ -70,6 +73,62 @@ pub struct Transfer {
     pub bytes: Option<u64>,
     /// The kernel's name of its congestion control.
     pub scheme: String,
+    /// What sends and receives.
+    pub application: Application,
+}
+
+/// What the ends of a flow do. All that is drawn is drawn ahead of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Application {
+    /// Sends as much as the transport takes.
+    #[default]
+    Bulk,
+    /// Does that for some time, is silent for some, and so on, for times of these lengths.
+    OnOff(Vec<Nanos>),
+    /// The receiver asks for one object after the other.
+    Request {
+        /// How many in all; `u64::MAX` = until the flow stops.
+        wanted: u64,
+        /// Shortest time between two requests.
+        period: Nanos,
+        /// Bytes of each, and the time from its end to the next request; fewer than `wanted` where time is up before.
+        objects: Vec<(u64, Nanos)>,
+    },
+}
+
+impl Application {
+    /// Its line of the job, if it has one.
+    fn text(&self, flow: u32) -> Option<String> {
+        let join = |numbers: &mut dyn Iterator<Item = u64>| {
+            numbers.fold(String::new(), |mut line, n| {
+                write!(line, " {n}").expect("a string takes everything");
+                line
+            })
+        };
+        match self {
+            Application::Bulk => None,
+            Application::OnOff(turns) => {
+                Some(format!("turns {flow}{}", join(&mut turns.iter().map(|t| t.0))))
+            }
+            Application::Request { wanted, period, objects } => {
+                let drawn = join(&mut objects.iter().flat_map(|(bytes, think)| [*bytes, think.0]));
+                Some(format!("objects {flow} {wanted} {}{drawn}", period.0))
+            }
+        }
+    }
+}
+
+/// A proxy at the end of one flow that carries its data on over another, which begins there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relay {
+    /// Number of the flow that it receives.
+    pub flow: u32,
+    /// Number of the flow that carries it on.
+    pub next: u32,
+    /// Bytes that it may hold.
+    pub buffer: u64,
+    /// That connection is made when the run begins, rather than when it is needed.
+    pub standing: bool,
 }
 
 /// A program of this machine that runs on a host.
@@ -120,6 +179,8 @@ pub struct Job {
     pub transfers: Vec<Transfer>,
     /// Largest windows that receivers of transfers offer, in bytes, by number of the flow.
     pub windows: Vec<(u32, u32)>,
+    /// Proxies of split connections.
+    pub relays: Vec<Relay>,
     /// Programs, in the order in which those of the same instant start.
     pub commands: Vec<Command>,
     /// Folders of this machine that programs may change; all others are read-only behind a layer of memory.
@@ -202,6 +263,16 @@ impl Job {
             if self.transfers.iter().any(|t| t.flow == *flow && here.contains(&t.to)) {
                 line(&mut out, format_args!("window {flow} {bytes}"));
             }
+        }
+        for t in self.transfers.iter().filter(|t| here.contains(&t.from) || here.contains(&t.to)) {
+            if let Some(text) = t.application.text(t.flow) {
+                line(&mut out, format_args!("{text}"));
+            }
+        }
+        let proxy = |r: &&Relay| self.transfers.iter().any(|t| t.flow == r.flow && here.contains(&t.to));
+        for r in self.relays.iter().filter(proxy) {
+            let standing = u8::from(r.standing);
+            line(&mut out, format_args!("relay {} {} {} {standing}", r.flow, r.next, r.buffer));
         }
         if self.commands.iter().any(|c| here.contains(&c.host)) {
             self.commands_text(here, &mut out);
@@ -374,12 +445,16 @@ mod tests {
             stop: Nanos(9),
             bytes: Some(1000),
             scheme: "cubic".into(),
+            application: Application::OnOff(vec![Nanos(7), Nanos(8)]),
         };
+        let request = Application::Request { wanted: 9, period: Nanos(4), objects: vec![(100, Nanos(6))] };
+        assert_eq!(request.text(2).as_deref(), Some("objects 2 9 4 100 6"));
         let job = Job {
             sample: Nanos(100),
             end: Nanos(1_000),
             hosts: vec![host("a"), host("b")],
             transfers: vec![transfer],
+            relays: vec![Relay { flow: 3, next: 4, buffer: 1000, standing: true }],
             ..Job::default()
         };
         let text = job.text(&(0..2));
@@ -389,13 +464,21 @@ mod tests {
         assert!(text.contains("neighbour 0 10.0.0.2 02:00:00:00:00:02\n"));
         assert!(text.contains("sysctl 1 net.ipv4.tcp_rmem 4096 8388608 67108864\n"));
         assert!(text.contains("route 1 20 1\nsysctl 1 net.ipv4.tcp_congestion_control bbr\n"));
-        assert!(text.ends_with("flow 3 0 1 10.0.0.2 5004 5 9 1000 cubic\n"), "{text}");
+        assert!(
+            text.ends_with("flow 3 0 1 10.0.0.2 5004 5 9 1000 cubic\nturns 3 7 8\nrelay 3 4 1000 1\n"),
+            "{text}"
+        );
         // With a kernel of its own the second one is number 0 there, and the other end is nobody of it.
         let text = job.text(&(1..2));
         assert!(text.contains("host b eth1 10.0.0.2/16 fd00::2/64\n") && !text.contains("host a"), "{text}");
         assert!(text.contains("neighbour 0 10.0.0.1 02:00:00:00:00:01\n"), "{text}");
-        assert!(text.ends_with("flow 3 -1 0 10.0.0.2 5004 5 9 1000 cubic\n"), "{text}");
+        assert!(
+            text.ends_with("flow 3 -1 0 10.0.0.2 5004 5 9 1000 cubic\nturns 3 7 8\nrelay 3 4 1000 1\n"),
+            "{text}"
+        );
         assert_eq!(job.interfaces(&(1..2)), [[2, 0, 0, 0, 0xff, 0xfe], mac(1)]);
+        // The proxy is with the hosts of the flow's end.
+        assert!(!job.text(&(0..1)).contains("relay"));
     }
 
     #[test]

@@ -21,12 +21,29 @@ pub enum Report {
     Failed(Nanos, u32, String),
     /// All listeners are there.
     Ready,
+    /// An application that does not send all the time has nothing under way (true), or something again.
+    Silence(Nanos, u32, bool),
+    /// An object that a flow's receiver asked for is complete.
+    Object(Nanos, u32, Object),
     /// A program has started.
     Begun(Nanos, u32),
     /// A program has written something.
     Wrote(Nanos, u32, Stream, Vec<u8>),
     /// A program has ended.
     Exited(Nanos, u32, Exit),
+}
+
+/// Something that the receiver of a flow asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// From 0.
+    pub number: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was asked for.
+    pub asked: Nanos,
+    /// When the first of it arrived.
+    pub first: Nanos,
 }
 
 /// Where a program writes.
@@ -213,6 +230,16 @@ fn event(kind: u16, payload: &[u8]) -> Option<Report> {
             let status = word(payload, 12)? as i32;
             Some(Report::Exited(at, flow & !PROGRAM, Exit::of_status(status)))
         }
+        10 | 11 => Some(Report::Silence(at, flow, kind == 10)),
+        12 => {
+            let object = Object {
+                number: long(payload, 12)?,
+                bytes: long(payload, 20)?,
+                asked: Nanos(long(payload, 28)?),
+                first: Nanos(long(payload, 36)?),
+            };
+            Some(Report::Object(at, flow, object))
+        }
         _ => None,
     }
 }
@@ -280,6 +307,18 @@ mod tests {
         };
         assert_eq!(ended(2 << 8), Report::Exited(Nanos(7), 3, Exit::Code(2)));
         assert_eq!(ended(11), Report::Exited(Nanos(7), 3, Exit::Signal(11)));
+    }
+
+    #[test]
+    fn objects_are_read() {
+        let mut payload = event_payload(9, 2, "");
+        for word in [4u64, 1000, 5, 7] {
+            payload.extend(word.to_ne_bytes());
+        }
+        let object = Object { number: 4, bytes: 1000, asked: Nanos(5), first: Nanos(7) };
+        assert_eq!(read(&frame(12, &payload)), Ok(vec![Report::Object(Nanos(9), 2, object)]));
+        assert!(read(&frame(12, &payload[..40])).is_err());
+        assert_eq!(read(&frame(11, &event_payload(9, 2, ""))), Ok(vec![Report::Silence(Nanos(9), 2, false)]));
     }
 
     #[test]

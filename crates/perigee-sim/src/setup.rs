@@ -59,7 +59,7 @@ pub struct FlowSetup {
 }
 
 impl FlowSetup {
-    /// Its ends share what no packet carries, so that both have to be in the simulation.
+    /// Its ends share what no packet carries, so that both have to be in the simulation, or both outside.
     pub(crate) fn needs_both_ends(&self) -> bool {
         self.leg.is_some() || matches!(self.app, App::Request { .. })
     }
@@ -129,7 +129,7 @@ pub(crate) fn key_of(flow: &FlowSetup) -> u64 {
 
 impl Options {
     /// Seed of a flow's draws.
-    pub(crate) fn seed_of(&self, flow: &FlowSetup) -> u64 {
+    pub fn seed_of(&self, flow: &FlowSetup) -> u64 {
         mix(mix(self.seed) ^ key_of(flow))
     }
 

@@ -76,6 +76,25 @@ fn nth(seed: u64, n: u64) -> f64 {
     unit(mix(seed ^ mix(n)))
 }
 
+/// An application changes its mind no faster, whatever is drawn: time goes on and a run ends.
+pub const SHORTEST: Nanos = Nanos::from_micros(1);
+
+/// How long an on/off source stays as it is after its `n`-th change. It begins with sending, so it sends after even ones.
+pub fn turn(on: &Law, off: &Law, seed: u64, n: u64) -> Nanos {
+    let law = if n % 2 == 0 { on } else { off };
+    law.time(seed, n).max(SHORTEST)
+}
+
+/// Bytes of the `n`-th object that a client asks for.
+pub fn object_bytes(size: &Law, seed: u64, n: u64) -> u64 {
+    size.bytes(seed, 2 * n)
+}
+
+/// Time from the end of the `n`-th object to the next request.
+pub fn think_time(think: &Law, seed: u64, n: u64) -> Nanos {
+    think.time(seed, 2 * n + 1)
+}
+
 /// What a flow sends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -4,6 +4,7 @@
 //! Floors:
 //! * [`plan`]: which flows are real, and what their hosts are told;
 //! * [`guests`]: the kernels that they are;
+//! * [`applications`]: what is drawn for those that do not send all the time;
 //! * [`programs`]: which of them run, and how they ended;
 //! * [`frames`]: frames of hosts ↔ packets of the network; [`meter`], [`arrivals`]: what they tell;
 //! * [`border`]: where frames enter the network and leave it; [`notices`]: what programs hear of handovers;
@@ -15,6 +16,7 @@
 //! Packets that leave the kernel enter the network at the nanosecond of their kick; what the network delivers at an
 //! instant reaches the kernel one nanosecond later, when everything at that instant has happened.
 
+pub mod applications;
 pub mod arrivals;
 pub mod border;
 pub mod frames;
@@ -35,8 +37,8 @@ use border::{Border, Strays};
 use guests::{Guests, Sent};
 use observe::{FrameTap, Hosted};
 use pace::{Keyboard, Pace, Waited};
-use perigee_backend::{Backend, BackendError, Inputs};
-use perigee_hosts::job::EPOCH;
+use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
+use perigee_hosts::job::{Job, EPOCH};
 use perigee_hosts::report::Report;
 use perigee_hosts::{report, GuestError};
 use perigee_record::RecordSink;
@@ -133,14 +135,10 @@ impl LinuxHosts {
         let recorder = Recorder::<PACKETS>::new(&begin, infos, source.tables(), windows, sink);
         let recorder = recorder.map_err(failed)?;
         let simulated = simulator_options(&options);
-        let starts: Vec<Nanos> = setups.iter().map(|flow| simulated.start_of(flow)).collect();
+        let job = self.drawn(&plan, &setups, &simulated, &options)?;
         let simulation = Simulation::new(header, Box::new(&mut source), setups, simulated);
         let simulation = simulation.map_err(failed)?;
         let sink_failed = recorder.failed();
-        let mut job = plan.job.clone();
-        job.sample = options.sample;
-        job.transfers.iter_mut().for_each(|t| t.start = starts[t.flow as usize]);
-        job.writable.clone_from(&self.writable);
         let guests = Guests::boot(&self.kernel, &job, &plan.kernels, options.seed)?;
         let observer = Hosted::new(recorder, &plan);
         let programs = Programs::new(&self.programs, self.listener.as_ref());
@@ -174,6 +172,28 @@ impl LinuxHosts {
         recorder.finish(&source, &outcome, memory, remarks).map_err(failed)
     }
 
+    /// The plan's job with all that is drawn for a run.
+    fn drawn(
+        &self,
+        plan: &Plan,
+        setups: &[perigee_sim::FlowSetup],
+        simulated: &perigee_sim::Options,
+        options: &RunOptions,
+    ) -> Result<Job, BackendError> {
+        let mut job = plan.job.clone();
+        job.sample = options.sample;
+        job.writable.clone_from(&self.writable);
+        for t in &mut job.transfers {
+            let setup = &setups[t.flow as usize];
+            t.start = simulated.start_of(setup);
+            let drawn =
+                applications::of(&setup.app, simulated.seed_of(setup), t.stop.saturating_sub(t.start));
+            t.application =
+                drawn.map_err(|why| BackendError::Unsupported { flow: setup.name.clone(), why })?;
+        }
+        Ok(job)
+    }
+
     /// The kernel's congestion controls, by its own names.
     pub fn schemes(&self) -> Vec<String> {
         plan::IN_KERNEL.iter().map(|s| s.to_string()).chain(self.modules.iter().cloned()).collect()
@@ -202,6 +222,7 @@ impl LinuxHosts {
     ) -> Result<(Plan, Vec<perigee_sim::FlowSetup>), BackendError> {
         let mut plan = Plan::new(header, workload, &self.modules, &self.programs)?;
         plan.kernels = guests::divide(plan.nodes.len(), self.own_kernels)?;
+        plan.check_kernels(workload)?;
         // Real flows need no scheme of ours, but the simulator wants one.
         let mut simulated = workload.clone();
         for (flow, ends) in simulated.flows.iter_mut().zip(&plan.ends) {

@@ -5,7 +5,7 @@ use super::arrivals::Arrivals;
 use super::meter::Meter;
 use super::plan::Plan;
 use perigee_cc::CaState;
-use perigee_hosts::report::{Report, Sample, TcpInfo, When};
+use perigee_hosts::report::{Object, Report, Sample, TcpInfo, When};
 use perigee_record::FrameSeen;
 use perigee_sim::{
     Completion, EndpointId, FlowSample, FlowTotals, LinkSample, Observer, PacketView, Side, SimEvent,
@@ -86,6 +86,14 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
                 self.known[flow as usize].started = Some(at);
             }
             Report::Complete(at, flow) if self.plan.is_real(flow) => self.complete(at, flow),
+            Report::Silence(at, flow, silent) if self.plan.is_real(flow) => {
+                self.inner.event(at, &if silent { SimEvent::Idle(flow) } else { SimEvent::Busy(flow) });
+            }
+            Report::Object(done, flow, o) if self.plan.is_real(flow) => {
+                let Object { number: object, bytes, asked, first } = o;
+                self.inner.event(done, &SimEvent::Idle(flow));
+                self.inner.completion(&Completion { flow, object, bytes, asked, first: Some(first), done });
+            }
             Report::Failed(_, flow, why) => self.failed.push((flow, why)),
             _ => {}
         }
@@ -106,9 +114,21 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         let known = &mut self.known[flow as usize];
         let (Some(bytes), None) = (known.bytes, known.completed) else { return };
         known.completed = Some(at);
-        let asked = known.started.unwrap_or_default();
         self.inner.event(at, &SimEvent::FlowComplete(flow));
+        // Of a split connection the last leg's end counts, from the first leg's beginning.
+        if self.plan.job.relays.iter().any(|r| r.flow == flow) {
+            return;
+        }
+        let asked = self.known[self.first_leg(flow) as usize].started.unwrap_or_default();
         self.inner.completion(&Completion { flow, object: 0, bytes, asked, first: None, done: at });
+    }
+
+    /// The first leg of the split connection that ends with a flow; the flow itself where it is none.
+    fn first_leg(&self, mut flow: u32) -> u32 {
+        while let Some(relay) = self.plan.job.relays.iter().find(|r| r.next == flow) {
+            flow = relay.flow;
+        }
+        flow
     }
 
     /// Puts what hosts told into the totals of their flows, and gives the inner observer back.

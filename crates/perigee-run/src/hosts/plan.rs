@@ -3,7 +3,7 @@
 
 use super::PROGRAMS;
 use perigee_backend::BackendError;
-use perigee_hosts::job::{self, Command, Host, Input, Job, Route, Transfer};
+use perigee_hosts::job::{self, Application, Command, Host, Input, Job, Relay, Route, Transfer};
 use perigee_scenario::file::programs::{self, ProgramSpec};
 use perigee_sim::{EndpointId, FlowSetup, Outside, Side};
 use perigee_timeline::{App, Flow, Header, Hosts, NodeId, Workload};
@@ -45,6 +45,9 @@ const QUICK_ACKS: i64 = 495;
 
 /// What TCP's window can express (RFC 7323 section 2.3).
 const LARGEST_WINDOW: u32 = 1 << 30;
+
+/// A proxy's socket buffers hold whole packets of up to 64 KiB, before segmentation.
+const LEAST_BUFFER: u64 = 256_000;
 
 /// What a program finds in its environment; nothing of this machine's, so that runs can be repeated elsewhere.
 pub const ENVIRONMENT: [&str; 3] =
@@ -183,8 +186,17 @@ impl Plan {
                 let window = u32::try_from(flow.buffer_bytes).unwrap_or(u32::MAX).min(LARGEST_WINDOW);
                 plan.job.windows.push((id as u32, window));
             }
-            let (start, stop) = (flow.start, flow.stop.min(header.duration));
-            plan.job.transfers.push(Transfer { flow: id as u32, from, to, start, stop, bytes, scheme });
+            // A proxy carries on what it holds when the application has stopped.
+            let carries_on = flow.leg.is_some_and(|leg| leg.before.is_some());
+            let stop = if carries_on { header.duration } else { flow.stop.min(header.duration) };
+            let start = flow.start;
+            plan.job.relays.extend(relay(id as u32, flow, workload).map_err(refuse)?);
+            let application = Application::default();
+            if plan.job.transfers.len() == job::MAX_TRANSFERS {
+                return Err(refuse(format!("real hosts have {} flows at most", job::MAX_TRANSFERS)));
+            }
+            let flow = id as u32;
+            plan.job.transfers.push(Transfer { flow, from, to, start, stop, bytes, scheme, application });
         }
         plan.add_programs(header, programs)?;
         Ok(plan)
@@ -206,6 +218,22 @@ impl Plan {
             }
         }
         Plan::new(header, &carriers, &[], programs)
+    }
+
+    /// Refuses what takes both ends of a flow in one kernel.
+    ///
+    /// # Errors
+    /// On-off sources between kernels: neither agent would know when all has arrived.
+    pub fn check_kernels(&self, workload: &Workload) -> Result<(), BackendError> {
+        for (id, flow) in (0..).zip(&workload.flows) {
+            let on_off = matches!(flow.app, App::OnOff { .. }) && self.is_real(id);
+            if on_off && self.is_between_kernels(id) {
+                let why = "on-off sources need both ends in one kernel: hosts.kernel = \"shared\", 48 real hosts at \
+                           most, or hosts = \"simulated\" for the flow";
+                return Err(BackendError::Unsupported { flow: flow.name.clone(), why: why.into() });
+            }
+        }
+        Ok(())
     }
 
     /// Programs at hosts use a congestion control unless they choose.
@@ -331,16 +359,26 @@ pub fn scheme(name: &str, modules: &[String]) -> Result<String, String> {
 
 /// How much it sends.
 fn bytes(flow: &Flow) -> Result<Option<u64>, String> {
-    if flow.leg.is_some() {
-        return Err("split connections (via) are not carried by real hosts yet".into());
-    }
     if let Some(name) = flow.cc_params.keys().next() {
         return Err(format!("its kernel's {} has no parameter {name:?}", flow.cc));
     }
     match flow.app {
         App::Bulk { bytes } => Ok(bytes),
-        _ => Err("real hosts carry bulk transfers, not yet on-off flows and requests".into()),
+        _ => Ok(None),
     }
+}
+
+/// The proxy at the end of a leg.
+fn relay(id: u32, flow: &Flow, workload: &Workload) -> Result<Option<Relay>, String> {
+    let Some((leg, next)) = flow.leg.and_then(|leg| Some((leg, leg.after?))) else { return Ok(None) };
+    if !leg.spoof {
+        return Err("kernels answer SYNs at once: via_spoof = false needs simulated hosts".into());
+    }
+    if leg.buffer < LEAST_BUFFER {
+        return Err(format!("proxies of real hosts need a via_buffer of {LEAST_BUFFER} bytes at least"));
+    }
+    let standing = workload.flows.get(next as usize).and_then(|f| f.leg).is_some_and(|l| l.standing);
+    Ok(Some(Relay { flow: id, next, buffer: leg.buffer, standing }))
 }
 
 /// Transport options as kernel settings.

@@ -12,11 +12,9 @@ use crate::observe::{Completion, Observer, SimEvent};
 use crate::packet::Kind;
 use crate::setup::FlowSetup;
 use perigee_tcp::Sender;
+use perigee_timeline::workload::{self, SHORTEST};
 use perigee_timeline::{App, Law};
 use perigee_units::Nanos;
-
-/// An application changes its mind no faster, whatever is drawn: time goes on and a run ends.
-const SHORTEST: Nanos = Nanos::from_micros(1);
 
 /// IP bytes of a request: headers and a line of text.
 const REQUEST_BYTES: u32 = 200;
@@ -194,8 +192,7 @@ impl OnOff {
     /// Its instant has come; true if it sends from now on.
     fn turn(&mut self, now: Nanos, seed: u64) -> bool {
         self.sending = !self.sending;
-        let law = if self.sending { &self.on } else { &self.off };
-        self.at = now + law.time(seed, self.turns).max(SHORTEST);
+        self.at = now + workload::turn(&self.on, &self.off, seed, self.turns);
         self.turns += 1;
         self.sending
     }
@@ -203,7 +200,7 @@ impl OnOff {
 
 /// Size of the `n`-th object in bytes, in segments, and bytes of its last segment.
 fn object_size(law: &Law, mss: u64, seed: u64, n: u64) -> (u64, u64, u32) {
-    let bytes = law.bytes(seed, 2 * n);
+    let bytes = workload::object_bytes(law, seed, n);
     let segments = bytes.div_ceil(mss);
     (bytes, segments, (bytes - (segments - 1) * mss) as u32)
 }
@@ -273,7 +270,7 @@ impl Client {
         let done = *object;
         self.now = None;
         self.end = done.end;
-        let thought = now + self.think.time(seed, 2 * done.number + 1);
+        let thought = now + workload::think_time(&self.think, seed, done.number);
         self.at = if self.asked >= self.count {
             Nanos::MAX
         } else {

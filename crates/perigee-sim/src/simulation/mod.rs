@@ -146,9 +146,11 @@ impl<'s> Simulation<'s> {
                 return Err(SimError::Setup(reason));
             }
         }
-        if (setup.outside.source || setup.outside.destination) && setup.needs_both_ends() {
-            let reason =
-                format!("flow {:?} cannot have an end outside: it is split, or asks for objects", setup.name);
+        if setup.outside.source != setup.outside.destination && setup.needs_both_ends() {
+            let reason = format!(
+                "flow {:?} cannot have one end outside: it is split, or asks for objects",
+                setup.name
+            );
             return Err(SimError::Setup(reason));
         }
         let (key, seed) = (key_of(&setup), self.options.seed_of(&setup));

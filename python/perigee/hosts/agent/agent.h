@@ -55,6 +55,9 @@ enum report {
 	REPORT_READY,
 	REPORT_OUTPUT, /* bytes that a program has written */
 	REPORT_EXITED,
+	REPORT_IDLE, /* an application has nothing to send or to wait for, and nothing is under way */
+	REPORT_BUSY, /* it has again */
+	REPORT_OBJECT, /* one that was asked for is complete */
 };
 /* In the number of what a report is about: it is a program; it wrote to its standard error. */
 enum { PROGRAM = 1 << 30, ERRORS = 1 << 29 };
@@ -64,9 +67,10 @@ void report_text(enum report kind, uint32_t flow, const char *text);
 void flush_reports(void);
 
 /* loop.c: what is waited for, and by whom */
-enum end { END_TIMER, END_LISTENER, END_SENDER, END_RECEIVER, END_OUTPUT, END_ERRORS, END_EXIT, END_KEYS, END_NOTICES };
+enum end { END_TIMER, END_LISTENER, END_SENDER, END_RECEIVER, END_SYN, END_OUTPUT, END_ERRORS, END_EXIT, END_KEYS, END_NOTICES };
 void open_loop(void);
 void watch(int descriptor, uint32_t what, enum end end, uint32_t id);
+void due_by(uint64_t at); /* something is due then, perhaps before all else */
 void run_loop(void) __attribute__((noreturn));
 
 /* flows.c: instants are simulated; the functions of time return when they have something to do again */
@@ -77,6 +81,14 @@ void sample_flows(enum report kind, uint64_t at_ns);
 void on_listener(uint32_t id);
 void on_sender(uint32_t id);
 void on_receiver(uint32_t id);
+
+/* apps.c: what is drawn for flows that do not send all the time */
+void add_turns(char *line);
+void add_objects(char *line);
+
+/* relay.c */
+void add_relay(const char *line);
+void on_syn(uint32_t id);
 
 /* programs.c */
 void add_program(char *line);

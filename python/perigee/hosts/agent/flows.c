@@ -1,39 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 #define _GNU_SOURCE
-#include "agent.h"
+#include "flow.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 /* What is written at once; unsent data below this wakes the writer. */
 enum { CHUNK = 1 << 17 };
+/* The same of an on/off source, which is to be silent soon whenever it is off. */
+enum { SMALL_CHUNK = 1 << 13 };
 /* Room for TCP_INFO and TCP_CC_INFO of kernels newer than our headers: they fill what they know. */
 enum { INFO = 256, SCHEME_INFO = 64 };
 
 /* Of our patch to the kernel: it throws away so many bytes as they come, without waking us. */
 #define TCP_DISCARD 200
-
-/* One TCP transfer. Its descriptors are -1 while closed. */
-struct flow {
-	uint32_t id;
-	int from, to; /* -1 = a host of another kernel */
-	char address[44];
-	uint16_t port;
-	uint64_t start_ns, stop_ns; /* simulated */
-	uint64_t bytes, written;    /* bytes: UINT64_MAX = until it stops */
-	char scheme[16];
-	int listener, sender, receiver;
-	bool begun, stopped, complete;
-};
 
 static struct flow *flows[MAX_FLOWS];
 static int flow_count;
@@ -60,11 +51,13 @@ void add_flow(char *line)
 		   &f->stop_ns, &f->bytes, f->scheme) != 9)
 		die("a flow cannot be read: %s", line);
 	f->port = port;
+	f->offered = f->bytes;
+	f->app.due_ns = UINT64_MAX;
 	f->listener = f->sender = f->receiver = -1;
 	flows[flow_count++] = f;
 }
 
-static struct flow *find(uint32_t id)
+struct flow *find_flow(uint32_t id)
 {
 	/* Flows come in the order of their numbers, some of which are not ours. */
 	int low = 0, high = flow_count;
@@ -77,7 +70,7 @@ static struct flow *find(uint32_t id)
 		else
 			high = middle;
 	}
-	return flows[low];
+	return low < flow_count && flows[low]->id == id ? flows[low] : NULL;
 }
 
 static void address_of(const struct flow *f, struct sockaddr_in *address)
@@ -109,39 +102,62 @@ static void listen_for(struct flow *f)
 	if (setsockopt(f->listener, IPPROTO_TCP, TCP_CONGESTION, f->scheme, strlen(f->scheme)))
 		die("congestion control %s: %s", f->scheme, strerror(errno));
 	limit_window(f->id, f->listener);
+	limit_leg(f, f->listener, true);
 	if (bind(f->listener, (struct sockaddr *)&address, sizeof(address)) || listen(f->listener, 1))
 		die("port %u: %s", f->port, strerror(errno));
 	watch(f->listener, EPOLLIN, END_LISTENER, f->id);
+	open_relay(f);
 }
 
-static void failed(struct flow *f, int error)
+void fail_flow(struct flow *f, const char *why)
 {
-	report_text(REPORT_FAILED, f->id, strerror(error));
+	report_text(REPORT_FAILED, f->id, why);
 	close(f->sender);
 	f->sender = -1;
 }
 
-static void start(struct flow *f)
+/* Bytes that it hands over at once. */
+static int chunk(const struct flow *f)
+{
+	return f->app.kind == APP_ON_OFF ? SMALL_CHUNK : CHUNK;
+}
+
+void await_sender(struct flow *f, uint32_t what)
+{
+	if (f->awaited == what)
+		return;
+	f->awaited = what;
+	watch(f->sender, what, END_SENDER, f->id);
+}
+
+void start_flow(struct flow *f)
 {
 	struct sockaddr_in address;
-	int unsent = CHUNK;
+	int unsent = chunk(f);
 
+	f->begun = true;
+	if (f->from < 0)
+		return;
 	address_of(f, &address);
 	f->sender = open_socket(f->from);
 	if (setsockopt(f->sender, IPPROTO_TCP, TCP_CONGESTION, f->scheme, strlen(f->scheme)))
 		die("congestion control %s: %s", f->scheme, strerror(errno));
 	/* What is handed over but not sent is little, so that a flow that stops is silent soon. */
-	setsockopt(f->sender, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
+	if (!f->before)
+		setsockopt(f->sender, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
+	if (f->app.kind == APP_REQUEST)
+		no_delay(f->sender);
+	limit_leg(f, f->sender, false);
 	report_text(REPORT_STARTED, f->id, "");
 	if (connect(f->sender, (struct sockaddr *)&address, sizeof(address)) && errno != EINPROGRESS) {
-		failed(f, errno);
+		fail_flow(f, strerror(errno));
 		return;
 	}
-	watch(f->sender, EPOLLOUT, END_SENDER, f->id);
+	await_sender(f, EPOLLOUT);
 }
 
 /* Bytes that have come in order: those that were thrown away unseen, too. */
-static uint64_t received(const struct flow *f)
+uint64_t received(const struct flow *f)
 {
 	struct tcp_info info = { 0 };
 	socklen_t size = sizeof(info);
@@ -171,32 +187,46 @@ static void sample(const struct flow *f, enum report kind, uint64_t at_ns)
 static void stop(struct flow *f)
 {
 	f->stopped = true;
+	f->app.due_ns = UINT64_MAX;
 	sample(f, REPORT_STOPPED, simulated_ns());
 	flush_reports();
 	if (f->sender >= 0)
-		watch(f->sender, 0, END_SENDER, f->id);
+		await_sender(f, 0);
 }
 
-void on_sender(uint32_t id)
+/* What it waits for while it has nothing to send. */
+static uint32_t quiet(const struct flow *f)
 {
-	struct flow *f = find(id);
-	int error = 0;
-	socklen_t size = sizeof(error);
+	return f->app.kind == APP_REQUEST ? EPOLLIN : 0;
+}
 
-	if (f->sender < 0)
-		return;
-	if (getsockopt(f->sender, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error) {
-		failed(f, error);
-		return;
-	}
+/* An on/off source has handed over as much as it may. The kernel looks at TCP_NOTSENT_LOWAT for each packet of up to 64 KiB
+ * only. */
+static bool has_enough(const struct flow *f)
+{
+	int unsent;
+
+	return f->app.kind == APP_ON_OFF && !ioctl(f->sender, SIOCOUTQNSD, &unsent) && unsent >= SMALL_CHUNK;
+}
+
+/* Hands over what there is to send and fits; waits for room, or for something to send. */
+void send_offered(struct flow *f)
+{
 	while (!f->stopped) {
-		uint64_t left = f->bytes - f->written;
-		ssize_t n = write(f->sender, data, left < CHUNK ? left : CHUNK);
+		uint64_t left = f->offered - f->written, most = chunk(f);
+		ssize_t n;
 
-		if (n < 0 && errno == EAGAIN)
+		if (!left) {
+			await_sender(f, quiet(f));
 			return;
+		}
+		n = has_enough(f) ? 0 : write(f->sender, data, left < most ? left : most);
+		if (n == 0 || (n < 0 && errno == EAGAIN)) {
+			await_sender(f, EPOLLOUT | quiet(f));
+			return;
+		}
 		if (n < 0) {
-			failed(f, errno);
+			fail_flow(f, strerror(errno));
 			return;
 		}
 		f->written += n;
@@ -205,10 +235,43 @@ void on_sender(uint32_t id)
 	}
 }
 
-void on_receiver(uint32_t id)
+static void note_completion(struct flow *f)
 {
-	struct flow *f = find(id);
+	if (!f->complete && f->bytes != UINT64_MAX && received(f) >= f->bytes) {
+		f->complete = true;
+		report_text(REPORT_COMPLETE, f->id, "");
+	}
+}
 
+void on_sender(uint32_t id)
+{
+	struct flow *f = find_flow(id);
+	int error = 0;
+	socklen_t size = sizeof(error);
+
+	if (f->sender < 0)
+		return;
+	if (getsockopt(f->sender, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error) {
+		fail_flow(f, strerror(error));
+		return;
+	}
+	if (!f->connected) {
+		f->connected = true;
+		app_connected(f, simulated_ns());
+	}
+	if (f->app.kind == APP_REQUEST)
+		app_requests(f);
+	if (f->before) {
+		carry_on(f->before);
+		note_completion(f->before);
+	} else {
+		send_offered(f);
+	}
+}
+
+/* Takes everything. */
+static void take(struct flow *f)
+{
 	for (;;) {
 		/* MSG_TRUNC: the data is counted and thrown away (tcp(7)). */
 		ssize_t n = recv(f->receiver, data, 1 << 24, MSG_TRUNC);
@@ -223,28 +286,37 @@ void on_receiver(uint32_t id)
 		if (n < 1 << 24)
 			break;
 	}
+}
+
+void on_receiver(uint32_t id)
+{
+	struct flow *f = find_flow(id);
+
+	if (f->relay)
+		carry_on(f);
+	else
+		take(f);
 	keep_window(f->id, f->receiver);
-	if (!f->complete && f->bytes != UINT64_MAX && received(f) >= f->bytes) {
-		f->complete = true;
-		report_text(REPORT_COMPLETE, f->id, "");
-	}
+	app_received(f);
+	note_completion(f);
 }
 
 void on_listener(uint32_t id)
 {
-	struct flow *f = find(id);
+	struct flow *f = find_flow(id);
 	uint64_t unseen = f->bytes - 1;
 
 	f->receiver = accept4(f->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (f->receiver < 0)
 		die("accept: %s", strerror(errno));
 	/* All but the last byte, which says that the transfer is complete. */
-	if (!has_window(f->id) &&
+	if (f->app.kind == APP_BULK && !f->relay && !has_window(f->id) &&
 	    setsockopt(f->receiver, IPPROTO_TCP, TCP_DISCARD, &unseen, sizeof(unseen)))
 		die("the socket option TCP_DISCARD of our patch: %s", strerror(errno));
 	close(f->listener);
 	f->listener = -1;
 	watch(f->receiver, EPOLLIN, END_RECEIVER, f->id);
+	app_accepted(f);
 }
 
 void sample_flows(enum report kind, uint64_t at_ns)
@@ -261,13 +333,14 @@ uint64_t start_and_stop_flows(uint64_t now)
 	for (int i = 0; i < flow_count; i++) {
 		struct flow *f = flows[i];
 
-		if (!f->begun && f->start_ns <= now) {
-			f->begun = true;
-			if (f->from >= 0)
-				start(f);
-		}
+		if (!f->begun && f->start_ns <= now)
+			start_flow(f);
 		if (!f->stopped && f->stop_ns <= now)
 			stop(f);
+		if (f->app.due_ns <= now)
+			app_due(f, now);
+		if (f->app.due_ns < next)
+			next = f->app.due_ns;
 		if (!f->begun && f->start_ns < next)
 			next = f->start_ns;
 		if (!f->stopped && f->stop_ns < next)

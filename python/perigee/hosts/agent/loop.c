@@ -15,6 +15,8 @@
 
 static int events, timer;
 static uint64_t next_sample_ns;
+/* When something is due next; UINT64_MAX = never again. */
+static uint64_t due;
 
 void watch(int descriptor, uint32_t what, enum end end, uint32_t id)
 {
@@ -63,22 +65,28 @@ static void set_timer(uint64_t simulated)
 		die("timer: %s", strerror(errno));
 }
 
-static uint64_t on_timer(uint64_t due)
+void due_by(uint64_t at)
+{
+	/* When the timer has gone off, what is due then comes first, and all that is due after it is looked for. */
+	if (at < due) {
+		due = at;
+		set_timer(due);
+	}
+}
+
+static void on_timer(void)
 {
 	uint64_t expired;
 
 	if (read(timer, &expired, sizeof(expired)) != sizeof(expired))
-		return due;
+		return;
 	due = on_time(due);
 	if (due != UINT64_MAX)
 		set_timer(due);
-	return due;
 }
 
 void run_loop(void)
 {
-	uint64_t due = 0;
-
 	if (simulated_ns() > 0)
 		die("the hosts were not ready in time: there are too many of them");
 	open_listeners();
@@ -94,7 +102,7 @@ void run_loop(void)
 
 			switch ((enum end)(ready[i].data.u64 >> 32)) {
 			case END_TIMER:
-				due = on_timer(due);
+				on_timer();
 				break;
 			case END_LISTENER:
 				on_listener(id);
@@ -104,6 +112,9 @@ void run_loop(void)
 				break;
 			case END_RECEIVER:
 				on_receiver(id);
+				break;
+			case END_SYN:
+				on_syn(id);
 				break;
 			case END_OUTPUT:
 				on_output(id, 0);

@@ -105,6 +105,12 @@ static void handle(char *line)
 		add_window(rest);
 	else if (!strcmp(line, "flow"))
 		add_flow(rest);
+	else if (!strcmp(line, "turns"))
+		add_turns(rest);
+	else if (!strcmp(line, "objects"))
+		add_objects(rest);
+	else if (!strcmp(line, "relay"))
+		add_relay(rest);
 	else if (!strcmp(line, "world"))
 		make_world();
 	else if (!strcmp(line, "writable"))
