@@ -45,8 +45,8 @@ ASK = """
 import os, socket, time
 peer = socket.create_connection((socket.gethostbyname("d1"), 7000))
 sent, got = os.urandom(200_000), b""
-peer.sendall(sent[:1])
 begin = time.monotonic()
+peer.sendall(sent[:1])
 while len(got) < 1:
     got += peer.recv(1)
 print("rtt", time.monotonic() - begin >= 0.04 or "too short")
@@ -112,6 +112,15 @@ def test_a_shell_reads_what_is_typed(scenario: Path) -> None:
 def test_standard_input_reaches_the_last_program(scenario: Path) -> None:
     done = emulate(scenario, "--stdin", "-", "--at", "d1", "--", "cat", "--at", "s1", "--", "cat", stdin="two\nlines")
     assert (done.returncode, done.stdout) == (0, "two\nlines"), done.stderr
+
+
+@needs_namespaces
+def test_what_an_interface_did_not_take_is_told(scenario: Path) -> None:
+    # d1 sends on until its peer has no interface any more; what is on its way then cannot be handed over.
+    words = ["--at", "d1", "--", "ping", "-i", "0.002", "s1", "--at", "s1", "--"]
+    done = emulate(scenario, *words, "sh", "-c", "sleep 0.5; ip link delete eth1; sleep 0.3")
+    assert done.returncode == 0, done.stderr
+    assert "were lost at hosts whose interfaces took none" in done.stderr
 
 
 @needs_namespaces

@@ -12,6 +12,7 @@ use nix::sys::socket::{recvmsg, ControlMessageOwned, MsgFlags};
 use perigee_units::Nanos;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
+use rustix::net::sockopt::set_socket_recv_buffer_size_force;
 use rustix::net::{send, SendFlags};
 use rustix::time::{clock_gettime, ClockId};
 use std::fmt::Write as _;
@@ -25,6 +26,9 @@ use std::process::{Child, Command, Stdio};
 const MAX_FRAME: usize = 2048;
 /// Largest report with its Ethernet header.
 const MAX_REPORT: usize = 1 << 17;
+/// Room for frames that wait while we are not running, where we are root of the machine: some 14,000. Other users
+/// have what net.core.rmem_max allows, twice.
+const SOCKET_BYTES: usize = 16 << 20;
 /// Frames that are taken of one interface before the others have their turn.
 const TURN: usize = 64;
 
@@ -100,6 +104,10 @@ impl Live {
                 other => return Err(GuestError::Protocol(format!("{other:?} before the start"))),
             }
         }
+        for file in &files {
+            // Refused to users; root of a namespace is one of them.
+            let _ = set_socket_recv_buffer_size_force(file, SOCKET_BYTES);
+        }
         self.sockets.extend(files);
         Ok(())
     }
@@ -146,7 +154,9 @@ impl Live {
             for _ in 0..TURN {
                 let Some((stamp, lost, bytes)) = receive_one(socket)? else { break };
                 self.lost[interface] = lost.unwrap_or(self.lost[interface]);
-                let at = stamp.map_or_else(|| self.now(), |stamp| stamp.saturating_sub(offset));
+                // Where the clock of the day was set back meanwhile, stamps lie in the future.
+                let now = self.now();
+                let at = stamp.map_or(now, |stamp| stamp.saturating_sub(offset).min(now));
                 frames.push(SentFrame { at, interface, bytes });
             }
         }

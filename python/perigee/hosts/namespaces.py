@@ -37,7 +37,7 @@ CLONE_NEWNET = 0x40000000
 OUTER = "sky"
 # Sockets (linux/if_packet.h, asm-generic/socket.h).
 SOL_PACKET, PACKET_QDISC_BYPASS, PACKET_IGNORE_OUTGOING = 263, 20, 23
-SO_TIMESTAMPNS, SO_RXQ_OVFL, SO_RCVBUFFORCE, SO_SNDBUFFORCE = 35, 40, 33, 32
+SO_TIMESTAMPNS, SO_RXQ_OVFL = 35, 40
 SOCKET_BYTES = 16 << 20
 ETH_P_ALL = 3
 # Offloads (linux/ethtool.h): checksums and scatter-gather, TSO, GSO, GRO.
@@ -170,10 +170,9 @@ def plain_frames(interface: str) -> None:
 def packet_socket(interface: str) -> socket.socket:
     """Sends and receives an interface's frames, with the instants at which they came."""
     made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
-    for option in (SO_RCVBUFFORCE, SO_SNDBUFFORCE):
-        # Only root may have more than the machine's limit; what does not fit is counted.
-        with contextlib.suppress(OSError):
-            made.setsockopt(socket.SOL_SOCKET, option, SOCKET_BYTES)
+    for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+        # As much as the machine's limit allows; where the core may, it takes more. What does not fit is counted.
+        made.setsockopt(socket.SOL_SOCKET, option, SOCKET_BYTES)
     made.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
     made.setsockopt(socket.SOL_SOCKET, SO_RXQ_OVFL, 1)
     made.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)

@@ -61,6 +61,8 @@ pub struct Measured {
     pub longest_stall_us: f64,
     /// Packets that hosts sent faster than they were taken.
     pub lost: u64,
+    /// Packets that arrived at hosts whose interfaces took none.
+    pub refused: u64,
     /// The run is marked as late.
     pub late: bool,
 }
@@ -88,6 +90,9 @@ impl Measured {
                 "{} packets were lost at hosts that sent faster than they were taken",
                 self.lost
             ));
+        }
+        if self.refused > 0 {
+            out.push(format!("{} packets were lost at hosts whose interfaces took none", self.refused));
         }
         out
     }
@@ -150,6 +155,7 @@ impl RealTimeHosts {
             strays: Strays::new(),
             delivered: Lateness::default(),
             entered: Lateness::default(),
+            refused: 0,
             stalls: 0,
             longest_stall: Nanos::ZERO,
         };
@@ -198,6 +204,7 @@ struct Clocked<'p, 's, O> {
     strays: Strays,
     delivered: Lateness,
     entered: Lateness,
+    refused: u64,
     stalls: u64,
     longest_stall: Nanos,
 }
@@ -251,10 +258,13 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
 
     /// What the network has delivered goes to hosts.
     fn hand_over(&mut self) {
-        let Clocked { plan, simulation, observer, strays, live, delivered, .. } = self;
+        let Clocked { plan, simulation, observer, strays, live, delivered, refused, .. } = self;
         Border { plan, simulation, observer, strays }.leave(|at, to, frame| {
-            live.deliver(to, &frame);
-            delivered.add(live.now().saturating_sub(at));
+            if live.deliver(to, &frame) {
+                delivered.add(live.now().saturating_sub(at));
+            } else {
+                *refused += 1;
+            }
         });
     }
 
@@ -289,6 +299,7 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
             stalls: self.stalls,
             longest_stall_us: self.longest_stall.0 as f64 / 1e3,
             lost: self.live.overruns(),
+            refused: self.refused,
             late: false,
         };
         measured.late = self.delivered.percentile(0.99) > LATE || self.stalls > 0;
