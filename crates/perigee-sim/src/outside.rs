@@ -260,7 +260,10 @@ impl Flow {
         if from.marked {
             packet.ordinal |= CE;
         }
-        packet.telemetry = from.telemetry.map_or(NONE, |stack| cx.net.stacks.import(&stack));
+        if let Some(stack) = &from.telemetry {
+            cx.net.expect_telemetry_from_outside(cx.now);
+            packet.telemetry = cx.net.stacks.import(stack);
+        }
         match from.content {
             Content::Data { push, .. } => packet.push = push,
             Content::Ack(blocks) => packet.content = cx.net.acks.insert(blocks),

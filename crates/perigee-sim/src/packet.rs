@@ -43,6 +43,11 @@ impl Kind {
             Kind::Syn | Kind::SynAck | Kind::Request | Kind::Datagram | Kind::Frame | Kind::FrameBack => None,
         }
     }
+    /// Ports write records into it where it carries telemetry.
+    #[inline]
+    pub fn has_stack(self) -> bool {
+        matches!(self, Kind::Data | Kind::Frame | Kind::FrameBack)
+    }
     /// It travels from the flow's source to its destination.
     pub fn is_forward(self) -> bool {
         matches!(self, Kind::Syn | Kind::Data | Kind::Ping | Kind::Datagram | Kind::Frame)
@@ -165,6 +170,28 @@ pub struct StackHead {
 pub struct TelemetryStack {
     pub(crate) head: StackHead,
     pub(crate) hops: Vec<WireHop>,
+}
+
+impl TelemetryStack {
+    /// As the sender of a packet with `payload` bytes makes it: without records.
+    pub fn new(stamp: Stamp, payload: u32) -> Self {
+        TelemetryStack { head: StackHead { stamp, payload, ..StackHead::default() }, hops: Vec::new() }
+    }
+
+    /// What the sender wrote.
+    pub fn stamp(&self) -> &Stamp {
+        &self.head.stamp
+    }
+
+    /// XOR of the ids of the switches that were passed.
+    pub fn path_id(&self) -> u16 {
+        self.head.path_id
+    }
+
+    /// The records of the ports, in the order in which they were passed.
+    pub fn hops(&self) -> &[WireHop] {
+        &self.hops
+    }
 }
 
 /// What the sender will read.

@@ -81,8 +81,12 @@ impl Stamp {
     /// Codes what the controller wants to tell the meters, for a packet of `payload` bytes.
     #[inline]
     pub fn new(stamp: HeaderStamp, payload: u32) -> Self {
-        let base_rtt_us = rtt_code(stamp.base_rtt);
-        let cwnd = uf16::encode(stamp.cwnd);
+        Stamp::coded(rtt_code(stamp.base_rtt), uf16::encode(stamp.cwnd), payload)
+    }
+
+    /// From the fields of a packet with `payload` bytes.
+    #[inline]
+    pub fn coded(base_rtt_us: u32, cwnd: u16, payload: u32) -> Self {
         let known = base_rtt_us > 0 && cwnd > 0;
         let weight = if known { payload as f64 / uf16::decode(cwnd) as f64 } else { 0.0 };
         Stamp { base_rtt_us, cwnd, weight }

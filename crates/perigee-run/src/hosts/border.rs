@@ -4,6 +4,7 @@
 use super::frames;
 use super::observe::{FrameTap, Hosted};
 use super::plan::Plan;
+use super::telemetry;
 use crate::simulator::failed;
 use perigee_backend::BackendError;
 use perigee_hosts::job;
@@ -45,7 +46,9 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
             self.observer.flow_mut(place.from.flow).meter.sent(at, packet, tcp);
         }
         self.observer.show(at, place.from, packet, place.tcp);
+        let written = telemetry::stack(packet);
         let packet = OutsidePacket::frame(at, packet.into()).map_err(failed)?;
+        let packet = OutsidePacket { telemetry: written, ..packet };
         self.simulation.inject(at, place.from, packet).map_err(failed)
     }
 
@@ -59,7 +62,7 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
                 Side::Source => self.measure(endpoint.flow, at, bytes),
                 Side::Destination => self.count(endpoint.flow, from, to, bytes),
             }
-            let frame = frames::delivered(bytes, from, to, packet.marked);
+            let frame = frames::delivered(bytes, from, to, packet.marked, packet.telemetry.as_ref());
             if O::PACKETS {
                 let tcp = frames::place(self.plan, from, to, bytes).and_then(|place| place.tcp);
                 self.observer.show(at, endpoint, &frame[14..], tcp);

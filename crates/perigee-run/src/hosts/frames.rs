@@ -2,8 +2,9 @@
 //! Frames of real hosts as packets of the simulated network, and back.
 
 use super::plan::Plan;
+use super::telemetry;
 use perigee_hosts::job;
-use perigee_sim::{EndpointId, Side};
+use perigee_sim::{EndpointId, Side, TelemetryStack};
 
 const ETHERNET: usize = 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
@@ -71,11 +72,20 @@ pub fn frame(packet: &[u8], from: usize, to: usize) -> Box<[u8]> {
     out.into()
 }
 
-/// The same for a packet that the network has delivered, perhaps marked on its way.
-pub fn delivered(packet: &[u8], from: usize, to: usize, marked: bool) -> Box<[u8]> {
+/// The same for a packet that the network has delivered, perhaps marked on its way, with what ports wrote into it.
+pub fn delivered(
+    packet: &[u8],
+    from: usize,
+    to: usize,
+    marked: bool,
+    written: Option<&TelemetryStack>,
+) -> Box<[u8]> {
     let mut frame = frame(packet, from, to);
     if marked {
         mark(&mut frame[ETHERNET..]);
+    }
+    if let Some(stack) = written {
+        telemetry::fill(&mut frame[ETHERNET..], stack);
     }
     frame
 }

@@ -6,7 +6,7 @@
 //! * [`guests`]: the kernels that they are;
 //! * [`applications`]: what is drawn for those that do not send all the time;
 //! * [`programs`]: which of them run, and how they ended;
-//! * [`frames`]: frames of hosts ↔ packets of the network; [`meter`], [`arrivals`]: what they tell;
+//! * [`frames`]: frames of hosts ↔ packets of the network; [`telemetry`]: what ports write into them; [`meter`], [`arrivals`]: what they tell;
 //! * [`border`]: where frames enter the network and leave it; [`notices`]: what programs hear of handovers;
 //! * [`real_time`]: the same network by the machine's clock, for namespaces instead of guests;
 //! * [`observe`]: what hosts tell, merged into what the simulator tells.
@@ -28,6 +28,7 @@ pub mod pace;
 pub mod plan;
 pub mod programs;
 pub mod real_time;
+pub mod telemetry;
 
 use crate::recorder::Recorder;
 use crate::routes::RouteListener;
@@ -306,7 +307,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         let limit = pace.as_ref().map_or(Nanos::MAX, Pace::limit).min(told);
         let certain = simulation.foresee(simulation.reached(), wakes_at, &mut |frame| {
             if let (Some((from, to)), true) = (plan.way_to(frame.endpoint), frame.at < limit) {
-                let bytes = frames::delivered(frame.bytes, from, to, frame.marked);
+                let bytes = frames::delivered(frame.bytes, from, to, frame.marked, frame.telemetry.as_ref());
                 guests.deliver(to, frame.at + HAND_OVER + EPOCH, bytes);
                 *given += 1;
             }

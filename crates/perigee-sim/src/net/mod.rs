@@ -191,7 +191,7 @@ impl PortState {
 
 /// Telemetry of a packet that comes to a port.
 fn note_arrival(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, now: Nanos) {
-    let (Kind::Data, Some(meter)) = (packet.kind, &mut port.meter) else { return };
+    let (true, Some(meter)) = (packet.kind.has_stack(), &mut port.meter) else { return };
     let head = stacks.head_mut(packet.telemetry);
     let queued = port.bytes - port.packets * port.framing as u64;
     head.q_in = meter.on_enqueue(now, &head.stamp, packet.flow, queued);
@@ -210,7 +210,7 @@ fn note_dequeue(
             return note_pint(port, packet, stacks, at);
         }
     }
-    let (Kind::Data, Some(meter)) = (packet.kind, &mut port.meter) else { return };
+    let (true, Some(meter)) = (packet.kind.has_stack(), &mut port.meter) else { return };
     let queued = port.bytes - port.packets * port.framing as u64;
     let head = stacks.head(packet.telemetry);
     let ip_bytes = packet.ip_bytes as u32;
@@ -287,6 +287,14 @@ impl Net {
     pub fn expect_telemetry_anywhere(&mut self) {
         self.metered_data = true;
         self.ports.iter_mut().for_each(|p| p.no_lookahead |= p.meter.is_some());
+    }
+
+    /// The same from now on.
+    pub fn expect_telemetry_from_outside(&mut self, now: Nanos) {
+        if !self.metered_data {
+            self.ports.iter_mut().for_each(|p| p.settle(now));
+            self.expect_telemetry_anywhere();
+        }
     }
 
     /// Data with telemetry may come to the port of this link from now on.

@@ -7,12 +7,12 @@ use super::Simulation;
 use crate::host::Endpoint;
 use crate::net::aqm::CE;
 use crate::outside::{EndpointId, Side};
-use crate::packet::{Kind, Packet};
+use crate::packet::{Kind, Packet, TelemetryStack, NONE};
 use crate::routes::Next;
 use perigee_units::Nanos;
 
 /// A frame on its last link to an end outside.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Foreseen<'a> {
     /// When it arrives.
     pub at: Nanos,
@@ -22,6 +22,8 @@ pub struct Foreseen<'a> {
     pub marked: bool,
     /// Its bytes.
     pub bytes: &'a [u8],
+    /// What ports wrote into it.
+    pub telemetry: Option<TelemetryStack>,
 }
 
 /// Over a link of this delay hosts run far enough ahead: what is before it need not be looked at.
@@ -69,7 +71,8 @@ impl Simulation<'_> {
             let packet = self.net.packets.get(c.packet);
             if let Some(endpoint) = self.arrives_outside(packet, &c) {
                 let bytes = self.net.frames.get(packet.content);
-                show(Foreseen { at: c.at, endpoint, marked: packet.ordinal & CE != 0, bytes });
+                let telemetry = (packet.telemetry != NONE).then(|| self.net.stacks.export(packet.telemetry));
+                show(Foreseen { at: c.at, endpoint, marked: packet.ordinal & CE != 0, bytes, telemetry });
             }
         }
         certain
