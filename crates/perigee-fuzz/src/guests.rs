@@ -5,9 +5,9 @@
 use perigee_hosts::clock::{Clock, Doorbell};
 use perigee_hosts::device::Device;
 use perigee_hosts::{report, GuestError};
-use perigee_run::hosts::frames;
 use perigee_run::hosts::meter::Meter;
 use perigee_run::hosts::plan::Plan;
+use perigee_run::hosts::{frames, telemetry};
 use perigee_units::Nanos;
 use rustix::fs::{ftruncate, memfd_create, MemfdFlags};
 use rustix::net::{recvmsg, sendmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
@@ -271,7 +271,9 @@ pub fn frame(input: &[u8]) -> bool {
             meter.sent(Nanos(1), packet, tcp);
             let _ = meter.arrived(Nanos(2), packet, tcp);
         }
-        assert_eq!(frames::delivered(packet, from, to, true).len(), 14 + packet.len());
+        let written = telemetry::stack(packet);
+        let frame = frames::delivered(packet, from, to, true, written.as_ref());
+        assert_eq!(frame.len(), 14 + packet.len());
     }
     true
 }
