@@ -31,7 +31,7 @@ MAY_KNOW = {
     "backend": LOW | {"timeline", "record"},
     "scenario": TRANSPORT | {"queue", "tcp", "timeline", "sources", "orbit"},
     "hosts": LOW,
-    "run": TRANSPORT | {"tcp", "timeline", "orbit", "sim", "record", "backend", "scenario", "hosts"},
+    "run": TRANSPORT | {"tcp", "telemetry", "timeline", "orbit", "sim", "record", "backend", "scenario", "hosts"},
     "py": {"units", "scenario", "run", "record", "hosts"},
     "fuzz": LOW | {"telemetry", "timeline", "sources", "orbit", "scenario", "hosts", "run"},
 }
