@@ -73,10 +73,13 @@ flow for 120 s, {runs} runs with other outages; 100 Mbit/s, a queue of 522 packe
 NOTES = """
 Goodput in Mbit/s of the whole run; inflation is the mean over the RTT samples of RTT over base RTT; the third pair is
 the share of segments sent again, in percent. Each pair is simulated | Linux; the difference is that of goodputs, with
-half of its 95 % interval over the runs (Student's t).
+half of its 95 % interval over the runs (Student's t), left out where the runs do not differ.
 
-What was published of the schemes (text of the study): {published}. The study gives pictures and no numbers of single
-runs.
+What was published of the schemes (text of the study, which gives pictures and no numbers of single runs):
+
+{published}
+
+What these columns are not:
 
 * `bbr3` and `leocc` are the published patch and module, built by the recipes of
   [hosts.md](../hosts.md#published-schemes-that-linux-does-not-have).
@@ -121,6 +124,7 @@ def row(cc: str, ours: list[Run], theirs: list[Run]) -> str:
     differences = [x - y for x, y in zip(*goodput, strict=True)]
     # Student's t for three runs.
     half = 4.303 * float(np.std(differences, ddof=1)) / math.sqrt(RUNS)
+    interval = f" ± {half:.2f}" if half > 0 else ""
 
     def pair(values: list[list[float]], digits: int) -> str:
         return " \\| ".join(f"{mean(v):.{digits}f}" for v in values)
@@ -128,8 +132,7 @@ def row(cc: str, ours: list[Run], theirs: list[Run]) -> str:
     inflation = [[r["inflation"] for r in side] for side in (a, b)]
     resent = [[share(r) for r in side] for side in (ours, theirs)]
     return (
-        f"| {cc} | {pair(goodput, 2)} | {mean(differences):+.2f} ± {half:.2f} | "
-        f"{pair(inflation, 3)} | {pair(resent, 2)} |"
+        f"| {cc} | {pair(goodput, 2)} | {mean(differences):+.2f}{interval} | {pair(inflation, 3)} | {pair(resent, 2)} |"
     )
 
 
@@ -161,7 +164,7 @@ def draw(found: dict[str, tuple[list[Run], list[Run]]]) -> None:
             ax.set_ylabel(label if k == 0 else "")
         axes[0, k].set_title(cc)
         axes[0, k].set_ylim(0, 1.15 * LINK_MBPS)
-        axes[0, k].legend(loc="lower center", fontsize="small", ncols=2)
+        axes[0, k].legend(loc="lower left", fontsize="small")
         axes[1, k].set_xlabel("s")
     figure.tight_layout()
     figure.savefig(PAGES / "leo-cc-real-hosts.png", dpi=110, metadata={"Software": None})
@@ -183,7 +186,7 @@ def main() -> None:
             *[row(cc, *both) for cc, both in found.items()],
         ]
         parts.append("\n".join(lines) + "\n")
-    published = "; ".join(f"{cc}: {text}" for cc, text in PUBLISHED.items())
+    published = "\n".join(f"* {cc}: {text};" for cc, text in PUBLISHED.items())
     parts.append(NOTES.format(published=published))
     (PAGES / "leo-cc-real-hosts.md").write_text("".join(parts), encoding="utf-8")
 
