@@ -87,7 +87,8 @@ What these columns are not:
   its socket, and is given an offset of 200 ms (`u32 offset = 200`). LeoEM's paths change at other instants. The
   simulated one is told of the real handovers, so the two are different schemes here: the difference is what that
   knowledge does.
-* SaTCP needs a companion that tells its module of handovers through netlink; it is not on this page.
+* SaTCP, whose module a companion tells of handovers, is not on this page; what it does on a measured curve stands
+  there, too.
 """
 
 
