@@ -32,7 +32,7 @@ kernel: setup  ## Build the Linux kernel of real hosts into the user's cache (so
 	$(BIN)/perigee kernel build
 
 hosts: kernel  ## The tests of real hosts
-	$(BIN)/python -m pytest -q tests/test_hosts.py tests/test_exec.py
+	$(BIN)/python -m pytest -q tests/test_hosts*.py tests/test_exec.py
 
 test: setup  ## Quick tests, Rust and Python: at most ten minutes on two cores, once built
 	cargo test --locked --quiet
