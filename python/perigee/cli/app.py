@@ -205,8 +205,8 @@ def exec_programs(
     spaces is a line for the shell. Flows of the compared scheme carry the programs' packets; flows with a scheme of
     their own run beside them.
     """
-    from perigee.cli.emulate import emulate_command
     from perigee.cli.programs import Asked, exec_command, parsed
+    from perigee.cli.real_time import emulate_command
 
     if programs is None:
         fail("say what to run: --at london -- iperf3 -c new-york", BAD_INPUT)
