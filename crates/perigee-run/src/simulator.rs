@@ -8,7 +8,7 @@ use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
 use perigee_cc::Params;
 use perigee_record::{FlowInfo, RecordSink, RunHeader};
 use perigee_sim::{CustomScheme, FlowSetup, Options, Scheme, Simulation};
-use perigee_timeline::{App, Flow, Header, Hosts, Workload};
+use perigee_timeline::{App, ChunkSource, Flow, Header, Hosts, Workload};
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
@@ -56,13 +56,9 @@ impl Simulator {
         let Inputs { header, changes, workload, options } = inputs;
         nothing_real(workload)?;
         let setups = self.setups(header, workload)?;
-        let flows = flow_infos(header, workload, &setups);
-        let begin = run_header(self.name(), header, &options);
         let mut source = RouteListener::new(changes, header);
-        let (warmup, sample) = (options.warmup, options.sample);
-        let windows = Windows::new(workload, warmup, sample, header.duration, source.steps());
-        let recorder = Recorder::<PACKETS>::new(&begin, flows, source.tables(), windows, sink);
-        let mut recorder = recorder.map_err(failed)?;
+        let about = (self.name(), header, workload, &options);
+        let mut recorder = begin_record::<PACKETS>(about, &setups, &source, sink)?;
         let simulation = Simulation::new(header, Box::new(&mut source), setups, simulator_options(&options));
         let mut simulation = simulation.map_err(failed)?;
         let sink_failed = recorder.failed();
@@ -134,8 +130,27 @@ fn nothing_real(workload: &Workload) -> Result<(), BackendError> {
     })
 }
 
+/// What a record is of: the backend's name, the network, the traffic, and how it is run.
+pub(crate) type About<'a> = (&'static str, &'a Header, &'a Workload, &'a RunOptions);
+
+/// Begins the record of a run.
+///
+/// # Errors
+/// Those of the sink.
+pub(crate) fn begin_record<'s, const PACKETS: bool>(
+    (backend, header, workload, options): About<'_>,
+    setups: &[FlowSetup],
+    source: &RouteListener<impl ChunkSource>,
+    sink: &'s mut dyn RecordSink,
+) -> Result<Recorder<'s, PACKETS>, BackendError> {
+    let begin = run_header(backend, header, options);
+    let windows = Windows::new(workload, options.warmup, options.sample, header.duration, source.steps());
+    let infos = flow_infos(header, workload, setups);
+    Recorder::new(&begin, infos, source.tables(), windows, sink).map_err(failed)
+}
+
 /// What a record begins with.
-pub(crate) fn run_header(backend: &'static str, header: &Header, options: &RunOptions) -> RunHeader {
+fn run_header(backend: &'static str, header: &Header, options: &RunOptions) -> RunHeader {
     RunHeader {
         backend,
         seed: options.seed,
@@ -160,7 +175,7 @@ pub(crate) fn simulator_options(options: &RunOptions) -> Options {
     }
 }
 
-pub(crate) fn flow_infos(header: &Header, workload: &Workload, setups: &[FlowSetup]) -> Vec<FlowInfo> {
+fn flow_infos(header: &Header, workload: &Workload, setups: &[FlowSetup]) -> Vec<FlowInfo> {
     let name = |node: perigee_timeline::NodeId| header.nodes[node.ix()].name.clone();
     let info = |(i, (flow, setup)): (usize, (&Flow, &FlowSetup))| {
         let pair = header.pairs.get(flow.forward.ix());

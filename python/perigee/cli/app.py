@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from perigee.cli import at_hosts
 from perigee.cli import emulate as emulate_cli
 from perigee.cli import kernel as kernel_cli
 from perigee.cli import sky as sky_cli
@@ -21,17 +22,14 @@ from perigee.cli import timeline as timeline_cli
 from perigee.cli.arguments import without_programs
 from perigee.cli.options import (
     CcOption,
-    EnvOption,
     ForceOption,
     HostsOption,
     JsonOption,
     KernelOption,
-    ProgramsKernelOption,
     ScenarioArg,
     SetOption,
     TleOption,
     TrustOption,
-    WritableOption,
     check_free,
     count,
     names_of,
@@ -177,94 +175,7 @@ def _kernel(hosts: str | None, name: str | None) -> Kernel | None:
         fail(str(error), error.code)
 
 
-@app.command("exec")
-def exec_programs(
-    scenario: ScenarioArg,
-    programs: Annotated[str | None, typer.Option(hidden=True)] = None,
-    env: EnvOption = None,
-    writable: WritableOption = None,
-    kernel: ProgramsKernelOption = None,
-    sets: SetOption = None,
-    stdin: Annotated[
-        str | None, typer.Option(metavar="FILE", help="What the program that is named last reads; - = standard input.")
-    ] = None,
-    pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures at both ends.")] = False,
-    clock: Annotated[
-        str, typer.Option(metavar="virtual|real", help="real: by the machine's clock, as `perigee emulate`.")
-    ] = "virtual",
-    out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME-exec.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
-    trust: TrustOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Run programs of this machine on real hosts under a scenario's network: --at NODE [--] COMMAND..., repeatable.
-
-    The programs come last. They see the machine's files; what they write stays in memory. They start 0.1 s apart, in
-    simulated time; the run ends when the one that is named last ends, whose exit code is that of this command, or with
-    the scenario's duration, which kills what still runs (exit code 124; 125 where Perigee fails). One argument with
-    spaces is a line for the shell. Flows of the compared scheme carry the programs' packets; flows with a scheme of
-    their own run beside them.
-    """
-    from perigee.cli.programs import Asked, exec_command, parsed
-    from perigee.cli.real_time import emulate_command
-
-    if programs is None:
-        fail("say what to run: --at london -- iperf3 -c new-york", BAD_INPUT)
-    _check_surroundings(env, writable)
-    if stdin not in (None, "-") and not Path(stdin).is_file():
-        fail(f"--stdin {stdin} is no file", BAD_INPUT)
-    # All of it, at once: virtual time waits for nobody.
-    given = None if stdin is None else sys.stdin.buffer.read() if stdin == "-" else Path(stdin).resolve()
-    commands = parsed(json.loads(programs), env or [], given)
-    asked = Asked(out, writable or [], force, as_json, pcap)
-    if clock == "real":
-        if kernel is not None or writable:
-            fail("--kernel and --writable belong to virtual time: in real time hosts have this machine's", BAD_INPUT)
-        loaded = _scenario(scenario, sets, trust=trust, as_json=as_json)
-        raise SystemExit(emulate_command(loaded, commands, asked))
-    if clock != "virtual":
-        fail(f"--clock {clock!r} is neither virtual nor real", BAD_INPUT)
-    on = _kernel("linux", kernel)
-    assert on is not None
-    loaded = _scenario(scenario, sets, trust=trust, as_json=as_json)
-    raise SystemExit(exec_command(loaded, commands, on, asked))
-
-
-@app.command("shell")
-def shell(
-    scenario: ScenarioArg,
-    programs: Annotated[str | None, typer.Option(hidden=True)] = None,
-    env: EnvOption = None,
-    writable: WritableOption = None,
-    kernel: ProgramsKernelOption = None,
-    sets: SetOption = None,
-    trust: TrustOption = False,
-) -> None:
-    """A shell on a host under a scenario's network: --at NODE, and --at NODE [--] COMMAND... for programs beside it.
-
-    Simulated time goes as the machine's clock does, or slower. The session ends with the shell (exit, Ctrl-D), or with
-    the scenario's duration; it leaves no record. Other options come before the first --at.
-    """
-    from perigee.cli.shell import asked, shell_command
-
-    if programs is None:
-        fail("say where: --at london", BAD_INPUT)
-    _check_surroundings(env, writable)
-    wanted = asked(json.loads(programs), env or [])
-    on = _kernel("linux", kernel)
-    assert on is not None
-    loaded = _scenario(scenario, sets, trust=trust)
-    raise SystemExit(shell_command(loaded, wanted, on, writable or []))
-
-
-def _check_surroundings(env: list[str] | None, writable: list[Path] | None) -> None:
-    """Ends where the environment of programs is wrong."""
-    wrong = [e for e in env or [] if "=" not in e]
-    if wrong:
-        fail(f"--env {wrong[0]!r} is not NAME=VALUE", BAD_INPUT)
-    missing = [w for w in writable or [] if not w.is_dir()]
-    if missing:
-        fail(f"--writable {missing[0]} is no folder", BAD_INPUT)
+at_hosts.register(app, _scenario, _kernel)
 
 
 @app.command("run-job")

@@ -52,8 +52,9 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
         self.simulation.inject(at, place.from, packet).map_err(failed)
     }
 
-    /// What the network has delivered is measured and shown, and given to hosts: when, to which, what.
-    pub fn leave(&mut self, mut give: impl FnMut(Nanos, usize, Box<[u8]>)) {
+    /// What the network has delivered is measured and shown, and given to hosts: when, to which, and how its frame is made,
+    /// which costs a copy.
+    pub fn leave(&mut self, mut give: impl FnMut(Nanos, usize, &dyn Fn() -> Box<[u8]>)) {
         let arrived: Vec<Delivery> = self.simulation.egress().collect();
         for Delivery { at, endpoint, packet } in arrived {
             let Content::Frame(bytes) = &packet.content else { continue };
@@ -62,12 +63,12 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
                 Side::Source => self.measure(endpoint.flow, at, bytes),
                 Side::Destination => self.count(endpoint.flow, from, to, bytes),
             }
-            let frame = frames::delivered(bytes, from, to, packet.marked, packet.telemetry.as_ref());
+            let frame = || frames::delivered(bytes, from, to, packet.marked, packet.telemetry.as_ref());
             if O::PACKETS {
                 let tcp = frames::place(self.plan, from, to, bytes).and_then(|place| place.tcp);
-                self.observer.show(at, endpoint, &frame[14..], tcp);
+                self.observer.show(at, endpoint, &frame()[14..], tcp);
             }
-            give(at, to, frame);
+            give(at, to, &frame);
         }
     }
 

@@ -30,10 +30,8 @@ pub mod programs;
 pub mod real_time;
 pub mod telemetry;
 
-use crate::recorder::Recorder;
 use crate::routes::RouteListener;
-use crate::simulator::{failed, flow_infos, run_header, simulator_options, Plugins, Simulator};
-use crate::windows::Windows;
+use crate::simulator::{begin_record, failed, simulator_options, Plugins, Simulator};
 use border::{Border, Strays};
 use guests::{Guests, Sent};
 use observe::{FrameTap, Hosted};
@@ -129,12 +127,9 @@ impl LinuxHosts {
         let Inputs { header, changes, workload, options } = inputs;
         self.check(header, workload)?;
         let (plan, setups) = self.setups(header, workload)?;
-        let begin = run_header(self.name(), header, &options);
         let mut source = RouteListener::new(changes, header);
-        let windows = Windows::new(workload, options.warmup, options.sample, header.duration, source.steps());
-        let infos = flow_infos(header, workload, &setups);
-        let recorder = Recorder::<PACKETS>::new(&begin, infos, source.tables(), windows, sink);
-        let recorder = recorder.map_err(failed)?;
+        let about = (self.name(), header, workload, &options);
+        let recorder = begin_record::<PACKETS>(about, &setups, &source, sink)?;
         let simulated = simulator_options(&options);
         let job = self.drawn(&plan, &setups, &simulated, &options)?;
         let simulation = Simulation::new(header, Box::new(&mut source), setups, simulated);
@@ -388,7 +383,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         let mut unforeseen = None;
         Border { plan, simulation, observer, strays }.leave(|at, to, frame| {
             if at >= *given_until {
-                guests.deliver(to, at + HAND_OVER + EPOCH, frame);
+                guests.deliver(to, at + HAND_OVER + EPOCH, frame());
             } else if *given == 0 {
                 unforeseen = Some((at, to));
             } else {

@@ -10,10 +10,8 @@ use super::observe::{FrameTap, Hosted};
 use super::plan::{self, Plan, Program, ENVIRONMENT};
 use super::programs::Programs;
 use super::{Listener, PROGRAMS};
-use crate::recorder::Recorder;
 use crate::routes::RouteListener;
-use crate::simulator::{failed, flow_infos, run_header, simulator_options, Plugins, Simulator};
-use crate::windows::Windows;
+use crate::simulator::{begin_record, failed, simulator_options, Plugins, Simulator};
 pub use lateness::{Lateness, Summary};
 use perigee_backend::{Backend, BackendError, Inputs};
 use perigee_hosts::live::Live;
@@ -130,12 +128,9 @@ impl RealTimeHosts {
     ) -> Result<(), BackendError> {
         let Inputs { header, changes, workload, options } = inputs;
         let (plan, setups) = self.setups(header, workload)?;
-        let begin = run_header(self.name(), header, &options);
         let mut source = RouteListener::new(changes, header);
-        let windows = Windows::new(workload, options.warmup, options.sample, header.duration, source.steps());
-        let infos = flow_infos(header, workload, &setups);
-        let recorder = Recorder::<PACKETS>::new(&begin, infos, source.tables(), windows, sink);
-        let recorder = recorder.map_err(failed)?;
+        let about = (self.name(), header, workload, &options);
+        let recorder = begin_record::<PACKETS>(about, &setups, &source, sink)?;
         let simulated = simulator_options(&options);
         let simulation = Simulation::new(header, Box::new(&mut source), setups, simulated);
         let simulation = simulation.map_err(failed)?;
@@ -260,7 +255,7 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
     fn hand_over(&mut self) {
         let Clocked { plan, simulation, observer, strays, live, delivered, refused, .. } = self;
         Border { plan, simulation, observer, strays }.leave(|at, to, frame| {
-            if live.deliver(to, &frame) {
+            if live.deliver(to, &frame()) {
                 delivered.add(live.now().saturating_sub(at));
             } else {
                 *refused += 1;
