@@ -4,7 +4,7 @@
 use crate::types::Mac;
 use perigee_units::Nanos;
 use std::fmt::Write;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -166,6 +166,17 @@ pub enum Input {
 /// Stands for [`Input::Terminal`] in a job.
 const TERMINAL: &str = "/dev/tty";
 
+/// An echo that a host asks of another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ping {
+    /// Its number, which its packets carry.
+    pub number: u16,
+    /// Number of the host that asks.
+    pub from: usize,
+    /// Address of the other.
+    pub to: IpAddr,
+}
+
 /// All that an agent does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {
@@ -185,6 +196,8 @@ pub struct Job {
     pub commands: Vec<Command>,
     /// Folders of this machine that programs may change; all others are read-only behind a layer of memory.
     pub writable: Vec<PathBuf>,
+    /// What hosts ask of each other as soon as they are there.
+    pub pings: Vec<Ping>,
 }
 
 /// Hardware address of a host.
@@ -276,6 +289,9 @@ impl Job {
         }
         if self.commands.iter().any(|c| here.contains(&c.host)) {
             self.commands_text(here, &mut out);
+        }
+        for ping in self.pings.iter().filter(|ping| here.contains(&ping.from)) {
+            line(&mut out, format_args!("ping {} {} {}", ping.number, ping.from - here.start, ping.to));
         }
         out
     }

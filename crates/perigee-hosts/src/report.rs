@@ -25,6 +25,8 @@ pub enum Report {
     Silence(Nanos, u32, bool),
     /// An object that a flow's receiver asked for is complete.
     Object(Nanos, u32, Object),
+    /// The answer to a ping has come.
+    Answered(Nanos, u32),
     /// A program has started.
     Begun(Nanos, u32),
     /// A program has written something.
@@ -231,6 +233,7 @@ fn event(kind: u16, payload: &[u8]) -> Option<Report> {
             Some(Report::Exited(at, flow & !PROGRAM, Exit::of_status(status)))
         }
         10 | 11 => Some(Report::Silence(at, flow, kind == 10)),
+        13 => Some(Report::Answered(at, flow)),
         12 => {
             let object = Object {
                 number: long(payload, 12)?,
@@ -319,6 +322,11 @@ mod tests {
         assert_eq!(read(&frame(12, &payload)), Ok(vec![Report::Object(Nanos(9), 2, object)]));
         assert!(read(&frame(12, &payload[..40])).is_err());
         assert_eq!(read(&frame(11, &event_payload(9, 2, ""))), Ok(vec![Report::Silence(Nanos(9), 2, false)]));
+    }
+
+    #[test]
+    fn answers_to_pings_are_read() {
+        assert_eq!(read(&frame(13, &event_payload(9, 5, ""))), Ok(vec![Report::Answered(Nanos(9), 5)]));
     }
 
     #[test]

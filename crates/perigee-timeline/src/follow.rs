@@ -117,6 +117,11 @@ impl Follower {
         (port, self.rates[port.ix()])
     }
 
+    /// The node that a link leads to.
+    pub fn far_end(&self, link: LinkId) -> NodeId {
+        self.ends[link.ix()].1
+    }
+
     /// The first of the slowest ports along links, with its rate.
     pub fn slowest(&self, links: &[LinkId]) -> Option<(PortId, BitRate)> {
         links.iter().map(|&l| self.feeder(l)).min_by_key(|&(_, rate)| rate)

@@ -45,7 +45,9 @@ SIOCETHTOOL = 0x8946
 OFFLOADS = {0x15: "rx", 0x17: "tx", 0x1F: "tso", 0x24: "gso", 0x2C: "gro"}
 NEEDED = (0x17, 0x1F, 0x24, 0x2C)
 # Kinds of reports (`report.rs`).
-FAILED, READY, BEGUN, WROTE, EXITED = 6, 7, 4, 8, 9
+FAILED, READY, BEGUN, WROTE, EXITED, ANSWERED = 6, 7, 4, 8, 9, 13
+# Types of an echo's request and answer (RFC 792, RFC 4443).
+ECHO: dict[int, tuple[int, int]] = {socket.AF_INET: (8, 0), socket.AF_INET6: (128, 129)}
 PROGRAM, ERRORS = 1 << 30, 1 << 29
 HEADER = bytes(12) + b"\x88\xb5"
 MOST_WRITTEN = 32768
@@ -114,11 +116,36 @@ class Program:
 
 
 @dataclass
+class Ping:
+    """A line of the job: an echo that a host asks of another."""
+
+    number: int
+    host: int
+    address: str
+
+    @property
+    def family(self) -> socket.AddressFamily:
+        """Of its address."""
+        return socket.AF_INET6 if ":" in self.address else socket.AF_INET
+
+    def message(self) -> bytes:
+        """What is sent; the kernel makes the checksum of version 6."""
+        kind, _ = ECHO[self.family]
+        words = [kind << 8, 0, self.number, 0, *[0] * 28]
+        total = sum(words)
+        while total >> 16:
+            total = (total & 0xFFFF) + (total >> 16)
+        words[1] = ~total & 0xFFFF if self.family == socket.AF_INET else 0
+        return struct.pack(f"!{len(words)}H", *words)
+
+
+@dataclass
 class Job:
     """What the core asks for (`job.rs`)."""
 
     hosts: list[Host] = field(default_factory=list)
     programs: list[Program] = field(default_factory=list)
+    pings: list[Ping] = field(default_factory=list)
 
     @staticmethod
     def of(text: str) -> Job:
@@ -136,6 +163,8 @@ class Job:
                 job.hosts[int(words[0])].sysctls.append((words[1], " ".join(words[2:])))
             elif kind == "program":
                 job.programs.append(_program(words))
+            elif kind == "ping":
+                job.pings.append(Ping(int(words[0]), int(words[1]), words[2]))
             elif kind == "input":
                 [of] = [p for p in job.programs if p.number == int(words[0])]
                 of.given = unescaped(words[1])
@@ -390,6 +419,44 @@ def send(
         socket.send_fds(control, [message], [file])
 
 
+def ask(job: Job) -> list[socket.socket]:
+    """Sends the pings of all hosts; sockets at which their answers come."""
+    hub = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    made: dict[tuple[int, int], socket.socket] = {}
+    for ping in job.pings:
+        key = (ping.host, ping.family)
+        if key not in made:
+            enter(job.hosts[ping.host].net)
+            protocol = socket.IPPROTO_ICMP if ping.family == socket.AF_INET else socket.IPPROTO_ICMPV6
+            made[key] = socket.socket(ping.family, socket.SOCK_RAW, protocol)
+            enter(hub)
+        # What cannot be sent is missed by the core.
+        with contextlib.suppress(OSError):
+            made[key].sendto(ping.message(), (ping.address, 0))
+    os.close(hub)
+    return list(made.values())
+
+
+def hear(control: socket.socket, sockets: list[socket.socket]) -> None:
+    """Tells the core of answers to pings, until it says something itself."""
+    with selectors.DefaultSelector() as selector:
+        for watched in (control, *sockets):
+            selector.register(watched, selectors.EVENT_READ)
+        while True:
+            ready = [key.fileobj for key, _ in selector.select()]
+            if control in ready:
+                break
+            for answered in ready:
+                assert isinstance(answered, socket.socket)
+                packet = answered.recv(2048)
+                # Sockets of version 4 see the header, too.
+                message = packet[(packet[0] & 15) * 4 :] if answered.family == socket.AF_INET else packet
+                if len(message) >= 8 and message[0] == ECHO[answered.family][1]:
+                    send(control, ANSWERED, int.from_bytes(message[4:6], "big"))
+    for done in sockets:
+        done.close()
+
+
 def receive(control: socket.socket, size: int) -> bytes:
     """Exactly so many bytes; the core has gone where fewer come."""
     got = b""
@@ -412,12 +479,14 @@ def main() -> None:
     try:
         name_hosts(job.hosts)
         sockets = make_hosts(job.hosts)
+        echoes = ask(job)
     except (NamespaceError, OSError) as error:
         send(control, FAILED, 0, str(error).encode()[:60000])
         return
     for number, made in enumerate(sockets):
         send(control, READY, number, file=made.fileno())
         made.close()
+    hear(control, echoes)
     [zero_ns] = struct.unpack("=Q", receive(control, 8))
     Rooms(control, job, files[0]).serve(zero_ns)
 

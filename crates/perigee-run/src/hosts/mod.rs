@@ -7,6 +7,7 @@
 //! * [`applications`]: what is drawn for those that do not send all the time;
 //! * [`programs`]: which of them run, and how they ended;
 //! * [`frames`]: frames of hosts ↔ packets of the network; [`telemetry`]: what ports write into them; [`meter`], [`arrivals`]: what they tell;
+//! * [`ping`]: whether hosts and network are connected as they should be, before a run;
 //! * [`border`]: where frames enter the network and leave it; [`notices`]: what programs hear of handovers;
 //! * [`real_time`]: the same network by the machine's clock, for namespaces instead of guests;
 //! * [`observe`]: what hosts tell, merged into what the simulator tells.
@@ -25,6 +26,7 @@ pub mod meter;
 pub mod notices;
 pub mod observe;
 pub mod pace;
+pub mod ping;
 pub mod plan;
 pub mod programs;
 pub mod real_time;
@@ -44,6 +46,7 @@ use perigee_record::RecordSink;
 use perigee_sim::{Outcome, Simulation};
 use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
+use ping::{Beginning, Pings};
 use plan::{Plan, Program};
 use programs::Programs;
 use std::collections::VecDeque;
@@ -127,6 +130,8 @@ impl LinuxHosts {
         let Inputs { header, changes, workload, options } = inputs;
         self.check(header, workload)?;
         let (plan, setups) = self.setups(header, workload)?;
+        let (beginning, changes) = Beginning::of(changes, ping::LENGTH)?;
+        let pinged = self.ping(header, &beginning, &plan, &setups, options.seed)?;
         let mut source = RouteListener::new(changes, header);
         let about = (self.name(), header, workload, &options);
         let recorder = begin_record::<PACKETS>(about, &setups, &source, sink)?;
@@ -154,7 +159,7 @@ impl LinuxHosts {
             strays: Strays::new(),
         };
         let stopped = turns.run(&mut |now| !sink_failed.get() && progress(now))?;
-        let mut remarks = turns.remarks();
+        let mut remarks: Vec<String> = pinged.into_iter().chain(turns.remarks()).collect();
         if !self.programs.is_empty() {
             remarks.extend(plan.renamed(header));
         }
@@ -166,6 +171,23 @@ impl LinuxHosts {
         outcome.stopped = stopped;
         let recorder = observer.finish(&mut outcome.flows);
         recorder.finish(&source, &outcome, memory, remarks).map_err(failed)
+    }
+
+    /// Pings between the hosts of all flows, over the network as it begins. What nothing can be said of.
+    fn ping(
+        &self,
+        header: &Header,
+        beginning: &Beginning,
+        plan: &Plan,
+        setups: &[perigee_sim::FlowSetup],
+        seed: u64,
+    ) -> Result<Vec<String>, BackendError> {
+        let pings = Pings::of(plan, setups);
+        if plan.kernels.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut hosts = pings.boot(&self.kernel, seed)?;
+        pings.check(header, beginning, &|| beginning.reader(), &mut hosts)
     }
 
     /// The plan's job with all that is drawn for a run.

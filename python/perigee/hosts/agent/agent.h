@@ -58,6 +58,7 @@ enum report {
 	REPORT_IDLE, /* an application has nothing to send or to wait for, and nothing is under way */
 	REPORT_BUSY, /* it has again */
 	REPORT_OBJECT, /* one that was asked for is complete */
+	REPORT_ANSWERED, /* the answer to a ping has come */
 };
 /* In the number of what a report is about: it is a program; it wrote to its standard error. */
 enum { PROGRAM = 1 << 30, ERRORS = 1 << 29 };
@@ -67,7 +68,7 @@ void report_text(enum report kind, uint32_t flow, const char *text);
 void flush_reports(void);
 
 /* loop.c: what is waited for, and by whom */
-enum end { END_TIMER, END_LISTENER, END_SENDER, END_RECEIVER, END_SYN, END_OUTPUT, END_ERRORS, END_EXIT, END_KEYS, END_NOTICES };
+enum end { END_TIMER, END_LISTENER, END_SENDER, END_RECEIVER, END_SYN, END_OUTPUT, END_ERRORS, END_EXIT, END_KEYS, END_NOTICES, END_PONG };
 void open_loop(void);
 void watch(int descriptor, uint32_t what, enum end end, uint32_t id);
 void due_by(uint64_t at); /* something is due then, perhaps before all else */
@@ -111,6 +112,10 @@ void keep_window(uint32_t flow, int receiver);
 /* notices.c */
 void open_notices(void);
 void on_notices(void);
+
+/* ping.c */
+void send_ping(const char *line);
+void on_pong(uint32_t id);
 
 /* terminal.c */
 int open_terminal(int *end_of_program);

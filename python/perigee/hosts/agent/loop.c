@@ -131,6 +131,9 @@ void run_loop(void)
 			case END_NOTICES:
 				on_notices();
 				break;
+			case END_PONG:
+				on_pong(id);
+				break;
 			}
 		}
 	}

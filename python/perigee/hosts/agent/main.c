@@ -123,6 +123,8 @@ static void handle(char *line)
 		add_name(rest);
 	else if (!strcmp(line, "notices"))
 		open_notices();
+	else if (!strcmp(line, "ping"))
+		send_ping(rest);
 	else if (!strcmp(line, "first"))
 		use_first_namespace(strtoul(rest, NULL, 10));
 	else

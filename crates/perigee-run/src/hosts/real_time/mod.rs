@@ -4,9 +4,11 @@
 //! kernel saw them, and are handed over when the clock says that they are due, or later, which is measured.
 
 mod lateness;
+mod ping;
 
 use super::border::{self, Border, Strays};
 use super::observe::{FrameTap, Hosted};
+use super::ping::{Beginning, Pings, LENGTH};
 use super::plan::{self, Plan, Program, ENVIRONMENT};
 use super::programs::Programs;
 use super::{Listener, PROGRAMS};
@@ -19,6 +21,7 @@ use perigee_record::RecordSink;
 use perigee_sim::{FlowSetup, Outcome, Simulation};
 use perigee_timeline::{App, Header, Workload};
 use perigee_units::Nanos;
+use ping::Namespaces;
 use serde::Serialize;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -128,11 +131,12 @@ impl RealTimeHosts {
     ) -> Result<(), BackendError> {
         let Inputs { header, changes, workload, options } = inputs;
         let (plan, setups) = self.setups(header, workload)?;
+        let (beginning, changes) = Beginning::of(changes, LENGTH)?;
         let mut source = RouteListener::new(changes, header);
         let about = (self.name(), header, workload, &options);
         let recorder = begin_record::<PACKETS>(about, &setups, &source, sink)?;
         let simulated = simulator_options(&options);
-        let simulation = Simulation::new(header, Box::new(&mut source), setups, simulated);
+        let simulation = Simulation::new(header, Box::new(&mut source), setups.clone(), simulated);
         let simulation = simulation.map_err(failed)?;
         let sink_failed = recorder.failed();
         let mut job = plan.job.clone();
@@ -140,8 +144,13 @@ impl RealTimeHosts {
             // Those of a guest: programs in real time have the user's own environment, and what was added to it.
             command.environment.drain(..ENVIRONMENT.len());
         }
+        let pings = Pings::of(&plan, &setups);
+        job.pings.clone_from(&pings.job.pings);
+        let mut live = Live::make(&self.command, &job).map_err(failed)?;
+        let mut hosts = Namespaces { live: &mut live, pings: job.pings.len() };
+        let pinged = pings.check(header, &beginning, &|| beginning.reader(), &mut hosts)?;
         let mut clocked = Clocked {
-            live: Live::make(&self.command, &job).map_err(failed)?,
+            live,
             simulation,
             observer: Hosted::new(recorder, &plan),
             programs: Programs::new(&self.programs, self.listener.as_ref()),
@@ -157,7 +166,12 @@ impl RealTimeHosts {
         let stopped = clocked.run(&mut |now| !sink_failed.get() && progress(now))?;
         let measured = clocked.measured();
         let told = border::remarks(&plan, &clocked.strays);
-        let remarks = told.chain(measured.remarks()).chain(clocked.programs.remarks()).collect();
+        let remarks = pinged
+            .into_iter()
+            .chain(told)
+            .chain(measured.remarks())
+            .chain(clocked.programs.remarks())
+            .collect();
         *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = measured;
         let (observer, mut outcome, memory) = clocked.finish();
         outcome.stopped = stopped;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Kernels that ping each other: those of a run, booted for nothing else.
+
+use super::{Hosts, Pings, Seen};
+use crate::hosts::guests::{Guests, Sent};
+use crate::simulator::failed;
+use perigee_backend::BackendError;
+use perigee_hosts::job::EPOCH;
+use perigee_hosts::report::{self, Report};
+use perigee_units::Nanos;
+use std::collections::BTreeSet;
+
+/// Time that kernels have for an answer, in theirs.
+const TIME: Nanos = Nanos::from_millis(5);
+
+/// Kernels with the hosts of a run.
+pub struct Kernels {
+    guests: Guests,
+    now: Nanos,
+    answered: BTreeSet<u16>,
+}
+
+impl Kernels {
+    /// Booted for nothing else.
+    pub fn new(guests: Guests) -> Self {
+        Kernels { guests, now: EPOCH, answered: BTreeSet::new() }
+    }
+
+    fn run(&mut self) -> Result<Vec<Seen>, BackendError> {
+        let mut seen = Vec::new();
+        for Sent { host, bytes, .. } in self.guests.run(self.now).map_err(failed)? {
+            match host {
+                Some(host) => seen.push(Seen { host, bytes }),
+                None => self.hear(&bytes)?,
+            }
+        }
+        Ok(seen)
+    }
+
+    fn hear(&mut self, frame: &[u8]) -> Result<(), BackendError> {
+        for report in report::read(frame).map_err(|e| failed(format!("the guest's agent: {e}")))? {
+            match report {
+                Report::Answered(_, number) => {
+                    self.answered.insert(number as u16);
+                }
+                Report::Failed(_, number, why) => {
+                    return Err(failed(format!("before the run, ping {number} cannot be sent: {why}")));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Hosts for Kernels {
+    fn ask(&mut self) -> Result<Vec<Seen>, BackendError> {
+        let seen = self.run()?;
+        self.guests.unlink();
+        Ok(seen)
+    }
+
+    fn exchange(&mut self, arrived: Vec<Seen>) -> Result<Vec<Seen>, BackendError> {
+        for (i, frame) in (1..).zip(arrived) {
+            self.guests.deliver(frame.host, self.now + Nanos(i), frame.bytes);
+        }
+        self.now += TIME;
+        self.run()
+    }
+
+    fn answered(&mut self) -> Result<BTreeSet<u16>, BackendError> {
+        Ok(std::mem::take(&mut self.answered))
+    }
+}
+
+impl Pings<'_> {
+    /// Hosts of a kernel for these pings.
+    ///
+    /// # Errors
+    /// When the machine refuses them.
+    pub fn boot(&self, kernel: &std::path::Path, seed: u64) -> Result<Kernels, BackendError> {
+        Ok(Kernels::new(Guests::boot(kernel, &self.job, &self.plan.kernels, seed)?))
+    }
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Before a run the hosts of each flow ping each other through the network as it is at time zero. What their kernels send
+//! and receive, at which interface, and when each hop is crossed, is compared with the scenario and the timeline: what is
+//! connected wrongly, or takes another time than it should, ends the run before it begins.
+//!
+//! It happens apart from the run, in kernels and networks of its own, so that a run's results do not depend on it.
+
+mod course;
+mod kernels;
+#[cfg(test)]
+mod tests;
+
+use super::frames;
+use super::plan::Plan;
+use course::Network;
+pub use course::{Beginning, Resumed};
+use perigee_backend::BackendError;
+use perigee_hosts::job::{self, Job, Ping};
+use perigee_sim::{EndpointId, FlowSetup, Side};
+use perigee_timeline::{ChunkSource, Header, PairId};
+use perigee_units::Nanos;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+/// So much of a timeline is read ahead: longer than any RTT.
+pub const LENGTH: Nanos = Nanos::from_secs(10);
+
+/// Most flows that are pinged: a network is made for each.
+const MOST: usize = 1000;
+
+const ICMP: u8 = 1;
+const ICMP6: u8 = 58;
+/// Types of an echo's request and answer, by version of IP (RFC 792, RFC 4443).
+const ECHO: [(u8, u8); 2] = [(8, 0), (128, 129)];
+/// Where messages begin in packets without options.
+const HEADERS: [usize; 2] = [20, 40];
+
+/// A frame at the interface of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Number of the host.
+    pub host: usize,
+    /// Ethernet header and what follows.
+    pub bytes: Box<[u8]>,
+}
+
+/// Hosts that ping each other.
+pub trait Hosts {
+    /// They send what their job says: what their interfaces sent.
+    ///
+    /// # Errors
+    /// When they do not come up.
+    fn ask(&mut self) -> Result<Vec<Seen>, BackendError>;
+
+    /// Frames arrive at interfaces: what interfaces sent then.
+    ///
+    /// # Errors
+    /// When they have gone.
+    fn exchange(&mut self, arrived: Vec<Seen>) -> Result<Vec<Seen>, BackendError>;
+
+    /// Numbers of the pings whose answers have come to the programs that sent them.
+    ///
+    /// # Errors
+    /// When they have gone.
+    fn answered(&mut self) -> Result<BTreeSet<u16>, BackendError>;
+}
+
+/// The pings of a run: of one flow for each two ways between hosts, by both versions of IP.
+pub struct Pings<'a> {
+    plan: &'a Plan,
+    setups: &'a [FlowSetup],
+    flows: Vec<u32>,
+    /// What its hosts are told.
+    pub job: Job,
+}
+
+/// A flow whose hosts ping each other.
+struct Trip {
+    /// Its number among these.
+    index: u32,
+    flow: u32,
+    /// The timeline says what should happen.
+    foreseeable: bool,
+    /// When the next packet enters it.
+    at: Nanos,
+}
+
+impl<'a> Pings<'a> {
+    /// Of the flows with real hosts.
+    pub fn of(plan: &'a Plan, setups: &'a [FlowSetup]) -> Self {
+        let mut known: BTreeSet<(usize, usize, PairId, PairId)> = BTreeSet::new();
+        let mut flows = Vec::new();
+        let mut pings = Vec::new();
+        for (flow, (ends, setup)) in (0..).zip(plan.ends.iter().zip(setups)) {
+            let Some((from, to)) = *ends else { continue };
+            if flows.len() == MOST || !known.insert((from, to, setup.forward, setup.reverse)) {
+                continue;
+            }
+            for (version, address) in
+                [IpAddr::V4(job::ipv4(to)), IpAddr::V6(job::ipv6(to))].into_iter().enumerate()
+            {
+                pings.push(Ping { number: (2 * flows.len() + version) as u16, from, to: address });
+            }
+            flows.push(flow);
+        }
+        let hosts = plan.job.hosts.clone();
+        let job = Job { hosts, end: plan.job.end, pings, ..Job::default() };
+        Pings { plan, setups, flows, job }
+    }
+
+    /// Sends them, and follows them over the network from end to end and back; `source` is the network of the run, `timeline`
+    /// what is known of it. Which flows were not followed, and why.
+    ///
+    /// # Errors
+    /// The first ping that does not go as it should: where, and what happens instead.
+    pub fn check<S: ChunkSource>(
+        &self,
+        header: &Header,
+        timeline: &Beginning,
+        source: &dyn Fn() -> S,
+        hosts: &mut dyn Hosts,
+    ) -> Result<Vec<String>, BackendError> {
+        let mut skipped = Vec::new();
+        let trip = |(index, &flow)| Trip { index, flow, foreseeable: true, at: Nanos::ZERO };
+        let mut trips: Vec<Trip> = (0..).zip(&self.flows).map(trip).collect();
+        let mut seen = hosts.ask()?;
+        for side in [Side::Source, Side::Destination] {
+            let mut arriving = Vec::new();
+            for trip in &mut trips {
+                let (frames, to) = self.frames(trip, side, &seen)?;
+                if trip.foreseeable {
+                    skipped.extend(self.follow(trip, side, frames[0], (header, timeline), source)?);
+                }
+                arriving.extend(frames.map(|frame| Seen { host: to, bytes: frame.into() }));
+            }
+            seen = hosts.exchange(arriving)?;
+        }
+        let answered = hosts.answered()?;
+        let lost = self.job.pings.iter().find(|ping| !answered.contains(&ping.number));
+        lost.map_or(Ok(skipped), |ping| {
+            let flow = self.flows[usize::from(ping.number / 2)];
+            let host = &self.plan.job.hosts[ping.from].name;
+            Err(self.wrong(
+                flow,
+                usize::from(ping.number % 2),
+                &format!("the answer is not accepted at {host}"),
+            ))
+        })
+    }
+
+    /// The frames of both versions that one end of a flow has sent to the other, and that one's number.
+    fn frames<'f>(
+        &self,
+        trip: &Trip,
+        side: Side,
+        seen: &'f [Seen],
+    ) -> Result<([&'f [u8]; 2], usize), BackendError> {
+        let (source, destination) = self.plan.ends[trip.flow as usize].expect("it is real");
+        let answer = side == Side::Destination;
+        let (from, to) = if answer { (destination, source) } else { (source, destination) };
+        let mut frames: [&[u8]; 2] = [&[], &[]];
+        for (version, frame) in frames.iter_mut().enumerate() {
+            let wanted = Message { number: (2 * trip.index) as u16 + version as u16, answer };
+            let found = seen.iter().find(|s| message(&s.bytes) == Some((version, wanted)));
+            let name = |host: usize| self.plan.job.hosts.get(host).map_or("?", |h| h.name.as_str());
+            let wrong = |why: String| Err(self.wrong(trip.flow, version, &why));
+            let Some(found) = found else {
+                let what = if answer { "does not answer" } else { "sends nothing" };
+                return wrong(format!(
+                    "{} {what}: its interface, addresses and routes are not those of the scenario",
+                    name(from)
+                ));
+            };
+            if found.host != from {
+                return wrong(format!("{} sends through the interface of {}", name(from), name(found.host)));
+            }
+            let addressee = job::host_of(&found.bytes[..6]);
+            if addressee != Some(to) {
+                let other = addressee.map_or("nobody", name);
+                return wrong(format!("{} sends to {other} instead of {}", name(from), name(to)));
+            }
+            *frame = &found.bytes;
+        }
+        Ok((frames, to))
+    }
+
+    /// Follows a frame from one end of a flow to the other. What to say of a flow where the timeline does not tell what
+    /// should happen.
+    fn follow<S: ChunkSource>(
+        &self,
+        trip: &mut Trip,
+        side: Side,
+        frame: &[u8],
+        (header, timeline): (&Header, &Beginning),
+        source: &dyn Fn() -> S,
+    ) -> Result<Option<String>, BackendError> {
+        let setup = &self.setups[trip.flow as usize];
+        let pair = if side == Side::Source { setup.forward } else { setup.reverse };
+        let packet = frames::ip_packet(frame).unwrap_or_default();
+        let hops = match timeline.course(header, pair, trip.at, packet.len() as u64) {
+            Ok(hops) => hops,
+            Err(why) => {
+                trip.foreseeable = false;
+                return Ok(Some(format!(
+                    "flow {:?} was not pinged over the network before the run: {why}",
+                    setup.name
+                )));
+            }
+        };
+        let network = Network::new(header, source(), setup, timeline.end())?;
+        let arrived = network.carry(EndpointId { flow: 0, side }, trip.at, packet, &hops);
+        let arrived = arrived.map_err(|why| self.wrong(trip.flow, 0, &format!("the packet {why}")))?;
+        trip.at = arrived + Nanos(1);
+        Ok(None)
+    }
+
+    fn wrong(&self, flow: u32, version: usize, why: &str) -> BackendError {
+        let (from, to) = self.plan.ends[flow as usize].expect("it is real");
+        let name = |host: usize| &self.plan.job.hosts[host].name;
+        BackendError::Failed(format!(
+            "before the run, ping of flow {:?} from {} to {} by {}: {why}",
+            self.plan.names[flow as usize],
+            name(from),
+            name(to),
+            ["IPv4", "IPv6"][version]
+        ))
+    }
+}
+
+/// What a ping's frame says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Its number.
+    pub number: u16,
+    /// It is the answer.
+    pub answer: bool,
+}
+
+/// The message in a frame, and the version of IP (0 = 4, 1 = 6).
+pub fn message(frame: &[u8]) -> Option<(usize, Message)> {
+    let packet = frames::ip_packet(frame)?;
+    let version = match packet[0] >> 4 {
+        4 if packet[9] == ICMP => 0,
+        6 if packet.get(6) == Some(&ICMP6) => 1,
+        _ => return None,
+    };
+    let icmp = packet.get(HEADERS[version]..HEADERS[version] + 6)?;
+    let answer = match icmp[0] {
+        kind if kind == ECHO[version].0 => false,
+        kind if kind == ECHO[version].1 => true,
+        _ => return None,
+    };
+    Some((version, Message { number: u16::from_be_bytes([icmp[4], icmp[5]]), answer }))
+}
