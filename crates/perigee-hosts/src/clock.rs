@@ -3,7 +3,7 @@
 
 use crate::guest::GuestError;
 use crate::wire::{read_exactly, send_with_files};
-use rustix::fs::{ftruncate, memfd_create, MemfdFlags};
+use rustix::fs::{fcntl_add_seals, ftruncate, memfd_create, MemfdFlags, SealFlags};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
@@ -103,8 +103,10 @@ impl Clock {
     /// # Errors
     /// When there is no memory to share.
     pub fn new(socket: UnixStream) -> Result<Self, GuestError> {
-        let file = memfd_create("perigee-clock", MemfdFlags::CLOEXEC)?;
+        let file = memfd_create("perigee-clock", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
         ftruncate(&file, SIZE as u64)?;
+        // A guest that cut it short would kill us when we touch it.
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let mapped = FileOffset::new(File::from(file.try_clone()?), 0);
         let shared = MmapRegion::from_file(mapped, SIZE)
             .map_err(|e| GuestError::Machine(format!("the clock's memory cannot be mapped: {e}")))?;
@@ -333,6 +335,13 @@ mod tests {
         assert_eq!(raw, message(op::RUN, 0, 1_000));
         assert_eq!(clock.now_ns(), 1_000);
         assert_eq!(clock.get64(at::FREE_UNTIL), 5_000);
+    }
+
+    #[test]
+    fn a_guest_cannot_cut_the_memory_short() {
+        let (clock, _guest) = clock();
+        assert!(ftruncate(&clock.file, 0).is_err());
+        assert!(ftruncate(&clock.file, 2 * SIZE as u64).is_err());
     }
 
     /// The instants of what the guest would take, in order.

@@ -5,13 +5,16 @@
 //! `virtio-queue` chains that never end.
 
 use crate::guest::GuestError;
+use crate::truncated::Watched;
 use crate::types::Mac;
 use crate::wire::{read_exactly, read_with_files};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use virtio_queue::{Queue, QueueOwnedT, QueueT};
-use vm_memory::{Address, Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
+use vm_memory::{
+    Address, Bytes, FileOffset, GuestAddress, GuestMemoryBackend, GuestMemoryMmap, GuestRegionMmap,
+};
 
 /// Requests of the protocol.
 mod request {
@@ -59,6 +62,8 @@ const NO_INTERRUPT: u16 = 1;
 pub struct Device {
     socket: UnixStream,
     mac: Mac,
+    /// Before its memory, so that it is dropped first.
+    watched: Vec<Watched>,
     memory: Option<GuestMemoryMmap>,
     queues: [Queue; 2],
     buffer: Vec<u8>,
@@ -69,7 +74,7 @@ impl Device {
     pub fn new(socket: UnixStream, mac: Mac) -> Self {
         let queue = || Queue::new(MAX_QUEUE).expect("a power of two");
         let queues = [queue(), queue()];
-        Device { socket, mac, memory: None, queues, buffer: vec![0; MAX_FRAME] }
+        Device { socket, mac, watched: Vec::new(), memory: None, queues, buffer: vec![0; MAX_FRAME] }
     }
 
     /// The socket, to be polled while the guest boots.
@@ -99,6 +104,26 @@ impl Device {
         }
     }
 
+    /// The guest's memory from now on.
+    fn share(&mut self, memory: GuestMemoryMmap) -> Result<(), GuestError> {
+        self.watched.clear();
+        let watch = |range: &GuestRegionMmap| Watched::new(range.as_ptr(), range.size());
+        self.watched = memory.iter().map(watch).collect::<Result<_, _>>()?;
+        self.memory = Some(memory);
+        Ok(())
+    }
+
+    /// # Errors
+    /// When the guest has taken memory away that was used.
+    fn check_whole(&self) -> Result<(), GuestError> {
+        let cut = self.watched.iter().any(Watched::is_cut);
+        if cut {
+            Err(wrong("it has cut its memory short"))
+        } else {
+            Ok(())
+        }
+    }
+
     fn answer(&mut self, what: u32, flags: u32, payload: &[u8]) -> Result<(), GuestError> {
         let mut message = Vec::with_capacity(HEADER_BYTES + payload.len());
         for word in [what, flags & !NEED_REPLY | REPLY, payload.len() as u32] {
@@ -113,7 +138,7 @@ impl Device {
             request::GET_FEATURES => return Ok(Some(FEATURES.to_ne_bytes().into())),
             request::GET_PROTOCOL_FEATURES => return Ok(Some(PROTOCOL_FEATURES.to_ne_bytes().into())),
             request::GET_CONFIG => return self.config(payload).map(Some),
-            request::SET_MEM_TABLE => self.memory = Some(map(payload, files)?),
+            request::SET_MEM_TABLE => self.share(map(payload, files)?)?,
             request::SET_VRING_NUM => {
                 let (queue, size) = self.queue(payload)?;
                 let size = u16::try_from(size).ok();
@@ -189,8 +214,14 @@ impl Device {
     /// wants to know.
     ///
     /// # Errors
-    /// When the ring is not what the standard says.
-    pub fn take(&mut self, until: u16, mut frame: impl FnMut(&[u8])) -> Result<bool, GuestError> {
+    /// When the ring is not what the standard says, or the memory has been cut short.
+    pub fn take(&mut self, until: u16, frame: impl FnMut(&[u8])) -> Result<bool, GuestError> {
+        let wants_to_know = self.take_from_ring(until, frame);
+        self.check_whole()?;
+        wants_to_know
+    }
+
+    fn take_from_ring(&mut self, until: u16, mut frame: impl FnMut(&[u8])) -> Result<bool, GuestError> {
         let (Some(memory), queue) = (&self.memory, &mut self.queues[TRANSMIT]) else { return Ok(false) };
         if !queue.ready() {
             return Ok(false);
@@ -225,8 +256,14 @@ impl Device {
     /// `None` = there is no room.
     ///
     /// # Errors
-    /// When the ring is not what the standard says.
+    /// When the ring is not what the standard says, or the memory has been cut short.
     pub fn stage(&mut self, frame: &[u8]) -> Result<Option<u16>, GuestError> {
+        let index = self.put_into_ring(frame);
+        self.check_whole()?;
+        index
+    }
+
+    fn put_into_ring(&mut self, frame: &[u8]) -> Result<Option<u16>, GuestError> {
         let seen = self.seen()?;
         let (Some(memory), queue) = (&self.memory, &mut self.queues[RECEIVE]) else { return Ok(None) };
         if !queue.ready() {
@@ -292,4 +329,51 @@ fn word(payload: &[u8], at: usize) -> Result<u32, GuestError> {
 fn long(payload: &[u8], at: usize) -> Result<u64, GuestError> {
     let bytes = payload.get(at..at + 8).ok_or_else(|| wrong("a message that is too short"))?;
     Ok(u64::from_ne_bytes(bytes.try_into().expect("eight bytes")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::send_with_files;
+    use rustix::fs::{ftruncate, memfd_create, MemfdFlags};
+    use std::os::fd::AsFd;
+
+    /// Says something as a guest does, and has it heard.
+    fn say(guest: &mut UnixStream, device: &mut Device, what: u32, payload: &[u64], files: &[&File]) {
+        let size = 8 * payload.len() as u32;
+        let mut message: Vec<u8> = [what, 1, size].iter().flat_map(|w| w.to_ne_bytes()).collect();
+        message.extend(payload.iter().flat_map(|w| w.to_ne_bytes()));
+        let files: Vec<_> = files.iter().map(|file| file.as_fd()).collect();
+        send_with_files(guest, &message[..HEADER_BYTES], &files).unwrap();
+        guest.write_all(&message[HEADER_BYTES..]).unwrap();
+        device.hear().unwrap();
+    }
+
+    #[test]
+    fn a_guest_that_cuts_its_memory_short_is_refused() {
+        let (ours, mut guest) = UnixStream::pair().unwrap();
+        let mut device = Device::new(ours, [2, 0, 0, 0, 0, 1]);
+        let memory = File::from(memfd_create("guest", MemfdFlags::CLOEXEC).unwrap());
+        ftruncate(&memory, 0x8000).unwrap();
+        say(&mut guest, &mut device, request::SET_MEM_TABLE, &[1, 0, 0x8000, 0, 0], &[&memory]);
+        for ring in [RECEIVE, TRANSMIT] {
+            let index = ring as u64;
+            say(&mut guest, &mut device, request::SET_VRING_NUM, &[index | 16 << 32], &[]);
+            let base = 0x3000 * index;
+            say(
+                &mut guest,
+                &mut device,
+                request::SET_VRING_ADDR,
+                &[index, base, base + 0x2000, base + 0x1000, 0],
+                &[],
+            );
+            say(&mut guest, &mut device, request::SET_VRING_ENABLE, &[index | 1 << 32], &[]);
+        }
+        assert_eq!(device.stage(&[0; 60]).unwrap(), None, "there is a ring, without buffers");
+        ftruncate(&memory, 0).unwrap();
+        let said = device.stage(&[0; 60]).unwrap_err().to_string();
+        assert!(said.contains("cut its memory short"), "{said}");
+        let said = device.take(1, |_| ()).unwrap_err().to_string();
+        assert!(said.contains("cut its memory short"), "{said}");
+    }
 }

@@ -34,6 +34,8 @@ pub mod live;
 pub mod report;
 #[cfg(target_os = "linux")]
 mod spawn;
+#[cfg(target_os = "linux")]
+mod truncated;
 mod types;
 #[cfg(target_os = "linux")]
 mod wire;
