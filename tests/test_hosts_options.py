@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,26 @@ def test_every_segment_is_acknowledged_where_asked(cli: Cli, scenario: Path, tmp
         sent[every] = (row["sent_packets"] - row["data_sent"]) / row["data_sent"]
     assert sent[1] > 0.95
     assert sent[2] < 0.75
+
+
+@real
+def test_offload_changes_no_packet(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    # A second flow's requests, marks of ECN: CWR, FIN and small segments are among what is cut.
+    more = '[[flow]]\nbytes = "300 kB"\nstart = "1 s"\n[tcp]\necn = true\n'
+    base = SCENARIO.replace('"1 bdp"', '"1 bdp"\ndiscipline = "fq_codel"') + more
+    packets, hashes = [], []
+    for name, section in (("off", ""), ("on", "[hosts]\noffload = true\n")):
+        scenario.write_text(base + section)
+        words = ("run", scenario, "--cc", "bbr", "--hosts", "linux", "--no-report", "--pcap", "--out", tmp_path / name)
+        done = cli(*words)
+        assert done.returncode == 0, done.stderr
+        run = record(tmp_path / name, "bbr")
+        assert run.manifest.conserved
+        hashes.append({table: known.sha256 for table, known in run.manifest.tables.items()})
+        packets.append(
+            [hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted((tmp_path / name).rglob("*.pcapng"))]
+        )
+    assert hashes[0] == hashes[1]
+    # Every byte of every packet, checksums included.
+    assert len(packets[0]) == 2
+    assert packets[0] == packets[1]

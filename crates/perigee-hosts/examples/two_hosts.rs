@@ -44,6 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         memory_mib: 384,
         seed: 1,
         interfaces: job.interfaces(&(0..2)),
+        offload: false,
         patience: PATIENCE,
     })?;
     let end = EPOCH + job.end;

@@ -5,6 +5,7 @@
 //! `virtio-queue` chains that never end.
 
 use crate::guest::GuestError;
+use crate::offload;
 use crate::truncated::Watched;
 use crate::types::Mac;
 use crate::wire::{read_exactly, read_with_files};
@@ -38,6 +39,8 @@ mod request {
 /// Features: version 1, protocol features, a fixed address, received checksums that need no check.
 const FEATURES: u64 = 1 << 32 | 1 << 30 | 1 << 5 | 1 << 1;
 /// Protocol features: answers on demand, a channel back, configuration, notifications in band.
+/// With offload also: checksums of sent frames, large TCP segments of both versions, with ECN.
+const OFFLOAD: u64 = 1 | 1 << 11 | 1 << 12 | 1 << 13;
 const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 const REPLY: u32 = 4;
 const NEED_REPLY: u32 = 8;
@@ -50,7 +53,7 @@ pub const RECEIVE: usize = 0;
 pub const TRANSMIT: usize = 1;
 const MAX_QUEUE: u16 = 1024;
 /// Largest frame with its virtio header.
-const MAX_FRAME: usize = 65_550;
+const MAX_FRAME: usize = 65_600;
 /// `struct virtio_net_hdr_v1`: its checksum is right (DATA_VALID), it is in one buffer.
 const VIRTIO_HEADER: [u8; 12] = [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0];
 /// Where the index of a used ring stands in it (section 2.7.8).
@@ -62,6 +65,7 @@ const NO_INTERRUPT: u16 = 1;
 pub struct Device {
     socket: UnixStream,
     mac: Mac,
+    offload: bool,
     /// Before its memory, so that it is dropped first.
     watched: Vec<Watched>,
     memory: Option<GuestMemoryMmap>,
@@ -72,9 +76,14 @@ pub struct Device {
 impl Device {
     /// The interface at the end of a socket that a guest has connected to.
     pub fn new(socket: UnixStream, mac: Mac) -> Self {
+        Device::with_offload(socket, mac, false)
+    }
+
+    /// The same, which makes checksums and cuts large TCP segments into packets for the driver.
+    pub fn with_offload(socket: UnixStream, mac: Mac, offload: bool) -> Self {
         let queue = || Queue::new(MAX_QUEUE).expect("a power of two");
         let queues = [queue(), queue()];
-        Device { socket, mac, watched: Vec::new(), memory: None, queues, buffer: vec![0; MAX_FRAME] }
+        Device { socket, mac, offload, watched: Vec::new(), memory: None, queues, buffer: vec![0; MAX_FRAME] }
     }
 
     /// The socket, to be polled while the guest boots.
@@ -135,7 +144,10 @@ impl Device {
 
     fn handle(&mut self, what: u32, payload: &[u8], files: Vec<File>) -> Result<Option<Vec<u8>>, GuestError> {
         match what {
-            request::GET_FEATURES => return Ok(Some(FEATURES.to_ne_bytes().into())),
+            request::GET_FEATURES => {
+                let features = if self.offload { FEATURES | OFFLOAD } else { FEATURES };
+                return Ok(Some(features.to_ne_bytes().into()));
+            }
             request::GET_PROTOCOL_FEATURES => return Ok(Some(PROTOCOL_FEATURES.to_ne_bytes().into())),
             request::GET_CONFIG => return self.config(payload).map(Some),
             request::SET_MEM_TABLE => self.share(map(payload, files)?)?,
@@ -241,7 +253,12 @@ impl Device {
             }
             let bytes = &mut self.buffer[..size];
             reader.read_exact(bytes).map_err(|e| wrong(&format!("a frame ({e})")))?;
-            frame(&bytes[VIRTIO_HEADER.len()..]);
+            let (header, bytes) = bytes.split_first_chunk_mut().expect("it is longer");
+            if self.offload {
+                offload::send(header, bytes, &mut frame).map_err(wrong)?;
+            } else {
+                frame(bytes);
+            }
             queue.add_used(memory, head, 0).map_err(|e| wrong(&format!("the transmit ring ({e})")))?;
         }
         if count == 0 {

@@ -4,6 +4,7 @@
 use crate::clock::{Clock, Doorbell, Said, BELLS, MAX_DEVICES};
 use crate::core::Core;
 use crate::device::{Device, RECEIVE, TRANSMIT};
+use crate::job;
 use crate::spawn::spawn;
 use crate::types::Mac;
 pub use crate::types::{GuestError, GuestSpec, SentFrame, PATIENCE};
@@ -70,6 +71,7 @@ pub struct Guest {
     /// Interfaces (bits) whose driver wants to know that its frames were taken.
     interrupts: u64,
     console: File,
+    offload: bool,
     patience: Duration,
     core: Option<Arc<Core>>,
 }
@@ -124,6 +126,7 @@ impl Guest {
             sent: Vec::new(),
             interrupts: 0,
             console,
+            offload: spec.offload,
             patience: spec.patience,
             core,
         };
@@ -155,7 +158,8 @@ impl Guest {
                 // In the middle of a message it does not keep us waiting.
                 socket.set_read_timeout(Some(self.patience))?;
                 socket.set_write_timeout(Some(self.patience))?;
-                self.devices.push(Device::new(socket, macs[self.devices.len()]));
+                let offload = self.offload && self.devices.len() != job::REPORTS;
+                self.devices.push(Device::with_offload(socket, macs[self.devices.len()], offload));
             }
             for &i in &ready {
                 self.devices[i].hear()?;

@@ -31,6 +31,8 @@ pub mod live;
 #[cfg(not(target_os = "linux"))]
 #[path = "live_elsewhere.rs"]
 pub mod live;
+#[cfg(target_os = "linux")]
+mod offload;
 pub mod report;
 #[cfg(target_os = "linux")]
 mod spawn;

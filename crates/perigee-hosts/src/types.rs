@@ -26,6 +26,8 @@ pub struct GuestSpec {
     pub seed: u64,
     /// Hardware addresses of its interfaces.
     pub interfaces: Vec<Mac>,
+    /// Its interfaces make checksums and cut large TCP segments into packets.
+    pub offload: bool,
     /// Wall time after which a guest that neither waits nor goes on is given up.
     pub patience: Duration,
 }

@@ -91,7 +91,8 @@ impl Ends {
             Ends::Linux(hosts) => {
                 let programs = all_programs(world, &hosts.programs);
                 let own_kernels = world.scenario.own_kernels;
-                Box::new(LinuxHosts { plugins, programs, own_kernels, ..hosts.clone() })
+                let offload = world.scenario.offload;
+                Box::new(LinuxHosts { plugins, programs, own_kernels, offload, ..hosts.clone() })
             }
             Ends::RealTime(hosts) => {
                 let programs = all_programs(world, &hosts.programs);

@@ -57,11 +57,17 @@ struct Member {
 pub struct Guests(Vec<Member>);
 
 impl Guests {
-    /// Boots them, one after the other, on one core: they never work at the same time.
+    /// Boots them, perhaps with segmentation by their interfaces, one after the other, on one core: they never work at the same time.
     ///
     /// # Errors
     /// When the machine refuses one, or it does not come up.
-    pub fn boot(kernel: &Path, job: &Job, kernels: &[Range<usize>], seed: u64) -> Result<Self, BackendError> {
+    pub fn boot(
+        kernel: &Path,
+        job: &Job,
+        kernels: &[Range<usize>],
+        seed: u64,
+        offload: bool,
+    ) -> Result<Self, BackendError> {
         let mut all: Vec<Member> = Vec::new();
         for (number, hosts) in (0u64..).zip(kernels) {
             let root = Root::make(kernel, job, hosts).map_err(failed)?;
@@ -73,6 +79,7 @@ impl Guests {
                 // Kernels with one seed would draw the same ports and sequence numbers.
                 seed: if number == 0 { seed } else { mix(seed ^ mix(number)) },
                 interfaces: job.interfaces(hosts),
+                offload,
                 patience: PATIENCE,
             };
             let guest = match all.first() {

@@ -80,6 +80,8 @@ pub struct LinuxHosts {
     pub writable: Vec<PathBuf>,
     /// Each host has a kernel of its own.
     pub own_kernels: bool,
+    /// Interfaces cut large TCP segments into packets.
+    pub offload: bool,
     /// Hears what programs do, in order of simulated time.
     pub listener: Option<Listener>,
     /// The keyboard of a program with a terminal.
@@ -140,7 +142,7 @@ impl LinuxHosts {
         let simulation = Simulation::new(header, Box::new(&mut source), setups, simulated);
         let simulation = simulation.map_err(failed)?;
         let sink_failed = recorder.failed();
-        let guests = Guests::boot(&self.kernel, &job, &plan.kernels, options.seed)?;
+        let guests = Guests::boot(&self.kernel, &job, &plan.kernels, options.seed, self.offload)?;
         let observer = Hosted::new(recorder, &plan);
         let programs = Programs::new(&self.programs, self.listener.as_ref());
         let end = header.duration;

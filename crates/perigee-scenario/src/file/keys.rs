@@ -346,12 +346,20 @@ pub const TELEMETRY: Section = Section {
 pub const HOSTS: Section = Section {
     name: "hosts",
     help: "Real hosts (--hosts linux).",
-    keys: &[key(
-        "kernel",
-        Kind::Word(&["shared", "own"]),
-        "shared",
-        "shared: one kernel for up to 48 hosts, and several for more; own: one for each, 64 at most",
-    )],
+    keys: &[
+        key(
+            "kernel",
+            Kind::Word(&["shared", "own"]),
+            "shared",
+            "shared: one kernel for up to 48 hosts, and several for more; own: one for each, 64 at most",
+        ),
+        key(
+            "offload",
+            Kind::Bool,
+            "false",
+            "interfaces make checksums and cut large TCP segments into packets, as network cards do: less computation, and bursts",
+        ),
+    ],
     kinds: None,
 };
 

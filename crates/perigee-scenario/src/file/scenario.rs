@@ -57,6 +57,8 @@ pub struct Scenario {
     pub notices: Option<perigee_timeline::Notices>,
     /// `[hosts]`: each real host has a kernel of its own.
     pub own_kernels: bool,
+    /// Interfaces of real hosts cut large TCP segments into packets.
+    pub offload: bool,
     /// `[telemetry]`.
     pub telemetry: TelemetrySpec,
     /// Name of the transport profile.
@@ -282,6 +284,7 @@ impl Reader<'_> {
             },
             bursts: top.one("bursts").map(bursts::read),
             notices: notices(&top.one_or_default(&keys::NOTICES)),
+            offload: top.one_or_default(&keys::HOSTS).bool("offload"),
             own_kernels: top.one_or_default(&keys::HOSTS).text("kernel") == "own",
             telemetry: TelemetrySpec {
                 overhead: telemetry.opt_text("overhead"),

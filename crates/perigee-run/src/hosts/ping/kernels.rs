@@ -79,6 +79,6 @@ impl Pings<'_> {
     /// # Errors
     /// When the machine refuses them.
     pub fn boot(&self, kernel: &std::path::Path, seed: u64) -> Result<Kernels, BackendError> {
-        Ok(Kernels::new(Guests::boot(kernel, &self.job, &self.plan.kernels, seed)?))
+        Ok(Kernels::new(Guests::boot(kernel, &self.job, &self.plan.kernels, seed, false)?))
     }
 }
