@@ -99,3 +99,13 @@ def test_a_refused_program_leaves_no_folder(cli: Cli, scenario: Path, tmp_path: 
     scenario.write_text(SCENARIO + 'cc = "cubic"\n')
     done = cli("exec", scenario, "--at", "s1", "--", "true")
     assert (done.returncode, list((tmp_path / "runs").glob("*"))) == (125, []), done.stderr
+
+
+@real
+def test_what_a_host_cannot_carry_is_refused_before_anything_is_made(cli: Cli, tmp_path: Path) -> None:
+    often = 'app = "on-off"\non = "100 us"\noff = "100 us"\n'
+    (tmp_path / "often.toml").write_text(SCENARIO.replace('"4 s"', '"60 s"') + often)
+    for command in (("check", "often.toml"), ("run", "often.toml", "--out", "out"), ("run", "often.toml", "--dry")):
+        done = cli(*command, "--cc", "cubic", "--hosts", "linux")
+        assert (done.returncode, "more than 200000 times" in done.stderr) == (2, True), (command, done.stderr)
+    assert [p.name for p in tmp_path.iterdir()] == ["often.toml"]

@@ -109,3 +109,22 @@ def test_lost_notices_reach_nobody(cli: Cli, scenario: Path, tmp_path: Path) -> 
     scenario.write_text(SCENARIO.replace("[notices]", "[notices]\nloss = 1"))
     cli("run", scenario, "--hosts", "linux", "--trust", "--no-report", "--out", tmp_path / "out")
     assert notices(output(tmp_path / "out", "sees")) == []
+
+
+@real
+def test_an_error_moves_what_programs_are_told(cli: Cli, scenario: Path, tmp_path: Path) -> None:
+    begun = {}
+    for error in ("50 ms", "uniform(10 ms, 90 ms)"):
+        scenario.write_text(SCENARIO.replace("[notices]", f'[notices]\nerror = "{error}"'))
+        out = tmp_path / error.partition("(")[0].replace(" ", "")
+        done = cli("run", scenario, "--hosts", "linux", "--trust", "--no-report", "--out", out)
+        assert done.returncode == 0, done.stderr
+        lines = [line for line in output(out, " {") if '"flow":"carrier"' in line]
+        [begin, end] = [json.loads(line[line.index("{") :]) for line in lines]
+        # They come at that wrong instant, too, and the end is as far from the beginning as it is told to be.
+        assert [int(line.split()[0]) for line in lines] == pytest.approx([begin["t_ns"], end["t_ns"]], abs=100_000)
+        assert end["t_ns"] == begin["until_ns"] == begin["t_ns"] + 400_000_000
+        begun[error] = begin["t_ns"] - 1_700_000_000
+    assert begun["50 ms"] == 50_000_000
+    assert 10_000_000 <= begun["uniform(10 ms, 90 ms)"] <= 90_000_000
+    assert begun["uniform(10 ms, 90 ms)"] != 50_000_000

@@ -38,15 +38,11 @@ impl Backend for Simulator {
         sink: &mut dyn RecordSink,
         progress: &mut dyn FnMut(Nanos) -> bool,
     ) -> Result<(), BackendError> {
-        if sink.wants_packets() {
-            self.record::<true>(inputs, sink, progress)
-        } else {
-            self.record::<false>(inputs, sink, progress)
-        }
+        run_and_record(self, inputs, sink, progress)
     }
 }
 
-impl Simulator {
+impl Records for Simulator {
     fn record<const PACKETS: bool>(
         &self,
         inputs: Inputs<'_>,
@@ -68,7 +64,9 @@ impl Simulator {
         drop(simulation);
         recorder.finish(&source, &outcome, memory, Vec::new()).map_err(failed)
     }
+}
 
+impl Simulator {
     /// The flows as the simulator takes them.
     ///
     /// # Errors
@@ -110,6 +108,31 @@ impl Simulator {
             params.attach(info.files(), name, text).map_err(|e| e.reason)?;
         }
         Ok(Scheme::Builtin(info, params))
+    }
+}
+
+/// A backend whose record has packets where the sink wants them.
+pub(crate) trait Records {
+    /// As `Backend::run`; without `PACKETS` nothing is spent on them.
+    fn record<const PACKETS: bool>(
+        &self,
+        inputs: Inputs<'_>,
+        sink: &mut dyn RecordSink,
+        progress: &mut dyn FnMut(Nanos) -> bool,
+    ) -> Result<(), BackendError>;
+}
+
+/// `Backend::run` of backends with records.
+pub(crate) fn run_and_record(
+    backend: &impl Records,
+    inputs: Inputs<'_>,
+    sink: &mut dyn RecordSink,
+    progress: &mut dyn FnMut(Nanos) -> bool,
+) -> Result<(), BackendError> {
+    if sink.wants_packets() {
+        backend.record::<true>(inputs, sink, progress)
+    } else {
+        backend.record::<false>(inputs, sink, progress)
     }
 }
 

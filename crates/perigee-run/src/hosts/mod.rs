@@ -33,7 +33,7 @@ pub mod real_time;
 pub mod telemetry;
 
 use crate::routes::RouteListener;
-use crate::simulator::{begin_record, failed, simulator_options, Plugins, Simulator};
+use crate::simulator::{begin_record, failed, run_and_record, simulator_options, Plugins, Records};
 use border::{Border, Strays};
 use guests::{Guests, Sent};
 use observe::{FrameTap, Hosted};
@@ -105,7 +105,10 @@ impl Backend for LinuxHosts {
                 return Err(BackendError::Failed(why));
             }
         }
-        self.setups(header, workload).map(|_| ())
+        let (plan, setups) = self.setups(header, workload)?;
+        // What is drawn with other seeds is about as long.
+        let options = RunOptions::default();
+        self.drawn(&plan, &setups, &simulator_options(&options), &options).map(|_| ())
     }
 
     fn run(
@@ -114,15 +117,11 @@ impl Backend for LinuxHosts {
         sink: &mut dyn RecordSink,
         progress: &mut dyn FnMut(Nanos) -> bool,
     ) -> Result<(), BackendError> {
-        if sink.wants_packets() {
-            self.record::<true>(inputs, sink, progress)
-        } else {
-            self.record::<false>(inputs, sink, progress)
-        }
+        run_and_record(self, inputs, sink, progress)
     }
 }
 
-impl LinuxHosts {
+impl Records for LinuxHosts {
     fn record<const PACKETS: bool>(
         &self,
         inputs: Inputs<'_>,
@@ -174,7 +173,9 @@ impl LinuxHosts {
         let recorder = observer.finish(&mut outcome.flows);
         recorder.finish(&source, &outcome, memory, remarks).map_err(failed)
     }
+}
 
+impl LinuxHosts {
     /// Pings between the hosts of all flows, over the network as it begins. What nothing can be said of.
     fn ping(
         &self,
@@ -243,15 +244,7 @@ impl LinuxHosts {
         let mut plan = Plan::new(header, workload, &self.modules, &self.programs)?;
         plan.kernels = guests::divide(plan.nodes.len(), self.own_kernels)?;
         plan.check_kernels(workload)?;
-        // Real flows need no scheme of ours, but the simulator wants one.
-        let mut simulated = workload.clone();
-        for (flow, ends) in simulated.flows.iter_mut().zip(&plan.ends) {
-            if ends.is_some() && perigee_cc::info(&flow.cc).is_none() {
-                flow.cc = "newreno".into();
-            }
-        }
-        let mut setups = Simulator { plugins: self.plugins.clone() }.setups(header, &simulated)?;
-        plan::put_outside(&mut setups, &plan);
+        let setups = plan.setups(header, workload, &self.plugins)?;
         Ok((plan, setups))
     }
 }

@@ -2,6 +2,7 @@
 //! Which flows run on real hosts, and what those are told: a workload → a job.
 
 use super::PROGRAMS;
+use crate::simulator::{Plugins, Simulator};
 use perigee_backend::BackendError;
 use perigee_hosts::job::{self, Application, Command, Host, Input, Job, Relay, Route, Transfer};
 use perigee_scenario::file::programs::{self, ProgramSpec};
@@ -309,6 +310,30 @@ impl Plan {
 }
 
 impl Plan {
+    /// All flows as the simulator takes them: real ones have both ends outside.
+    ///
+    /// # Errors
+    /// Those of the simulator's own flows.
+    pub fn setups(
+        &self,
+        header: &Header,
+        workload: &Workload,
+        plugins: &Plugins,
+    ) -> Result<Vec<FlowSetup>, BackendError> {
+        // Real flows need no scheme of ours, but the simulator wants one.
+        let mut simulated = workload.clone();
+        for (flow, ends) in simulated.flows.iter_mut().zip(&self.ends) {
+            if ends.is_some() && perigee_cc::info(&flow.cc).is_none() {
+                flow.cc = "newreno".into();
+            }
+        }
+        let mut setups = Simulator { plugins: plugins.clone() }.setups(header, &simulated)?;
+        for (setup, _) in setups.iter_mut().zip(&self.ends).filter(|(_, ends)| ends.is_some()) {
+            setup.outside = Outside { source: true, destination: true };
+        }
+        Ok(setups)
+    }
+
     /// Names of hosts, where nodes are called otherwise.
     pub fn renamed(&self, header: &Header) -> Vec<String> {
         let name = |node: &NodeId| header.nodes[node.ix()].name.as_str();
@@ -424,13 +449,4 @@ fn route(flow: &Flow) -> Route {
         _ => 0,
     };
     Route { initial_window: given("init_cwnd"), quick_acks: given("delayed_ack") == 1 }
-}
-
-/// The flows as the simulator takes them: real ones have both ends outside.
-pub fn put_outside(setups: &mut [FlowSetup], plan: &Plan) {
-    for (setup, ends) in setups.iter_mut().zip(&plan.ends) {
-        if ends.is_some() {
-            setup.outside = Outside { source: true, destination: true };
-        }
-    }
 }

@@ -9,17 +9,17 @@ mod ping;
 use super::border::{self, Border, Strays};
 use super::observe::{FrameTap, Hosted};
 use super::ping::{Beginning, Pings, LENGTH};
-use super::plan::{self, Plan, Program, ENVIRONMENT};
+use super::plan::{Plan, Program, ENVIRONMENT};
 use super::programs::Programs;
-use super::{Listener, PROGRAMS};
+use super::Listener;
 use crate::routes::RouteListener;
-use crate::simulator::{begin_record, failed, simulator_options, Plugins, Simulator};
+use crate::simulator::{begin_record, failed, run_and_record, simulator_options, Plugins, Records};
 pub use lateness::{Lateness, Summary};
 use perigee_backend::{Backend, BackendError, Inputs};
 use perigee_hosts::live::Live;
 use perigee_record::RecordSink;
 use perigee_sim::{FlowSetup, Outcome, Simulation};
-use perigee_timeline::{App, Header, Workload};
+use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
 use ping::Namespaces;
 use serde::Serialize;
@@ -114,15 +114,11 @@ impl Backend for RealTimeHosts {
         sink: &mut dyn RecordSink,
         progress: &mut dyn FnMut(Nanos) -> bool,
     ) -> Result<(), BackendError> {
-        if sink.wants_packets() {
-            self.record::<true>(inputs, sink, progress)
-        } else {
-            self.record::<false>(inputs, sink, progress)
-        }
+        run_and_record(self, inputs, sink, progress)
     }
 }
 
-impl RealTimeHosts {
+impl Records for RealTimeHosts {
     fn record<const PACKETS: bool>(
         &self,
         inputs: Inputs<'_>,
@@ -178,7 +174,9 @@ impl RealTimeHosts {
         let recorder = observer.finish(&mut outcome.flows);
         recorder.finish(&source, &outcome, memory, remarks).map_err(failed)
     }
+}
 
+impl RealTimeHosts {
     /// Which flows carry programs, and all of them as the simulator takes them.
     ///
     /// # Errors
@@ -188,15 +186,8 @@ impl RealTimeHosts {
         header: &Header,
         workload: &Workload,
     ) -> Result<(Plan, Vec<FlowSetup>), BackendError> {
-        let carries = |flow: &perigee_timeline::Flow| flow.cc == PROGRAMS || flow.app == App::Programs;
         let plan = Plan::of_programs(header, workload, &self.programs)?;
-        // Carriers need no scheme of ours, but the simulator wants one.
-        let mut simulated = workload.clone();
-        for flow in simulated.flows.iter_mut().filter(|flow| carries(flow)) {
-            flow.cc = "newreno".into();
-        }
-        let mut setups = Simulator { plugins: self.plugins.clone() }.setups(header, &simulated)?;
-        plan::put_outside(&mut setups, &plan);
+        let setups = plan.setups(header, workload, &self.plugins)?;
         Ok((plan, setups))
     }
 }
