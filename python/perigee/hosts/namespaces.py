@@ -47,6 +47,7 @@ NEEDED = (0x17, 0x1F, 0x24, 0x2C)
 # Kinds of reports (`report.rs`).
 FAILED, READY, BEGUN, WROTE, EXITED, ANSWERED = 6, 7, 4, 8, 9, 13
 # Types of an echo's request and answer (RFC 792, RFC 4443).
+PING_AGAIN_S = 0.1
 ECHO: dict[int, tuple[int, int]] = {socket.AF_INET: (8, 0), socket.AF_INET6: (128, 129)}
 PROGRAM, ERRORS = 1 << 30, 1 << 29
 HEADER = bytes(12) + b"\x88\xb5"
@@ -419,10 +420,14 @@ def send(
         socket.send_fds(control, [message], [file])
 
 
-def ask(job: Job) -> list[socket.socket]:
-    """Sends the pings of all hosts; sockets at which their answers come."""
+Asked = dict[tuple[int, int], socket.socket]
+"""Sockets of pings, by host and version of IP."""
+
+
+def open_pings(job: Job) -> Asked:
+    """Sockets in the namespaces of the hosts."""
     hub = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    made: dict[tuple[int, int], socket.socket] = {}
+    made: Asked = {}
     for ping in job.pings:
         key = (ping.host, ping.family)
         if key not in made:
@@ -430,20 +435,28 @@ def ask(job: Job) -> list[socket.socket]:
             protocol = socket.IPPROTO_ICMP if ping.family == socket.AF_INET else socket.IPPROTO_ICMPV6
             made[key] = socket.socket(ping.family, socket.SOCK_RAW, protocol)
             enter(hub)
-        # What cannot be sent is missed by the core.
-        with contextlib.suppress(OSError):
-            made[key].sendto(ping.message(), (ping.address, 0))
     os.close(hub)
-    return list(made.values())
+    return made
 
 
-def hear(control: socket.socket, sockets: list[socket.socket]) -> None:
-    """Tells the core of answers to pings, until it says something itself."""
+def ask(control: socket.socket, pings: list[Ping], sockets: Asked) -> None:
+    """Sends pings, again while they are not answered, and tells the core of answers, until it says something itself.
+
+    An interface that has just been made may lose packets for some milliseconds.
+    """
+    waiting = {ping.number: ping for ping in pings}
+    again = 0.0
     with selectors.DefaultSelector() as selector:
-        for watched in (control, *sockets):
+        for watched in (control, *sockets.values()):
             selector.register(watched, selectors.EVENT_READ)
         while True:
-            ready = [key.fileobj for key, _ in selector.select()]
+            if waiting and time.monotonic() >= again:
+                for ping in waiting.values():
+                    # What cannot be sent is missed by the core.
+                    with contextlib.suppress(OSError):
+                        sockets[ping.host, ping.family].sendto(ping.message(), (ping.address, 0))
+                again = time.monotonic() + PING_AGAIN_S
+            ready = [key.fileobj for key, _ in selector.select(PING_AGAIN_S if waiting else None)]
             if control in ready:
                 break
             for answered in ready:
@@ -452,8 +465,10 @@ def hear(control: socket.socket, sockets: list[socket.socket]) -> None:
                 # Sockets of version 4 see the header, too.
                 message = packet[(packet[0] & 15) * 4 :] if answered.family == socket.AF_INET else packet
                 if len(message) >= 8 and message[0] == ECHO[answered.family][1]:
-                    send(control, ANSWERED, int.from_bytes(message[4:6], "big"))
-    for done in sockets:
+                    number = int.from_bytes(message[4:6], "big")
+                    if waiting.pop(number, None) is not None:
+                        send(control, ANSWERED, number)
+    for done in sockets.values():
         done.close()
 
 
@@ -479,14 +494,14 @@ def main() -> None:
     try:
         name_hosts(job.hosts)
         sockets = make_hosts(job.hosts)
-        echoes = ask(job)
+        echoes = open_pings(job)
     except (NamespaceError, OSError) as error:
         send(control, FAILED, 0, str(error).encode()[:60000])
         return
     for number, made in enumerate(sockets):
         send(control, READY, number, file=made.fileno())
         made.close()
-    hear(control, echoes)
+    ask(control, job.pings, echoes)
     [zero_ns] = struct.unpack("=Q", receive(control, 8))
     Rooms(control, job, files[0]).serve(zero_ns)
 

@@ -228,7 +228,7 @@ impl<'a> Pings<'a> {
 }
 
 /// What a ping's frame says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Message {
     /// Its number.
     pub number: u16,

@@ -143,7 +143,7 @@ impl Records for RealTimeHosts {
         let pings = Pings::of(&plan, &setups);
         job.pings.clone_from(&pings.job.pings);
         let mut live = Live::make(&self.command, &job).map_err(failed)?;
-        let mut hosts = Namespaces { live: &mut live, pings: job.pings.len() };
+        let mut hosts = Namespaces { live: &mut live, pings: job.pings.len(), arrived: Vec::new() };
         let pinged = pings.check(header, &beginning, &|| beginning.reader(), &mut hosts)?;
         let mut clocked = Clocked {
             live,

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Namespaces that ping each other, before time zero of a run.
 
-use crate::hosts::ping::{message, Hosts, Seen};
+use crate::hosts::ping::{message, Hosts, Message, Seen};
 use crate::simulator::failed;
 use perigee_backend::BackendError;
 use perigee_hosts::live::Live;
 use perigee_hosts::report::Report;
 use perigee_units::Nanos;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// What has not come by then does not come.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Time after which what was not answered is sent again.
+const AGAIN: Duration = Duration::from_millis(100);
 /// Time between two looks.
 const LOOK: Nanos = Nanos::from_millis(10);
 
@@ -21,44 +23,70 @@ pub struct Namespaces<'l> {
     pub live: &'l mut Live,
     /// How many.
     pub pings: usize,
+    /// Answers that hosts are given.
+    pub arrived: Vec<Seen>,
 }
 
 impl Namespaces<'_> {
-    /// Messages of pings that interfaces send until there are so many, or no more come.
-    fn messages(&mut self, wanted: usize) -> Result<Vec<Seen>, BackendError> {
-        let since = Instant::now();
-        let mut seen = Vec::new();
-        while seen.len() < wanted && since.elapsed() < PATIENCE {
-            let frames = self.live.receive().map_err(failed)?;
-            let messages = frames.into_iter().filter(|frame| message(&frame.bytes).is_some());
-            seen.extend(messages.map(|frame| Seen { host: frame.interface, bytes: frame.bytes }));
-            if seen.len() < wanted {
-                self.live.wait(self.live.now() + LOOK).map_err(failed)?;
+    /// Messages of pings that interfaces send, each once, until there are so many or no more come; `arrived` is handed to
+    /// hosts until it is answered: an interface that has just been made may lose packets.
+    fn messages(&mut self, wanted: usize, arrived: &[Seen]) -> Result<Vec<Seen>, BackendError> {
+        let begin = Instant::now();
+        let mut seen: BTreeMap<Message, Seen> = BTreeMap::new();
+        let mut given = None;
+        while seen.len() < wanted && begin.elapsed() < PATIENCE {
+            if given.is_none_or(|at: Instant| at.elapsed() > AGAIN) {
+                let answers = |m| Message { answer: true, ..m };
+                let open = |frame: &&Seen| {
+                    message(&frame.bytes).is_some_and(|(_, m)| !seen.contains_key(&answers(m)))
+                };
+                for frame in arrived.iter().filter(open) {
+                    self.live.deliver(frame.host, &frame.bytes);
+                }
+                given = Some(Instant::now());
+            }
+            self.live.wait(self.live.now() + LOOK).map_err(failed)?;
+            for frame in self.live.receive().map_err(failed)? {
+                let Some((_, message)) = message(&frame.bytes) else { continue };
+                if message.answer != arrived.is_empty() {
+                    seen.entry(message).or_insert(Seen { host: frame.interface, bytes: frame.bytes });
+                }
             }
         }
-        Ok(seen)
+        Ok(seen.into_values().collect())
     }
 }
 
 impl Hosts for Namespaces<'_> {
     fn ask(&mut self) -> Result<Vec<Seen>, BackendError> {
-        self.messages(self.pings)
+        self.messages(self.pings, &[])
     }
 
     fn exchange(&mut self, arrived: Vec<Seen>) -> Result<Vec<Seen>, BackendError> {
         let asked = |seen: &&Seen| message(&seen.bytes).is_some_and(|(_, m)| !m.answer);
         let wanted = arrived.iter().filter(asked).count();
-        for frame in &arrived {
-            // One that is not taken is not answered.
-            self.live.deliver(frame.host, &frame.bytes);
+        if wanted == 0 {
+            self.arrived = arrived;
+        } else {
+            return self.messages(wanted, &arrived);
         }
-        self.messages(wanted)
+        Ok(Vec::new())
     }
 
     fn answered(&mut self) -> Result<BTreeSet<u16>, BackendError> {
-        let since = Instant::now();
+        let begin = Instant::now();
         let mut answered = BTreeSet::new();
-        while answered.len() < self.pings && since.elapsed() < PATIENCE {
+        let mut given = None;
+        while answered.len() < self.pings && begin.elapsed() < PATIENCE {
+            if given.is_none_or(|at: Instant| at.elapsed() > AGAIN) {
+                self.arrived.iter().for_each(|frame| {
+                    self.live.deliver(frame.host, &frame.bytes);
+                });
+                given = Some(Instant::now());
+            }
+            self.live.wait(self.live.now() + LOOK).map_err(failed)?;
+            // What is sent again meanwhile is no part of the run.
+            self.live.receive().map_err(failed)?;
             for report in self.live.reports().map_err(failed)? {
                 match report {
                     Report::Answered(_, number) => answered.extend(u16::try_from(number)),
@@ -66,8 +94,8 @@ impl Hosts for Namespaces<'_> {
                     _ => {}
                 }
             }
-            self.live.wait(self.live.now() + LOOK).map_err(failed)?;
         }
+        self.live.receive().map_err(failed)?;
         Ok(answered)
     }
 }
