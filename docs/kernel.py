@@ -35,6 +35,12 @@ Two remarks. Flows that share a drop-tail queue sit on a knife edge: which of th
 microseconds. "Within the interval" means that so many seeds cannot tell the two sides apart, not that they are equal;
 for `four-rtts` the intervals are wide. And paths with changes, bbr at short queues, `four-rtts`, `ten-flows` and
 `london-new-york` were given their present number of seeds after fewer had shown larger differences.
+
+![Congestion windows of simulated and real hosts](kernel-cwnd.png)
+
+*Congestion windows over time, one seed: 100 Mbit/s, 50 ms and 1 BDP above; below, 20 Mbit/s with an RTT that becomes
+100 ms after 6 s and 50 ms again after 11 s. Both lie on each other, but for bbr after its probe of the RTT at 10 s
+(`docs/kernel_curves.py`).*
 """
 
 
