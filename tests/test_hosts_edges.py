@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from conftest import Cli
+from perigee.hosts import real_time
 from perigee.results.record import open_record, run_folder
 from test_hosts import SCENARIO, real
 
@@ -109,3 +113,20 @@ def test_what_a_host_cannot_carry_is_refused_before_anything_is_made(cli: Cli, t
         done = cli(*command, "--cc", "cubic", "--hosts", "linux")
         assert (done.returncode, "more than 200000 times" in done.stderr) == (2, True), (command, done.stderr)
     assert [p.name for p in tmp_path.iterdir()] == ["often.toml"]
+
+
+@real
+@pytest.mark.skipif(real_time.why_not() is not None, reason="no mount namespaces without root")
+def test_outputs_that_find_no_room_are_told(scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(SCENARIO + 'cc = "*"\n')
+    (full := tmp_path / "full").mkdir()
+    write = ["--at", "s1", "--", "head", "-c", "2000000", "/dev/zero"]
+    words = [sys.executable, "-m", "perigee", "exec", str(scenario), "--out", str(full / "out"), *write]
+    mounted = f"mount -t tmpfs -o size=1m none {full} && {{ {shlex.join(words)}; code=$?; ls {full} >&2; exit $code; }}"
+    done = subprocess.run(["unshare", "-Urm", "sh", "-c", mounted], capture_output=True, check=False)
+    said = done.stderr.decode()
+    assert done.returncode == 2, said
+    assert "No space left on device" in said
+    # Not half of a record either; what was written was shown.
+    assert said.rstrip().endswith("make room there, or write elsewhere")
+    assert done.stdout.count(b"\0") == 2_000_000

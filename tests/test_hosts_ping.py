@@ -71,6 +71,7 @@ def test_a_misconnected_host_ends_the_run_and_is_named(
     )
     assert done.returncode == 1, done
     assert f'ping of flow "s1->d1" from s1 to d1 {said}' in done.stderr
+    assert not (tmp_path / "out").exists(), "nothing was run"
 
 
 @real
