@@ -32,7 +32,8 @@ MAY_KNOW = {
     "scenario": TRANSPORT | {"queue", "tcp", "timeline", "sources", "orbit"},
     "hosts": LOW,
     "run": TRANSPORT | {"tcp", "telemetry", "timeline", "orbit", "sim", "record", "backend", "scenario", "hosts"},
-    "py": {"units", "scenario", "run", "record", "hosts"},
+    "learn": TRANSPORT | {"timeline", "sim", "scenario", "run"},
+    "py": {"units", "scenario", "run", "record", "hosts", "learn"},
     "fuzz": LOW | {"telemetry", "timeline", "sources", "orbit", "scenario", "hosts", "run"},
 }
 SOURCE = {".rs", ".py", ".pyi", ".toml", ".js", ".css", ".html"}
@@ -125,6 +126,7 @@ LEVELS = [
     {"sky"},
     {"hosts"},
     {"runs"},
+    {"learn"},
     {"study", "figures", "validation", "benchmarks"},
     {"cli"},
 ]

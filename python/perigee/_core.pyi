@@ -16,6 +16,7 @@ __all__ = [
     "Cx",
     "Hop",
     "IslView",
+    "Policy",
     "RouteView",
     "RunError",
     "Scenario",
@@ -24,6 +25,8 @@ __all__ = [
     "Sky",
     "TableHasher",
     "Timeline",
+    "Training",
+    "VecEnv",
     "Window",
     "World",
     "__version__",
@@ -36,6 +39,7 @@ __all__ = [
     "import_state",
     "json_schema",
     "plugin_threads",
+    "recipes",
     "record_tables",
     "reference",
     "schemes",
@@ -291,3 +295,43 @@ def diff_timelines(
     renamed: dict[str, str],
     shell: tuple[int, int] | None = None,
 ) -> str: ...
+
+@final
+class VecEnv:
+    """Scenarios side by side, stepped from decision to decision (`perigee.learn.vector` is the front)."""
+
+    def __new__(cls, recipe: str, folder: str | Path, count: int, flows: int, seed: int) -> VecEnv: ...
+    def step(
+        self,
+        actions: npt.NDArray[np.float32],
+        rates: npt.NDArray[np.float32] | None,
+        observations: npt.NDArray[np.float32],
+        active: npt.NDArray[np.bool_],
+        whole: npt.NDArray[np.float32],
+        rewards: npt.NDArray[np.float32],
+        metrics: npt.NDArray[np.float32],
+        ended: npt.NDArray[np.bool_],
+    ) -> None: ...
+
+@final
+class Training:
+    """A training, round by round."""
+
+    def __new__(cls, recipe: str, folder: str | Path, seed: int, checkpoint: str | Path | None = None) -> Training: ...
+    def round(self) -> str: ...
+    def scores(self) -> str: ...
+    def over(self) -> bool: ...
+    def save(self, checkpoint: str | Path) -> None: ...
+    def policy(self) -> str: ...
+    def best(self) -> str: ...
+
+@final
+class Policy:
+    """A policy, checked."""
+
+    def __new__(cls, text: str) -> Policy: ...
+    @property
+    def widths(self) -> list[int]: ...
+    def evaluate(self, inputs: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]: ...
+
+def recipes() -> list[tuple[str, str]]: ...

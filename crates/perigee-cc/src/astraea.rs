@@ -23,14 +23,16 @@
 //! min_rtt and max_tput is an option (`lifetime`), because that they never expire is what breaks the scheme on paths whose
 //! RTT changes. The published C++ server's slips (feature 0 always 1) are not imitated.
 
+pub mod desk;
 pub mod policy;
 
 use crate::filter::{WindowedMax, WindowedMin};
 use crate::notice::{Horizon, Notices};
 use crate::*;
+use desk::{Decision, Desk, Seen, ACT, OBSERVE};
 use policy::{Policy, Scratch};
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Parameters, with the published system's defaults.
 pub const PARAMS: &[ParamSpec] = &[
@@ -92,9 +94,12 @@ fn parse_weights(text: &str) -> Result<Arc<dyn Any + Send + Sync>, String> {
     Ok(Arc::new(policy))
 }
 
-const FEATURES: usize = 10;
-const HISTORY: usize = 5;
-const INPUTS: usize = FEATURES * HISTORY;
+/// Features of a step.
+pub const FEATURES: usize = 10;
+/// Steps that the network sees.
+pub const HISTORY: usize = 5;
+/// Inputs of the network.
+pub const INPUTS: usize = FEATURES * HISTORY;
 /// Largest relative change per step.
 const STEP_SIZE: f64 = 0.025;
 const MIN_CWND: u64 = 4;
@@ -139,6 +144,8 @@ enum Lifetime {
 #[derive(Clone, Debug)]
 pub struct Astraea {
     policy: Option<(Arc<Policy>, Scratch)>,
+    /// Where somebody else decides.
+    desk: Option<Arc<Mutex<Desk>>>,
     step: Nanos,
     bypass: bool,
     lifetime: Lifetime,
@@ -162,6 +169,7 @@ impl Astraea {
                 let scratch = p.scratch();
                 (p, scratch)
             }),
+            desk: None,
             step: params.time("step"),
             bypass: params.choice("module") == "bypass",
             lifetime: match params.choice("lifetime").as_str() {
@@ -180,6 +188,14 @@ impl Astraea {
             retrans_out: 0,
             action: 0.0,
         }
+    }
+
+    /// A controller that measures as ever and decides nothing: who asks with [`OBSERVE`] finds what it has seen on the desk,
+    /// and with [`ACT`] it carries out the decision that lies there.
+    pub fn told(params: &Params, init: &ConnInit, desk: Arc<Mutex<Desk>>) -> Self {
+        let mut told = Astraea::new(params, init);
+        (told.policy, told.desk, told.next_step) = (None, Some(desk), Nanos::MAX);
+        told
     }
 
     // ---- measurements ----------------------------------------------------------------------------------------------
@@ -235,6 +251,11 @@ impl Astraea {
 
     /// Reads and resets the measurements.
     fn features(&mut self, cx: &Cx, w: &Window) -> [f32; FEATURES] {
+        self.see(cx, w).0
+    }
+
+    /// The features, and the quantities that they are made of.
+    fn see(&mut self, cx: &Cx, w: &Window) -> ([f32; FEATURES], Seen) {
         let m = std::mem::replace(&mut self.now, Measurements { since: cx.now, ..Measurements::default() });
         let thr = mean(m.thr_sum, m.thr_count);
         let rtt_us = mean(m.rtt_sum_us, m.rtt_count);
@@ -256,7 +277,19 @@ impl Astraea {
         } else {
             (cwnd * PACKET_BYTES * 8.0 / (min_us * 1e-6) / max / 10.0).min(CAP)
         };
-        [
+        let seen = Seen {
+            throughput: thr,
+            rtt_us,
+            srtt_us: cx.srtt.as_micros() as f64,
+            min_rtt_us: min_us,
+            max_throughput: max,
+            loss,
+            cwnd,
+            out,
+            pacing,
+            retrans_out: self.retrans_out as f64,
+        };
+        let features = [
             // Nothing was delivered: neither good nor bad.
             if thr == 0.0 && max > 0.0 { 0.5 } else { over_max(thr) },
             over_min(rtt_us),
@@ -269,7 +302,37 @@ impl Astraea {
             over_max(pacing).min(CAP),
             self.retrans_out as f64 / cwnd,
         ]
-        .map(|x| x as f32)
+        .map(|x| x as f32);
+        (features, seen)
+    }
+
+    /// Lays what was seen since the latest call on the desk.
+    fn report(&mut self, cx: &Cx, w: &Window) {
+        let Some(desk) = self.desk.clone() else { return };
+        let (features, seen) = self.see(cx, w);
+        self.history.rotate_left(1);
+        self.history[HISTORY - 1] = features;
+        let mut desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
+        (desk.history, desk.seen) = (self.history, seen);
+        desk.reports += 1;
+    }
+
+    /// Carries out the decision on the desk.
+    fn obey(&mut self, cx: &Cx, w: &mut Window) {
+        let Some(desk) = &self.desk else { return };
+        let decision = desk.lock().unwrap_or_else(PoisonError::into_inner).decision;
+        match decision {
+            Decision::Step(a) => {
+                self.action = a;
+                w.cwnd = cx.bytes(act(cx.packets(w.cwnd), a).max(MIN_CWND));
+                self.set_pacing(cx, w);
+            }
+            Decision::Set { cwnd, pacing } => {
+                w.cwnd = cx.bytes(cwnd.max(MIN_CWND));
+                self.set_pacing(cx, w);
+                w.pacing = pacing.or(w.pacing);
+            }
+        }
     }
 
     fn decide(&mut self, cx: &Cx, w: &mut Window) {
@@ -293,6 +356,10 @@ impl Astraea {
             Lifetime::OnHint(notices, _) => notices.next_timer(),
             _ => None,
         };
+        if self.desk.is_some() {
+            w.next_timer = hint;
+            return;
+        }
         // A host that was late does not make the decisions that it missed.
         while self.next_step <= cx.now {
             self.next_step = self.next_step.saturating_add(self.step);
@@ -327,7 +394,9 @@ impl CongestionControl for Astraea {
     }
 
     fn on_start(&mut self, cx: &Cx, w: &mut Window) {
-        self.next_step = cx.now.saturating_add(self.step);
+        if self.desk.is_none() {
+            self.next_step = cx.now.saturating_add(self.step);
+        }
         self.now.since = cx.now;
         self.set_pacing(cx, w);
         self.schedule(cx, w);
@@ -373,6 +442,11 @@ impl CongestionControl for Astraea {
     }
 
     fn on_signal(&mut self, cx: &Cx, w: &mut Window, s: &Signal<'_>) {
+        match s {
+            Signal::Custom(OBSERVE) => return self.report(cx, w),
+            Signal::Custom(ACT) => return self.obey(cx, w),
+            _ => {}
+        }
         if let Lifetime::OnHint(notices, _) = &mut self.lifetime {
             if notices.on_signal(cx, s) {
                 self.forget_extremes(cx);
@@ -382,9 +456,10 @@ impl CongestionControl for Astraea {
     }
 
     fn mode(&self, _w: &Window) -> &'static str {
-        match self.policy {
-            Some(_) => "policy",
-            None => "no policy",
+        match (&self.policy, &self.desk) {
+            (Some(_), _) => "policy",
+            (None, Some(_)) => "told",
+            (None, None) => "no policy",
         }
     }
 
@@ -396,167 +471,4 @@ impl CongestionControl for Astraea {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::closed_loop::{Loop, Path, MSS};
-    use std::collections::BTreeMap;
-    use std::fmt::Write;
-
-    /// A policy of one layer that looks at the newest step only.
-    fn linear(weights: [f32; FEATURES], bias: f32) -> String {
-        let mut text = String::from("perigee-policy 1 input 50 dense 1\n");
-        for w in std::iter::repeat_n(0.0, INPUTS - FEATURES).chain(weights) {
-            write!(text, "{w} ").unwrap();
-        }
-        write!(text, "\n{bias} tanh end").unwrap();
-        text
-    }
-
-    fn params(given: &[(&str, &str)], weights: Option<&str>) -> Params {
-        let given: BTreeMap<_, _> =
-            given.iter().map(|(k, v)| (k.to_string(), Value::Text(v.to_string()))).collect();
-        let mut p = Params::new(PARAMS, given).unwrap();
-        if let Some(text) = weights {
-            p.attach(FILES, "weights", text).unwrap();
-        }
-        p
-    }
-
-    /// Grows below 1.2 of the lowest RTT, shrinks above.
-    fn delay_policy() -> String {
-        let mut weights = [0.0; FEATURES];
-        weights[1] = -50.0;
-        linear(weights, 60.0)
-    }
-
-    #[test]
-    fn the_action_moves_the_window_by_the_published_map() {
-        for (cwnd, a, expected) in [
-            (10, 0.5, 11),
-            (10, -0.5, 9),
-            (40, 1.0, 41),
-            (41, 1.0, 43),
-            (1000, 1.0, 1025),
-            (1000, -1.0, 975),
-            (39, 0.0, 39),
-            (4, -1.0, 3),
-        ] {
-            assert_eq!(act(cwnd, a), expected, "{cwnd} {a}");
-        }
-        let steps = |from: u64, to: u64| {
-            let mut cwnd = from;
-            (1..).find(|_| {
-                cwnd = act(cwnd, 1.0);
-                cwnd >= to
-            })
-        };
-        assert_eq!((steps(10, 400), steps(4, 400)), (Some(109), Some(115)));
-    }
-
-    #[test]
-    fn without_a_policy_the_initial_window_stands() {
-        let p = params(&[], None);
-        let mut f = Loop::new(Path::new(100, 30), |init| Astraea::new(&p, init));
-        f.run_s(3.0);
-        assert_eq!((f.cwnd(), f.cc.mode(&f.w)), (10, "no policy"));
-    }
-
-    #[test]
-    fn decisions_follow_the_clock_whatever_the_rtt() {
-        for rtt_ms in [10, 200] {
-            // Always up: the window counts the decisions while it is below 40 packets.
-            let p = params(&[], Some(&linear([0.0; FEATURES], 20.0)));
-            let mut f = Loop::new(Path::new(1000, rtt_ms), |init| Astraea::new(&p, init));
-            f.run(Nanos::from_millis(599), |_| {});
-            assert_eq!(f.cwnd(), 10 + 19, "{rtt_ms} ms: 599/30");
-        }
-    }
-
-    #[test]
-    fn a_policy_on_delay_holds_the_rtt_where_it_turns() {
-        let p = params(&[], Some(&delay_policy()));
-        let path = Path::new(100, 30);
-        let mut f = Loop::new(path, |init| Astraea::new(&p, init));
-        f.run_s(20.0);
-        let goodput = f.run_s(5.0);
-        assert!(goodput > 90.0, "{goodput}");
-        let inflation = f.rtt().as_secs_f64() / path.rtt.as_secs_f64();
-        assert!((1.1..1.3).contains(&inflation), "{inflation}");
-    }
-
-    #[test]
-    fn features_are_the_published_ones_in_steady_state() {
-        let p = params(&[], None);
-        let init = ConnInit { now: Nanos::ZERO, mss: 1460, init_cwnd: 14_600, srtt: None, seed: 1, hz: 1000 };
-        let mut a = Astraea::new(&p, &init);
-        // 100 Mbit/s, 30 ms, RTT 1.2 times that, one own BDP of window.
-        let bdp = 12_500_000.0 * 0.036;
-        let mut w = init.window();
-        w.cwnd = bdp as u64;
-        w.pacing = Some(BitRate::from_mbit(100));
-        a.min_rtt_us = 30_000.0;
-        a.max_tput = 12_500_000.0;
-        let ms = Nanos::from_millis;
-        let ev = AckEvent {
-            rtt: Some(ms(36)),
-            rs: RateSample { valid: true, delivered: 12_500, interval: ms(1), ..RateSample::default() },
-            ..AckEvent::default()
-        };
-        let cx = Cx { now: ms(30), mss: 1460, srtt: ms(36), outstanding: w.cwnd, ..Cx::default() };
-        a.measure(&cx, &ev);
-        let f = a.features(&cx, &w);
-        let expected = [1.0, 1.2, 1.2, 0.8 * 1.2, 1.25, 0.06, 0.0, 1.0, 1.0, 0.0];
-        for (i, (x, y)) in f.iter().zip(expected).enumerate() {
-            assert!((x - y).abs() < 5e-3, "feature {i}: {x}, expected {y}");
-        }
-        let empty = a.features(&Cx { srtt: Nanos::ZERO, ..cx }, &w);
-        assert_eq!((empty[0], empty[1], empty[2]), (0.5, 2.0, 2.0));
-    }
-
-    #[test]
-    fn features_of_a_connection_that_knows_nothing() {
-        let p = params(&[], None);
-        let init = ConnInit { now: Nanos::ZERO, mss: 1448, init_cwnd: 14_480, srtt: None, seed: 1, hz: 1000 };
-        let mut a = Astraea::new(&p, &init);
-        let f = a.features(&Cx { now: Nanos(1), mss: 1448, ..Cx::default() }, &init.window());
-        assert_eq!(f, [0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
-    }
-
-    #[test]
-    fn a_longer_path_halves_the_rate_for_ever_unless_the_minimum_is_forgotten() {
-        let run = |options: &[(&str, &str)]| {
-            let p = params(options, Some(&delay_policy()));
-            let mut f = Loop::new(Path::new(100, 30), |init| Astraea::new(&p, init));
-            f.run_s(15.0);
-            f.path = Path { buffer: 1000, ..Path::new(100, 60) };
-            f.signal(&Signal::PathChange { id: 2 });
-            f.run_s(15.0);
-            f.run_s(5.0)
-        };
-        assert!(run(&[]) < 50.0);
-        assert!(run(&[("lifetime", "on_hint")]) > 80.0);
-        assert!(run(&[("lifetime", "window"), ("window", "3 s")]) > 80.0);
-    }
-
-    #[test]
-    fn fast_recovery_hardly_reduces_and_one_percent_of_loss_does_not_matter() {
-        let p = params(&[], Some(&delay_policy()));
-        let clean = Loop::new(Path::new(20, 30), |init| Astraea::new(&p, init)).run_s(20.0);
-        let path = Path { loss: 0.01, ..Path::new(20, 30) };
-        let mut f = Loop::new(path, |init| Astraea::new(&p, init));
-        let lossy = f.run_s(20.0);
-        assert!(lossy > 0.95 * clean, "{lossy} of {clean}");
-        assert!(f.cc.retrans_out < 20 && f.lost > 100);
-        let w = Window { cwnd: 4 * MSS, ..f.w };
-        let cx = f.cx;
-        assert_eq!(f.cc.ssthresh(&cx, &w), 10 * MSS);
-    }
-
-    #[test]
-    fn a_policy_of_another_shape_is_refused() {
-        let mut p = params(&[], None);
-        let e = p.attach(FILES, "weights", "perigee-policy 1 input 2 dense 1 1 2 3 end").unwrap_err();
-        assert!(e.to_string().contains("2 inputs"), "{e}");
-        assert!(p.attach(FILES, "weight", "").is_err());
-    }
-}
+mod tests;

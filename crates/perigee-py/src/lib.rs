@@ -6,6 +6,7 @@ mod congestion;
 mod convert;
 mod exchange;
 mod interrupt;
+mod learning;
 mod plugins;
 mod programs;
 mod runs;
@@ -48,6 +49,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(exchange::export, m)?)?;
     m.add_function(wrap_pyfunction!(exchange::import_state, m)?)?;
     m.add_function(wrap_pyfunction!(exchange::diff_timelines, m)?)?;
+    m.add_class::<learning::VecEnv>()?;
+    m.add_class::<learning::Training>()?;
+    m.add_class::<learning::Policy>()?;
+    m.add_function(wrap_pyfunction!(learning::recipes, m)?)?;
     m.add_function(wrap_pyfunction!(runs::bench_cases, m)?)?;
     m.add_function(wrap_pyfunction!(runs::bench, m)?)
 }

@@ -16,6 +16,7 @@ import typer
 from perigee.cli import at_hosts
 from perigee.cli import emulate as emulate_cli
 from perigee.cli import kernel as kernel_cli
+from perigee.cli import learn as learn_cli
 from perigee.cli import sky as sky_cli
 from perigee.cli import study as study_cli
 from perigee.cli import timeline as timeline_cli
@@ -548,3 +549,4 @@ timeline_cli.register(app, _scenario)
 emulate_cli.register(app, _scenario)
 study_cli.register(app)
 kernel_cli.register(app)
+learn_cli.register(app)

@@ -80,6 +80,11 @@ impl Policy {
         self.layers.last().map_or(self.inputs, |l| l.biases.len())
     }
 
+    /// Widths from the inputs to the outputs.
+    pub fn widths(&self) -> Vec<usize> {
+        std::iter::once(self.inputs).chain(self.layers.iter().map(|l| l.biases.len())).collect()
+    }
+
     /// Scratch space for [`Policy::evaluate`].
     pub fn scratch(&self) -> Scratch {
         let width = self.layers.iter().map(|l| l.biases.len()).max().unwrap_or(0).max(self.inputs);

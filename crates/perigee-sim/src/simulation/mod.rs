@@ -413,6 +413,20 @@ impl<'s> Simulation<'s> {
         pacing: Option<BitRate>,
         obs: &mut O,
     ) -> Result<bool, SimError> {
+        self.tell(flow, &Signal::Decision { cwnd, pacing }, obs)
+    }
+
+    /// Tells the controller of a flow something at the instant that was reached; what it then may send leaves at once. False
+    /// if the connection is not established.
+    ///
+    /// # Errors
+    /// When the simulation has no such flow, or its sender is elsewhere.
+    pub fn tell<O: Observer>(
+        &mut self,
+        flow: u32,
+        signal: &Signal<'_>,
+        obs: &mut O,
+    ) -> Result<bool, SimError> {
         let Some(sender) = self.flows.get(flow as usize).and_then(|f| f.sender()) else {
             return Err(SimError::Setup(format!("no TCP sender of flow {flow} is in the simulation")));
         };
@@ -423,7 +437,7 @@ impl<'s> Simulation<'s> {
         self.now = self.now.max(self.reached);
         let now = self.now;
         let (flow, mut cx) = self.cx(flow, obs);
-        flow.signal(now, &Signal::Decision { cwnd, pacing }, cx.net);
+        flow.signal(now, signal, cx.net);
         flow.pump(&mut cx);
         flow.reschedule(cx.net);
         Ok(true)
@@ -441,6 +455,11 @@ impl<'s> Simulation<'s> {
     /// Base RTT of a flow's route at an instant that is not far back; `None` = it had none.
     pub fn base_rtt(&self, flow: u32, at: Nanos) -> Option<Nanos> {
         self.flows.get(flow as usize)?.base.at(at)
+    }
+
+    /// Rate of the slowest port on a flow's present route; `None` = no route, or the flow has not begun.
+    pub fn path_rate(&self, flow: u32) -> Option<BitRate> {
+        self.flows.get(flow as usize)?.capacity.rate.map(|r| BitRate(r as u64))
     }
 
     /// Counters of a flow at the instant that was reached (packets under way are not counted before the end).

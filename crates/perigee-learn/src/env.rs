@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! One scenario whose flows are told their windows, stepped from decision to decision.
+
+use crate::reward::{FlowFacts, Reward};
+use crate::world::Episode;
+use crate::LearnError;
+use perigee_cc::astraea::desk::{Decision, Desk, Seen, ACT, OBSERVE};
+use perigee_cc::astraea::{Astraea, FEATURES, HISTORY, PARAMS};
+use perigee_cc::{ConnInit, Params, Signal};
+use perigee_run::simulator::{Plugins, Simulator};
+use perigee_scenario::World;
+use perigee_sim::{CustomScheme, Options, Scheme, Silent, Simulation};
+use perigee_timeline::QueueLimit;
+use perigee_units::Nanos;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Features of the whole, for critics.
+pub const GLOBALS: usize = 12;
+/// Name under which workloads know flows that are told their windows.
+const AGENT: &str = "astraea";
+/// Bytes of a packet on the wire.
+const WIRE_BYTES: f64 = 1500.0;
+
+/// How flows are observed and paid.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// Time between decisions.
+    pub step: Nanos,
+    /// Astraea's parameter `lifetime`.
+    pub lifetime: String,
+    /// What is good.
+    pub reward: Reward,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Rules { step: Nanos::from_millis(30), lifetime: "forever".into(), reward: Reward::default() }
+    }
+}
+
+/// A flow that is told its window.
+struct Agent {
+    flow: u32,
+    desk: Arc<Mutex<Desk>>,
+    stop: Nanos,
+    /// The window with which it begins, in fair shares; taken once it is established.
+    start: Option<f64>,
+    windows: [f64; HISTORY],
+    reward: f64,
+    active: bool,
+    seen: Seen,
+    base_rtt_ms: f64,
+    delivered: u64,
+    goodput: f64,
+}
+
+/// What a learner sees of a flow.
+pub struct View<'a> {
+    /// It is there.
+    pub active: bool,
+    /// Features of the latest steps, oldest first; zero before the first.
+    pub history: [[f32; FEATURES]; HISTORY],
+    /// Its reward for the latest step.
+    pub reward: f64,
+    /// What it measured.
+    pub seen: &'a Seen,
+    /// RTT of its route without queues, in milliseconds.
+    pub base_rtt_ms: f64,
+    /// Payload delivered since the latest step, in bytes/s.
+    pub goodput: f64,
+}
+
+/// A scenario between two decisions.
+pub struct Env {
+    simulation: Simulation<'static>,
+    /// Its timeline is made while it is read.
+    _world: World,
+    agents: Vec<Agent>,
+    rules: Rules,
+    /// Rate of the slowest port on the agents' routes, in bytes/s.
+    capacity: f64,
+    buffer_bytes: f64,
+    globals: [f32; GLOBALS],
+    facts: Vec<FlowFacts>,
+    rewards: Vec<f64>,
+}
+
+impl Env {
+    /// The beginning of an episode.
+    ///
+    /// # Errors
+    /// When its scenario is wrong, or no flow of it can be told its window.
+    pub fn new(episode: &Episode, rules: &Rules) -> Result<Self, LearnError> {
+        let world = World::build(episode.scenario.clone(), episode.seed)?;
+        world.timeline.expect_one_reader();
+        let workload = world.workload(AGENT, &|_| false)?;
+        let simulator = Simulator { plugins: Plugins::new() };
+        let setups = simulator.setups(&world.header, &workload);
+        let mut setups = setups.map_err(|e| LearnError::Run(e.to_string()))?;
+        let given = [("lifetime".to_string(), perigee_cc::Value::Text(rules.lifetime.clone()))];
+        let params =
+            Params::new(PARAMS, BTreeMap::from(given)).map_err(|e| LearnError::Input(e.to_string()))?;
+        let mut agents = Vec::new();
+        for (i, (flow, setup)) in workload.flows.iter().zip(&mut setups).enumerate() {
+            if flow.compared && flow.app.is_tcp() {
+                let desk = Arc::new(Mutex::new(Desk::default()));
+                setup.scheme = Scheme::Custom(told(&params, &desk));
+                let start = episode.windows.get(i).copied().flatten();
+                agents.push(Agent::new(i as u32, desk, setup.stop, start));
+            }
+        }
+        let Some(first) = agents.first() else {
+            return Err(LearnError::Run(
+                "the scenario has no flow with cc = \"*\": nobody to decide for".into(),
+            ));
+        };
+        let bottleneck = workload.flows[first.flow as usize].bottleneck as usize;
+        let buffer_bytes = world.header.ports.get(bottleneck).map_or(0.0, |p| match p.queue.limit {
+            QueueLimit::Bytes(b) => b as f64,
+            QueueLimit::Packets(n) => n as f64 * WIRE_BYTES,
+        });
+        let options = Options {
+            seed: episode.seed,
+            sample: Nanos::ZERO,
+            start_jitter: world.scenario.run.start_jitter,
+            max_hops: world.max_hops,
+            ..Options::default()
+        };
+        let source = Box::new(world.timeline.reader());
+        let simulation = Simulation::new(&world.header, source, setups, options).map_err(failed)?;
+        Ok(Env {
+            simulation,
+            _world: world,
+            agents,
+            rules: rules.clone(),
+            capacity: 0.0,
+            buffer_bytes,
+            globals: [0.0; GLOBALS],
+            facts: Vec::new(),
+            rewards: Vec::new(),
+        })
+    }
+
+    /// Flows that are told their windows.
+    pub fn agents(&self) -> usize {
+        self.agents.len()
+    }
+
+    /// Time that has passed.
+    pub fn now(&self) -> Nanos {
+        self.simulation.reached()
+    }
+
+    /// The episode is over.
+    pub fn over(&self) -> bool {
+        self.now() >= self._world.header.duration
+    }
+
+    /// The twelve features of the whole, as Astraea's critics have them.
+    pub fn globals(&self) -> &[f32; GLOBALS] {
+        &self.globals
+    }
+
+    /// Rate of the slowest port on the agents' routes, in bytes/s.
+    pub fn capacity(&self) -> f64 {
+        self.capacity
+    }
+
+    /// What a learner sees of agent `i`.
+    pub fn view(&self, i: usize) -> View<'_> {
+        let a = &self.agents[i];
+        View {
+            active: a.active,
+            history: lock(&a.desk).history,
+            reward: a.reward,
+            seen: &a.seen,
+            base_rtt_ms: a.base_rtt_ms,
+            goodput: a.goodput,
+        }
+    }
+
+    /// Carries out the decisions for the agents that are active, and goes on to the next.
+    ///
+    /// # Errors
+    /// When the simulation cannot go on.
+    pub fn step(&mut self, decisions: &[Decision]) -> Result<(), LearnError> {
+        for (agent, decision) in self.agents.iter().zip(decisions).filter(|(a, _)| a.active) {
+            lock(&agent.desk).decision = *decision;
+            self.simulation.tell(agent.flow, &Signal::Custom(ACT), &mut Silent).map_err(failed)?;
+        }
+        let next = Nanos(self.now().0 + self.rules.step.0);
+        self.simulation.advance(next, &mut Silent).map_err(failed)?;
+        for i in 0..self.agents.len() {
+            self.observe(i)?;
+        }
+        self.pay();
+        self.begin_windows()
+    }
+
+    fn observe(&mut self, i: usize) -> Result<(), LearnError> {
+        let now = self.simulation.reached();
+        let agent = &mut self.agents[i];
+        agent.reward = 0.0;
+        agent.active = now < agent.stop
+            && self.simulation.tell(agent.flow, &Signal::Custom(OBSERVE), &mut Silent).map_err(failed)?;
+        if !agent.active {
+            return Ok(());
+        }
+        agent.seen = lock(&agent.desk).seen;
+        agent.windows.rotate_left(1);
+        agent.windows[HISTORY - 1] = agent.seen.cwnd;
+        if let Some(rtt) = self.simulation.base_rtt(agent.flow, now) {
+            agent.base_rtt_ms = rtt.as_secs_f64() * 1e3;
+        }
+        let delivered = self.simulation.flow_totals(agent.flow).map_or(0, |t| t.goodput_bytes);
+        agent.goodput = delivered.saturating_sub(agent.delivered) as f64 / self.rules.step.as_secs_f64();
+        agent.delivered = delivered;
+        Ok(())
+    }
+
+    /// Rewards and the features of the whole.
+    fn pay(&mut self) {
+        let rates = self.agents.iter().filter(|a| a.active).filter_map(|a| self.simulation.path_rate(a.flow));
+        self.capacity = rates.map(|r| r.bytes_per_s()).fold(f64::INFINITY, f64::min);
+        if !self.capacity.is_finite() {
+            self.capacity = 0.0;
+        }
+        self.facts.clear();
+        self.facts.extend(self.agents.iter().filter(|a| a.active).map(Agent::facts));
+        let n = self.facts.len().max(1) as f64;
+        let delay_ms = self.facts.iter().map(|f| f.base_rtt_ms).sum::<f64>() / n / 2.0;
+        self.rules.reward.of(&self.facts, self.capacity, delay_ms, &mut self.rewards);
+        let mut rewards = self.rewards.iter();
+        for agent in self.agents.iter_mut().filter(|a| a.active) {
+            agent.reward = rewards.next().copied().unwrap_or(0.0);
+        }
+        self.globals = self.whole(delay_ms);
+    }
+
+    fn whole(&self, delay_ms: f64) -> [f32; GLOBALS] {
+        let active: Vec<&Seen> = self.agents.iter().filter(|a| a.active).map(|a| &a.seen).collect();
+        if active.is_empty() {
+            return [0.0; GLOBALS];
+        }
+        let n = active.len() as f64;
+        let sum = |f: &dyn Fn(&Seen) -> f64| active.iter().map(|s| f(s)).sum::<f64>();
+        let least = |f: &dyn Fn(&Seen) -> f64| active.iter().map(|s| f(s)).fold(f64::INFINITY, f64::min);
+        let most = |f: &dyn Fn(&Seen) -> f64| active.iter().map(|s| f(s)).fold(0.0, f64::max);
+        let bdp = self.capacity * 2.0 * delay_ms * 1e-3;
+        [
+            sum(&|s| s.throughput) / 5e7,
+            least(&|s| s.throughput) / 5e7,
+            most(&|s| s.throughput) / 5e7,
+            sum(&|s| s.rtt_us) / n / 5e5,
+            least(&|s| s.cwnd) / 1e3,
+            most(&|s| s.cwnd) / 1e3,
+            sum(&|s| s.cwnd) / n / 1e3,
+            sum(&|s| s.loss) / n / 1e6,
+            n / 10.0,
+            delay_ms / 500.0,
+            if bdp > 0.0 { self.buffer_bytes / bdp / 10.0 } else { 0.0 },
+            self.capacity * 8e-6 / 500.0,
+        ]
+        .map(|x| x as f32)
+    }
+
+    /// Flows that have just begun get the windows that were drawn for them.
+    fn begin_windows(&mut self) -> Result<(), LearnError> {
+        let active = self.agents.iter().filter(|a| a.active).count().max(1) as f64;
+        for agent in self.agents.iter_mut().filter(|a| a.active) {
+            let Some(share) = agent.start.take() else { continue };
+            let bdp = self.capacity * agent.base_rtt_ms * 1e-3 / WIRE_BYTES;
+            let cwnd = libm::round(share * bdp / active).max(4.0) as u64;
+            lock(&agent.desk).decision = Decision::Set { cwnd, pacing: None };
+            self.simulation.tell(agent.flow, &Signal::Custom(ACT), &mut Silent).map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+impl Agent {
+    fn new(flow: u32, desk: Arc<Mutex<Desk>>, stop: Nanos, start: Option<f64>) -> Self {
+        Agent {
+            flow,
+            desk,
+            stop,
+            start,
+            windows: [0.0; HISTORY],
+            reward: 0.0,
+            active: false,
+            seen: Seen::default(),
+            base_rtt_ms: 0.0,
+            delivered: 0,
+            goodput: 0.0,
+        }
+    }
+
+    fn facts(&self) -> FlowFacts {
+        let n = HISTORY as f64;
+        let mean = self.windows.iter().sum::<f64>() / n;
+        let variance = self.windows.iter().map(|w| (w - mean) * (w - mean)).sum::<f64>() / n;
+        FlowFacts {
+            throughput: self.seen.throughput,
+            rtt_ms: self.seen.rtt_us * 1e-3,
+            base_rtt_ms: self.base_rtt_ms,
+            pacing: self.seen.pacing,
+            loss: self.seen.loss,
+            cwnd_deviation: libm::sqrt(variance),
+        }
+    }
+}
+
+fn told(params: &Params, desk: &Arc<Mutex<Desk>>) -> CustomScheme {
+    let (params, desk) = (params.clone(), desk.clone());
+    Arc::new(move |init: &ConnInit| Box::new(Astraea::told(&params, init, desk.clone())))
+}
+
+fn lock(desk: &Mutex<Desk>) -> MutexGuard<'_, Desk> {
+    desk.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn failed(e: impl std::fmt::Display) -> LearnError {
+    LearnError::Run(e.to_string())
+}

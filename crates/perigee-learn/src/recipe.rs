@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The file that describes a training.
+
+use crate::env::Rules;
+use crate::reward::Reward;
+use crate::td3::Settings;
+use crate::vector::Ground;
+use crate::world::Worlds;
+use crate::LearnError;
+use perigee_units::Nanos;
+use serde::Deserialize;
+use std::path::Path;
+
+/// Recipes that come along: name, text.
+pub const RECIPES: &[(&str, &str)] = &[
+    ("astraea", include_str!("../recipes/astraea.toml")),
+    ("astraea-leo", include_str!("../recipes/astraea-leo.toml")),
+    ("smoke", include_str!("../recipes/smoke.toml")),
+];
+
+/// A training.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// One line for tables.
+    pub title: String,
+    /// Where.
+    pub world: Worlds,
+    /// How flows are observed.
+    #[serde(default)]
+    pub agent: Agents,
+    /// What is good.
+    #[serde(default)]
+    pub reward: Reward,
+    /// The learner.
+    #[serde(default)]
+    pub td3: Settings,
+    /// How long, and how flows try what they do not know.
+    pub train: Plan,
+}
+
+/// How flows are observed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Agents {
+    step_ms: f64,
+    lifetime: String,
+}
+
+impl Default for Agents {
+    fn default() -> Self {
+        Agents { step_ms: 30.0, lifetime: "forever".into() }
+    }
+}
+
+/// How long, and how flows try what they do not know.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Transitions in all.
+    pub transitions: u64,
+    /// Episodes between updates.
+    #[serde(default = "four")]
+    pub episodes: u64,
+    /// Steps for which a decision at random is kept: shorter ones average out over a round trip.
+    #[serde(default = "ten")]
+    pub hold: u64,
+    /// Share of decisions at random at the end of `explore`.
+    #[serde(default = "little")]
+    pub random: f64,
+    /// Transitions over which that share goes down from 1.
+    pub explore: u64,
+    /// Deviation of the noise on the other decisions, at the beginning and at the end.
+    #[serde(default = "noise")]
+    pub noise: [f64; 2],
+    /// Rounds between evaluations.
+    #[serde(default = "ten")]
+    pub evaluate: u64,
+    /// Episodes of an evaluation, the same each time.
+    #[serde(default = "sixteen")]
+    pub evaluation_episodes: u64,
+}
+
+fn four() -> u64 {
+    4
+}
+fn ten() -> u64 {
+    10
+}
+fn sixteen() -> u64 {
+    16
+}
+fn little() -> f64 {
+    0.05
+}
+fn noise() -> [f64; 2] {
+    [0.3, 0.1]
+}
+
+impl Recipe {
+    /// Reads and checks a recipe; files are looked for in `folder`.
+    ///
+    /// # Errors
+    /// What is wrong, with its line where the text is no recipe.
+    pub fn parse(text: &str, folder: &Path) -> Result<Self, LearnError> {
+        let recipe: Recipe = toml::from_str(text).map_err(|e| LearnError::Input(e.to_string()))?;
+        recipe.check(folder)?;
+        Ok(recipe)
+    }
+
+    fn check(&self, folder: &Path) -> Result<(), LearnError> {
+        let s = &self.td3;
+        let widths = s.actor.iter().chain(&s.critic);
+        let rules: [(bool, &str); 11] = [
+            ((1.0..=10_000.0).contains(&self.agent.step_ms), "agent.step_ms: allowed are 1 to 10000"),
+            (
+                ["forever", "window", "on_hint"].contains(&self.agent.lifetime.as_str()),
+                "agent.lifetime: allowed are \"forever\", \"window\", \"on_hint\"",
+            ),
+            (widths.clone().all(|w| (1..=4096).contains(w)), "td3.actor, td3.critic: widths from 1 to 4096"),
+            (!s.critic.is_empty(), "td3.critic: at least one hidden layer"),
+            ((1..=65_536).contains(&s.batch), "td3.batch: allowed are 1 to 65536"),
+            ((0.0..1.0).contains(&s.gamma), "td3.gamma: allowed are 0 to below 1"),
+            ((100..=100_000_000).contains(&s.replay), "td3.replay: allowed are 100 to 100000000 frames"),
+            (s.updates > 0.0 && s.updates <= 100.0, "td3.updates: allowed are above 0 to 100"),
+            ((0.0..=1.0).contains(&self.train.random), "train.random: allowed are 0 to 1"),
+            (self.train.transitions > 0, "train.transitions: at least 1"),
+            (
+                self.train.episodes > 0
+                    && self.train.hold > 0
+                    && self.train.evaluate > 0
+                    && self.train.evaluation_episodes > 0,
+                "train.episodes, hold, evaluate, evaluation_episodes: at least 1",
+            ),
+        ];
+        if let Some((_, why)) = rules.iter().find(|(fine, _)| !fine) {
+            return Err(LearnError::Input((*why).into()));
+        }
+        self.world.check(folder)
+    }
+
+    /// Where its episodes take place.
+    pub fn ground(&self, folder: &Path, seed: u64) -> Ground {
+        let rules = Rules {
+            step: Nanos((self.agent.step_ms * 1e6) as u64),
+            lifetime: self.agent.lifetime.clone(),
+            reward: self.reward.clone(),
+        };
+        Ground { worlds: self.world.clone(), folder: folder.into(), rules, seed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_recipe_that_comes_along_can_be_read() {
+        for (name, text) in RECIPES {
+            Recipe::parse(text, Path::new("")).unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let smoke = RECIPES[2].1;
+        for (from, to, said) in [
+            ("[world]", "[world]\nrate = 3", "rate"),
+            ("[train]", "[train]\nrandom = 2.0", "train.random"),
+            ("rtt_ms = ", "rtt_ms = -1 # ", "rtt_ms"),
+        ] {
+            let e = Recipe::parse(&smoke.replace(from, to), Path::new("")).unwrap_err().to_string();
+            assert!(e.contains(said) || e.contains("world"), "{e}");
+        }
+    }
+}

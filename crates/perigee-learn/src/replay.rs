@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What has been experienced: streams of frames, one stream per flow and episode, in a ring. Observations are put together when
+//! they are drawn, so that a frame is kept once and not in the five observations that show it.
+
+use crate::draw::Draws;
+use crate::env::GLOBALS;
+use crate::LearnError;
+use ndarray::Array2;
+use perigee_cc::astraea::{FEATURES, HISTORY, INPUTS};
+
+/// A flow at a decision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frame {
+    /// Features of the step before.
+    pub features: [f32; FEATURES],
+    /// Features of the whole.
+    pub globals: [f32; GLOBALS],
+    /// What was decided.
+    pub action: f32,
+    /// What came of it.
+    pub reward: f32,
+}
+
+const WIDTH: usize = FEATURES + GLOBALS + 2;
+
+/// The ring.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Replay {
+    capacity: usize,
+    /// Rows of [`WIDTH`]: features, globals, action, reward.
+    rows: Vec<f32>,
+    /// Frames of the same stream before this one.
+    ages: Vec<u32>,
+    /// The stream ends here: nothing is known of what came next.
+    last: Vec<bool>,
+    /// Where the next frame goes.
+    head: usize,
+}
+
+/// Transitions, a row each.
+pub struct Batch {
+    /// Observations.
+    pub local: Array2<f32>,
+    /// Features of the whole.
+    pub globals: Array2<f32>,
+    /// Decisions.
+    pub actions: Vec<f32>,
+    /// Rewards.
+    pub rewards: Vec<f32>,
+    /// Observations a step later.
+    pub next_local: Array2<f32>,
+    /// Features of the whole a step later.
+    pub next_globals: Array2<f32>,
+}
+
+impl Replay {
+    /// An empty ring of `capacity` frames.
+    pub fn new(capacity: usize) -> Self {
+        Replay { capacity: capacity.max(2 * HISTORY), ..Replay::default() }
+    }
+
+    /// Frames that are held.
+    pub fn len(&self) -> usize {
+        self.ages.len()
+    }
+
+    /// There are none.
+    pub fn is_empty(&self) -> bool {
+        self.ages.is_empty()
+    }
+
+    /// Takes in what a flow experienced; its last frame only shows what the one before it led to.
+    pub fn push(&mut self, stream: &[Frame]) {
+        for (age, frame) in stream.iter().enumerate() {
+            let mut row = [0.0; WIDTH];
+            row[..FEATURES].copy_from_slice(&frame.features);
+            row[FEATURES..FEATURES + GLOBALS].copy_from_slice(&frame.globals);
+            (row[WIDTH - 2], row[WIDTH - 1]) = (frame.action, frame.reward);
+            let last = age + 1 == stream.len();
+            if self.len() < self.capacity {
+                self.rows.extend(row);
+                self.ages.push(age as u32);
+                self.last.push(last);
+            } else {
+                self.rows[self.head * WIDTH..(self.head + 1) * WIDTH].copy_from_slice(&row);
+                (self.ages[self.head], self.last[self.head]) = (age as u32, last);
+            }
+            self.head = (self.head + 1) % self.capacity;
+        }
+    }
+
+    /// `frame` with those before it is whole, and something follows it.
+    fn usable(&self, frame: usize) -> bool {
+        let n = self.len();
+        let oldest = if n < self.capacity { 0 } else { self.head };
+        let back = (frame + n - oldest) % n;
+        !self.last[frame] && back >= (self.ages[frame] as usize).min(HISTORY - 1) && back + 1 < n
+    }
+
+    fn row(&self, frame: usize) -> &[f32] {
+        &self.rows[frame * WIDTH..(frame + 1) * WIDTH]
+    }
+
+    /// The observation at a frame.
+    fn observe(&self, frame: usize, to: &mut [f32]) {
+        let n = self.len();
+        let known = (self.ages[frame] as usize + 1).min(HISTORY);
+        to[..(HISTORY - known) * FEATURES].fill(0.0);
+        for k in 0..known {
+            let at = &mut to[(HISTORY - 1 - k) * FEATURES..(HISTORY - k) * FEATURES];
+            at.copy_from_slice(&self.row((frame + n - k) % n)[..FEATURES]);
+        }
+    }
+
+    /// `size` transitions at random; `None` where too little is known.
+    pub fn batch(&self, size: usize, draws: &mut Draws) -> Option<Batch> {
+        let n = self.len();
+        if n < 2 * HISTORY {
+            return None;
+        }
+        let mut b = Batch {
+            local: Array2::zeros((size, INPUTS)),
+            globals: Array2::zeros((size, GLOBALS)),
+            actions: vec![0.0; size],
+            rewards: vec![0.0; size],
+            next_local: Array2::zeros((size, INPUTS)),
+            next_globals: Array2::zeros((size, GLOBALS)),
+        };
+        for i in 0..size {
+            let frame = (0..1000).map(|_| draws.below(n)).find(|&f| self.usable(f))?;
+            let next = (frame + 1) % n;
+            self.observe(frame, b.local.row_mut(i).as_slice_mut()?);
+            self.observe(next, b.next_local.row_mut(i).as_slice_mut()?);
+            let globals = FEATURES..FEATURES + GLOBALS;
+            b.globals.row_mut(i).as_slice_mut()?.copy_from_slice(&self.row(frame)[globals.clone()]);
+            b.next_globals.row_mut(i).as_slice_mut()?.copy_from_slice(&self.row(next)[globals]);
+            (b.actions[i], b.rewards[i]) = (self.row(frame)[WIDTH - 2], self.row(frame)[WIDTH - 1]);
+        }
+        Some(b)
+    }
+
+    /// As bytes, for checkpoints.
+    pub fn save(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(24 + self.rows.len() * 4 + self.len() * 5);
+        [self.capacity, self.len(), self.head].iter().for_each(|n| out.extend((*n as u64).to_le_bytes()));
+        self.rows.iter().for_each(|x| out.extend(x.to_le_bytes()));
+        self.ages.iter().for_each(|x| out.extend(x.to_le_bytes()));
+        out.extend(self.last.iter().map(|l| u8::from(*l)));
+        out
+    }
+
+    /// From what [`Replay::save`] made.
+    ///
+    /// # Errors
+    /// When the bytes are not that.
+    pub fn load(bytes: &[u8]) -> Result<Self, LearnError> {
+        let wrong = || LearnError::Input("the checkpoint's experience is damaged".into());
+        let number = |i: usize| {
+            let part = bytes.get(i * 8..i * 8 + 8).ok_or_else(wrong)?;
+            Ok::<usize, LearnError>(u64::from_le_bytes(part.try_into().map_err(|_| wrong())?) as usize)
+        };
+        let (capacity, len, head) = (number(0)?, number(1)?, number(2)?);
+        let expected = len.checked_mul(WIDTH * 4 + 5).and_then(|n| n.checked_add(24));
+        if expected != Some(bytes.len()) || len > capacity || head >= capacity.max(1) {
+            return Err(wrong());
+        }
+        let words =
+            |range: std::ops::Range<usize>| bytes[range].chunks_exact(4).map(|b| [b[0], b[1], b[2], b[3]]);
+        let ages_at = 24 + len * WIDTH * 4;
+        let last_at = ages_at + len * 4;
+        Ok(Replay {
+            capacity,
+            rows: words(24..ages_at).map(f32::from_le_bytes).collect(),
+            ages: words(ages_at..last_at).map(u32::from_le_bytes).collect(),
+            last: bytes[last_at..].iter().map(|b| *b != 0).collect(),
+            head,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(name: f32, length: usize) -> Vec<Frame> {
+        let frame = |i: usize| Frame {
+            features: [name + i as f32; FEATURES],
+            globals: [name; GLOBALS],
+            action: i as f32,
+            reward: name,
+        };
+        (0..length).map(frame).collect()
+    }
+
+    #[test]
+    fn observations_hold_the_frames_of_one_stream_in_their_order() {
+        let mut replay = Replay::new(64);
+        for k in 1..12 {
+            replay.push(&stream(1000.0 * k as f32, 13));
+        }
+        let b = replay.batch(500, &mut Draws::new(1, 1)).unwrap();
+        for i in 0..500 {
+            let (age, name) = (b.actions[i], b.rewards[i]);
+            assert!(age < 12.0, "the last frame of a stream leads nowhere");
+            for k in 0..HISTORY {
+                let back = (HISTORY - 1 - k) as f32;
+                let expected = |age: f32| if back > age { 0.0 } else { name + age - back };
+                assert_eq!(b.local[[i, k * FEATURES]], expected(age));
+                assert_eq!(b.next_local[[i, k * FEATURES]], expected(age + 1.0));
+            }
+            assert_eq!(b.next_globals[[i, 0]], name);
+        }
+    }
+
+    #[test]
+    fn what_was_saved_is_what_is_loaded_and_damage_is_noticed() {
+        let mut replay = Replay::new(32);
+        replay.push(&stream(3.0, 50));
+        let bytes = replay.save();
+        assert_eq!(Replay::load(&bytes).unwrap(), replay);
+        assert!(Replay::load(&bytes[..bytes.len() - 1]).is_err());
+        assert!(Replay::load(&[255; 24]).is_err());
+    }
+}

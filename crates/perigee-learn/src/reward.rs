@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Astraea's reward, as far as it is known from its authors' code, and a share of it for each flow.
+
+use serde::Deserialize;
+
+/// A flow between two decisions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowFacts {
+    /// Mean delivery rate, in bytes/s.
+    pub throughput: f64,
+    /// Mean RTT; zero = no sample.
+    pub rtt_ms: f64,
+    /// RTT without queues.
+    pub base_rtt_ms: f64,
+    /// Pacing rate, in bytes/s.
+    pub pacing: f64,
+    /// Bytes lost per second.
+    pub loss: f64,
+    /// Standard deviation of the window over the latest steps, in packets.
+    pub cwnd_deviation: f64,
+}
+
+/// Weights of the terms. With `share = 0` this is Astraea's reward (0.1, 0.02, 1, 0.02, 0.01).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Reward {
+    /// Of the throughput over the capacity.
+    pub throughput: f64,
+    /// Of the queueing delay beyond 15 % of the base RTT.
+    pub latency: f64,
+    /// Of the loss.
+    pub loss: f64,
+    /// Of the deviation between the flows' throughputs, over their sum.
+    pub fairness: f64,
+    /// Of windows that stay as they are.
+    pub stability: f64,
+    /// Of the distance between a flow's throughput and the mean, over the mean: what makes flows learn who should yield.
+    pub share: f64,
+}
+
+impl Default for Reward {
+    fn default() -> Self {
+        Reward { throughput: 0.1, latency: 0.02, loss: 1.0, fairness: 0.02, stability: 0.01, share: 0.0 }
+    }
+}
+
+/// Smallest reward.
+const FLOOR: f64 = -0.5;
+/// Below this fairness, windows do not count as stable.
+const FAIR: f64 = 0.96;
+
+impl Reward {
+    /// The rewards of all flows that are active, on a path of `capacity` bytes/s with this one-way delay.
+    pub fn of(&self, flows: &[FlowFacts], capacity: f64, delay_ms: f64, out: &mut Vec<f64>) {
+        out.clear();
+        let n = flows.len() as f64;
+        let sum: f64 = flows.iter().map(|f| f.throughput).sum();
+        if flows.is_empty() || sum <= 0.0 || capacity <= 0.0 || delay_ms <= 0.0 {
+            out.resize(flows.len(), 0.0);
+            return;
+        }
+        let mean = sum / n;
+        let used = (sum / capacity).min(1.0);
+        let deviation =
+            libm::sqrt(flows.iter().map(|f| (f.throughput - mean) * (f.throughput - mean)).sum::<f64>() / n);
+        let fair = if n > 1.0 { (1.0 - deviation / sum).max(0.5) } else { 1.0 };
+        let mut restless = flows.iter().map(|f| f.cwnd_deviation).sum::<f64>() / n / 100.0;
+        if restless > 1.0 || fair < FAIR {
+            restless = 1.0;
+        }
+        let loss =
+            flows.iter().map(|f| if f.pacing > 0.0 { f.loss / f.pacing } else { 0.0 }).sum::<f64>() / n;
+        let common = -self.latency * latency(flows, capacity, delay_ms)
+            + self.throughput * used
+            + self.fairness * (fair - 1.0) * used
+            + self.stability * (1.0 - restless) * used
+            - self.loss * loss;
+        out.extend(flows.iter().map(|f| {
+            let apart = ((f.throughput - mean).abs() / mean).min(1.0);
+            (common - self.share * apart * used).max(FLOOR)
+        }));
+    }
+}
+
+/// Queueing delay beyond 0.3 one-way delays, in one-way delays, times what is sent over the capacity.
+fn latency(flows: &[FlowFacts], capacity: f64, delay_ms: f64) -> f64 {
+    let queues =
+        flows.iter().filter(|f| f.rtt_ms > 0.0).map(|f| f.rtt_ms - f.base_rtt_ms).filter(|q| *q > 0.0);
+    let (count, total) = queues.fold((0.0, 0.0), |(n, sum), q| (n + 1.0, sum + q));
+    let late = if count > 0.0 { (total / count - 0.3 * delay_ms).max(0.0) } else { 0.0 };
+    let sent: f64 = flows.iter().map(|f| f.pacing).sum();
+    sent * late / capacity / delay_ms / libm::sqrt(flows.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn full(rtt_ms: f64) -> FlowFacts {
+        FlowFacts { throughput: 12.5e6, rtt_ms, base_rtt_ms: 30.0, pacing: 12.5e6, ..FlowFacts::default() }
+    }
+
+    fn one(r: &Reward, flows: &[FlowFacts]) -> Vec<f64> {
+        let mut out = Vec::new();
+        r.of(flows, 12.5e6, 15.0, &mut out);
+        out
+    }
+
+    #[test]
+    fn a_full_link_within_the_budget_of_delay_earns_throughput_and_stability() {
+        let r = Reward::default();
+        assert!((one(&r, &[full(34.0)])[0] - 0.11).abs() < 1e-12);
+        // 10 ms of queue: 5.5 ms beyond 0.3 · 15 ms.
+        assert!((one(&r, &[full(40.0)])[0] - (0.11 - 0.02 * 5.5 / 15.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn loss_counts_in_full_and_nothing_delivered_is_zero() {
+        let r = Reward::default();
+        let lossy = FlowFacts { loss: 0.125e6, ..full(30.0) };
+        assert!((one(&r, &[lossy])[0] - (0.11 - 0.01)).abs() < 1e-12);
+        assert_eq!(one(&r, &[FlowFacts::default()]), [0.0]);
+    }
+
+    #[test]
+    fn who_has_more_or_less_than_its_share_earns_less() {
+        let r = Reward { share: 0.05, ..Reward::default() };
+        let part = |x: f64| FlowFacts { throughput: 12.5e6 * x, pacing: 12.5e6 * x, ..full(30.0) };
+        let even = one(&r, &[part(0.5), part(0.5)]);
+        let uneven = one(&r, &[part(0.7), part(0.3)]);
+        assert!(even[0] > uneven[0] && even[1] > uneven[1]);
+        let three = one(&r, &[part(0.6), part(0.3), part(0.1)]);
+        assert!(three[1] > three[0] && three[1] > three[2]);
+    }
+}

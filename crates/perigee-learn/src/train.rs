@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A training in rounds: some whole episodes, then as many updates as they are worth. Between two rounds everything that counts
+//! is in the state, so that a training goes on after a checkpoint exactly as it would have without.
+
+use crate::draw::Draws;
+use crate::env::{Env, GLOBALS};
+use crate::recipe::Recipe;
+use crate::replay::{Frame, Replay};
+use crate::td3::Learner;
+use crate::vector::Ground;
+use crate::LearnError;
+use perigee_cc::astraea::desk::Decision;
+use perigee_cc::astraea::policy::Policy;
+use perigee_cc::astraea::{FEATURES, HISTORY};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// First episode of evaluations; those of trainings never get that far.
+const EVALUATION: u64 = 1 << 48;
+/// First bytes of a checkpoint.
+const MAGIC: &[u8; 8] = b"perilrn1";
+
+/// How good a policy is on the evaluation's episodes, over their second halves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// Transitions before it.
+    pub transitions: u64,
+    /// Updates before it.
+    pub updates: u64,
+    /// Mean reward.
+    pub reward: f64,
+    /// Payload delivered over the capacity.
+    pub utilisation: f64,
+    /// RTT over base RTT.
+    pub inflation: f64,
+    /// Jain's index of the throughputs.
+    pub fairness: f64,
+}
+
+/// A training between two rounds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct State {
+    /// Recipe as text, to be compared.
+    recipe: String,
+    seed: u64,
+    round: u64,
+    transitions: u64,
+    /// Updates that transitions were worth, and that have not been made.
+    owed: f64,
+    learner: Learner,
+    scores: Vec<Score>,
+    best: Option<(f64, String)>,
+}
+
+/// A training.
+pub struct Training {
+    state: State,
+    recipe: Recipe,
+    ground: Ground,
+    replay: Replay,
+}
+
+/// What a round was like.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Round {
+    /// Its number, from 1.
+    pub round: u64,
+    /// Transitions so far.
+    pub transitions: u64,
+    /// Transitions in all.
+    pub of: u64,
+    /// Updates so far.
+    pub updates: u64,
+    /// Mean reward of its episodes, with whatever was tried in them.
+    pub reward: f64,
+    /// The evaluation after it, if there was one.
+    pub score: Option<Score>,
+}
+
+impl Training {
+    /// A training from its beginning.
+    ///
+    /// # Errors
+    /// When the recipe is wrong.
+    pub fn new(text: &str, folder: &Path, seed: u64) -> Result<Self, LearnError> {
+        let recipe = Recipe::parse(text, folder)?;
+        let learner = Learner::new(recipe.td3.clone(), seed);
+        let state = State {
+            recipe: text.into(),
+            seed,
+            round: 0,
+            transitions: 0,
+            owed: 0.0,
+            learner,
+            scores: Vec::new(),
+            best: None,
+        };
+        let (ground, replay) = (recipe.ground(folder, seed), Replay::new(recipe.td3.replay));
+        Ok(Training { state, recipe, ground, replay })
+    }
+
+    /// A training from its checkpoint.
+    ///
+    /// # Errors
+    /// When the file is no checkpoint of this training, or damaged.
+    pub fn resume(text: &str, folder: &Path, seed: u64, checkpoint: &Path) -> Result<Self, LearnError> {
+        let named = |why: String| LearnError::Input(format!("{}: {why}", checkpoint.display()));
+        let bytes = std::fs::read(checkpoint).map_err(|e| named(e.to_string()))?;
+        let damaged = || named("damaged, or no checkpoint of a training; remove it to begin anew".into());
+        let rest = bytes.strip_prefix(MAGIC).ok_or_else(damaged)?;
+        let (length, rest) = rest.split_at_checked(8).ok_or_else(damaged)?;
+        let length = u64::from_le_bytes(length.try_into().map_err(|_| damaged())?);
+        let (json, replay) = rest.split_at_checked(length as usize).ok_or_else(damaged)?;
+        let state: State = serde_json::from_slice(json).map_err(|_| damaged())?;
+        if state.recipe != text || state.seed != seed {
+            return Err(named("belongs to another recipe or seed; choose another folder".into()));
+        }
+        let recipe = Recipe::parse(text, folder)?;
+        let ground = recipe.ground(folder, seed);
+        Ok(Training { state, recipe, ground, replay: Replay::load(replay).map_err(|_| damaged())? })
+    }
+
+    /// Writes a checkpoint; a kill leaves the previous one.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save(&self, checkpoint: &Path) -> Result<(), LearnError> {
+        let json = serde_json::to_vec(&self.state).map_err(|e| LearnError::Run(e.to_string()))?;
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend((json.len() as u64).to_le_bytes());
+        bytes.extend(json);
+        bytes.extend(self.replay.save());
+        let partial: PathBuf = checkpoint.with_extension("partial");
+        let named = |e: std::io::Error| LearnError::Run(format!("{}: {e}", checkpoint.display()));
+        std::fs::write(&partial, bytes).map_err(named)?;
+        std::fs::rename(&partial, checkpoint).map_err(named)
+    }
+
+    /// There is nothing left to do.
+    pub fn over(&self) -> bool {
+        self.state.transitions >= self.recipe.train.transitions
+    }
+
+    /// All evaluations so far.
+    pub fn scores(&self) -> &[Score] {
+        &self.state.scores
+    }
+
+    /// The policy that was best in an evaluation, or the present one where there was none.
+    pub fn best(&self) -> String {
+        self.state.best.as_ref().map_or_else(|| self.policy(), |b| b.1.clone())
+    }
+
+    /// The present policy.
+    pub fn policy(&self) -> String {
+        let s = &self.state;
+        self.state.learner.policy(&format!(
+            "{}, seed {}: {} transitions, {} updates",
+            self.recipe.title,
+            s.seed,
+            s.transitions,
+            s.learner.updates()
+        ))
+    }
+
+    /// One round.
+    ///
+    /// # Errors
+    /// When a simulation cannot go on, or the weights are no numbers any more.
+    pub fn round(&mut self) -> Result<Round, LearnError> {
+        let text = self.policy();
+        let policy = Policy::parse(&text).map_err(|e| LearnError::Run(e.to_string()))?;
+        let first = self.state.round * self.recipe.train.episodes;
+        let indices = first..first + self.recipe.train.episodes;
+        let explore = self.exploration();
+        let lived: Vec<_> = indices
+            .into_par_iter()
+            .map(|index| live(&self.ground, index, &policy, Some(&explore)))
+            .collect::<Result<_, LearnError>>()?;
+        let (mut sum, mut count) = (0.0, 0u64);
+        for stream in lived.iter().flat_map(|l| &l.streams) {
+            self.replay.push(stream);
+            let worth = stream.len().saturating_sub(1);
+            count += worth as u64;
+            sum += stream[..worth].iter().map(|f| f64::from(f.reward)).sum::<f64>();
+        }
+        self.state.transitions += count;
+        self.state.round += 1;
+        self.learn(count);
+        if !self.state.learner.is_finite() {
+            return Err(LearnError::Run(
+                "the weights are no numbers any more: choose smaller step sizes".into(),
+            ));
+        }
+        let last = self.over();
+        let score = (last || self.state.round % self.recipe.train.evaluate == 0)
+            .then(|| self.evaluate())
+            .transpose()?;
+        Ok(Round {
+            round: self.state.round,
+            transitions: self.state.transitions,
+            of: self.recipe.train.transitions,
+            updates: self.state.learner.updates(),
+            reward: sum / count.max(1) as f64,
+            score,
+        })
+    }
+
+    fn learn(&mut self, transitions: u64) {
+        self.state.owed += transitions as f64 * self.recipe.td3.updates;
+        let left = 1.0 - self.state.transitions as f64 / self.recipe.train.transitions as f64;
+        while self.state.owed >= 1.0 {
+            self.state.owed -= 1.0;
+            self.state.learner.update(&self.replay, left as f32);
+        }
+    }
+
+    fn exploration(&self) -> Exploration {
+        let plan = &self.recipe.train;
+        let done = self.state.transitions as f64;
+        let share = 1.0 - done / plan.explore.max(1) as f64 * (1.0 - plan.random);
+        let progress = (done / plan.transitions as f64).min(1.0);
+        Exploration {
+            hold: plan.hold,
+            random: share.max(plan.random),
+            noise: plan.noise[0] + (plan.noise[1] - plan.noise[0]) * progress,
+        }
+    }
+
+    fn evaluate(&mut self) -> Result<Score, LearnError> {
+        let text = self.policy();
+        let policy = Policy::parse(&text).map_err(|e| LearnError::Run(e.to_string()))?;
+        let n = self.recipe.train.evaluation_episodes;
+        // The same episodes for all seeds.
+        let ground = Ground { seed: 1, ..self.ground.clone() };
+        let lived: Vec<_> = (EVALUATION..EVALUATION + n)
+            .into_par_iter()
+            .map(|index| live(&ground, index, &policy, None))
+            .collect::<Result<_, LearnError>>()?;
+        let mean = |f: &dyn Fn(&Lived) -> f64| lived.iter().map(f).sum::<f64>() / n as f64;
+        let score = Score {
+            transitions: self.state.transitions,
+            updates: self.state.learner.updates(),
+            reward: mean(&|l| l.reward),
+            utilisation: mean(&|l| l.utilisation),
+            inflation: mean(&|l| l.inflation),
+            fairness: mean(&|l| l.fairness),
+        };
+        self.state.scores.push(score);
+        if self.state.best.as_ref().is_none_or(|b| score.reward > b.0) {
+            self.state.best = Some((score.reward, text));
+        }
+        Ok(score)
+    }
+}
+
+/// How flows try what they do not know.
+struct Exploration {
+    hold: u64,
+    random: f64,
+    noise: f64,
+}
+
+/// What an episode was like.
+struct Lived {
+    /// By flow.
+    streams: Vec<Vec<Frame>>,
+    /// Of its second half.
+    reward: f64,
+    utilisation: f64,
+    inflation: f64,
+    fairness: f64,
+}
+
+/// Sums over the second half of an episode.
+#[derive(Default)]
+struct Sums {
+    steps: f64,
+    flow_steps: f64,
+    reward: f64,
+    used: f64,
+    inflation: f64,
+}
+
+/// One episode under a policy.
+fn live(
+    ground: &Ground,
+    index: u64,
+    policy: &Policy,
+    explore: Option<&Exploration>,
+) -> Result<Lived, LearnError> {
+    let episode = ground.worlds.episode(&ground.folder, ground.seed, index)?;
+    let half = episode.scenario.run.duration / 2;
+    let mut env = Env::new(&episode, &ground.rules)?;
+    let mut draws = Draws::new(ground.seed ^ 0x5eed, index);
+    let mut scratch = policy.scratch();
+    let agents = env.agents();
+    let mut streams: Vec<Vec<Frame>> = vec![Vec::new(); agents];
+    // By flow: steps until the next draw, and what was drawn: a decision, or noise on the policy's.
+    let mut tries = vec![(0u64, None::<f64>, 0.0); agents];
+    let mut decisions = vec![Decision::Step(0.0); agents];
+    let mut goodputs = vec![0.0; agents];
+    let mut sums = Sums::default();
+    while !env.over() {
+        env.step(&decisions)?;
+        let counted = env.now() > half;
+        let mut used = 0.0;
+        for i in 0..agents {
+            let view = env.view(i);
+            if !view.active {
+                continue;
+            }
+            if let Some(before) = streams[i].last_mut() {
+                before.reward = view.reward as f32;
+            }
+            let mut action = f64::from(policy.evaluate(view.history.as_flattened(), &mut scratch));
+            if let Some(explore) = explore {
+                action = explore.apply(action, &mut tries[i], &mut draws);
+            }
+            streams[i].push(Frame {
+                features: view.history[HISTORY - 1],
+                globals: *env.globals(),
+                action: action as f32,
+                reward: 0.0,
+            });
+            decisions[i] = Decision::Step(action);
+            used += view.goodput;
+            if counted {
+                goodputs[i] += view.goodput;
+                sums.flow_steps += 1.0;
+                sums.reward += view.reward;
+                if view.seen.rtt_us > 0.0 && view.base_rtt_ms > 0.0 {
+                    sums.inflation += view.seen.rtt_us * 1e-3 / view.base_rtt_ms;
+                }
+            }
+        }
+        if counted && env.capacity() > 0.0 {
+            sums.steps += 1.0;
+            sums.used += used / env.capacity();
+        }
+    }
+    streams.retain(|s| s.len() > 1);
+    let (sum, square) = goodputs.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
+    let flow_steps = sums.flow_steps.max(1.0);
+    Ok(Lived {
+        streams,
+        reward: sums.reward / flow_steps,
+        utilisation: sums.used / sums.steps.max(1.0),
+        inflation: sums.inflation / flow_steps,
+        fairness: if square > 0.0 { sum * sum / square / agents as f64 } else { 1.0 },
+    })
+}
+
+impl Exploration {
+    fn apply(&self, action: f64, tried: &mut (u64, Option<f64>, f64), draws: &mut Draws) -> f64 {
+        if tried.0 == 0 {
+            let random = draws.chance(self.random).then(|| draws.uniform(-1.0, 1.0));
+            *tried = (self.hold, random, draws.normal() * self.noise);
+        }
+        tried.0 -= 1;
+        tried.1.unwrap_or(action + tried.2).clamp(-1.0, 1.0)
+    }
+}
+
+const _: () = assert!(FEATURES > 0 && GLOBALS > 0);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TINY: &str = r#"
+title = "tiny"
+[world]
+rate_mbps = "uniform(2, 4)"
+rtt_ms = 30
+buffer_bdp = 1
+flows = "choice(1, 2)"
+duration_s = 3
+exploring = 1.0
+[td3]
+actor = [8]
+critic = [8]
+batch = 16
+[train]
+transitions = 2000
+explore = 1000
+episodes = 2
+evaluate = 2
+evaluation_episodes = 2
+"#;
+
+    fn tiny(seed: u64) -> Training {
+        Training::new(TINY, Path::new(""), seed).unwrap()
+    }
+
+    #[test]
+    fn a_training_goes_on_after_its_checkpoint_as_it_would_have() {
+        let folder = std::env::temp_dir().join(format!("perigee-learn-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("checkpoint");
+        let mut whole = tiny(3);
+        let mut parts = tiny(3);
+        for round in 0..4 {
+            let expected = whole.round().unwrap();
+            assert_eq!(parts.round().unwrap(), expected, "{round}");
+            parts.save(&file).unwrap();
+            parts = Training::resume(TINY, Path::new(""), 3, &file).unwrap();
+        }
+        assert_eq!(parts.policy(), whole.policy());
+        assert!(Training::resume(TINY, Path::new(""), 4, &file).is_err());
+        std::fs::write(&file, b"perilrn1").unwrap();
+        assert!(Training::resume(TINY, Path::new(""), 3, &file).is_err());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn seeds_differ() {
+        let (mut a, mut b) = (tiny(1), tiny(2));
+        a.round().unwrap();
+        b.round().unwrap();
+        assert_ne!(a.policy(), b.policy());
+    }
+}

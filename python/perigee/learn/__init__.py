@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""A training ground for congestion control: environments, trainings, policies.
+
+`vector` steps many scenarios at once and needs nothing but NumPy; `gym` and `parallel` are Gymnasium's and PettingZoo's
+forms of it (extra `learn`); `spaces` says what an agent sees, does and earns; `training` and `policy` are what
+`perigee train` and `perigee policy` do.
+"""
