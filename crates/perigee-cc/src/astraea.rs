@@ -10,7 +10,7 @@
 //! features    thr/max_tput, rtt/min_rtt, SRTT/min_rtt, 0.8 · window in own BDPs, max_tput/10⁷, min_rtt/0.5 s,
 //!             loss/max_tput, packets out/cwnd, pacing/max_tput, retransmissions out/cwnd
 //! input       the last five steps, oldest first (50 values)
-//! action      a in [−1, 1]:  cwnd = ⌈cwnd (1 + 0.025 a)⌉  or  ⌊cwnd / (1 − 0.025 |a|)⌋,  at least 4
+//! action      a in [−1, 1]:  cwnd = ⌈cwnd (1 + 0.025 a)⌉  or  ⌊cwnd / (1 + 0.025 |a|)⌋,  at least 4
 //! pacing      = (MSS + headers) · max(cwnd, packets out) / SRTT
 //!
 //!  step ──► read measurements ──► network ──► window ──► 30 ms ──► step

@@ -2,8 +2,8 @@
 //! OrbCC, in its first version LeoTCP: window control from in-network telemetry, for paths over LEO satellites.
 //!
 //! Idea: each port tells how busy it is, how many flows use it and what their mean base RTT is. The sender steers its
-//! window so that the busiest port of the path is used to 95 %, adding its share of 5 % of the bandwidth-delay product per
-//! RTT. Nothing depends on loss, nor on RTT changes that a moving path brings by itself; windows are proportional to the
+//! window by η over the busiest port's utilisation (η = 0.95), and always adds its share of 5 % of the bandwidth-delay product
+//! per RTT: together they settle at a full port (`steady state` below), not at 95 %. Nothing depends on loss, nor on RTT changes that a moving path brings by itself; windows are proportional to the
 //! flow's own RTT, so that rates are equal.
 //!
 //! ```text
@@ -40,7 +40,7 @@ use crate::utilisation::{bottleneck, queue_delay, STACK_LIFETIME};
 use crate::*;
 use fallback::{Coverage, Fallback, Handover, Seen};
 pub use options::{head, paper, pint, repro, PARAMS};
-use options::{Decrease, Options, PathChange, Reference};
+use options::{Decrease, Jump, Options, PathChange, Reference};
 use path::{Arrival, PathGuard};
 use rtt::{quantise, RttEstimate};
 
@@ -108,11 +108,17 @@ pub struct OrbCc {
     path: PathGuard,
     port: Option<Port>,
     phase: Phase,
+    /// Others used a port of the path before this flow: it had measured when the first packet came.
+    joins: bool,
     initial_timer: Option<Nanos>,
     reference_timer: Option<Nanos>,
     update_reference: bool,
     fallback: Option<Fallback>,
     rng: Rng,
+    /// When an ACK last brought a sample of the RTT.
+    last_sample: Nanos,
+    /// With `timeout_sample`: what the next sample has in it beside the path, after a timeout.
+    timeout: Option<Nanos>,
 }
 
 impl OrbCc {
@@ -131,11 +137,14 @@ impl OrbCc {
             path: PathGuard::new(options.path_change),
             port: None,
             phase: Phase::Startup,
+            joins: false,
             initial_timer: None,
             reference_timer: None,
             update_reference: false,
             fallback: options.fallback.then(|| Fallback::new(init)),
             rng: Rng::new(init.seed),
+            last_sample: Nanos::ZERO,
+            timeout: None,
             options,
         }
     }
@@ -145,6 +154,8 @@ impl OrbCc {
     /// `queueing_s`: what the echo of this ACK reports.
     fn sample_rtt(&mut self, cx: &Cx, ev: &AckEvent<'_>, queueing_s: Option<f64>) {
         let Some(rtt) = ev.rtt.or(ev.seq_rtt).filter(|_| ev.newly_cum_acked > 0) else { return };
+        self.last_sample = cx.now;
+        let rtt = rtt.saturating_add(self.timeout.take().unwrap_or(Nanos::ZERO));
         let rtt = quantise(rtt, cx.now, self.options.rtt_granularity);
         let same_ack = queueing_s.filter(|_| self.options.same_ack_queueing);
         self.rtt.sample(rtt, same_ack.unwrap_or(self.queue_delay_s));
@@ -197,6 +208,10 @@ impl OrbCc {
     fn read_stack(&mut self, cx: &Cx, path_id: u64, hops: &[Hop]) -> Option<Port> {
         if self.stack_at.is_none_or(|at| cx.now.saturating_sub(at) > STACK_LIFETIME) {
             self.path.adopt(path_id);
+            if self.commits_jump_once() && self.stack_at.is_none() {
+                self.path.freeze();
+                self.joins = hops.iter().any(|hop| hop.avg_rtt > Nanos::ZERO);
+            }
             self.keep(cx, hops);
             return None;
         }
@@ -254,17 +269,21 @@ impl OrbCc {
         if self.options.time_weighted && port.tau > port.avg_rtt * MAX_PAIR_RTTS {
             return;
         }
-        if self.phase == Phase::Startup && self.initial_timer.is_none() {
+        if self.phase == Phase::Startup && self.initial_timer.is_none() && !self.commits_jump_once() {
             self.initial_timer = Some(cx.now.saturating_add(port.avg_rtt));
         }
         self.port = Some(port);
         self.average(&port, covered);
         let climbs = port.averaged && self.options.initial_phase && self.climb(&port);
-        let jumps = self.phase == Phase::Jump && self.options.initial_phase && self.options.assign_jump;
+        let jumps =
+            self.phase == Phase::Jump && self.options.initial_phase && self.options.jump != Jump::Additive;
         let window = if jumps && !climbs {
             self.phase = Phase::Settling;
             self.ref_cwnd = self.bounded(cx, w, &port, self.initial_target(&port));
             self.increase = self.share_of_increase(&port);
+            if self.options.jump == Jump::Once {
+                (self.update_reference, self.phase) = (false, Phase::Control);
+            }
             self.ref_cwnd
         } else {
             if !climbs {
@@ -323,6 +342,11 @@ impl OrbCc {
         true
     }
 
+    /// The jump belongs to the first reference update: there the start is over, whether there was one to make or not.
+    fn commits_jump_once(&self) -> bool {
+        self.options.jump == Jump::Once && self.options.initial_phase && self.phase == Phase::Startup
+    }
+
     fn initial_target(&self, port: &Port) -> f64 {
         let flows = port.flows.max(1) + self.options.count_newcomer as u32;
         self.options.eta * port.bytes_per_flow(self.rtt.base_s, flows)
@@ -331,7 +355,9 @@ impl OrbCc {
     fn next_increase(&mut self, w: &Window, port: &Port) -> f64 {
         match self.phase {
             Phase::Startup if self.options.initial_phase => STARTUP_INCREASE_BYTES,
-            Phase::Jump | Phase::Settling if self.options.initial_phase && !self.options.assign_jump => {
+            Phase::Jump | Phase::Settling
+                if self.options.initial_phase && self.options.jump == Jump::Additive =>
+            {
                 self.phase = Phase::Settling;
                 self.initial_target(port) - w.cwnd as f64
             }
@@ -502,6 +528,9 @@ impl CongestionControl for OrbCc {
     }
 
     fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
+        if t == Transition::EnterRto && self.options.timeout_sample {
+            self.timeout = Some(cx.now.saturating_sub(self.last_sample));
+        }
         if let Some(f) = self.active_fallback() {
             f.on_transition(cx, w, t);
             self.cwnd = w.cwnd;
@@ -535,6 +564,9 @@ impl CongestionControl for OrbCc {
         if due(self.reference_timer) {
             self.update_reference = true;
             self.path.on_reference_timer();
+            if self.commits_jump_once() && self.stack_at.is_some() {
+                self.phase = if self.joins { Phase::Jump } else { Phase::Control };
+            }
             // With nothing outstanding no ACK can commit; the next one arms the timer again.
             self.reference_timer = (cx.outstanding > 0).then(|| self.reference_due(cx));
         }

@@ -131,7 +131,7 @@ schemes! {
         "orbcc-repro", "OrbCC (repro)", orbcc::repro, "as the authors' simulator behind the papers' figures does it";
         "orbcc-head", "OrbCC (head)", orbcc::head, "as the authors' simulator of August 2026 does it";
         "orbcc-pint", "OrbCC (PINT)", orbcc::pint, "OrbCC with one telemetry record of fixed size per packet";
-        "leotcp", "LeoTCP", orbcc::repro, "OrbCC under its earlier name: the options of orbcc-repro";
+        "leotcp", "LeoTCP", orbcc::repro, "OrbCC under its earlier name: the authors' code was the same for both papers, so are the options";
     }
 }
 
@@ -147,6 +147,11 @@ impl SchemeInfo {
     /// See [`Params::new`].
     pub fn params(&self, given: BTreeMap<String, Value>) -> Result<Params, ParamError> {
         Ok(Params::new(self.params, given)?.with_profile(&(self.profile)()))
+    }
+
+    /// Every parameter with the value that a run of this identifier uses where nothing is given.
+    pub fn defaults(&self) -> Vec<(&'static str, Value)> {
+        Params::defaults(self.params).with_profile(&(self.profile)()).resolved()
     }
 
     /// Files that the scheme wants; [`Params::attach`] gives them to it.
@@ -183,6 +188,41 @@ mod tests {
             let given = (s.profile)().into_iter().map(|(name, value)| (name.to_string(), value)).collect();
             assert!(Params::new(s.params, given).is_ok(), "{}", s.id);
         }
+    }
+
+    /// The default of each row of a page in docs/cc: `| name | default unit | …`.
+    fn printed_defaults(page: &str) -> Vec<(String, String)> {
+        let rows = page.lines().filter(|line| line.starts_with("| `") && line.contains("` | `"));
+        rows.map(|row| {
+            let words: Vec<&str> = row.split('`').collect();
+            (words[1].to_string(), words[3].to_string())
+        })
+        .collect()
+    }
+
+    #[test]
+    fn every_page_of_the_reference_prints_the_defaults_that_a_run_uses() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cc");
+        let mut wrong = Vec::new();
+        for s in SCHEMES {
+            let page = std::fs::read_to_string(format!("{folder}/{}.md", s.id)).unwrap();
+            let shown = |value: Value| match value {
+                Value::Bool(true) => "True".to_string(),
+                Value::Bool(false) => "False".to_string(),
+                Value::Int(i) => i.to_string(),
+                Value::Float(x) => format!("{x:?}"),
+                Value::Text(text) => text,
+            };
+            let used = s.params(BTreeMap::new()).unwrap().resolved();
+            let used: Vec<_> =
+                used.into_iter().map(|(name, value)| (name.to_string(), shown(value))).collect();
+            let printed = printed_defaults(&page);
+            wrong.extend(
+                used.iter().filter(|row| !printed.contains(row)).map(|row| format!("{} {row:?}", s.id)),
+            );
+            assert_eq!(printed.len(), used.len(), "rows of {}.md; `make docs` writes it", s.id);
+        }
+        assert!(wrong.is_empty(), "pages differ from runs (`make docs` writes them): {wrong:#?}");
     }
 
     #[test]

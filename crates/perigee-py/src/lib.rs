@@ -72,10 +72,10 @@ fn reference() -> String {
 /// All congestion controls as JSON: id, label, summary, parameters.
 #[pyfunction]
 fn schemes() -> String {
-    let param = |p: &perigee_scenario::cc::ParamSpec| {
+    let param = |(p, default): (&perigee_scenario::cc::ParamSpec, perigee_scenario::cc::Value)| {
         json!({
             "name": p.name,
-            "default": p.domain.default_value(),
+            "default": default,
             "allowed": p.domain.allowed(),
             "unit": p.unit,
             "source": p.source,
@@ -83,7 +83,8 @@ fn schemes() -> String {
         })
     };
     let scheme = |s: &perigee_scenario::cc::SchemeInfo| {
-        let params: Vec<_> = s.params.iter().map(param).collect();
+        let params: Vec<_> =
+            s.params.iter().zip(s.defaults().into_iter().map(|(_, value)| value)).map(param).collect();
         json!({"id": s.id, "label": s.label, "summary": s.summary, "params": params})
     };
     json!(perigee_scenario::cc::SCHEMES.iter().map(scheme).collect::<Vec<_>>()).to_string()

@@ -169,12 +169,9 @@ METHOD = """65 flows of 100 ms over 200 Mbit/s, queue 863 packets (half a BDP): 
 4 and 8 more at 10, 20, 30 and 40 s. With and without OrbCC's initial phase. "First 100 RTTs" are 10 s of time: with
 the first 100 samples, as the script takes them, the printed numbers do not come out of the published algorithm."""
 WHY_LATE = (
-    "In run 2 of the study's five (three in the default size) the flow that joins at 10 s, and one of those at 20 s, "
-    "begins as if it had no initial phase: 1.25 Mbit/s after a second; in the four other runs it has 3.5. The "
-    "authors' code adds `target - window` on every "
-    "acknowledgement of the phase, so that the window swings between the target and where it was, and keeps what it is "
-    "when the reference is next updated: there it was the wrong side. With the jump as the text has it "
-    '(`initial_jump = "assign"`, the default of `orbcc`) all five runs have 3.5 Mbit/s.'
+    "The authors' code jumps once, at the first reference update after the first acknowledgement, and keeps the new "
+    'window (`initial_jump = "once"`): a flow that joins others always has its jump. A difference that is left is not '
+    "one of a missed jump."
 )
 
 EXPERIMENTS = [

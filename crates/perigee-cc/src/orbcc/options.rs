@@ -115,7 +115,13 @@ pub const PARAMS: &[ParamSpec] = &[
         "paper; plus 1 in the source",
         "flows that share at the jump",
     ),
-    choice("initial_jump", &["assign", "additive"], "choice; additive in the source", "how the jump is made"),
+    choice(
+        "initial_jump",
+        &["assign", "additive", "once"],
+        "choice; once in the source of the papers",
+        "how the jump is made: to the target, by target - window per ACK, or to it at the first reference update only, \
+         and only if the port was in use before",
+    ),
     bytes("initial_cwnd", "source: 7300", "window at the start; 0 = 5 segments"),
     bytes("initial_ref_cwnd", "source: 10000", "reference window at the start; 0 = the window"),
     choice(
@@ -137,6 +143,12 @@ pub const PARAMS: &[ParamSpec] = &[
         "choice; keep in the source",
         "the window after idling longer than an RTO",
     ),
+    choice(
+        "rto_sample",
+        &["path", "with_timeout"],
+        "choice; with_timeout in the source of the papers",
+        "the first RTT sample after a timeout: the path's, or that and the timeout",
+    ),
     time("rtt_granularity", Nanos::ZERO, "source: 1 ms", "tick of the clock that measures RTTs; 0 = exact"),
     choice(
         "fallback",
@@ -157,7 +169,8 @@ pub fn repro() -> Vec<(&'static str, Value)> {
         ("overhead", word("none")),
         ("queue_delay", word("previous_ack")),
         ("init_divisor", word("flow_cnt_plus_1")),
-        ("initial_jump", word("additive")),
+        ("initial_jump", word("once")),
+        ("rto_sample", word("with_timeout")),
         ("initial_cwnd", Value::Int(7300)),
         ("initial_ref_cwnd", Value::Int(10_000)),
         ("path_change", word("freeze")),
@@ -171,7 +184,8 @@ pub fn repro() -> Vec<(&'static str, Value)> {
 /// The authors' simulator of August 2026: no freeze at path changes, no growth while the window is not the limit.
 pub fn head() -> Vec<(&'static str, Value)> {
     let mut options = repro();
-    options.retain(|(name, _)| *name != "path_change");
+    options.retain(|(name, _)| !["path_change", "initial_jump", "rto_sample"].contains(name));
+    options.push(("initial_jump", word("additive")));
     options.push(("path_change", word("keep_last_u")));
     options.push(("growth_guard", word("cwnd_limited")));
     options
@@ -202,6 +216,13 @@ pub(super) enum Decrease {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Jump {
+    Assign,
+    Additive,
+    Once,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PathChange {
     AcceptNew,
     Freeze,
@@ -228,7 +249,8 @@ pub(super) struct Options {
     pub decrease: Decrease,
     pub initial_phase: bool,
     pub count_newcomer: bool,
-    pub assign_jump: bool,
+    pub jump: Jump,
+    pub timeout_sample: bool,
     pub initial_cwnd: u64,
     pub initial_ref_cwnd: u64,
     pub path_change: PathChange,
@@ -272,7 +294,12 @@ impl Options {
             },
             initial_phase: p.bool("initial_phase"),
             count_newcomer: is("init_divisor", "flow_cnt_plus_1"),
-            assign_jump: is("initial_jump", "assign"),
+            jump: match p.choice("initial_jump").as_str() {
+                "additive" => Jump::Additive,
+                "once" => Jump::Once,
+                _ => Jump::Assign,
+            },
+            timeout_sample: is("rto_sample", "with_timeout"),
             initial_cwnd: p.int("initial_cwnd") as u64,
             initial_ref_cwnd: p.int("initial_ref_cwnd") as u64,
             path_change: match p.choice("path_change").as_str() {

@@ -136,8 +136,8 @@ fn the_paper_jumps_to_the_share_one_mean_rtt_after_the_first_usable_stack() {
 }
 
 #[test]
-fn the_source_counts_the_newcomer_and_overshoots_by_the_difference_of_its_initial_windows() {
-    let mut l = Loop::new(&[], repro());
+fn the_later_source_counts_the_newcomer_and_overshoots_by_the_difference_of_its_initial_windows() {
+    let mut l = Loop::new(&[], head());
     assert_eq!((l.w.cwnd, l.cc.ref_cwnd), (7300, 10_000.0));
     l.busy(0, 0.0, 1);
     l.cc.utilisation = 0.5;
@@ -150,6 +150,51 @@ fn the_source_counts_the_newcomer_and_overshoots_by_the_difference_of_its_initia
     l.busy(1000, 0.0, 1);
     let target = (0.95 * 12.5e6 * 0.052 / 2.0) as u64;
     assert!(l.w.cwnd.abs_diff(target + 2700) <= 1, "{}", l.w.cwnd);
+}
+
+#[test]
+fn the_source_commits_its_jump_at_the_first_reference_update_and_keeps_it() {
+    let mut l = Loop::new(&[], repro());
+    l.busy(0, 1.0, 1);
+    l.busy(30_000, 1.0, 1);
+    assert_eq!((l.w.cwnd, l.cc.mode(&l.w)), (7300, "startup"), "nothing counts before the reference timer");
+    l.busy(23_000, 1.0, 1);
+    let target = (0.95 * 12.5e6 * 0.052 / 2.0) as u64;
+    assert!(l.w.cwnd.abs_diff(target) <= target / 50, "{}", l.w.cwnd);
+    assert_eq!((l.cc.ref_cwnd as u64, l.cc.mode(&l.w)), (l.w.cwnd, "control"));
+    l.busy(1000, 0.5, 1);
+    assert!(l.cc.ref_cwnd as u64 >= target * 49 / 50, "it stays: {}", l.cc.ref_cwnd);
+}
+
+#[test]
+fn the_source_does_not_jump_on_a_port_that_nobody_used_before() {
+    let mut l = Loop::new(&[], repro());
+    let idle = [Hop { avg_rtt: Nanos::ZERO, ..hop(l.now, 0, 0, 1) }];
+    l.ack(Some(Telemetry::Stack { path_id: 1, hops: &idle, covered: 1, partial: false }));
+    l.busy(60_000, 0.01, 1);
+    l.cc.utilisation = 0.5;
+    l.busy(1000, 0.01, 1);
+    assert_eq!(l.cc.mode(&l.w), "control");
+    assert!(
+        (25_000.0..60_000.0).contains(&l.cc.ref_cwnd),
+        "5 % of the path more, not half: {}",
+        l.cc.ref_cwnd
+    );
+}
+
+#[test]
+fn the_source_takes_the_timeout_into_its_first_sample_and_the_papers_do_not() {
+    for (profile, expected_ms) in [(repro(), 252), (paper(), 52)] {
+        let mut l = Loop::new(&[], profile);
+        l.busy(1000, 0.5, 1);
+        l.now += Nanos::from_millis(200);
+        let cx = l.cx();
+        l.cc.on_transition(&cx, &mut l.w, Transition::EnterRto);
+        l.busy(1, 0.5, 1);
+        assert!((l.cc.rtt.last_s * 1e3 - f64::from(expected_ms)).abs() <= 1.0, "{}", l.cc.rtt.last_s);
+        l.busy(1000, 0.5, 1);
+        assert!((l.cc.rtt.last_s * 1e3 - 52.0).abs() <= 1.0, "once only: {}", l.cc.rtt.last_s);
+    }
 }
 
 #[test]
