@@ -16,8 +16,8 @@
 //!  step ──► read measurements ──► network ──► window ──► 30 ms ──► step
 //! ```
 //!
-//! There is no slow start: until the first step, and for ever without a policy, the initial window stands. The policy is
-//! a file in the format of [`policy`], which the host reads and attaches.
+//! There is no slow start: until the first step the initial window stands. The policy is one that Perigee trained itself
+//! (`perigee train astraea`), or a file in the format of [`policy`], which the host reads and attaches.
 //!
 //! Differs from the published system: the network runs in the process instead of a service beside the kernel; the life of
 //! min_rtt and max_tput is an option (`lifetime`), because that they never expire is what breaks the scheme on paths whose
@@ -32,7 +32,7 @@ use crate::*;
 use desk::{Decision, Desk, Seen, ACT, OBSERVE};
 use policy::{Policy, Scratch};
 use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// Parameters, with the published system's defaults.
 pub const PARAMS: &[ParamSpec] = &[
@@ -72,13 +72,19 @@ pub const PARAMS: &[ParamSpec] = &[
         source: "Astraea",
         help: "whether the transport may reduce the window in recovery (hardly, with normal)",
     },
+    ParamSpec {
+        name: "trained",
+        domain: Domain::Choice(&["reproduction", "none"]),
+        unit: "",
+        source: "choice",
+        help: "which of Perigee's own policies decides where no weights are named: the one trained as the published one was; none: the initial window stands",
+    },
 ];
 
 /// The policy's file.
 pub const FILES: &[FileSpec] = &[FileSpec {
     name: "weights",
-    help:
-        "policy in Perigee's plain text format, 50 inputs and 1 output; without it the initial window stands",
+    help: "policy in Perigee's plain text format, 50 inputs and 1 output, instead of Perigee's own",
     parse: parse_weights,
 }];
 
@@ -132,6 +138,19 @@ fn mean(sum: f64, count: u32) -> f64 {
     }
 }
 
+/// What `perigee train astraea` made; docs/astraea-policy.md says how and how good it is.
+static REPRODUCTION: LazyLock<Arc<Policy>> = LazyLock::new(|| {
+    Arc::new(
+        Policy::parse(include_str!("astraea/reproduction.policy")).expect("a policy that tests have read"),
+    )
+});
+
+/// The policy that decides: the one that was attached, or one of Perigee's own.
+fn policy_of(params: &Params) -> Option<Arc<Policy>> {
+    let own = || (params.choice("trained") != "none").then(|| REPRODUCTION.clone());
+    params.file::<Policy>("weights").or_else(own)
+}
+
 /// When extremes are forgotten.
 #[derive(Clone, Debug)]
 enum Lifetime {
@@ -163,7 +182,7 @@ impl Astraea {
     /// A controller for a new connection.
     pub fn new(params: &Params, init: &ConnInit) -> Self {
         let window_us = params.time("window").as_micros();
-        let policy = params.file::<Policy>("weights");
+        let policy = policy_of(params);
         Astraea {
             policy: policy.map(|p| {
                 let scratch = p.scratch();
@@ -340,7 +359,9 @@ impl Astraea {
         self.history.rotate_left(1);
         self.history[HISTORY - 1] = features;
         let Some((policy, scratch)) = &mut self.policy else { return };
-        self.action = policy.evaluate(self.history.as_flattened(), scratch) as f64;
+        let action = policy.evaluate(self.history.as_flattened(), scratch) as f64;
+        // Weights so large that they overflow decide nothing.
+        self.action = if action.is_finite() { action } else { 0.0 };
         w.cwnd = cx.bytes(act(cx.packets(w.cwnd), self.action).max(MIN_CWND));
     }
 

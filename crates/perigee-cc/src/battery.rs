@@ -6,7 +6,7 @@ use crate::schemes::{Controller, SchemeInfo, SCHEMES};
 use crate::*;
 use std::collections::BTreeMap;
 
-/// Those that move their window; a policy is not part of the crate.
+/// Those that move their window by rules; what a policy does is examined where it is trained.
 fn active() -> impl Iterator<Item = &'static SchemeInfo> {
     SCHEMES.iter().filter(|s| s.files().is_empty())
 }

@@ -76,7 +76,7 @@ pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &RunOutcome
 /// A scheme that decides by a trained network has none.
 fn lacks_policy(setup: &FlowSetup) -> bool {
     let Scheme::Builtin(info, params) = &setup.scheme else { return false };
-    info.files().iter().any(|f| !params.has_file(f.name))
+    info.files().iter().any(|f| !params.has_file(f.name)) && params.choice("trained") == "none"
 }
 
 fn tiny_queues(world: &World, out: &mut Vec<String>) {

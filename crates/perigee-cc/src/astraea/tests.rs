@@ -59,10 +59,32 @@ fn the_action_moves_the_window_by_the_published_map() {
 
 #[test]
 fn without_a_policy_the_initial_window_stands() {
-    let p = params(&[], None);
+    let p = params(&[("trained", "none")], None);
     let mut f = Loop::new(Path::new(100, 30), |init| Astraea::new(&p, init));
     f.run_s(3.0);
     assert_eq!((f.cwnd(), f.cc.mode(&f.w)), (10, "no policy"));
+}
+
+#[test]
+fn our_own_policy_fills_a_link_with_low_delay_whatever_is_lost_at_random() {
+    for (mbit, rtt_ms) in [(40, 100), (100, 30), (160, 60)] {
+        let path = Path::new(mbit, rtt_ms);
+        let mut f = Loop::new(path, |init| Astraea::new(&params(&[], None), init));
+        f.run_s(15.0);
+        let goodput = f.run_s(10.0);
+        assert!(goodput > 0.9 * mbit as f64, "{mbit} Mbit/s, {rtt_ms} ms: {goodput}");
+        let inflation = f.rtt().as_secs_f64() / path.rtt.as_secs_f64();
+        assert!(inflation < 1.5, "{mbit} Mbit/s, {rtt_ms} ms: {inflation}");
+    }
+}
+
+#[test]
+fn weights_that_overflow_decide_nothing() {
+    let text = format!("perigee-policy 1 input 50 dense 1 {} 0 leaky_relu 0.2 end", "3e38 -3e38 ".repeat(25));
+    let p = params(&[], Some(&text));
+    let mut f = Loop::new(Path::new(100, 30), |init| Astraea::new(&p, init));
+    f.run_s(3.0);
+    assert!(f.cwnd() >= MIN_CWND);
 }
 
 #[test]
