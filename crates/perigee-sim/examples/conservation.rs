@@ -165,7 +165,8 @@ fn draw_port(d: &mut Draws, bps: f64, rtt: Nanos) -> PortSpec {
     queue.count_in_service = d.one_in(4);
     queue.probe_priority = d.one_in(4);
     let framing = [0, 7, 14][d.below(3)];
-    PortSpec { rate: BitRate(bps as u64), queue, framing, metered: d.one_in(2) }
+    let burst = [0, 0, 1600, 60_000][d.below(4)];
+    PortSpec { rate: BitRate(bps as u64), queue, framing, burst, metered: d.one_in(2) }
 }
 
 fn draw_topology(

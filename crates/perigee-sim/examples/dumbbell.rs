@@ -72,6 +72,7 @@ fn main() {
         rate,
         queue: Queue::drop_tail(QueueLimit::Bytes(number(2) as u64)),
         framing: number(3) as u32,
+        burst: 0,
         metered: true,
     };
     let duration = Nanos::from_secs_f64(number(4));

@@ -3,7 +3,7 @@
 
 use crate::net::Net;
 use crate::packet::NONE;
-use perigee_timeline::{LinkId, NodeId, Pair, PairId, Routing};
+use perigee_timeline::{transmission, LinkId, NodeId, Pair, PairId, Routing};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 use std::collections::BTreeMap;
 
@@ -182,12 +182,12 @@ impl Routes {
         let mut way = Way { rate: BitRate(u64::MAX), ..Way::default() };
         for link in self.links(pair, net)? {
             let (delay, slope) = net.links[link as usize].delay_and_slope(now);
-            let (rate, framing) = (net.rate(link), net.framing(link));
+            let (rate, framing, burst) = (net.rate(link), net.framing(link), net.burst(link));
             way.delay += delay;
             way.slope += slope;
             way.hops += 1;
             if rate.0 > 0 {
-                way.delay += rate.time_for((ip_bytes + framing) as u64);
+                way.delay += transmission(rate, burst, u64::from(ip_bytes + framing));
             }
             if rate < way.rate {
                 way.rate = rate;

@@ -24,6 +24,7 @@ fn wire(mbit: u64, delay: Nanos) -> Wire {
         rate: BitRate::from_mbit(mbit),
         queue: Queue::drop_tail(QueueLimit::Packets(1000)),
         framing: 0,
+        burst: 0,
         metered: false,
     };
     let link = |port: u32| Link {
@@ -195,6 +196,7 @@ fn packets_follow_new_tables_per_hop_and_finish_old_paths_per_path() {
             rate: BitRate::from_mbit(1000),
             queue: Queue::drop_tail(QueueLimit::Packets(10)),
             framing: 0,
+            burst: 0,
             metered: false,
         };
         let links = ends.iter().enumerate().map(|(i, &(_, to))| Link {
@@ -260,6 +262,7 @@ fn a_shared_radio_port_serves_all_its_links_from_one_queue() {
         rate: BitRate::from_mbit(10),
         queue: Queue::drop_tail(QueueLimit::Packets(10)),
         framing: 0,
+        burst: 0,
         metered: false,
     };
     let link = |port: u32, to: u32, delay: u64| Link {

@@ -16,6 +16,7 @@ struct Case {
     shape: u8,
     mbit: u64,
     queue: u64,
+    burst: u64,
     rtt_ms: u64,
     loss: f64,
     drop: LinkOrder,
@@ -32,7 +33,8 @@ const SCHEMES: [&str; 10] =
     ["newreno", "cubic", "vegas", "hybla", "bbr", "bbr3", "copa", "leocc", "orbcc", "vivace"];
 
 fn case() -> impl Strategy<Value = Case> {
-    let network = (0u8..3, 1u64..40, 2_000u64..80_000, 2u64..80);
+    let burst = prop_oneof![2 => Just(0), 1 => 1_000u64..60_000];
+    let network = (0u8..3, 1u64..40, 2_000u64..80_000, 2u64..80, burst);
     let loss = prop_oneof![4 => Just(0.0), 1 => 0.0001f64..0.05];
     let drop = prop_oneof![Just(LinkOrder::Fifo), Just(LinkOrder::Reorder)];
     let rest = (any::<bool>(), any::<bool>(), [0u8..10, 0u8..10, 0u8..10], 0u8..5);
@@ -42,6 +44,7 @@ fn case() -> impl Strategy<Value = Case> {
         mbit: n.1,
         queue: n.2,
         rtt_ms: n.3,
+        burst: n.4,
         loss,
         drop,
         probe_priority: r.0,
@@ -57,6 +60,7 @@ impl Case {
     fn built(&self) -> Built {
         let mut port = bytes_port(self.mbit, self.queue, 14);
         port.metered = self.metered;
+        port.burst = self.burst;
         port.queue.probe_priority = self.probe_priority;
         let rtt = ms(self.rtt_ms);
         let (order, loss) = (self.drop, self.loss);

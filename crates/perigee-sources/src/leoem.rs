@@ -343,8 +343,8 @@ impl<'a> Replay<'a> {
         let next = PortId(self.header.ports.len() as u32);
         let id = *self.ports.entry((from, key)).or_insert(next);
         if id == next {
-            let PortSpec { rate, queue, framing, metered } = self.spec(from, to);
-            self.header.ports.push(Port { name: label, node: from, rate, queue, framing, metered });
+            let PortSpec { rate, queue, framing, burst, metered } = self.spec(from, to);
+            self.header.ports.push(Port { name: label, node: from, rate, queue, framing, burst, metered });
         }
         id
     }

@@ -24,6 +24,8 @@ pub struct PortSpec {
     pub queue: Queue,
     /// Bytes added to each IP packet.
     pub framing: u32,
+    /// Depth of its token bucket in bytes; 0 = none.
+    pub burst: u64,
     /// Runs OrbCC's egress meter.
     pub metered: bool,
 }
@@ -31,7 +33,13 @@ pub struct PortSpec {
 impl PortSpec {
     /// A drop-tail queue of `packets`.
     pub fn packets(rate: BitRate, packets: u64) -> Self {
-        PortSpec { rate, queue: Queue::drop_tail(QueueLimit::Packets(packets)), framing: 0, metered: false }
+        PortSpec {
+            rate,
+            queue: Queue::drop_tail(QueueLimit::Packets(packets)),
+            framing: 0,
+            burst: 0,
+            metered: false,
+        }
     }
     /// A port that never limits anything: 1 Tbit/s and a million packets.
     pub fn unlimited() -> Self {
@@ -349,8 +357,8 @@ impl Drawing {
     fn hop(&mut self, from: NodeId, to: NodeId, spec: &PortSpec, loss: f64, order: LinkOrder) -> Hop {
         let h = &mut self.header;
         let name = format!("{}->{}", h.nodes[from.ix()].name, h.nodes[to.ix()].name);
-        let PortSpec { rate, queue, framing, metered } = spec.clone();
-        h.ports.push(Port { name, node: from, rate, queue, framing, metered });
+        let PortSpec { rate, queue, framing, burst, metered } = spec.clone();
+        h.ports.push(Port { name, node: from, rate, queue, framing, burst, metered });
         let port = PortId(h.ports.len() as u32 - 1);
         // The delay is written when all flows are known.
         h.links.push(Link { port, to, delay: Delay::default(), loss, up: true, order });

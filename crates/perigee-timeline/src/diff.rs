@@ -183,7 +183,8 @@ fn port_words(t: &Timeline) -> BTreeMap<String, String> {
         };
         let discipline = discipline_words(&p.queue.discipline);
         let metered = if p.metered { ", metered" } else { "" };
-        format!("{}, {limit}{discipline}, framing {} B{metered}", p.rate, p.framing)
+        let burst = if p.burst > 0 { format!(", burst {} B", p.burst) } else { String::new() };
+        format!("{}, {limit}{discipline}, framing {} B{burst}{metered}", p.rate, p.framing)
     };
     // A port's own name holds those of its nodes as its source calls them; its place among its node's ports does not.
     let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();

@@ -116,6 +116,10 @@ pub struct Port {
     /// Bytes added to each IP packet for transmission time and byte limits (0, 7 PPP, 14 Ethernet).
     #[serde(default)]
     pub framing: u32,
+    /// Depth of its token bucket in bytes, framing included: what may pass at once after it was idle. The rate fills the
+    /// bucket; a packet leaves when its bytes are in it. 0 = none: a packet takes its transmission time.
+    #[serde(default, skip_serializing_if = "no_bytes")]
+    pub burst: u64,
     /// The port runs OrbCC's egress meter and writes telemetry.
     #[serde(default)]
     pub metered: bool,
@@ -133,6 +137,17 @@ pub struct Delay {
 
 fn is_zero(v: &i64) -> bool {
     *v == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn no_bytes(v: &u64) -> bool {
+    *v == 0
+}
+
+/// How long a packet of `bytes`, framing included, takes to leave a port where nothing waits: its transmission time, or
+/// none where a token bucket of `burst` bytes lets it pass.
+pub fn transmission(rate: BitRate, burst: u64, bytes: u64) -> Nanos {
+    rate.time_for(bytes.saturating_sub(burst))
 }
 
 impl Delay {

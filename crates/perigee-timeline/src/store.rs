@@ -292,6 +292,7 @@ mod tests {
             rate: BitRate::from_mbit(10),
             queue,
             framing: 0,
+            burst: 0,
             metered: false,
         };
         let link = Link {

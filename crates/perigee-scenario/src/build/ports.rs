@@ -8,7 +8,7 @@ use crate::file::error::{Problem, ScenarioError};
 use crate::file::spell;
 use perigee_queue::Setup;
 use perigee_sources::topology::PortSpec;
-use perigee_timeline::{Discipline, Header, LinkId, Port, Queue, QueueLimit};
+use perigee_timeline::{transmission, Discipline, Header, LinkId, Port, Queue, QueueLimit};
 use perigee_units::{BitRate, Nanos, Size};
 use serde::Serialize;
 use std::sync::Arc;
@@ -26,6 +26,8 @@ pub struct Settled {
     bdp_rtt: Option<Nanos>,
     /// Bytes added to each packet.
     pub framing: u32,
+    /// Depth of the token bucket in bytes; 0 = none.
+    burst: u64,
     discipline: Chosen,
     count_in_service: bool,
     probe_priority: bool,
@@ -39,6 +41,7 @@ fn defaults(class: &str) -> Settled {
         bdp_rate: None,
         bdp_rtt: None,
         framing: 0,
+        burst: 0,
         discipline: Chosen::default(),
         count_in_service: false,
         probe_priority: false,
@@ -59,11 +62,17 @@ impl Settled {
         self.rate = c.opt_rate("rate").unwrap_or(self.rate);
         self.queue = c.opt_queue("queue").unwrap_or(self.queue);
         self.framing = c.opt_int("framing").map_or(self.framing, |v| v as u32);
+        self.burst = c.opt_bytes("burst").unwrap_or(self.burst);
         self.count_in_service = c.opt_bool("count_in_service").unwrap_or(self.count_in_service);
         self.probe_priority = c.opt_bool("probe_priority").unwrap_or(self.probe_priority);
         self.metered = c.opt_bool("metered").unwrap_or(self.metered);
         self.bdp_rate = c.opt_rate("bdp_rate").or(self.bdp_rate);
         self.bdp_rtt = c.opt_time("bdp_rtt").or(self.bdp_rtt);
+    }
+
+    /// How long a lone packet of `ip_bytes` takes to leave.
+    pub fn transmission(&self, ip_bytes: u64) -> Nanos {
+        transmission(self.rate, self.burst, ip_bytes + u64::from(self.framing))
     }
 
     /// The port; `rtt` is the largest base RTT among its flows at time zero.
@@ -83,7 +92,7 @@ impl Settled {
             count_in_service: self.count_in_service,
             probe_priority: self.probe_priority,
         };
-        PortSpec { rate: self.rate, queue, framing: self.framing, metered: self.metered }
+        PortSpec { rate: self.rate, queue, framing: self.framing, burst: self.burst, metered: self.metered }
     }
 }
 
@@ -121,6 +130,8 @@ pub struct PortReport {
     pub queue_bytes: Option<u64>,
     pub queue_packets: Option<u64>,
     pub framing_bytes: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst_bytes: Option<u64>,
     pub metered: bool,
     pub discipline: Arc<Discipline>,
 }
@@ -167,6 +178,11 @@ impl<'a> PortTable<'a> {
         let names = || self.settings.iter().map(|(name, _)| name.as_str()).filter(is_port).chain([""]);
         let ports: Vec<(&str, &str)> = classes.iter().flat_map(|c| names().map(|n| (*c, n))).collect();
         for (own, section) in self.settings {
+            if section.opt_bytes("burst").is_some() && section.opt_bool("count_in_service").is_some() {
+                let why = "no effect: a packet that waits for a token bucket always counts";
+                let p = Problem::new(format!("port.{own}.count_in_service"), why).at(&section.place);
+                problems.push(p.hint("leave it out, or leave out burst"));
+            }
             let (params, probe_priority) = (Chosen::read(section).params, section.opt_bool("probe_priority"));
             if params.is_empty() && probe_priority != Some(true) {
                 continue;
@@ -216,7 +232,7 @@ impl<'a> PortTable<'a> {
         let hop = |l: &LinkId, bytes: u64| {
             let link = &header.links[l.ix()];
             let s = &settled[link.port.ix()];
-            link.delay.base + s.rate.time_for(bytes + u64::from(s.framing))
+            link.delay.base + s.transmission(bytes)
         };
         let one_way = |links: &[LinkId], bytes| links.iter().fold(Nanos::ZERO, |sum, l| sum + hop(l, bytes));
         let base: Vec<Nanos> = ways
@@ -237,6 +253,7 @@ impl<'a> PortTable<'a> {
             port.rate = spec.rate;
             port.queue = spec.queue;
             port.framing = spec.framing;
+            port.burst = spec.burst;
             port.metered = spec.metered;
         }
         base
@@ -248,6 +265,7 @@ impl<'a> PortTable<'a> {
             rate: p.rate,
             queue: p.queue.clone(),
             framing: p.framing,
+            burst: p.burst,
             metered: p.metered,
         };
         ports.iter().zip(classes).map(|(p, class)| PortReport::new(&p.name, class, &spec(p))).collect()
@@ -268,6 +286,7 @@ impl PortReport {
             queue_bytes: bytes,
             queue_packets: packets,
             framing_bytes: spec.framing,
+            burst_bytes: (spec.burst > 0).then_some(spec.burst),
             metered: spec.metered,
             discipline: spec.queue.discipline.clone(),
         }

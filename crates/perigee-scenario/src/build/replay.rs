@@ -68,11 +68,7 @@ pub(crate) fn of_log(
     let given = |class| table.names(class).then(|| table.settled(class, ""));
     let (dish, host) = (given("dish"), given("host"));
     // One full packet there and its ACK back.
-    let both = |at: &Settled| {
-        [1500, 52]
-            .iter()
-            .fold(Nanos::ZERO, |sum, bytes| sum + at.rate.time_for(bytes + u64::from(at.framing)))
-    };
+    let both = |at: &Settled| [1500, 52].iter().fold(Nanos::ZERO, |sum, bytes| sum + at.transmission(*bytes));
     let of_hosts = if host.is_some() { 2 } else { 0 };
     let serialisation = both(dish.as_ref().unwrap_or(&hop)) * u64::from(hops > 0)
         + both(&hop) * hops.saturating_sub(1) as u64

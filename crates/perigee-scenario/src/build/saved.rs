@@ -8,7 +8,7 @@ use crate::file::scenario::Scenario;
 use crate::file::sources;
 use perigee_sources::topology::PortSpec;
 use perigee_timeline::follow::Follower;
-use perigee_timeline::{store, Change, Header, LinkId, Pair, PairId, Timeline};
+use perigee_timeline::{store, transmission, Change, Header, LinkId, Pair, PairId, Timeline};
 use perigee_units::files;
 use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
@@ -127,14 +127,18 @@ fn network(timeline: Timeline, pairs: Vec<PairPlace>) -> Network {
 
 fn one_way(timeline: &Timeline, start: &Follower, links: &[LinkId], bytes: u64) -> Nanos {
     let chunk_ports = timeline.chunks.first().map_or(&[][..], |c| &c.ports);
-    let framing = |port: usize| {
+    let of = |port: usize| {
         let known = &timeline.header.ports;
-        known.get(port).or_else(|| chunk_ports.get(port - known.len())).map_or(0, |p| u64::from(p.framing))
+        let port = known.get(port).or_else(|| chunk_ports.get(port - known.len()));
+        port.map_or((0, 0), |p| (u64::from(p.framing), p.burst))
     };
     // A blocked port takes for ever: the route exists, its serialisation is left out.
     let serialised = |l: &LinkId| match start.feeder(*l) {
         (_, BitRate(0)) => Nanos::ZERO,
-        (port, rate) => rate.time_for(bytes + framing(port.ix())),
+        (port, rate) => {
+            let (framing, burst) = of(port.ix());
+            transmission(rate, burst, bytes + framing)
+        }
     };
     links.iter().fold(Nanos::ZERO, |sum, l| sum + start.delay(*l, Nanos::ZERO) + serialised(l))
 }
@@ -149,7 +153,13 @@ fn longest_path(timeline: &Timeline) -> usize {
 
 fn port_reports(header: &Header) -> Vec<PortReport> {
     let report = |p: &perigee_timeline::Port| {
-        let spec = PortSpec { rate: p.rate, queue: p.queue.clone(), framing: p.framing, metered: p.metered };
+        let spec = PortSpec {
+            rate: p.rate,
+            queue: p.queue.clone(),
+            framing: p.framing,
+            burst: p.burst,
+            metered: p.metered,
+        };
         PortReport::new(&p.name, "saved", &spec)
     };
     header.ports.iter().map(report).collect()

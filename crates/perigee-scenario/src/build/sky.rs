@@ -114,8 +114,8 @@ pub(crate) fn leoem_log(
 fn base_rtt(route: &Route, ground: &Settled, isl: &Settled) -> Nanos {
     let mut sum = route.one_way() * 2;
     for bytes in [1500, 52] {
-        let radio = ground.rate.time_for(bytes + u64::from(ground.framing));
-        let light = isl.rate.time_for(bytes + u64::from(isl.framing));
+        let radio = ground.transmission(bytes);
+        let light = isl.transmission(bytes);
         sum += radio * 2 + light * (route.delays.len() as u64).saturating_sub(2);
     }
     sum

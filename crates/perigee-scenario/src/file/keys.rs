@@ -188,6 +188,7 @@ pub const PORT: Section = Section {
         optional("bdp_rate", Kind::Rate, "use this rate for bdp"),
         optional("bdp_rtt", RTT, "use this RTT for bdp"),
         optional("framing", Kind::Int(0, 256), "bytes added to each IP packet for transmission times and queues in bytes (7 PPP, 14 Ethernet)"),
+        optional("burst", Kind::Data, "depth of a token bucket, framing included: what passes at once after the port was idle, as through Linux's tbf; without it a packet takes its transmission time"),
         Key {
             name: "discipline",
             content: Discipline(Kind::Word(NAMES)),

@@ -4,6 +4,16 @@
 
 use super::*;
 
+impl PortState {
+    /// How long the packet in service waits for tokens in all: what a predictable port has counted, and others not yet.
+    fn head_wait(&self, packets: &Arena<Packet>) -> u128 {
+        match self.bucket.exists() {
+            true => u128::from((self.done - packets.get(self.serving).enqueued).0),
+            false => 0,
+        }
+    }
+}
+
 impl Net {
     /// Before something changes at `now`: a predictable packet that leaves at `now` or later is in service again.
     pub(super) fn leave_shortcut(&mut self, p: u32, now: Nanos) {
@@ -22,6 +32,7 @@ impl Net {
         l.last_arrival = l.earlier_arrival;
         l.tx_packets -= 1;
         l.tx_bytes -= port.cached.0 as u64;
+        l.wait_ns -= port.head_wait(&self.packets);
     }
 
     /// After the change: the port is predictable if it can be, and the packet in service flies.
@@ -51,6 +62,7 @@ impl Net {
         port.in_service = size;
         l.tx_packets += 1;
         l.tx_bytes += size as u64;
+        l.wait_ns += port.head_wait(&self.packets);
         l.earlier_arrival = l.last_arrival;
         l.fly(h, port.done);
     }
@@ -60,6 +72,7 @@ impl Net {
         self.leave_shortcut(p, now);
         self.pause(p, now);
         let port = &mut self.ports[p as usize];
+        port.bucket.set_rate(now, port.rate, rate);
         port.rate = rate;
         port.cached = (0, Nanos::ZERO);
         self.resume(p, now);
@@ -160,7 +173,11 @@ impl Net {
             let l = &self.links[self.packets.get(port.serving).link as usize];
             if l.up || l.mode != OutageMode::Hold {
                 let left = port.work.div_ceil(port.rate.0 as u128);
-                port.done = Nanos((now.0 as u128 + left).min(u64::MAX as u128 - 1) as u64);
+                port.done = match port.bucket.exists() {
+                    // It goes on being filled while a link is held.
+                    true => port.bucket.head_leaves(now),
+                    false => Nanos((now.0 as u128 + left).min(u64::MAX as u128 - 1) as u64),
+                };
             }
         }
         self.reschedule_port(p);

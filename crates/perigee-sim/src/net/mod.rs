@@ -10,6 +10,7 @@
 //! packet's future at the port is known when it comes, and packets may cross many hops without an event.
 
 pub mod aqm;
+mod bucket;
 mod changes;
 mod list;
 mod shortcut;
@@ -18,6 +19,7 @@ mod totals;
 use crate::observe::{DropCause, LinkTotals, CAUSES};
 use crate::packet::*;
 use crate::schedule::{Schedule, Source};
+use bucket::Bucket;
 use list::{Begun, Flying, Ring, Waiting};
 use perigee_cc::TxBytesUnit;
 use perigee_queue::{Discipline, DisciplineInfo, Ecn};
@@ -64,6 +66,7 @@ pub struct PortState {
     /// Its first link; the only one unless `shared`.
     link: u32,
     node: u32,
+    bucket: Bucket,
     /// What is left of a paused transmission, in bits × 10^9.
     work: u128,
 }
@@ -151,6 +154,26 @@ impl PortState {
             self.cached = (size, self.rate.time_for(size as u64));
         }
         self.cached.1
+    }
+    /// When a packet of `size` bytes has left whose service begins at `at`; the rate is not zero.
+    #[inline]
+    fn finish(&mut self, at: Nanos, size: u32) -> Nanos {
+        let time = self.time_for(size);
+        match self.bucket.exists() {
+            true => self.bucket.take(at, time),
+            false => at.saturating_add(time),
+        }
+    }
+    /// Bytes and packets that wait at `now`, up to which it has advanced. `serving` is the size of the packet in service,
+    /// if it is not predictable.
+    fn queued(&self, now: Nanos, serving: u32) -> (u64, u64) {
+        let head = match (self.bucket.exists(), self.predictable) {
+            (false, _) => 0,
+            (true, true) if self.done > now => self.in_service,
+            (true, true) => 0,
+            (true, false) => serving,
+        };
+        (self.bytes + u64::from(head), self.packets + u64::from(head > 0))
     }
     /// Predictable: a packet in service leaves at `now` or later. (Nothing leaves at time zero: that is "never used".)
     fn leaves_from(&self, now: Nanos) -> bool {
@@ -319,6 +342,7 @@ impl Net {
                 predictable: false,
                 no_lookahead: (self.metered_data && p.metered) || p.queue.probe_priority,
                 in_service: 0,
+                bucket: Bucket::new(p.burst, p.rate),
                 ahead: Ring::default(),
                 serving: NONE,
                 done: Nanos::MAX,
@@ -328,7 +352,7 @@ impl Net {
                 packets: 0,
                 bytes: 0,
                 limit: p.queue.limit,
-                count_in_service: p.queue.count_in_service,
+                count_in_service: p.queue.count_in_service || p.burst > 0,
                 probe_priority: p.queue.probe_priority,
                 shared: false,
                 links: 0,
@@ -468,6 +492,9 @@ impl Net {
         let l = &mut self.links[link as usize];
         l.tx_packets += 1;
         l.tx_bytes += packet.ip_bytes as u64 + port.framing as u64;
+        if port.bucket.exists() {
+            l.wait_ns += u128::from((at - packet.enqueued).0);
+        }
         if !l.up {
             return self.drop_at(h, link, DropCause::Outage);
         }
@@ -517,16 +544,21 @@ impl Net {
         let packet = self.packets.get(h);
         let port = &mut self.ports[p as usize];
         let size = packet.ip_bytes as u32 + port.framing;
-        self.links[packet.link as usize].wait_ns += (at - packet.enqueued).0 as u128;
+        if !port.bucket.exists() {
+            self.links[packet.link as usize].wait_ns += (at - packet.enqueued).0 as u128;
+        }
         if packet.telemetry != NONE {
             note_dequeue(port, packet, &mut self.stacks, &self.tx_units, at);
         }
         port.serving = h;
-        if port.rate.0 == 0 {
+        if port.rate.0 == 0 && port.bucket.exists() {
+            port.bucket.take_later(u64::from(size));
+            port.done = Nanos::MAX;
+        } else if port.rate.0 == 0 {
             port.work = size as u128 * 8 * NS_PER_S as u128;
             port.done = Nanos::MAX;
         } else {
-            port.done = at.saturating_add(port.time_for(size));
+            port.done = port.finish(at, size);
         }
     }
 

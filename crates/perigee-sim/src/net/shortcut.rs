@@ -96,7 +96,10 @@ impl LinkState {
     /// The dequeue: a packet of `size` bytes begins its service at `at`. Returns its arrival.
     #[inline]
     fn start_service(&mut self, port: &mut PortState, h: u32, size: u32, at: Nanos) -> Nanos {
-        port.done = at.saturating_add(port.time_for(size));
+        port.done = port.finish(at, size);
+        if port.bucket.exists() {
+            self.wait_ns += u128::from((port.done - at).0);
+        }
         self.tx_packets += 1;
         self.tx_bytes += size as u64;
         port.serving = h;
@@ -128,10 +131,12 @@ impl Net {
         if !port.can_look_ahead() || !(room || coming.is_empty()) {
             return None;
         }
+        let mut bucket = port.bucket;
         let mut told = Foretold { arrivals: Vec::new(), done: port.done };
         let mut last = l.last_arrival;
         for (at, h) in port.waiting.iter().map(|w| (w.since, w.packet)).chain(coming.iter().copied()) {
-            told.done = at.max(told.done) + port.rate.time_for(size(h));
+            let (start, time) = (at.max(told.done), port.rate.time_for(size(h)));
+            told.done = if bucket.exists() { bucket.take(start, time) } else { start + time };
             let arrival = told.done + l.delay_at(told.done);
             last = if l.reorder { arrival } else { arrival.max(last) };
             told.arrivals.push((last, h));

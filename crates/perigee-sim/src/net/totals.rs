@@ -46,6 +46,16 @@ impl Net {
             waited: l.tx_packets,
         }
     }
+    /// Bytes, framing included, and packets that wait at a port at `now`, up to which it has advanced.
+    pub fn queued(&self, p: u32, now: Nanos) -> (u64, u64) {
+        let port = &self.ports[p as usize];
+        let serving = match port.serving {
+            NONE => 0,
+            _ if port.predictable => 0,
+            h => u32::from(self.packets.get(h).ip_bytes) + port.framing,
+        };
+        port.queued(now, serving)
+    }
     /// Something happened at a link since the latest question.
     pub fn take_activity(&mut self, link: u32) -> bool {
         let l = &mut self.links[link as usize];
@@ -55,6 +65,10 @@ impl Net {
     /// Bytes of framing that a link's port adds.
     pub fn framing(&self, link: u32) -> u32 {
         self.ports[self.links[link as usize].port as usize].framing
+    }
+    /// Depth of the token bucket of a link's port, in bytes.
+    pub fn burst(&self, link: u32) -> u64 {
+        self.ports[self.links[link as usize].port as usize].bucket.burst
     }
     /// Rate of a link's port.
     pub fn rate(&self, link: u32) -> BitRate {

@@ -72,8 +72,8 @@ impl Simulation<'_> {
     fn sample_link<O: Observer>(&mut self, link: u32, now: Nanos, obs: &mut O) {
         let p = self.net.links[link as usize].port;
         self.net.advance(p, now);
-        let port = &self.net.ports[p as usize];
-        let (queue_bytes, queue_packets, rate) = (port.bytes, port.packets, port.rate);
+        let (queue_bytes, queue_packets) = self.net.queued(p, now);
+        let rate = self.net.ports[p as usize].rate;
         let totals = self.net.totals(link, now);
         if !self.net.take_activity(link) && queue_packets == 0 {
             return;

@@ -22,6 +22,7 @@ pub fn bytes_port(mbit: u64, queue: u64, framing: u32) -> PortSpec {
         rate: BitRate::from_mbit(mbit),
         queue: Queue::drop_tail(QueueLimit::Bytes(queue)),
         framing,
+        burst: 0,
         metered: true,
     }
 }
