@@ -75,6 +75,8 @@ pub struct Packet {
     pub content: u32,
     /// Telemetry, in its own arena.
     pub telemetry: u32,
+    /// Data: the timestamp that it echoes, in milliseconds; 0 = none.
+    pub echo_ms: u32,
     pub ip_bytes: u16,
     pub kind: Kind,
     /// Links crossed.

@@ -294,6 +294,8 @@ fn what_cannot_enter_is_refused() {
 fn a_controller_outside_decides_window_and_rate() {
     let (timeline, mut f) = line(10, |_| Vec::new());
     f.scheme = External::scheme();
+    // A window that grows would have each packet acknowledged at once.
+    f.tcp.rmem = 0;
     let mut sim = simulation(&timeline, vec![f]);
     assert!(!sim.control(0, 20 * 1448, None, &mut Silent).unwrap(), "not established yet");
     let mut delivered = Vec::new();

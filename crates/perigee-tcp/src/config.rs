@@ -56,7 +56,7 @@ pub const OPTIONS: &[ParamSpec] = &[
         domain: Domain::Int { default: 16, min: 0, max: 1_000_000 },
         unit: "ACKs",
         source: "Linux TCP_MAX_QUICKACKS",
-        help: "immediate ACKs at the start of a connection; Linux gives one back for each packet by which the receive window grows, so that a large initial buffer means many more (8 MB: about 1440)",
+        help: "immediate ACKs at the start of a connection; Linux gives one back for each packet by which the receive window grows (with rmem of 8 MiB some 490 in all)",
     },
     flag(
         "sack_compression",
@@ -218,12 +218,27 @@ pub const OPTIONS: &[ParamSpec] = &[
         source: "receive window of a fixed buffer that is read at once",
         help: "largest window that the receiver offers, in payload bytes; 0 = no cap",
     },
-    flag(
-        "growing_window",
-        false,
-        "Linux tcp_grow_window",
-        "the offered window begins with 65535 bytes and grows by two segments for each packet that arrives in order",
-    ),
+    ParamSpec {
+        name: "rmem",
+        domain: Domain::Int { default: 8 << 20, min: 0, max: 1 << 40 },
+        unit: "bytes",
+        source: "Linux tcp_rmem[1]; its default is 128 KiB, the measured hosts have 8 MiB",
+        help: "receive buffer of a new connection, half of which is offered at once; 0 = the receive window never limits. Of no use beside receive_buffer, send_buffer and buffer_factor",
+    },
+    ParamSpec {
+        name: "rmem_max",
+        domain: Domain::Int { default: 64 << 20, min: 0, max: 1 << 40 },
+        unit: "bytes",
+        source: "Linux tcp_rmem[2]; its default is 6 MiB (32 MiB since 6.16), the measured hosts have 64 MiB",
+        help: "largest receive buffer that autotuning (tcp_rcv_space_adjust) reaches",
+    },
+    ParamSpec {
+        name: "truesize",
+        domain: Domain::Int { default: 2176, min: 256, max: 1 << 20 },
+        unit: "bytes",
+        source: "Linux skb->truesize of a full packet, here with virtio; it depends on the driver",
+        help: "memory of the receive buffer that a full packet takes: the window is mss/truesize of the buffer",
+    },
     ParamSpec {
         name: "buffer_factor",
         domain: Domain::Float { default: 0.0, min: 0.0, max: 1e6 },
@@ -272,7 +287,9 @@ pub struct Config {
     /// That cap is the receiver's: what it holds back is not the application's doing.
     pub window_caps: bool,
     pub buffer_factor: f64,
-    pub growing_window: bool,
+    pub rmem: u64,
+    pub rmem_max: u64,
+    pub truesize: u64,
 }
 
 /// Whether unpaced senders gather what ACKs allow into bursts.
@@ -347,6 +364,11 @@ impl Config {
         }
     }
 
+    /// The receiver's window is that of a buffer that grows.
+    pub fn has_receive_window(&self) -> bool {
+        self.rmem > 0 && self.buffer == 0
+    }
+
     /// From checked options (`Params::new(OPTIONS, …)`).
     pub fn new(p: &Params) -> Self {
         let (buffer, window_caps) =
@@ -403,7 +425,9 @@ impl Config {
             buffer,
             window_caps,
             buffer_factor: p.float("buffer_factor"),
-            growing_window: p.bool("growing_window"),
+            rmem: p.int("rmem") as u64,
+            rmem_max: p.int("rmem_max") as u64,
+            truesize: p.int("truesize") as u64,
         }
     }
 }

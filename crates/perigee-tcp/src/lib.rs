@@ -12,7 +12,7 @@
 //!   detection, tail loss probes), `recovery` (the state machine, PRR, undo), `output` (what is sent, pacing), `timers`.
 //! * [`receiver`]: reassembly, SACK blocks, delayed ACKs.
 //!
-//! Not modelled: Nagle, window shrinking, receive-window autotuning, SACK reneging, path MTU discovery, URG, ECN.
+//! Not modelled: Nagle, window shrinking, SACK reneging, path MTU discovery, URG, ECN.
 
 pub mod config;
 pub mod rate;
@@ -20,6 +20,7 @@ pub mod receiver;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
+pub mod window;
 
 pub use config::{Config, OPTIONS};
 pub use receiver::{AckBlocks, Receiver};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The receiving side: reassembly, SACK blocks, delayed ACKs, ACKs of out-of-order packets that wait for each other.
 
+use crate::window::ReceiveWindow;
 use crate::{Config, Seg};
 use perigee_units::Nanos;
 
@@ -81,11 +82,13 @@ pub struct Receiver {
     push_acks: bool,
     marked: u32,
     compression: Option<Compression>,
+    window: Option<ReceiveWindow>,
+    mss: u64,
 }
 
 impl Receiver {
-    /// `every`: acknowledge every n-th in-order segment.
-    pub fn new(config: &Config, every: u32) -> Self {
+    /// Begins at `now`. `every`: acknowledge every n-th in-order segment.
+    pub fn new(config: &Config, every: u32, now: Nanos) -> Self {
         Receiver {
             next: 0,
             beyond: vec![0; 4],
@@ -107,6 +110,8 @@ impl Receiver {
             push_acks: config.push_acks,
             marked: 0,
             compression: None,
+            window: ReceiveWindow::new(config, now),
+            mss: u64::from(config.mss),
         }
     }
 
@@ -142,6 +147,24 @@ impl Receiver {
         self.quick = self.quick.max(2);
     }
 
+    /// The data segment that is about to be told echoes the timestamp `ts_ecr` (0 = none). The application has read what came
+    /// before.
+    #[inline]
+    pub fn on_echo(&mut self, now: Nanos, ts_ecr: u32) {
+        if let Some(window) = &mut self.window {
+            window.on_read(now, self.next * self.mss);
+            window.on_echo(now, ts_ecr);
+        }
+    }
+
+    /// The window may grow because of a packet: then Linux gives an immediate ACK back.
+    #[inline]
+    fn grow_window(&mut self) {
+        if self.window.as_mut().is_some_and(|w| w.grow(self.beyond_count)) {
+            self.quick |= 1;
+        }
+    }
+
     /// A data segment with timestamp `ts_ms` arrived. `push`: it ends a burst; who reads at once acknowledges it
     /// at once (Linux 6.6 and later, `tcp_measure_rcv_mss`).
     pub fn on_data(&mut self, now: Nanos, seg: Seg, ts_ms: u32, push: bool) -> Option<AckBlocks> {
@@ -156,6 +179,7 @@ impl Receiver {
         if seg > self.next {
             let told = self.tells_before(seg);
             self.keep(seg);
+            self.grow_window();
             if self.waits_for_more(now) {
                 return told;
             }
@@ -164,6 +188,7 @@ impl Receiver {
         let holes = self.beyond_count > 0;
         self.next += 1;
         self.highest = self.highest.max(self.next);
+        self.grow_window();
         if holes {
             self.absorb();
             return Some(self.acknowledge(None));
@@ -212,6 +237,7 @@ impl Receiver {
     fn acknowledge(&mut self, dsack: Option<(Seg, Seg)>) -> AckBlocks {
         let covered = std::mem::take(&mut self.pending);
         self.deadline = Nanos::MAX;
+        let window_end = self.offer_window();
         self.quick = self.quick.saturating_sub(1);
         self.last_acked = self.next;
         if let Some(c) = &mut self.compression {
@@ -229,8 +255,18 @@ impl Receiver {
             ts_ecr: self.ts_recent,
             marked: self.marked,
             covered,
-            window_end: 0,
+            window_end,
         }
+    }
+
+    /// One past the last segment that the peer may send; 0 = nothing limits it here.
+    fn offer_window(&mut self) -> Seg {
+        let Some(window) = &mut self.window else { return 0 };
+        let (edge, short) = window.offer(self.next * self.mss, self.beyond_count);
+        if short {
+            self.quick = 0;
+        }
+        edge / self.mss
     }
 
     /// Stores an out-of-order segment and puts its range first.
@@ -305,12 +341,12 @@ mod tests {
     const T: Nanos = Nanos::ZERO;
 
     fn receiver() -> Receiver {
-        Receiver::new(&Config { quickack: 0, ..Config::default() }, 2)
+        Receiver::new(&Config { quickack: 0, rmem: 0, ..Config::default() }, 2, T)
     }
 
     #[test]
     fn the_first_sixteen_acks_are_quick_then_every_second_packet_is_acknowledged() {
-        let mut r = Receiver::new(&Config::default(), 2);
+        let mut r = Receiver::new(&Config { rmem: 0, ..Config::default() }, 2, T);
         let acks: Vec<bool> = (0..24).map(|s| r.on_data(T, s, 0, false).is_some()).collect();
         assert!(acks[..16].iter().all(|&a| a));
         assert_eq!(acks[16..], [false, true, false, true, false, true, false, true]);
@@ -319,7 +355,7 @@ mod tests {
     #[test]
     fn the_last_packet_of_a_burst_is_acknowledged_at_once() {
         let acks = |push_acks| -> Vec<bool> {
-            let mut r = Receiver::new(&Config { quickack: 0, push_acks, ..Config::default() }, 2);
+            let mut r = Receiver::new(&Config { quickack: 0, rmem: 0, push_acks, ..Config::default() }, 2, T);
             (0..8).map(|s| r.on_data(T, s, 0, s == 4).is_some()).collect()
         };
         assert_eq!(acks(true), [false, true, false, true, true, false, true, false]);
@@ -375,7 +411,7 @@ mod tests {
 
     #[test]
     fn a_short_path_waits_less_and_quick_acks_do_not_wait() {
-        let mut r = Receiver::new(&Config { quickack: 5, ..Config::default() }, 2);
+        let mut r = Receiver::new(&Config { quickack: 5, rmem: 0, ..Config::default() }, 2, T);
         r.compress_sacks(Some(Nanos::from_millis(10)));
         let sent: Vec<u64> = (1..=12).filter(|&s| r.on_data(T, s, 0, false).is_some()).collect();
         assert_eq!(sent, [1, 2, 3, 4, 5, 6, 7, 8]);

@@ -16,6 +16,8 @@ pub const RETRANS: u8 = 4;
 pub const EVER_RETRANS: u8 = 8;
 /// Its snapshot was used for a rate sample.
 pub const SAMPLED: u8 = 16;
+/// The first one of a unit: what was sent in one go is sent again in one go, or in parts of it.
+pub const BEGINS: u8 = 64;
 /// In the list by time of transmission: loss detection looks at it.
 const LISTED: u8 = 32;
 

@@ -508,3 +508,65 @@ fn nobody_waits_for_an_ack_that_is_far() {
     assert_eq!(gathered(TsoDefer::Linux, early), [2; 8]);
     assert_eq!(gathered(TsoDefer::HalfSrtt, early), [2, 0, 0, 6, 0, 0, 6, 0]);
 }
+
+/// Below a hole the receiver echoes one timestamp for as long as the hole is there, older than any retransmission. A repair
+/// that is selectively acknowledged still shows that an earlier one is lost.
+#[test]
+fn a_lost_repair_is_found_by_the_delivery_of_a_later_one() {
+    let mut s = Script::new("cubic", Config { init_cwnd: 20, timestamps: true, ..plain() }, 20);
+    s.send();
+    let sent_ms = (s.now.0 / 1_000_000) as u32 + 1;
+    let mut told = |s: &mut Script, sacks: &[(u64, u64)]| {
+        let mut all = [(0, 0); 4];
+        all[..sacks.len()].copy_from_slice(sacks);
+        let count = sacks.len() as u8;
+        s.told(AckBlocks { ack: 0, sacks: all, count, covered: 1, ts_ecr: sent_ms, ..AckBlocks::default() })
+    };
+    s.now += RTT;
+    // 0 and 10 are lost, and both repairs leave.
+    let repairs: Vec<Sent> = [(1, 10), (1, 10)].map(|first| told(&mut s, &[(11, 20), first])).to_vec();
+    let mut sent: Sent = repairs.concat();
+    for _ in 0..4 {
+        s.now += ms(2);
+        sent.extend(s.send());
+        sent.extend(told(&mut s, &[(11, 20), (1, 10)]));
+    }
+    assert_eq!(sent, [(0, true), (10, true)]);
+    // That of 10 arrives, that of 0 does not.
+    s.now += RTT + ms(60);
+    assert_eq!(told(&mut s, &[(1, 20)]), [(0, true)]);
+}
+
+/// What was sent in one go is sent again in one go; across a gap each piece waits for its turn.
+#[test]
+fn a_pacer_holds_repairs_of_different_pieces_apart() {
+    let mut s = Script::new("bbr", Config { tso_segments: 4, ..plain() }, 2000);
+    s.send();
+    for _ in 0..4 {
+        run_until(&mut s, RTT);
+        let (_, end) = s.sender.una_nxt();
+        s.ack(end);
+    }
+    run_until(&mut s, ms(60));
+    let (una, end) = s.sender.una_nxt();
+    assert!(end - una >= 12, "{una} to {end}");
+    s.now += ms(60);
+    // Of the first unit the second and third segments arrive, and all others behind it.
+    let mut sent = s.sacks(una, &[(una + 4, end), (una + 1, una + 3)]);
+    let mut turns = vec![];
+    for _ in 0..3 {
+        turns.push(sent.iter().filter(|t| t.1).map(|t| t.0 - una).collect::<Vec<_>>());
+        sent = s.wait().1;
+    }
+    turns.retain(|t| !t.is_empty());
+    assert_eq!(turns, [[0], [3]]);
+}
+
+/// Lets a paced sender send for so long.
+fn run_until(s: &mut Script, time: Nanos) {
+    let end = s.now + time;
+    while s.sender.next_timer() < end {
+        s.wait();
+    }
+    s.now = end;
+}

@@ -24,10 +24,12 @@ RANDOM_SCHEMES = {"bbr", "bbr3", "leocc"}
 STATIC = {"single", "fq"}
 GOODPUT_STATIC, GOODPUT_ELSEWHERE = 0.02, 0.04
 QUEUE_SHARE, QUEUE_MS = 0.10, 1.5
-QUICK_ACKS = 1442
-"""The receivers of the curves have an initial buffer of 8 MiB. While the receive window grows into half of it, by two
-segments a packet from 64 KiB on, Linux gives back an immediate ACK for each packet: 16 + (4 MiB - 64 KiB) / 2896 B."""
-START_JITTER = "20 ms"
+TRUESIZE = 2280
+"""Bytes of a receive buffer that a full packet takes on the hosts of the curves: their window of 8 MiB ends at 3,666
+packets."""
+BURST = "1600 B"
+"""Depth of the token bucket at the bottleneck of the curves."""
+START_JITTER = "2 ms"
 """Two flows over one drop-tail queue sit on a knife edge: who loses the packet depends on microseconds. Their starts
 are shaken so that our seeds show how far that carries."""
 LEO_CAPACITY_MBPS = 67.25
@@ -175,7 +177,7 @@ def scenario(cell: Cell, hosts: Mapping[str, str] | None = None) -> str:
         lines.append(f"loss = {first.loss_pct / 100:g}")
     wide = 'rate = "1 Tbit"\nqueue = "1000000 packets"'
     lines += ["[port.all]", "framing = 14", "[port.bottleneck]"]
-    lines += [f'rate = "{first.rate_mbps:g} Mbit"', f'queue = "{first.queue_bytes} B"']
+    lines += [f'rate = "{first.rate_mbps:g} Mbit"', f'queue = "{first.queue_bytes} B"', f'burst = "{BURST}"']
     lines += ["[port.reverse]", wide, "[port.access]", wide]
     if hosts is None:
         lines += _transport(cell)
@@ -189,7 +191,7 @@ def scenario(cell: Cell, hosts: Mapping[str, str] | None = None) -> str:
 
 def _transport(cell: Cell) -> Iterator[str]:
     """What the hosts of the curves do, as settings of our transport."""
-    yield from ("[tcp]", f"quickack = {QUICK_ACKS}", "growing_window = true")
+    yield from ("[tcp]", f"truesize = {TRUESIZE}")
     if cell.group == "fq":
         yield "pacing = true"
     # The satcp of the curves is told 0.5 s ahead, for 2.3 s.

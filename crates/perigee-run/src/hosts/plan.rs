@@ -7,6 +7,7 @@ use perigee_backend::BackendError;
 use perigee_hosts::job::{self, Application, Command, Host, Input, Job, Relay, Route, Transfer};
 use perigee_scenario::file::programs::{self, ProgramSpec};
 use perigee_sim::{EndpointId, FlowSetup, Outside, Side};
+use perigee_tcp::Config;
 use perigee_timeline::{App, Flow, Header, Hosts, NodeId, Workload};
 use perigee_units::params::Value;
 use perigee_units::{parse_time, Nanos};
@@ -37,12 +38,16 @@ pub const IN_KERNEL: [&str; 17] = [
     "yeah",
 ];
 
-/// Room for windows of several gigabits: the sizes with which our reference curves of Linux were measured.
-const RECEIVE_MEMORY: &str = "4096 8388608 67108864";
+/// Linux's least receive buffer, and a send buffer with room for several gigabits.
+const LEAST_RECEIVE_MEMORY: u64 = 4096;
 const SEND_MEMORY: &str = "4096 262144 67108864";
-/// Immediate ACKs at the start with these buffers, as counted: 16, and one for each packet by which the window grows. It
-/// begins with half of the buffer and gains two segments a packet up to what the buffer holds of packets of this size.
-const QUICK_ACKS: i64 = 495;
+/// Immediate ACKs at the start (`TCP_MAX_QUICKACKS`); each packet by which the window grows gives one back.
+const QUICK_ACKS: i64 = 16;
+/// Memory that a full packet takes of a receive buffer behind the guests' devices.
+const TRUESIZE: i64 = 2176;
+
+/// What a kernel setting of this type can hold.
+const LARGEST_MEMORY: u64 = i32::MAX as u64;
 
 /// What TCP's window can express (RFC 7323 section 2.3).
 const LARGEST_WINDOW: u32 = 1 << 30;
@@ -410,7 +415,7 @@ fn relay(id: u32, flow: &Flow, workload: &Workload) -> Result<Option<Relay>, Str
 fn sysctls(flow: &Flow) -> Result<Vec<(String, String)>, String> {
     let mut out: Vec<(String, String)> = Vec::new();
     let mut set = |key: &str, value: String| out.push((format!("net.ipv4.{key}"), value));
-    set("tcp_rmem", RECEIVE_MEMORY.into());
+    set("tcp_rmem", receive_memory(flow)?);
     set("tcp_wmem", SEND_MEMORY.into());
     // A second flow to the same host begins as the first did.
     set("tcp_no_metrics_save", "1".into());
@@ -431,7 +436,9 @@ fn sysctls(flow: &Flow) -> Result<Vec<(String, String)>, String> {
             }
             // What a kernel with a thousand ticks does without being told.
             ("hz", Value::Int(1000)) | ("timer_wheel", Value::Bool(true)) => {}
-            ("quickack", Value::Int(QUICK_ACKS)) => {}
+            ("quickack", Value::Int(QUICK_ACKS)) | ("truesize", Value::Int(TRUESIZE)) => {}
+            // Set above.
+            ("rmem" | "rmem_max", Value::Int(_)) => {}
             // The cap that they set together is a window of the receiver's, flow by flow.
             ("send_buffer" | "receive_buffer" | "buffer_factor", _) => {}
             // They belong to the route.
@@ -440,6 +447,22 @@ fn sysctls(flow: &Flow) -> Result<Vec<(String, String)>, String> {
         }
     }
     Ok(out)
+}
+
+/// Receive buffers: least, at the start, largest.
+fn receive_memory(flow: &Flow) -> Result<String, String> {
+    let own = Config::default();
+    let given = |name: &str, default: u64| match flow.tcp.get(name) {
+        Some(Value::Int(n)) => u64::try_from(*n).unwrap_or(0),
+        _ => default,
+    };
+    let (first, most) = (given("rmem", own.rmem), given("rmem_max", own.rmem_max));
+    for (name, bytes) in [("rmem", first), ("rmem_max", most)] {
+        if !(LEAST_RECEIVE_MEMORY..=LARGEST_MEMORY).contains(&bytes) {
+            return Err(format!("kernels have receive buffers of {LEAST_RECEIVE_MEMORY} to {LARGEST_MEMORY} bytes, not tcp.{name} = {bytes}"));
+        }
+    }
+    Ok(format!("{LEAST_RECEIVE_MEMORY} {first} {}", most.max(first)))
 }
 
 /// Transport options as attributes of a route.

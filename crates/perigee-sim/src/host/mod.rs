@@ -216,6 +216,7 @@ impl Flow {
             ordinal: *ordinal,
             content: NONE,
             telemetry: NONE,
+            echo_ms: 0,
             ip_bytes: ip_bytes as u16,
             kind,
             hops: 0,
@@ -400,6 +401,11 @@ impl Flow {
             }
         }
     }
+}
+
+/// The clock of the timestamp option.
+fn ts_ms(t: Nanos) -> u32 {
+    (t.0 / 1_000_000) as u32 + 1
 }
 
 /// Segments of a transfer, and the bytes of the last one.

@@ -46,7 +46,7 @@ impl Flow {
     /// The connection of a sender outside begins with its SYN.
     pub(super) fn begin_receiver(&mut self, now: Nanos) {
         let every = self.setup.scheme.build(&first_init(&self.setup, now)).caps().ack_every;
-        let tcp = Receiver::new(&self.setup.tcp, every.unwrap_or(self.setup.tcp.delayed_ack));
+        let tcp = Receiver::new(&self.setup.tcp, every.unwrap_or(self.setup.tcp.delayed_ack), now);
         if let Some(r) = self.receiver_mut().filter(|r| r.tcp.is_none()) {
             r.begin(now, tcp);
         }
@@ -73,7 +73,7 @@ impl Flow {
             let shown = Some((false, mss, cx.net.ecn[packet.flow as usize]));
             show(cx.obs, now, false, &packet, payload, &AckBlocks::default(), shown, &block);
         }
-        let ts = (packet.sent.0 / 1_000_000) as u32 + 1;
+        let ts = ts_ms(packet.sent);
         if self.setup.leg.is_some() && self.answer_probe(packet.ip_bytes as u32, cx) {
             return cx.net.release(h);
         }
@@ -85,6 +85,7 @@ impl Flow {
         if packet.ordinal & CE != 0 {
             tcp.on_mark();
         }
+        tcp.on_echo(now, packet.echo_ms);
         let ack = tcp.on_data(now, packet.seq, ts, packet.push);
         let next = tcp.next();
         if packet.telemetry != NONE {
@@ -149,7 +150,9 @@ impl Flow {
             cx.net.stacks.head_mut(telemetry).covered = blocks.covered;
         }
         let mss = self.setup.tcp.mss;
-        blocks.window_end = self.offered_window();
+        if self.setup.leg.is_some() {
+            blocks.window_end = self.offered_window();
+        }
         let mut packet = self.packet(cx.now, Kind::Ack, ip_bytes, blocks.ack);
         packet.telemetry = telemetry;
         packet.content = cx.net.acks.insert(blocks);

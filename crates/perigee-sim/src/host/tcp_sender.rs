@@ -25,6 +25,8 @@ pub struct TcpSender {
     pub(super) supply: Option<Box<Supply>>,
     out: Vec<Transmit>,
     mode: &'static str,
+    /// Timestamp of the latest packet from the peer.
+    peer_ts_ms: u32,
     /// The prober beside the flow, for schemes that want one: what they want, the next probe, the latest reply.
     probes: Option<Probes>,
     pub(super) scope: SignalScope,
@@ -47,6 +49,7 @@ impl TcpSender {
             supply: Supply::of(setup, total).map(Box::new),
             out: Vec::new(),
             mode: "",
+            peer_ts_ms: 0,
             probes: None,
             scope,
             probe_at: Nanos::MAX,
@@ -156,6 +159,7 @@ impl Flow {
         let mut packet = self.packet(cx.now, Kind::Data, ip_bytes, tx.seg);
         packet.telemetry = telemetry;
         packet.push = tx.push;
+        packet.echo_ms = self.sender().map_or(0, |s| s.peer_ts_ms);
         if O::PACKETS {
             let block = self.stamp_block(cx.net, telemetry);
             let shown = Some((tx.retrans, mss, cx.net.ecn[self.id as usize]));
@@ -168,6 +172,10 @@ impl Flow {
     pub(crate) fn establish<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
         let (scheme, mut cfg, seed) = (self.setup.scheme.clone(), self.setup.tcp.clone(), self.seed);
         let (now, segments) = (cx.now, self.segments);
+        if self.setup.leg.is_some() {
+            // Its window is what the proxy has room for.
+            cfg.rmem = 0;
+        }
         let Some(s) = self.sender_mut().filter(|s| s.tcp.is_none()) else { return };
         // Karn: a repeated SYN gives no RTT, and it costs the initial window (RFC 6298 section 5.7).
         let rtt = (s.syn_tries == 1).then(|| now - s.syn_sent.unwrap_or(now));
@@ -190,7 +198,7 @@ impl Flow {
         cx.net.stacks.pint |= self.telemetry.echo == Some(EchoMode::Pint);
         cx.net.tx_units[self.id as usize] = caps.tx_bytes_unit;
         let ack_every = caps.ack_every.unwrap_or(cfg.delayed_ack);
-        let mut receiver = Receiver::new(&cfg, ack_every);
+        let mut receiver = Receiver::new(&cfg, ack_every, now);
         // Who wants an answer to each packet gets it also where packets are missing.
         if cfg.sack_compression && ack_every > 1 {
             receiver.compress_sacks(rtt);
@@ -212,6 +220,7 @@ impl Flow {
         }
         self.read_window(blocks.window_end);
         let Some(s) = self.sender_mut() else { return cx.net.release(h) };
+        s.peer_ts_ms = s.peer_ts_ms.max(ts_ms(packet.sent));
         let Some(tcp) = s.tcp.as_mut() else { return cx.net.release(h) };
         let (state, undos) = (tcp.ca_state(), tcp.stats.undos);
         let mut carried = false;

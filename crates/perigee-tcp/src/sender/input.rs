@@ -55,6 +55,10 @@ impl Sender {
             highest_sacked: if self.board.sacked > 0 { self.highest_sacked } else { self.board.una() },
         };
         self.last_ts_ecr = blocks.ts_ecr;
+        self.window_end = match blocks.window_end {
+            0 => Seg::MAX,
+            end => self.window_end.max(end),
+        };
         let mut p = Progress { ts_ecr: blocks.ts_ecr, ..Progress::default() };
         self.acked_pkts.clear();
         self.resend = Resend::Nothing;

@@ -20,6 +20,7 @@ use crate::rate::RateSampler;
 use crate::receiver::AckBlocks;
 use crate::rtt::Rtt;
 use crate::scoreboard::Scoreboard;
+use crate::window::UNSCALED;
 use crate::{Config, Seg};
 use perigee_cc::{
     AckedPkt, CaState, Caps, CongestionControl, ConnInit, Controller, Cx, Telemetry, Window,
@@ -119,6 +120,14 @@ struct Pacer {
     holds_back: bool,
 }
 
+/// What the SYN-ACK admits: its window is not scaled.
+fn first_window(cfg: &Config) -> Seg {
+    match cfg.has_receive_window() {
+        true => UNSCALED.min(cfg.rmem / 2) / u64::from(cfg.mss),
+        false => Seg::MAX,
+    }
+}
+
 /// The sending side of one connection.
 pub struct Sender {
     cfg: Config,
@@ -131,6 +140,8 @@ pub struct Sender {
     rtt: Rtt,
     rate: RateSampler,
     ca: CaState,
+    /// One past the last segment that the receive window admits.
+    window_end: Seg,
     /// snd_nxt when the present episode began.
     high: Seg,
     /// One past the highest segment selectively acknowledged.
@@ -218,6 +229,7 @@ impl Sender {
             rtt,
             rate: RateSampler::default(),
             ca: CaState::Open,
+            window_end: first_window(&cfg),
             high: 0,
             highest_sacked: 0,
             reordering: 3,

@@ -2,6 +2,7 @@
 //! What is sent: retransmissions first, then new data, under the window, in units, paced or not.
 
 use super::*;
+use crate::scoreboard::BEGINS;
 use perigee_cc::{HeaderStamp, SentPkt};
 
 /// A packet to be sent now.
@@ -57,11 +58,7 @@ impl Sender {
     fn send_unit(&mut self, now: Nanos, unit: u64, new_sent: &mut u64, out: &mut Vec<Transmit>) -> u64 {
         let mut count = 0;
         if self.resend == Resend::Lost {
-            while count < unit && self.has_room() && self.board.lost > self.board.retrans {
-                let Some(seg) = self.board.next_lost() else { break };
-                self.emit_again(now, seg, out);
-                count += 1;
-            }
+            count = self.resend_unit(now, unit, out);
             if count > 0 {
                 return count;
             }
@@ -72,10 +69,14 @@ impl Sender {
         if self.waits_for_burst(now) {
             return 0;
         }
+        let first = self.board.nxt();
         while count < burst && self.has_room() && self.has_new_data() {
             self.emit_new(now, out);
             *new_sent += 1;
             count += 1;
+        }
+        if count > 0 {
+            self.board.slot_mut(first).flags |= BEGINS;
         }
         if count > 1 {
             out.last_mut().expect("what was just sent").push = true;
@@ -87,6 +88,30 @@ impl Sender {
                 self.resend = Resend::Lost;
                 return self.send_unit(now, unit, new_sent, out);
             }
+        }
+        count
+    }
+
+    /// Sends lost segments again, at most `unit`, and only such as were sent in one go, without a gap: a pacer lets each
+    /// piece wait for its turn.
+    fn resend_unit(&mut self, now: Nanos, unit: u64, out: &mut Vec<Transmit>) -> u64 {
+        let mut count = 0;
+        let mut previous = None;
+        while count < unit && self.has_room() && self.board.lost > self.board.retrans {
+            let Some(seg) = self.board.next_lost() else { break };
+            let begins = self.board.slot(seg).flags & BEGINS != 0;
+            if previous.is_some_and(|p| seg != p + 1 || begins) {
+                break;
+            }
+            self.emit_again(now, seg, out);
+            if previous.is_none() {
+                self.board.slot_mut(seg).flags |= BEGINS;
+            }
+            previous = Some(seg);
+            count += 1;
+        }
+        if count > 1 {
+            out.last_mut().expect("what was just sent").push = true;
         }
         count
     }
@@ -139,14 +164,7 @@ impl Sender {
         let cap = self.cfg.buffer;
         self.board.nxt() < self.available
             && (cap == 0 || (self.board.out() + 1) * self.mss <= cap)
-            && (!self.cfg.growing_window || self.fits_growing_window())
-    }
-
-    /// The next segment fits into a window that has grown by two segments for each one acknowledged.
-    #[cold]
-    fn fits_growing_window(&self) -> bool {
-        const FIRST_WINDOW: u64 = 65_535;
-        (self.board.out() + 1) * self.mss <= FIRST_WINDOW + 2 * self.mss * self.board.una()
+            && self.board.nxt() < self.window_end
     }
 
     pub(super) fn emit_new(&mut self, now: Nanos, out: &mut Vec<Transmit>) -> bool {
@@ -287,7 +305,7 @@ impl Sender {
     /// Data is at hand that the receive window does not take yet. (What a full send buffer holds back is not at hand: Linux
     /// calls that limited by the application.)
     fn waits_for_window(&self) -> bool {
-        let held = self.cfg.window_caps || (self.cfg.growing_window && !self.fits_growing_window());
+        let held = self.cfg.window_caps || self.board.nxt() >= self.window_end;
         held && self.board.nxt() < self.available
     }
 

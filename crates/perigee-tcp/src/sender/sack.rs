@@ -67,9 +67,9 @@ impl Sender {
             if slot.flags & SACKED != 0 {
                 continue;
             }
-            if !self.is_spurious_retransmission(&slot, p.ts_ecr) {
-                self.advance_rack(now, &slot, seg);
-            }
+            // Whether it was the original says the RTT alone: below a hole the echoed timestamp stands still, and
+            // would hide every retransmission that is delivered (Linux `tcp_sacktag_one`).
+            self.advance_rack(now, &slot, seg);
             if slot.flags & (EVER_RETRANS | RETRANS) == 0 {
                 if seg < self.highest_sacked {
                     p.reord = Some(p.reord.map_or(seg, |r| r.min(seg)));
