@@ -139,7 +139,7 @@ WITHOUT_EFFECT = [
     ('[port.all]\ntarget = "5 ms"\n[port."r1->r2"]\ndiscipline = "red"', 2, ["port.all.target", "codel", "pie"]),
     ('[port.bottleneck]\ndiscipline = "codel"\nquantum = 300', 3, ["port.bottleneck.quantum", "target, interval"]),
     ('[port.bottleneck]\ndiscipline = "fq_codel"\nprobe_priority = true', 1, ["whose turn"]),
-    ('[port.bottleneck]\ndiscipline = "pie"\nburst = "1000 s"', 3, ["burst", "100 s"]),
+    ('[port.bottleneck]\ndiscipline = "pie"\nburst_allowance = "1000 s"', 3, ["burst_allowance", "100 s"]),
     ("[port.bottleneck]\ntarget = 5", 2, ["no unit"]),
 ]
 

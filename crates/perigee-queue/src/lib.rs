@@ -52,7 +52,10 @@ mod tests {
         assert_eq!(ids("interval"), ["codel", "fq_codel"]);
         assert_eq!(ids("red_min"), ["red"]);
         assert!(ids("nothing").is_empty());
-        assert_eq!(info("pie").and_then(|d| d.parameter("burst")).map(|p| p.name), Some("burst"));
+        assert_eq!(
+            info("pie").and_then(|d| d.parameter("burst_allowance")).map(|p| p.name),
+            Some("burst_allowance")
+        );
         assert!(info("pie").unwrap().parameter("interval").is_none());
         assert!(info("nothing").is_none());
     }

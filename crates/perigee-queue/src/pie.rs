@@ -32,7 +32,7 @@ const PARAMS: &[ParamSpec] = &[
         help: "queueing delay that is aimed at",
     },
     ParamSpec {
-        name: "burst",
+        name: "burst_allowance",
         domain: Domain::Time {
             default: Nanos::from_millis(150),
             min: Nanos::ZERO,
@@ -77,7 +77,7 @@ pub struct Pie {
 impl Pie {
     /// An empty queue.
     pub fn new(params: &Params, _setup: &Setup) -> Self {
-        let burst = params.time("burst");
+        let burst = params.time("burst_allowance");
         Pie {
             target: params.time("target").as_secs_f64(),
             burst,

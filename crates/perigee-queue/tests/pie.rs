@@ -140,7 +140,7 @@ fn a_burst_of_150_ms_passes_and_an_idle_queue_earns_it_again() {
 
 /// A PIE without a burst allowance whose probability is above `p`, its queue at 40 ms; and the number of its next update.
 fn warmed(p: f64) -> (Pie, u64) {
-    let mut x = pie(&[("burst", text("0 ns"))]);
+    let mut x = pie(&[("burst_allowance", text("0 ns"))]);
     let mut i = 1;
     while x.probability() < p {
         assert!(i < 100_000, "the probability does not rise");
@@ -224,12 +224,12 @@ fn updates_do_not_depend_on_when_they_are_asked_for() {
     assert_eq!(often.probability(), once.probability());
     assert!(once.probability() > 0.0);
     // After an hour without packets the next update comes within one period.
-    let mut idle = pie(&[("burst", text("0 ns"))]);
+    let mut idle = pie(&[("burst_allowance", text("0 ns"))]);
     let hour = Nanos::from_secs(3600);
     arrival(&mut idle, hour, 0, 1.0, Ecn::NotEct);
     arrival(&mut idle, hour + UPDATE * 2, 12_500_000, 1.0, Ecn::NotEct);
     let two = |p: &Pie| p.probability();
-    let mut fresh = pie(&[("burst", text("0 ns"))]);
+    let mut fresh = pie(&[("burst_allowance", text("0 ns"))]);
     updated(&mut fresh, 1, &[12_500_000, 12_500_000]);
     assert_eq!(two(&idle), two(&fresh));
 }

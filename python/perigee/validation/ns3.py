@@ -142,7 +142,7 @@ def judge(cell: Cell, ours: list[Ours]) -> list[Verdict]:
     bound = max(QUEUE_MS, QUEUE_SHARE * cell.queue_ms)
     found.append(compared(place, ("queue", "ms"), got, [cell.queue_ms], tolerance=bound, by_chance=chance))
     got = [float(o.retransmits) for o in ours]
-    bound = counts_tolerance("retransmits", sum(got) / len(got), cell.retransmits)
+    bound = counts_tolerance(cell.retransmits)
     found.append(
         compared(place, ("retransmits", ""), got, [float(cell.retransmits)], tolerance=bound, by_chance=chance)
     )

@@ -116,10 +116,10 @@ impl Sender {
         count
     }
 
-    /// An unpaced sender gathers what ACKs allow into bursts.
+    /// It gathers what ACKs allow into bursts, paced or not.
     #[inline]
     fn gathers(&self) -> bool {
-        !self.paced && self.cfg.tso_defer != TsoDefer::Off
+        self.cfg.tso_defer != TsoDefer::Off
     }
 
     /// It waits for a fuller burst: less than a burst may go, less than what is left of the send buffer's entry, less than a
@@ -138,7 +138,8 @@ impl Sender {
         let half = self.rtt.srtt() / 2;
         let near = if self.cfg.tso_defer == TsoDefer::Linux { half.min(SOON) } else { half };
         let next_ack = self.board.slot(self.board.una()).tx.sent + self.rtt.srtt();
-        now.saturating_sub(self.last_sent) <= SOON && next_ack.saturating_sub(now) <= near
+        now.saturating_sub(self.last_sent.max(self.pacer.next)) <= SOON
+            && next_ack.saturating_sub(now) <= near
     }
 
     /// Segments of a burst that begins now, `most` at most. It ends with the send buffer's entry, which grows out of the
