@@ -93,7 +93,7 @@ pub const OPTIONS: &[ParamSpec] = &[
         domain: Domain::Choice(&["linux", "linux-6.4", "off"]),
         unit: "",
         source: "Linux tcp_tso_should_defer: 6.18 and later 6.12; before",
-        help: "unpaced senders wait for a fuller burst (about 1 ms of data) if the next ACK is due within 1 ms; within half an SRTT; never",
+        help: "senders wait for a fuller burst (about 1 ms of data) if the next ACK is due within 1 ms; within half an SRTT; never",
     },
     ParamSpec {
         name: "pacing_ss_ratio",
@@ -292,7 +292,7 @@ pub struct Config {
     pub truesize: u64,
 }
 
-/// Whether unpaced senders gather what ACKs allow into bursts.
+/// Whether senders gather what ACKs allow into bursts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TsoDefer {
     /// They do if the next ACK is due within a millisecond (Linux 6.18, later versions of 6.12).

@@ -38,6 +38,7 @@ pub struct ReceiveWindow {
     read: u64,
     round_began: Nanos,
     round_from: u64,
+    read_to: u64,
     /// Smoothed RTT in eighths of a microsecond; zero = unknown.
     rtt_us8: u64,
     last_echo: u32,
@@ -69,6 +70,7 @@ impl ReceiveWindow {
             read: offered.min(10 * mss),
             round_began: now,
             round_from: 0,
+            read_to: 0,
             rtt_us8: 0,
             last_echo: 0,
         })
@@ -109,7 +111,12 @@ impl ReceiveWindow {
     }
 
     /// The application has read all bytes before `next`: the buffer grows after a round trip that had more than any.
+    /// Behind a hole it reads nothing, and nothing is measured.
     pub fn on_read(&mut self, now: Nanos, next: u64) {
+        if next == self.read_to {
+            return;
+        }
+        self.read_to = next;
         let round_us = now.saturating_sub(self.round_began).0 / 1000;
         if self.rtt_us8 == 0 || round_us < self.rtt_us8 / 8 {
             return;
@@ -191,6 +198,12 @@ mod tests {
         }
         assert_eq!(w.buffer, 6 << 20, "at its largest");
         assert_eq!(edge, ((6 << 20) * 170u64 >> 8).next_multiple_of(128));
+        let mut held = window(131_072, 6 << 20);
+        held.on_echo(Nanos::from_millis(50), 1);
+        held.on_read(Nanos::from_millis(51), 14_480);
+        held.on_read(Nanos::from_millis(101), 14_480);
+        held.on_read(Nanos::from_millis(200), 144_800);
+        assert_eq!(held.round_began, Nanos::from_millis(200), "what is read after a hole belongs to the round before");
         let mut idle = window(131_072, 6 << 20);
         idle.on_read(Nanos::from_secs(1), 1 << 20);
         assert_eq!(idle.buffer, 131_072, "without an RTT there is no round trip");

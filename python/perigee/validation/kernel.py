@@ -117,8 +117,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Ours:
-    """What the simulator did in a cell, with one seed: per flow, and at the bottleneck; counts are of the window, those
-    of the start of what is before it."""
+    """What the simulator did in a cell, with one seed: per flow, and at the bottleneck.
+
+    Counts are of the window, those of the start of what is before it.
+    """
 
     goodput_mbps: list[float]
     retransmits: list[int]
