@@ -203,7 +203,11 @@ mod tests {
         held.on_read(Nanos::from_millis(51), 14_480);
         held.on_read(Nanos::from_millis(101), 14_480);
         held.on_read(Nanos::from_millis(200), 144_800);
-        assert_eq!(held.round_began, Nanos::from_millis(200), "what is read after a hole belongs to the round before");
+        assert_eq!(
+            held.round_began,
+            Nanos::from_millis(200),
+            "what is read after a hole belongs to the round before"
+        );
         let mut idle = window(131_072, 6 << 20);
         idle.on_read(Nanos::from_secs(1), 1 << 20);
         assert_eq!(idle.buffer, 131_072, "without an RTT there is no round trip");

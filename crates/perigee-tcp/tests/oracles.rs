@@ -516,7 +516,7 @@ fn a_lost_repair_is_found_by_the_delivery_of_a_later_one() {
     let mut s = Script::new("cubic", Config { init_cwnd: 20, timestamps: true, ..plain() }, 20);
     s.send();
     let sent_ms = (s.now.0 / 1_000_000) as u32 + 1;
-    let mut told = |s: &mut Script, sacks: &[(u64, u64)]| {
+    let told = |s: &mut Script, sacks: &[(u64, u64)]| {
         let mut all = [(0, 0); 4];
         all[..sacks.len()].copy_from_slice(sacks);
         let count = sacks.len() as u8;

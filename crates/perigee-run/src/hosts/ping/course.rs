@@ -8,7 +8,7 @@ use perigee_sim::{
     CAUSE_NAMES,
 };
 use perigee_timeline::follow::Follower;
-use perigee_timeline::{Change, Chunk, ChunkSource, Header, LinkId, PairId, Timed};
+use perigee_timeline::{transmission, Change, Chunk, ChunkSource, Header, LinkId, PairId, Timed};
 use perigee_units::Nanos;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -112,7 +112,8 @@ impl Beginning {
             apply(&mut follower, at);
             let (port, rate) = follower.feeder(*link);
             let known = &ports[port.ix()];
-            let sent_on = at.saturating_add(rate.time_for(bytes + u64::from(known.framing)));
+            let sent_on =
+                at.saturating_add(transmission(rate, known.burst, bytes + u64::from(known.framing)));
             apply(&mut follower, sent_on);
             let arrives = sent_on.saturating_add(follower.delay(*link, sent_on));
             let changed = follower.links(pair).as_ref() != Some(&links)

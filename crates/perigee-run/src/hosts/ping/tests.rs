@@ -24,6 +24,7 @@ fn header() -> Header {
         rate: BitRate::from_mbit(10),
         queue: Queue::drop_tail(QueueLimit::Packets(100)),
         framing: 14,
+        burst: 0,
         metered: false,
     };
     let link = |(i, (_, to)): (usize, (u32, u32))| Link {
