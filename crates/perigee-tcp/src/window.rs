@@ -197,7 +197,7 @@ mod tests {
             edge = w.offer(next, 0).0 - next;
         }
         assert_eq!(w.buffer, 6 << 20, "at its largest");
-        assert_eq!(edge, ((6 << 20) * 170u64 >> 8).next_multiple_of(128));
+        assert_eq!(edge, (((6 << 20) * 170u64) >> 8).next_multiple_of(128));
         let mut held = window(131_072, 6 << 20);
         held.on_echo(Nanos::from_millis(50), 1);
         held.on_read(Nanos::from_millis(51), 14_480);
