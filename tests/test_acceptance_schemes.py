@@ -52,16 +52,22 @@ def mean_queue_ms(run: perigee.Run, begin_s: float) -> float:
 
 @pytest.mark.slow
 def test_random_loss_stops_only_who_takes_it_for_congestion(tmp_path: Path) -> None:
-    ccs = ["newreno", "cubic", "bbr", "bbr3", "leocc", "vivace", "orbcc"]
+    ccs = ["newreno", "cubic", "bbr", "leocc", "vivace", "orbcc"]
     done = runs("random-loss.toml", ccs, tmp_path / "r")
     after5 = {cc: goodput_mbps(r, 5, 60) for cc, r in done.items()}
     assert after5["cubic"] == pytest.approx(2.5, abs=0.6)
     assert after5["newreno"] == pytest.approx(2.8, abs=0.6)
     assert after5["bbr"] == pytest.approx(92, rel=0.04)
     assert after5["leocc"] == pytest.approx(93, rel=0.04)
-    assert after5["bbr3"] == pytest.approx(78, rel=0.06)
     assert after5["orbcc"] >= 85
     assert after5["vivace"] >= 85
+
+
+@pytest.mark.slow
+def test_bbr3_under_random_loss_over_seeds(tmp_path: Path) -> None:
+    """Single runs vary by 2.1 Mbit/s (standard deviation), so that one run says little. Kernel: 78.5, 76.9, 77.5."""
+    done = perigee.load(MICRO / "random-loss.toml").run_all(cc=["bbr3"], seeds=range(1, 13), out=tmp_path / "r")
+    assert np.mean([goodput_mbps(r, 5, 60) for r in done]) == pytest.approx(77.6, rel=0.025)
 
 
 @pytest.mark.slow
