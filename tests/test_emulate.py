@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from perigee.hosts import namespaces, real_time
+from perigee.hosts import namespaces, ports, real_time
+from perigee.results.record import find_records as perigee_records
 
 MISSING = real_time.why_not()
 needs_namespaces = pytest.mark.skipif(MISSING is not None, reason=f"no hosts in real time: {MISSING}")
@@ -221,6 +222,120 @@ def _processes() -> list[tuple[int, int, list[str]]]:
             continue
         found.append((int(folder.name), parent, words))
     return found
+
+
+def perigee(scenario: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command in the folder of the scenario."""
+    command = [sys.executable, "-m", "perigee", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=scenario.parent)
+
+
+REAL = ("--hosts", "linux", "--clock", "real", "--out", "flows", "--json")
+
+
+@needs_namespaces
+def test_bulk_flows_run_on_this_machines_kernel_in_real_time(scenario: Path) -> None:
+    flows = (
+        SCENARIO.replace("20 s", "3 s") + '[[flow]]\nname = "short"\ncc = "newreno"\nstart = "1 s"\nbytes = "300 kB"\n'
+    )
+    scenario.write_text(flows, encoding="utf-8")
+    done = perigee(scenario, "run", str(scenario), *REAL)
+    assert done.returncode == 0, done.stderr
+    [run] = perigee_records(scenario.parent / "flows")
+    manifest = run.manifest
+    assert (manifest.backend, manifest.get("kernel")["version"]) == ("real-time", os.uname().release)
+    bulk, short = run.table("flow_totals").to_pylist()
+    # What of 20 Mbit/s is left in three seconds, by whatever the machine does beside it.
+    assert 2_000_000 < bulk["goodput_bytes"] < 7_500_000
+    assert short["goodput_bytes"] == 300_000
+    rows = [r for r in run.table("flows").to_pylist() if r["flow"] == 0]
+    assert max(r["cwnd_bytes"] or 0 for r in rows) > 20_000
+    assert min(r["srtt_ns"] for r in rows if r["srtt_ns"]) >= 40_000_000
+    assert run.table("completions").num_rows == 1
+    assert perigee(scenario, "verify", "flows").returncode == 0
+
+
+@needs_namespaces
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ("--set", 'flow.0.app="request"', "--set", 'flow.0.object="10 kB"'),
+            "a client with requests needs virtual time",
+        ),
+        (("--cc", "orbcc"), "this machine's kernel has no congestion control"),
+        (("--kernel", "default"), "hosts have this machine's kernel"),
+    ],
+)
+def test_what_real_time_does_not_have_is_refused(scenario: Path, words: tuple[str, ...], told: str) -> None:
+    done = perigee(scenario, "run", str(scenario), *REAL, *words)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+@needs_namespaces
+def test_flows_of_real_hosts_run_beside_programs(scenario: Path) -> None:
+    flow = '[[flow]]\nname = "beside"\ncc = "newreno"\nhosts = "linux"\nbytes = "100 kB"\n'
+    scenario.write_text(SCENARIO + flow, encoding="utf-8")
+    done = emulate(scenario, "--at", "s1", "--", "sleep", "1")
+    assert done.returncode == 0, done.stderr
+    [run] = perigee_records(scenario.parent / "out")
+    assert run.table("flow_totals").to_pylist()[1]["goodput_bytes"] == 100_000
+
+
+@needs_namespaces
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_namespaces_and_interfaces_of_the_machine_are_hosts(scenario: Path) -> None:
+    name, outer = f"pg{os.getpid()}", f"pgo{os.getpid() % 100000}"
+
+    def ip(*words: str) -> None:
+        subprocess.run(["ip", *words], check=True, capture_output=True)
+
+    try:
+        ip("netns", "add", name)
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"no namespaces can be named here: {error.stderr.decode()}")
+    try:
+        ping = ("--", "ping", "-4", "-c", "2", "-i", "0.2")
+        there = emulate(scenario, "--use", f"d1=netns:{name}", "--at", "s1", *ping, "d1")
+        assert there.returncode == 0, there.stderr
+        # A device with a hardware address of its own that asks where the others are.
+        ip("link", "add", outer, "type", "veth", "peer", "name", "device", "netns", name)
+        ip("link", "set", outer, "up")
+        ip("-n", name, "address", "add", "10.0.0.1/16", "dev", "device")
+        ip("-n", name, "link", "set", "device", "up")
+        asking = subprocess.Popen(["ip", "netns", "exec", name, "ping", "-c", "20", "-i", "0.2", "10.0.0.2"])
+        behind = emulate(scenario, "--force", "--use", f"s1=interface:{outer}", "--at", "d1", *ping, "s1")
+        assert behind.returncode == 0, behind.stderr
+        assert f"s1 is behind {outer}: its addresses are 10.0.0.1/16 and fd00::1/64" in behind.stderr
+        asking.kill()
+        asking.wait()
+        refused = emulate(scenario, "--force", "--use", f"s1=interface:{outer}", "--at", "s1", *ping, "d1")
+        assert "cannot run at s1, which is behind an interface" in refused.stderr
+        links = subprocess.run(["ip", "-n", name, "-br", "link"], capture_output=True, text=True, check=True).stdout
+        assert [line.split("@")[0].split()[0] for line in links.splitlines()] == ["lo", "device"]
+    finally:
+        ip("netns", "delete", name)
+
+
+@pytest.mark.parametrize("place", ["s1", "s1=tap:x", "s1=netns:no-such-namespace", "s1=interface:no-such"])
+def test_wrong_places_are_refused(scenario: Path, place: str) -> None:
+    done = emulate(scenario, "--use", place, "--at", "s1", "--", "true")
+    assert done.returncode == 2
+    assert place in done.stderr
+
+
+def test_devices_hear_where_other_hosts_are() -> None:
+    answerer = object.__new__(ports.Answerer)
+    answerer.known = {bytes([10, 0, 0, 2]): bytes([2, 0, 0, 0, 0, 2])}
+    device, asking = bytes([6] * 6), bytes([10, 0, 0, 1])
+    ask = b"\xff" * 6 + device + b"\x08\x06" + ports.ARP_REQUEST + device + asking + bytes(6)
+    answer = answerer.answer(ask + bytes([10, 0, 0, 2]))
+    assert answer is not None
+    assert (answer[:6], answer[6:12], answer[20:22]) == (device, bytes([2, 0, 0, 0, 0, 2]), b"\0\2")
+    assert answer[22:32] == bytes([2, 0, 0, 0, 0, 2, 10, 0, 0, 2])
+    assert answerer.answer(ask + bytes([10, 0, 0, 9])) is None
+    assert answerer.answer(b"short") is None
 
 
 @needs_namespaces

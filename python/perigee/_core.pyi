@@ -47,6 +47,12 @@ __all__ = [
 
 __version__: str
 
+# This machine's kernel, in real time: the command that makes hosts, whether flows that do not say so have them, too,
+# and which hosts are behind interfaces.
+_Machine = tuple[list[str], bool, list[str]]
+# A kernel's folder and its further congestion controls, or this machine's.
+_Kernel = tuple[str | Path, list[str]] | _Machine
+
 class ScenarioError(ValueError):
     """A scenario is wrong. args: the message, and the problems as JSON."""
 
@@ -86,7 +92,7 @@ class Scenario:
         self,
     ) -> list[tuple[str, int, str, list[str], list[str], tuple[Path | None, list[int] | None, bool], bool]]: ...
     def plugins(self) -> list[str]: ...
-    def schemes(self, asked: list[str], kernel: tuple[str | Path, list[str]] | None = None) -> list[str]: ...
+    def schemes(self, asked: list[str], kernel: _Kernel | None = None) -> list[str]: ...
     def world(self, seed: int) -> World: ...
 
 @final
@@ -108,11 +114,11 @@ class World:
         self,
         cc: str,
         plugins: dict[str, type] | None = None,
-        kernel: tuple[str | Path, list[str]] | None = None,
+        kernel: _Kernel | None = None,
     ) -> None: ...
     def expect_one_run(self) -> None: ...
-    def estimate(self, kernel: tuple[str | Path, list[str]] | None = None) -> tuple[float, float]: ...
-    def real_flows(self, cc: str, kernel: tuple[str | Path, list[str]]) -> list[str]: ...
+    def estimate(self, kernel: _Kernel | None = None) -> tuple[float, float]: ...
+    def real_flows(self, cc: str, kernel: _Kernel) -> list[str]: ...
     def describe(self) -> str: ...
     def run(
         self,
@@ -121,7 +127,7 @@ class World:
         progress: Callable[[int], bool] | None = None,
         plugins: dict[str, type] | None = None,
         batches: Callable[[str, list[Column]], None] | None = None,
-        kernel: tuple[str | Path, list[str]] | None = None,
+        kernel: _Kernel | None = None,
         programs: tuple[
             list[tuple[Any, ...]],
             list[Path],
@@ -129,7 +135,6 @@ class World:
             Callable[[float], bytes | None] | None,
         ]
         | None = None,
-        real_time: list[str] | None = None,
     ) -> tuple[str, dict[str, list[Column]], bool]: ...
     def trace(
         self,

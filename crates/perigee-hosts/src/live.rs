@@ -6,7 +6,7 @@ use crate::guest::GuestError;
 use crate::job::{self, Input, Job};
 use crate::report::{self, Report};
 use crate::spawn::spawn;
-use crate::types::SentFrame;
+use crate::types::{Mac, SentFrame};
 use crate::wire::{read_exactly, read_with_files, send_with_files};
 use nix::sys::socket::{recvmsg, ControlMessageOwned, MsgFlags};
 use perigee_units::Nanos;
@@ -39,6 +39,8 @@ pub struct Live {
     /// Bytes of reports that are not whole yet.
     told: Vec<u8>,
     sockets: Vec<OwnedFd>,
+    /// By socket: hardware addresses that are not those of our hosts, as devices behind interfaces of the machine have.
+    devices: Vec<Option<Mac>>,
     /// By socket: frames that it had no room for.
     lost: Vec<u32>,
     /// The machine's clock at time zero of the run.
@@ -65,6 +67,7 @@ impl Live {
             control,
             told: Vec::new(),
             sockets: Vec::new(),
+            devices: vec![None; job.hosts.len()],
             lost: vec![0; job.hosts.len()],
             zero: Nanos::ZERO,
             ended: false,
@@ -157,6 +160,7 @@ impl Live {
                 // Where the clock of the day was set back meanwhile, stamps lie in the future.
                 let now = self.now();
                 let at = stamp.map_or(now, |stamp| stamp.saturating_sub(offset).min(now));
+                self.devices[interface] = device(&bytes, interface);
                 frames.push(SentFrame { at, interface, bytes });
             }
         }
@@ -166,6 +170,13 @@ impl Live {
 
     /// A frame reaches a host now. False where its interface takes none.
     pub fn deliver(&self, host: usize, frame: &[u8]) -> bool {
+        match self.devices[host] {
+            None => self.send(host, frame),
+            Some(mac) => self.send(host, &[&mac, &frame[mac.len()..]].concat()),
+        }
+    }
+
+    fn send(&self, host: usize, frame: &[u8]) -> bool {
         loop {
             match send(&self.sockets[host], frame, SendFlags::DONTWAIT) {
                 Ok(_) => return true,
@@ -231,6 +242,12 @@ fn text(job: &Job) -> String {
         }
     }
     out
+}
+
+/// Who sent a frame, where that is not the host itself.
+fn device(frame: &[u8], host: usize) -> Option<Mac> {
+    let sender: Mac = frame.get(6..12)?.try_into().ok()?;
+    (sender != job::mac(host)).then_some(sender)
 }
 
 /// Cuts the first whole report off.
@@ -306,6 +323,14 @@ mod tests {
         assert_eq!(told, [1]);
         told.extend([0xff; 3]);
         assert!(next_report(&mut told).is_err(), "larger than any report");
+    }
+
+    #[test]
+    fn devices_are_known_by_the_frames_that_they_send() {
+        let frame = |sender: Mac| [&[0xff; 6][..], &sender, &[8, 0]].concat();
+        assert_eq!(device(&frame(job::mac(3)), 3), None);
+        assert_eq!(device(&frame([6; 6]), 3), Some([6; 6]));
+        assert_eq!(device(&[0; 11], 3), None);
     }
 
     #[test]

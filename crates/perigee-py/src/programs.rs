@@ -47,9 +47,13 @@ pub fn with(ends: Ends, given: Option<Programs>) -> Ends {
     }
 }
 
-/// Hosts by the machine's clock, made by a command.
-pub fn in_real_time(command: Vec<String>) -> Ends {
-    Ends::RealTime(RealTimeHosts { command, ..Default::default() })
+/// The command that makes hosts in real time, whether flows that do not say so have them, too, and which hosts are behind
+/// interfaces of the machine.
+pub type Machine = (Vec<String>, bool, Vec<String>);
+
+/// Hosts by the machine's clock.
+pub fn in_real_time((command, all_flows, apart): Machine) -> Ends {
+    Ends::RealTime(RealTimeHosts { command, all_flows, apart, ..Default::default() })
 }
 
 fn program((node, start, folder, environment, words, (file, bytes, terminal), awaited): One) -> Program {

@@ -113,14 +113,12 @@ impl Scenario {
     #[pyo3(signature = (asked, kernel=None))]
     fn schemes(&self, asked: Vec<String>, kernel: Option<Kernel>) -> PyResult<Vec<String>> {
         let hosts = match ends(kernel) {
-            perigee_run::Ends::Simulated | perigee_run::Ends::RealTime(_) => None,
-            perigee_run::Ends::Linux(hosts) => Some(hosts),
+            perigee_run::Ends::Simulated => None,
+            perigee_run::Ends::Linux(hosts) => Some((hosts.schemes(), hosts.distinct_schemes())),
+            perigee_run::Ends::RealTime(hosts) => Some((hosts.schemes(), hosts.distinct_schemes())),
         };
-        let others = hosts.as_ref().map(perigee_run::LinuxHosts::schemes).unwrap_or_default();
-        let asked = match &hosts {
-            Some(hosts) if self.wants_all(&asked) => hosts.distinct_schemes(),
-            _ => asked,
-        };
+        let (others, distinct) = hosts.unwrap_or_default();
+        let asked = if !others.is_empty() && self.wants_all(&asked) { distinct } else { asked };
         self.0.schemes_with(&asked, &others).map_err(|e| wrong(&e))
     }
 
@@ -170,8 +168,7 @@ impl World {
     fn real_flows(&self, cc: &str, kernel: Kernel) -> PyResult<Vec<String>> {
         let ends = ends(Some(kernel));
         let workload = ends.workload(&self.0, cc, &Default::default()).map_err(|e| wrong(&e))?;
-        let perigee_run::Ends::Linux(hosts) = ends else { return Ok(Vec::new()) };
-        let (_, setups) = hosts.setups(&self.0.header, &workload).map_err(|e| failed(e.into()))?;
+        let setups = ends.setups(&self.0, &workload, &Default::default()).map_err(failed)?;
         Ok(setups.iter().filter(|s| s.outside.source).map(|s| s.name.clone()).collect())
     }
 
@@ -197,10 +194,9 @@ impl World {
     /// a few times a second with the simulated time in nanoseconds and stops the run by returning False. `plugins` has
     /// the classes of plug-ins by name; the first exception in one of them ends the run. `batches` is called with the name
     /// of a table and further rows of it, as they come: then no tables are kept, and memory does not grow with time. With
-    /// `kernel`, a folder that `perigee kernel build` has made and names of its further congestion controls, TCP flows
-    /// run on real hosts. `programs` run on these: see `programs.rs`. With `real_time`, the command that makes namespaces, hosts are
-    /// those, by the machine's clock.
-    #[pyo3(signature = (cc, pcap=None, progress=None, plugins=None, batches=None, kernel=None, programs=None, real_time=None))]
+    /// `kernel`, TCP flows run on real hosts: a folder that `perigee kernel build` has made and names of its further
+    /// congestion controls; or this machine's, by its clock: see `programs::Machine`. `programs` run on these: see `programs.rs`.
+    #[pyo3(signature = (cc, pcap=None, progress=None, plugins=None, batches=None, kernel=None, programs=None))]
     #[allow(clippy::too_many_arguments)] // keywords in Python
     fn run<'py>(
         &self,
@@ -212,12 +208,11 @@ impl World {
         batches: Option<Py<PyAny>>,
         kernel: Option<Kernel>,
         programs: Option<Programs>,
-        real_time: Option<Vec<String>>,
     ) -> PyResult<(String, Bound<'py, PyDict>, bool)> {
         let world = self.0.clone();
         let failure = Arc::new(Failure::default());
         let plugins = classes(plugins, &failure)?;
-        let ends = programs::with(real_time.map_or_else(|| ends(kernel), programs::in_real_time), programs);
+        let ends = programs::with(ends(kernel), programs);
         let mut reporter = Reporter { call: progress, last: Instant::now(), error: None };
         let mut kept = Collector::default();
         let mut handed = batches.map(|call| Batches { call, error: None });
@@ -267,13 +262,20 @@ impl World {
     }
 }
 
-/// A kernel's folder, and its congestion controls beside those of our configuration.
-type Kernel = (PathBuf, Vec<String>);
+/// Whose hosts carry TCP: see `World.run`.
+#[derive(FromPyObject)]
+enum Kernel {
+    /// A kernel's folder, and its congestion controls beside those of our configuration.
+    Built((PathBuf, Vec<String>)),
+    /// This machine's.
+    Machine(programs::Machine),
+}
 
 fn ends(kernel: Option<Kernel>) -> perigee_run::Ends {
     match kernel {
         None => perigee_run::Ends::Simulated,
-        Some((kernel, modules)) => {
+        Some(Kernel::Machine(machine)) => programs::in_real_time(machine),
+        Some(Kernel::Built((kernel, modules))) => {
             perigee_run::Ends::Linux(perigee_run::LinuxHosts { kernel, modules, ..Default::default() })
         }
     }

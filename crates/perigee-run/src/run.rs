@@ -4,7 +4,7 @@
 use crate::capture::CaptureSink;
 use crate::hosts::plan::Program;
 use crate::hosts::real_time::{Measured, RealTimeHosts};
-use crate::hosts::{LinuxHosts, PROGRAMS};
+use crate::hosts::LinuxHosts;
 use crate::manifest::{manifest, Manifest};
 use crate::simulator::{Plugins, Simulator};
 use crate::warnings;
@@ -77,7 +77,7 @@ pub enum Ends {
     Simulated,
     /// Linux, where it can carry the flow.
     Linux(LinuxHosts),
-    /// This machine's kernel, by its clock, for flows that carry programs.
+    /// This machine's kernel, by its clock.
     RealTime(RealTimeHosts),
 }
 
@@ -114,7 +114,7 @@ impl Ends {
         match self {
             Ends::Simulated => false,
             Ends::Linux(hosts) => perigee_cc::info(scheme).is_none() && hosts.has(scheme),
-            Ends::RealTime(_) => scheme == PROGRAMS,
+            Ends::RealTime(hosts) => perigee_cc::info(scheme).is_none() && hosts.has(scheme),
         }
     }
 
@@ -126,6 +126,23 @@ impl Ends {
             }
             _ => None,
         }
+    }
+
+    /// All flows as the simulator takes them.
+    ///
+    /// # Errors
+    /// The first flow that cannot be carried.
+    pub fn setups(
+        &self,
+        world: &World,
+        workload: &Workload,
+        plugins: &Plugins,
+    ) -> Result<Vec<perigee_sim::FlowSetup>, RunError> {
+        Ok(match self {
+            Ends::Simulated => Simulator { plugins: plugins.clone() }.setups(&world.header, workload)?,
+            Ends::Linux(hosts) => hosts.setups(&world.header, workload)?.1,
+            Ends::RealTime(hosts) => hosts.setups(&world.header, workload)?.1,
+        })
     }
 
     /// Refuses a world that cannot be run.
@@ -184,11 +201,7 @@ pub fn record(
     let inputs = Inputs { header: &world.header, changes, workload: &workload, options: run_options(world) };
     backend.run(inputs, &mut tally, progress)?;
     let (tables, outcome) = tally.finish();
-    let setups = match ends {
-        Ends::Simulated => Simulator { plugins: plugins.clone() }.setups(&world.header, &workload)?,
-        Ends::Linux(hosts) => hosts.setups(&world.header, &workload)?.1,
-        Ends::RealTime(hosts) => hosts.setups(&world.header, &workload)?.1,
-    };
+    let setups = ends.setups(world, &workload, plugins)?;
     let mut manifest = manifest(world, cc, &setups, &outcome, tables)?;
     manifest.backend = backend.name();
     manifest.real_time = ends.measured();

@@ -23,6 +23,7 @@ from perigee.cli import timeline as timeline_cli
 from perigee.cli.arguments import without_programs
 from perigee.cli.options import (
     CcOption,
+    ClockOption,
     ForceOption,
     HostsOption,
     JsonOption,
@@ -42,6 +43,7 @@ from perigee.common.interrupt import announce
 if TYPE_CHECKING:
     from perigee.hosts.kernels import Kernel
     from perigee.runs.scenario import Scenario
+    from perigee.runs.work import Hosts
 
 app = typer.Typer(
     name="perigee",
@@ -140,6 +142,7 @@ def run(
     save_job: Annotated[Path | None, typer.Option(help="With --dry: write it as jobs, for run-job.")] = None,
     hosts: HostsOption = None,
     kernel: KernelOption = None,
+    clock: ClockOption = "virtual",
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -152,7 +155,7 @@ def run(
     given += [f"run.seed={seed}"] if seed is not None else []
     given += [f"run.runs={runs}"] if runs is not None else []
     schemes = names_of("--cc", cc)
-    on = _kernel(hosts, kernel)
+    on = _hosts(hosts, kernel, clock)
     loaded = _scenario(scenario, given, tle, trust=trust, as_json=as_json)
     if dry:
         check_free(save_job, force=force)
@@ -174,6 +177,21 @@ def _kernel(hosts: str | None, name: str | None) -> Kernel | None:
         return kernels.find(name)
     except kernels.KernelError as error:
         fail(str(error), error.code)
+
+
+def _hosts(hosts: str | None, name: str | None, clock: str) -> Hosts | None:
+    """The real hosts that were asked for, by either clock; ends where they cannot be."""
+    if clock == "virtual":
+        return _kernel(hosts, name)
+    if clock != "real":
+        fail(f"--clock {clock!r} is neither virtual nor real", BAD_INPUT)
+    if hosts != "linux" or name is not None:
+        fail("--clock real needs --hosts linux without --kernel: hosts have this machine's kernel", BAD_INPUT)
+    from perigee.hosts.real_time import Machine, why_not
+
+    if (missing := why_not()) is not None:
+        fail(missing, BAD_INPUT)
+    return Machine()
 
 
 at_hosts.register(app, _scenario, _kernel)
@@ -203,6 +221,7 @@ def check(
     sets: SetOption = None,
     hosts: HostsOption = None,
     kernel: KernelOption = None,
+    clock: ClockOption = "virtual",
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -213,7 +232,7 @@ def check(
     from perigee.runs.work import as_core
 
     asked = names_of("--cc", cc)
-    on = as_core(_kernel(hosts, kernel))
+    on = as_core(_hosts(hosts, kernel, clock))
     loaded = _scenario(scenario, sets, tle, trust=trust, as_json=as_json)
     try:
         given, classes = named(asked)

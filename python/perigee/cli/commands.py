@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from perigee.hosts.kernels import Kernel
     from perigee.runs.scenario import Results, Scenario
+    from perigee.runs.work import Hosts
 
 RUNS = Path("runs")
 # The table with a line per scheme needs this many characters.
@@ -60,9 +60,7 @@ class Asked:
     as_json: bool = False
 
 
-def run_command(
-    scenario: Scenario, cc: Sequence[str], asked: Asked, *, pcap: bool, kernel: Kernel | None = None
-) -> int:
+def run_command(scenario: Scenario, cc: Sequence[str], asked: Asked, *, pcap: bool, kernel: Hosts | None = None) -> int:
     """Runs, prints, writes. Returns the exit code."""
     return _run(lambda: Plan.of(scenario, cc, pcap=pcap, kernel=kernel, command=sys.argv), asked)
 
@@ -78,7 +76,7 @@ def dry_command(
     save: Path | None,
     *,
     pcap: bool,
-    kernel: Kernel | None = None,
+    kernel: Hosts | None = None,
     as_json: bool,
 ) -> int:
     """Says what would be run, and saves it as jobs. Returns the exit code."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perigee.cli.options import EnvOption, ForceOption, JsonOption, ScenarioArg, SetOption, TrustOption, stop
+from perigee.cli.options import EnvOption, ForceOption, JsonOption, ScenarioArg, SetOption, TrustOption, UseOption, stop
 
 if TYPE_CHECKING:
     from perigee.runs.scenario import Scenario
@@ -38,6 +38,7 @@ def register(app: typer.Typer, load: Load) -> None:
             Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME-emulate.")
         ] = None,
         force: ForceOption = False,
+        use: UseOption = None,
         trust: TrustOption = False,
         as_json: JsonOption = False,
     ) -> None:
@@ -62,4 +63,4 @@ def register(app: typer.Typer, load: Load) -> None:
         given = None if stdin is None else sys.stdin.buffer.read() if stdin == "-" else Path(os.path.abspath(stdin))
         asked = Asked(out, [], force, as_json, pcap, "emulate")
         commands = programs_of(words, nodes_of(loaded), env or [], given)
-        raise SystemExit(emulate_command(loaded, commands, asked))
+        raise SystemExit(emulate_command(loaded, commands, asked, use or []))

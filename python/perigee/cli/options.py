@@ -32,6 +32,18 @@ HostsOption = Annotated[
 KernelOption = Annotated[
     str | None, typer.Option("--kernel", metavar="NAME", help="With --hosts linux: one of `perigee kernel list`.")
 ]
+ClockOption = Annotated[
+    str,
+    typer.Option(metavar="virtual|real", help="With --hosts linux; real: this machine's kernel, by its clock."),
+]
+UseOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--use",
+        metavar="HOST=netns:NAME|HOST=interface:NAME",
+        help="As root: a host that this machine has already, a network namespace or whatever is behind an interface.",
+    ),
+]
 EnvOption = Annotated[list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="Environment of programs.")]
 WritableOption = Annotated[
     list[Path] | None, typer.Option("--writable", metavar="DIR", help="A folder that programs may change.")

@@ -24,9 +24,9 @@ from perigee.runs.stories import Program, of_scenario
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from perigee.hosts.kernels import Kernel
     from perigee.runs.scenario import Scenario
     from perigee.runs.stories import Story
+    from perigee.runs.work import Hosts
 
 RUNS = Path("runs")
 # Shares of packets, and their key in the manifest.
@@ -96,8 +96,8 @@ class Asked:
     """Of the command."""
 
 
-def exec_command(scenario: Scenario, programs: list[Program], kernel: Kernel | None, asked: Asked) -> int:
-    """Runs programs, shows what they write, and ends with the exit code of the last; without a kernel, in real time."""
+def exec_command(scenario: Scenario, programs: list[Program], kernel: Hosts, asked: Asked) -> int:
+    """Runs programs, shows what they write, and ends with the exit code of the last."""
     out, as_json = asked.out, asked.as_json
     check_nodes(scenario, programs)
     if out is not None and (out / SUMMARY).exists() and not asked.force:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from perigee.cli.arguments import AT
 from perigee.cli.options import stop
 from perigee.cli.programs import Asked, exec_command, groups_of, words_of
-from perigee.hosts.real_time import punctual, why_not
+from perigee.hosts.real_time import Machine, why_not, wrong_place
 from perigee.runs.programs import STAGGER_NS
 from perigee.runs.stories import Program
 
@@ -46,9 +46,11 @@ def shell_at(node: str, environment: Sequence[str]) -> tuple[tuple[str, ...], bo
     return (*shell, *interactive), True, (f"PS1={node}:\\w# ", "HISTFILE=", *environment)
 
 
-def emulate_command(scenario: Scenario, programs: list[Program], asked: Asked) -> int:
-    """Runs programs or a shell in real time; the exit code of the last."""
+def emulate_command(scenario: Scenario, programs: list[Program], asked: Asked, places: Sequence[str] = ()) -> int:
+    """Runs programs or a shell in real time; the exit code of the last. `places`: see `Machine`."""
+    for place in places:
+        if (wrong := wrong_place(place)) is not None:
+            stop(wrong)
     if (missing := why_not()) is not None:
         stop(missing)
-    with punctual():
-        return exec_command(scenario, programs, None, asked)
+    return exec_command(scenario, programs, Machine(all_flows=False, places=tuple(places)), asked)

@@ -89,6 +89,11 @@ class Kernel:
     manifest: Manifest
 
     @property
+    def key(self) -> str:
+        """Names it in a job."""
+        return self.manifest.key
+
+    @property
     def plain(self) -> bool:
         """Whether nothing of the user's own is in it."""
         return not self.manifest.extra_patches and not self.manifest.modules

@@ -9,10 +9,9 @@ It needs nothing but Python's own library, so that it starts fast.
 
 from __future__ import annotations
 
-import array
 import contextlib
 import ctypes
-import fcntl
+import ipaddress
 import os
 import selectors
 import signal
@@ -25,25 +24,34 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
+if __package__:
+    from perigee.hosts.ports import Answerer, NamespaceError, outside, packet_socket, plain_frames
+    from perigee.hosts.transfers import NEVER_NS, Transfer, Transfers
+else:
+    # As a script, whose neighbours nothing else finds.
+    sys.path.append(str(Path(__file__).parent))
+    from ports import (  # type: ignore[import-not-found,no-redef]
+        Answerer,
+        NamespaceError,
+        outside,
+        packet_socket,
+        plain_frames,
+    )
+    from transfers import NEVER_NS, Transfer, Transfers  # type: ignore[import-not-found,no-redef]
+
 COMMAND = (
     *("unshare", "--user", "--map-root-user", "--net", "--mount", "--ipc", "--pid", "--fork"),
     *("--kill-child=SIGKILL", "--mount-proc", "--propagation=private"),
     *(sys.executable, "-I", "-S", str(Path(__file__).resolve())),
 )
 """Starts this file."""
+AS_ROOT = tuple(word for word in COMMAND if word not in ("--user", "--map-root-user", "--net"))
+"""The same for root; arguments after it are what the machine has already: HOST=netns:NAME, HOST=interface:NAME."""
+NAMED = Path("/run/netns")
 
 CLONE_NEWNET = 0x40000000
 # The interface of host 0 is eth1, as in virtual time; the other end of its pair has this prefix.
 OUTER = "sky"
-# Sockets (linux/if_packet.h, asm-generic/socket.h).
-SOL_PACKET, PACKET_QDISC_BYPASS, PACKET_IGNORE_OUTGOING = 263, 20, 23
-SO_TIMESTAMPNS, SO_RXQ_OVFL = 35, 40
-SOCKET_BYTES = 16 << 20
-ETH_P_ALL = 3
-# Offloads (linux/ethtool.h): checksums and scatter-gather, TSO, GSO, GRO.
-SIOCETHTOOL = 0x8946
-OFFLOADS = {0x15: "rx", 0x17: "tx", 0x1F: "tso", 0x24: "gso", 0x2C: "gro"}
-NEEDED = (0x17, 0x1F, 0x24, 0x2C)
 # Kinds of reports (`report.rs`).
 FAILED, READY, BEGUN, WROTE, EXITED, ANSWERED = 6, 7, 4, 8, 9, 13
 # Types of an echo's request and answer (RFC 792, RFC 4443).
@@ -56,10 +64,6 @@ MOST_WRITTEN = 32768
 TERMINAL = b"/dev/tty"
 
 libc = ctypes.CDLL(None, use_errno=True)
-
-
-class NamespaceError(Exception):
-    """What cannot be made, and why."""
 
 
 def enter(net: int) -> None:
@@ -97,8 +101,12 @@ class Host:
     addresses: list[str]
     neighbours: list[tuple[str, str]] = field(default_factory=list)
     sysctls: list[tuple[str, str]] = field(default_factory=list)
+    route: list[str] = field(default_factory=list)
+    """Attributes of the route to the other hosts, as ip(8) takes them."""
     mac: str = ""
     net: int = -1
+    place: str = ""
+    """What the machine has for it: netns:NAME or interface:NAME."""
 
 
 @dataclass
@@ -147,6 +155,9 @@ class Job:
     hosts: list[Host] = field(default_factory=list)
     programs: list[Program] = field(default_factory=list)
     pings: list[Ping] = field(default_factory=list)
+    transfers: list[Transfer] = field(default_factory=list)
+    sample_ns: int = 0
+    end_ns: int = 0
 
     @staticmethod
     def of(text: str) -> Job:
@@ -162,6 +173,14 @@ class Job:
                 job.hosts[int(words[0])].neighbours.append((words[1], words[2]))
             elif kind == "sysctl":
                 job.hosts[int(words[0])].sysctls.append((words[1], " ".join(words[2:])))
+            elif kind == "route":
+                job.hosts[int(words[0])].route = route_attributes(*map(int, words[1:]))
+            elif kind == "flow":
+                job.transfers.append(Transfer.of(words))
+            elif kind == "sample":
+                job.sample_ns = int(words[0])
+            elif kind == "end":
+                job.end_ns = int(words[0])
             elif kind == "program":
                 job.programs.append(_program(words))
             elif kind == "ping":
@@ -170,6 +189,12 @@ class Job:
                 [of] = [p for p in job.programs if p.number == int(words[0])]
                 of.given = unescaped(words[1])
         return job
+
+
+def route_attributes(initial_window: int, quick_acks: int) -> list[str]:
+    """Attributes of a route; 0 = the kernel's own choice."""
+    window = ["initcwnd", str(initial_window)] if initial_window else []
+    return [*window, "quickack", "1"] if quick_acks else window
 
 
 def unescaped(word: str) -> bytes:
@@ -184,41 +209,38 @@ def _program(words: list[str]) -> Program:
     return Program(number, host, start, stdin, folder, rest[:end], rest[end + 1 :])
 
 
-def plain_frames(interface: str) -> None:
-    """Single packets with their checksums on the wire: no segmentation or checksum is left to a device."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        for command, name in OFFLOADS.items():
-            value = array.array("B", struct.pack("II", command, 0))
-            request = struct.pack("16sP", interface.encode(), value.buffer_info()[0])
-            try:
-                fcntl.ioctl(control, SIOCETHTOOL, request)
-            except OSError as error:
-                if command in NEEDED:
-                    raise NamespaceError(f"{interface}: {name} offload cannot be turned off: {error}") from None
+def use_places(hosts: list[Host], places: list[str]) -> None:
+    """Puts hosts where the machine has something for them. Raises NamespaceError."""
+    for place in places:
+        name, _, where = place.partition("=")
+        found = [h for h in hosts if h.name == name]
+        if not found:
+            raise NamespaceError(f"the scenario has no real host {name!r}; it has {', '.join(h.name for h in hosts)}")
+        found[0].place = where
 
 
-def packet_socket(interface: str) -> socket.socket:
-    """Sends and receives an interface's frames, with the instants at which they came."""
-    made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
-    for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
-        # As much as the machine's limit allows; where the core may, it takes more. What does not fit is counted.
-        made.setsockopt(socket.SOL_SOCKET, option, SOCKET_BYTES)
-    made.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-    made.setsockopt(socket.SOL_SOCKET, SO_RXQ_OVFL, 1)
-    made.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
-    made.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, 1)
-    made.bind((interface, ETH_P_ALL))
-    return made
+def make_hosts(hosts: list[Host], machine: int) -> list[socket.socket]:
+    """Namespaces with an interface each; the sockets at the other ends of their pairs.
 
-
-def make_hosts(hosts: list[Host]) -> list[socket.socket]:
-    """Namespaces with an interface each; the sockets at the other ends of their pairs."""
+    `machine` is the machine's own namespace, where it is not the present one.
+    """
     hub = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     for host in hosts:
-        host.net = fresh_net()
+        kind, _, name = host.place.partition(":")
+        if kind == "interface":
+            continue
+        host.net = os.open(NAMED / name, os.O_RDONLY | os.O_CLOEXEC) if kind == "netns" else fresh_net()
         enter(hub)
     made = []
     for number, host in enumerate(hosts):
+        kind, _, name = host.place.partition(":")
+        if kind == "interface":
+            enter(machine)
+            made.append(outside(name))
+            told = " and ".join(host.addresses)
+            print(f"perigee: {host.name} is behind {name}: its addresses are {told}", file=sys.stderr, flush=True)
+            enter(hub)
+            continue
         outer, pid = f"{OUTER}{number}", os.getpid()
         pair = f"link add {outer} mtu 1500 type veth peer name {host.interface} address {host.mac}"
         ip([f"{pair} netns /proc/{pid}/fd/{host.net}", f"link set {outer} up"])
@@ -233,8 +255,11 @@ def make_hosts(hosts: list[Host]) -> list[socket.socket]:
 
 
 def set_up(host: Host) -> None:
-    """Addresses, neighbours and settings of the host whose namespace is the current one."""
-    for name, value in host.sysctls:
+    """Addresses, neighbours and settings of the host whose namespace is the current one.
+
+    A namespace that was there before keeps its settings: they would stay changed.
+    """
+    for name, value in [] if host.place else host.sysctls:
         path = Path("/proc/sys", *name.split("."))
         try:
             path.write_text(value, encoding="ascii")
@@ -247,6 +272,10 @@ def set_up(host: Host) -> None:
     lines = ["link set lo up", f"link set {host.interface} up"]
     lines += [f"address add {a} dev {host.interface}{' nodad' if ':' in a else ''}" for a in host.addresses]
     lines += [f"neighbour replace {a} lladdr {mac} dev {host.interface} nud permanent" for a, mac in host.neighbours]
+    if host.route:
+        [v4] = [a for a in host.addresses if ":" not in a]
+        net = ipaddress.ip_interface(v4)
+        lines.append(f"route change {net.network} dev {host.interface} src {net.ip} {' '.join(host.route)}")
     ip(lines)
 
 
@@ -290,12 +319,27 @@ class Rooms:
         self.waiting = sorted(job.programs, key=lambda p: (p.start_ns, p.number))
         self.running: dict[int, Running] = {}
         self.selector = selectors.DefaultSelector()
+        self.transfers = Transfers(job.transfers, job.sample_ns, job.end_ns, self.selector, self.tell)
         self.zero_ns = 0
 
-    def tell(self, kind: int, number: int, more: bytes = b"") -> None:
-        """A report of a program."""
-        at_ns = max(time.monotonic_ns() - self.zero_ns, 0)
-        send(self.control, kind, number, more, at_ns)
+    def answer_devices(self, machine: int) -> None:
+        """Devices behind interfaces hear where the other hosts are."""
+        hub = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        enter(machine)
+        for host in self.job.hosts:
+            kind, _, name = host.place.partition(":")
+            if kind == "interface":
+                answerer = Answerer(name, host.neighbours)
+                self.selector.register(answerer.socket, selectors.EVENT_READ, answerer)
+        enter(hub)
+        os.close(hub)
+
+    def tell(self, kind: int, number: int, more: bytes = b"", at_ns: int = -1) -> None:
+        """A report of a program or flow; -1 = of now."""
+        send(self.control, kind, number, more, at_ns if at_ns >= 0 else self._now_ns())
+
+    def _now_ns(self) -> int:
+        return max(time.monotonic_ns() - self.zero_ns, 0)
 
     def serve(self, zero_ns: int) -> None:
         """Until the core closes its end."""
@@ -314,16 +358,18 @@ class Rooms:
                     return
                 if key.fd == wake:
                     os.read(wake, 512)
+                elif callable(key.data):
+                    key.data()
                 else:
                     self._read(key.fd, key.data)
             self._reap()
-            while self.waiting and self.waiting[0].start_ns <= time.monotonic_ns() - self.zero_ns:
+            self.transfers.on_time(self._now_ns())
+            while self.waiting and self.waiting[0].start_ns <= self._now_ns():
                 self._start(self.waiting.pop(0))
 
     def _until_next(self) -> float | None:
-        if not self.waiting:
-            return None
-        return max(0.0, (self.waiting[0].start_ns + self.zero_ns - time.monotonic_ns()) / 1e9)
+        due_ns = min(self.transfers.due_ns(), self.waiting[0].start_ns if self.waiting else NEVER_NS)
+        return None if due_ns == NEVER_NS else max(0.0, (due_ns - self._now_ns()) / 1e9)
 
     def _start(self, program: Program) -> None:
         terminal = program.stdin == TERMINAL
@@ -420,6 +466,17 @@ def send(
         socket.send_fds(control, [message], [file])
 
 
+def open_tcp(host: Host) -> socket.socket:
+    """A socket in a host's namespace."""
+    hub = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    enter(host.net)
+    try:
+        return socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    finally:
+        enter(hub)
+        os.close(hub)
+
+
 Asked = dict[tuple[int, int], socket.socket]
 """Sockets of pings, by host and version of IP."""
 
@@ -483,8 +540,11 @@ def receive(control: socket.socket, size: int) -> bytes:
     return got
 
 
-def main() -> None:
+def main(places: list[str]) -> None:
     """Makes the hosts, and serves until the core ends."""
+    machine = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    if places:
+        os.close(fresh_net())
     control = socket.socket(fileno=os.dup(0))
     first, files, *_ = socket.recv_fds(control, 4, 1)
     size = struct.unpack("=I", first + receive(control, 4 - len(first)))[0]
@@ -492,23 +552,28 @@ def main() -> None:
     for number in files:
         os.set_inheritable(number, False)
     try:
+        use_places(job.hosts, places)
         name_hosts(job.hosts)
-        sockets = make_hosts(job.hosts)
+        sockets = make_hosts(job.hosts, machine)
         echoes = open_pings(job)
+        rooms = Rooms(control, job, files[0])
+        rooms.transfers.listen(lambda host: open_tcp(job.hosts[host]))
+        rooms.answer_devices(machine)
     except (NamespaceError, OSError) as error:
-        send(control, FAILED, 0, str(error).encode()[:60000])
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        send(control, FAILED, 0, why.encode()[:60000])
         return
     for number, made in enumerate(sockets):
         send(control, READY, number, file=made.fileno())
         made.close()
     ask(control, job.pings, echoes)
     [zero_ns] = struct.unpack("=Q", receive(control, 8))
-    Rooms(control, job, files[0]).serve(zero_ns)
+    rooms.serve(zero_ns)
 
 
 if __name__ == "__main__":
     try:
-        main()
+        main(sys.argv[1:])
     finally:
         # Not even an exception leaves programs behind.
         os._exit(0)

@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perigee.hosts.namespaces import COMMAND
+from perigee.hosts.namespaces import AS_ROOT, COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+MACHINE = "machine"
+"""In place of the key of a kernel: this machine's."""
 # Priority among real-time threads (sched(7)): above none that a machine needs.
 PRIORITY = 10
 # Settings that forbid user namespaces, the value that does, and what to do.
@@ -24,6 +28,46 @@ SETTINGS = (
     ("kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"),
     ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"),
 )
+
+
+@dataclass(frozen=True)
+class Machine:
+    """This machine's own kernel, whose namespaces are hosts in real time."""
+
+    all_flows: bool = True
+    """Flows that do not say so have real hosts, too."""
+    places: tuple[str, ...] = ()
+    """Hosts that are there already: HOST=netns:NAME or HOST=interface:NAME."""
+
+    @property
+    def key(self) -> str:
+        """Names it in a job."""
+        return MACHINE
+
+    def as_core(self) -> tuple[list[str], bool, list[str]]:
+        """As the core takes it."""
+        apart = [p.partition("=")[0] for p in self.places if "=interface:" in p]
+        command = [*(AS_ROOT if self.places else COMMAND), *self.places]
+        return command, self.all_flows, apart
+
+    def about(self) -> dict[str, object]:
+        """What a manifest says of it."""
+        return {"version": platform.release()}
+
+
+def wrong_place(place: str) -> str | None:
+    """What is wrong with HOST=netns:NAME or HOST=interface:NAME; None = nothing."""
+    host, _, where = place.partition("=")
+    kind, _, name = where.partition(":")
+    if not host or not name or kind not in ("netns", "interface"):
+        return f"{place!r} is neither HOST=netns:NAME nor HOST=interface:NAME"
+    if os.geteuid() != 0:
+        return f"{place}: what this machine has already is root's to use"
+    folder = {"netns": Path("/run/netns"), "interface": Path("/sys/class/net")}[kind]
+    if not (folder / name).exists():
+        there = ", ".join(sorted(p.name for p in folder.glob("*"))) or "none"
+        return f"{place}: this machine has no {kind} {name}; it has {there}"
+    return None
 
 
 def why_not() -> str | None:

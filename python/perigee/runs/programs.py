@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from perigee.hosts.kernels import Kernel
     from perigee.results.record import Run
     from perigee.runs.scenario import Scenario
+    from perigee.runs.work import Hosts
 
 SCHEME = "programs"
 """Stands for a congestion control in a record whose flows carry what programs send."""
@@ -64,7 +66,7 @@ def _nobody(_name: str, _columns: object) -> None:
 def run(
     scenario: Scenario,
     programs: Sequence[Program],
-    kernel: Kernel | None,
+    kernel: Hosts,
     folder: Path,
     *,
     heard: Heard,
@@ -75,8 +77,7 @@ def run(
 ) -> tuple[Run, list[Story]]:
     """Runs programs over the network of a scenario, after those of its file, and stores the record in `folder`.
 
-    Flows of the compared scheme carry the programs' packets; flows with a scheme of their own run beside them. Without
-    a kernel the hosts are namespaces of this machine, in real time.
+    Flows of the compared scheme carry the programs' packets; flows with a scheme of their own run beside them.
 
     Raises:
         RunError: the core cannot run it, or a guest failed.
@@ -84,13 +85,12 @@ def run(
         UntrustedProgramError: the file names programs that may not run.
     """
     permission: Permission = scenario.permission
-    # In real time they run on this very machine.
+    # With this machine's kernel they run on this very machine.
     permission.check_programs([p.line for p in of_scenario(scenario.core)])
-    key = None if kernel is None else kernel.manifest.key
-    [made] = job.of(scenario, [scenario.core.seed], [SCHEME], {}, kernel=key)
-    at = work.opened(made, permission, scenario.functions, scenario.classes())
+    [made] = job.of(scenario, [scenario.core.seed], [SCHEME], {}, kernel=kernel.key)
+    at = replace(work.opened(made, permission, scenario.functions, scenario.classes()), kernel=kernel)
     stories = Stories([*of_scenario(at.core), *programs], heard)
-    guests = work.Guests(stories, programs, [w.resolve() for w in writable], real_time=kernel is None)
+    guests = work.Guests(stories, programs, [w.resolve() for w in writable])
     capture = work.capture_of(folder) if pcap else None
     if capture is not None:
         capture.mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,7 @@ from perigee import _core
 from perigee.common.files import PARTIAL, RecordError, is_claimed, make_ready
 from perigee.extensions.congestion import file_of, named
 from perigee.extensions.trust import Permission
+from perigee.hosts.real_time import Machine
 from perigee.results.manifest import MANIFEST
 from perigee.results.record import Run, comparable, find_records, open_record, run_folder
 from perigee.results.summary import SUMMARY, forget_conclusions
@@ -34,9 +35,9 @@ from perigee.runs.work import Sink, capture_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from perigee.hosts.kernels import Kernel
     from perigee.runs.job import Job
     from perigee.runs.scenario import Scenario
+    from perigee.runs.work import Hosts
 
 POLL_S = 0.1
 # Plans below this, by the estimate, end before workers would have begun.
@@ -76,7 +77,7 @@ class Plan:
         *,
         seeds: Sequence[int] | None = None,
         pcap: bool = False,
-        kernel: Kernel | None = None,
+        kernel: Hosts | None = None,
         command: Sequence[str] = (),
     ) -> Plan:
         """Resolves schemes and seeds, builds the first network and checks that its flows can run."""
@@ -93,7 +94,7 @@ class Plan:
             except _core.RunError as error:
                 # Nothing has failed yet: this is what the user can mend.
                 raise RecordError(str(error)) from None
-        key = None if kernel is None else kernel.manifest.key
+        key = None if kernel is None else kernel.key
         jobs = job.of(scenario, chosen, names, classes, capture=pcap, kernel=key)
         # The user names the files of these classes; what the scenario names is the scenario's.
         own = {f.resolve() for c in plugins.values() if (f := file_of(c)) is not None}
@@ -158,6 +159,11 @@ class Plan:
         return bool(self.functions or in_memory or not sys.executable)
 
     @property
+    def in_real_time(self) -> bool:
+        """Whether its runs take the machine's clock, and therefore come one after the other."""
+        return isinstance(self.first.kernel, Machine)
+
+    @property
     def runs_python(self) -> bool:
         """Whether schemes or functions of a sky are Python, which may loop for ever."""
         return bool(self.first.classes) or any(f.path.endswith(".py") for f in self.jobs[0].files)
@@ -180,9 +186,10 @@ def execute(plan: Plan, *, jobs: int | None = None, progress: Callable[[float], 
         print("perigee: code that exists in this process only runs here, one run after the other", file=sys.stderr)
     with contextlib.ExitStack() as stack:
         folder = plan.out
-        if folder is None and not (short or plan.stays):
+        if folder is None and not (short or plan.stays or plan.in_real_time):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="perigee-")))
-        runs = _here(plan, todo, progress) if short or plan.stays else _in_workers(plan, todo, folder, cores, progress)
+        here = short or plan.stays or plan.in_real_time
+        runs = _here(plan, todo, progress) if here else _in_workers(plan, todo, folder, cores, progress)
         return Results([_found(plan, runs, j, cc) for j in plan.jobs for cc in j.schemes], plan.out)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import platform
@@ -18,7 +19,7 @@ from perigee.extensions import trust
 from perigee.extensions.congestion import class_in, find
 from perigee.hosts import kernels
 from perigee.hosts.kernels import Kernel
-from perigee.hosts.namespaces import COMMAND
+from perigee.hosts.real_time import MACHINE, Machine, punctual
 from perigee.results.record import Run, from_core
 from perigee.results.writer import RecordWriter
 from perigee.runs.stories import Program, Stories, of_scenario
@@ -33,6 +34,7 @@ Make = Callable[[Batches | None], Run | None]
 """Makes a run, once: with its tables in memory, or handed on as they come. None if it was stopped."""
 GoOn = Callable[[float], bool]
 """Gets the share of a run that is done, 0 to 1; False stops the run."""
+Hosts = Kernel | Machine
 Functions = dict[str, Callable[..., Any]]
 SENDERS = "senders.pcapng"
 """The capture at the flows' senders; beside it may lie others."""
@@ -50,15 +52,13 @@ class Guests:
 
     keyboard: Callable[[float], bytes | None] | None = None
     """Of a terminal: waits for keys, up to a time in seconds."""
-    real_time: bool = False
-    """Hosts are namespaces of this machine, by its clock."""
 
     def as_core(self) -> tuple[list[tuple[Any, ...]], list[Path], Stories, Callable[[float], bytes | None] | None]:
         """As the core takes them."""
         return [p.as_core() for p in self.others], list(self.writable), self.stories, self.keyboard
 
 
-def guests_of(core: _core.Scenario, kernel: Kernel | None) -> Guests | None:
+def guests_of(core: _core.Scenario, kernel: Hosts | None) -> Guests | None:
     """The programs of a scenario, where there are hosts for them."""
     programs = of_scenario(core) if kernel is not None else []
     return Guests(Stories(programs)) if programs else None
@@ -71,7 +71,7 @@ class Opened:
     job: Job
     core: _core.Scenario
     classes: dict[str, type]
-    kernel: Kernel | None = None
+    kernel: Hosts | None = None
     """Whose hosts carry the TCP flows; None = the simulator's."""
     _world: list[_core.World] = field(default_factory=list)
 
@@ -118,10 +118,12 @@ def opened(
         return Opened(job, core, {**own, **given}, kernel_of(job.kernel))
 
 
-def kernel_of(key: str | None) -> Kernel | None:
-    """The kernel with a key, in this user's cache. Raises RecordError where there is none."""
+def kernel_of(key: str | None) -> Hosts | None:
+    """The kernel with a key, in this user's cache or this machine's. Raises RecordError where there is none."""
     if key is None:
         return None
+    if key == MACHINE:
+        return Machine()
     try:
         return kernels.find(key)
     except kernels.KernelError as error:
@@ -136,14 +138,16 @@ def kernel_of_default() -> Kernel:
         raise RecordError(str(error)) from None
 
 
-def as_core(kernel: Kernel | None) -> tuple[Path, list[str]] | None:
-    """A kernel as the core takes it: its folder, and the names of its further congestion controls.
-
-    By Linux's custom the file of the congestion control `mine` is tcp_mine.c.
-    """
+def as_core(kernel: Hosts | None) -> tuple[Path, list[str]] | tuple[list[str], bool, list[str]] | None:
+    """A kernel as the core takes it: its folder, and its further congestion controls; or this machine's."""
     if kernel is None:
         return None
-    return kernel.folder, [Path(m.name).stem.removeprefix("tcp_") for m in kernel.manifest.modules]
+    return kernel.as_core() if isinstance(kernel, Machine) else (kernel.folder, schemes_of_modules(kernel))
+
+
+def schemes_of_modules(kernel: Kernel) -> list[str]:
+    """Names of congestion controls: by Linux's custom the file of `mine` is tcp_mine.c."""
+    return [Path(m.name).stem.removeprefix("tcp_") for m in kernel.manifest.modules]
 
 
 @dataclass(frozen=True)
@@ -172,7 +176,7 @@ def simulate(
     capture: Path | None = None,
     go_on: Callable[[int], bool] | None = None,
     batches: Batches | None = None,
-    kernel: Kernel | None = None,
+    kernel: Hosts | None = None,
     guests: Guests | None = None,
 ) -> tuple[str, dict[str, list[Column]], bool]:
     """What the core says of a run: its manifest (JSON), its tables, and whether it was stopped.
@@ -182,8 +186,8 @@ def simulate(
     """
     pcap = None if capture is None else capture / SENDERS
     given = None if guests is None else guests.as_core()
-    clock = list(COMMAND) if guests is not None and guests.real_time else None
-    return world.run(cc, pcap, go_on, classes, batches, as_core(kernel), given, clock)
+    with punctual() if isinstance(kernel, Machine) else contextlib.nullcontext():
+        return world.run(cc, pcap, go_on, classes, batches, as_core(kernel), given)
 
 
 def perform(
@@ -218,8 +222,10 @@ def perform(
     return run
 
 
-def _about(kernel: Kernel) -> dict[str, object]:
+def _about(kernel: Hosts) -> dict[str, object]:
     """What a manifest says of a kernel: all that decides what its hosts do."""
+    if isinstance(kernel, Machine):
+        return kernel.about()
     made = kernel.manifest
     return {
         "key": made.key,

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from perigee.common.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
 from perigee.common.files import RecordError, cannot_write, make_ready
 from perigee.runs.scenario import schemes
-from perigee.runs.work import as_core
+from perigee.runs.work import schemes_of_modules
 from perigee.validation import kernel, ns3, verdicts
 
 if TYPE_CHECKING:
@@ -163,9 +163,7 @@ def _everything(asked: Asked) -> list[Cell]:
     """All cells that can be run, with real hosts those of their own curves."""
     if asked.kernel is None:
         return [*kernel.read(), *ns3.read()]
-    core = as_core(asked.kernel)
-    assert core is not None, "there is a kernel"
-    return list(kernel.on_hosts(kernel.read(), _names(asked.kernel), core[1]))
+    return list(kernel.on_hosts(kernel.read(), _names(asked.kernel), schemes_of_modules(asked.kernel)))
 
 
 def _names(on: Kernel) -> dict[str, str]:

@@ -47,7 +47,7 @@ use perigee_sim::{Outcome, Simulation};
 use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
 use ping::{Beginning, Pings};
-use plan::{Plan, Program};
+use plan::{Plan, Program, Schemes};
 use programs::Programs;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -165,10 +165,7 @@ impl Records for LinuxHosts {
             remarks.extend(plan.renamed(header));
         }
         let (observer, mut outcome, memory) = turns.finish();
-        if let Some((flow, why)) = observer.failed.first() {
-            let flow = workload.flows.get(*flow as usize).map_or("?", |f| f.name.as_str());
-            return Err(BackendError::Failed(format!("flow {flow:?}: its connection failed: {why}")));
-        }
+        observer.check_connections(workload)?;
         outcome.stopped = stopped;
         let recorder = observer.finish(&mut outcome.flows);
         recorder.finish(&source, &outcome, memory, remarks).map_err(failed)
@@ -229,7 +226,7 @@ impl LinuxHosts {
     /// they use.
     pub fn has(&self, scheme: &str) -> bool {
         let theirs = scheme == PROGRAMS && !self.programs.is_empty();
-        theirs || plan::scheme(scheme, &self.modules).is_ok()
+        theirs || Schemes::Built(&self.modules).find(scheme).is_ok()
     }
 
     /// Which flows are real, and all of them as the simulator takes them.
@@ -241,7 +238,7 @@ impl LinuxHosts {
         header: &Header,
         workload: &Workload,
     ) -> Result<(Plan, Vec<perigee_sim::FlowSetup>), BackendError> {
-        let mut plan = Plan::new(header, workload, &self.modules, &self.programs)?;
+        let mut plan = Plan::new(header, workload, &Schemes::Built(&self.modules), &self.programs)?;
         plan.kernels = guests::divide(plan.nodes.len(), self.own_kernels)?;
         plan.check_kernels(workload)?;
         let setups = plan.setups(header, workload, &self.plugins)?;

@@ -4,12 +4,14 @@
 use super::arrivals::Arrivals;
 use super::meter::Meter;
 use super::plan::Plan;
+use perigee_backend::BackendError;
 use perigee_cc::CaState;
 use perigee_hosts::report::{Object, Report, Sample, TcpInfo, When};
 use perigee_record::FrameSeen;
 use perigee_sim::{
     Completion, EndpointId, FlowSample, FlowTotals, LinkSample, Observer, PacketView, Side, SimEvent,
 };
+use perigee_timeline::Workload;
 use perigee_units::{BitRate, Nanos};
 
 /// `snd_ssthresh` of a connection that has none (TCP_INFINITE_SSTHRESH).
@@ -42,7 +44,7 @@ pub struct Hosted<'p, O> {
     plan: &'p Plan,
     known: Vec<Known>,
     /// Flows whose connection failed, and why.
-    pub failed: Vec<(u32, String)>,
+    failed: Vec<(u32, String)>,
 }
 
 impl<'p, O: FrameTap> Hosted<'p, O> {
@@ -54,6 +56,16 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
             known[t.flow as usize].arrivals = plan.is_between_kernels(t.flow).then(Arrivals::default);
         }
         Hosted { inner, plan, known, failed: Vec::new() }
+    }
+
+    /// Refuses a run in which a connection failed.
+    ///
+    /// # Errors
+    /// The first of them, and why.
+    pub fn check_connections(&self, workload: &Workload) -> Result<(), BackendError> {
+        let Some((flow, why)) = self.failed.first() else { return Ok(()) };
+        let flow = workload.flows.get(*flow as usize).map_or("?", |f| f.name.as_str());
+        Err(BackendError::Failed(format!("flow {flow:?}: its connection failed: {why}")))
     }
 
     /// What is known of a real flow.

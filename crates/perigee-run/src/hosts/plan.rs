@@ -41,6 +41,8 @@ pub const IN_KERNEL: [&str; 17] = [
 /// Linux's least receive buffer, and a send buffer with room for several gigabits.
 const LEAST_RECEIVE_MEMORY: u64 = 4096;
 const SEND_MEMORY: &str = "4096 262144 67108864";
+/// Where a machine lists its congestion controls.
+const OF_MACHINE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// Immediate ACKs at the start (`TCP_MAX_QUICKACKS`); each packet by which the window grows gives one back.
 const QUICK_ACKS: i64 = 16;
 /// Memory that a full packet takes of a receive buffer behind the guests' devices.
@@ -101,6 +103,54 @@ impl Program {
     }
 }
 
+/// Where the congestion controls of hosts are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Schemes<'a> {
+    /// In a kernel of our configuration, with these modules.
+    Built(&'a [String]),
+    /// In the kernel of this machine, which has these.
+    Machine(Vec<String>),
+}
+
+impl Schemes<'_> {
+    /// Those of this machine.
+    pub fn of_machine() -> Schemes<'static> {
+        let text = std::fs::read_to_string(OF_MACHINE).unwrap_or_default();
+        Schemes::Machine(text.split_whitespace().map(String::from).collect())
+    }
+
+    /// All of them, by the kernel's names.
+    pub fn names(&self) -> Vec<&str> {
+        match self {
+            Schemes::Built(modules) => {
+                IN_KERNEL.into_iter().chain(modules.iter().map(String::as_str)).collect()
+            }
+            Schemes::Machine(all) => all.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// The kernel's name of a scheme.
+    ///
+    /// # Errors
+    /// The kernel does not have it; what it has.
+    pub fn find(&self, name: &str) -> Result<String, String> {
+        let linux = NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, linux)| linux);
+        let mut all = self.names();
+        if all.contains(&linux) {
+            return Ok(linux.into());
+        }
+        let (who, remedy) = match self {
+            Schemes::Built(_) => ("the kernel", "`perigee kernel build --module FILE.c`"),
+            Schemes::Machine(_) => ("this machine's kernel", "a module of it (as root: modprobe tcp_NAME)"),
+        };
+        all.sort_unstable();
+        let list = all.join(", ").replace("reno", "newreno");
+        Err(format!(
+            "{who} has no congestion control {name:?}; it has {list}; others need {remedy}, or stay simulated (hosts = \"simulated\")"
+        ))
+    }
+}
+
 /// What a host keeps for all of its connections.
 struct Kept {
     sysctls: Vec<(String, String)>,
@@ -120,6 +170,8 @@ pub struct Plan {
     pub kernels: Vec<Range<usize>>,
     /// Names of all flows.
     pub names: Vec<String>,
+    /// Hosts behind an interface of the machine: none of our programs is there, and nobody pings them.
+    pub apart: Vec<usize>,
     /// What the agents do.
     pub job: Job,
 }
@@ -146,7 +198,7 @@ impl Plan {
         })
     }
 
-    /// For a workload; `modules` are further congestion controls of the kernel. Packets of programs are carried by the flows
+    /// For a workload and the congestion controls of its hosts. Packets of programs are carried by the flows
     /// that stand for them, and by those whose scheme is [`PROGRAMS`].
     ///
     /// # Errors
@@ -154,7 +206,7 @@ impl Plan {
     pub fn new(
         header: &Header,
         workload: &Workload,
-        modules: &[String],
+        schemes: &Schemes<'_>,
         programs: &[Program],
     ) -> Result<Plan, BackendError> {
         let mut plan = Plan::default();
@@ -182,7 +234,7 @@ impl Plan {
             if flow.cc == PROGRAMS {
                 continue;
             }
-            let scheme = scheme(&flow.cc, modules).map_err(refuse)?;
+            let scheme = schemes.find(&flow.cc).map_err(refuse)?;
             if carries {
                 plan.use_by_default(&[from, to], scheme).map_err(refuse)?;
                 continue;
@@ -208,22 +260,69 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Of the flows that carry programs only: all others stay simulated.
+    /// For hosts in real time. Flows without `hosts` are simulated unless `all` are real; nodes `apart` are behind interfaces.
     ///
     /// # Errors
-    /// As of [`new`](Plan::new).
-    pub fn of_programs(
+    /// As of [`new`](Plan::new); what takes the agent of a guest.
+    pub fn in_real_time(
         header: &Header,
         workload: &Workload,
+        schemes: &Schemes<'_>,
         programs: &[Program],
+        all: bool,
+        apart: &[String],
     ) -> Result<Plan, BackendError> {
-        let mut carriers = workload.clone();
-        for flow in &mut carriers.flows {
-            if flow.app != App::Programs && flow.cc != PROGRAMS {
+        let mut chosen = workload.clone();
+        for flow in &mut chosen.flows {
+            let carries = flow.app == App::Programs || flow.cc == PROGRAMS;
+            if !carries && !all && flow.hosts != Some(Hosts::Linux) {
                 flow.hosts = Some(Hosts::Simulated);
             }
         }
-        Plan::new(header, &carriers, &[], programs)
+        let mut plan = Plan::new(header, &chosen, schemes, programs)?;
+        plan.set_apart(apart)?;
+        for t in &plan.job.transfers {
+            let flow = &workload.flows[t.flow as usize];
+            if let Some(what) = only_in_guests(flow) {
+                let why = format!(
+                    "in real time hosts send bulk transfers: {what} needs virtual time, or hosts = \"simulated\""
+                );
+                return Err(BackendError::Unsupported { flow: flow.name.clone(), why });
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Hosts behind interfaces of the machine.
+    ///
+    /// # Errors
+    /// No such host; flows or programs of ours there.
+    fn set_apart(&mut self, apart: &[String]) -> Result<(), BackendError> {
+        for name in apart {
+            let host = self.host_named(name)?;
+            let ours = self.job.transfers.iter().find(|t| t.from == host || t.to == host);
+            if let Some(t) = ours {
+                let why = format!("{name} is behind an interface, where only its own programs send");
+                return Err(BackendError::Unsupported { flow: self.names[t.flow as usize].clone(), why });
+            }
+            if let Some(command) = self.job.commands.iter().find(|c| c.host == host) {
+                let what = command.words.join(" ");
+                return Err(BackendError::Failed(format!(
+                    "{what} cannot run at {name}, which is behind an interface"
+                )));
+            }
+            self.apart.push(host);
+        }
+        Ok(())
+    }
+
+    /// The number of a host.
+    fn host_named(&self, name: &str) -> Result<usize, BackendError> {
+        let known = || self.job.hosts.iter().map(|h| h.name.as_str()).collect::<Vec<_>>().join(", ");
+        let found = self.job.hosts.iter().position(|h| h.name == name);
+        found.ok_or_else(|| {
+            BackendError::Failed(format!("the scenario has no real host {name:?}; it has {}", known()))
+        })
     }
 
     /// Refuses what takes both ends of a flow in one kernel.
@@ -369,22 +468,15 @@ pub fn our_name(linux: &str) -> &str {
     NAMES.iter().find(|(_, theirs)| *theirs == linux).map_or(linux, |(ours, _)| ours)
 }
 
-/// The kernel's name of a scheme.
-///
-/// # Errors
-/// The kernel does not have it; what it has.
-pub fn scheme(name: &str, modules: &[String]) -> Result<String, String> {
-    let linux = NAMES.iter().find(|(ours, _)| *ours == name).map_or(name, |(_, linux)| linux);
-    if IN_KERNEL.contains(&linux) || modules.iter().any(|m| m == linux) {
-        return Ok(linux.into());
+/// What of a flow only the agent of a guest does.
+fn only_in_guests(flow: &Flow) -> Option<&'static str> {
+    match flow.app {
+        App::Bulk { .. } if flow.leg.is_some() => Some("a proxy (via)"),
+        App::Bulk { .. } if flow.buffer_bytes > 0 => Some("a limited window (tcp buffers)"),
+        App::Bulk { .. } => None,
+        App::OnOff { .. } => Some("an on-off source"),
+        _ => Some("a client with requests"),
     }
-    let mut all: Vec<&str> = IN_KERNEL.into_iter().chain(modules.iter().map(String::as_str)).collect();
-    all.sort_unstable();
-    let list = all.join(", ").replace("reno", "newreno");
-    Err(format!(
-        "the kernel has no congestion control {name:?}; it has {list}; \
-        others need `perigee kernel build --module FILE.c`, or stay simulated (hosts = \"simulated\")"
-    ))
 }
 
 /// How much it sends.

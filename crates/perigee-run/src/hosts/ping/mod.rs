@@ -93,6 +93,9 @@ impl<'a> Pings<'a> {
         let mut pings = Vec::new();
         for (flow, (ends, setup)) in (0..).zip(plan.ends.iter().zip(setups)) {
             let Some((from, to)) = *ends else { continue };
+            if plan.apart.contains(&from) || plan.apart.contains(&to) {
+                continue;
+            }
             if flows.len() == MOST || !known.insert((from, to, setup.forward, setup.reverse)) {
                 continue;
             }

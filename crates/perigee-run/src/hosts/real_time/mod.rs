@@ -9,13 +9,14 @@ mod ping;
 use super::border::{self, Border, Strays};
 use super::observe::{FrameTap, Hosted};
 use super::ping::{Beginning, Pings, LENGTH};
-use super::plan::{Plan, Program, ENVIRONMENT};
+use super::plan::{self, Plan, Program, Schemes, ENVIRONMENT};
 use super::programs::Programs;
-use super::Listener;
+use super::{Listener, PROGRAMS};
 use crate::routes::RouteListener;
 use crate::simulator::{begin_record, failed, run_and_record, simulator_options, Plugins, Records};
 pub use lateness::{Lateness, Summary};
-use perigee_backend::{Backend, BackendError, Inputs};
+use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
+use perigee_hosts::job::Job;
 use perigee_hosts::live::Live;
 use perigee_record::RecordSink;
 use perigee_sim::{FlowSetup, Outcome, Simulation};
@@ -39,6 +40,10 @@ const TOGETHER: Nanos = Nanos(10_000);
 pub struct RealTimeHosts {
     /// The command that makes the namespaces.
     pub command: Vec<String>,
+    /// Also flows that do not say so have real hosts.
+    pub all_flows: bool,
+    /// Names of hosts that are behind interfaces of this machine.
+    pub apart: Vec<String>,
     /// Programs on the hosts.
     pub programs: Vec<Program>,
     /// Hears what they do.
@@ -135,7 +140,7 @@ impl Records for RealTimeHosts {
         let simulation = Simulation::new(header, Box::new(&mut source), setups.clone(), simulated);
         let simulation = simulation.map_err(failed)?;
         let sink_failed = recorder.failed();
-        let mut job = plan.job.clone();
+        let mut job = self.job(&plan, &setups, &options);
         for command in &mut job.commands {
             // Those of a guest: programs in real time have the user's own environment, and what was added to it.
             command.environment.drain(..ENVIRONMENT.len());
@@ -170,6 +175,7 @@ impl Records for RealTimeHosts {
             .collect();
         *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = measured;
         let (observer, mut outcome, memory) = clocked.finish();
+        observer.check_connections(workload)?;
         outcome.stopped = stopped;
         let recorder = observer.finish(&mut outcome.flows);
         recorder.finish(&source, &outcome, memory, remarks).map_err(failed)
@@ -177,7 +183,33 @@ impl Records for RealTimeHosts {
 }
 
 impl RealTimeHosts {
-    /// Which flows carry programs, and all of them as the simulator takes them.
+    /// The plan's job with the instants of a run.
+    fn job(&self, plan: &Plan, setups: &[FlowSetup], options: &RunOptions) -> Job {
+        let simulated = simulator_options(options);
+        let mut job = plan.job.clone();
+        job.sample = options.sample;
+        for t in &mut job.transfers {
+            t.start = simulated.start_of(&setups[t.flow as usize]);
+        }
+        job
+    }
+
+    /// The kernel's congestion controls, by its own names.
+    pub fn schemes(&self) -> Vec<String> {
+        Schemes::of_machine().names().into_iter().map(String::from).collect()
+    }
+
+    /// All that it has, each once, by our names.
+    pub fn distinct_schemes(&self) -> Vec<String> {
+        self.schemes().iter().map(|name| plan::our_name(name).into()).collect()
+    }
+
+    /// Whether this machine's kernel has a congestion control, by our name or its own.
+    pub fn has(&self, scheme: &str) -> bool {
+        scheme == PROGRAMS || Schemes::of_machine().find(scheme).is_ok()
+    }
+
+    /// Which flows are real or carry programs, and all of them as the simulator takes them.
     ///
     /// # Errors
     /// The first flow that cannot be carried; programs at nodes without a flow.
@@ -186,7 +218,9 @@ impl RealTimeHosts {
         header: &Header,
         workload: &Workload,
     ) -> Result<(Plan, Vec<FlowSetup>), BackendError> {
-        let plan = Plan::of_programs(header, workload, &self.programs)?;
+        let schemes = Schemes::of_machine();
+        let RealTimeHosts { programs, all_flows, apart, .. } = self;
+        let plan = Plan::in_real_time(header, workload, &schemes, programs, *all_flows, apart)?;
         let setups = plan.setups(header, workload, &self.plugins)?;
         Ok((plan, setups))
     }
@@ -274,6 +308,7 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
                 // Nothing is left to wait for: the run ends now.
                 self.end = self.end.min(self.simulation.reached());
             }
+            self.observer.hear(report);
         }
         Ok(())
     }
