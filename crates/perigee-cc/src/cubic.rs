@@ -136,6 +136,8 @@ pub struct Cubic {
     /// Lowest RTT since the start or the last timeout.
     delay_min: Option<Nanos>,
     increase: AdditiveIncrease,
+    /// With ns-3's rules: this ACK has ended a recovery.
+    recovered: bool,
 }
 
 impl Cubic {
@@ -160,6 +162,7 @@ impl Cubic {
             curve: Curve::default(),
             delay_min: None,
             increase: AdditiveIncrease::default(),
+            recovered: false,
         }
     }
 
@@ -230,7 +233,8 @@ impl Cubic {
         let hz = self.clock.hz();
         self.curve.acked += acked;
         let c = &self.curve;
-        if c.last_cwnd == cwnd && now.saturating_sub(c.last_time) <= hz / 32 {
+        // ns-3 looks at every ACK.
+        if !self.ns3 && c.last_cwnd == cwnd && now.saturating_sub(c.last_time) <= hz / 32 {
             return c.count;
         }
         if c.epoch_start.is_none() || now != c.last_time {
@@ -305,7 +309,8 @@ impl CongestionControl for Cubic {
             return;
         }
         let mut cwnd = cx.packets(w.cwnd).max(1);
-        let mut acked = cx.packets(ev.newly_acked);
+        let jump = std::mem::take(&mut self.recovered);
+        let mut acked = cx.packets(if jump { ev.newly_cum_acked } else { ev.newly_acked });
         let ssthresh = cx.packets(w.ssthresh);
         if cwnd < ssthresh {
             (cwnd, acked) = slow_start(cwnd, ssthresh, acked);
@@ -315,12 +320,11 @@ impl CongestionControl for Cubic {
         if let (true, Some(rfc)) = (acked > 0, &mut self.rfc) {
             cwnd = rfc.grow(cx.now, cx.srtt, cwnd, acked);
         } else if acked > 0 {
-            let before = cwnd;
             let count = self.count(cx, cwnd, acked);
-            cwnd = self.increase.grow(cwnd, count, acked);
-            if self.ns3 {
-                cwnd = cwnd.min(before + 1);
-            }
+            cwnd = match self.ns3 {
+                true => self.increase.grow_once(cwnd, count, acked),
+                false => self.increase.grow(cwnd, count, acked),
+            };
         }
         w.cwnd = cx.bytes(cwnd);
     }
@@ -345,7 +349,9 @@ impl CongestionControl for Cubic {
                     rfc.undo();
                 }
             }
-            Transition::EnterRecovery | Transition::EnterCwr => self.increase.reset(),
+            // ns-3 counts the whole jump of the ACK that ends a recovery, and keeps what it has counted.
+            Transition::ExitRecovery if self.ns3 => self.recovered = true,
+            Transition::EnterRecovery | Transition::EnterCwr if !self.ns3 => self.increase.reset(),
             _ => {}
         }
     }

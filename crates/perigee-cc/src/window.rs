@@ -33,6 +33,16 @@ impl AdditiveIncrease {
         cwnd
     }
 
+    /// As [`AdditiveIncrease::grow`], by one packet at most; what was counted beyond it is kept (ns-3).
+    pub fn grow_once(&mut self, cwnd: u64, divisor: u64, acked: u64) -> u64 {
+        self.credit += acked;
+        if self.credit < divisor {
+            return cwnd;
+        }
+        self.credit -= divisor;
+        cwnd + 1
+    }
+
     /// Counts packets (or whatever the scheme counts) without growing.
     pub fn count(&mut self, n: u64) {
         self.credit += n;

@@ -75,6 +75,12 @@ pub const OPTIONS: &[ParamSpec] = &[
     flag("tlp", true, "RFC 8985 section 7", "tail loss probes"),
     flag("frto", true, "RFC 5682", "detect spurious timeouts"),
     flag(
+        "impatient",
+        false,
+        "RFC 6582 section 4; ns-3",
+        "in a recovery only the first ACK that advances restarts the retransmission timer",
+    ),
+    flag(
         "pacing",
         false,
         "fq qdisc",
@@ -128,8 +134,8 @@ pub const OPTIONS: &[ParamSpec] = &[
         name: "reduction",
         domain: Domain::Choice(&["rfc9937", "linux-4.15", "rfc6937", "rfc6675", "ns3"]),
         unit: "",
-        source: "PRR of Linux 6.12; of Linux 4.15; as published, with the slow start bound; RFC 6675; ns-3 3.44 (TcpPrrRecovery)",
-        help: "how the window comes down to ssthresh after a loss: in proportion, bounded by conservation in four ways; at once; or in proportion to the pipe, with ACKs that bring SACKs counted double",
+        source: "PRR of Linux 6.12; of Linux 4.15; as published, with the slow start bound; RFC 6675; ns-3 up to 3.48 (TcpPrrRecovery)",
+        help: "how the window comes down to ssthresh after a loss: in proportion, bounded by conservation in four ways; at once; or in proportion to the pipe, with ACKs that bring SACKs counted double and a product of 32 bits, where a timeout reduces again",
     },
     flag("ecn", false, "RFC 3168; off in Linux unless the peer asks", "data may be marked instead of dropped; a mark reduces a window-based scheme once per round"),
     flag("undo", true, "RFC 3708, RFC 4015", "take reductions back that prove spurious"),
@@ -146,6 +152,13 @@ pub const OPTIONS: &[ParamSpec] = &[
         unit: "1/n",
         source: "RFC 6298; 8 in INET",
         help: "gain of the variance with rto_rule = rfc6298",
+    },
+    ParamSpec {
+        name: "rto_granularity",
+        domain: Domain::Time { default: Nanos::ZERO, min: Nanos::ZERO, max: Nanos::from_secs(1) },
+        unit: "time",
+        source: "RFC 6298: G; 1 ms in ns-3",
+        help: "least that rto_rule = rfc6298 adds to SRTT",
     },
     ParamSpec {
         name: "initial_rto",
@@ -182,6 +195,7 @@ pub const OPTIONS: &[ParamSpec] = &[
         "ns-3: EstimateRtt keeps the estimate as the last RTT",
         "the congestion control is told the smoothed RTT instead of samples",
     ),
+    flag("sack_rtt", true, "Linux tcp_ack_update_rtt; not in ns-3", "selectively acknowledged packets are RTT samples too"),
     ParamSpec {
         name: "delayed_ack_timeout",
         domain: Domain::Time {
@@ -264,6 +278,7 @@ pub struct Config {
     pub dsack: bool,
     pub tlp: bool,
     pub frto: bool,
+    pub impatient: bool,
     pub pacing: bool,
     pub pacing_ss_ratio: u64,
     pub pacing_ca_ratio: u64,
@@ -277,6 +292,7 @@ pub struct Config {
     pub initial_rto: Nanos,
     pub rtt_granularity: Nanos,
     pub smoothed_samples: bool,
+    pub sack_rtt: bool,
     pub delayed_ack_timeout: Nanos,
     pub slow_start_after_idle: bool,
     pub tso_segments: u32,
@@ -325,8 +341,8 @@ pub enum Reduction {
     Rfc6937,
     /// At once.
     Rfc6675,
-    /// PRR as ns-3 has it (TcpPrrRecovery of 3.44): in proportion to the pipe at the beginning, of which new SACKs count
-    /// more than once.
+    /// PRR as ns-3 has it (TcpPrrRecovery up to 3.48): in proportion to the pipe at the beginning, of which new SACKs count
+    /// more than once, by a product of 32 bits.
     Ns3,
 }
 
@@ -335,6 +351,8 @@ pub enum Reduction {
 pub struct RtoRule {
     /// RFC 6298's formula with this inverse gain of the variance; `None` = Linux.
     pub rfc6298_gain: Option<i64>,
+    /// RFC 6298: least that its formula adds to SRTT.
+    pub granularity: Nanos,
     /// Floor: of the variance term (Linux), of the whole (RFC 6298).
     pub min: Nanos,
     /// Longest timeout.
@@ -344,7 +362,7 @@ pub struct RtoRule {
 impl RtoRule {
     /// Linux's, with its longest timeout of 120 s.
     pub const fn linux(min: Nanos) -> Self {
-        RtoRule { rfc6298_gain: None, min, max: Nanos::from_secs(120) }
+        RtoRule { rfc6298_gain: None, granularity: Nanos::ZERO, min, max: Nanos::from_secs(120) }
     }
 }
 
@@ -386,6 +404,7 @@ impl Config {
             dsack: p.bool("dsack"),
             tlp: p.bool("tlp"),
             frto: p.bool("frto"),
+            impatient: p.bool("impatient"),
             pacing: p.bool("pacing"),
             pacing_ss_ratio: p.int("pacing_ss_ratio") as u64,
             pacing_ca_ratio: p.int("pacing_ca_ratio") as u64,
@@ -407,12 +426,14 @@ impl Config {
             ecn: p.bool("ecn"),
             rto: RtoRule {
                 rfc6298_gain: (p.choice("rto_rule") == "rfc6298").then(|| p.int("rttvar_gain")),
+                granularity: p.time("rto_granularity"),
                 min: p.time("min_rto"),
                 max: p.time("max_rto"),
             },
             initial_rto: p.time("initial_rto"),
             rtt_granularity: if p.bool("timestamps") { p.time("rtt_granularity") } else { Nanos::ZERO },
             smoothed_samples: p.bool("smoothed_samples"),
+            sack_rtt: p.bool("sack_rtt"),
             delayed_ack_timeout: p.time("delayed_ack_timeout"),
             slow_start_after_idle: p.bool("slow_start_after_idle"),
             tso_segments: p.int("tso_segments") as u32,

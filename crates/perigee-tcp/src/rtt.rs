@@ -59,7 +59,7 @@ impl Rtt {
         }
         let rto = match self.rule.rfc6298_gain {
             None => (self.srtt8 >> 3) + self.rttvar,
-            Some(_) => ((self.srtt8 >> 3) + self.mdev4).max(self.min_rto),
+            Some(_) => ((self.srtt8 >> 3) + self.mdev4.max(self.rule.granularity.0 as i64)).max(self.min_rto),
         };
         self.rto = round_up(Nanos(rto as u64), self.tick).min(self.rule.max);
     }
@@ -228,6 +228,17 @@ mod tests {
         assert_eq!(r.rto(), Nanos(1500 * MS));
         r.sample(Nanos(900 * MS), 1, 10);
         assert_eq!((r.srtt(), r.rto()), (Nanos(550 * MS), Nanos((550 + 4 * 2875 / 10) * MS)));
+    }
+
+    #[test]
+    fn by_rfc_6298_a_timeout_is_a_tick_of_the_clock_longer_than_a_steady_rtt() {
+        let rule =
+            RtoRule { rfc6298_gain: Some(4), granularity: Nanos(MS), ..RtoRule::linux(Nanos(200 * MS)) };
+        let mut r = Rtt::new(rule, Nanos::ZERO);
+        for k in 0..200 {
+            r.sample(Nanos(250 * MS), k, k + 10);
+        }
+        assert_eq!(r.rto(), Nanos(251 * MS));
     }
 
     #[test]

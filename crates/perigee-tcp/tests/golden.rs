@@ -241,18 +241,33 @@ impl Prr {
     fn after(&mut self, reduction: Reduction, news: News, in_flight: u64) -> Option<u64> {
         let News { delivered, advances, sacks, repaired, losses } = news;
         match reduction {
-            // ns-3 3.44, TcpPrrRecovery::DoRecovery: an ACK with new SACKs counts a packet more until a window is delivered.
+            // ns-3 up to 3.48, TcpPrrRecovery::DoRecovery: an ACK with new SACKs counts a packet more until a window is delivered.
             // Its caller reports what was delivered once for the SACKs and, if the ACK advances too, again for that.
             Reduction::Ns3 => {
                 let one = u64::from(sacks && self.prr_delivered < self.recover_fs);
                 let times = if sacks && advances { 2 } else { 1 };
-                self.cwnd(times * delivered + one, in_flight, repaired, false)
+                let data = times * delivered + one;
+                if data > 0 && in_flight > self.ssthresh {
+                    return Some(self.ns3_cwnd(data, in_flight));
+                }
+                self.cwnd(data, in_flight, repaired, false)
             }
             // Linux 4.15, tcp_cwnd_reduction: slow start where a repair is acknowledged, else packet conservation.
             Reduction::Linux415 => self.cwnd(delivered, in_flight, repaired, !repaired),
             Reduction::Rfc6937 => self.cwnd(delivered, in_flight, true, false),
             _ => self.cwnd(delivered, in_flight, advances && !losses, false),
         }
+    }
+
+    /// Above the threshold, in bytes: `ceil (m_prrDelivered * m_ssThresh * 1.0 / m_recoveryFlightSize) - m_prrOut`, of
+    /// which the first product is one of two uint32_t.
+    fn ns3_cwnd(&mut self, delivered_data: u64, in_flight: u64) -> u64 {
+        self.prr_delivered += delivered_data;
+        let product = (self.prr_delivered * MSS * self.ssthresh * MSS) % (1 << 32);
+        let share = (product as f64 / (self.recover_fs * MSS) as f64).ceil() as i64;
+        let least = if self.prr_out == 0 { MSS as i64 } else { 0 };
+        let count = (share - (self.prr_out * MSS) as i64).max(least);
+        (in_flight * MSS + count as u64) / MSS
     }
 
     fn cwnd(&mut self, delivered_data: u64, in_flight: u64, safe: bool, conserve: bool) -> Option<u64> {

@@ -129,8 +129,85 @@ fn above_the_threshold_seven_packets_go_for_ten_delivered() {
 #[test]
 fn ns3_sends_more_than_is_delivered_because_sacks_count_double() {
     let (s, sent) = recovering(Reduction::Ns3);
-    // 18 in flight when it begins: nine SACKs count twice, the other eight once: ⌈14 · 26 / 18⌉.
-    assert_eq!((sent, s.ssthresh()), (2 + 21, 14));
+    // 18 in flight when it begins: nine SACKs count twice, the other eight once: 14 · 26 / 18 = 20.2.
+    assert_eq!((sent, s.ssthresh()), (2 + 20, 14));
+}
+
+#[test]
+fn ns3_stops_when_its_product_of_32_bits_wraps_around() {
+    let cfg = Config { init_cwnd: 200, reduction: Reduction::Ns3, rmem: 0, ..plain() };
+    let mut s = Script::new("cubic", cfg, 10_000);
+    s.send();
+    s.now += RTT;
+    let mut sent = vec![];
+    for end in 2..=90 {
+        s.now += Nanos(1000);
+        sent.push(s.sacks(0, &[(1, end)]).len());
+    }
+    // With a threshold of 140,000 bytes 2^32 is reached by 30.7 packets, each SACK counts two: 15 of them send
+    // 140 * 30 / 198 = 21.2 packets; then the product begins again at zero, and nothing goes before the pipe is down at the threshold.
+    assert_eq!(s.ssthresh(), 140);
+    assert_eq!(sent[..2], [1, 1], "limited transmit");
+    assert_eq!(sent[2..17].iter().sum::<usize>(), 21);
+    assert_eq!(sent[17..70].iter().sum::<usize>(), 0);
+}
+
+/// A sender of ten packets without a probe, of which 0, 2 and 4 are lost and sent again.
+fn three_holes(impatient: bool) -> Script {
+    let cfg = Config { impatient, tlp: false, frto: false, ..plain() };
+    let mut s = Script::new("newreno", cfg, 10);
+    s.send();
+    s.now += RTT;
+    s.sacks(0, &[(1, 2)]);
+    s.sacks(0, &[(3, 4), (1, 2)]);
+    for end in 6..=10 {
+        s.now += ms(1);
+        s.sacks(0, &[(5, end), (3, 4), (1, 2)]);
+    }
+    s
+}
+
+#[test]
+fn who_is_impatient_restarts_the_timer_on_the_first_partial_ack_alone() {
+    for (impatient, later) in [(false, ms(20)), (true, Nanos::ZERO)] {
+        let mut s = three_holes(impatient);
+        let before = s.sender.next_timer();
+        s.now += ms(80);
+        s.sacks(2, &[(5, 10), (3, 4)]);
+        let first = s.sender.next_timer();
+        assert!(first > before, "impatient: {impatient}");
+        s.now += ms(20);
+        s.sacks(4, &[(5, 10)]);
+        assert_eq!((s.state(), s.sender.next_timer()), (CaState::Recovery, first + later));
+    }
+}
+
+#[test]
+fn without_samples_of_sacks_a_hole_keeps_the_smoothed_rtt() {
+    for (sack_rtt, changes) in [(true, true), (false, false)] {
+        let mut s = Script::new("newreno", Config { sack_rtt, ..plain() }, 100);
+        s.send();
+        s.now += ms(300);
+        let before = s.sender.srtt();
+        s.sacks(0, &[(1, 2)]);
+        assert_eq!(s.sender.srtt() != before, changes);
+    }
+}
+
+#[test]
+fn a_timeout_in_a_recovery_reduces_again_with_ns3() {
+    for (reduction, ssthresh) in [(Reduction::Rfc9937, 7), (Reduction::Ns3, 4)] {
+        let cfg = Config { reduction, tlp: false, frto: false, undo: false, ..plain() };
+        let mut s = Script::new("cubic", cfg, 10);
+        s.send();
+        s.now += RTT;
+        s.sacks(0, &[(4, 10)]);
+        assert_eq!((s.state(), s.ssthresh()), (CaState::Recovery, 7));
+        let window = s.cwnd();
+        s.wait();
+        assert_eq!(s.state(), CaState::Loss);
+        assert_eq!(s.ssthresh(), ssthresh, "{reduction:?}: window {window}");
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Cells measured with ns-3 3.48, under the profile `study-hypatia`."""
+"""Cells measured with ns-3 3.48, under the profile `study-hypatia` with what that release has of its own."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class Cell:
     timestamps: bool
     segment_bytes: int
     dur_s: float
+    min_rto_ms: int
     goodput_mbps: float
     queue_ms: float
     retransmits: int
@@ -76,6 +77,7 @@ def _cell(row: dict[str, str]) -> Cell:
         timestamps=row["timestamps"] == "1",
         segment_bytes=int(row["segment_bytes"]),
         dur_s=float(row["dur_s"]),
+        min_rto_ms=int(row["min_rto_ms"]),
         goodput_mbps=float(row["goodput_mbps"]),
         queue_ms=float(row["queue_ms"]),
         retransmits=int(row["retrans_pkts"]),
@@ -104,6 +106,8 @@ rate = "1 Gbit"
 queue = "1000000 packets"
 [tcp]
 profile = "study-hypatia"
+reduction = "ns3"
+min_rto = "{cell.min_rto_ms} ms"
 mss = {cell.segment_bytes}
 header = {52 if cell.timestamps else 40}
 timestamps = {"true" if cell.timestamps else "false"}

@@ -189,6 +189,20 @@ fn ns3_drops_the_rest_of_slow_start_and_adds_one_packet_per_ack_at_most() {
 }
 
 #[test]
+fn ns3_counts_the_whole_jump_of_the_ack_that_ends_a_recovery() {
+    for (ends, cwnd) in [(false, 50), (true, 51)] {
+        let mut c = variant("ns3");
+        let mut w = window(50, 50);
+        if ends {
+            c.on_transition(&cx(Nanos::ZERO), &mut w, Transition::ExitRecovery);
+        }
+        // One packet is news, 60 leave the window; before the first loss one in 20 counts.
+        c.on_ack(&cx(Nanos::from_secs(1)), &mut w, &AckEvent { newly_cum_acked: 60 * MSS, ..ack(1) });
+        assert_eq!(w.cwnd / MSS, cwnd);
+    }
+}
+
+#[test]
 fn ns3_remembers_the_plateau_over_a_timeout() {
     for (word, w_max) in [("linux", 0), ("ns3", 100)] {
         let mut c = variant(word);

@@ -82,7 +82,7 @@ impl Sender {
         if self.is_dubious(blocks, &p) {
             self.state_machine(now, &before, &mut p);
         }
-        if p.rearm {
+        if p.rearm && !self.keeps_timer(&p) {
             self.arm_after_ack(now);
         }
         let acked = std::mem::take(&mut self.acked_pkts);
@@ -109,6 +109,14 @@ impl Sender {
     /// Anything but plain forward progress in Open goes through the state machine.
     fn is_dubious(&self, blocks: &AckBlocks, p: &Progress) -> bool {
         self.ca != CaState::Open || self.new_marks > 0 || !blocks.is_plain() || p.acked == 0
+    }
+
+    /// It restarts its timer on the first ACK only that advances during a recovery.
+    fn keeps_timer(&mut self, p: &Progress) -> bool {
+        if !self.cfg.impatient || self.ca != CaState::Recovery {
+            return false;
+        }
+        p.acked == 0 || std::mem::replace(&mut self.reduction.progressed, true)
     }
 
     /// Takes cumulatively acknowledged segments off the books.
@@ -169,7 +177,7 @@ impl Sender {
             ca_rtt = Some(since(last));
             p.maybe_delayed = p.acked == 1 && before.sacked == 0 && self.last_segment_was_short();
         }
-        if let Some((first, last)) = p.sacked_span {
+        if let (Some((first, last)), true) = (p.sacked_span, self.cfg.sack_rtt) {
             seq_rtt = seq_rtt.or(Some(since(first)));
             ca_rtt = Some(since(last));
         }

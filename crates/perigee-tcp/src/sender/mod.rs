@@ -82,6 +82,8 @@ struct Episode {
     prior_ssthresh: u64,
     delivered: u64,
     out: u64,
+    /// An ACK that advances has come.
+    progressed: bool,
     /// Undo is possible while set.
     undo_marker: Option<Seg>,
     /// Retransmissions not yet reported as duplicates; `None` = unknown, undo by DSACK is impossible.

@@ -189,7 +189,8 @@ impl Sender {
         let ts_val = Self::ts_ms(sent);
         self.reduction.retrans_stamp.get_or_insert(ts_val);
         self.reduction.undo_retrans = Some(self.reduction.undo_retrans.unwrap_or(0) + 1);
-        if seg == self.board.una() && self.timer != TimerKind::Reorder {
+        let runs = self.cfg.impatient && self.timer == TimerKind::Rto;
+        if seg == self.board.una() && self.timer != TimerKind::Reorder && !runs {
             self.arm(TimerKind::Rto, now + self.timer_duration(self.backed_off_rto()));
         }
         out.push(Transmit { seg, retrans: true, ts_val, sent, stamp, push: false });

@@ -139,6 +139,7 @@ impl Sender {
         };
         self.reduction.delivered = 0;
         self.reduction.out = 0;
+        self.reduction.progressed = false;
         let cx = self.cx(now);
         self.win.ssthresh = self.cc.ssthresh(&cx, &self.win);
     }
@@ -171,6 +172,10 @@ impl Sender {
         r.delivered += delivered;
         let in_flight = self.board.in_flight();
         let ssthresh = self.win.ssthresh / self.mss;
+        if self.cfg.reduction == Reduction::Ns3 && in_flight > ssthresh {
+            return self.reduce_like_ns3(in_flight);
+        }
+        let r = &self.reduction;
         let mut count = if self.cfg.reduction == Reduction::Rfc6675 {
             ssthresh.saturating_sub(in_flight)
         } else if in_flight > ssthresh {
@@ -187,6 +192,17 @@ impl Sender {
             count = count.max(1);
         }
         self.set_cwnd(in_flight + count);
+    }
+
+    /// ns-3 counts bytes, and up to release 3.48 the product of what was delivered and the threshold is kept in 32 bits
+    /// (corrected in its change for issue 1282): with windows of more than some fifty packets the share wraps around to a
+    /// few packets, and nothing more is sent before the pipe is down at the threshold.
+    fn reduce_like_ns3(&mut self, in_flight: u64) {
+        let r = &self.reduction;
+        let product = ((r.delivered * self.mss) as u32).wrapping_mul(self.win.ssthresh as u32);
+        let share = u64::from(product).div_ceil(r.prior_cwnd * self.mss);
+        let least = if r.out == 0 { self.mss } else { 0 };
+        self.win.cwnd = in_flight * self.mss + share.saturating_sub(r.out * self.mss).max(least);
     }
 
     /// The reduction is complete: the window is at the threshold, unless it was taken back.
@@ -269,14 +285,19 @@ impl Sender {
     /// The retransmission timer fired.
     pub(super) fn enter_loss(&mut self, now: Nanos) {
         let new_episode = self.ca < CaState::Recovery;
-        let in_flight_before_episode = self.ca <= CaState::Disorder
+        // RFC 5681 section 3.1 asks whether the timer has sent the packet again before; Linux does not count it after a
+        // fast recovery either.
+        let in_recovery = self.ca == CaState::Recovery && self.cfg.reduction == Reduction::Ns3;
+        let reduces = self.ca <= CaState::Disorder
             || self.high <= self.board.una()
-            || (self.ca == CaState::Loss && self.retransmits == 0);
+            || (self.ca == CaState::Loss && self.retransmits == 0)
+            || in_recovery;
+        // With what was in flight before all of it is taken for lost.
+        let cx = self.cx(now);
         self.mark_lost_at_timeout(now);
-        if in_flight_before_episode {
+        if reduces {
             self.reduction.prior_ssthresh = self.ssthresh_to_restore();
             self.reduction.prior_cwnd = self.cwnd();
-            let cx = self.cx(now);
             self.win.ssthresh = self.cc.ssthresh(&cx, &self.win);
             self.allow_undo();
         }
