@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Writes docs/studies/leo-cc-real-hosts.md: the emulation study's schemes on real hosts, beside simulated ones.
 
-python docs/leo_cc_hosts.py FOLDER KERNEL [LOG...]
+python docs/leo_cc_hosts.py FOLDER KERNEL LIVE [LOG...]
 
-FOLDER keeps the records; what is there is not run again. KERNEL is one with BBRv3's patch and LeoCC's module
-(docs/hosts.md). LOG are further paths logged by LeoEM.
+FOLDER keeps the records; what is there is not run again. KERNEL has BBRv3's patch and SaTCP's module, LIVE the
+patch and LeoCC's module for live networks, whose companion is compiled beside its scenario (docs/hosts.md). LOG are
+further paths logged by LeoEM.
 """
 
 import math
@@ -24,7 +25,8 @@ from perigee.results.record import Run, find_records
 
 mpl.use("Agg")
 ROOT = Path(__file__).resolve().parents[1]
-SCENARIO = ROOT / "scenarios/studies/leo-cc/real-hosts.toml"
+SCENARIOS = ROOT / "python/perigee/study/scenarios/leo-cc"
+COMPANION = SCENARIOS / "companions/monitor_ping"
 PAGES = ROOT / "docs/studies"
 RUNS = 3
 NS = 1e9
@@ -33,26 +35,41 @@ LINK_MBPS = 100
 
 @dataclass(frozen=True)
 class Scheme:
-    """A scheme by the simulator's name and the kernel's; `patched`: it needs the kernel of the recipes."""
+    """A scheme by the simulator's name and the kernel's."""
 
     name: str
     kernel: str
-    patched: bool
+    where: str = "plain"
+    """The kernel: the default one (`plain`), one with BBRv3 and SaTCP (`patched`) or LeoCC's live module (`live`)."""
+    scenario: str = "real-hosts"
+    """That of the real side: one with a companion where the module has one."""
+    published: str = "not in the study"
+    told: tuple[str, ...] = ()
+    """What the simulated side needs to be told of handovers as the real one is."""
 
 
 SCHEMES = [
-    Scheme("cubic", "cubic", patched=False),
-    Scheme("bbr", "bbr", patched=False),
-    Scheme("vegas", "vegas", patched=False),
-    Scheme("hybla", "hybla", patched=False),
-    Scheme("bbr3", "bbr", patched=True),
-    Scheme("leocc", "leocc", patched=True),
+    Scheme("cubic", "cubic", published="does not fill bent-pipe paths; inflation up to 2.14"),
+    Scheme(
+        "satcp",
+        "satcp",
+        "patched",
+        "real-hosts-satcp",
+        "more than Cubic on interrupted paths; inflation up to 2.30",
+        ("--set", 'notices.lead="0.5 s"'),
+    ),
+    Scheme("bbr3", "bbr", "patched", published="slightly less than SaTCP, much less inflation"),
+    Scheme(
+        "leocc",
+        "leocc",
+        "live",
+        "real-hosts-leocc",
+        "at least SaTCP's, much less inflation; retransmits most on 4 of 6 paths",
+    ),
+    Scheme("bbr", "bbr"),
+    Scheme("vegas", "vegas"),
+    Scheme("hybla", "hybla"),
 ]
-PUBLISHED = {
-    "cubic": "fills SD-SHA over lasers, not SD-NY over bent pipes; inflation up to 2.14",
-    "bbr3": "slightly less goodput than SaTCP, much less inflation",
-    "leocc": "at least SaTCP's goodput, much less inflation; retransmits most on 4 of 6 paths",
-}
 
 HEAD = """\
 <!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->
@@ -75,50 +92,55 @@ Goodput in Mbit/s of the whole run; inflation is the mean over the RTT samples o
 the share of segments sent again, in percent. Each pair is simulated | Linux; the difference is that of goodputs, with
 half of its 95 % interval over the runs (Student's t), left out where the runs do not differ.
 
-What was published of the schemes (text of the study, which gives pictures and no numbers of single runs):
+What was published is text of the study over all of its paths; it gives pictures and no numbers of single runs.
 
-{published}
+What these columns are:
 
-What these columns are not:
-
-* `bbr3` and `leocc` are the published patch and module, built by the recipes of
+* `satcp`, `bbr3` and `leocc` are the published modules and patch on Linux 6.12, built by the recipes of
   [hosts.md](../hosts.md#published-schemes-that-linux-does-not-have).
-* LeoCC's module is that for replayed paths: it takes a handover every 15 s for granted, counted from the creation of
-  its socket, and is given an offset of 200 ms (`u32 offset = 200`). LeoEM's paths change at other instants. The
-  simulated one is told of the real handovers, so the two are different schemes here: the difference is what that
-  knowledge does.
-* SaTCP, whose module a companion tells of handovers, is not on this page; what it does on a measured curve stands
-  there, too.
+* SaTCP's module is told of handovers 0.5 s ahead for 2.3 s by a companion that follows the
+  [notices](../hosts.md#notices) ([real-hosts-satcp.toml](../../scenarios/studies/leo-cc/real-hosts-satcp.toml)); the
+  simulated one by the same notices.
+* LeoCC's module is that for live networks, with its own companion: pings every 10 ms, a gap of more than 45 ms between
+  two answers is a handover, told over netlink
+  ([real-hosts-leocc.toml](../../scenarios/studies/leo-cc/real-hosts-leocc.toml)). The simulated one is told of the
+  handovers themselves.
 """
 
 
-def run(folder: Path, log: Path | None, words: list[str]) -> list[Run]:
+def run(folder: Path, log: Path | None, words: list[str], scenario: str = "real-hosts") -> list[Run]:
     """The records of a call of `perigee run`, which is made unless they are there."""
     if not folder.exists():
         change = [] if log is None else ["--set", f'source.path_log.file="{log.resolve()}"']
-        command = ["run", str(SCENARIO), *words, *change, "--runs", str(RUNS), "--out", str(folder), "--no-report"]
+        command = [
+            "run",
+            str(SCENARIOS / f"{scenario}.toml"),
+            "--trust",
+            *words,
+            *change,
+            "--runs",
+            str(RUNS),
+            "--out",
+            str(folder),
+            "--no-report",
+        ]
         subprocess.run([sys.executable, "-m", "perigee", *command], check=True)
     return find_records(folder)
 
 
-def sides(folder: Path, log: Path | None, kernel: str) -> dict[str, tuple[list[Run], list[Run]]]:
-    """By scheme: simulated runs, and those of real hosts."""
-    plain = [s for s in SCHEMES if not s.patched]
-    patched = [s for s in SCHEMES if s.patched]
-    simulated = run(folder / "simulated", log, ["--cc", ",".join(s.name for s in SCHEMES)])
-    hosts = ["--hosts", "linux"]
-    default = run(folder / "linux", log, [*hosts, "--cc", ",".join(s.kernel for s in plain)])
-    other = run(folder / "patched", log, [*hosts, "--kernel", kernel, "--cc", ",".join(s.kernel for s in patched)])
-    return {
-        s.name: (
-            [r for r in simulated if r.cc == s.name],
-            [r for r in (other if s.patched else default) if r.cc == s.kernel],
+def sides(folder: Path, log: Path | None, kernels: dict[str, list[str]]) -> dict[str, tuple[list[Run], list[Run]]]:
+    """By scheme: simulated runs, and those of real hosts; `kernels` are options by `Scheme.where`."""
+    found: dict[str, tuple[list[Run], list[Run]]] = {}
+    for s in SCHEMES:
+        ours = run(folder / "simulated" / s.name, log, ["--cc", s.name, *s.told])
+        theirs = run(
+            folder / "linux" / s.name, log, ["--hosts", "linux", *kernels[s.where], "--cc", s.kernel], s.scenario
         )
-        for s in SCHEMES
-    }
+        found[s.name] = ours, theirs
+    return found
 
 
-def row(cc: str, ours: list[Run], theirs: list[Run]) -> str:
+def row(s: Scheme, ours: list[Run], theirs: list[Run]) -> str:
     """A line of the table."""
     a, b = ([run_summary(r) for r in side] for side in (ours, theirs))
     goodput = [[r["goodput_mbps"] for r in side] for side in (a, b)]
@@ -133,7 +155,8 @@ def row(cc: str, ours: list[Run], theirs: list[Run]) -> str:
     inflation = [[r["inflation"] for r in side] for side in (a, b)]
     resent = [[share(r) for r in side] for side in (ours, theirs)]
     return (
-        f"| {cc} | {pair(goodput, 2)} | {mean(differences):+.2f}{interval} | {pair(inflation, 3)} | {pair(resent, 2)} |"
+        f"| {s.name} | {pair(goodput, 2)} | {mean(differences):+.2f}{interval} | {pair(inflation, 3)} "
+        f"| {pair(resent, 2)} | {s.published} |"
     )
 
 
@@ -173,22 +196,24 @@ def draw(found: dict[str, tuple[list[Run], list[Run]]]) -> None:
 
 def main() -> None:
     """Runs what is missing and writes page and figure."""
-    folder, kernel, *logs = sys.argv[1:]
+    folder, kernel, live, *logs = sys.argv[1:]
+    if not COMPANION.exists():
+        sys.exit(f"{COMPANION} is missing: compile LeoCC's monitor_ping.c there (docs/hosts.md)")
+    kernels = {"plain": [], "patched": ["--kernel", kernel], "live": ["--kernel", live]}
     parts = [HEAD.format(runs=RUNS)]
     for log in [None, *map(Path, logs)]:
         name = "San Diego to New York over lasers (shipped with Perigee)" if log is None else f"{log.stem} (LeoEM)"
-        found = sides(Path(folder) / (log.stem if log else "sd-ny-isl"), log, kernel)
+        found = sides(Path(folder) / (log.stem if log else "sd-ny-isl"), log, kernels)
         if log is None:
             draw(found)
         lines = [
             f"\n## {name}\n",
-            "| scheme | goodput | difference | inflation | sent again, % |",
-            "| --- | ---: | ---: | ---: | ---: |",
-            *[row(cc, *both) for cc, both in found.items()],
+            "| scheme | goodput | difference | inflation | sent again, % | published |",
+            "| --- | ---: | ---: | ---: | ---: | --- |",
+            *[row(s, *found[s.name]) for s in SCHEMES],
         ]
         parts.append("\n".join(lines) + "\n")
-    published = "\n".join(f"* {cc}: {text};" for cc, text in PUBLISHED.items())
-    parts.append(NOTES.format(published=published))
+    parts.append(NOTES)
     (PAGES / "leo-cc-real-hosts.md").write_text("".join(parts), encoding="utf-8")
 
 

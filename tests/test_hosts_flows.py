@@ -55,10 +55,9 @@ def test_real_flows_need_real_hosts(cli: Cli, tmp_path: Path) -> None:
     assert "--hosts linux" in done.stderr
 
 
-@pytest.mark.parametrize("app", ["ping", "programs"])
-def test_only_flows_of_ours_are_given_hosts(cli: Cli, tmp_path: Path, app: str) -> None:
+def test_only_flows_of_ours_are_given_hosts(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
-    path.write_text(f'[run]\nduration = "1 s"\n[source.dumbbell]\n[[flow]]\napp = "{app}"\nhosts = "linux"\n')
+    path.write_text('[run]\nduration = "1 s"\n[source.dumbbell]\n[[flow]]\napp = "programs"\nhosts = "linux"\n')
     done = cli("check", path)
     assert done.returncode == 2
     assert "s.toml:6" in done.stderr
@@ -205,3 +204,64 @@ def test_on_off_sources_between_kernels_are_refused(cli: Cli, tmp_path: Path) ->
     done = cli("run", path, "--cc", "cubic", "--hosts", "linux", "--out", tmp_path / "out")
     assert done.returncode == 2
     assert all(word in done.stderr for word in ("part-time", "hosts.kernel")), done.stderr
+
+
+PROBES = """
+[run]
+duration = "4 s"
+cc = ["cubic"]
+[source.dumbbell]
+rtt = "40 ms"
+[port.bottleneck]
+rate = "20 Mbit"
+queue = "1 bdp"
+[[flow]]
+cc = "*"
+from = "s1"
+to = "d1"
+[[flow]]
+name = "constant"
+app = "cbr"
+rate = "2 Mbit"
+from = "s1"
+to = "d1"
+hosts = "WHO"
+[[flow]]
+name = "echo"
+app = "ping"
+from = "s1"
+to = "d1"
+start = "0.5 s"
+stop = "3 s"
+hosts = "WHO"
+"""
+
+
+@real
+def test_datagrams_and_pings_of_real_hosts_are_those_of_simulated_ones(cli: Cli, tmp_path: Path) -> None:
+    runs = {}
+    for who, more in (("linux", ""), ("own", '[hosts]\nkernel = "own"\n'), ("simulated", "")):
+        file = tmp_path / f"{who}.toml"
+        file.write_text(PROBES.replace("WHO", who.replace("own", "linux")) + more, encoding="utf-8")
+        done = cli("run", file, "--hosts", "linux", "--no-report", "--out", tmp_path / who)
+        assert done.returncode == 0, done.stderr
+        runs[who] = record(tmp_path / who, "cubic")
+    for who in ("linux", "own"):
+        assert [f.get("hosts") for f in runs[who].manifest["flows"]] == ["linux"] * 3
+        assert runs[who].manifest.conserved
+        for real_row, row in zip(
+            *(runs[w].table("flow_totals").to_pylist()[1:] for w in (who, "simulated")), strict=True
+        ):
+            assert is_conserved(real_row)
+            for name in ("data_sent", "delivered_packets", "goodput_bytes"):
+                assert real_row[name] == pytest.approx(row[name], rel=0.002), name
+        ours, theirs = (runs[w].table("windows").to_pylist() for w in (who, "simulated"))
+        assert ours[1]["datagrams"] > 600
+        for name in ("datagrams", "delay_sum_ns", "delay_max_ns"):
+            assert ours[1][name] == pytest.approx(theirs[1][name], rel=0.01), name
+        rtts = [
+            [r["rtt_ns"] for r in runs[w].table("flows").to_pylist() if r["flow"] == 2 and r["rtt_ns"]]
+            for w in (who, "simulated")
+        ]
+        assert len(rtts[0]) == len(rtts[1]) > 20
+        assert sum(rtts[0]) == pytest.approx(sum(rtts[1]), rel=0.02)

@@ -77,6 +77,27 @@ pub struct Transfer {
     pub application: Application,
 }
 
+/// UDP packets from one host to another, at a constant rate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Its number in the workload.
+    pub flow: u32,
+    /// Number of the host that sends.
+    pub from: usize,
+    /// Number of the host that receives.
+    pub to: usize,
+    /// When the first is sent, in simulated time.
+    pub start: Nanos,
+    /// When no more are.
+    pub stop: Nanos,
+    /// Time between two.
+    pub interval: Nanos,
+    /// Bytes of the payload.
+    pub payload: u32,
+    /// The receiver sends them back.
+    pub echoed: bool,
+}
+
 /// What the ends of a flow do. All that is drawn is drawn ahead of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Application {
@@ -188,6 +209,8 @@ pub struct Job {
     pub hosts: Vec<Host>,
     /// Flows, by rising number.
     pub transfers: Vec<Transfer>,
+    /// Flows of UDP, by rising number.
+    pub probes: Vec<Probe>,
     /// Largest windows that receivers of transfers offer, in bytes, by number of the flow.
     pub windows: Vec<(u32, u32)>,
     /// Proxies of split connections.
@@ -271,6 +294,12 @@ impl Job {
             let (flow, start, stop) = (t.flow, t.start.0, t.stop.0);
             let ends = format!("{flow} {} {} {to} {port}", or_none(t.from), or_none(t.to));
             line(&mut out, format_args!("flow {ends} {start} {stop} {bytes} {}", t.scheme));
+        }
+        for p in self.probes.iter().filter(|p| here.contains(&p.from) || here.contains(&p.to)) {
+            let (to, port) = (ipv4(p.to), port(p.flow).unwrap_or(0));
+            let ends = format!("{} {} {} {to} {port}", p.flow, or_none(p.from), or_none(p.to));
+            let times = format!("{} {} {}", p.start.0, p.stop.0, p.interval.0);
+            line(&mut out, format_args!("probe {ends} {times} {} {}", p.payload, u8::from(p.echoed)));
         }
         for (flow, bytes) in &self.windows {
             if self.transfers.iter().any(|t| t.flow == *flow && here.contains(&t.to)) {

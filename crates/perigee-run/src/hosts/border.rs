@@ -42,8 +42,14 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
             *self.strays.entry((from, to)).or_default() += 1;
             return Ok(());
         };
-        if let (Side::Source, Some(tcp)) = (place.from.side, place.tcp) {
-            self.observer.flow_mut(place.from.flow).meter.sent(at, packet, tcp);
+        match (place.from.side, place.tcp, place.probe) {
+            (Side::Source, Some(tcp), _) => {
+                self.observer.flow_mut(place.from.flow).meter.sent(at, packet, tcp);
+            }
+            (Side::Source, _, Some(number)) => {
+                self.observer.flow_mut(place.from.flow).probes.sent(number, at)
+            }
+            _ => {}
         }
         self.observer.show(at, place.from, packet, place.tcp);
         let written = telemetry::stack(packet);
@@ -59,6 +65,9 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
         for Delivery { at, endpoint, packet } in arrived {
             let Content::Frame(bytes) = &packet.content else { continue };
             let Some((from, to)) = self.plan.way_to(endpoint) else { continue };
+            if self.plan.is_probe(endpoint.flow) {
+                self.note_probe(endpoint, at, packet.sent, (from, to), bytes);
+            }
             match endpoint.side {
                 Side::Source => self.measure(endpoint.flow, at, bytes),
                 Side::Destination => self.count(endpoint.flow, from, to, bytes),
@@ -80,6 +89,25 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
             let sent = at.saturating_sub(rtt);
             let base = self.simulation.base_rtt(flow, sent);
             self.observer.measured(flow, sent, rtt, base);
+        }
+    }
+
+    /// A packet of a flow over UDP has arrived, or its echo.
+    fn note_probe(&mut self, end: EndpointId, at: Nanos, sent: Nanos, way: (usize, usize), packet: &[u8]) {
+        let Some(number) = frames::place(self.plan, way.0, way.1, packet).and_then(|p| p.probe) else {
+            return;
+        };
+        let flow = end.flow;
+        let echoed = self.plan.job.probes.iter().any(|p| p.flow == flow && p.echoed);
+        match end.side {
+            Side::Destination if !echoed => self.observer.datagram_arrived(flow, sent, at, packet.len()),
+            Side::Source => {
+                if let Some(sent) = self.observer.flow_mut(flow).probes.answered(number, packet.len()) {
+                    let base = self.simulation.base_rtt(flow, sent);
+                    self.observer.measured(flow, sent, at.saturating_sub(sent), base);
+                }
+            }
+            Side::Destination => {}
         }
     }
 

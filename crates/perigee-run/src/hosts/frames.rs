@@ -12,6 +12,7 @@ const IPV6: [u8; 2] = [0x86, 0xdd];
 /// The smallest.
 const IP_HEADER: usize = 20;
 const TCP: u8 = 6;
+const UDP: u8 = 17;
 /// Congestion experienced (RFC 3168 section 5).
 const CE: u8 = 3;
 
@@ -22,6 +23,8 @@ pub struct Place {
     pub from: EndpointId,
     /// It is TCP, and its header begins here in the IP packet.
     pub tcp: Option<usize>,
+    /// It is of a flow over UDP, with this number.
+    pub probe: Option<u64>,
 }
 
 /// The IP packet of a frame, without what Ethernet pads; `None` = neither IPv4 nor IPv6.
@@ -41,25 +44,37 @@ pub fn place(plan: &Plan, from: usize, to: usize, packet: &[u8]) -> Option<Place
     transfer(plan, from, to, packet).or_else(|| {
         let carrier = |ends: (usize, usize), side: Side| {
             let flow = plan.carriers.iter().find(|f| plan.ends[**f as usize] == Some(ends))?;
-            Some(Place { from: EndpointId { flow: *flow, side }, tcp: None })
+            Some(Place { from: EndpointId { flow: *flow, side }, tcp: None, probe: None })
         };
         carrier((from, to), Side::Source).or_else(|| carrier((to, from), Side::Destination))
     })
 }
 
 fn transfer(plan: &Plan, from: usize, to: usize, packet: &[u8]) -> Option<Place> {
-    let header = match packet.first()? >> 4 {
-        4 if packet.get(9) == Some(&TCP) => usize::from(packet[0] & 15) * 4,
-        6 if packet.get(6) == Some(&TCP) => 40,
+    let (header, protocol) = match packet.first()? >> 4 {
+        4 => (usize::from(packet[0] & 15) * 4, *packet.get(9)?),
+        6 => (40, *packet.get(6)?),
         _ => return None,
     };
+    if protocol != TCP && protocol != UDP {
+        return None;
+    }
     let (source, destination) = (half(packet, header)?, half(packet, header + 2)?);
     let found = |port: u16, ends: (usize, usize), side: Side| {
         let flow = u32::from(port.checked_sub(job::FIRST_PORT)?);
         let known = plan.is_real(flow) && plan.ends[flow as usize] == Some(ends);
-        known.then_some(Place { from: EndpointId { flow, side }, tcp: Some(header) })
+        let of_protocol = known && plan.is_probe(flow) == (protocol == UDP);
+        let tcp = (protocol == TCP).then_some(header);
+        let probe = (protocol == UDP).then(|| probe_number(packet, header));
+        of_protocol.then_some(Place { from: EndpointId { flow, side }, tcp, probe })
     };
     found(destination, (from, to), Side::Source).or_else(|| found(source, (to, from), Side::Destination))
+}
+
+/// The number that the agent writes into a packet of a flow over UDP; 0 where there is no room.
+fn probe_number(packet: &[u8], udp: usize) -> u64 {
+    let payload = packet.get(udp + 8..).and_then(|payload| payload.first_chunk::<8>());
+    payload.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
 }
 
 /// An IP packet for a host as a frame from another.

@@ -28,6 +28,7 @@ pub mod observe;
 pub mod pace;
 pub mod ping;
 pub mod plan;
+pub mod probes;
 pub mod programs;
 pub mod real_time;
 pub mod telemetry;
@@ -201,6 +202,9 @@ impl LinuxHosts {
         let mut job = plan.job.clone();
         job.sample = options.sample;
         job.writable.clone_from(&self.writable);
+        for p in &mut job.probes {
+            p.start = simulated.start_of(&setups[p.flow as usize]);
+        }
         for t in &mut job.transfers {
             let setup = &setups[t.flow as usize];
             t.start = simulated.start_of(setup);

@@ -4,6 +4,7 @@
 use super::arrivals::Arrivals;
 use super::meter::Meter;
 use super::plan::Plan;
+use super::probes::Probes;
 use perigee_backend::BackendError;
 use perigee_cc::CaState;
 use perigee_hosts::report::{Object, Report, Sample, TcpInfo, When};
@@ -28,6 +29,8 @@ pub trait FrameTap: Observer {
 pub struct Known {
     /// Its packets at its sender.
     pub meter: Meter,
+    /// Its packets, where they are UDP.
+    pub probes: Probes,
     /// What has arrived at its receiver, where that has another kernel than the sender.
     pub arrivals: Option<Arrivals>,
     latest: Option<Box<Sample>>,
@@ -90,6 +93,12 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         self.inner.rtt(flow, sent, rtt, base);
     }
 
+    /// A packet of a flow over UDP that nobody answers has arrived.
+    pub fn datagram_arrived(&mut self, flow: u32, sent: Nanos, at: Nanos, ip_bytes: usize) {
+        self.known[flow as usize].probes.arrived(ip_bytes);
+        self.inner.datagram(flow, sent, at);
+    }
+
     /// A host tells something.
     pub fn hear(&mut self, report: Report) {
         match report {
@@ -149,12 +158,17 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
             if !self.plan.is_real(flow as u32) {
                 continue;
             }
+            (totals.undos, totals.recoveries) = (None, None);
+            if self.plan.is_probe(flow as u32) {
+                totals.goodput_bytes = known.probes.received_bytes;
+                totals.data_sent = known.probes.packets;
+                continue;
+            }
             let tcp = known.latest.as_ref().map_or(TcpInfo::default(), |s| s.tcp);
             totals.goodput_bytes = known.latest.map_or(0, |s| s.received);
             totals.data_sent = known.meter.data_packets;
             totals.retrans = u64::from(tcp.total_retrans);
             totals.timeouts = u64::from(tcp.total_rto);
-            (totals.undos, totals.recoveries) = (None, None);
             totals.completed = known.completed;
         }
         self.inner
@@ -210,6 +224,11 @@ impl<O: Observer> Observer for Hosted<'_, O> {
         }
         let known = &mut self.known[s.flow as usize];
         let (sum, count) = (std::mem::take(&mut known.rtt_sum_ns), std::mem::take(&mut known.rtt_count));
+        let rtt_mean = (count > 0).then(|| Nanos((sum / u128::from(count)) as u64));
+        if self.plan.is_probe(s.flow) {
+            let Probes { received_bytes: delivered_bytes, packets: sent_packets, .. } = known.probes;
+            return self.inner.flow(&FlowSample { delivered_bytes, sent_packets, rtt_mean, ..s.clone() });
+        }
         let Some(sample) = &known.latest else { return };
         let (t, mss) = (&sample.tcp, u64::from(sample.tcp.snd_mss));
         let internals = internals(sample);
@@ -226,7 +245,7 @@ impl<O: Observer> Observer for Hosted<'_, O> {
             pacing: (t.pacing_rate < u64::MAX / 8).then(|| bits(t.pacing_rate)),
             in_flight: Some(t.in_flight() * mss),
             srtt: (t.rtt_us > 0).then(|| Nanos(u64::from(t.rtt_us) * 1_000)),
-            rtt_mean: (count > 0).then(|| Nanos((sum / u128::from(count)) as u64)),
+            rtt_mean,
             delivery_rate: Some(bits(t.delivery_rate)),
             ca: state(t.ca_state),
             internals: &internals,

@@ -4,7 +4,7 @@
 use super::PROGRAMS;
 use crate::simulator::{Plugins, Simulator};
 use perigee_backend::BackendError;
-use perigee_hosts::job::{self, Application, Command, Host, Input, Job, Relay, Route, Transfer};
+use perigee_hosts::job::{self, Application, Command, Host, Input, Job, Probe, Relay, Route, Transfer};
 use perigee_scenario::file::programs::{self, ProgramSpec};
 use perigee_sim::{EndpointId, FlowSetup, Outside, Side};
 use perigee_tcp::Config;
@@ -45,6 +45,8 @@ const SEND_MEMORY: &str = "4096 262144 67108864";
 const OF_MACHINE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// Immediate ACKs at the start (`TCP_MAX_QUICKACKS`); each packet by which the window grows gives one back.
 const QUICK_ACKS: i64 = 16;
+/// IPv4 and UDP.
+const PROBE_HEADER: u32 = 28;
 /// Memory that a full packet takes of a receive buffer behind the guests' devices.
 const TRUESIZE: i64 = 2176;
 
@@ -182,6 +184,11 @@ impl Plan {
         self.ends.get(flow as usize).is_some_and(Option::is_some) && !self.carriers.contains(&flow)
     }
 
+    /// Whether a flow is one over UDP.
+    pub fn is_probe(&self, flow: u32) -> bool {
+        self.job.probes.binary_search_by_key(&flow, |p| p.flow).is_ok()
+    }
+
     /// Whether the ends of a flow are hosts of different kernels.
     pub fn is_between_kernels(&self, flow: u32) -> bool {
         let kernel = |host: &usize| self.kernels.iter().position(|hosts| hosts.contains(host));
@@ -214,7 +221,8 @@ impl Plan {
         plan.names = workload.flows.iter().map(|f| f.name.clone()).collect();
         for (id, flow) in workload.flows.iter().enumerate() {
             let refuse = |why: String| BackendError::Unsupported { flow: flow.name.clone(), why };
-            if !flow.app.is_tcp() || flow.hosts == Some(Hosts::Simulated) {
+            let by_default = flow.app.is_tcp() && flow.hosts != Some(Hosts::Simulated);
+            if !by_default && flow.hosts != Some(Hosts::Linux) {
                 plan.ends.push(None);
                 continue;
             }
@@ -232,6 +240,12 @@ impl Plan {
                 plan.carriers.push(id as u32);
             }
             if flow.cc == PROGRAMS {
+                continue;
+            }
+            if let Some((interval, size, echoed)) = probe(&flow.app) {
+                let payload = size.saturating_sub(PROBE_HEADER);
+                let (flow, start, stop) = (id as u32, flow.start, flow.stop.min(header.duration));
+                plan.job.probes.push(Probe { flow, from, to, start, stop, interval, payload, echoed });
                 continue;
             }
             let scheme = schemes.find(&flow.cc).map_err(refuse)?;
@@ -281,6 +295,13 @@ impl Plan {
         }
         let mut plan = Plan::new(header, &chosen, schemes, programs)?;
         plan.set_apart(apart)?;
+        if let Some(p) = plan.job.probes.first() {
+            let flow = plan.names[p.flow as usize].clone();
+            let why =
+                "in real time hosts send bulk transfers: ping and cbr stay simulated (hosts = \"simulated\")"
+                    .into();
+            return Err(BackendError::Unsupported { flow, why });
+        }
         for t in &plan.job.transfers {
             let flow = &workload.flows[t.flow as usize];
             if let Some(what) = only_in_guests(flow) {
@@ -476,6 +497,15 @@ fn only_in_guests(flow: &Flow) -> Option<&'static str> {
         App::Bulk { .. } => None,
         App::OnOff { .. } => Some("an on-off source"),
         _ => Some("a client with requests"),
+    }
+}
+
+/// Interval, size of IP packets and whether they are sent back, of flows without TCP.
+fn probe(app: &App) -> Option<(Nanos, u32, bool)> {
+    match *app {
+        App::Ping { interval, size } => Some((interval, size, true)),
+        App::Cbr { interval, size } => Some((interval, size, false)),
+        _ => None,
     }
 }
 

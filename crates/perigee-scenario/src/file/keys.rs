@@ -398,9 +398,9 @@ pub const FLOW: Section = Section {
         optional(
             "hosts",
             Kind::Word(&Hosts::NAMES),
-            "who carries it: the simulator, also in a run with --hosts linux, or Linux, which such a run must have; default: as the run says",
+            "who carries it: the simulator, also in a run with --hosts linux, or Linux, which such a run must have; default: as the run says, but the simulator for ping and cbr",
         )
-        .only(TCP_OF_OURS),
+        .only(TIMED),
         key("app", Kind::Word(apps::NAMES), apps::NAMES[0], "what it sends; each application has keys of its own, below"),
         key("start", ANY_TIME, "0 s", "when it starts").only(TIMED),
         key("stagger", ANY_TIME, "0 s", "each further flow of this entry starts this much later").only(TIMED),

@@ -68,7 +68,7 @@ void report_text(enum report kind, uint32_t flow, const char *text);
 void flush_reports(void);
 
 /* loop.c: what is waited for, and by whom */
-enum end { END_TIMER, END_LISTENER, END_SENDER, END_RECEIVER, END_SYN, END_OUTPUT, END_ERRORS, END_EXIT, END_KEYS, END_NOTICES, END_PONG };
+enum end { END_TIMER, END_LISTENER, END_SENDER, END_RECEIVER, END_SYN, END_OUTPUT, END_ERRORS, END_EXIT, END_KEYS, END_NOTICES, END_PONG, END_PROBE, END_ECHO };
 void open_loop(void);
 void watch(int descriptor, uint32_t what, enum end end, uint32_t id);
 void due_by(uint64_t at); /* something is due then, perhaps before all else */
@@ -116,6 +116,12 @@ void on_notices(void);
 /* ping.c */
 void send_ping(const char *line);
 void on_pong(uint32_t id);
+
+/* probes.c */
+void add_probe(const char *line);
+uint64_t send_probes(uint64_t now);
+void on_probe(uint32_t id);
+void on_echo(uint32_t id);
 
 /* terminal.c */
 int open_terminal(int *end_of_program);

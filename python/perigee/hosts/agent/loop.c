@@ -43,7 +43,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 /* Does what is due by `now`, samples last, which show what happened at the same instant; when something is due again. */
 static uint64_t on_time(uint64_t now)
 {
-	uint64_t next = earlier(start_and_stop_flows(now), start_programs(now));
+	uint64_t next = earlier(earlier(start_and_stop_flows(now), start_programs(now)), send_probes(now));
 
 	if (job.sample_ns && next_sample_ns <= now + SAMPLE_LEAD_NS) {
 		sample_flows(REPORT_SAMPLE, next_sample_ns);
@@ -133,6 +133,12 @@ void run_loop(void)
 				break;
 			case END_PONG:
 				on_pong(id);
+				break;
+			case END_PROBE:
+				on_probe(id);
+				break;
+			case END_ECHO:
+				on_echo(id);
 				break;
 			}
 		}

@@ -125,6 +125,8 @@ static void handle(char *line)
 		open_notices();
 	else if (!strcmp(line, "ping"))
 		send_ping(rest);
+	else if (!strcmp(line, "probe"))
+		add_probe(rest);
 	else if (!strcmp(line, "first"))
 		use_first_namespace(strtoul(rest, NULL, 10));
 	else
