@@ -38,6 +38,13 @@ use units::UNIT;
 /// Parameters, with the kernel's defaults.
 pub const PARAMS: &[ParamSpec] = &[
     ParamSpec {
+        name: "variant",
+        domain: Domain::Choice(&["linux", "inet"]),
+        unit: "",
+        source: "Linux; Avian688/bbr a18f919, the model of the OrbCC study's simulator",
+        help: "inet: bursts of one packet, nothing promised by the pacer counted, four packets after a timeout and no return to the window before it",
+    },
+    ParamSpec {
         name: "ack_aggregation",
         domain: Domain::Bool(true),
         unit: "",
@@ -99,6 +106,7 @@ impl Bbr {
             cwnd: ProbeRttCwnd::FourPackets,
         };
         let mut core = Core::new(init, rule, params.bool("ack_aggregation"));
+        core.inet = params.choice("variant") == "inet";
         if params.choice("pacing_rule") == "linux-4.15" {
             core.pacing.count_whole_packets();
         }
@@ -183,10 +191,13 @@ impl CongestionControl for Bbr {
         w.ssthresh
     }
 
-    fn on_transition(&mut self, cx: &Cx, _w: &mut Window, t: Transition) {
+    fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
         match t {
             Transition::EnterRto => {
                 self.core.on_timeout();
+                if self.core.inet {
+                    w.cwnd = cx.bytes(core::MIN_CWND);
+                }
                 self.sample_long_term(cx, true, false);
             }
             Transition::Undo(_) => {

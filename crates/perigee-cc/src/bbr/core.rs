@@ -101,6 +101,8 @@ pub(crate) enum ProbeRttCwnd {
 /// State shared by BBR version 1 and its descendants.
 #[derive(Clone, Debug)]
 pub(crate) struct Core {
+    /// As the OMNeT++ model of the OrbCC study has it.
+    pub inet: bool,
     use_aggregation: bool,
     probe_rtt_rule: ProbeRttCwnd,
     min_rtt_window: u64,
@@ -146,6 +148,7 @@ impl Core {
     pub fn new(init: &ConnInit, rule: ProbeRttRule, use_aggregation: bool) -> Self {
         let clock = JiffyClock::new(init.hz);
         Core {
+            inet: false,
             use_aggregation,
             probe_rtt_rule: rule.cwnd,
             min_rtt_window: clock.ceil(rule.min_rtt_window),
@@ -254,7 +257,10 @@ impl Core {
 
     /// Room for the bursts at the sender and the receiver, and for delayed ACKs.
     fn quantise(&self, w: &Window, packets: u64) -> u64 {
-        let even = (packets + 3 * self.burst_packets(w) + 1) & !1;
+        let even = match self.inet {
+            true => packets + 3,
+            false => (packets + 3 * self.burst_packets(w) + 1) & !1,
+        };
         let probing = self.mode == Mode::ProbeBw && self.phase == 0;
         even + if probing { 2 } else { 0 }
     }
@@ -265,6 +271,9 @@ impl Core {
 
     /// What will be in flight when the next packet departs: pacing has promised departures that have yet to come.
     fn inflight_at_departure(&self, cx: &Cx, w: &Window, in_flight: u64) -> u64 {
+        if self.inet {
+            return in_flight;
+        }
         let wait_us = cx.edt.saturating_sub(cx.now).as_micros();
         let burst = if self.pacing_gain > UNIT { self.burst_packets(w) } else { 0 };
         (in_flight + burst).saturating_sub(packets_in(self.bw(), wait_us))
@@ -426,7 +435,9 @@ impl Core {
             self.round_end = cx.packets(cx.delivered);
             cwnd = in_flight + s.acked;
         } else if self.prior.ca >= CaState::Recovery && cx.ca < CaState::Recovery {
-            cwnd = cwnd.max(self.prior.cwnd);
+            if !(self.inet && self.prior.ca == CaState::Loss) {
+                cwnd = cwnd.max(self.prior.cwnd);
+            }
             self.conserving = false;
         }
         self.prior.ca = cx.ca;

@@ -252,3 +252,24 @@ fn the_pacing_of_linux_4_15_counts_headers_and_holds_nothing_back() {
     assert!((old.0 / new.0 / expected - 1.0).abs() < 1e-3, "{} {}", old.0, new.0);
     assert!((old.2 / old.1 / (new.2 / new.1) / expected - 1.0).abs() < 1e-3);
 }
+
+#[test]
+fn inets_model_starts_again_with_four_packets_and_does_not_return_to_the_window_before() {
+    let of = |variant: &str| {
+        let given = [("variant".to_string(), Value::Text(variant.to_string()))].into();
+        let mut p = Path::new(Params::new(PARAMS, given).unwrap());
+        p.run_until(Nanos::from_secs(5), |_, _| {});
+        let before = p.w.cwnd;
+        p.w.ssthresh = p.bbr.ssthresh(&p.cx.clone(), &p.w);
+        p.w.cwnd = MSS;
+        p.bbr.on_transition(&p.cx.clone(), &mut p.w, Transition::EnterRto);
+        let first = p.w.cwnd / MSS;
+        p.cx.ca = CaState::Loss;
+        while p.step().is_none() {}
+        p.cx.ca = CaState::Open;
+        while p.step().is_none() {}
+        (first, p.w.cwnd >= before)
+    };
+    assert_eq!(of("linux"), (1, true));
+    assert_eq!(of("inet"), (4, false));
+}

@@ -43,6 +43,17 @@ pub struct Profile {
     pub help: &'static str,
     /// What it sets.
     pub settings: &'static [Setting],
+    /// Another profile, for what it does not set itself.
+    pub base: Option<&'static str>,
+}
+
+impl Profile {
+    /// All that it sets, its own before that of its base.
+    pub fn all(&self) -> impl Iterator<Item = &'static Setting> {
+        let base = self.base.and_then(profile).map_or(&[] as &[Setting], |b| b.settings);
+        let own = self.settings;
+        own.iter().chain(base.iter().filter(move |b| own.iter().all(|s| s.key != b.key)))
+    }
 }
 
 const fn on(key: &'static str, source: &'static str) -> Setting {
@@ -60,22 +71,36 @@ const fn text(key: &'static str, value: &'static str, source: &'static str) -> S
 
 /// Every profile; the first is the default.
 pub const PROFILES: &[Profile] = &[
-    Profile { id: "linux", help: "Linux 6.12: the defaults of all options", settings: &[] },
+    Profile { id: "linux", help: "Linux 6.12: the defaults of all options", settings: &[], base: None },
     Profile {
         id: "study-orbcc",
         help: "INET as the OrbCC and LeoTCP studies configured it",
         settings: STUDY_ORBCC,
+        base: None,
     },
-    Profile { id: "study-hypatia", help: "ns-3 as the Hypatia study used it", settings: STUDY_HYPATIA },
+    Profile {
+        id: "inet",
+        help: "study-orbcc, and Cubic, BBRv1 and BBRv3 as the models of its simulator have them (LeoCC's is leocc_omnet)",
+        settings: INET_MODELS,
+        base: Some("study-orbcc"),
+    },
+    Profile {
+        id: "study-hypatia",
+        help: "ns-3 as the Hypatia study used it",
+        settings: STUDY_HYPATIA,
+        base: None,
+    },
     Profile {
         id: "study-geo",
         help: "Linux 4.15 with large buffers, as the study of a geostationary service used it",
         settings: STUDY_GEO,
+        base: None,
     },
     Profile {
         id: "study-leo-cc",
         help: "Linux 6.4 in Mininet, as the study of LEO congestion control used it",
         settings: STUDY_LEO_CC,
+        base: None,
     },
 ];
 
@@ -136,6 +161,16 @@ const STUDY_ORBCC: &[Setting] = &[
     text("cc.leocc.rtt_overwrite", "each_round", "Avian688/leocc"),
     int("cc.leocc.probe_rtt_slack", 3, "Avian688/leocc"),
     off("cc.leocc.ack_aggregation", "Avian688/leocc"),
+];
+
+const INET_MODELS: &[Setting] = &[
+    text("cc.cubic.variant", "inet", "Avian688/cubic"),
+    off("cc.cubic.hystart", "Avian688/cubic"),
+    off("cc.cubic.tcp_friendliness", "Avian688/cubic: TcpCubicState"),
+    text("cc.bbr.variant", "inet", "Avian688/bbr a18f919"),
+    off("cc.bbr.long_term", "Avian688/bbr a18f919"),
+    off("cc.bbr.ack_aggregation", "Avian688/bbr a18f919: computed, not used"),
+    text("cc.bbr3.variant", "inet", "Avian688/bbr a18f919"),
 ];
 
 const HYPATIA: &str = "Barbosa et al.; snkas/hypatia";
@@ -251,7 +286,7 @@ pub fn apply(table: &mut Table) -> Result<&'static str, ScenarioError> {
         return Err(p.found(format!("{id:?}")).allowed(ids().collect::<Vec<_>>().join(", ")).into());
     };
     let place = Place { origin: Arc::new(Origin::Profile(profile.id)), line: None };
-    for setting in profile.settings {
+    for setting in profile.all() {
         let keys: Vec<&str> = setting.key.split('.').collect();
         let has_source = keys[0] != "source" || lookup(table, &keys[..2]).is_some();
         if has_source && !is_said(table, &keys) {

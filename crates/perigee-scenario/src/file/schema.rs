@@ -307,6 +307,9 @@ fn parameters(heading: &str, help: &str, specs: &[ParamSpec], out: &mut String) 
 
 fn profile(p: &Profile, out: &mut String) {
     let _ = write!(out, "\n## [tcp] profile = \"{}\"\n\n{}.\n", p.id, p.help);
+    if let Some(base) = p.base {
+        let _ = write!(out, "\nAll of `{base}`, and:\n");
+    }
     if !p.settings.is_empty() {
         out.push_str("\n| key | value | source |\n|---|---|---|\n");
     }
