@@ -41,6 +41,9 @@ MARKS = (
 MAX_MARKS = 2000
 # Names of flows in a line.
 MAX_NAMES = 8
+# Above manifests.
+AGAIN = "What is needed to run it again; perigee verify does."
+AGAIN_IN_REAL_TIME = "What was run. In real time no run is like another; perigee verify checks its files."
 
 
 def payload(runs: Sequence[Run]) -> dict[str, Any]:
@@ -63,6 +66,7 @@ def payload(runs: Sequence[Run]) -> dict[str, Any]:
         "marks": _marks(firsts[0]),
         "map": _map(firsts[0], {f["pair"] for f in flows}),
         "hosts": hosts(firsts[0]),
+        "again": AGAIN_IN_REAL_TIME if firsts[0].manifest.backend == "real-time" else AGAIN,
         "warnings": list(dict.fromkeys(f"{labels.get(r.cc, r.cc)}: {w}" for r in runs for w in r.manifest.warnings)),
         "manifests": [{k: v for k, v in r.manifest.items() if k != "flows"} for r in firsts],
     }

@@ -63,6 +63,7 @@
       `${data.scenario} · ${data.duration_s} s simulated · ` +
       (runs > 1 ? `${runs} seeds (${data.seeds[0]} to ${data.seeds[data.seeds.length - 1]}), curves of the first` : `seed ${data.seeds[0]}`) +
       (data.hosts ? ` · ${data.hosts}` : "");
+    document.getElementById("again").textContent = data.again;
     if (data.warnings.length) {
       $("#warnings").hidden = false;
       data.warnings.forEach((w) => html("li", $("#warnings ul"), w));
