@@ -169,6 +169,7 @@ def share(r: Run) -> float:
 def curve(r: Run, column: str, unit: float) -> tuple[np.ndarray, np.ndarray]:
     """Sample by sample."""
     rows = r.to_pandas("flows")
+    rows = rows[rows["flow"] == 0]
     return rows["t_ns"].to_numpy() / NS, rows[column].to_numpy() / unit
 
 

@@ -2,7 +2,7 @@
 """Tells SaTCP's module of handovers, as the relay of its authors does (docs/hosts.md, Notices).
 
 The module listens to netlink family 31 in the kernel's first network namespace, for "1" (a handover is near) and "0"
-(it is over).
+(it is over). A handover that is told before another one is over makes it longer.
 """
 
 import json
@@ -12,6 +12,7 @@ import time
 
 FAMILY = 31
 
+until_ns = 0
 module = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, FAMILY)
 with open("/run/perigee/notices", encoding="utf-8") as notices:
     while True:
@@ -19,6 +20,11 @@ with open("/run/perigee/notices", encoding="utf-8") as notices:
         if not line:
             time.sleep(0.005)
             continue
-        status = b"0" if json.loads(line)["event"] == "end" else b"1"
+        told = json.loads(line)
+        until_ns = max(until_ns, told.get("until_ns", 0))
+        over = told["event"] == "end"
+        if told["event"] == "path" or (over and told["t_ns"] < until_ns):
+            continue
+        status = b"0" if over else b"1"
         # A header of netlink (length, type, flags, number, sender) and the string.
         module.sendto(struct.pack("=IHHII", 24, 0, 0, 0, 0) + status.ljust(8, b"\0"), (0, 0))
