@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 DEMO := runs/demo
 
-.PHONY: help setup demo kernel hosts test slow check bench fuzz kills conserve mutants figures docs format clean
+.PHONY: help setup demo kernel hosts test learn slow check bench fuzz kills conserve mutants figures docs format clean
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -37,6 +37,10 @@ hosts: kernel  ## The tests of real hosts
 test: setup  ## Quick tests, Rust and Python: at most ten minutes on two cores, once built
 	cargo test --locked --quiet
 	$(BIN)/python -m pytest -q
+
+learn: setup  ## The extra "learn" (Gymnasium, PettingZoo) into .venv, and its tests
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-learn.lock
+	$(BIN)/python -m pytest -q tests/test_learn.py tests/test_weights.py
 
 slow: setup  ## The tests that `make test` leaves out
 	$(BIN)/python -m pytest -q -m slow

@@ -54,6 +54,9 @@ at = "40 s"
 rtt = "40 ms"
 """
 
+# Schemes that are what a file says.
+EXAMPLES = {"policy": f"policy:{SOURCE}/astraea/reproduction.policy"}
+
 # What each reacts to, from the sheets that the heads of the files name. Columns of the index.
 SIGNALS = ("loss", "ECN", "delay", "delivery rate", "telemetry", "notices")
 REACTS = {
@@ -73,6 +76,8 @@ REACTS = {
     "leocc_omnet": "delay delivery rate notices",
     "vivace": "loss delay delivery rate",
     "astraea": "loss delay delivery rate",
+    "astraea_leo": "loss delay delivery rate notices",
+    "policy": "loss delay delivery rate",
     "hpcc": "telemetry",
     "hpcc_tcp": "loss telemetry",
 }
@@ -164,7 +169,7 @@ def page(scheme: dict, module: str, first: str, warnings: list[str]) -> str:
 
 def draw(name: str) -> list[str]:
     """Goodput and RTT of one run; returns what the run warns of."""
-    run = perigee.loads(SCENARIO).run(name)
+    run = perigee.loads(SCENARIO).run(EXAMPLES.get(name, name))
     flows = run.to_pandas("flows")
     seconds = flows["t_ns"] / 1e9
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(7, 3.6), sharex=True, layout="constrained")
@@ -225,9 +230,11 @@ def draw_steps() -> None:
 
 
 def main() -> None:
-    """Writes everything."""
+    """Writes everything, or the pages of the schemes that are named."""
     OUT.mkdir(exist_ok=True)
-    draw_steps()
+    wanted = sys.argv[1:]
+    if not wanted:
+        draw_steps()
     schemes, modules = perigee.schemes(), homes()
     missing = [s["id"] for s in schemes if s["id"] not in modules]
     if missing:
@@ -235,8 +242,10 @@ def main() -> None:
     first: dict[str, str] = {}
     for s in schemes:
         module = modules[s["id"]]
-        warnings = draw(s["id"])
-        text = page(s, module, first.setdefault(module, s["id"]), warnings)
+        leader = first.setdefault(module, s["id"])
+        if wanted and s["id"] not in wanted:
+            continue
+        text = page(s, module, leader, draw(s["id"]))
         (OUT / f"{s['id']}.md").write_text(
             "<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->\n" + text, encoding="utf-8"
         )

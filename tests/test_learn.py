@@ -3,14 +3,23 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import struct
+import subprocess
+import sys
+import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from conftest import SMALL, Cli
-from perigee.learn import spaces
+from conftest import ROOT, SMALL, Cli
+from perigee import _core
+from perigee.learn import spaces, tensorflow
+from perigee.learn.tensorflow import masked_crc
 from perigee.learn.training import CHECKPOINT, POLICY, Progress, train
 from perigee.learn.vector import VecEnv
 
@@ -96,8 +105,11 @@ def test_a_training_that_was_stopped_ends_with_the_same_weights(tmp_path: Path) 
 
 def test_policies_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
     path = tiny(tmp_path)
-    done = cli("train", path, "--out", "trained")
+    done = cli("train", path, "--out", "trained", "--quick")
     assert done.returncode == 0, done.stderr
+    page = (tmp_path / "trained/report.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == 2
+    assert "rate_mbps" in page
     assert "reward" in done.stdout
     shown = cli("policy", "show", tmp_path / "trained" / POLICY)
     assert shown.returncode == 0, shown.stderr
@@ -106,6 +118,11 @@ def test_policies_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
     bad = cli("policy", "show", tmp_path / "bad.policy")
     assert bad.returncode == 2
     assert "line 4" in bad.stderr
+    facts = cli("policy", "evaluate", "astraea", "--rows", "A9,A11", "--json")
+    assert [row["passed"] for row in json.loads(facts.stdout)] == [True, True], facts.stderr
+    unknown = cli("policy", "evaluate", "astraea", "--rows", "A13")
+    assert unknown.returncode == 2
+    assert "A12" in unknown.stderr
     path.write_text(TINY.replace("rtt_ms = 30", "rtt_ms = -1"), encoding="utf-8")
     assert cli("train", path, "--out", "other").returncode == 2
 
@@ -158,3 +175,141 @@ def test_pettingzoo_accepts_the_environment(tmp_path: Path) -> None:
         seen |= set(env.agents)
     assert seen == {"flow_0", "flow_1"}
     assert env.state().shape == (12,)
+
+
+def leveldb_block(pairs: list[tuple[bytes, bytes]]) -> bytes:
+    """A block without shared prefixes, one restart, with its trailer."""
+    body = b""
+    for key, value in pairs:
+        body += bytes([0, len(key), len(value)]) + key + value
+    body += struct.pack("<II", 0, 1)
+    return body + b"\0" + struct.pack("<I", masked_crc(body + b"\0"))
+
+
+def varint(n: int) -> bytes:
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def bundle(folder: Path, tensors: dict[str, np.ndarray]) -> Path:
+    """A TensorFlow checkpoint as its format says, written by hand."""
+    data, pairs = b"", [(b"", b"\x08\x01")]
+    for name, a in sorted(tensors.items()):
+        values = a.astype("<f4").tobytes()
+        dims = b"".join(b"\x12" + bytes([len(d)]) + d for d in (b"\x08" + varint(n) for n in a.shape))
+        entry = (
+            b"\x08\x01\x12" + bytes([len(dims)]) + dims + b"\x20" + varint(len(data)) + b"\x28" + varint(len(values))
+        )
+        pairs.append((name.encode(), entry + b"\x35" + struct.pack("<I", masked_crc(values))))
+        data += values
+    first = leveldb_block(pairs)
+    rest = leveldb_block([])
+    second = leveldb_block([(b"z", varint(0) + varint(len(first) - 5))])
+    handles = varint(len(first)) + varint(len(rest) - 5) + varint(len(first + rest)) + varint(len(second) - 5)
+    footer = handles.ljust(40, b"\0") + struct.pack("<Q", 0xDB4775248B80FB57)
+    (folder / "model.index").write_bytes(first + rest + second + footer)
+    (folder / "model.data-00000-of-00001").write_bytes(data)
+    return folder / "model"
+
+
+def test_a_checkpoint_of_tensorflow_becomes_a_policy_and_damage_is_named(tmp_path: Path) -> None:
+    assert masked_crc(b"123456789") == ((0xE3069283 >> 15 | 0xE3069283 << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    rng = np.random.default_rng(1)
+    tensors, widths = {}, (50, 7, 5, 1)
+    for scope in ("actor", "target_actor"):
+        for k, (a, b) in enumerate(itertools.pairwise(widths)):
+            tensors[f"{scope}/dense_{k}/kernel"] = rng.normal(size=(a, b))
+            tensors[f"{scope}/dense_{k}/bias"] = rng.normal(size=b)
+            tensors[f"{scope}/dense_{k}/kernel/Adam"] = rng.normal(size=(a, b))
+            if b > 1:
+                for name in ("moving_mean", "moving_variance", "beta"):
+                    tensors[f"{scope}/batch_normalization_{k}/{name}"] = rng.uniform(0.5, 2, size=b)
+    prefix = bundle(tmp_path, tensors)
+    network = _core.Policy(tensorflow.policy(prefix))
+    assert network.widths == list(widths)
+    x = rng.uniform(0, 2, size=(3, 50)).astype(np.float32)
+    h = x
+    for k in range(3):
+        h = h @ tensors[f"actor/dense_{k}/kernel"] + tensors[f"actor/dense_{k}/bias"]
+        if k < 2:
+            mean, variance, beta = (
+                tensors[f"actor/batch_normalization_{k}/{n}"] for n in ("moving_mean", "moving_variance", "beta")
+            )
+            h = (h - mean) / np.sqrt(variance + 0.001) + beta
+            h = np.where(h > 0, h, 0.2 * h)
+    assert np.allclose(network.evaluate(x), np.tanh(h[:, 0]), atol=1e-4)
+    assert tensorflow.policy(prefix, "target_actor") != tensorflow.policy(prefix)
+    with pytest.raises(ValueError, match="actor, target_actor"):
+        tensorflow.policy(prefix, "critic")
+    for file, said in ((f"{prefix}.data-00000-of-00001", "checksum of"), (f"{prefix}.index", "checksum of the index")):
+        whole = Path(file).read_bytes()
+        Path(file).write_bytes(whole[:60] + bytes([whole[60] ^ 1]) + whole[61:])
+        with pytest.raises(ValueError, match=said):
+            tensorflow.policy(prefix)
+        Path(file).write_bytes(whole[: len(whole) // 2])
+        with pytest.raises(ValueError, match=r"cut off|no index"):
+            tensorflow.policy(prefix)
+        Path(file).write_bytes(whole)
+
+
+def test_a_training_that_was_killed_ends_with_the_same_weights(tmp_path: Path) -> None:
+    path = tiny(tmp_path)
+    words = [sys.executable, "-m", "perigee", "train", str(path), "--no-report", "--out"]
+    whole = subprocess.run([*words, str(tmp_path / "whole")], capture_output=True, text=True, check=False)
+    assert whole.returncode == 0, whole.stderr
+    checkpoint = tmp_path / "parts" / CHECKPOINT
+    with subprocess.Popen(
+        [*words, str(tmp_path / "parts")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as one:
+        while not checkpoint.exists() and one.poll() is None:
+            time.sleep(0.001)
+        one.kill()
+    assert checkpoint.exists()
+    again = subprocess.run([*words, str(tmp_path / "parts")], capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "parts" / POLICY).read_bytes() == (tmp_path / "whole" / POLICY).read_bytes()
+
+
+def test_the_notebook_runs_from_reset_to_a_policy_beside_cubic(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("gymnasium", reason="the extra learn is not installed")
+    monkeypatch.setenv("PERIGEE_QUICK", "1")
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    notebook = json.loads((ROOT / "examples/learn/your_path.ipynb").read_text(encoding="utf-8"))
+    names: dict[str, Any] = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), "your_path.ipynb", "exec"), names)
+    assert set(names["found"]) == {"cubic", "policy"}
+    assert names["found"]["policy"][0] > 0.5
+    assert names["beats_cubic"], names["found"]
+
+
+@pytest.mark.parametrize(
+    ("example", "needs", "size"),
+    [("stable_baselines3", "stable_baselines3", 2048), ("cleanrl_ddpg", "torch", 400), ("rllib", "ray.rllib", 1)],
+)
+def test_examples_of_other_learners_run(example: str, needs: str, size: int) -> None:
+    pytest.importorskip(needs, reason=f"{needs} is not installed")
+    done = subprocess.run(
+        [sys.executable, ROOT / f"examples/learn/{example}.py", str(size)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "mean re" in done.stdout
+
+
+def test_flows_may_decide_once_a_round_trip(tmp_path: Path) -> None:
+    path = tiny(tmp_path)
+    text = path.read_text(encoding="utf-8").replace("rtt_ms = 30", "rtt_ms = 100").replace('"choice(1, 2)"', "1")
+    counts = []
+    for agent in ("", "[agent]\nstep_ms = 10\nstep_rtts = 1.0\n", "[agent]\nstep_ms = 10\n"):
+        path.write_text(text.replace("[td3]", f"{agent}[td3]"), encoding="utf-8")
+        env = VecEnv(path, count=1, flows=1)
+        steps = 0
+        while not env.step([[0.0]]).ended[0]:
+            steps += int(env.latest.active[0, 0])
+        counts.append(steps)
+    assert 70 < counts[0] <= 100, "three seconds of 30 ms"
+    assert counts[1] < 31, "at most one decision each 100 ms"
+    assert counts[2] > 200

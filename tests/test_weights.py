@@ -24,7 +24,7 @@ def scenario(folder: Path, weights: str) -> Path:
     """A scenario whose policy lies beside it."""
     folder.mkdir(exist_ok=True)
     path = folder / "policy.toml"
-    path.write_text(f'{SMALL}\n[cc.astraea]\nweights = "{weights}"\n', encoding="utf-8")
+    path.write_text(f'{SMALL}\n[cc.astraea]\nweights = "{weights}"\nguard = "off"\n', encoding="utf-8")
     return path
 
 
@@ -76,10 +76,31 @@ def test_all_schemes_run_side_by_side(cli: Cli, tmp_path: Path) -> None:
     path = ROOT / "scenarios/micro/dumbbell.toml"
     done = cli("run", path, "--cc", "all", "--out", "out", "--no-report", "--set", "run.duration=12 s", timeout=600)
     assert done.returncode == 0, done.stderr
-    listed = {s["id"] for s in json.loads(cli("schemes", "--json").stdout)}
+    listed = {s["id"] for s in json.loads(cli("schemes", "--json").stdout)} - {"policy"}
     folders = {p.name for p in (tmp_path / "out").iterdir() if p.is_dir()}
     assert folders == listed
     assert "without a policy" not in done.stdout
     rows = list(csv.DictReader((tmp_path / "out/summary.csv").read_text(encoding="utf-8").splitlines()))
-    [astraea] = [float(r["goodput_mbps"]) for r in rows if r["cc"] == "astraea"]
-    assert astraea > 15, "Perigee's own policy fills the link"
+    for own in ("astraea", "astraea_leo"):
+        [goodput] = [float(r["goodput_mbps"]) for r in rows if r["cc"] == own]
+        assert goodput > 15, f"{own}: Perigee's own policy fills the link"
+
+
+def test_any_policy_file_runs_beside_other_schemes(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    (tmp_path / "mine.policy").write_text(policy(0.3), encoding="utf-8")
+    done = cli("run", path, "--cc", "policy:mine.policy,newreno", "--out", "out", "--no-report")
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads((tmp_path / "out/policy/seed1/manifest.json").read_text())
+    assert "mine.policy" in manifest["scenario_toml"]
+    assert (tmp_path / "out/newreno").is_dir()
+    assert cli("verify", "out/policy/seed1").returncode == 0
+    for asked, said in (
+        ("policy:missing.policy", "cannot read"),
+        ("policy:mine.policy,policy:other.policy", "one policy:FILE a run"),
+        ("policy", "--cc policy:FILE"),
+    ):
+        refused = cli("run", path, "--cc", asked, "--out", "other", "--no-report")
+        assert refused.returncode == 2, refused.stdout
+        assert said in refused.stderr

@@ -17,19 +17,25 @@
 //! ```
 //!
 //! There is no slow start: until the first step the initial window stands. The policy is one that Perigee trained itself
-//! (`perigee train astraea`), or a file in the format of [`policy`], which the host reads and attaches.
+//! (`perigee train astraea`), or a file in the format of [`policy`], which the host reads and attaches. Around any policy stands a
+//! guard (`guard`): bounds, and Cubic for a while where it starves or floods.
+//!
+//! `astraea_leo` is the same scheme for paths that change: it is told of the changes, and may have weights of its own (for now they
+//! are those of `astraea`). `policy` takes whatever file it is given (`--cc policy:FILE`).
 //!
 //! Differs from the published system: the network runs in the process instead of a service beside the kernel; the life of
 //! min_rtt and max_tput is an option (`lifetime`), because that they never expire is what breaks the scheme on paths whose
 //! RTT changes. The published C++ server's slips (feature 0 always 1) are not imitated.
 
 pub mod desk;
+pub mod guard;
 pub mod policy;
 
 use crate::filter::{WindowedMax, WindowedMin};
 use crate::notice::{Horizon, Notices};
 use crate::*;
 use desk::{Decision, Desk, Seen, ACT, OBSERVE};
+use guard::Guard;
 use policy::{Policy, Scratch};
 use std::any::Any;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -67,19 +73,36 @@ pub const PARAMS: &[ParamSpec] = &[
     },
     ParamSpec {
         name: "module",
-        domain: Domain::Choice(&["normal", "bypass"]),
+        domain: Domain::Choice(&["bypass", "normal"]),
         unit: "",
         source: "Astraea",
-        help: "whether the transport may reduce the window in recovery (hardly, with normal)",
+        help: "whether the transport may reduce the window in recovery (hardly, with normal; which of the two the studies loaded is not known)",
     },
     ParamSpec {
         name: "trained",
-        domain: Domain::Choice(&["reproduction", "none"]),
+        domain: Domain::Choice(&["reproduction", "satellite", "none"]),
         unit: "",
         source: "choice",
-        help: "which of Perigee's own policies decides where no weights are named: the one trained as the published one was; none: the initial window stands",
+        help: "which of Perigee's own policies decides where no weights are named: the one trained as the published one was, or that of astraea_leo; none: the initial window stands",
+    },
+    ParamSpec {
+        name: "guard",
+        domain: Domain::Choice(&["on", "off"]),
+        unit: "",
+        source: "choice",
+        help: "bounds, and Cubic for 10 s where a policy starves or floods",
     },
 ];
+
+/// The options of `astraea_leo`: told of changes of the path.
+pub fn leo() -> Vec<(&'static str, Value)> {
+    vec![("lifetime", Value::Text("on_hint".into())), ("trained", Value::Text("satellite".into()))]
+}
+
+/// The options of `policy`: whatever a file says, and nothing of our own.
+pub fn own() -> Vec<(&'static str, Value)> {
+    vec![("trained", Value::Text("none".into()))]
+}
 
 /// The policy's file.
 pub const FILES: &[FileSpec] = &[FileSpec {
@@ -138,16 +161,25 @@ fn mean(sum: f64, count: u32) -> f64 {
     }
 }
 
-/// What `perigee train astraea` made; docs/astraea-policy.md says how and how good it is.
-static REPRODUCTION: LazyLock<Arc<Policy>> = LazyLock::new(|| {
-    Arc::new(
-        Policy::parse(include_str!("astraea/reproduction.policy")).expect("a policy that tests have read"),
-    )
-});
+/// What `perigee train astraea` and `perigee train astraea-leo` made; docs/astraea-policy.md says how and how good they are.
+static REPRODUCTION: LazyLock<Arc<Policy>> = LazyLock::new(|| shipped(REPRODUCTION_TEXT));
+static SATELLITE: LazyLock<Arc<Policy>> = LazyLock::new(|| shipped(SATELLITE_TEXT));
+/// The files of Perigee's own policies.
+pub const REPRODUCTION_TEXT: &str = include_str!("astraea/reproduction.policy");
+/// See [`REPRODUCTION_TEXT`].
+pub const SATELLITE_TEXT: &str = include_str!("astraea/satellite.policy");
+
+fn shipped(text: &str) -> Arc<Policy> {
+    Arc::new(Policy::parse(text).expect("a policy that tests have read"))
+}
 
 /// The policy that decides: the one that was attached, or one of Perigee's own.
 fn policy_of(params: &Params) -> Option<Arc<Policy>> {
-    let own = || (params.choice("trained") != "none").then(|| REPRODUCTION.clone());
+    let own = || match params.choice("trained").as_str() {
+        "reproduction" => Some(REPRODUCTION.clone()),
+        "satellite" => Some(SATELLITE.clone()),
+        _ => None,
+    };
     params.file::<Policy>("weights").or_else(own)
 }
 
@@ -165,6 +197,7 @@ pub struct Astraea {
     policy: Option<(Arc<Policy>, Scratch)>,
     /// Where somebody else decides.
     desk: Option<Arc<Mutex<Desk>>>,
+    guard: Option<Guard>,
     step: Nanos,
     bypass: bool,
     lifetime: Lifetime,
@@ -189,6 +222,7 @@ impl Astraea {
                 (p, scratch)
             }),
             desk: None,
+            guard: (params.choice("guard") == "on").then(|| Guard::new(init)),
             step: params.time("step"),
             bypass: params.choice("module") == "bypass",
             lifetime: match params.choice("lifetime").as_str() {
@@ -213,7 +247,7 @@ impl Astraea {
     /// and with [`ACT`] it carries out the decision that lies there.
     pub fn told(params: &Params, init: &ConnInit, desk: Arc<Mutex<Desk>>) -> Self {
         let mut told = Astraea::new(params, init);
-        (told.policy, told.desk, told.next_step) = (None, Some(desk), Nanos::MAX);
+        (told.policy, told.guard, told.desk, told.next_step) = (None, None, Some(desk), Nanos::MAX);
         told
     }
 
@@ -268,12 +302,7 @@ impl Astraea {
 
     // ---- state, action ---------------------------------------------------------------------------------------------
 
-    /// Reads and resets the measurements.
-    fn features(&mut self, cx: &Cx, w: &Window) -> [f32; FEATURES] {
-        self.see(cx, w).0
-    }
-
-    /// The features, and the quantities that they are made of.
+    /// Reads and resets the measurements: the features, and the quantities that they are made of.
     fn see(&mut self, cx: &Cx, w: &Window) -> ([f32; FEATURES], Seen) {
         let m = std::mem::replace(&mut self.now, Measurements { since: cx.now, ..Measurements::default() });
         let thr = mean(m.thr_sum, m.thr_count);
@@ -355,14 +384,28 @@ impl Astraea {
     }
 
     fn decide(&mut self, cx: &Cx, w: &mut Window) {
-        let features = self.features(cx, w);
+        let (features, seen) = self.see(cx, w);
         self.history.rotate_left(1);
         self.history[HISTORY - 1] = features;
         let Some((policy, scratch)) = &mut self.policy else { return };
         let action = policy.evaluate(self.history.as_flattened(), scratch) as f64;
         // Weights so large that they overflow decide nothing.
         self.action = if action.is_finite() { action } else { 0.0 };
-        w.cwnd = cx.bytes(act(cx.packets(w.cwnd), self.action).max(MIN_CWND));
+        let cwnd = act(cx.packets(w.cwnd), self.action).max(MIN_CWND);
+        let Some(guard) = &mut self.guard else {
+            w.cwnd = cx.bytes(cwnd);
+            return;
+        };
+        if let Some(fault) = guard.look(cx.now, &seen) {
+            guard.take_over(cx, w, &seen, fault);
+        } else if !guard.active() {
+            w.cwnd = cx.bytes(Guard::bounded(cwnd, &seen));
+        }
+    }
+
+    /// Cubic in the policy's place.
+    fn fallback(&mut self) -> Option<&mut Guard> {
+        self.guard.as_mut().filter(|g| g.active())
     }
 
     fn set_pacing(&self, cx: &Cx, w: &mut Window) {
@@ -432,10 +475,16 @@ impl CongestionControl for Astraea {
         self.measure(cx, ev);
         let repaired: u64 = ev.acked.iter().map(|p| p.tag as u64).sum();
         self.retrans_out = self.retrans_out.saturating_sub(repaired);
+        if let Some(guard) = self.fallback() {
+            return guard.on_ack(cx, w, ev);
+        }
         self.set_pacing(cx, w);
     }
 
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
+        if let Some(guard) = self.fallback() {
+            return guard.ssthresh(cx, w);
+        }
         w.cwnd.max(cx.bytes(MIN_SSTHRESH))
     }
 
@@ -443,7 +492,11 @@ impl CongestionControl for Astraea {
         self.retrans_out = self.retrans_out.saturating_sub(ev.tag as u64);
     }
 
-    fn on_transition(&mut self, cx: &Cx, w: &mut Window, _t: Transition) {
+    fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
+        let own = self.bypass;
+        if let Some(guard) = self.fallback() {
+            return guard.on_transition(cx, w, t, own);
+        }
         self.set_pacing(cx, w);
     }
 
@@ -457,7 +510,9 @@ impl CongestionControl for Astraea {
         }
         if self.next_step <= cx.now {
             self.decide(cx, w);
-            self.set_pacing(cx, w);
+            if self.fallback().is_none() {
+                self.set_pacing(cx, w);
+            }
         }
         self.schedule(cx, w);
     }
@@ -478,6 +533,7 @@ impl CongestionControl for Astraea {
 
     fn mode(&self, _w: &Window) -> &'static str {
         match (&self.policy, &self.desk) {
+            _ if self.guard.as_ref().is_some_and(Guard::active) => "fallback",
             (Some(_), _) => "policy",
             (None, Some(_)) => "told",
             (None, None) => "no policy",
@@ -488,6 +544,7 @@ impl CongestionControl for Astraea {
         out("action", self.action);
         out("min_rtt_s", self.min_rtt_us * 1e-6);
         out("max_tput_bps", self.max_tput * 8.0);
+        out("fallbacks", self.guard.as_ref().map_or(0.0, |g| g.faults() as f64));
     }
 }
 

@@ -125,6 +125,8 @@ schemes! {
     }
     Astraea(astraea::Astraea), astraea::PARAMS => {
         "astraea", "Astraea", no_profile, "moves its window every 30 ms as a small trained network says";
+        "astraea_leo", "Astraea (LEO)", astraea::leo, "Astraea that forgets what it measured when it is told that the path is another one";
+        "policy", "Policy", astraea::own, "moves its window as the network in a file says (--cc policy:FILE)";
     }
     OrbCc(orbcc::OrbCc), orbcc::PARAMS => {
         "orbcc", "OrbCC", orbcc::paper, "steers by the telemetry of the busiest port on the path, as the papers describe it";
@@ -157,9 +159,14 @@ impl SchemeInfo {
     /// Files that the scheme wants; [`Params::attach`] gives them to it.
     pub fn files(&self) -> &'static [FileSpec] {
         match self.id {
-            "astraea" => astraea::FILES,
+            "astraea" | "astraea_leo" | "policy" => astraea::FILES,
             _ => &[],
         }
+    }
+
+    /// It runs without being given a file; only such schemes are among all.
+    pub fn is_whole(&self) -> bool {
+        self.id != "policy"
     }
 
     /// Builds the controller of one connection.

@@ -9,7 +9,7 @@ const MSS: u64 = 1448;
 /// Schemes whose reference grows the window although it is not the limit.
 const GROWS_UNUSED: &[&str] = &["vegas"];
 /// Schemes that decide by a clock, which does not run here.
-const BY_CLOCK: &[&str] = &["astraea"];
+const BY_CLOCK: &[&str] = &["astraea", "astraea_leo", "policy"];
 
 /// One call into the controller, in small integers from which the host below makes consistent arguments.
 #[derive(Clone, Debug)]

@@ -23,7 +23,8 @@ fn main() {
         if let Some(s) = round.score {
             training.save(&checkpoint).expect("a checkpoint");
             std::fs::write(folder.join("best.policy"), training.best()).expect("a policy");
-            std::fs::write(folder.join("last.policy"), training.policy()).expect("a policy");
+            let name = format!("{:07}.policy", s.transitions);
+            std::fs::write(folder.join(name), training.policy()).expect("a policy");
             println!(
                 "{:5.0} s {} of {} transitions, {} updates: reward {:.4}, evaluation {:.4}, utilisation {:.3}, RTT/base {:.2}, Jain {:.3}",
                 began.elapsed().as_secs_f64(), round.transitions, round.of, round.updates, round.reward, s.reward, s.utilisation, s.inflation, s.fairness

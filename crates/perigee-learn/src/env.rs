@@ -27,15 +27,25 @@ const WIRE_BYTES: f64 = 1500.0;
 pub struct Rules {
     /// Time between decisions.
     pub step: Nanos,
+    /// Smoothed RTTs between the decisions of a flow, where that is longer than a step; zero: all decide at each step.
+    pub step_rtts: f64,
     /// Astraea's parameter `lifetime`.
     pub lifetime: String,
+    /// Astraea's parameter `module`.
+    pub module: String,
     /// What is good.
     pub reward: Reward,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Rules { step: Nanos::from_millis(30), lifetime: "forever".into(), reward: Reward::default() }
+        Rules {
+            step: Nanos::from_millis(30),
+            step_rtts: 0.0,
+            lifetime: "forever".into(),
+            module: "bypass".into(),
+            reward: Reward::default(),
+        }
     }
 }
 
@@ -48,7 +58,14 @@ struct Agent {
     start: Option<f64>,
     windows: [f64; HISTORY],
     reward: f64,
+    /// It is there, and it is time for it to decide.
     active: bool,
+    /// It is there.
+    present: bool,
+    /// Before then it does not decide again.
+    due: Nanos,
+    /// When it decided last.
+    observed: Nanos,
     seen: Seen,
     base_rtt_ms: f64,
     delivered: u64,
@@ -98,7 +115,8 @@ impl Env {
         let simulator = Simulator { plugins: Plugins::new() };
         let setups = simulator.setups(&world.header, &workload);
         let mut setups = setups.map_err(|e| LearnError::Run(e.to_string()))?;
-        let given = [("lifetime".to_string(), perigee_cc::Value::Text(rules.lifetime.clone()))];
+        let given = [("lifetime", &rules.lifetime), ("module", &rules.module)]
+            .map(|(name, word)| (name.to_string(), perigee_cc::Value::Text(word.clone())));
         let params =
             Params::new(PARAMS, BTreeMap::from(given)).map_err(|e| LearnError::Input(e.to_string()))?;
         let mut agents = Vec::new();
@@ -198,48 +216,74 @@ impl Env {
         self.begin_windows()
     }
 
+    /// Goes to the end without further decisions.
+    ///
+    /// # Errors
+    /// When the simulation cannot go on.
+    pub fn finish(&mut self) -> Result<(), LearnError> {
+        let end = self._world.header.duration;
+        self.simulation.advance(end, &mut Silent).map_err(failed)
+    }
+
+    /// Payload that a flow of the scenario has delivered, in bytes.
+    pub fn delivered(&self, flow: u32) -> u64 {
+        self.simulation.flow_totals(flow).map_or(0, |t| t.goodput_bytes)
+    }
+
     fn observe(&mut self, i: usize) -> Result<(), LearnError> {
         let now = self.simulation.reached();
         let agent = &mut self.agents[i];
         agent.reward = 0.0;
+        agent.active = false;
+        if now < agent.due && now < agent.stop {
+            return Ok(());
+        }
         agent.active = now < agent.stop
             && self.simulation.tell(agent.flow, &Signal::Custom(OBSERVE), &mut Silent).map_err(failed)?;
+        agent.present = agent.active;
         if !agent.active {
             return Ok(());
         }
         agent.seen = lock(&agent.desk).seen;
+        let pause = Nanos((agent.seen.srtt_us * 1e3 * self.rules.step_rtts) as u64);
+        agent.due = now.saturating_add(pause);
+        let elapsed = match agent.observed {
+            Nanos(0) => self.rules.step,
+            before => now.saturating_sub(before),
+        };
+        agent.observed = now;
         agent.windows.rotate_left(1);
         agent.windows[HISTORY - 1] = agent.seen.cwnd;
         if let Some(rtt) = self.simulation.base_rtt(agent.flow, now) {
             agent.base_rtt_ms = rtt.as_secs_f64() * 1e3;
         }
         let delivered = self.simulation.flow_totals(agent.flow).map_or(0, |t| t.goodput_bytes);
-        agent.goodput = delivered.saturating_sub(agent.delivered) as f64 / self.rules.step.as_secs_f64();
+        agent.goodput = delivered.saturating_sub(agent.delivered) as f64 / elapsed.as_secs_f64();
         agent.delivered = delivered;
         Ok(())
     }
 
-    /// Rewards and the features of the whole.
+    /// Rewards and the features of the whole: of all flows that are there, also where it is not their turn.
     fn pay(&mut self) {
-        let rates = self.agents.iter().filter(|a| a.active).filter_map(|a| self.simulation.path_rate(a.flow));
+        let present = || self.agents.iter().filter(|a| a.present);
+        let rates = present().filter_map(|a| self.simulation.path_rate(a.flow));
         self.capacity = rates.map(|r| r.bytes_per_s()).fold(f64::INFINITY, f64::min);
         if !self.capacity.is_finite() {
             self.capacity = 0.0;
         }
         self.facts.clear();
-        self.facts.extend(self.agents.iter().filter(|a| a.active).map(Agent::facts));
+        self.facts.extend(present().map(Agent::facts));
         let n = self.facts.len().max(1) as f64;
         let delay_ms = self.facts.iter().map(|f| f.base_rtt_ms).sum::<f64>() / n / 2.0;
         self.rules.reward.of(&self.facts, self.capacity, delay_ms, &mut self.rewards);
-        let mut rewards = self.rewards.iter();
-        for agent in self.agents.iter_mut().filter(|a| a.active) {
-            agent.reward = rewards.next().copied().unwrap_or(0.0);
+        for (agent, reward) in self.agents.iter_mut().filter(|a| a.present).zip(&self.rewards) {
+            agent.reward = if agent.active { *reward } else { 0.0 };
         }
         self.globals = self.whole(delay_ms);
     }
 
     fn whole(&self, delay_ms: f64) -> [f32; GLOBALS] {
-        let active: Vec<&Seen> = self.agents.iter().filter(|a| a.active).map(|a| &a.seen).collect();
+        let active: Vec<&Seen> = self.agents.iter().filter(|a| a.present).map(|a| &a.seen).collect();
         if active.is_empty() {
             return [0.0; GLOBALS];
         }
@@ -267,7 +311,7 @@ impl Env {
 
     /// Flows that have just begun get the windows that were drawn for them.
     fn begin_windows(&mut self) -> Result<(), LearnError> {
-        let active = self.agents.iter().filter(|a| a.active).count().max(1) as f64;
+        let active = self.agents.iter().filter(|a| a.present).count().max(1) as f64;
         for agent in self.agents.iter_mut().filter(|a| a.active) {
             let Some(share) = agent.start.take() else { continue };
             let bdp = self.capacity * agent.base_rtt_ms * 1e-3 / WIRE_BYTES;
@@ -289,6 +333,9 @@ impl Agent {
             windows: [0.0; HISTORY],
             reward: 0.0,
             active: false,
+            present: false,
+            due: Nanos::ZERO,
+            observed: Nanos::ZERO,
             seen: Seen::default(),
             base_rtt_ms: 0.0,
             delivered: 0,

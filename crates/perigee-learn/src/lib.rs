@@ -4,7 +4,7 @@
 //! Floors:
 //! * [`draw`]: random numbers and distributions; [`world`]: scenarios drawn from them, or a file of one's own.
 //! * [`env`]: one scenario whose flows are told their windows; [`vector`]: many of them side by side; [`reward`].
-//! * [`net`]: dense networks and their gradients; [`replay`]: what has been experienced; [`td3`]: the learner.
+//! * [`net`]: dense networks and their gradients; [`replay`]: what has been experienced; [`td3`], [`ppo`]: the learners.
 //! * [`recipe`]: the file that describes a training; [`train`]: rounds, evaluations, checkpoints; [`evaluate`]: the table of
 //!   what is known of Astraea.
 //!
@@ -14,10 +14,12 @@
 // A problem carries its place and words; it is made once per mistake, never in a loop that matters.
 #![allow(clippy::result_large_err)]
 
+pub mod bench;
 pub mod draw;
 pub mod env;
 pub mod evaluate;
 pub mod net;
+pub mod ppo;
 pub mod recipe;
 pub mod replay;
 pub mod reward;

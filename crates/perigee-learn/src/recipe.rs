@@ -2,13 +2,16 @@
 //! The file that describes a training.
 
 use crate::env::Rules;
+use crate::evaluate::Subject;
 use crate::reward::Reward;
 use crate::td3::Settings;
 use crate::vector::Ground;
 use crate::world::Worlds;
 use crate::LearnError;
+use perigee_cc::Value;
 use perigee_units::Nanos;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Recipes that come along: name, text.
@@ -32,24 +35,45 @@ pub struct Recipe {
     /// What is good.
     #[serde(default)]
     pub reward: Reward,
-    /// The learner.
+    /// Multi-agent TD3, the learner unless there is a section `[ppo]`.
     #[serde(default)]
     pub td3: Settings,
+    /// PPO instead.
+    #[serde(default)]
+    pub ppo: Option<crate::ppo::Settings>,
+    /// A curriculum: other worlds for the first shares of the training.
+    #[serde(default)]
+    pub stage: Vec<Stage>,
     /// How long, and how flows try what they do not know.
     pub train: Plan,
+}
+
+/// A part of a curriculum.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// Share of the training at which it ends; later stages end later, and after the last the recipe's world is the world.
+    pub until: f64,
+    /// Its world.
+    pub world: Worlds,
 }
 
 /// How flows are observed.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Agents {
+    /// Time between decisions.
     step_ms: f64,
+    /// Smoothed RTTs between the decisions of a flow, where that is longer; zero: all decide at each step.
+    step_rtts: f64,
     lifetime: String,
+    /// Astraea's parameter of that name: whether the transport reduces windows in recovery while flows learn.
+    module: String,
 }
 
 impl Default for Agents {
     fn default() -> Self {
-        Agents { step_ms: 30.0, lifetime: "forever".into() }
+        Agents { step_ms: 30.0, step_rtts: 0.0, lifetime: "forever".into(), module: "bypass".into() }
     }
 }
 
@@ -79,6 +103,10 @@ pub struct Plan {
     /// Episodes of an evaluation, the same each time.
     #[serde(default = "sixteen")]
     pub evaluation_episodes: u64,
+    /// The table that chooses the best policy, "astraea" or "satellite": most rows that pass, then most reward. Without one,
+    /// most reward.
+    #[serde(default)]
+    pub table: Option<String>,
 }
 
 fn four() -> u64 {
@@ -111,7 +139,28 @@ impl Recipe {
     fn check(&self, folder: &Path) -> Result<(), LearnError> {
         let s = &self.td3;
         let widths = s.actor.iter().chain(&s.critic);
-        let rules: [(bool, &str); 11] = [
+        let stages = self.stage.iter().map(|s| s.until);
+        let table = self.train.table.as_deref();
+        let rules: [(bool, &str); 16] = [
+            (
+                ["normal", "bypass"].contains(&self.agent.module.as_str()),
+                "agent.module: allowed are \"normal\", \"bypass\"",
+            ),
+            ((0.0..=100.0).contains(&self.agent.step_rtts), "agent.step_rtts: allowed are 0 to 100"),
+            (
+                stages.clone().all(|u| (0.0..=1.0).contains(&u)) && stages.is_sorted_by(|a, b| a < b),
+                "stage.until: allowed are shares from 0 to 1 that grow from stage to stage",
+            ),
+            (
+                table.is_none_or(|t| crate::evaluate::Kind::named(t).is_some()),
+                "train.table: allowed are \"astraea\", \"satellite\"",
+            ),
+            (
+                self.ppo
+                    .as_ref()
+                    .is_none_or(|p| p.batch > 0 && p.epochs > 0 && p.deviation > 0.0 && !p.critic.is_empty()),
+                "ppo.batch, epochs, deviation, critic: above zero",
+            ),
             ((1.0..=10_000.0).contains(&self.agent.step_ms), "agent.step_ms: allowed are 1 to 10000"),
             (
                 ["forever", "window", "on_hint"].contains(&self.agent.lifetime.as_str()),
@@ -136,14 +185,29 @@ impl Recipe {
         if let Some((_, why)) = rules.iter().find(|(fine, _)| !fine) {
             return Err(LearnError::Input((*why).into()));
         }
+        self.stage.iter().try_for_each(|s| s.world.check(folder))?;
         self.world.check(folder)
+    }
+
+    /// The scheme with a policy, observed as here.
+    pub fn subject(&self, policy: &str) -> Subject {
+        let lifetime = Value::Text(self.agent.lifetime.clone());
+        let params = BTreeMap::from([("lifetime".to_string(), lifetime)]);
+        Subject { cc: "astraea".into(), params, policy: Some(policy.into()) }
+    }
+
+    /// The world after this share of the training.
+    pub fn world_at(&self, share: f64) -> &Worlds {
+        self.stage.iter().find(|s| share < s.until).map_or(&self.world, |s| &s.world)
     }
 
     /// Where its episodes take place.
     pub fn ground(&self, folder: &Path, seed: u64) -> Ground {
         let rules = Rules {
             step: Nanos((self.agent.step_ms * 1e6) as u64),
+            step_rtts: self.agent.step_rtts,
             lifetime: self.agent.lifetime.clone(),
+            module: self.agent.module.clone(),
             reward: self.reward.clone(),
         };
         Ground { worlds: self.world.clone(), folder: folder.into(), rules, seed }

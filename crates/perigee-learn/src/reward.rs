@@ -36,11 +36,25 @@ pub struct Reward {
     pub stability: f64,
     /// Of the distance between a flow's throughput and the mean, over the mean: what makes flows learn who should yield.
     pub share: f64,
+    /// Of the distance between a flow's queueing delay and its goal, over the goal. The goal is `queue_ms` at 50 Mbit/s and
+    /// 30 ms, and falls as the flow's throughput grows: flows of equal RTT meet it together only with equal shares.
+    pub queue: f64,
+    /// That goal.
+    pub queue_ms: f64,
 }
 
 impl Default for Reward {
     fn default() -> Self {
-        Reward { throughput: 0.1, latency: 0.02, loss: 1.0, fairness: 0.02, stability: 0.01, share: 0.0 }
+        Reward {
+            throughput: 0.1,
+            latency: 0.02,
+            loss: 1.0,
+            fairness: 0.02,
+            stability: 0.01,
+            share: 0.0,
+            queue: 0.0,
+            queue_ms: 3.5,
+        }
     }
 }
 
@@ -77,8 +91,18 @@ impl Reward {
             - self.loss * loss;
         out.extend(flows.iter().map(|f| {
             let apart = ((f.throughput - mean).abs() / mean).min(1.0);
-            (common - self.share * apart * used).max(FLOOR)
+            (common - self.share * apart * used - self.queue * self.off_goal(f)).max(FLOOR)
         }));
+    }
+
+    /// Distance of a flow's queueing delay from its goal, in goals, at most two.
+    fn off_goal(&self, f: &FlowFacts) -> f64 {
+        const GOAL_AT: (f64, f64) = (6.25e6, 30.0);
+        if f.rtt_ms <= 0.0 || f.base_rtt_ms <= 0.0 || f.throughput <= 0.0 {
+            return 1.0;
+        }
+        let goal = self.queue_ms * libm::sqrt(f.base_rtt_ms / GOAL_AT.1) * GOAL_AT.0 / f.throughput;
+        (((f.rtt_ms - f.base_rtt_ms) - goal).abs() / goal).min(2.0)
     }
 }
 
@@ -120,6 +144,16 @@ mod tests {
         let lossy = FlowFacts { loss: 0.125e6, ..full(30.0) };
         assert!((one(&r, &[lossy])[0] - (0.11 - 0.01)).abs() < 1e-12);
         assert_eq!(one(&r, &[FlowFacts::default()]), [0.0]);
+    }
+
+    #[test]
+    fn a_queue_at_its_goal_costs_nothing_and_slower_flows_may_wait_longer() {
+        let r = Reward { queue: 0.1, ..Reward::default() };
+        let off =
+            |share: f64, rtt_ms: f64| r.off_goal(&FlowFacts { throughput: 6.25e6 * share, ..full(rtt_ms) });
+        assert!(off(1.0, 33.5) < 1e-12 && off(0.5, 37.0) < 1e-12);
+        assert!((off(1.0, 30.0) - 1.0).abs() < 1e-12 && off(1.0, 90.0) == 2.0);
+        assert_eq!(r.off_goal(&FlowFacts::default()), 1.0);
     }
 
     #[test]

@@ -187,34 +187,39 @@ impl Learner {
 
     /// The policy as a file, with `head` as comment.
     pub fn policy(&self, head: &str) -> String {
-        let mut text = String::new();
-        for line in head.lines() {
-            let _ = writeln!(text, "# {line}");
-        }
-        let _ = writeln!(text, "perigee-policy 1\ninput {INPUTS}");
-        let count = self.actor.values().count();
-        for (i, (inputs, outputs, values)) in self.actor.values().enumerate() {
-            let (mut weights, mut biases) =
-                (values[..inputs * outputs].to_vec(), values[inputs * outputs..].to_vec());
-            if i == 0 {
-                fold(&mut weights, &mut biases);
-            }
-            let _ = writeln!(text, "dense {outputs}");
-            for row in weights.chunks_exact(inputs).chain([biases.as_slice()]) {
-                let words: Vec<String> = row.iter().map(|x| x.to_string()).collect();
-                let _ = writeln!(text, "{}", words.join(" "));
-            }
-            let after =
-                if i + 1 == count { "tanh".to_string() } else { format!("leaky_relu {}", crate::net::SLOPE) };
-            let _ = writeln!(text, "{after}");
-        }
-        text.push_str("end\n");
-        text
+        export(&self.actor, head)
     }
 }
 
+/// An actor as a file, with `head` as comment.
+pub(crate) fn export(actor: &Net, head: &str) -> String {
+    let mut text = String::new();
+    for line in head.lines() {
+        let _ = writeln!(text, "# {line}");
+    }
+    let _ = writeln!(text, "perigee-policy 1\ninput {INPUTS}");
+    let count = actor.values().count();
+    for (i, (inputs, outputs, values)) in actor.values().enumerate() {
+        let (mut weights, mut biases) =
+            (values[..inputs * outputs].to_vec(), values[inputs * outputs..].to_vec());
+        if i == 0 {
+            fold(&mut weights, &mut biases);
+        }
+        let _ = writeln!(text, "dense {outputs}");
+        for row in weights.chunks_exact(inputs).chain([biases.as_slice()]) {
+            let words: Vec<String> = row.iter().map(|x| x.to_string()).collect();
+            let _ = writeln!(text, "{}", words.join(" "));
+        }
+        let after =
+            if i + 1 == count { "tanh".to_string() } else { format!("leaky_relu {}", crate::net::SLOPE) };
+        let _ = writeln!(text, "{after}");
+    }
+    text.push_str("end\n");
+    text
+}
+
 /// Features where the networks want them.
-fn normalise(observations: &mut Array2<f32>) {
+pub(crate) fn normalise(observations: &mut Array2<f32>) {
     for mut row in observations.rows_mut() {
         for (x, (shift, scale)) in row.iter_mut().zip(SCALES.iter().cycle()) {
             *x = (*x - shift) * scale;

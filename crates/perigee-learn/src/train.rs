@@ -4,6 +4,8 @@
 
 use crate::draw::Draws;
 use crate::env::{Env, GLOBALS};
+use crate::evaluate::{merit, Kind};
+use crate::ppo::Ppo;
 use crate::recipe::Recipe;
 use crate::replay::{Frame, Replay};
 use crate::td3::Learner;
@@ -36,6 +38,53 @@ pub struct Score {
     pub inflation: f64,
     /// Jain's index of the throughputs.
     pub fairness: f64,
+    /// Rows of the recipe's table that pass; `None` without a table, or where too many fail for it to be the best.
+    pub passed: Option<usize>,
+}
+
+/// What learns.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Mind {
+    Td3(Box<Learner>),
+    Ppo(Box<Ppo>),
+}
+
+impl Mind {
+    fn of(recipe: &Recipe, seed: u64) -> Self {
+        match &recipe.ppo {
+            Some(settings) => Mind::Ppo(Box::new(Ppo::new(settings.clone(), seed))),
+            None => Mind::Td3(Box::new(Learner::new(recipe.td3.clone(), seed))),
+        }
+    }
+
+    fn policy(&self, head: &str) -> String {
+        match self {
+            Mind::Td3(l) => l.policy(head),
+            Mind::Ppo(l) => l.policy(head),
+        }
+    }
+
+    fn updates(&self) -> u64 {
+        match self {
+            Mind::Td3(l) => l.updates(),
+            Mind::Ppo(l) => l.updates(),
+        }
+    }
+
+    fn is_finite(&self) -> bool {
+        match self {
+            Mind::Td3(l) => l.is_finite(),
+            Mind::Ppo(l) => l.is_finite(),
+        }
+    }
+}
+
+/// The policy that was best.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Best {
+    passed: usize,
+    reward: f64,
+    text: String,
 }
 
 /// A training between two rounds.
@@ -48,9 +97,9 @@ struct State {
     transitions: u64,
     /// Updates that transitions were worth, and that have not been made.
     owed: f64,
-    learner: Learner,
+    learner: Mind,
     scores: Vec<Score>,
-    best: Option<(f64, String)>,
+    best: Option<Best>,
 }
 
 /// A training.
@@ -59,6 +108,8 @@ pub struct Training {
     recipe: Recipe,
     ground: Ground,
     replay: Replay,
+    /// The recipe's table chooses the best policy; else the reward does.
+    tables: bool,
 }
 
 /// What a round was like.
@@ -85,7 +136,7 @@ impl Training {
     /// When the recipe is wrong.
     pub fn new(text: &str, folder: &Path, seed: u64) -> Result<Self, LearnError> {
         let recipe = Recipe::parse(text, folder)?;
-        let learner = Learner::new(recipe.td3.clone(), seed);
+        let learner = Mind::of(&recipe, seed);
         let state = State {
             recipe: text.into(),
             seed,
@@ -97,7 +148,7 @@ impl Training {
             best: None,
         };
         let (ground, replay) = (recipe.ground(folder, seed), Replay::new(recipe.td3.replay));
-        Ok(Training { state, recipe, ground, replay })
+        Ok(Training { state, recipe, ground, replay, tables: true })
     }
 
     /// A training from its checkpoint.
@@ -118,7 +169,13 @@ impl Training {
         }
         let recipe = Recipe::parse(text, folder)?;
         let ground = recipe.ground(folder, seed);
-        Ok(Training { state, recipe, ground, replay: Replay::load(replay).map_err(|_| damaged())? })
+        let replay = Replay::load(replay).map_err(|_| damaged())?;
+        Ok(Training { state, recipe, ground, replay, tables: true })
+    }
+
+    /// Chooses the best policy by its reward from now on, which takes no time.
+    pub fn without_tables(&mut self) {
+        self.tables = false;
     }
 
     /// Writes a checkpoint; a kill leaves the previous one.
@@ -149,7 +206,7 @@ impl Training {
 
     /// The policy that was best in an evaluation, or the present one where there was none.
     pub fn best(&self) -> String {
-        self.state.best.as_ref().map_or_else(|| self.policy(), |b| b.1.clone())
+        self.state.best.as_ref().map_or_else(|| self.policy(), |b| b.text.clone())
     }
 
     /// The present policy.
@@ -174,20 +231,25 @@ impl Training {
         let first = self.state.round * self.recipe.train.episodes;
         let indices = first..first + self.recipe.train.episodes;
         let explore = self.exploration();
+        let done = self.state.transitions as f64 / self.recipe.train.transitions as f64;
+        let ground = Ground { worlds: self.recipe.world_at(done).clone(), ..self.ground.clone() };
         let lived: Vec<_> = indices
             .into_par_iter()
-            .map(|index| live(&self.ground, index, &policy, Some(&explore)))
+            .map(|index| live(&ground, index, &policy, Some(&explore)))
             .collect::<Result<_, LearnError>>()?;
         let (mut sum, mut count) = (0.0, 0u64);
+        let off_policy = matches!(self.state.learner, Mind::Td3(_));
         for stream in lived.iter().flat_map(|l| &l.streams) {
-            self.replay.push(stream);
+            if off_policy {
+                self.replay.push(stream);
+            }
             let worth = stream.len().saturating_sub(1);
             count += worth as u64;
             sum += stream[..worth].iter().map(|f| f64::from(f.reward)).sum::<f64>();
         }
         self.state.transitions += count;
         self.state.round += 1;
-        self.learn(count);
+        self.learn(count, &lived);
         if !self.state.learner.is_finite() {
             return Err(LearnError::Run(
                 "the weights are no numbers any more: choose smaller step sizes".into(),
@@ -207,16 +269,28 @@ impl Training {
         })
     }
 
-    fn learn(&mut self, transitions: u64) {
-        self.state.owed += transitions as f64 * self.recipe.td3.updates;
-        let left = 1.0 - self.state.transitions as f64 / self.recipe.train.transitions as f64;
-        while self.state.owed >= 1.0 {
-            self.state.owed -= 1.0;
-            self.state.learner.update(&self.replay, left as f32);
+    fn learn(&mut self, transitions: u64, lived: &[Lived]) {
+        let left = (1.0 - self.state.transitions as f64 / self.recipe.train.transitions as f64) as f32;
+        match &mut self.state.learner {
+            Mind::Td3(learner) => {
+                self.state.owed += transitions as f64 * self.recipe.td3.updates;
+                while self.state.owed >= 1.0 {
+                    self.state.owed -= 1.0;
+                    learner.update(&self.replay, left);
+                }
+            }
+            Mind::Ppo(learner) => {
+                let streams: Vec<&[Frame]> =
+                    lived.iter().flat_map(|l| &l.streams).map(Vec::as_slice).collect();
+                learner.learn(&streams, left);
+            }
         }
     }
 
     fn exploration(&self) -> Exploration {
+        if let Mind::Ppo(learner) = &self.state.learner {
+            return Exploration { hold: 1, random: 0.0, noise: learner.deviation().into(), bounded: false };
+        }
         let plan = &self.recipe.train;
         let done = self.state.transitions as f64;
         let share = 1.0 - done / plan.explore.max(1) as f64 * (1.0 - plan.random);
@@ -225,6 +299,7 @@ impl Training {
             hold: plan.hold,
             random: share.max(plan.random),
             noise: plan.noise[0] + (plan.noise[1] - plan.noise[0]) * progress,
+            bounded: true,
         }
     }
 
@@ -246,12 +321,24 @@ impl Training {
             utilisation: mean(&|l| l.utilisation),
             inflation: mean(&|l| l.inflation),
             fairness: mean(&|l| l.fairness),
+            passed: self.passed(&text)?,
         };
         self.state.scores.push(score);
-        if self.state.best.as_ref().is_none_or(|b| score.reward > b.0) {
-            self.state.best = Some((score.reward, text));
+        let passed = score.passed.unwrap_or(0);
+        let better = |b: &Best| (passed, score.reward) > (b.passed, b.reward);
+        if self.state.best.as_ref().is_none_or(better) {
+            self.state.best = Some(Best { passed, reward: score.reward, text });
         }
         Ok(score)
+    }
+
+    /// Rows of the recipe's table that a policy passes, unless more fail than did of the best so far.
+    fn passed(&self, policy: &str) -> Result<Option<usize>, LearnError> {
+        let kind = self.recipe.train.table.as_deref().and_then(Kind::named);
+        let Some(kind) = kind.filter(|_| self.tables) else { return Ok(None) };
+        let rows = kind.rows().len();
+        let best = self.state.best.as_ref().map_or(0, |b| b.passed).max(rows / 2);
+        merit(&self.recipe.subject(policy), kind, rows - best)
     }
 }
 
@@ -260,6 +347,8 @@ struct Exploration {
     hold: u64,
     random: f64,
     noise: f64,
+    /// Decisions stay between -1 and 1 in the learner's eyes, too.
+    bounded: bool,
 }
 
 /// What an episode was like.
@@ -359,7 +448,12 @@ impl Exploration {
             *tried = (self.hold, random, draws.normal() * self.noise);
         }
         tried.0 -= 1;
-        tried.1.unwrap_or(action + tried.2).clamp(-1.0, 1.0)
+        let action = tried.1.unwrap_or(action + tried.2);
+        if self.bounded {
+            action.clamp(-1.0, 1.0)
+        } else {
+            action
+        }
     }
 }
 
@@ -411,6 +505,31 @@ evaluation_episodes = 2
         assert!(Training::resume(TINY, Path::new(""), 4, &file).is_err());
         std::fs::write(&file, b"perilrn1").unwrap();
         assert!(Training::resume(TINY, Path::new(""), 3, &file).is_err());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_training_by_ppo_in_stages_goes_on_after_its_checkpoint_too() {
+        let folder = std::env::temp_dir().join(format!("perigee-learn-ppo-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let stage = "\n[ppo]\nactor = [8]\ncritic = [8]\nbatch = 64\n[[stage]]\nuntil = 0.3\n[stage.world]\n\
+            rate_mbps = 3\nrtt_ms = 20\nbuffer_bdp = 1\nduration_s = 2\n";
+        let text = format!("{TINY}{stage}");
+        let file = folder.join("checkpoint");
+        let mut whole = Training::new(&text, Path::new(""), 3).unwrap();
+        let mut parts = Training::new(&text, Path::new(""), 3).unwrap();
+        for round in 0..4 {
+            let expected = whole.round().unwrap();
+            assert_eq!(parts.round().unwrap(), expected, "{round}");
+            parts.save(&file).unwrap();
+            parts = Training::resume(&text, Path::new(""), 3, &file).unwrap();
+        }
+        assert_eq!(parts.policy(), whole.policy());
+        let plain = Training::new(&text.replace("until = 0.3", "until = 0.0"), Path::new(""), 3).unwrap();
+        assert_ne!(
+            plain.recipe.world_at(0.1).episode(Path::new(""), 1, 1).unwrap().scenario.run.duration,
+            whole.recipe.world_at(0.1).episode(Path::new(""), 1, 1).unwrap().scenario.run.duration
+        );
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

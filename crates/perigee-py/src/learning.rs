@@ -3,12 +3,14 @@
 
 use crate::runs::{wrong, RunError};
 use numpy::{PyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2, PyReadwriteArray3};
+use perigee_learn::evaluate::{Kind, Subject};
 use perigee_learn::train::Training as Inner;
 use perigee_learn::vector::{Arrays, Ground, VecEnv as Envs, METRICS};
 use perigee_learn::{Decision, LearnError};
 use perigee_units::BitRate;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -162,6 +164,11 @@ impl Training {
         self.with(py, |t| serde_json::json!(t.scores()).to_string())
     }
 
+    /// Chooses the best policy by its reward, which takes no time, where the recipe names a table.
+    fn without_tables(&self, py: Python<'_>) {
+        self.with(py, Inner::without_tables);
+    }
+
     /// There is nothing left to do.
     fn over(&self, py: Python<'_>) -> bool {
         self.with(py, |t| t.over())
@@ -218,6 +225,59 @@ impl Policy {
         let out: Vec<f32> = rows.into_iter().map(|r| self.0.evaluate(&r.to_vec(), &mut scratch)).collect();
         Ok(PyArray1::from_vec(py, out))
     }
+}
+
+/// The numbers of the rows of a policy's table: "astraea" or "satellite".
+#[pyfunction]
+pub fn policy_rows(table: &str) -> PyResult<Vec<&'static str>> {
+    let kind = Kind::named(table).ok_or_else(|| PyValueError::new_err(format!("no table {table:?}")))?;
+    Ok(kind.rows())
+}
+
+/// A row of a policy's table as JSON: id, what, values, pass. `policy` None = the scheme's own.
+#[pyfunction]
+pub fn policy_row(
+    py: Python<'_>,
+    scheme: &str,
+    policy: Option<String>,
+    params: BTreeMap<String, String>,
+    row: &str,
+) -> PyResult<String> {
+    let params = params.into_iter().map(|(k, v)| (k, perigee_scenario::cc::Value::Text(v))).collect();
+    let subject = Subject { cc: scheme.into(), params, policy: policy.map(Into::into) };
+    let found = py.detach(|| perigee_learn::evaluate::row(&subject, row)).map_err(failed)?;
+    Ok(serde_json::json!(found).to_string())
+}
+
+/// Something to be timed, so many times: "policy" (evaluations) or "guard" (looks); in this thread.
+#[pyfunction]
+pub fn bench_decisions(py: Python<'_>, what: &str, count: u32) -> PyResult<()> {
+    match what {
+        "policy" => py.detach(|| perigee_learn::bench::evaluations(count)).map(drop).map_err(failed),
+        _ => {
+            py.detach(|| perigee_learn::bench::looks(u64::from(count)));
+            Ok(())
+        }
+    }
+}
+
+/// A run to be timed, over `mbps` with four flows whose windows stay: "nobody", "idle" or "policy" decides. The decisions.
+#[pyfunction]
+pub fn bench_run(py: Python<'_>, mbps: f64, seconds: f64, agent: &str) -> PyResult<u64> {
+    use perigee_learn::bench::Agent;
+    let agent = match agent {
+        "nobody" => Agent::Nobody,
+        "idle" => Agent::Idle,
+        _ => Agent::Policy,
+    };
+    py.detach(|| perigee_learn::bench::run(mbps, seconds, agent)).map_err(failed)
+}
+
+/// The policies that come along, as pairs of name and text.
+#[pyfunction]
+pub fn policies() -> Vec<(&'static str, &'static str)> {
+    use perigee_scenario::cc::astraea::{REPRODUCTION_TEXT, SATELLITE_TEXT};
+    vec![("astraea", REPRODUCTION_TEXT), ("astraea_leo", SATELLITE_TEXT)]
 }
 
 /// The recipes that come along, as pairs of name and text.

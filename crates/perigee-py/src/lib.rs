@@ -53,6 +53,11 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<learning::Training>()?;
     m.add_class::<learning::Policy>()?;
     m.add_function(wrap_pyfunction!(learning::recipes, m)?)?;
+    m.add_function(wrap_pyfunction!(learning::policies, m)?)?;
+    m.add_function(wrap_pyfunction!(learning::bench_run, m)?)?;
+    m.add_function(wrap_pyfunction!(learning::policy_rows, m)?)?;
+    m.add_function(wrap_pyfunction!(learning::policy_row, m)?)?;
+    m.add_function(wrap_pyfunction!(learning::bench_decisions, m)?)?;
     m.add_function(wrap_pyfunction!(runs::bench_cases, m)?)?;
     m.add_function(wrap_pyfunction!(runs::bench, m)?)
 }

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perigee.benchmarks import hosts
+from perigee.benchmarks import hosts, learning
 from perigee.benchmarks.case import PYTHON_SCHEME, WHOLE_RUN, names
 from perigee.common.exit_codes import BAD_INPUT, FAILED
 
@@ -142,8 +142,10 @@ def _print_row(r: dict[str, Any], *, first: bool) -> None:
 
 
 def _remark(r: dict[str, Any]) -> str:
-    if "us_per_frame" in r:
-        return hosts.remark(r)
+    remarks = {"us_per_frame": hosts.remark, "learning": learning.remark}
+    for key, remark in remarks.items():
+        if key in r:
+            return remark(r)
     if "ms_per_snapshot" in r:
         times = r["times_faster_than_hypatia"]
         ratio = "" if times is None else f", {times:,.0f} times as fast as Hypatia's 23.6 CPU-seconds"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from perigee import _core
-from perigee.benchmarks import hosts
+from perigee.benchmarks import hosts, learning
 
 # What a user waits for: 300 s from London to New York under three schemes, with records and report.
 WHOLE_RUN = "london-new-york-300s"
@@ -22,7 +22,7 @@ PYTHON_SCHEME = "python-scheme"
 
 def names() -> list[str]:
     """All cases."""
-    return [*_core.bench_cases(), PYTHON_SCHEME, WHOLE_RUN, *hosts.names()]
+    return [*_core.bench_cases(), PYTHON_SCHEME, WHOLE_RUN, *learning.names(), *hosts.names()]
 
 
 def measure(name: str) -> dict[str, Any]:
@@ -33,6 +33,8 @@ def measure(name: str) -> dict[str, Any]:
         found = _whole_run()
     elif name == PYTHON_SCHEME:
         found = _python_scheme()
+    elif name in learning.CASES:
+        found = learning.measure(name)
     elif name in hosts.CASES:
         found = hosts.measure(name)
     elif name:

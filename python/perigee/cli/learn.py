@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perigee.cli.options import stop
+from perigee.cli.options import ForceOption, JsonOption, check_free, stop
 
 if TYPE_CHECKING:
     from perigee.learn.training import Progress
@@ -30,6 +31,7 @@ def train(
     out: Annotated[Path | None, typer.Option(help="Folder; one with a checkpoint is gone on with.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything.")] = 1,
     quick: Annotated[bool, typer.Option("--quick", help="Stop after 50 seconds, with a checkpoint.")] = False,
+    report: Annotated[bool, typer.Option(help="Write report.html at the end.")] = True,
 ) -> None:
     """Train a policy."""
     from perigee.learn.training import POLICY
@@ -54,14 +56,69 @@ def train(
             f"reward {scores[0]['reward']:.4f} -> {max(s['reward'] for s in scores):.4f} in {len(scores)} evaluations"
         )
     print(f"policy: {folder / POLICY}")
+    if report:
+        from perigee.learn.report import write
+
+        print(f"report: {write(folder, grid=not quick)}")
 
 
 @policy.command()
-def show(file: Annotated[Path, typer.Argument(help="A policy's file.")]) -> None:
+def show(file: Annotated[str, typer.Argument(help="A policy's file, or astraea or astraea_leo.")]) -> None:
     """Print a policy's network and how it behaves."""
     from perigee.learn.policy import describe
 
     try:
         print(describe(file))
+    except ValueError as error:
+        stop(str(error))
+
+
+@policy.command()
+def evaluate(
+    file: Annotated[str, typer.Argument(help="A policy's file, or astraea or astraea_leo.")],
+    rows: Annotated[str | None, typer.Option(metavar="A1,A2", help="Only these rows.")] = None,
+    scheme: Annotated[str, typer.Option(help="As which scheme: astraea or astraea_leo.")] = "",
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the scheme.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold a policy against what is known of Astraea (A1 to A12), or is asked of a policy for satellites."""
+    from perigee.learn.policy import Facts
+
+    try:
+        facts = Facts.of(file, scheme, dict(s.partition("=")[::2] for s in sets or []))
+        wanted = rows.split(",") if rows else facts.rows
+        found = []
+        for name in wanted:
+            row = facts.row(name)
+            found.append(row)
+            if not as_json:
+                print(row.text, flush=True)
+    except ValueError as error:
+        stop(str(error))
+    if as_json:
+        print(json.dumps([row.__dict__ for row in found], indent=1))
+    else:
+        print(f"{sum(row.passed for row in found)} of {len(found)} rows pass")
+
+
+@policy.command("import")
+def import_(
+    checkpoint: Annotated[Path, typer.Argument(help="A TensorFlow checkpoint, without .index.")],
+    out: Annotated[Path, typer.Argument(help="The policy's file to write.")],
+    scope: Annotated[str | None, typer.Option(help="The actor's scope in the checkpoint.")] = None,
+    force: ForceOption = False,
+) -> None:
+    """Make a policy's file of the actor in a TensorFlow checkpoint; TensorFlow is not needed."""
+    from perigee.common.files import write_text
+    from perigee.learn.policy import describe
+    from perigee.learn.tensorflow import policy as read
+
+    check_free(out, force=force)
+    prefix = checkpoint.with_suffix("") if checkpoint.suffix == ".index" else checkpoint
+    try:
+        write_text(out, read(prefix, scope))
+        print(describe(str(out)))
     except ValueError as error:
         stop(str(error))

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 SCHEMES = ("cubic", "satcp", "bbr3", "leocc", "vivace")
-MISSING = ("Astraea: its trained policy is not part of this project.",)
-NO_CURVE = {"astraea": "no policy"}
+MISSING = ("Astraea: these runs were made without it; `--cc all` has it, with a policy of our own.",)
+NO_CURVE = {"astraea": "no runs"}
 """Published curves without one of ours; figures say so."""
 DEVIATIONS = (
     "Goodputs are in units of 10^6; the study's parser of iperf3 divides by 2^20, so that its values are lower by a "

@@ -18,6 +18,7 @@ from perigee.learn.vector import recipe_text
 CHECKPOINT = "checkpoint"
 POLICY = "best.policy"
 CURVES = "scores.csv"
+RECIPE = "recipe.toml"
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Progress:
         r, score = self.round, self.round["score"]
         text = f"{100 * min(1.0, r['transitions'] / r['of']):3.0f} %  {r['updates']} updates  reward {r['reward']:.4f}"
         if score:
+            if score["passed"] is not None:
+                text += f"  {score['passed']} rows"
             text += (
                 f"  evaluation {score['reward']:.4f}, utilisation {score['utilisation']:.3f}, "
                 f"RTT/base {score['inflation']:.2f}, Jain {score['fairness']:.3f}"
@@ -61,10 +64,11 @@ def train(
         out: folder of checkpoint, best policy and table of evaluations.
         seed: of everything; the same seed gives the same weights on one machine.
         told: hears of each round.
-        seconds: stop after this time, with a checkpoint.
+        seconds: stop after this time, with a checkpoint; the best policy is the one of most reward then.
 
     Returns:
-        The evaluations: transitions, updates, reward, utilisation, inflation, fairness.
+        The evaluations: transitions, updates, reward, utilisation, inflation, fairness, passed (rows of the recipe's
+        table; None without one, or where it cannot be the best).
 
     Raises:
         ValueError: the recipe is wrong, or the checkpoint belongs to another one.
@@ -73,7 +77,9 @@ def train(
     out.mkdir(parents=True, exist_ok=True)
     checkpoint = out / CHECKPOINT
     training = _core.Training(text, str(folder), seed, str(checkpoint) if checkpoint.exists() else None)
-    write_text(out / "recipe.toml", text)
+    if seconds is not None:
+        training.without_tables()
+    write_text(out / RECIPE, text)
     began, first = time.monotonic(), None
     while not training.over():
         done = json.loads(training.round())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import os
 import shutil
 import sys
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.common.files import PARTIAL, RecordError, is_claimed, make_ready
+from perigee.extensions import trust as trusts
 from perigee.extensions.congestion import file_of, named
 from perigee.extensions.trust import Permission
 from perigee.hosts.real_time import Machine
@@ -45,6 +47,8 @@ SHORT_S = 1.5
 # Patience with runs in this process after Ctrl-C, and how often Python code that goes on is interrupted.
 GRACE_S, TRIES = 1.0, 4
 RECORD = "perigee.runs.work:store_record"
+POLICY = "policy:"
+"""What `--cc policy:FILE` begins with."""
 
 
 class Interrupted(Exception):  # noqa: N818 - it is no error
@@ -81,6 +85,7 @@ class Plan:
         command: Sequence[str] = (),
     ) -> Plan:
         """Resolves schemes and seeds, builds the first network and checks that its flows can run."""
+        scenario, cc = with_policy(scenario, cc)
         core = scenario.core
         asked, plugins = named(cc)
         names = core.schemes(asked, work.as_core(kernel))
@@ -171,6 +176,33 @@ class Plan:
     def resumed(self) -> int:
         """Number of runs that are complete from an earlier call."""
         return self.size - len(self.missing())
+
+
+def with_policy(scenario: Scenario, cc: Sequence[str | type]) -> tuple[Scenario, list[str | type]]:
+    """The scenario with the file that `policy:FILE` names, and the schemes with `policy` in its place.
+
+    Raises RecordError where two files are named, since a scheme has one set of options, and ScenarioError where the
+    file is no policy.
+    """
+    named_files = [c for c in cc if isinstance(c, str) and c.startswith(POLICY)]
+    if not named_files:
+        return scenario, list(cc)
+    if len(set(named_files)) > 1:
+        raise RecordError(
+            f"{' and '.join(named_files)}: one policy:FILE a run; run them one by one and see them side by side with "
+            "perigee compare"
+        )
+    file = Path(named_files[0].removeprefix(POLICY)).resolve()
+    with trusts.permitted(scenario.permission):
+        core = _core.Scenario.parse(
+            scenario.absolute().toml,
+            scenario.core.name,
+            Path.cwd(),
+            [f"cc.policy.weights={json.dumps(str(file))}"],
+            scenario.functions,
+        )
+    names: list[str | type] = ["policy" if c in named_files else c for c in cc]
+    return type(scenario)(core, Path.cwd(), scenario.permission, scenario.functions), names
 
 
 def execute(plan: Plan, *, jobs: int | None = None, progress: Callable[[float], None] | None = None) -> Results:

@@ -20,8 +20,8 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 
 Tables = dict[str, "pd.DataFrame"]
 Label = Any
-ABSENT = ("astraea", "leotcp")
-"""What `--cc all` leaves out: a scheme without a policy, and OrbCC's earlier name for `orbcc-repro`."""
+ABSENT = ("policy", "leotcp")
+"""What `--cc all` leaves out: a scheme that is what a file says, and OrbCC's earlier name for `orbcc-repro`."""
 
 
 class Size(str, Enum):

@@ -130,12 +130,12 @@ fn features_are_the_published_ones_in_steady_state() {
     };
     let cx = Cx { now: ms(30), mss: 1460, srtt: ms(36), outstanding: w.cwnd, ..Cx::default() };
     a.measure(&cx, &ev);
-    let f = a.features(&cx, &w);
+    let f = a.see(&cx, &w).0;
     let expected = [1.0, 1.2, 1.2, 0.8 * 1.2, 1.25, 0.06, 0.0, 1.0, 1.0, 0.0];
     for (i, (x, y)) in f.iter().zip(expected).enumerate() {
         assert!((x - y).abs() < 5e-3, "feature {i}: {x}, expected {y}");
     }
-    let empty = a.features(&Cx { srtt: Nanos::ZERO, ..cx }, &w);
+    let empty = a.see(&Cx { srtt: Nanos::ZERO, ..cx }, &w).0;
     assert_eq!((empty[0], empty[1], empty[2]), (0.5, 2.0, 2.0));
 }
 
@@ -144,7 +144,7 @@ fn features_of_a_connection_that_knows_nothing() {
     let p = params(&[], None);
     let init = ConnInit { now: Nanos::ZERO, mss: 1448, init_cwnd: 14_480, srtt: None, seed: 1, hz: 1000 };
     let mut a = Astraea::new(&p, &init);
-    let f = a.features(&Cx { now: Nanos(1), mss: 1448, ..Cx::default() }, &init.window());
+    let f = a.see(&Cx { now: Nanos(1), mss: 1448, ..Cx::default() }, &init.window()).0;
     assert_eq!(f, [0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
 }
 
@@ -184,4 +184,32 @@ fn a_policy_of_another_shape_is_refused() {
     let e = p.attach(FILES, "weights", "perigee-policy 1 input 2 dense 1 1 2 3 end").unwrap_err();
     assert!(e.to_string().contains("2 inputs"), "{e}");
     assert!(p.attach(FILES, "weight", "").is_err());
+}
+
+#[test]
+fn where_a_policy_starves_or_floods_cubic_takes_over_for_a_while() {
+    let run = |bias: f32, guard: &str, seconds: f64| {
+        let p = params(&[("guard", guard)], Some(&linear([0.0; FEATURES], bias)));
+        let path = Path { buffer: 20, ..Path::new(10, 30) };
+        let mut f = Loop::new(path, |init| Astraea::new(&p, init));
+        let goodput = f.run_s(seconds) / 10.0;
+        (goodput, f.lost, f.cc.guard.as_ref().map_or(0, Guard::faults))
+    };
+    let (alone, guarded) = (run(-20.0, "off", 20.0), run(-20.0, "on", 20.0));
+    assert!(guarded.2 > 0 && guarded.0 > alone.0 + 0.2, "{alone:?} {guarded:?}");
+    let (alone, guarded) = (run(20.0, "off", 6.0), run(20.0, "on", 6.0));
+    assert!(guarded.2 > 0 && guarded.1 * 2 < alone.1, "{alone:?} {guarded:?}");
+}
+
+#[test]
+fn shipped_policies_and_schemes_of_files_are_what_they_say() {
+    for text in [REPRODUCTION_TEXT, SATELLITE_TEXT] {
+        let p = Policy::parse(text).unwrap();
+        assert_eq!((p.inputs(), p.outputs()), (INPUTS, 1));
+        assert!(text.len() < 1_000_000);
+    }
+    let own = crate::info("policy").unwrap().params(BTreeMap::new()).unwrap();
+    assert!(policy_of(&own).is_none());
+    let leo = crate::info("astraea_leo").unwrap().params(BTreeMap::new()).unwrap();
+    assert_eq!((leo.choice("lifetime").as_str(), leo.choice("trained").as_str()), ("on_hint", "satellite"));
 }

@@ -183,6 +183,15 @@ impl World {
             (file.parse)(&text).map_err(wrong)?;
             found.insert(file.name.to_string(), text.into());
         }
+        if let (false, Some(file)) =
+            (info.is_whole(), info.files().iter().find(|f| !found.contains_key(f.name)))
+        {
+            let p = Problem::new(
+                format!("cc.{}.{}", info.id, file.name),
+                "required: the scheme is what its file says",
+            );
+            return Err(p.at(&plan.spec.place).hint("write --cc policy:FILE").into());
+        }
         Ok(found)
     }
 

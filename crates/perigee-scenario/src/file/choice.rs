@@ -24,7 +24,8 @@ impl Scenario {
         let every: Vec<String>;
         let mut list = if asked.is_empty() { &self.run.cc[..] } else { asked };
         if list.iter().any(|id| id == "all") {
-            every = perigee_cc::SCHEMES.iter().map(|s| s.id.to_string()).collect();
+            let whole = perigee_cc::SCHEMES.iter().filter(|s| s.is_whole());
+            every = whole.map(|s| s.id.to_string()).collect();
             list = &every;
         }
         // What stands for a scenario without open flows may be asked for by that name.

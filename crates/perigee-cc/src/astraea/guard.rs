@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What stands around any policy: bounds of its decisions, and Cubic in its place for a while when it starves or floods.
+//!
+//! ```text
+//! bounds      a finite, in [−1, 1];  4 ≤ cwnd ≤ max(40, 20 own BDP) packets
+//! starving    for 3 s: ACKs come, nothing is lost, rtt ≤ 1.1 min_rtt, the window is used,
+//!             and thr < max_tput / 10 or cwnd ≤ 4: the path is idle and the policy does not use it
+//! flooding    over 2 s: bytes lost > a fifth of bytes delivered
+//! then        Cubic for 10 s from one own BDP (half of one after a flood); then the policy again
+//! ```
+//!
+//! Random loss of some percent, a long queue and a window that is too small because min_rtt is old (the published weakness)
+//! are none of the guard's business: they are what policies are compared by.
+
+use super::desk::Seen;
+use super::MIN_CWND;
+use crate::cubic::{self, Cubic};
+use crate::*;
+
+/// How long a policy may starve.
+const PATIENCE: Nanos = Nanos::from_secs(3);
+/// Over which time losses are counted.
+const FLOOD_TIME: Nanos = Nanos::from_secs(2);
+/// Bytes lost over bytes delivered that are a flood.
+const FLOOD: f64 = 0.2;
+/// Rate over the highest rate below which a flow on an empty path starves.
+const LITTLE: f64 = 0.1;
+/// RTT over the lowest below which a path is empty.
+const EMPTY: f64 = 1.1;
+/// For how long Cubic decides.
+const REST: Nanos = Nanos::from_secs(10);
+/// Largest window in own bandwidth-delay products.
+const MOST_BDP: f64 = 20.0;
+const LEAST_BOUND: u64 = 40;
+/// What own BDPs are counted in.
+const PACKET_BYTES: f64 = 1460.0;
+
+/// Why Cubic decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The path is idle, and the policy does not use it.
+    Starving,
+    /// Much of what it sends is lost.
+    Flooding,
+}
+
+/// The guard of one connection.
+#[derive(Clone, Debug)]
+pub struct Guard {
+    init: ConnInit,
+    cubic: Cubic,
+    /// Cubic decides until then.
+    until: Option<Nanos>,
+    starving_since: Option<Nanos>,
+    flood_since: Nanos,
+    lost: f64,
+    delivered: f64,
+    before: Nanos,
+    faults: u64,
+}
+
+impl Guard {
+    /// For a connection that begins.
+    pub fn new(init: &ConnInit) -> Self {
+        Guard {
+            init: *init,
+            cubic: classic(init),
+            until: None,
+            starving_since: None,
+            flood_since: init.now,
+            lost: 0.0,
+            delivered: 0.0,
+            before: init.now,
+            faults: 0,
+        }
+    }
+
+    /// Cubic decides.
+    pub fn active(&self) -> bool {
+        self.until.is_some()
+    }
+
+    /// How often Cubic had to.
+    pub fn faults(&self) -> u64 {
+        self.faults
+    }
+
+    /// Looks at a step; says what is wrong when it has been wrong for too long.
+    pub fn look(&mut self, now: Nanos, seen: &Seen) -> Option<Fault> {
+        if self.until.is_some_and(|until| now < until) {
+            return None;
+        }
+        if self.until.take().is_some() {
+            self.begin_watch(now);
+        }
+        let fault = self.judge(now, seen)?;
+        self.faults += 1;
+        self.until = Some(now.saturating_add(REST));
+        Some(fault)
+    }
+
+    fn begin_watch(&mut self, now: Nanos) {
+        (self.starving_since, self.flood_since, self.before) = (None, now, now);
+        (self.lost, self.delivered) = (0.0, 0.0);
+    }
+
+    fn judge(&mut self, now: Nanos, seen: &Seen) -> Option<Fault> {
+        let elapsed_s = now.saturating_sub(self.before).as_secs_f64();
+        self.before = now;
+        self.lost += seen.loss * elapsed_s;
+        self.delivered += seen.throughput * elapsed_s;
+        if now.saturating_sub(self.flood_since) >= FLOOD_TIME {
+            let flood = self.lost > FLOOD * self.delivered && self.delivered > 0.0;
+            (self.lost, self.delivered, self.flood_since) = (0.0, 0.0, now);
+            if flood {
+                return Some(Fault::Flooding);
+            }
+        }
+        let idle = seen.throughput > 0.0
+            && seen.loss == 0.0
+            && seen.rtt_us <= EMPTY * seen.min_rtt_us
+            && 2.0 * seen.out >= seen.cwnd;
+        let little = seen.throughput < LITTLE * seen.max_throughput || seen.cwnd <= MIN_CWND as f64;
+        if !(idle && little) {
+            self.starving_since = None;
+            return None;
+        }
+        let since = *self.starving_since.get_or_insert(now);
+        (now.saturating_sub(since) >= PATIENCE).then_some(Fault::Starving)
+    }
+
+    /// A window in packets within the bounds.
+    pub fn bounded(cwnd: u64, seen: &Seen) -> u64 {
+        let most = match own_bdp(seen) {
+            Some(bdp) => ((MOST_BDP * bdp) as u64).max(LEAST_BOUND),
+            None => u64::MAX,
+        };
+        cwnd.clamp(MIN_CWND, most.max(MIN_CWND))
+    }
+
+    /// Cubic takes over: a new one, which begins near what the path is known to hold.
+    pub fn take_over(&mut self, cx: &Cx, w: &mut Window, seen: &Seen, fault: Fault) {
+        self.cubic = classic(&ConnInit { now: cx.now, ..self.init });
+        self.cubic.on_start(cx, w);
+        let bdp = own_bdp(seen).map_or(10, |b| b as u64).max(10);
+        w.ssthresh = cx.bytes(bdp);
+        if fault == Fault::Flooding {
+            w.cwnd = w.cwnd.min(cx.bytes((bdp / 2).max(MIN_CWND)));
+        }
+        w.pacing = None;
+    }
+
+    /// An ACK while Cubic decides.
+    pub fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
+        // The window may be limited by what the policy left: Cubic grows as it would on its own.
+        self.cubic.on_ack(cx, w, ev);
+        w.pacing = None;
+    }
+
+    /// Cubic's threshold.
+    pub fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
+        self.cubic.ssthresh(cx, w)
+    }
+
+    /// A transition while Cubic decides; `own`: the transport leaves the window to the scheme.
+    pub fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition, own: bool) {
+        self.cubic.on_transition(cx, w, t);
+        if own && matches!(t, Transition::EnterRecovery | Transition::EnterCwr) {
+            w.cwnd = w.cwnd.min(w.ssthresh).max(cx.bytes(MIN_CWND));
+        }
+        w.pacing = None;
+    }
+}
+
+fn classic(init: &ConnInit) -> Cubic {
+    Cubic::new(&Params::defaults(cubic::PARAMS), init)
+}
+
+/// Highest throughput times lowest RTT, in packets.
+fn own_bdp(seen: &Seen) -> Option<f64> {
+    let known = seen.max_throughput > 0.0 && seen.min_rtt_us > 0.0;
+    known.then(|| seen.max_throughput * seen.min_rtt_us * 1e-6 / PACKET_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard() -> Guard {
+        Guard::new(&ConnInit {
+            now: Nanos::ZERO,
+            mss: 1448,
+            init_cwnd: 14_480,
+            srtt: None,
+            seed: 1,
+            hz: 1000,
+        })
+    }
+
+    fn fine() -> Seen {
+        Seen {
+            throughput: 12e6,
+            rtt_us: 33_000.0,
+            min_rtt_us: 30_000.0,
+            max_throughput: 12.5e6,
+            cwnd: 250.0,
+            out: 250.0,
+            ..Seen::default()
+        }
+    }
+
+    /// The first fault within so many seconds of the same.
+    fn after(seen: Seen, seconds: u64) -> Option<(u64, Fault)> {
+        let mut g = guard();
+        (1..=seconds * 1000 / 30).find_map(|k| Some((k * 30, g.look(Nanos::from_millis(k * 30), &seen)?)))
+    }
+
+    #[test]
+    fn nothing_is_wrong_with_a_full_link_with_loss_at_random_or_with_an_old_minimum() {
+        assert_eq!(after(fine(), 60), None);
+        assert_eq!(after(Seen { loss: 0.06 * 12e6, ..fine() }, 60), None);
+        let old = Seen { throughput: 1e6, rtt_us: 45_000.0, ..fine() };
+        assert_eq!(after(old, 60), None, "a longer path is not for the guard");
+    }
+
+    #[test]
+    fn starving_is_found_after_three_seconds_and_flooding_after_two() {
+        let starving = Seen { throughput: 0.4e6, cwnd: 9.0, out: 9.0, rtt_us: 30_100.0, ..fine() };
+        let (at, fault) = after(starving, 10).unwrap();
+        assert!(fault == Fault::Starving && (3000..3100).contains(&at), "{at}");
+        let (at, fault) = after(Seen { loss: 4e6, ..fine() }, 10).unwrap();
+        assert!(fault == Fault::Flooding && (2000..2100).contains(&at), "{at}");
+    }
+
+    #[test]
+    fn after_its_rest_the_policy_gets_another_chance() {
+        let mut g = guard();
+        let flood = Seen { loss: 4e6, ..fine() };
+        let ms = Nanos::from_millis;
+        assert!((1..=70).any(|k| g.look(ms(k * 30), &flood).is_some()));
+        assert!(g.active());
+        assert!((71..400).all(|k| g.look(ms(k * 30), &flood).is_none()));
+        g.look(ms(12_200), &fine());
+        assert!(!g.active() && g.faults() == 1);
+    }
+
+    #[test]
+    fn windows_stay_within_twenty_own_bandwidth_delay_products() {
+        // 12.5 MB/s · 30 ms = 256.8 packets.
+        assert_eq!(Guard::bounded(1_000_000, &fine()), 5136);
+        assert_eq!(Guard::bounded(0, &fine()), 4);
+        assert_eq!(Guard::bounded(70, &Seen::default()), 70);
+    }
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Proximal policy optimisation (Schulman et al. 2017) for flows that share one policy: the actor sees what a flow sees, the
+//! critic also the whole. Decisions are normal around the actor's, with a deviation that is learned, too.
+
+use crate::draw::Draws;
+use crate::env::GLOBALS;
+use crate::net::Net;
+use crate::replay::Frame;
+use crate::td3::{export, normalise};
+use ndarray::{concatenate, Array2, Axis};
+use perigee_cc::astraea::{FEATURES, HISTORY, INPUTS};
+use serde::{Deserialize, Serialize};
+
+/// Largest norm of a gradient.
+const MOST: f32 = 0.5;
+/// The deviation stays between these.
+const DEVIATION: (f32, f32) = (0.05, 1.0);
+
+/// What there is to choose.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Widths of the actor's hidden layers.
+    pub actor: Vec<usize>,
+    /// Widths of the critic's hidden layers.
+    pub critic: Vec<usize>,
+    /// Transitions per update.
+    pub batch: usize,
+    /// How often a round's transitions are gone through.
+    pub epochs: u64,
+    /// Discount per decision.
+    pub gamma: f32,
+    /// Discount of the advantage's later errors (generalised advantage estimation).
+    pub lambda: f32,
+    /// Largest change of a decision's probability that counts.
+    pub clip: f32,
+    /// Step size of the actor.
+    pub actor_rate: f32,
+    /// Step size of the critic.
+    pub critic_rate: f32,
+    /// Both end at this share of their beginning, linearly.
+    pub final_rate: f32,
+    /// Deviation of decisions at the beginning.
+    pub deviation: f32,
+    /// Weight of the entropy.
+    pub entropy: f32,
+    /// Rewards are multiplied by this.
+    pub reward_scale: f32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            actor: vec![64, 32],
+            critic: vec![128, 64],
+            batch: 512,
+            epochs: 4,
+            gamma: 0.98,
+            lambda: 0.95,
+            clip: 0.2,
+            actor_rate: 3e-4,
+            critic_rate: 1e-3,
+            final_rate: 0.1,
+            deviation: 0.5,
+            entropy: 1e-3,
+            reward_scale: 5.0,
+        }
+    }
+}
+
+/// The learner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ppo {
+    settings: Settings,
+    actor: Net,
+    critic: Net,
+    log_deviation: f32,
+    updates: u64,
+    draws: Draws,
+}
+
+/// A round's transitions.
+struct Lesson {
+    local: Array2<f32>,
+    whole: Array2<f32>,
+    actions: Vec<f32>,
+    densities: Vec<f32>,
+    advantages: Vec<f32>,
+    returns: Vec<f32>,
+}
+
+impl Ppo {
+    /// A learner that knows nothing.
+    pub fn new(settings: Settings, seed: u64) -> Self {
+        let mut draws = Draws::new(seed, u64::MAX);
+        let widths = |input: usize, hidden: &[usize]| [&[input], hidden, &[1]].concat();
+        let actor = Net::new(&widths(INPUTS, &settings.actor), &mut draws);
+        let critic = Net::new(&widths(INPUTS + GLOBALS, &settings.critic), &mut draws);
+        let log_deviation = libm::logf(settings.deviation);
+        Ppo { settings, actor, critic, log_deviation, updates: 0, draws }
+    }
+
+    /// Updates so far.
+    pub fn updates(&self) -> u64 {
+        self.updates
+    }
+
+    /// Deviation of decisions.
+    pub fn deviation(&self) -> f32 {
+        libm::expf(self.log_deviation)
+    }
+
+    /// All values are numbers.
+    pub fn is_finite(&self) -> bool {
+        self.actor.is_finite() && self.critic.is_finite() && self.log_deviation.is_finite()
+    }
+
+    /// The policy as a file, with `head` as comment.
+    pub fn policy(&self, head: &str) -> String {
+        export(&self.actor, head)
+    }
+
+    /// Learns from a round's streams, which its present policy brought about; `left` is the share of the training to come.
+    pub fn learn(&mut self, streams: &[&[Frame]], left: f32) {
+        let Some(lesson) = self.lesson(streams) else { return };
+        let rate = self.settings.final_rate + (1.0 - self.settings.final_rate) * left.clamp(0.0, 1.0);
+        let n = lesson.actions.len();
+        let mut order: Vec<usize> = (0..n).collect();
+        for _ in 0..self.settings.epochs {
+            for i in (1..n).rev() {
+                order.swap(i, self.draws.below(i + 1));
+            }
+            for part in order.chunks(self.settings.batch) {
+                self.update(&lesson, part, rate);
+            }
+        }
+    }
+
+    fn lesson(&self, streams: &[&[Frame]]) -> Option<Lesson> {
+        let s = &self.settings;
+        let (mut local, mut whole) = (Vec::new(), Vec::new());
+        let (mut actions, mut advantages, mut returns) = (Vec::new(), Vec::new(), Vec::new());
+        for stream in streams.iter().filter(|x| x.len() > 1) {
+            let (inputs, joined) = observations(stream);
+            let values = self.critic.forward(joined.clone()).output().clone();
+            let n = stream.len() - 1;
+            let mut later = 0.0;
+            let mut own = vec![0.0; n];
+            for t in (0..n).rev() {
+                let error = stream[t].reward * s.reward_scale + s.gamma * values[[t + 1, 0]] - values[[t, 0]];
+                later = error + s.gamma * s.lambda * later;
+                own[t] = later;
+            }
+            returns.extend((0..n).map(|t| own[t] + values[[t, 0]]));
+            advantages.extend(own);
+            actions.extend(stream[..n].iter().map(|f| f.action));
+            local.extend_from_slice(&inputs.as_slice()?[..n * INPUTS]);
+            whole.extend_from_slice(&joined.as_slice()?[..n * (INPUTS + GLOBALS)]);
+        }
+        let n = actions.len();
+        if n < 2 {
+            return None;
+        }
+        let mean = advantages.iter().sum::<f32>() / n as f32;
+        let variance = advantages.iter().map(|a| (a - mean) * (a - mean)).sum::<f32>() / n as f32;
+        advantages.iter_mut().for_each(|a| *a = (*a - mean) / (variance.sqrt() + 1e-6));
+        let local = Array2::from_shape_vec((n, INPUTS), local).ok()?;
+        let whole = Array2::from_shape_vec((n, INPUTS + GLOBALS), whole).ok()?;
+        let means = self.actor.forward(local.clone()).output().mapv(libm::tanhf);
+        let densities = means.iter().zip(&actions).map(|(m, a)| self.density(*m, *a)).collect();
+        Some(Lesson { local, whole, actions, densities, advantages, returns })
+    }
+
+    /// Logarithm of a decision's density, but for a constant.
+    fn density(&self, mean: f32, action: f32) -> f32 {
+        let z = (action - mean) / self.deviation();
+        -0.5 * z * z - self.log_deviation
+    }
+
+    fn update(&mut self, lesson: &Lesson, part: &[usize], rate: f32) {
+        let n = part.len() as f32;
+        let pass = self.critic.forward(lesson.whole.select(Axis(0), part));
+        let mut slope = pass.output().clone();
+        slope.iter_mut().zip(part).for_each(|(y, i)| *y = (*y - lesson.returns[*i]).clamp(-1.0, 1.0) / n);
+        let (gradients, _) = self.critic.backward(&pass, slope);
+        self.critic.descend(&gradients, self.settings.critic_rate * rate, MOST);
+        let pass = self.actor.forward(lesson.local.select(Axis(0), part));
+        let deviation = self.deviation();
+        let mut slope = pass.output().clone();
+        let mut widen = 0.0;
+        for (y, &i) in slope.iter_mut().zip(part) {
+            let mean = libm::tanhf(*y);
+            let ratio = libm::expf(self.density(mean, lesson.actions[i]) - lesson.densities[i]);
+            let advantage = lesson.advantages[i];
+            let clip = self.settings.clip;
+            let counts = if advantage > 0.0 { ratio < 1.0 + clip } else { ratio > 1.0 - clip };
+            let pull = if counts { ratio * advantage } else { 0.0 };
+            let z = (lesson.actions[i] - mean) / deviation;
+            *y = -pull * z / deviation * (1.0 - mean * mean) / n;
+            widen += pull * (z * z - 1.0) / n;
+        }
+        let (gradients, _) = self.actor.backward(&pass, slope);
+        self.actor.descend(&gradients, self.settings.actor_rate * rate, MOST);
+        let (least, most) = (libm::logf(DEVIATION.0), libm::logf(DEVIATION.1));
+        let moved =
+            self.log_deviation + self.settings.actor_rate * rate * 10.0 * (widen + self.settings.entropy);
+        self.log_deviation = moved.clamp(least, most);
+        self.updates += 1;
+    }
+}
+
+/// What the actor and what the critic see of each frame, a row each.
+fn observations(stream: &[Frame]) -> (Array2<f32>, Array2<f32>) {
+    let mut local = Array2::zeros((stream.len(), INPUTS));
+    let mut globals = Array2::zeros((stream.len(), GLOBALS));
+    for (t, frame) in stream.iter().enumerate() {
+        for k in 0..HISTORY.min(t + 1) {
+            let at = (HISTORY - 1 - k) * FEATURES;
+            for (i, x) in stream[t - k].features.iter().enumerate() {
+                local[[t, at + i]] = *x;
+            }
+        }
+        for (i, x) in frame.globals.iter().enumerate() {
+            globals[[t, i]] = *x;
+        }
+    }
+    normalise(&mut local);
+    let joined = concatenate(Axis(1), &[local.view(), globals.view()]).expect("as many rows");
+    (local, joined)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perigee_cc::astraea::policy::Policy;
+
+    /// Reward is highest where the action is half of the first feature.
+    #[test]
+    fn it_learns_what_is_rewarded() {
+        let mut draws = Draws::new(2, 2);
+        let settings = Settings {
+            gamma: 0.0,
+            actor: vec![32],
+            critic: vec![32],
+            actor_rate: 1e-3,
+            ..Settings::default()
+        };
+        let mut learner = Ppo::new(settings, 1);
+        for _ in 0..80 {
+            let policy = Policy::parse(&learner.policy("")).unwrap();
+            let streams: Vec<Vec<Frame>> = (0..20)
+                .map(|_| {
+                    let x = draws.uniform(-1.0, 1.0);
+                    let frame = |_| {
+                        let features = [(x / 4.0 + 0.8) as f32; FEATURES];
+                        let inputs = [features[0]; INPUTS];
+                        let mean = f64::from(policy.evaluate(&inputs, &mut policy.scratch()));
+                        let a = mean + draws.normal() * f64::from(learner.deviation());
+                        let reward = -0.5 * (a - x / 2.0) * (a - x / 2.0);
+                        Frame { features, globals: [0.0; GLOBALS], action: a as f32, reward: reward as f32 }
+                    };
+                    (0..30).map(frame).collect()
+                })
+                .collect();
+            let streams: Vec<&[Frame]> = streams.iter().map(Vec::as_slice).collect();
+            learner.learn(&streams, 1.0);
+        }
+        let policy = Policy::parse(&learner.policy("")).unwrap();
+        for x in [-0.8f32, 0.0, 0.8] {
+            let a = policy.evaluate(&[x / 4.0 + 0.8; INPUTS], &mut policy.scratch());
+            assert!((a - x / 2.0).abs() < 0.25, "{x}: {a}");
+        }
+        assert!(learner.deviation() < 0.5, "what is known is tried less");
+    }
+}
