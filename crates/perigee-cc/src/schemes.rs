@@ -133,7 +133,7 @@ schemes! {
         "orbcc-repro", "OrbCC (repro)", orbcc::repro, "as the authors' simulator behind the papers' figures does it";
         "orbcc-head", "OrbCC (head)", orbcc::head, "as the authors' simulator of August 2026 does it";
         "orbcc-pint", "OrbCC (PINT)", orbcc::pint, "OrbCC with one telemetry record of fixed size per packet";
-        "leotcp", "LeoTCP", orbcc::repro, "OrbCC under its earlier name: the authors' code was the same for both papers, so are the options";
+        "leotcp", "LeoTCP", orbcc::repro, "OrbCC under its earlier name: the sources before both papers (Avian688/orbtcp 594be42 and 75bceed) differ in a comment alone, so the options are the same";
     }
 }
 
