@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from perigee._core import RunError, ScenarioError
     from perigee.extensions.congestion import CongestionControl
     from perigee.extensions.trust import PluginError
+    from perigee.results.cells import open_sweep
     from perigee.results.record import Run, open_record
     from perigee.runs.scenario import Results, Scenario, load, loads, run, schemes
+    from perigee.runs.sweep import sweep
     from perigee.sky.survey import paths
     from perigee.sky.timeline import Timeline, load_timeline
 
@@ -35,9 +37,11 @@ __all__ = [
     "load_timeline",
     "loads",
     "open_record",
+    "open_sweep",
     "paths",
     "run",
     "schemes",
+    "sweep",
 ]
 
 # Names are imported when they are first used: `perigee --help` needs neither NumPy nor the compiled module.
@@ -58,6 +62,8 @@ _HOMES = {
     "run": "perigee.runs.scenario",
     "paths": "perigee.sky.survey",
     "schemes": "perigee.runs.scenario",
+    "open_sweep": "perigee.results.cells",
+    "sweep": "perigee.runs.sweep",
 }
 
 

@@ -68,6 +68,7 @@ impl Constellation {
             Satellites::Elements { name, text, planes, gravity } => {
                 from_elements(name, text, planes, (*gravity, spec))?
             }
+            Satellites::Both(shells, elements) => both(shells, elements, spec)?,
         };
         if spec.later > Nanos::ZERO {
             fleet.report.push(format!("the run begins {} later in their motion", spec.later));
@@ -262,6 +263,36 @@ fn generated(shells: &[Shell], spec: &SkySpec) -> Result<Fleet, SkyError> {
     }
     fleet.start = start.plus(spec.later);
     Ok(fleet)
+}
+
+/// Shells and element sets in one sky. Time zero is as with the element sets alone: old ones are useless elsewhere.
+fn both(shells: &[Shell], elements: &Satellites, spec: &SkySpec) -> Result<Fleet, SkyError> {
+    let Satellites::Elements { name, text, planes, gravity } = elements else {
+        return Err(SkyError::Spec("what is added to shells must be element sets".into()));
+    };
+    let sets = omm::read_elements(text).map_err(|e| SkyError::Tle(name.clone(), e))?;
+    let newest = sets.iter().map(|s| s.epoch).max().unwrap_or(Epoch::Y2000);
+    let start = spec.start.unwrap_or(newest);
+    let mut all = generated(shells, &SkySpec { start: Some(start), ..spec.clone() })?;
+    let more = from_elements(name, text, planes, (*gravity, spec))?;
+    if let Some(twice) = more.names.iter().find(|n| all.names.contains(n)) {
+        return Err(SkyError::Spec(format!("{name}: {twice:?} is the name of a satellite of a shell, too")));
+    }
+    let (first, shell) = (all.names.len() as u32, shells.len() as u32);
+    let number = |n: u32| n + first;
+    // Satellites without a shell keep the number that says so.
+    let of_shell = |s: u32| if s == u32::MAX { s } else { s + shell };
+    all.names.extend(more.names);
+    all.places.extend(more.places.into_iter().map(|p| p.map(|p| Place { shell: p.shell + shell, ..p })));
+    all.elements.extend(more.elements);
+    all.motion.0.extend(more.motion.0);
+    all.grid.extend(more.grid.into_iter().map(|(a, b)| (number(a), number(b))));
+    all.group.extend(more.group.into_iter().map(|g| g.map(of_shell)));
+    let own = (0..first).map(Some);
+    all.numbers = more.numbers.map(|of| own.chain(of.into_iter().map(|n| n.map(number))).collect());
+    all.report.extend(more.report);
+    all.warnings.extend(more.warnings);
+    Ok(all)
 }
 
 fn describe(shell: &Shell, start: Epoch) -> String {

@@ -126,7 +126,7 @@ impl Network {
         }
         let name = format!("{} radio", sky.vertex_name(v));
         let node = self.node(sky, v);
-        let id = self.port(name, node, &sky.spec.ground_port);
+        let id = self.port(name, node, sky.radio(v, None).0);
         self.radios[v as usize] = Some(id);
         id
     }
@@ -138,15 +138,18 @@ impl Network {
         }
         let (node, far) = (self.node(sky, from), self.node(sky, to));
         let isl = from.max(to) < self.satellites as u32;
-        let port = if !isl && sky.spec.ground_ports == GroundPorts::PerNode {
+        let shared = sky.spec.ground_ports == GroundPorts::PerNode;
+        let (spec, loss) = match isl {
+            true => (&sky.spec.isl_port, sky.spec.radios.loss[1]),
+            false => sky.radio(from, (!shared).then_some(to)),
+        };
+        let port = if !isl && shared {
             self.radio(sky, from)
         } else {
-            let spec = if isl { &sky.spec.isl_port } else { &sky.spec.ground_port };
             self.port(format!("{}->{}", sky.vertex_name(from), sky.vertex_name(to)), node, spec)
         };
         // The delay is set, by a change, at the instant of first use.
-        let link =
-            Link { port, to: far, delay: Delay::default(), loss: 0.0, up: true, order: LinkOrder::Fifo };
+        let link = Link { port, to: far, delay: Delay::default(), loss, up: true, order: LinkOrder::Fifo };
         self.new_links.push(link);
         let id = LinkId(self.lines.len() as u32);
         self.lines.push(Line {

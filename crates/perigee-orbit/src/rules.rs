@@ -57,6 +57,17 @@ pub struct LoadRule {
 }
 
 impl LoadRule {
+    fn radio_bps(&self, sky: &Sky, from: u32, to: u32) -> u64 {
+        let shared = sky.spec.ground_ports == GroundPorts::PerNode;
+        let (port, _) = sky.radio(from, (!shared).then_some(to));
+        let usual = std::ptr::eq(port, &sky.spec.ground_port);
+        if usual {
+            self.ground_bps
+        } else {
+            port.rate.0
+        }
+    }
+
     /// Queueing cost of a link at a utilisation, in millimetres of light.
     fn cost(&self, utilisation: f64) -> Weight {
         let (u, bend) = (utilisation.min(BEND), BEND / (1.0 - BEND));
@@ -102,7 +113,9 @@ impl Assignment<'_> {
     /// Cost of the queues of a link for somebody who brings demands in both directions.
     fn queue(&self, a: u32, b: u32, [there, back]: [u64; 2]) -> Weight {
         let isl = a.max(b) < self.satellites();
-        let rate = if isl { self.rule.isl_bps } else { self.rule.ground_bps };
+        // Of the two directions, that which is slower.
+        let radio = || self.rule.radio_bps(self.sky, a, b).min(self.rule.radio_bps(self.sky, b, a));
+        let rate = if isl { self.rule.isl_bps } else { radio() };
         let carried = |from, to| self.load.get(&self.port(from, to)).copied().unwrap_or(0);
         let most = (carried(a, b) + there).max(carried(b, a) + back);
         self.rule.cost(most as f64 / rate as f64)

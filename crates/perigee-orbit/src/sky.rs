@@ -14,7 +14,7 @@ use crate::motion::Positions;
 use crate::plugin::{failed, AttachFunction, AttachView, RouteFunction, RouteView, Seen};
 use crate::routing::{Access, Tree, Weight};
 use crate::rules::PathRule;
-use crate::spec::{GroundKind, SkySpec};
+use crate::spec::{GroundKind, Radios, SkySpec};
 use crate::tle::TleError;
 use crate::visibility::{GroundPoint, Horizon};
 use crate::warm::Warm;
@@ -140,6 +140,25 @@ impl Sky {
         self.spec.ground_port = ground;
         self.spec.isl_port = isl;
         self
+    }
+
+    /// The same sky with radios of their own for some nodes.
+    #[must_use]
+    pub fn with_radios(mut self, radios: Radios) -> Self {
+        self.spec.radios = radios;
+        self
+    }
+
+    /// The transmitter between two vertices, `to` unknown where a radio is shared, and the loss of its links.
+    pub(crate) fn radio(&self, from: u32, to: Option<u32>) -> (&PortSpec, f64) {
+        let spec = &self.spec;
+        let ground = |v: u32| (v as usize).checked_sub(self.constellation.len());
+        let own = match (ground(from), to.and_then(ground)) {
+            (Some(g), _) => spec.radios.up.get(&g),
+            (None, Some(g)) => spec.radios.down.get(&g),
+            (None, None) => spec.radios.of_satellite.get(self.vertex_name(from)),
+        };
+        own.map_or((&spec.ground_port, spec.radios.loss[0]), |radio| (&radio.port, radio.loss))
     }
 
     /// What it was made from.

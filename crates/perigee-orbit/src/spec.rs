@@ -15,6 +15,7 @@ use crate::visibility::Mask;
 use perigee_sources::topology::PortSpec;
 use perigee_timeline::{GeoPoint, OutageMode, Routing};
 use perigee_units::{BitRate, Nanos};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Which satellites fly.
@@ -33,6 +34,8 @@ pub enum Satellites {
         /// Constants of SGP4.
         gravity: Gravity,
     },
+    /// Generated shells and then element sets, in one sky; ISLs stay within each shell.
+    Both(Vec<Shell>, Box<Satellites>),
 }
 
 /// Which satellites talk to each other.
@@ -137,6 +140,28 @@ pub enum GroundPorts {
     PerLink,
 }
 
+/// A radio transmitter, and the random loss of its links.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Radio {
+    /// Rate and queue.
+    pub port: PortSpec,
+    /// Probability that a packet is lost on each of its links.
+    pub loss: f64,
+}
+
+/// Radios that differ from the others.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Radios {
+    /// Of ground points, by their number: towards the satellites.
+    pub up: BTreeMap<usize, Radio>,
+    /// Of satellites towards a ground point, by its number; only with a radio per link.
+    pub down: BTreeMap<usize, Radio>,
+    /// Shared ones of single satellites, by their names.
+    pub of_satellite: BTreeMap<String, Radio>,
+    /// Random loss of all other radio links, and of ISLs.
+    pub loss: [f64; 2],
+}
+
 /// Length of the outage of a hard handover.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outage {
@@ -207,6 +232,8 @@ pub struct SkySpec {
     pub duration: Nanos,
     /// Every radio transmitter.
     pub ground_port: PortSpec,
+    /// Transmitters that are not as all others.
+    pub radios: Radios,
     /// Every ISL.
     pub isl_port: PortSpec,
     /// How radio transmitters are shared.
@@ -240,6 +267,7 @@ impl Default for SkySpec {
             step: Nanos::from_millis(100),
             duration: Nanos::from_secs(300),
             ground_port: PortSpec::default(),
+            radios: Radios::default(),
             isl_port: PortSpec::packets(BitRate::from_mbit(10_000), 10_000),
             ground_ports: GroundPorts::PerNode,
             handover: Handover::default(),

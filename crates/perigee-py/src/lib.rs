@@ -31,6 +31,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<congestion::PyAck>()?;
     m.add_class::<congestion::PyHop>()?;
     m.add_class::<sky::Sky>()?;
+    m.add_function(wrap_pyfunction!(sky::network_paths, m)?)?;
     m.add_class::<timelines::Timeline>()?;
     m.add_class::<plugins::SeenSatellite>()?;
     m.add_class::<plugins::AttachView>()?;

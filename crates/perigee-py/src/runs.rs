@@ -8,6 +8,7 @@ use crate::{convert, plugins};
 use perigee_record::{Collector, RecordSink, SinkError, Table};
 use perigee_run::{bench as benches, RunError as Failed};
 use perigee_scenario::estimate;
+use perigee_scenario::survey;
 use perigee_scenario::units::Nanos;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -108,6 +109,28 @@ impl Scenario {
         self.0.plugins()
     }
 
+    /// Whether satellites of its own move in it.
+    #[getter]
+    fn has_sky(&self) -> bool {
+        survey::has_sky(&self.0)
+    }
+
+    /// `[sweep]`: keys with their values in TOML and the place in which they stand.
+    fn sweep(&self) -> Vec<(String, Vec<String>, String)> {
+        self.0.sweep.iter().map(|a| (a.key.clone(), a.values.clone(), a.place.to_string())).collect()
+    }
+
+    /// `[cc.CLASS]` of Python classes: class, parameter, value in JSON, and the place in which it stands.
+    fn class_params(&self) -> Vec<(String, String, String, String)> {
+        let foreign = self.0.cc.iter().filter(|(name, _)| perigee_scenario::cc::info(name).is_none());
+        let rows = foreign.flat_map(|(class, given)| {
+            given.iter().map(|(name, (value, place))| {
+                (class.clone(), name.clone(), in_json(value).to_string(), place.to_string())
+            })
+        });
+        rows.collect()
+    }
+
     /// The schemes to compare, given those that were asked for.
     /// With `kernel` (see `World.run`), those of its own may be among them.
     #[pyo3(signature = (asked, kernel=None))]
@@ -135,6 +158,17 @@ impl Scenario {
     fn wants_all(&self, asked: &[String]) -> bool {
         let named = if asked.is_empty() { &self.0.run.cc } else { asked };
         named.iter().any(|name| name == "all")
+    }
+}
+
+/// The value of a parameter.
+fn in_json(value: &perigee_scenario::cc::Value) -> serde_json::Value {
+    use perigee_scenario::cc::Value;
+    match value {
+        Value::Bool(b) => json!(b),
+        Value::Int(i) => json!(i),
+        Value::Float(x) => json!(x),
+        Value::Text(t) => json!(t),
     }
 }
 

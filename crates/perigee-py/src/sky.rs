@@ -4,6 +4,7 @@
 use crate::interrupt::interruptible;
 use crate::runs::{wrong, RunError, Scenario};
 use numpy::PyArray1;
+use perigee_scenario::course;
 use perigee_scenario::survey::{self, Look};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -14,6 +15,24 @@ type Steps<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>);
 /// Satellites and ground points of a scenario, and the pairs that were asked for.
 #[pyclass(frozen, module = "perigee._core")]
 pub struct Sky(Arc<Look>);
+
+/// The paths of a network without satellites of its own, as `Sky.paths` tells those of a sky.
+#[pyfunction]
+#[pyo3(signature = (scenario, ends, seed=None))]
+pub fn network_paths<'py>(
+    py: Python<'py>,
+    scenario: &Scenario,
+    ends: Vec<(String, String)>,
+    seed: Option<u64>,
+) -> PyResult<(String, Vec<Steps<'py>>)> {
+    let scenario = scenario.0.clone();
+    let seed = seed.unwrap_or(scenario.run.seed);
+    let found = interruptible(py, move || course::paths(scenario, &ends, seed))?;
+    let (json, series) = found.map_err(|e| wrong(&e))?;
+    let arrays =
+        series.into_iter().map(|s| (PyArray1::from_vec(py, s.rtt_ms), PyArray1::from_vec(py, s.apart)));
+    Ok((json.to_string(), arrays.collect()))
+}
 
 #[pymethods]
 impl Sky {

@@ -19,7 +19,7 @@ pub use perigee_timeline as timeline;
 pub use perigee_units as units;
 
 pub use build::world::World;
-pub use build::{estimate, exchange, saved, shared, survey, world};
+pub use build::{course, estimate, exchange, saved, shared, survey, world};
 pub use file::error::{Origin, Place, Problem, ScenarioError};
 pub use file::kind::is_plugin;
 pub use file::scenario::Scenario;

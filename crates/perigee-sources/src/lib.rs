@@ -14,6 +14,7 @@ pub mod crossing;
 pub mod fading;
 pub mod leoem;
 pub mod mahimahi;
+pub mod network;
 mod part;
 pub mod python_random;
 pub mod schedule;

@@ -4,7 +4,7 @@
 //! A rate file has a line for each opportunity to deliver 1500 bytes: its time in milliseconds. Opportunities are
 //! counted over a window (100 ms, say) and become the rate of that window; shorter windows follow the trace more
 //! closely but starve packets that fall between two opportunities. A delay file has a line per step (10 ms): the
-//! one-way delay, in whole milliseconds, of what enters in that step.
+//! one-way delay, in milliseconds, of what enters in that step.
 
 use crate::trace::{lines, TraceError};
 use perigee_timeline::*;
@@ -33,15 +33,15 @@ pub struct RateTrace {
 /// Delays, one per step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelayTrace {
-    /// One-way, in milliseconds.
-    pub delays_ms: Vec<u64>,
+    /// One-way.
+    pub delays: Vec<Nanos>,
     /// Time between entries.
     pub step: Nanos,
 }
 
 /// Longest trace and longest delay that are believed: anything above is a mistyped file.
 const MAX_TRACE_MS: u64 = 6 * 3_600_000;
-const MAX_DELAY_MS: u64 = 10_000;
+const MAX_DELAY_MS: f64 = 10_000.0;
 
 fn whole(line: usize, text: &str, what: &str, most: u64) -> Result<u64, TraceError> {
     let value: u64 = text.parse().map_err(|_| {
@@ -51,6 +51,17 @@ fn whole(line: usize, text: &str, what: &str, most: u64) -> Result<u64, TraceErr
         return Err(TraceError::at(line, format!("the {what} {value} ms is more than {most} ms")));
     }
     Ok(value)
+}
+
+/// A delay: milliseconds, with fractions or without.
+fn milliseconds(line: usize, text: &str) -> Result<Nanos, TraceError> {
+    match text.parse::<f64>() {
+        Ok(ms) if (0.0..=MAX_DELAY_MS).contains(&ms) => Ok(Nanos((ms * 1e6 + 0.5) as u64)),
+        Ok(ms) if ms > MAX_DELAY_MS => {
+            Err(TraceError::at(line, format!("the delay {ms} ms is more than {MAX_DELAY_MS} ms")))
+        }
+        _ => Err(TraceError::at(line, format!("the delay {text:?} is not a number of milliseconds"))),
+    }
 }
 
 impl RateTrace {
@@ -110,24 +121,23 @@ impl DelayTrace {
     /// # Errors
     /// The first line that is not a number; an empty file.
     pub fn parse(text: &str, step: Nanos) -> Result<Self, TraceError> {
-        let delays_ms: Vec<u64> =
-            lines(text).map(|(n, l)| whole(n, l, "delay", MAX_DELAY_MS)).collect::<Result<_, _>>()?;
-        if delays_ms.is_empty() {
+        let delays: Vec<Nanos> = lines(text).map(|(n, l)| milliseconds(n, l)).collect::<Result<_, _>>()?;
+        if delays.is_empty() {
             return Err(TraceError::at(1, "the file is empty"));
         }
-        Ok(DelayTrace { delays_ms, step })
+        Ok(DelayTrace { delays, step })
     }
 
     /// Length.
     pub fn length(&self) -> Nanos {
-        self.step * self.delays_ms.len() as u64
+        self.step * self.delays.len() as u64
     }
 
     /// The changes that make a link follow the trace. LeoReplayer delays both directions: call it for both links, and
     /// let them reorder ([`LinkOrder::Reorder`]) to imitate it.
     pub fn changes(&self, link: LinkId, duration: Nanos, end: AtEnd) -> Vec<Timed> {
-        let value = |ms: &u64| Change::Delay(link, Delay::constant(Nanos::from_millis(*ms)));
-        replay(&self.delays_ms, self.step, self.length(), duration, end, value)
+        let value = |delay: &Nanos| Change::Delay(link, Delay::constant(*delay));
+        replay(&self.delays, self.step, self.length(), duration, end, value)
     }
 }
 
@@ -205,7 +215,7 @@ mod tests {
         // Of the whole 120 s: mean 48.7 Mbit/s, seconds between 30.2 and 73.3 Mbit/s.
         assert!((40.0..60.0).contains(&mean), "{mean}");
         assert!(rates[..59].iter().all(|r| (30.0..74.0).contains(&r.as_mbit())));
-        assert!(delay.delays_ms.iter().all(|d| (7..=68).contains(d)));
+        assert!(delay.delays.iter().all(|d| (7..=68).contains(&(d.0 / 1_000_000))));
         // Bytes are neither lost nor made by the windows, the last of which is shorter.
         let window = Nanos::from_millis(100);
         let rates = rate.rates(window);

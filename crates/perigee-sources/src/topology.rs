@@ -385,6 +385,27 @@ impl Drawing {
         self.flows.push(FlowPath { forward, reverse, hops: [data, acks] });
     }
 
+    /// A flow over hops that are known.
+    pub(crate) fn flow_over(&mut self, (from, to): (NodeId, NodeId), data: Vec<Hop>, acks: Vec<Hop>) {
+        let forward = self.pair(from, to, &data);
+        let reverse = self.pair(to, from, &acks);
+        self.flows.push(FlowPath { forward, reverse, hops: [data, acks] });
+    }
+
+    /// What is said of a link itself.
+    pub(crate) fn set_link(&mut self, link: LinkId, delay: Nanos, loss: f64) {
+        let link = &mut self.header.links[link.ix()];
+        (link.delay, link.loss) = (Delay::constant(delay), loss);
+    }
+
+    /// Finishes with the delays that links have.
+    pub(crate) fn finish_as_given(mut self, title: String) -> Built {
+        self.header.title = title;
+        let Drawing { header, paths, flows, bottlenecks } = self;
+        let plan = DelayPlan { placement: Placement::Forward, bottleneck_delay: Nanos::ZERO };
+        Built { header, paths, bottlenecks, flows, plan }
+    }
+
     fn pair(&mut self, from: NodeId, to: NodeId, hops: &[Hop]) -> PairId {
         add_pair(&mut self.header, &mut self.paths, from, to, hops)
     }

@@ -19,6 +19,7 @@ from perigee.cli import kernel as kernel_cli
 from perigee.cli import learn as learn_cli
 from perigee.cli import sky as sky_cli
 from perigee.cli import study as study_cli
+from perigee.cli import sweep as sweep_cli
 from perigee.cli import timeline as timeline_cli
 from perigee.cli.arguments import without_programs
 from perigee.cli.options import (
@@ -157,6 +158,8 @@ def run(
     schemes = names_of("--cc", cc)
     on = _hosts(hosts, kernel, clock)
     loaded = _scenario(scenario, given, tle, trust=trust, as_json=as_json)
+    if loaded.core.sweep() and not as_json:
+        print(f"{scenario}: [sweep] is for `perigee sweep`; this runs the scenario without it", file=sys.stderr)
     if dry:
         check_free(save_job, force=force)
         raise SystemExit(dry_command(loaded, schemes, save_job, pcap=pcap, kernel=on, as_json=as_json))
@@ -195,6 +198,7 @@ def _hosts(hosts: str | None, name: str | None, clock: str) -> Hosts | None:
 
 
 at_hosts.register(app, _scenario, _kernel)
+sweep_cli.register(app, _kernel)
 
 
 @app.command("run-job")
@@ -227,7 +231,7 @@ def check(
 ) -> None:
     """Check a scenario without running it; with --hosts linux, also what real hosts can carry of it."""
     from perigee import _core
-    from perigee.extensions.congestion import named
+    from perigee.extensions.congestion import named, with_params
     from perigee.extensions.trust import PluginError
     from perigee.runs.work import as_core
 
@@ -236,7 +240,7 @@ def check(
     loaded = _scenario(scenario, sets, tle, trust=trust, as_json=as_json)
     try:
         given, classes = named(asked)
-        classes = {**loaded.classes(), **classes}
+        classes = with_params({**loaded.classes(), **classes}, loaded.core)
         names = loaded.core.schemes(given, on)
         world = loaded.core.world(loaded.core.seed)
         for name in names:

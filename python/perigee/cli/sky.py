@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from perigee.sky.survey import PairPaths
 
 DIFFERENT = 3
-EXPORTS = ("timeline", "hypatia", "leoem")
+TRACES = ("mahimahi", "leoreplayer", "tc")
+EXPORTS = ("timeline", "hypatia", "leoem", *TRACES)
 IMPORTS = ("hypatia", "leoem")
 POLICIES = ("shortest-path", "nearest", "highest-elevation", "longest-visibility")
 
@@ -85,6 +86,8 @@ def paths(
     for policy in _policies(attach):
         chosen = [] if policy is None else [f"source.constellation.attach={policy}"]
         loaded = _load[0](scenario, [*(sets or []), *chosen], tle, trust=trust, as_json=as_json)
+        if alone and not loaded.core.has_sky:
+            stop("--alone has no effect: nothing in this network chooses satellites")
         try:
             surveys.append(found.survey(loaded, ends, policy or "", remarks.append, alone=alone))
         except (_core.ScenarioError, _core.RunError) as error:
@@ -162,7 +165,7 @@ def sky(
 def export(
     what: Annotated[str, typer.Argument(metavar="FORMAT", help=f"One of {', '.join(EXPORTS)}.")],
     scenario: ScenarioArg,
-    out: Annotated[Path, typer.Argument(help="File (Hypatia: folder) to write.")],
+    out: Annotated[Path, typer.Argument(help="File (Hypatia and traces: folder) to write.")],
     origin: FromOption = None,
     target: ToOption = None,
     tle: TleOption = None,
@@ -170,7 +173,7 @@ def export(
     trust: TrustOption = False,
     force: ForceOption = False,
 ) -> None:
-    """Write a scenario's network over time as a timeline, a state folder of Hypatia or a path log of LeoEM."""
+    """Write a scenario's network over time for other tools: as a timeline, state of Hypatia, traces, a script of tc."""
     from perigee import _core
 
     if what not in EXPORTS:
@@ -178,10 +181,35 @@ def export(
     # A folder that waits to be filled is no result.
     check_free(out, force=force or (out.is_dir() and not any(out.iterdir())))
     loaded = _load[0](scenario, sets, tle, trust=trust)
+    if what in TRACES:
+        _export_traces(what, loaded, out, _ends(origin, target))
+        return
     with _output(out, folder=what == "hypatia") as partial:
         remarks = _core.export(loaded.core, what, partial, _ends(origin, target))
     print_remarks(remarks)
     print(f"{what}: {out}")
+
+
+def _export_traces(what: str, loaded: Scenario, out: Path, ends: Sequence[tuple[str, str]]) -> None:
+    from perigee import _core
+    from perigee.sky.traces import write
+
+    try:
+        found = loaded.timeline()
+        if len(ends) > 1 or (not ends and len(found.pairs) > 1):
+            some = ", ".join(f"{a} to {b}" for a, b in found.pairs[:8])
+            stop(f"a trace is of one pair: say --from and --to; there are {some}")
+        origin, target = ends[0] if ends else found.pairs[0]
+        lines = write(what, found, origin, target, out)
+    except KeyError as error:
+        stop(str(error.args[0]))
+    except (_core.ScenarioError, _core.RunError) as error:
+        stop(error.args[0])
+    except OSError as error:
+        stop(cannot_write(out, error))
+    print(f"{what}: {out}, {origin} to {target}")
+    for line in lines:
+        print(f"  {line}")
 
 
 def import_state(
@@ -364,13 +392,17 @@ def _print_table(pairs: Sequence[Sequence[PairPaths]], contrasts: dict[int, Any]
     head = ("mean", "min", "max", "x fibre", "links", "changes", "handovers", "no path")
     for of_pair in pairs:
         p = of_pair[0]
-        print(f"{p.origin} to {p.target}: {p.distance_km:,.0f} km, {p.fibre_rtt_ms:.2f} ms in a great-circle fibre")
-        print(f"  {'RTT of propagation, ms':<24}" + "".join(f"{name:>10}" for name in head))
+        placed = p.distance_km is not None
+        far = f": {p.distance_km:,.0f} km, {p.fibre_rtt_ms:.2f} ms in a great-circle fibre" if placed else ""
+        print(f"{p.origin} to {p.target}{far}")
+        shown = [name for name in head if placed or name != "x fibre"]
+        print(f"  {'RTT of propagation, ms':<24}" + "".join(f"{name:>10}" for name in shown))
         for q in of_pair:
             s = q.statistics()
             mean = s["rtt_mean_ms"]
             cells = [ms(mean), ms(s["rtt_min_ms"]), ms(s["rtt_max_ms"])]
-            cells.append("-" if mean is None else f"{mean / s['fibre_rtt_ms']:.2f}")
+            if placed:
+                cells.append("-" if mean is None else f"{mean / s['fibre_rtt_ms']:.2f}")
             cells.append("-" if mean is None else f"{s['links_min']} to {s['links_max']}")
             cells += [str(s["path_changes"]), f"{s['handovers_from']} + {s['handovers_to']}"]
             cells.append(f"{s['unreachable_share']:.1%}")

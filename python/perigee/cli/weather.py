@@ -12,12 +12,27 @@ from perigee.cli.options import ScenarioArg, SetOption, TrustOption, stop
 from perigee.common.files import cannot_write
 
 
+def _degrees(given: str) -> float | None:
+    """An elevation; None where it follows the satellite."""
+    if given == "follow":
+        return None
+    try:
+        found = float(given)
+    except ValueError:
+        found = 0.0
+    if not 5 <= found <= 90:
+        stop(f"--elevation {given!r}: degrees from 5 to 90, or follow")
+    return found
+
+
 def weather(
     scenario: ScenarioArg,
     node: Annotated[str, typer.Option(help="Node whose links it rains on.")],
     out: Annotated[Path, typer.Option(help="File to write (CSV).")],
     frequency: Annotated[float, typer.Option(help="GHz.")] = 28.0,
-    elevation: Annotated[float, typer.Option(help="Of the satellite, degrees.")] = 40.0,
+    elevation: Annotated[
+        str, typer.Option(metavar="DEGREES|follow", help="Of the satellite; follow: of the one in use at each step.")
+    ] = "40",
     clear_sky: Annotated[float, typer.Option(help="Es/N0 without rain, dB.")] = 14.0,
     step: Annotated[float, typer.Option(help="Seconds between values.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Of the series.")] = 1,
@@ -33,10 +48,12 @@ def weather(
     from perigee.extensions import plugins
     from perigee.runs.scenario import open_file
     from perigee.sky import weather as rain
+    from perigee.sky.skymap import elevations
     from perigee.sky.skymap import picture as sky_at
 
-    if not 0 < frequency <= 350 or not 5 <= elevation <= 90 or not 0.01 <= step <= 3600:
-        stop("--frequency must lie in 0 to 350 GHz, --elevation in 5 to 90 degrees, --step in 0.01 to 3600 s")
+    fixed = _degrees(elevation)
+    if not 0 < frequency <= 350 or not 0.01 <= step <= 3600:
+        stop("--frequency must lie in 0 to 350 GHz, --step in 0.01 to 3600 s")
     if start is not None and not 0 < start < 100:
         stop("--start must lie between 0 and 100 percent")
     try:
@@ -45,14 +62,21 @@ def weather(
         if node not in ground:
             stop(f"--node: {node!r} is none of {', '.join(ground)}")
         lat, lon = ground[node]
-        c = rain.climate(lat, lon, frequency_ghz=frequency, elevation_deg=elevation)
         steps = max(2, int(loaded.core.duration_ns / 1e9 / step) + 1)
-        share = None if start is None else start / 100
-        db = rain.series(c, steps, step_s=step, seed=seed, start_share=share)
+        x = rain.process(steps, step_s=step, seed=seed, start_share=None if start is None else start / 100)
+        if fixed is not None:
+            c = rain.climate(lat, lon, frequency_ghz=frequency, elevation_deg=fixed)
+            db = c.attenuation(x)
+        else:
+            seen = elevations(loaded, node, steps, step)
+            by = rain.climates_over(lat, lon, seen, frequency_ghz=frequency)
+            c = by[min(by, key=lambda e: abs(e - float(seen.mean())))]
+            db = rain.following(by, x, seen)
+            elevation = f"{seen.min():.0f} to {seen.max():.0f}"
         link = rain.modem(db, clear_sky_db=clear_sky, step_s=step)
-    except (_core.ScenarioError, _core.RunError, rain.WeatherError, plugins.PluginError) as error:
+    except (_core.ScenarioError, _core.RunError, rain.WeatherError, plugins.PluginError, KeyError) as error:
         stop(str(error.args[0]))
-    where = f"{node} ({lat:.2f} N {lon:.2f} E), {frequency:g} GHz, {elevation:g} degrees"
+    where = f"{node} ({lat:.2f} N {lon:.2f} E), {frequency:g} GHz, {elevation} degrees"
     about = f"perigee weather: {where}, seed {seed}, start {start}, Es/N0 {clear_sky:g} dB; Maseng-Bakken, P.618"
     try:
         rows = rain.write_csv(out, link, step_s=step, about=about)

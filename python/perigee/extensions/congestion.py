@@ -7,6 +7,7 @@ import ast
 import functools
 import importlib
 import inspect
+import json
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -36,7 +37,10 @@ class CongestionControl:
     telemetry: ClassVar[bool] = False
     """Ask for in-network telemetry: `ack.hops`, where the path's ports are metered."""
     params: ClassVar[Mapping[str, float | bool | str]] = {}
-    """Numbers of the scheme by name, a literal: `perigee schemes FILE.py` shows them without running the file."""
+    """Parameters of the scheme by name with their defaults, a literal; `self.params` has those of the run.
+
+    `[cc.CLASS]` of a scenario and `--set cc.CLASS.NAME=VALUE` change them; `perigee schemes FILE.py --params` shows
+    them without running the file."""
 
     def on_start(self, cx: _core.Cx, window: _core.Window) -> None:
         """The connection is established."""
@@ -166,6 +170,51 @@ def named(cc: Sequence[str | type]) -> tuple[list[str], dict[str, type]]:
             raise PluginError(f"two congestion controls are called {found.__name__}: rename one")
         names.append(name)
     return names, classes
+
+
+def with_params(classes: Mapping[str, type], core: _core.Scenario) -> dict[str, type]:
+    """The classes with the parameters that `[cc.CLASS]` gives them; the others as they are.
+
+    Raises PluginError where no class of that name is among them, or it declares no such parameter, or of another type.
+    """
+    given: dict[str, dict[str, float | bool | str]] = {}
+    for owner, name, text, place in core.class_params():
+        found = next((c for c in classes.values() if c.__name__ == owner), None)
+        key = f"{place}: cc.{owner}.{name}"
+        if found is None:
+            there = ", ".join(sorted({c.__name__ for c in classes.values()})) or "none"
+            raise PluginError(f"{key}: no Python class {owner} is among the schemes of this run; there are: {there}")
+        declared = getattr(found, "params", {})
+        if name not in declared:
+            known = ", ".join(declared) or f"none: declare it, params = {{{name!r}: ...}}"
+            raise PluginError(f"{key}: the class declares no parameter {name!r}; it has {known}")
+        given.setdefault(owner, {})[name] = _as_declared(json.loads(text), declared[name], key)
+    made = {}
+    for name, cls in classes.items():
+        own = given.get(cls.__name__)
+        made[name] = cls if own is None else _with(cls, own)
+    return made
+
+
+def _as_declared(value: object, default: object, key: str) -> float | bool | str:
+    """A value of the type of the default; a whole number may stand for a number."""
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is not type(default) or not isinstance(value, (bool, int, float, str)):
+        want = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}.get(
+            type(default), "text"
+        )
+        raise PluginError(f"{key}: {value!r} is not {want}, as the class's default {default!r} is")
+    return value
+
+
+def _with(cls: type, own: Mapping[str, float | bool | str]) -> type:
+    """A class of the same name and file with other parameters."""
+    body = {"params": {**getattr(cls, "params", {}), **own}, "__module__": cls.__module__, "__doc__": cls.__doc__}
+    made = type(cls.__name__, (cls,), body)
+    if (file := _FILES.get(cls)) is not None:
+        _FILES[made] = file
+    return made
 
 
 def recorded(cc: str, sources: Sequence[Path], permission: trust.Permission) -> dict[str, type]:

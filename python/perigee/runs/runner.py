@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from perigee import _core
 from perigee.common.files import PARTIAL, RecordError, is_claimed, make_ready
 from perigee.extensions import trust as trusts
-from perigee.extensions.congestion import file_of, named
+from perigee.extensions.congestion import file_of, named, with_params
 from perigee.extensions.trust import Permission
 from perigee.hosts.real_time import Machine
 from perigee.results.manifest import MANIFEST
@@ -91,6 +91,8 @@ class Plan:
         names = core.schemes(asked, work.as_core(kernel))
         chosen = list(seeds) if seeds is not None else list(range(core.seed, core.seed + core.runs))
         classes = {**scenario.classes(), **plugins}
+        # Here they are checked; each run gives them to the class.
+        with_params(classes, core)
         # The scenario as it was loaded says what is wrong with it in terms of its own file.
         world = core.world(chosen[0])
         for name in names:
@@ -259,7 +261,7 @@ def _in_workers(
     on_progress = None if progress is None else lambda n: progress((before + n) / plan.size)
     executor = Executor(cores, plan.permission, on_outcome, on_progress, {"command": plan.command})
     try:
-        executor.run([_task(plan, j, cc, out) for j, cc in todo])
+        executor.run([task_of(plan, j, cc, out) for j, cc in todo])
     except KeyboardInterrupt:
         raise Interrupted(Results(list(done.values()), plan.out)) from None
     if errors:
@@ -267,7 +269,8 @@ def _in_workers(
     return done
 
 
-def _task(plan: Plan, j: Job, cc: str, out: Path) -> Task:
+def task_of(plan: Plan, j: Job, cc: str, out: Path) -> Task:
+    """A run of a plan for an executor, its record in `out`."""
     folder = run_folder(out, cc, j.seed)
     capture = capture_of(folder) if j.capture else None
     arguments = {"folder": str(folder), "force": plan.force, "capture": None if capture is None else str(capture)}

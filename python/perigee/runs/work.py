@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from perigee import _core
 from perigee.common.files import RecordError, naming
 from perigee.extensions import trust
-from perigee.extensions.congestion import class_in, find
+from perigee.extensions.congestion import class_in, find, with_params
 from perigee.hosts import kernels
 from perigee.hosts.kernels import Kernel
 from perigee.hosts.real_time import MACHINE, Machine, punctual
@@ -79,6 +79,10 @@ class Opened:
         """Refuses what cannot be run. Raises ScenarioError and RunError."""
         self.world().check(cc, self.classes, as_core(self.kernel))
 
+    def forget_world(self) -> None:
+        """Drops the network; it is made again when it is asked for."""
+        self._world.clear()
+
     def world(self) -> _core.World:
         """The network and flows, built once. Raises ScenarioError."""
         if not self._world:
@@ -115,7 +119,7 @@ def opened(
         own = {n: find(n, Path(job.folder), permission) for n in core.plugins() if n not in given}
         if job.kernel is not None:
             permission.check_programs([p.line for p in of_scenario(core)])
-        return Opened(job, core, {**own, **given}, kernel_of(job.kernel))
+        return Opened(job, core, with_params({**own, **given}, core), kernel_of(job.kernel))
 
 
 def kernel_of(key: str | None) -> Hosts | None:

@@ -32,13 +32,16 @@ def plot(pairs: Sequence[PairPaths]) -> Any:
     first = pairs[0]
     for p, colour in zip(pairs, COLOURS * len(pairs), strict=False):
         _draw_pair(axes, p, colour, named=len(pairs) > 1)
-    straight = 2 * first.distance_km / C_KM_PER_MS
-    axes[0].axhline(
-        first.fibre_rtt_ms, linestyle="--", color=GREY, linewidth=1.0,
-        label=f"great-circle fibre (c/1.47): {first.fibre_rtt_ms:.1f} ms",
-    )  # fmt: skip
-    axes[0].axhline(straight, linestyle=":", color=GREY, linewidth=1.0, label=f"great circle at c: {straight:.1f} ms")
-    title = f"{first.origin} to {first.target}, {first.distance_km:,.0f} km"
+    title = f"{first.origin} to {first.target}"
+    if first.distance_km is not None:
+        straight = 2 * first.distance_km / C_KM_PER_MS
+        axes[0].axhline(
+            first.fibre_rtt_ms, linestyle="--", color=GREY, linewidth=1.0,
+            label=f"great-circle fibre (c/1.47): {first.fibre_rtt_ms:.1f} ms",
+        )  # fmt: skip
+        label = f"great circle at c: {straight:.1f} ms"
+        axes[0].axhline(straight, linestyle=":", color=GREY, linewidth=1.0, label=label)
+        title += f", {first.distance_km:,.0f} km"
     axes[0].set_title(textwrap.fill(title, TITLE_WIDTH), loc="left", fontsize=11)
     for axis, label in zip(axes, ("RTT, ms", "links", "plane (▲ north, ▼ south)"), strict=True):
         axis.set_ylabel(label)

@@ -40,6 +40,47 @@ def picture(
     return found
 
 
+def elevations(scenario: Scenario, node: str, steps: int, step_s: float) -> Floats:
+    """Elevation in degrees of the satellite that a node uses at each step: that which serves it, or carries a path.
+
+    Where it uses none, that of the one before (of the first, at the beginning). The Earth is a sphere here: within 0.3
+    degrees. Raises KeyError where the node never uses a satellite.
+    """
+    sky = _core.Sky(scenario.core, [], None)
+    found = np.full(steps, np.nan)
+    last = float(scenario.core.duration_ns - 1)
+    for k in range(steps):
+        at = json.loads(sky.picture(round(min(k * step_s * 1e9, last))))
+        used = _used(at, node)
+        if used is not None:
+            g = next(g for g in at["ground"] if g["name"] == node)
+            found[k] = elevation_deg(g["place"], at["satellites"][used][:3])
+    there = np.flatnonzero(~np.isnan(found))
+    if not len(there):
+        raise KeyError(f"{node} uses no satellite in this run")
+    before = np.maximum.accumulate(np.where(np.isnan(found), -1, np.arange(steps)))
+    return np.asarray(found[np.where(before < 0, there[0], before)], dtype=np.float64)
+
+
+def _used(at: dict[str, Any], node: str) -> int | None:
+    """Number of the satellite that a node uses in a picture."""
+    g = next(i for i, g in enumerate(at["ground"]) if g["name"] == node)
+    if at["ground"][g]["serving"] is not None:
+        return int(at["ground"][g]["serving"])
+    for path in at["paths"]:
+        if path["vertices"] and g in (path["from"], path["to"]):
+            return int(path["vertices"][0 if path["from"] == g else -1])
+    return None
+
+
+def elevation_deg(place: Sequence[float], over: Sequence[float]) -> float:
+    """Elevation of a satellite over `over` (degrees north, east, height in km) as seen from a place on a sphere."""
+    lat, lon, there, along = np.radians([place[0], place[1], over[0], over[1]])
+    cosine = np.sin(lat) * np.sin(there) + np.cos(lat) * np.cos(there) * np.cos(lon - along)
+    up = cosine - EARTH_RADIUS_KM / (EARTH_RADIUS_KM + over[2])
+    return float(np.degrees(np.arctan2(up, np.sqrt(max(0.0, 1 - cosine * cosine)))))
+
+
 def draw(found: dict[str, Any], *, zoom: bool = False, isls: bool = True, links: Sequence[Busy] | None = None) -> Any:
     """The map. With `zoom`, only the region of the paths; with `links`, how busy they are instead of the paths."""
     import matplotlib.pyplot as plt

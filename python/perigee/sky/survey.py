@@ -38,7 +38,7 @@ class Leg:
     @property
     def links(self) -> int:
         """Links of the path."""
-        return len(self.hops) + 1 if self.hops else 0
+        return 0 if self.hops is None else len(self.hops) + 1
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,9 @@ class PairPaths:
     label: str
     origin: str
     target: str
-    distance_km: float
-    fibre_rtt_ms: float
+    distance_km: float | None
+    """Along a great circle; None where nodes have no places."""
+    fibre_rtt_ms: float | None
     t_s: Floats
     rtt_ms: Floats
     """Round-trip propagation time; NaN = unreachable."""
@@ -72,7 +73,7 @@ class PairPaths:
 
     def changes(self) -> list[float]:
         """Times at which the path changes, gaps not counted."""
-        return [b.t_s for a, b in itertools.pairwise(self.legs) if a.hops and b.hops]
+        return [b.t_s for a, b in itertools.pairwise(self.legs) if a.hops is not None and b.hops is not None]
 
     def statistics(self) -> dict[str, Any]:
         """What the table shows."""
@@ -111,10 +112,15 @@ def survey(
     Terminals choose their satellites for the pairs of the scenario and for these, or for these `alone`. `remark` hears
     what a person should look at before trusting them. Without a label each says what its satellites are chosen for.
     """
-    sky = _core.Sky(scenario.core, list(ends), None, alone)
-    text, steps = sky.paths()
+    if scenario.core.has_sky:
+        sky = _core.Sky(scenario.core, list(ends), None, alone)
+        text, steps = sky.paths()
+        shared = sky.shared_choices()
+    else:
+        text, steps = _core.network_paths(scenario.core, list(ends), None)
+        shared = []
     found = json.loads(text)
-    for warning in [*found["warnings"], *sky.shared_choices()]:
+    for warning in [*found["warnings"], *shared]:
         remark(warning)
     pairs = zip(found["pairs"], steps, strict=True)
     return [_pair(p, s, found["step_s"], label or p["attachment"]) for p, s in pairs]

@@ -87,9 +87,11 @@ class Timeline:
             self.core.save(partial)
         return path
 
-    def pair(self, index: int = 0, *, step_s: float = STEP_S) -> PairOverTime:
-        """What the pair at a position of `pairs` sees, with a sample each `step_s`."""
+    def pair(self, index: int = 0, *, step_s: float = STEP_S, turned: bool = False) -> PairOverTime:
+        """What the pair at a position of `pairs` sees, or `turned` its way back, with a sample each `step_s`."""
         place = self.facts["pairs"][index]
+        if turned:
+            place = {"from": place["to"], "to": place["from"], "forward": place["reverse"], "reverse": place["forward"]}
         seen = self.core.follow(place["forward"], place["reverse"], max(1, round(step_s * 1e9)))
         return _over_time(place, seen)
 

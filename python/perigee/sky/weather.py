@@ -8,7 +8,9 @@ annex 1, section 2: a stationary Gaussian process X with correlation exp(-beta t
     A(t) = max(0, exp(m + sigma X(t)) - A_offset),  A_offset = exp(m + sigma Q^-1(P_rain)),
 
 with m and sigma fitted to the attenuations that P.618 says are exceeded 0.01 to 10 % of the time, as far as it rains
-that often, and Q the tail of the normal distribution. The satellite stands still: one elevation for the whole series.
+that often, and Q the tail of the normal distribution. Where the satellite moves, m, sigma and P_rain are those of its
+elevation at each step, fitted every 5 degrees and interpolated, and X is that of the place: the rain stays, the way
+through it changes.
 
 The modem is DVB-S2 with adaptive coding and modulation (ETSI EN 302 307-1, table 13: Es/N0 for a quasi error-free
 channel, and efficiency). The efficiencies follow from the frames (see the tests); the thresholds agree with those that
@@ -108,6 +110,33 @@ def _tail(share: float) -> float:
 
 def series(c: Climate, steps: int, *, step_s: float, seed: int, start_share: float | None = None) -> Floats:
     """Attenuation in dB at each step; `start_share` begins with what is exceeded that share of the time."""
+    return c.attenuation(process(steps, step_s=step_s, seed=seed, start_share=start_share))
+
+
+def following(climates: dict[float, Climate], x: Floats, elevation_deg: Floats) -> Floats:
+    """Attenuation in dB at each step, for values of the process and the elevation at that step.
+
+    `climates` are those at some elevations in degrees; between them m, sigma and the share of rain are interpolated.
+    """
+    known = sorted(climates)
+    each = [climates[e] for e in known]
+    m = np.interp(elevation_deg, known, [c.m for c in each])
+    sigma = np.interp(elevation_deg, known, [c.sigma for c in each])
+    tail = np.interp(elevation_deg, known, [_tail(c.rain_share) for c in each])
+    return np.asarray(np.maximum(0.0, np.exp(m + sigma * x) - np.exp(m + sigma * tail)), dtype=np.float64)
+
+
+def climates_over(
+    lat_deg: float, lon_deg: float, elevation_deg: Floats, *, frequency_ghz: float
+) -> dict[float, Climate]:
+    """The climates every 5 degrees over the elevations of a series."""
+    low, high = 5.0 * np.floor(elevation_deg.min() / 5), min(90.0, 5.0 * np.ceil(elevation_deg.max() / 5))
+    each = [float(e) for e in np.arange(max(5.0, low), high + 1, 5.0)]
+    return {e: climate(lat_deg, lon_deg, frequency_ghz=frequency_ghz, elevation_deg=e) for e in each}
+
+
+def process(steps: int, *, step_s: float, seed: int, start_share: float | None = None) -> Floats:
+    """The Gaussian process behind a series."""
     draw = np.random.Generator(np.random.PCG64(seed))
     noise = draw.standard_normal(steps)
     rho = np.exp(-BETA_PER_S * step_s)
@@ -116,7 +145,7 @@ def series(c: Climate, steps: int, *, step_s: float, seed: int, start_share: flo
     x[0] = noise[0] if start_share is None else _tail(start_share)
     for k in range(1, steps):
         x[k] = rho * x[k - 1] + np.sqrt(1 - rho * rho) * noise[k]
-    return c.attenuation(x)
+    return x
 
 
 @dataclass(frozen=True)

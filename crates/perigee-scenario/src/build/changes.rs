@@ -50,6 +50,24 @@ pub fn expand(scenario: &Scenario, built: &Built, seed: u64) -> Result<Vec<Timed
     Ok(out)
 }
 
+/// A recorded schedule ends early if more than this many of its usual steps are missing.
+const MISSING_STEPS: u64 = 2;
+
+/// Remarks on files of changes that end long before the run.
+pub fn early_ends(scenario: &Scenario) -> Vec<String> {
+    let ends = |path: &std::path::PathBuf| {
+        let steps = schedule::read_csv(&files::read(path).ok()?).ok()?;
+        let last = steps.last()?.at;
+        let usual = last / (steps.len() as u64 - 1).max(1);
+        let missing = scenario.run.duration.saturating_sub(last);
+        let early = steps.len() > 1 && missing > usual * MISSING_STEPS;
+        let (file, run) = (path.display(), scenario.run.duration);
+        early.then(|| format!("{file} ends at {last}, the run at {run}: its last values hold until then"))
+    };
+    let of_file = |c: &ChangeSpec| if let When::File(path) = &c.when { ends(path) } else { None };
+    scenario.changes.iter().filter_map(of_file).collect()
+}
+
 /// A step that sets the round-trip time changes every link.
 fn few_enough(steps: &[Step], built: &Built, spec: &ChangeSpec) -> Result<(), ScenarioError> {
     let (ports, links) = (built.bottlenecks.len(), built.header.links.len());

@@ -3,7 +3,7 @@
 
 use crate::build::network::Network;
 use crate::build::small::{self, micro, no_more};
-use crate::build::{fading, replay, saved, sky};
+use crate::build::{fading, own_network, replay, saved, sky};
 use crate::file::error::ScenarioError;
 use crate::file::scenario::Scenario;
 use crate::file::sources::Source;
@@ -29,6 +29,7 @@ fn bare(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
         Source::Constellation(c) => sky::build(scenario, c, seed),
         Source::PathLog(p) => replay::path_log(scenario, p, seed),
         Source::Trace(t) => replay::trace(scenario, t, seed),
+        Source::Network(n) => own_network::build(scenario, n, seed),
         Source::Timeline(t) => saved::build(scenario, t),
     }
 }

@@ -2,12 +2,13 @@
 //! Worlds from scenarios: a network over time and the flows on it, for one seed.
 //!
 //! * [`from_source`]: a [`network`] from each kind of source: [`small`] ones with their [`changes`] and [`jitter`],
-//!   recorded ([`replay`]) and [`saved`] ones, [`sky`]; [`ports`]: rates and queues; [`fading`]: bursts and weather.
+//!   recorded ([`replay`]) and [`saved`] ones, [`sky`]; [`own_network`]; [`ports`], [`radio`]: rates and queues; [`fading`]: bursts and weather.
 //! * [`traffic`], [`legs`]: patterns, arrivals and split flows as single flows.
 //! * [`world`]: all of it; [`shared`]: one timeline for all schemes; [`estimate`]: what a run will cost.
-//! * [`exchange`], [`survey`]: networks to and from other tools' files, and what pairs see of a sky.
+//! * [`exchange`], [`survey`]: networks to and from other tools' files, and what pairs see of a sky ([`course`]: of other networks).
 
 pub mod changes;
+pub mod course;
 pub mod estimate;
 pub mod exchange;
 pub mod fading;
@@ -15,8 +16,10 @@ pub mod from_source;
 pub mod jitter;
 pub mod legs;
 pub mod network;
+mod own_network;
 pub mod ports;
-pub mod replay;
+mod radio;
+mod replay;
 pub mod saved;
 pub mod shared;
 pub mod sky;

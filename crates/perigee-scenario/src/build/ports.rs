@@ -32,6 +32,8 @@ pub struct Settled {
     count_in_service: bool,
     probe_priority: bool,
     metered: bool,
+    /// Probability that a packet is lost on each of its links; `None` = as the source says.
+    pub loss: Option<f64>,
 }
 
 fn defaults(class: &str) -> Settled {
@@ -46,6 +48,7 @@ fn defaults(class: &str) -> Settled {
         count_in_service: false,
         probe_priority: false,
         metered: true,
+        loss: None,
     };
     let fast = Settled { rate: BitRate::from_mbit(10_000), ..base.clone() };
     match class {
@@ -68,6 +71,7 @@ impl Settled {
         self.metered = c.opt_bool("metered").unwrap_or(self.metered);
         self.bdp_rate = c.opt_rate("bdp_rate").or(self.bdp_rate);
         self.bdp_rtt = c.opt_time("bdp_rtt").or(self.bdp_rtt);
+        self.loss = c.opt_number("loss").or(self.loss);
     }
 
     /// How long a lone packet of `ip_bytes` takes to leave.
@@ -205,6 +209,41 @@ impl<'a> PortTable<'a> {
         problems
     }
 
+    /// The tables themselves, names not checked.
+    pub(crate) fn unchecked(settings: &'a [(String, Checked)]) -> Self {
+        PortTable { settings }
+    }
+
+    /// The tables.
+    pub(crate) fn all(&self) -> &'a [(String, Checked)] {
+        self.settings
+    }
+
+    /// What is wrong with what the tables say, their names apart.
+    pub(crate) fn problems(&self, classes: &[&str]) -> Vec<Problem> {
+        self.without_effect(classes)
+    }
+
+    /// The settings of a port of `class` for which the tables with these names hold, the most general first.
+    pub(crate) fn layered(&self, class: &str, names: &[&str]) -> Settled {
+        let mut s = defaults(class);
+        for name in names {
+            self.settings.iter().filter(|(n, _)| n == name).for_each(|(_, section)| s.apply(section));
+        }
+        s
+    }
+
+    /// Refuses the random loss of a port where the source knows it.
+    ///
+    /// # Errors
+    /// When one is given.
+    pub(crate) fn refuse_loss(&self, why: &str) -> Result<(), ScenarioError> {
+        match self.settings.iter().find(|(_, s)| s.opt_number("loss").is_some()) {
+            Some((name, s)) => Err(Problem::new(format!("port.{name}.loss"), why).at(&s.place).into()),
+            None => Ok(()),
+        }
+    }
+
     /// Whether anything is said of this class.
     pub fn names(&self, class: &str) -> bool {
         self.settings.iter().any(|(name, _)| name == class)
@@ -229,36 +268,29 @@ impl<'a> PortTable<'a> {
     ) -> Vec<Nanos> {
         let settled: Vec<Settled> =
             header.ports.iter().zip(classes).map(|(p, class)| self.settled(class, &p.name)).collect();
-        let hop = |l: &LinkId, bytes: u64| {
-            let link = &header.links[l.ix()];
-            let s = &settled[link.port.ix()];
-            link.delay.base + s.transmission(bytes)
-        };
-        let one_way = |links: &[LinkId], bytes| links.iter().fold(Nanos::ZERO, |sum, l| sum + hop(l, bytes));
-        let base: Vec<Nanos> = ways
-            .iter()
-            .map(|[go, back]| one_way(go, PACKET_BYTES[0]) + one_way(back, PACKET_BYTES[1]))
-            .collect();
-        // A port that no flow uses is sized for the longest.
-        let longest = base.iter().copied().max().unwrap_or_default();
-        let mut largest = vec![Nanos::ZERO; header.ports.len()];
-        for (way, &rtt) in ways.iter().zip(&base) {
-            for link in way.iter().flatten() {
-                let at = &mut largest[header.links[link.ix()].port.ix()];
-                *at = rtt.max(*at);
-            }
-        }
-        for ((port, s), rtt) in header.ports.iter_mut().zip(&settled).zip(largest) {
-            let spec = s.spec(if rtt > Nanos::ZERO { rtt } else { longest });
-            port.rate = spec.rate;
-            port.queue = spec.queue;
-            port.framing = spec.framing;
-            port.burst = spec.burst;
-            port.metered = spec.metered;
-        }
-        base
+        apply_settled(header, &settled, ways)
     }
 
+    /// The settings of a link of a network of one's own: what its row says counts more than what is said of all.
+    ///
+    /// # Errors
+    /// Nobody says its rate.
+    pub(crate) fn of_row(
+        &self,
+        name: &str,
+        given: &perigee_sources::network::Given,
+    ) -> Result<Settled, String> {
+        let mut s = self.layered("link", &["all", "link"]);
+        s.rate = given.rate.unwrap_or(s.rate);
+        s.queue = given.queue_packets.map_or(s.queue, Size::Packets);
+        let says_rate =
+            |(n, c): &&(String, Checked)| [name, "all", "link"].contains(&n.as_str()) && c.has("rate");
+        if given.rate.is_none() && self.settings.iter().find(says_rate).is_none() {
+            return Err(format!("nobody says the rate of {name}"));
+        }
+        self.settings.iter().filter(|(n, _)| n == name).for_each(|(_, section)| s.apply(section));
+        Ok(s)
+    }
     /// Ports for the manifest.
     pub fn report(&self, ports: &[Port], classes: &[&'static str]) -> Vec<PortReport> {
         let spec = |p: &Port| PortSpec {
@@ -270,6 +302,43 @@ impl<'a> PortTable<'a> {
         };
         ports.iter().zip(classes).map(|(p, class)| PortReport::new(&p.name, class, &spec(p))).collect()
     }
+}
+
+/// Sets every port of a header that is complete, each to its settings. Returns the base RTT of each pair at time zero.
+pub(crate) fn apply_settled(
+    header: &mut Header,
+    settled: &[Settled],
+    ways: &[[Vec<LinkId>; 2]],
+) -> Vec<Nanos> {
+    let hop = |l: &LinkId, bytes: u64| {
+        let link = &header.links[l.ix()];
+        let s = &settled[link.port.ix()];
+        link.delay.base + s.transmission(bytes)
+    };
+    let one_way = |links: &[LinkId], bytes| links.iter().fold(Nanos::ZERO, |sum, l| sum + hop(l, bytes));
+    let base: Vec<Nanos> =
+        ways.iter().map(|[go, back]| one_way(go, PACKET_BYTES[0]) + one_way(back, PACKET_BYTES[1])).collect();
+    // A port that no flow uses is sized for the longest.
+    let longest = base.iter().copied().max().unwrap_or_default();
+    let mut largest = vec![Nanos::ZERO; header.ports.len()];
+    for (way, &rtt) in ways.iter().zip(&base) {
+        for link in way.iter().flatten() {
+            let at = &mut largest[header.links[link.ix()].port.ix()];
+            *at = rtt.max(*at);
+        }
+    }
+    for ((port, s), rtt) in header.ports.iter_mut().zip(settled).zip(largest) {
+        let spec = s.spec(if rtt > Nanos::ZERO { rtt } else { longest });
+        port.rate = spec.rate;
+        port.queue = spec.queue;
+        port.framing = spec.framing;
+        port.burst = spec.burst;
+        port.metered = spec.metered;
+    }
+    for link in &mut header.links {
+        link.loss = settled[link.port.ix()].loss.unwrap_or(link.loss);
+    }
+    base
 }
 
 impl PortReport {

@@ -64,6 +64,7 @@ pub(crate) fn of_log(
     let at_start = log.seconds.get(first).is_some_and(Option::is_some);
     let hops = path.map_or(0, |path| path.delays.len());
     let table = PortTable::new(&scenario.ports, &["hop", "dish", "host"], &[]).map_err(Unfit::Scenario)?;
+    table.refuse_loss("a recorded path loses nothing at random").map_err(Unfit::Scenario)?;
     let hop = table.settled("hop", "");
     let given = |class| table.names(class).then(|| table.settled(class, ""));
     let (dish, host) = (given("dish"), given("host"));
@@ -137,10 +138,10 @@ fn breaks(scenario: &Scenario, seed: u64) -> Breaks {
 /// Damaged files.
 pub fn trace(scenario: &Scenario, t: &Trace, seed: u64) -> Result<Network, ScenarioError> {
     let (rate_key, delay_key) = ("source.trace.rate_file", "source.trace.delay_file");
-    let text = read(rate_key, &t.rate_file)?;
-    let rates = RateTrace::parse(&text).map_err(|e| {
-        Problem::new(rate_key, format!("{}: {e}", t.rate_file.path.display())).at(&t.rate_file.place)
-    })?;
+    let rates = rates(rate_key, &t.rate_file)?;
+    let reverse =
+        t.reverse_rate_file.as_ref().map(|file| self::rates("source.trace.reverse_rate_file", file));
+    let reverse = reverse.transpose()?;
     let delays = match &t.delay_file {
         None => None,
         Some(file) => {
@@ -156,17 +157,38 @@ pub fn trace(scenario: &Scenario, t: &Trace, seed: u64) -> Result<Network, Scena
     let mut net = micro(scenario, chain(&spec), seed, |built| {
         let way = built.bottlenecks[0];
         let mut changes = rates.changes(way.forward.port, t.rate_step, duration, AtEnd::Loop);
+        if let Some(back) = &reverse {
+            changes.extend(back.changes(way.reverse.port, t.rate_step, duration, AtEnd::Loop));
+        }
         for link in [way.forward.link, way.reverse.link] {
             let Some(d) = &delays else { continue };
             // The state at time zero is part of the header: queues are sized from it.
-            built.header.links[link.ix()].delay = Delay::constant(Nanos::from_millis(d.delays_ms[0]));
+            built.header.links[link.ix()].delay = Delay::constant(d.delays[0]);
             changes.extend(d.changes(link, duration, AtEnd::Loop));
         }
         changes
     })?;
+    let files = [
+        (Some(&t.rate_file), Some(rates.length())),
+        (t.reverse_rate_file.as_ref(), reverse.as_ref().map(RateTrace::length)),
+        (t.delay_file.as_ref(), delays.as_ref().map(DelayTrace::length)),
+    ];
+    for (file, length) in files {
+        let (Some(file), Some(length)) = (file, length) else { continue };
+        if length < duration {
+            let times = duration.as_secs_f64() / length.as_secs_f64();
+            let file = file.path.display();
+            net.warnings.push(format!("{file} lasts {length}, the run {duration}: it is played {times:.1} times, from its beginning each time"));
+        }
+    }
     let mean = mean_rate(&rates);
     net.report.push(format!("{}: {} long, mean rate {mean}", t.rate_file.path.display(), rates.length()));
     Ok(net)
+}
+
+fn rates(key: &str, file: &Named) -> Result<RateTrace, ScenarioError> {
+    let wrong = |why: String| Problem::new(key, format!("{}: {why}", file.path.display())).at(&file.place);
+    Ok(RateTrace::parse(&read(key, file)?).map_err(|e| wrong(e.to_string()))?)
 }
 
 /// Opportunities of 1500 bytes over the length of the trace.

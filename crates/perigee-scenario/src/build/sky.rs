@@ -2,7 +2,8 @@
 //! From `[source.constellation]` to a network that changes by itself.
 
 use crate::build::network::{refuse_changes, Network, PairPlace};
-use crate::build::ports::{PortReport, PortTable, Settled};
+use crate::build::ports::Settled;
+use crate::build::radio::RadioTable;
 use crate::build::replay;
 use crate::build::sky_spec;
 use crate::file::error::{Problem, ScenarioError};
@@ -32,21 +33,22 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
     }
     let sky = Sky::new(sky_spec::spec(scenario, c, &pairs, seed)?).map_err(wrong)?;
     sky.check().map_err(wrong)?;
-    let table = PortTable::new(&scenario.ports, &["ground", "isl"], &[])?;
-    let (ground, isl) = (table.settled("ground", ""), table.settled("isl", ""));
+    let table = RadioTable::new(scenario, c, &sky.constellation().names)?;
+    let isl = table.isl();
     // Every second pair is a way back.
     let routes: Vec<Option<Route>> =
         sky.routes_at(Nanos::ZERO).map_err(wrong)?.into_iter().step_by(2).collect();
     let base_rtts: Vec<Option<Nanos>> =
-        routes.iter().map(|r| r.as_ref().map(|r| base_rtt(r, &ground, &isl))).collect();
+        routes.iter().zip(&pairs).map(|(r, pair)| Some(base_rtt(r.as_ref()?, &table, *pair, &isl))).collect();
     let largest = base_rtts.iter().flatten().copied().max().unwrap_or(Nanos::from_millis(50));
-    let (ground, isl) = (ground.spec(largest), isl.spec(largest));
-    let ports = vec![PortReport::new("ground", "ground", &ground), PortReport::new("isl", "isl", &isl)];
-    let sky = Arc::new(sky.with_ports(ground, isl));
+    let ports = table.report(largest);
+    let sky =
+        Arc::new(sky.with_ports(table.usual(largest), isl.spec(largest)).with_radios(table.radios(largest)));
     let (report, warnings) = (sky.report().to_vec(), [c.remarks.clone(), sky.warnings().to_vec()].concat());
     let (of_pair, places): (Vec<usize>, Vec<PairPlace>) = places(scenario, &pairs)?.into_iter().unzip();
     let hops = |&i: &usize| routes[i].as_ref().map_or(0, |r| r.delays.len());
-    let node = |p: &PairPlace| scenario.nodes.iter().position(|n| n.name == p.from).unwrap_or(0) as u32;
+    let node = |name: &str| scenario.nodes.iter().position(|n| n.name == name).unwrap_or(0);
+    let bottleneck = |p: &PairPlace| table.slowest(node(&p.from), node(&p.to));
     Ok(Network {
         header: sky.header(),
         source: Box::new(sky.stream()),
@@ -54,8 +56,8 @@ pub fn build(scenario: &Scenario, c: &Constellation, seed: u64) -> Result<Networ
         base_rtts: of_pair.iter().map(|&i| base_rtts[i]).collect(),
         hops: of_pair.iter().map(hops).collect(),
         longest: longest(&sky, scenario.run.duration).map_err(wrong)?,
-        // The radio of the sender: ISLs are faster.
-        bottlenecks: places.iter().map(node).collect(),
+        // ISLs are faster.
+        bottlenecks: places.iter().map(bottleneck).collect(),
         pairs: places,
         report,
         warnings,
@@ -111,12 +113,12 @@ pub(crate) fn leoem_log(
 }
 
 /// Propagation and serialisation of a full packet there and a plain ACK back: radios at both ends, ISLs between.
-fn base_rtt(route: &Route, ground: &Settled, isl: &Settled) -> Nanos {
+fn base_rtt(route: &Route, radios: &RadioTable, (from, to): (usize, usize), isl: &Settled) -> Nanos {
     let mut sum = route.one_way() * 2;
-    for bytes in [1500, 52] {
-        let radio = ground.transmission(bytes);
+    for (bytes, [a, b]) in [(1500, [from, to]), (52, [to, from])] {
         let light = isl.transmission(bytes);
-        sum += radio * 2 + light * (route.delays.len() as u64).saturating_sub(2);
+        sum += radios.up(a).transmission(bytes) + radios.down(b).transmission(bytes);
+        sum += light * (route.delays.len() as u64).saturating_sub(2);
     }
     sum
 }

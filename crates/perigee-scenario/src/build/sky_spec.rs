@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The keys of `[source.constellation]`, `[node.NAME]` and `[handover]` in the words of `perigee-orbit`.
 
-use crate::build::ports::PortTable;
+use crate::build::radio::RadioTable;
 use crate::file::change::OutageSpec;
 use crate::file::error::{Place, Problem, ScenarioError};
 use crate::file::flow::FlowSpec;
@@ -110,10 +110,9 @@ fn rule(scenario: &Scenario, c: &Constellation) -> Result<PathRule, ScenarioErro
     match c.route.as_str() {
         "disjoint" => Ok(PathRule::Disjoint),
         "load-aware" => {
-            let ports = PortTable::new(&scenario.ports, &["ground", "isl"], &[])?;
-            let rate = |class: &str| ports.settled(class, "").rate.0;
-            let (ground_bps, isl_bps) = (rate("ground"), rate("isl"));
-            let demand_bps = demands(scenario, c.load.demand, ground_bps);
+            let radios = RadioTable::unchecked(scenario, c);
+            let (ground_bps, isl_bps) = (radios.usual_rate().0, radios.isl().rate.0);
+            let demand_bps = demands(scenario, c.load.demand, &|node| radios.up(node).rate.0);
             let (delay, period) = (c.load.delay, c.load.period);
             Ok(PathRule::LoadAware(LoadRule { demand_bps, ground_bps, isl_bps, delay, period }))
         }
@@ -123,7 +122,11 @@ fn rule(scenario: &Scenario, c: &Constellation) -> Result<PathRule, ScenarioErro
 
 /// What flows from node to node, in bit/s. A flow without a rate of its own fills its sender's radio, with all others
 /// of that sender.
-fn demands(scenario: &Scenario, each: Option<BitRate>, radio_bps: u64) -> BTreeMap<(usize, usize), u64> {
+fn demands(
+    scenario: &Scenario,
+    each: Option<BitRate>,
+    radio_bps: &dyn Fn(usize) -> u64,
+) -> BTreeMap<(usize, usize), u64> {
     let node = |name: &String| scenario.nodes.iter().position(|n| n.name == *name);
     let ends = |f: &FlowSpec| f.ends.as_ref().and_then(|(a, b)| Some((node(a)?, node(b)?)));
     let mut flows_of: BTreeMap<usize, u64> = BTreeMap::new();
@@ -141,7 +144,7 @@ fn demands(scenario: &Scenario, each: Option<BitRate>, radio_bps: u64) -> BTreeM
             }
             _ => None,
         };
-        let share = || radio_bps / flows_of[&from].max(1);
+        let share = || radio_bps(from) / flows_of[&from].max(1);
         let one = each.map(|r| r.0).or(own).unwrap_or_else(share);
         *demands.entry((from, to)).or_default() += one * flow.count;
     }
@@ -159,6 +162,24 @@ fn reselect(c: &Constellation) -> Reselect {
 
 /// With the mask that goes with them.
 fn satellites(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
+    let Some(file) = &c.also_tle else { return alone(c) };
+    match alone(c)? {
+        (Satellites::Shells(shells), mask) => {
+            Ok((Satellites::Both(shells, Box::new(elements(c, "also_tle", file)?)), mask))
+        }
+        other => Ok(other),
+    }
+}
+
+/// The element sets that a key names.
+fn elements(c: &Constellation, key: &str, file: &Path) -> Result<Satellites, ScenarioError> {
+    let text = read(&format!("source.constellation.{key}"), file, &c.place)?;
+    let name = file.display().to_string();
+    let planes = PlaneOptions { min_altitude_km: c.min_altitude_m / 1e3, ..PlaneOptions::default() };
+    Ok(Satellites::Elements { name, text, planes, gravity: Gravity::Wgs72 })
+}
+
+fn alone(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
     let propagation = match c.propagation.as_str() {
         "kepler" => Propagation::Kepler,
         "sgp4" => Propagation::Sgp4 { revs_per_day: None, epoch: None },
@@ -189,12 +210,7 @@ fn satellites(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
             };
             Ok((Satellites::Shells(all.iter().map(shell).collect()), MASK_DEG))
         }
-        sources::Satellites::Elements(file) => {
-            let text = read("source.constellation.tle", file, &c.place)?;
-            let name = file.display().to_string();
-            let planes = PlaneOptions { min_altitude_km: c.min_altitude_m / 1e3, ..PlaneOptions::default() };
-            Ok((Satellites::Elements { name, text, planes, gravity: Gravity::Wgs72 }, MASK_DEG))
-        }
+        sources::Satellites::Elements(file) => Ok((elements(c, "tle", file)?, MASK_DEG)),
     }
 }
 

@@ -103,9 +103,10 @@ pub fn micro(
             part: i >= whole,
         }
     };
-    let pairs: Vec<PairPlace> = built.flows.iter().enumerate().map(place).collect();
-    let ways: Vec<[Vec<LinkId>; 2]> =
+    let mut pairs: Vec<PairPlace> = built.flows.iter().enumerate().map(place).collect();
+    let mut ways: Vec<[Vec<LinkId>; 2]> =
         built.flows.iter().map(|f| f.hops.clone().map(|way| way.iter().map(|h| h.link).collect())).collect();
+    add_turned(scenario, &mut pairs, &mut ways);
     let table = PortTable::new(&scenario.ports, &["bottleneck", "reverse", "access"], &built.header.ports)?;
     let base_rtts = table.apply_to(&mut built.header, &classes, &ways);
     let ports = table.report(&built.header.ports, &classes);
@@ -121,7 +122,7 @@ pub fn micro(
         longest: ways.iter().flatten().map(Vec::len).max().unwrap_or(0),
         bottlenecks,
         report: Vec::new(),
-        warnings: Vec::new(),
+        warnings: changes::early_ends(scenario),
     })
 }
 
@@ -145,8 +146,34 @@ fn add_parts(scenario: &Scenario, built: &mut Built) {
     }
 }
 
+/// Pairs the other way round, where some flow runs so: uploads.
+pub(crate) fn add_turned(scenario: &Scenario, pairs: &mut Vec<PairPlace>, ways: &mut Vec<[Vec<LinkId>; 2]>) {
+    let ends: BTreeSet<(&str, &str)> = scenario
+        .flows
+        .iter()
+        .filter_map(|f| f.ends.as_ref())
+        .map(|(a, b)| (a.as_str(), b.as_str()))
+        .collect();
+    for i in 0..pairs.len() {
+        let p = &pairs[i];
+        let there = |q: &PairPlace| q.from == p.to && q.to == p.from;
+        if ends.contains(&(p.to.as_str(), p.from.as_str())) && !pairs.iter().any(there) {
+            let [go, back] = ways[i].clone();
+            let turned = PairPlace {
+                from: p.to.clone(),
+                to: p.from.clone(),
+                forward: p.reverse,
+                reverse: p.forward,
+                part: true,
+            };
+            pairs.push(turned);
+            ways.push([back, go]);
+        }
+    }
+}
+
 /// The first of the slowest ports of a route.
-fn slowest(header: &Header, links: &[LinkId]) -> u32 {
+pub(crate) fn slowest(header: &Header, links: &[LinkId]) -> u32 {
     let ports = links.iter().map(|l| header.links[l.ix()].port);
     ports.min_by_key(|p| header.ports[p.ix()].rate).map_or(0, |p| p.0)
 }

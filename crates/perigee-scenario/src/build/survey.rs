@@ -38,6 +38,11 @@ pub struct Look {
     pub warnings: Vec<String>,
 }
 
+/// Whether a scenario has satellites of its own: then its paths are those of [`look`].
+pub fn has_sky(scenario: &Scenario) -> bool {
+    matches!(scenario.source, Source::Constellation(_))
+}
+
 /// The sky of a scenario with traffic between `ends`, or else that of its flows. An end is a node, a city, or
 /// `"lat, lon"` in degrees. The scenario's own pairs are there, too, unless the others are `alone`: terminals choose their
 /// satellites for all their peers.
@@ -52,7 +57,9 @@ pub fn look(
 ) -> Result<Look, ScenarioError> {
     let Source::Constellation(c) = &scenario.source else {
         let p = Problem::new("source", "there are no satellites in it");
-        return Err(p.hint("paths and skies need a [source.constellation]").into());
+        return Err(p
+            .hint("skies need a [source.constellation]; perigee paths follows the routes of other networks")
+            .into());
     };
     if matches!(&c.satellites, Satellites::Preset(name) if name == LEOEM) {
         let p = Problem::new("source.constellation.preset", "it makes a path log, not a sky").at(&c.place);

@@ -2,10 +2,14 @@
 //! Traffic between all nodes of a constellation: a `[[flow]]` with a pattern becomes one flow for each pair it draws.
 //! The draws depend on the seed and on the number of the entry, so that other entries change nothing.
 
+use crate::build::sky_spec;
 use crate::file::flow::{FlowSpec, Pattern};
+use crate::file::matrix::Demand;
+use crate::file::node::NodeSpec;
 use crate::file::rows::MAX_FLOWS;
 use crate::file::scenario::Scenario;
 use crate::file::varied::Varied;
+use perigee_orbit::frames::great_circle_m;
 use perigee_timeline::App;
 use perigee_units::draw::finalise;
 use perigee_units::Nanos;
@@ -14,13 +18,20 @@ use std::sync::Arc;
 /// The scenario with its patterns drawn.
 pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
     let seed = scenario.run.vary.seed_of(Varied::Traffic, seed);
-    if scenario.flows.iter().all(|f| f.pattern.is_none() && f.arrivals.is_none() && f.split.is_none()) {
+    let plain = |f: &FlowSpec| f.pattern.is_none() && f.arrivals.is_none() && f.split.is_none() && !is_any(f);
+    if scenario.flows.iter().all(plain) {
         return scenario.clone();
     }
     let mut flows = Vec::new();
     for (i, flow) in scenario.flows.iter().enumerate() {
         match &flow.pattern {
-            None => flows.extend(arrivals(scenario, flow, seed, i as u64)),
+            None => flows.extend(arrivals(scenario, &settled(scenario, flow), seed, i as u64)),
+            Some(Pattern::Matrix(rows)) => {
+                for (k, row) in rows.iter().enumerate() {
+                    let flow = settled(scenario, &of_row(flow, k, row));
+                    flows.extend(arrivals(scenario, &flow, seed, finalise(i as u64) ^ k as u64));
+                }
+            }
             Some(pattern) => {
                 let mut draw = Draw(finalise(seed ^ finalise(i as u64)));
                 let pairs = pairs(scenario, pattern, flow.count, &mut draw);
@@ -32,6 +43,42 @@ pub fn expand(scenario: &Arc<Scenario>, seed: u64) -> Arc<Scenario> {
         }
     }
     Arc::new(Scenario { flows: crate::build::legs::expand(flows), ..Scenario::clone(scenario) })
+}
+
+/// Stands for whichever station is nearest.
+const ANY: [&str; 2] = ["any gateway", "any station"];
+
+fn is_any(flow: &FlowSpec) -> bool {
+    flow.ends.as_ref().is_some_and(|(from, to)| [from, to].iter().any(|n| ANY.contains(&n.as_str())))
+}
+
+/// The flow with the station that is nearest on the ground instead of any.
+fn settled(scenario: &Scenario, flow: &FlowSpec) -> FlowSpec {
+    let Some((from, to)) = flow.ends.as_ref().filter(|_| is_any(flow)) else { return flow.clone() };
+    let place = |n: &NodeSpec| sky_spec::ground(n, 0.0, false).ok().map(|g| g.place);
+    let nearest = |name: &String, of: &String| {
+        let here = scenario.nodes.iter().find(|n| n.name == *of).and_then(place)?;
+        let stations = scenario.nodes.iter().filter(|n| n.kind == "station" && n.name != *of);
+        let far = |n: &&NodeSpec| place(n).map_or(u64::MAX, |p| great_circle_m(here, p) as u64);
+        ANY.contains(&name.as_str()).then(|| stations.min_by_key(far).map(|n| n.name.clone()))?
+    };
+    let ends =
+        (nearest(from, to).unwrap_or_else(|| from.clone()), nearest(to, from).unwrap_or_else(|| to.clone()));
+    FlowSpec { ends: Some(ends), ..flow.clone() }
+}
+
+/// The flow, or the flows, of a row of a matrix.
+fn of_row(flow: &FlowSpec, k: usize, row: &Demand) -> FlowSpec {
+    FlowSpec {
+        name: flow.name.as_ref().map(|prefix| format!("{prefix}.{}", k + 1)),
+        ends: Some(row.ends.clone()),
+        app: row.app().unwrap_or(flow.app),
+        start: row.start.unwrap_or(flow.start) + flow.stagger * k as u64,
+        stop: row.stop.or(flow.stop),
+        count: row.flows,
+        pattern: None,
+        ..flow.clone()
+    }
 }
 
 /// A flow whose transfers arrive one by one becomes a flow for each; its name is the prefix of theirs.
@@ -90,6 +137,7 @@ fn pairs(scenario: &Scenario, pattern: &Pattern, count: u64, draw: &mut Draw) ->
             let target = scenario.nodes.iter().position(|node| node.name == *name);
             target.map_or(Vec::new(), |to| (0..n).filter(|&from| from != to).map(|from| (from, to)).collect())
         }
+        Pattern::Matrix(_) => Vec::new(),
         Pattern::Gravity => (0..count).map(|_| gravity(scenario, draw)).collect(),
     }
 }

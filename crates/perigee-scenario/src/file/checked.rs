@@ -4,7 +4,7 @@
 use crate::file::error::{Place, Problem};
 use crate::file::grammar::{quoted, Content, Key, Only, Section, A_FUNCTION};
 use crate::file::kind::{function, Draw, Val};
-pub use crate::file::tree::Given;
+pub use crate::file::tree::{Axis, Given};
 use crate::file::tree::{Entry, Table};
 use perigee_timeline::Law;
 use perigee_units::{BitRate, Nanos, Size};
@@ -25,6 +25,8 @@ pub enum Part {
     Params(Given),
     /// Parameters by scheme.
     ByScheme(BTreeMap<String, Given>),
+    /// Keys that are swept, in file order.
+    Sweep(Vec<Axis>),
     /// Transport options, and those by scheme.
     Tcp(Given, BTreeMap<String, Given>),
 }
@@ -187,6 +189,14 @@ impl Checked {
         match self.parts.get(key) {
             Some((Part::ByScheme(p) | Part::Tcp(_, p), _)) => p.clone(),
             _ => BTreeMap::new(),
+        }
+    }
+
+    /// What is swept under `key`.
+    pub fn sweep(&self, key: &str) -> Vec<Axis> {
+        match self.parts.get(key) {
+            Some((Part::Sweep(axes), _)) => axes.clone(),
+            _ => Vec::new(),
         }
     }
 

@@ -4,6 +4,7 @@
 use crate::file::apps;
 use crate::file::checked::{Checked, Given};
 use crate::file::error::{Place, Problem};
+use crate::file::matrix::{self, Demand};
 use crate::file::node::NodeSpec;
 use crate::file::split::{self, LegPlace, Split};
 use perigee_timeline::{App, Hosts, Law};
@@ -41,6 +42,8 @@ pub enum Pattern {
     AllToOne(String),
     /// `count` pairs, each as likely as the product of its nodes' weights.
     Gravity,
+    /// The rows of a file.
+    Matrix(Vec<Demand>),
 }
 
 impl FlowSpec {
@@ -72,9 +75,12 @@ pub(crate) fn without_tcp(app: App) -> Option<&'static str> {
 
 /// Reads `[[flow]]`; `nodes` are those of a constellation.
 pub fn read(c: &Checked, duration: Nanos, nodes: &[NodeSpec], problems: &mut Vec<Problem>) -> FlowSpec {
-    let pattern = read_pattern(c, nodes, problems);
+    let pattern = match c.has("matrix") {
+        true => matrix::read(c, duration, problems).map(Pattern::Matrix),
+        false => read_pattern(c, nodes, problems),
+    };
     let ends = match (c.opt_text("from"), c.opt_text("to")) {
-        _ if c.has("pattern") => None,
+        _ if c.has("pattern") || c.has("matrix") => None,
         (Some(from), Some(to)) if from == to => {
             problems.push(c.problem("to", "a flow from a node to itself").found(format!("{to:?}")));
             None
@@ -87,7 +93,11 @@ pub fn read(c: &Checked, duration: Nanos, nodes: &[NodeSpec], problems: &mut Vec
             None
         }
     };
-    let apps::Spec { app, arrivals } = apps::read(c, problems);
+    let apps::Spec { mut app, arrivals } = apps::read(c, problems);
+    if let Some(Pattern::Matrix(rows)) = &pattern {
+        // What has a rate is sent at that rate.
+        app = rows.iter().find_map(Demand::app).unwrap_or(app);
+    }
     let split = split::read(c, &ends, problems);
     let flow = FlowSpec {
         name: c.opt_text("name"),

@@ -129,6 +129,8 @@ pub enum Content {
     TcpOfAll,
     /// Tables of scheme parameters, by scheme.
     ByScheme,
+    /// Keys of the scenario, each with a list of values.
+    Sweep,
     /// Parameters of the scheme that this other key of the section names.
     SchemeOf(&'static str),
 }

@@ -4,7 +4,7 @@
 
 use crate::file::apps;
 use crate::file::disciplines::{DEFAULT, NAMES};
-use crate::file::grammar::Content::{ByScheme, Discipline, List, Named, Tcp, TcpOfAll, Value};
+use crate::file::grammar::Content::{ByScheme, Discipline, List, Named, Sweep, Tcp, TcpOfAll, Value};
 use crate::file::grammar::{By, Key, Kinds, Only, Section};
 use crate::file::kind::Kind;
 use crate::file::programs::PROGRAM;
@@ -88,6 +88,14 @@ pub const SCENARIO: Section = Section {
         },
         one(&HOSTS),
         Key {
+            name: "sweep",
+            content: Sweep,
+            default: None,
+            required: false,
+            help: "[sweep]: keys of this file, each with a list of values, for `perigee sweep`: every combination is run",
+            only: &[],
+        },
+        Key {
             name: "program",
             content: List(&PROGRAM),
             default: None,
@@ -169,7 +177,7 @@ pub const NODES: Section = Section {
             Kind::Word(&["cities", "gateways", "study-cities"]),
             "cities: the largest first, with their population as weight; gateways: the 95 of the OrbCC study; study-cities: its five cities",
         ),
-        optional("file", Kind::File, "a CSV file with columns name, lat, lon and, if wanted, height_m, mask_deg, dishes, weight"),
+        optional("file", Kind::File, "a CSV file with columns name, lat, lon and, if wanted, height_m, mask_deg, dishes, weight, weather (a file as of [node.NAME] weather, beside this one)"),
         optional("count", Kind::Int(1, 100_000), "only so many, from the top"),
         key("kind", Kind::Word(&["terminal", "station"]), "station", "as of [node.NAME]"),
         optional("mask", Kind::Angle(0.0, 90.0), "smallest elevation"),
@@ -181,7 +189,7 @@ pub const NODES: Section = Section {
 /// `[port.NAME]`.
 pub const PORT: Section = Section {
     name: "port",
-    help: "An egress queue and its transmitter. NAME is a class of the source, a port such as r1->r2, or all.",
+    help: "An egress queue and its transmitter. NAME is a class of the source, a port such as r1->r2, or all. In a constellation it may also be terminal, station (or gateway), satellite, the name of a node, or a pattern such as \"gateway*\", each with .up (towards the satellites) or .down (from them): [port.terminal.up], [port.\"gateway*\".down]. What is more special wins: all, ground, satellite, kind of node, pattern, name; with a direction over without. How many radios there are is said by source.constellation.ground_ports: with \"per-node\" a satellite has one radio for all that it serves ([port.satellite]); with \"per-link\" one for each, so that .down exists.",
     keys: &[
         optional("rate", Kind::Rate, "rate of the transmitter"),
         optional("queue", Kind::Queue, "what may wait; bdp = rate x the largest base RTT of the flows that use the port, both at time zero"),
@@ -199,6 +207,7 @@ pub const PORT: Section = Section {
         },
         optional("count_in_service", Kind::Bool, "the packet in transmission counts against the queue"),
         optional("probe_priority", Kind::Bool, "pings wait in a side queue that is served first"),
+        optional("loss", Kind::Number(0.0, 1.0), "probability that a packet is lost on each link of this port; default: as the source says, mostly 0"),
         optional("metered", Kind::Bool, "runs OrbCC's egress meter and writes telemetry"),
     ],
     kinds: None,
@@ -382,11 +391,16 @@ pub const FLOW: Section = Section {
             Kind::Text,
             "sending node; with neither from nor to: one flow for each pair of the source",
         ),
-        optional("to", Kind::Text, "receiving node"),
+        optional("to", Kind::Text, "receiving node; in a constellation also \"any gateway\": the station that is nearest on the ground"),
         optional(
             "pattern",
             Kind::Word(&["permutation", "all-to-one", "gravity"]),
             "several flows between the nodes of a constellation instead: each node to one other, at random; all to the node `to`; `count` pairs drawn by the product of the nodes' weights",
+        ),
+        optional(
+            "matrix",
+            Kind::File,
+            "several flows instead, a row each: CSV with the columns from, to, then rate_mbps (UDP at that rate) or flows (so many of this entry), and, if wanted, start_s, stop_s",
         ),
         key(
             "cc",

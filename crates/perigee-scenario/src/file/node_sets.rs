@@ -7,7 +7,7 @@ use crate::file::node::{NodeSpec, Position};
 use crate::file::tree;
 use perigee_orbit::cities;
 use perigee_units::files;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The nodes of an entry and the file that they came from.
 ///
@@ -42,7 +42,7 @@ pub fn read(c: &Checked) -> Result<(Vec<NodeSpec>, Option<PathBuf>), Problem> {
         (None, Some(file)) => {
             let path = tree::resolve(c.place_of("file"), &file);
             let text = files::read(&path).map_err(|why| c.problem("file", why))?;
-            let rows = table(&text, &node);
+            let rows = table(&text, &node).map(|all| beside(all, &path));
             (rows.map_err(|why| c.problem("file", format!("{}: {why}", path.display())))?, Some(path))
         }
         _ => return Err(c.problem("set", "give either a set or a file")),
@@ -53,6 +53,12 @@ pub fn read(c: &Checked) -> Result<(Vec<NodeSpec>, Option<PathBuf>), Problem> {
     }
     all.truncate(count);
     Ok((all, file))
+}
+
+/// Files that rows name stand beside the table.
+fn beside(all: Vec<NodeSpec>, table: &Path) -> Vec<NodeSpec> {
+    let folder = table.parent().unwrap_or(Path::new(""));
+    all.into_iter().map(|n| NodeSpec { weather: n.weather.map(|w| folder.join(w)), ..n }).collect()
 }
 
 /// The study's list begins with its cities.
@@ -121,6 +127,7 @@ fn table(text: &str, node: &dyn Fn(&str, f64, f64, f64) -> NodeSpec) -> Result<V
         nodes.push(NodeSpec {
             height_m: optional("height_m", -500.0, 10_000.0)?.unwrap_or(new.height_m),
             mask_deg: optional("mask_deg", 0.0, 89.999)?.or(new.mask_deg),
+            weather: place("weather").map(|i| cells[i]).filter(|w| !w.is_empty()).map(PathBuf::from),
             dishes: optional("dishes", 1.0, 10_000.0)?.map(|d| d as u32).or(new.dishes),
             ..new
         });

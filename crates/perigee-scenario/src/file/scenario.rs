@@ -69,6 +69,8 @@ pub struct Scenario {
     pub tcp_of: BTreeMap<String, Given>,
     /// `[cc.SCHEME]`.
     pub cc: BTreeMap<String, Given>,
+    /// `[sweep]`.
+    pub sweep: Vec<tree::Axis>,
     /// `[[flow]]`.
     pub flows: Vec<FlowSpec>,
     /// `[[program]]`.
@@ -128,6 +130,7 @@ impl Scenario {
     fn read(table: &Table, name: &str, file: &str) -> Result<Self, ScenarioError> {
         let mut table = table.clone();
         let old_names = aliases::apply(&mut table);
+        crate::file::directions::apply(&mut table);
         let profile = crate::file::profiles::apply(&mut table)?;
         programs::name_folders(&mut table);
         let table = &table;
@@ -139,9 +142,12 @@ impl Scenario {
         match scenario {
             Some(s) if problems.is_empty() => {
                 // What gives way is not in the scenario as resolved: read again, it would be a key without effect.
-                let idle: Vec<String> = remarks.iter().map(|r| r.key.clone()).collect();
+                // Of a sweep, each cell is a scenario of its own.
+                let idle: Vec<String> =
+                    remarks.iter().map(|r| r.key.clone()).chain(["sweep".into()]).collect();
                 let resolved_toml = crate::file::write::toml(&table.without(&idle));
-                let remarks = old_names.into_iter().chain(remarks.iter().map(Problem::to_string)).collect();
+                let remarks = old_names.into_iter().chain(remarks.iter().map(Problem::to_string));
+                let remarks = remarks.chain(crate::file::sweep::remark(&s.sweep)).collect();
                 Ok(Scenario { profile, remarks, resolved_toml, ..s })
             }
             _ => Err(ScenarioError(problems)),
@@ -260,8 +266,11 @@ impl Reader<'_> {
             _ => None,
         });
         let of_the_network = source.iter().flat_map(Source::files).chain(outages).chain(node_files);
+        let matrix = |c: &Checked| Some(tree::resolve(c.place_of("matrix"), &c.opt_text("matrix")?));
+        let matrices: Vec<_> = top.list("flow").iter().filter_map(matrix).collect();
         let read_by_programs = programs.iter().filter_map(ProgramSpec::file);
-        let of_flows = schedule_files.chain(scheme_files(&cc, &flows)).chain(read_by_programs);
+        let of_flows =
+            schedule_files.chain(scheme_files(&cc, &flows)).chain(matrices).chain(read_by_programs);
         let files = of_the_network.chain(of_flows).collect();
         Some(Scenario {
             name: name.into(),
@@ -295,6 +304,7 @@ impl Reader<'_> {
             tcp: top.params("tcp"),
             tcp_of: top.by_scheme("tcp"),
             cc,
+            sweep: top.sweep("sweep"),
             flows,
             programs,
             resolved_toml: String::new(),

@@ -100,7 +100,17 @@ fn key(k: &Key) -> Json {
     let mut schema = match &k.content {
         Content::Value(kind) | Content::Discipline(kind) => kind.json_schema(),
         Content::One(s) => section(s),
-        Content::Named(s) => json!({"type": "object", "additionalProperties": section(s)}),
+        Content::Named(s) => {
+            let mut one = section(s);
+            if s.name == "port" {
+                // Of a constellation: the same keys for one direction.
+                let own = one.clone();
+                for way in ["up", "down"] {
+                    one["properties"][way] = own.clone();
+                }
+            }
+            json!({"type": "object", "additionalProperties": one})
+        }
         Content::List(s) => json!({"type": "array", "items": section(s), "minItems": 1}),
         Content::Tcp => params(perigee_tcp::OPTIONS),
         Content::TcpOfAll => {
@@ -123,9 +133,12 @@ fn key(k: &Key) -> Json {
             json!({
                 "type": "object",
                 "properties": schemes.collect::<Map<_, _>>(),
+                // Classes in Python, which declare theirs.
+                "patternProperties": {"^[A-Z][A-Za-z0-9_]*$": {"type": "object"}},
                 "additionalProperties": false,
             })
         }
+        Content::Sweep => json!({"type": "object", "minProperties": 1}),
         Content::SchemeOf(_) => json!({"type": "object"}),
     };
     schema["description"] = json!(meaning(k));

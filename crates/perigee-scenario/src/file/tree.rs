@@ -98,6 +98,17 @@ impl Table {
     }
 }
 
+/// A key of `[sweep]` and its values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// Dotted key, parts with dots in quotes.
+    pub key: String,
+    /// Values in TOML, as an override takes them.
+    pub values: Vec<String>,
+    /// Where it stands.
+    pub place: Place,
+}
+
 /// Parameters with the place of each.
 pub type Given = BTreeMap<String, (Param, Place)>;
 

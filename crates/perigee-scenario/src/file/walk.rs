@@ -6,6 +6,7 @@ use crate::file::disciplines;
 use crate::file::error::{Place, Problem};
 use crate::file::grammar::{quoted, By, Content, Key, Section, DISCIPLINE_PARAMS};
 use crate::file::spell;
+use crate::file::sweep;
 use crate::file::tree::{Entry, Item, Raw, Table};
 use perigee_cc::{FileSpec, ParamError, ParamSpec, Params, Value as Param};
 use perigee_queue::{DisciplineInfo, DISCIPLINES};
@@ -208,6 +209,7 @@ fn content(
         }
         Content::TcpOfAll => tcp_of_all(item, path, out),
         Content::ByScheme => by_scheme(item, path, out),
+        Content::Sweep => Some(Part::Sweep(sweep::read(as_table(item, path, out)?, path, out))),
         Content::SchemeOf(other) => {
             let t = as_table(item, path, out)?;
             let named = table.get(other).map(|e| &e.item.value);
@@ -263,6 +265,10 @@ fn by_scheme(item: &Item, path: &str, out: &mut Vec<Problem>) -> Option<Part> {
         let ids = || perigee_cc::SCHEMES.iter().map(|s| s.id);
         let path = join(path, &e.key);
         let Some(info) = perigee_cc::info(&e.key) else {
+            if let (true, Raw::Table(t)) = (is_class(&e.key), &e.item.value) {
+                found.insert(e.key.clone(), of_class(t, &path, out));
+                continue;
+            }
             let mut p = Problem::new(path, "no such congestion control").at(&e.place);
             p.allowed = Some(ids().collect::<Vec<_>>().join(", "));
             p.hint = spell::hint(&e.key, ids());
@@ -274,6 +280,26 @@ fn by_scheme(item: &Item, path: &str, out: &mut Vec<Problem>) -> Option<Part> {
         }
     }
     Some(Part::ByScheme(found))
+}
+
+/// What is no scheme of the list and looks like the name of a Python class is one; whether the class declares the
+/// parameters is known once it is loaded.
+fn is_class(name: &str) -> bool {
+    name.starts_with(char::is_uppercase) && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+fn of_class(table: &Table, path: &str, out: &mut Vec<Problem>) -> Given {
+    let mut given = Given::new();
+    for e in &table.0 {
+        match e.item.single() {
+            Some(value) => drop(given.insert(e.key.clone(), (value, e.place.clone()))),
+            None => {
+                let p = Problem::new(join(path, &e.key), "must be a single value").at(&e.item.place);
+                out.push(p.found(e.item.value.shown()));
+            }
+        }
+    }
+    given
 }
 
 /// `[tcp]`: a table in it belongs to the scheme of its name.

@@ -13,6 +13,11 @@ pub fn toml(table: &Table) -> String {
     toml::to_string(&tree(table, Some(&SCENARIO))).unwrap_or_default()
 }
 
+/// One value in TOML, as an override takes it.
+pub(crate) fn one(item: &Item) -> String {
+    value(item, None).to_string()
+}
+
 fn tree(table: &Table, section: Option<&'static Section>) -> BTreeMap<String, toml::Value> {
     let entry = |e: &crate::file::tree::Entry| {
         let key = section.and_then(|s| s.all_keys().find(|k| k.name == e.key.replace('-', "_")));

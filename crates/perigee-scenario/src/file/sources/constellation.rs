@@ -52,6 +52,8 @@ pub struct Load {
 #[allow(missing_docs)] // SECTION documents each
 pub struct Constellation {
     pub satellites: Satellites,
+    /// Element sets in the same sky.
+    pub also_tle: Option<PathBuf>,
     pub start: Option<String>,
     pub step: Nanos,
     pub mask_deg: Option<f64>,
@@ -89,7 +91,7 @@ impl SourceSpec for Constellation {
     fn files(&self) -> Vec<PathBuf> {
         let elements = if let Satellites::Elements(file) = &self.satellites { Some(file) } else { None };
         let own = self.functions.iter().map(|f| &f.file).filter(|f| !f.ends_with(IN_MEMORY));
-        elements.into_iter().chain(&self.isls.list).chain(own).cloned().collect()
+        elements.into_iter().chain(&self.also_tle).chain(&self.isls.list).chain(own).cloned().collect()
     }
 }
 
@@ -166,7 +168,8 @@ impl Constellation {
                 only: &[],
             },
             optional("tle", Kind::File, "element sets instead of a generated shell: TLE, or OMM as JSON or CSV"),
-            key("min_altitude", Kind::Length(0.0, 2_000e3), "500 km", "satellites of a tle file that fly lower are still being raised, or falling: they are left out").only(&[Only::Given(&["tle"])]),
+            optional("also_tle", Kind::File, "element sets in the same sky, besides the preset or the shells; ISLs stay within each shell").only(&[Only::Absent("tle")]),
+            key("min_altitude", Kind::Length(0.0, 2_000e3), "500 km", "satellites of a tle file that fly lower are still being raised, or falling: they are left out").only(&[Only::Given(&["tle", "also_tle"])]),
             key(
                 "propagation",
                 Kind::Word(&["kepler", "j2", "sgp4"]),
@@ -297,8 +300,15 @@ impl Constellation {
                 problems.push(c.problem(key, why).hint("leave it out, or use another preset"));
             }
         }
+        if let (Satellites::Preset(name), true) = (&satellites, c.has("also_tle")) {
+            if name.contains("compat") {
+                let p = c.problem("also_tle", format!("no effect: the preset {name:?} is another tool's whole sky"));
+                problems.push(p.hint("leave it out, or give the shell in [source.constellation.shell]"));
+            }
+        }
         Some(Constellation {
             satellites,
+            also_tle: c.opt_text("also_tle").map(|f| resolve(c.place_of("also_tle"), &f)),
             start: c.opt_text("start"),
             step: c.time("step"),
             mask_deg: c.opt_degrees("mask"),

@@ -67,6 +67,7 @@ sources! {
     crossing::Crossing,
     path_log::PathLog,
     trace::Trace,
+    network::Network,
     timeline::Timeline,
     constellation::Constellation,
 }

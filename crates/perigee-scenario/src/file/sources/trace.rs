@@ -19,7 +19,8 @@ parameters! {
     /// `[source.trace]`.
     Trace = "trace", "One link driven by recorded rates and delays (mahimahi, LeoReplayer). Hosts: s, d. Ports: bottleneck, reverse.";
     rate_file: Named = required(Kind::File, "a line per opportunity to deliver 1500 bytes: milliseconds since the start");
-    delay_file: Option<Named> = optional(Kind::File, "a line per step: one-way delay in milliseconds");
+    reverse_rate_file: Option<Named> = optional(Kind::File, "the same for the way back, d to s; default: as [port.reverse] says");
+    delay_file: Option<Named> = optional(Kind::File, "a line per step: one-way delay in milliseconds, with fractions if wanted");
     delay_step: Nanos = key(STEP, "10 ms", "time between lines of the delay file"), only &[Only::Given(&["delay_file"])];
     rate_step: Nanos = key(STEP, "100 ms", "delivery opportunities are counted over this time");
     rtt: Nanos = key(RTT, "50 ms", "round-trip propagation time"), only &[Only::Absent("delay_file")];
@@ -33,6 +34,6 @@ impl SourceSpec for Trace {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        std::iter::once(&self.rate_file).chain(&self.delay_file).map(|named| named.path.clone()).collect()
+        std::iter::once(&self.rate_file).chain(&self.reverse_rate_file).chain(&self.delay_file).map(|named| named.path.clone()).collect()
     }
 }

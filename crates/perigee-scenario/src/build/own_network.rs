@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `[source.network]`: a network of one's own.
+
+use crate::build::changes;
+use crate::build::network::{Network, PairPlace};
+use crate::build::ports::{apply_settled, PortTable, Settled};
+use crate::build::small::{add_turned, slowest};
+use crate::file::error::{Problem, ScenarioError};
+use crate::file::scenario::Scenario;
+use crate::file::sources;
+use crate::file::varied::Varied;
+use perigee_sources::network::{network, parse_links, parse_routes, Own};
+use perigee_timeline::LinkId;
+use perigee_units::{files, Nanos};
+
+/// Builds the network; traffic is between the ends of the scenario's flows.
+///
+/// # Errors
+/// Files that cannot be read, nodes that no link has, links of which nobody says the rate.
+pub fn build(scenario: &Scenario, n: &sources::Network, seed: u64) -> Result<Network, ScenarioError> {
+    let read = |key: &str, file: &crate::file::parameters::Named| {
+        files::read(&file.path)
+            .map_err(|why| Problem::new(format!("source.network.{key}"), why).at(&file.place))
+    };
+    let damaged = |key: &str, file: &crate::file::parameters::Named, why: String| {
+        let what = format!("{}: {why}", file.path.display());
+        Problem::new(format!("source.network.{key}"), what).at(&file.place)
+    };
+    let rows =
+        parse_links(&read("links", &n.links)?).map_err(|e| damaged("links", &n.links, e.to_string()))?;
+    let routes = match &n.routes {
+        None => Vec::new(),
+        Some(file) => {
+            parse_routes(&read("routes", file)?).map_err(|e| damaged("routes", file, e.to_string()))?
+        }
+    };
+    let own = network(&rows, &routes, &pairs(scenario)?).map_err(|e| damaged("links", &n.links, e.0))?;
+    finish(scenario, own, seed, &|why| damaged("links", &n.links, why))
+}
+
+/// Each pair of nodes that some flow connects, once, in the order of the flows.
+fn pairs(scenario: &Scenario) -> Result<Vec<(String, String)>, ScenarioError> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for flow in &scenario.flows {
+        let Some((a, b)) = &flow.ends else {
+            let p = Problem::new("flow.from", "must be given: a network of one's own has no natural pairs");
+            return Err(p.at(&flow.place).into());
+        };
+        if !found.iter().any(|(x, y)| (x, y) == (a, b) || (x, y) == (b, a)) {
+            found.push((a.clone(), b.clone()));
+        }
+    }
+    Ok(found)
+}
+
+fn finish(
+    scenario: &Scenario,
+    own: Own,
+    seed: u64,
+    wrong: &dyn Fn(String) -> Problem,
+) -> Result<Network, ScenarioError> {
+    let Own { mut built, changes: mut all, given } = own;
+    for c in &scenario.changes {
+        let hint = "name a link, such as on = \"a->b\"; delay is its one-way delay";
+        if c.on == "bottleneck" || c.to.rtt.is_some() {
+            let (key, why) = if c.to.rtt.is_some() {
+                ("rtt", "flows have ways of their own")
+            } else {
+                ("on", "a network of one\'s own has no bottleneck")
+            };
+            return Err(Problem::new(format!("change.{key}"), why).at(&c.place).hint(hint).into());
+        }
+    }
+    all.extend(changes::expand(scenario, &built, scenario.run.vary.seed_of(Varied::Changes, seed))?);
+    let name = |id: perigee_timeline::NodeId| built.header.nodes[id.ix()].name.clone();
+    let mut pairs: Vec<PairPlace> = built
+        .flows
+        .iter()
+        .map(|f| {
+            let pair = built.header.pairs[f.forward.ix()];
+            PairPlace {
+                from: name(pair.from),
+                to: name(pair.to),
+                forward: f.forward,
+                reverse: f.reverse,
+                part: false,
+            }
+        })
+        .collect();
+    let links =
+        |way: &Vec<perigee_sources::topology::Hop>| way.iter().map(|h| h.link).collect::<Vec<LinkId>>();
+    let mut ways: Vec<[Vec<LinkId>; 2]> =
+        built.flows.iter().map(|f| [links(&f.hops[0]), links(&f.hops[1])]).collect();
+    add_turned(scenario, &mut pairs, &mut ways);
+    let table = PortTable::new(&scenario.ports, &["link"], &built.header.ports)?;
+    let settled: Result<Vec<Settled>, String> =
+        built.header.ports.iter().zip(&given).map(|(p, g)| table.of_row(&p.name, g)).collect();
+    let settled =
+        settled.map_err(|why| wrong(why).hint("add a column rate_mbps, or give [port.link] rate"))?;
+    let base: Vec<Nanos> = apply_settled(&mut built.header, &settled, &ways);
+    let ports = table.report(&built.header.ports, &vec!["link"; built.header.ports.len()]);
+    let bottlenecks = ways.iter().map(|w| slowest(&built.header, &w[0])).collect();
+    let timeline = built.timeline(scenario.run.duration, all);
+    Ok(Network {
+        source: Box::new(timeline.reader()),
+        report: vec![format!("{} nodes, {} links", timeline.header.nodes.len(), timeline.header.links.len())],
+        header: timeline.header,
+        pairs,
+        ports,
+        base_rtts: base.into_iter().map(Some).collect(),
+        hops: ways.iter().map(|w| w[0].len()).collect(),
+        longest: ways.iter().flatten().map(Vec::len).max().unwrap_or(0),
+        bottlenecks,
+        warnings: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Scenario, World};
+    use std::sync::Arc;
+
+    fn world(links: &str, more: &str) -> Result<World, String> {
+        let folder = std::env::temp_dir().join(format!(
+            "perigee-network-{}-{}",
+            std::process::id(),
+            links.len() + more.len()
+        ));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("links.csv"), links).unwrap();
+        let text = format!(
+            "[run]\nduration = \"4 s\"\n[source.network]\nlinks = \"links.csv\"\n{more}\n\
+             [[flow]]\nfrom = \"a\"\nto = \"c\"\ncc = \"cubic\"\n[[flow]]\nfrom = \"c\"\nto = \"a\"\ncc = \"cubic\"\n"
+        );
+        let s = Scenario::parse(&text, "t.toml", &folder, &[]).map_err(|e| e.to_string());
+        let found = s.and_then(|s| World::build(Arc::new(s), 1).map_err(|e| e.to_string()));
+        std::fs::remove_dir_all(&folder).unwrap();
+        found
+    }
+
+    const LINKS: &str = "from,to,rate_mbps,delay_ms\na,b,8,10\nb,c,80,5\n";
+
+    #[test]
+    fn rows_ports_and_changes_come_together() {
+        let more = "[port.link]\nqueue = \"10 packets\"\n[port.\"b->c\"]\nrate = \"4 Mbit\"\n[[change]]\nat = \"1 s\"\non = \"a->b\"\nrate = \"1 Mbit\"";
+        let w = world(LINKS, more).unwrap();
+        let rate = |name: &str| w.header.ports.iter().find(|p| p.name == name).unwrap().rate.0;
+        assert_eq!(
+            (rate("a->b"), rate("b->a"), rate("b->c"), rate("c->b")),
+            (8_000_000, 8_000_000, 4_000_000, 80_000_000)
+        );
+        assert_eq!((w.flows[0].hops, w.flows[1].hops), (2, 2));
+        // 1500 bytes at 8 and at 4 Mbit/s take 1.5 and 3 ms, 52 bytes at 80 and at 8 Mbit/s 5.2 and 52 us; 30 ms of light.
+        assert_eq!(w.flows[0].base_rtt.unwrap().0, 34_557_200);
+        let t = w.whole_timeline().unwrap();
+        let rates: Vec<_> = t.chunks[0]
+            .changes
+            .iter()
+            .filter_map(|c| match c.change {
+                perigee_timeline::Change::Rate(port, rate) => {
+                    Some((c.at.0, t.header.ports[port.ix()].name.as_str(), rate.0))
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(rates, [(1_000_000_000, "a->b", 1_000_000)]);
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let e = world("from,to,delay_ms\na,b,1\nb,c,1\n", "").err().unwrap();
+        assert!(e.contains("nobody says the rate of a->b") && e.contains("[port.link]"), "{e}");
+        let e = world("from,to,rate_mbps,delay_ms\na,b,1,1\n", "").err().unwrap();
+        assert!(e.contains("no link ends at a node \"c\""), "{e}");
+        let e = world(LINKS, "[[change]]\nat = \"1 s\"\nrate = \"1 Mbit\"").err().unwrap();
+        assert!(e.contains("has no bottleneck"), "{e}");
+    }
+}

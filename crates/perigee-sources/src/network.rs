@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A network of one's own: links between named nodes, with rates, delays and losses that may change, and routes that are
+//! computed (the smallest delay) or given.
+
+use crate::topology::{Built, Drawing, PortSpec, TopologyError};
+use crate::trace::{lines, TraceError};
+use perigee_timeline::*;
+use perigee_units::{BitRate, Nanos};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// Rates and delays above are mistyped.
+const MOST_MBPS: f64 = 1e7;
+const MOST_MS: f64 = 1e5;
+const MOST_S: f64 = 604_800.0;
+
+/// What is said of a link at a time. It holds for both directions, unless another row speaks of the other one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkRow {
+    /// Names of its ends.
+    pub ends: [String; 2],
+    /// Since when.
+    pub at: Nanos,
+    /// Rate of its transmitter.
+    pub rate: Option<BitRate>,
+    /// One-way propagation delay.
+    pub delay: Option<Nanos>,
+    /// Probability of random loss.
+    pub loss: Option<f64>,
+    /// What may wait.
+    pub queue_packets: Option<u64>,
+    /// Where it is written, for messages.
+    pub line: usize,
+}
+
+const COLUMNS: [&str; 7] = ["from", "to", "t_s", "rate_mbps", "delay_ms", "loss_pct", "queue_packets"];
+
+/// Reads links as CSV: the first line names the columns, `from` and `to` and any of `t_s`, `rate_mbps`, `delay_ms`,
+/// `loss_pct`, `queue_packets`. An empty cell says nothing.
+///
+/// # Errors
+/// The first line that cannot be read, with what is expected there.
+pub fn parse_links(text: &str) -> Result<Vec<LinkRow>, TraceError> {
+    let mut all = lines(text);
+    let Some((n, head)) = all.next() else { return Err(TraceError::at(1, "the file is empty")) };
+    let names: Vec<&str> = head.split(',').map(str::trim).collect();
+    if let Some(strange) = names.iter().find(|c| !COLUMNS.contains(c)) {
+        let why =
+            format!("{strange:?} is no column of links; units are part of the names: {}", COLUMNS.join(", "));
+        return Err(TraceError::at(n, why));
+    }
+    for needed in ["from", "to"] {
+        if !names.contains(&needed) {
+            return Err(TraceError::at(n, format!("the column {needed} is missing")));
+        }
+    }
+    let rows: Result<Vec<_>, _> = all.map(|(n, line)| row(&names, n, line)).collect();
+    let rows = rows?;
+    match rows.is_empty() {
+        true => Err(TraceError::at(n, "there is nothing below the names of the columns")),
+        false => Ok(rows),
+    }
+}
+
+fn row(names: &[&str], n: usize, line: &str) -> Result<LinkRow, TraceError> {
+    let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+    if cells.len() != names.len() {
+        return Err(TraceError::at(n, format!("{} values for {} columns", cells.len(), names.len())));
+    }
+    let mut found = LinkRow { line: n, ..LinkRow::default() };
+    for (name, cell) in names.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
+        let number = |most: f64| match cell.parse::<f64>() {
+            Ok(v) if (0.0..=most).contains(&v) => Ok(v),
+            _ => Err(TraceError::at(n, format!("{name} is {cell:?}: a number from 0 to {most} is expected"))),
+        };
+        match *name {
+            "from" => found.ends[0] = cell.into(),
+            "to" => found.ends[1] = cell.into(),
+            "t_s" => found.at = Nanos::from_secs_f64(number(MOST_S)?),
+            "rate_mbps" => found.rate = Some(BitRate((number(MOST_MBPS)? * 1e6) as u64)),
+            "delay_ms" => found.delay = Some(Nanos::from_secs_f64(number(MOST_MS)? / 1e3)),
+            "loss_pct" => found.loss = Some(number(100.0)? / 100.0),
+            _ => found.queue_packets = Some(number(1e9)? as u64),
+        }
+    }
+    match found.ends.iter().any(String::is_empty) || found.ends[0] == found.ends[1] {
+        true => Err(TraceError::at(n, "a link needs two different ends")),
+        false => Ok(found),
+    }
+}
+
+/// Reads routes: the nodes of each from end to end, with commas between them. The way back is the same the other way
+/// round, unless it is given, too.
+///
+/// # Errors
+/// A line with fewer than two nodes.
+pub fn parse_routes(text: &str) -> Result<Vec<Vec<String>>, TraceError> {
+    let route = |(n, line): (usize, &str)| {
+        let nodes: Vec<String> = line.split(',').map(|c| c.trim().to_string()).collect();
+        match nodes.len() < 2 || nodes.iter().any(String::is_empty) {
+            true => Err(TraceError::at(n, "a route has two nodes at least, with a comma between them")),
+            false => Ok(nodes),
+        }
+    };
+    lines(text).map(route).collect()
+}
+
+/// What a row says of the port of a link at the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Given {
+    /// Its rate.
+    pub rate: Option<BitRate>,
+    /// Its queue.
+    pub queue_packets: Option<u64>,
+}
+
+/// A network with its own changes; `given` has an entry for each port.
+#[derive(Debug)]
+pub struct Own {
+    /// Nodes, links and routes.
+    pub built: Built,
+    /// What happens to links later.
+    pub changes: Vec<Timed>,
+    /// What the rows say of each port.
+    pub given: Vec<Given>,
+}
+
+fn wrong<T>(row: &LinkRow, why: &str) -> Result<T, TopologyError> {
+    let line = if row.line > 0 { format!("line {}: ", row.line) } else { String::new() };
+    Err(TopologyError(format!("{line}link {} -> {}: {why}", row.ends[0], row.ends[1])))
+}
+
+/// Builds the network with traffic between `pairs`.
+///
+/// # Errors
+/// Nodes and links that do not exist, pairs that no route connects, rows that contradict each other.
+pub fn network(
+    rows: &[LinkRow],
+    routes: &[Vec<String>],
+    pairs: &[(String, String)],
+) -> Result<Own, TopologyError> {
+    let mut d = Drawing::default();
+    let mut nodes: BTreeMap<&str, NodeId> = BTreeMap::new();
+    let mut made: BTreeMap<[NodeId; 2], usize> = BTreeMap::new();
+    let (mut given, mut changes): (Vec<Given>, Vec<Timed>) = (Vec::new(), Vec::new());
+    let mut delays: Vec<Nanos> = Vec::new();
+    for row in rows {
+        let ends = [0, 1].map(|i| {
+            let name = row.ends[i].as_str();
+            *nodes.entry(name).or_insert_with(|| d.node(name.into(), NodeClass::Router))
+        });
+        if !made.contains_key(&ends) {
+            if row.at > Nanos::ZERO {
+                return wrong(row, "its first row must be of time 0");
+            }
+            let port = PortSpec::default();
+            let both = d.duplex((ends[0], ends[1]), &port, &port, 0.0, LinkOrder::Fifo);
+            made.insert(ends, d.bottlenecks.len());
+            made.insert([ends[1], ends[0]], usize::MAX - d.bottlenecks.len());
+            d.bottlenecks.push(both);
+            let own = Given { rate: row.rate, queue_packets: row.queue_packets };
+            given.extend([own, own]);
+            let Some(delay) = row.delay else { return wrong(row, "no delay is given") };
+            delays.extend([delay, delay]);
+            for hop in [both.forward, both.reverse] {
+                d.set_link(hop.link, delay, row.loss.unwrap_or(0.0));
+            }
+            continue;
+        }
+        let at = made[&ends];
+        let against = at > rows.len();
+        let pair = d.bottlenecks[if against { usize::MAX - at } else { at }];
+        let hop = if against { pair.reverse } else { pair.forward };
+        if row.at == Nanos::ZERO {
+            if !against {
+                return wrong(row, "it is there already");
+            }
+            // The other direction of its own.
+            given[hop.port.ix()].rate = row.rate.or(given[hop.port.ix()].rate);
+            given[hop.port.ix()].queue_packets = row.queue_packets.or(given[hop.port.ix()].queue_packets);
+            delays[hop.link.ix()] = row.delay.unwrap_or(delays[hop.link.ix()]);
+            d.set_link(hop.link, delays[hop.link.ix()], row.loss.unwrap_or(0.0));
+            continue;
+        }
+        if row.queue_packets.is_some() {
+            return wrong(row, "queues do not change with time");
+        }
+        let mut change = |c: Change| changes.push(Timed { at: row.at, change: c });
+        for hop in if against { vec![pair.reverse] } else { vec![pair.forward, pair.reverse] } {
+            row.rate.into_iter().for_each(|r| change(Change::Rate(hop.port, r)));
+            row.delay.into_iter().for_each(|t| change(Change::Delay(hop.link, Delay::constant(t))));
+            row.loss.into_iter().for_each(|p| change(Change::Loss(hop.link, p)));
+        }
+    }
+    let id = |name: &String| {
+        nodes.get(name.as_str()).copied().ok_or_else(|| {
+            let some: Vec<&str> = nodes.keys().take(8).copied().collect();
+            TopologyError(format!("no link ends at a node {name:?}; there are {}", some.join(", ")))
+        })
+    };
+    let map = Map { made: &made, delays: &delays, d: &d, nodes: nodes.len() };
+    let mut fixed: BTreeMap<[NodeId; 2], Vec<NodeId>> = BTreeMap::new();
+    for route in routes {
+        let ids = route.iter().map(id).collect::<Result<Vec<_>, _>>()?;
+        map.hops(&ids, route)?;
+        fixed.insert([ids[0], ids[ids.len() - 1]], ids);
+    }
+    let mut ways = Vec::new();
+    for (from, to) in pairs {
+        let (a, b) = (id(from)?, id(to)?);
+        let turned = |ids: &Vec<NodeId>| ids.iter().rev().copied().collect();
+        let way = |a: NodeId, b: NodeId| -> Result<Vec<NodeId>, TopologyError> {
+            let found = fixed.get(&[a, b]).cloned().or_else(|| fixed.get(&[b, a]).map(turned));
+            found
+                .or_else(|| map.shortest(a, b))
+                .ok_or_else(|| TopologyError(format!("no links lead from {from:?} to {to:?}")))
+        };
+        let (there, back) = (way(a, b)?, way(b, a)?);
+        ways.push(((a, b), map.hops(&there, &[])?, map.hops(&back, &[])?));
+    }
+    for ((a, b), there, back) in ways {
+        d.flow_over((a, b), there, back);
+    }
+    Ok(Own { built: d.finish_as_given("a network of one's own".into()), changes, given })
+}
+
+/// What routes are found in.
+struct Map<'a> {
+    made: &'a BTreeMap<[NodeId; 2], usize>,
+    delays: &'a [Nanos],
+    d: &'a Drawing,
+    nodes: usize,
+}
+
+impl Map<'_> {
+    fn hop(&self, ends: [NodeId; 2]) -> Option<crate::topology::Hop> {
+        let at = *self.made.get(&ends)?;
+        let forward = self.d.bottlenecks.get(at);
+        forward.map(|b| b.forward).or_else(|| Some(self.d.bottlenecks.get(usize::MAX - at)?.reverse))
+    }
+
+    fn hops(&self, ids: &[NodeId], names: &[String]) -> Result<Vec<crate::topology::Hop>, TopologyError> {
+        let hop = |(i, w): (usize, &[NodeId])| {
+            let missing = || {
+                TopologyError(format!(
+                    "route {}: there is no link {} -> {}",
+                    names.join(","),
+                    names[i],
+                    names[i + 1]
+                ))
+            };
+            self.hop([w[0], w[1]]).ok_or_else(missing)
+        };
+        ids.windows(2).enumerate().map(hop).collect()
+    }
+
+    /// Dijkstra's algorithm over delays; of equal ones the way with fewer links, then with smaller node numbers.
+    fn shortest(&self, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
+        let mut best: Vec<Option<(u64, u32, NodeId)>> = vec![None; self.nodes];
+        let mut heap = BinaryHeap::from([Reverse((0u64, 0u32, from, from))]);
+        while let Some(Reverse((cost, links, here, before))) = heap.pop() {
+            if best[here.ix()].is_some() {
+                continue;
+            }
+            best[here.ix()] = Some((cost, links, before));
+            for ([_, next], _) in self.made.range([here, NodeId(0)]..=[here, NodeId(u32::MAX)]) {
+                let Some(hop) = self.hop([here, *next]) else { continue };
+                heap.push(Reverse((cost + self.delays[hop.link.ix()].0, links + 1, *next, here)));
+            }
+        }
+        let mut way = vec![to];
+        while way[way.len() - 1] != from {
+            way.push(best[way[way.len() - 1].ix()]?.2);
+        }
+        way.reverse();
+        Some(way)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINKS: &str = "from,to,rate_mbps,delay_ms,loss_pct,t_s\na,b,10,5,,\nb,c,20,5,1,\na,c,5,20,,\nc,b,2,6,,\na,b,1,7,,2.5\n";
+
+    fn ends(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect()
+    }
+
+    fn names(own: &Own, way: usize) -> Vec<&str> {
+        let h = &own.built.header;
+        own.built.flows[0].hops[way].iter().map(|hop| h.ports[hop.port.ix()].name.as_str()).collect()
+    }
+
+    #[test]
+    fn routes_have_the_smallest_delay_and_directions_may_differ() {
+        let own = network(&parse_links(LINKS).unwrap(), &[], &ends(&[("a", "c")])).unwrap();
+        assert_eq!(names(&own, 0), ["a->b", "b->c"]);
+        assert_eq!(names(&own, 1), ["c->b", "b->a"]);
+        let rate = |name: &str| {
+            let i = own.built.header.ports.iter().position(|p| p.name == name).unwrap();
+            own.given[i].rate.unwrap().0
+        };
+        assert_eq!((rate("b->c"), rate("c->b"), rate("a->b")), (20_000_000, 2_000_000, 10_000_000));
+        assert_eq!(own.changes.len(), 4, "rate and delay, both ways");
+        assert!(own.changes.iter().all(|c| c.at == Nanos::from_millis(2500)));
+        assert_eq!(own.built.header.links[2].loss, 0.01);
+    }
+
+    #[test]
+    fn routes_may_be_given() {
+        let rows = parse_links(LINKS).unwrap();
+        let own = network(&rows, &parse_routes("a,c\n").unwrap(), &ends(&[("a", "c")])).unwrap();
+        assert_eq!((names(&own, 0), names(&own, 1)), (vec!["a->c"], vec!["c->a"]));
+        let e = network(&rows, &parse_routes("a,c,a\na,x\n").unwrap(), &ends(&[("a", "c")])).unwrap_err();
+        assert!(e.0.contains("no link ends at a node \"x\"; there are a, b, c"), "{e}");
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line() {
+        for (text, says) in [
+            ("from,to,rate\n", "line 1: \"rate\" is no column of links; units"),
+            ("from,rate_mbps\n", "line 1: the column to is missing"),
+            ("from,to,delay_ms\na,b,x\n", "line 2: delay_ms is \"x\""),
+            ("from,to,delay_ms\na,a,1\n", "line 2: a link needs two different ends"),
+            ("from,to,delay_ms\na,b\n", "line 2: 2 values for 3 columns"),
+            ("from,to,delay_ms\n", "nothing below"),
+        ] {
+            let e = parse_links(text).unwrap_err().to_string();
+            assert!(e.contains(says), "{e}");
+        }
+        for (text, says) in [
+            ("from,to,delay_ms\na,b,1\na,b,2\n", "line 3: link a -> b: it is there already"),
+            ("from,to,t_s,delay_ms\na,b,1,2\n", "must be of time 0"),
+            ("from,to\na,b\n", "no delay is given"),
+            ("from,to,delay_ms\na,b,1\nc,d,1\n", "no links lead from \"a\" to \"c\""),
+        ] {
+            let e = network(&parse_links(text).unwrap(), &[], &ends(&[("a", "c")])).unwrap_err();
+            let e = if text.contains("c,d") { e } else { e };
+            assert!(e.0.contains(says), "{e}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""An idea for a scheme of one's own, examined: its parameter, its fairness at two RTTs, queues and losses.
+
+    python examples/task_own_scheme.py --out runs/own-scheme [--quick]
+
+The scheme is `Held` in this file: it keeps a target of queueing delay, which is its parameter.
+examples/own_scheme.ipynb is the same as a notebook.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import ClassVar
+
+import perigee
+
+FLOWS = """
+[run]
+duration = "{seconds} s"
+start_jitter = "100 ms"
+[source.dumbbell]
+pairs = {pairs}
+rtt = [{rtts}]
+[port.bottleneck]
+rate = "20 Mbit"
+queue = "1 bdp"
+[[flow]]
+cc = "*"
+"""
+
+
+class Held(perigee.CongestionControl):
+    """Grow by a packet per round while less than the target is queued, shrink by an eighth above it."""
+
+    params: ClassVar[dict[str, float]] = {"target_ms": 10.0}
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self.round_ends_at = 0
+        self.lowest_ns = None
+
+    def on_ack(self, cx, window, ack):
+        """Remembers the lowest RTT of a round and decides at its end."""
+        if ack.rtt_ns is not None and (self.lowest_ns is None or ack.rtt_ns < self.lowest_ns):
+            self.lowest_ns = ack.rtt_ns
+        if cx.snd_una < self.round_ends_at or self.lowest_ns is None or not ack.may_grow:
+            return
+        self.round_ends_at = cx.snd_nxt
+        queued_ns, self.lowest_ns = self.lowest_ns - cx.min_rtt_ns, None
+        if queued_ns > self.params["target_ms"] * 1e6:
+            window.ssthresh = window.cwnd
+            window.cwnd = max(window.cwnd * 7 / 8, 2 * cx.mss)
+        elif cx.cwnd_limited:
+            window.cwnd = window.cwnd * 2 if window.ssthresh is None else window.cwnd + cx.mss
+
+
+def scenario(folder: Path, seconds: int, rtts: list[int]) -> Path:
+    """Writes the scenario of flows with these RTTs in ms."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"rtt-{'-'.join(map(str, rtts))}.toml"
+    listed = ", ".join(f'"{r} ms"' for r in rtts)
+    path.write_text(FLOWS.format(seconds=seconds, pairs=len(rtts), rtts=listed), encoding="utf-8")
+    return path
+
+
+def main() -> None:
+    """Three sweeps, each a folder that can be carried on, with a table and pictures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("runs/own-scheme"))
+    parser.add_argument("--quick", action="store_true", help="short runs: a smoke check")
+    asked = parser.parse_args()
+    seconds, seeds = (4, range(1, 3)) if asked.quick else (60, range(1, 6))
+    targets = [2.0, 20.0] if asked.quick else [1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
+    mine = f"{Path(__file__).resolve()}:Held"
+    one, two = scenario(asked.out, seconds, [40]), scenario(asked.out, seconds, [20, 80])
+
+    # The parameter: what it costs in delay, what it brings in goodput.
+    by_target = perigee.sweep(one, {"cc.Held.target_ms": targets}, mine, seeds=seeds, out=asked.out / "target")
+    by_target.plot("goodput_mbps").savefig(asked.out / "target-goodput.png")
+    by_target.plot("rtt_mean_ms").savefig(asked.out / "target-rtt.png")
+
+    # Two flows of 20 and 80 ms: who gets what.
+    fair = perigee.sweep(two, {"cc.Held.target_ms": targets}, mine, seeds=seeds, out=asked.out / "fairness")
+    fair.plot("jain").savefig(asked.out / "fairness.png")
+
+    # Queue and loss, beside Cubic, as heat maps.
+    queues, losses = (["0.5 bdp", "2 bdp"], [0, 0.01]) if asked.quick else (
+        ["0.2 bdp", "0.5 bdp", "1 bdp", "2 bdp", "4 bdp"], [0, 0.0001, 0.001, 0.01]
+    )  # fmt: skip
+    keys = {"port.bottleneck.queue": queues, "source.dumbbell.loss": losses}
+    grid = perigee.sweep(one, keys, [mine, "cubic"], seeds=seeds, out=asked.out / "queue-loss")
+    grid.plot("goodput_mbps").savefig(asked.out / "queue-loss.png")
+
+    frame = grid.frame()
+    print(frame.groupby(["cc", *grid.keys])[["goodput_mbps", "rtt_mean_ms"]].mean().round(2).to_string())
+    jain = fair.frame().groupby("cc.Held.target_ms")["jain"].mean()
+    print("\nJain's index of flows with 20 and 80 ms:", jain.round(3).to_dict())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Sweeps: every combination of values, as one table; killed and resumed; parameters of Python classes as keys."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import perigee
+from conftest import Begin, Cli, wait_for
+
+TINY = """
+[run]
+duration = "300 ms"
+sample = "100 ms"
+[source.dumbbell]
+rtt = "10 ms"
+[port.bottleneck]
+rate = "2 Mbit"
+queue = "1 bdp"
+[[flow]]
+cc = "*"
+"""
+CLASS = '''
+import perigee
+
+class Window(perigee.CongestionControl):
+    """A window that stays."""
+
+    kind = "model"
+    params = {"packets": 4, "gain": 1.0}
+
+    def on_start(self, cx, window):
+        window.cwnd = self.params["packets"] * self.params["gain"] * cx.mss
+        window.pacing_bps = 10e6
+'''
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """A scenario of an instant."""
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY, encoding="utf-8")
+    return path
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    """The runs of a sweep."""
+    with (folder / "sweep.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_combination_is_a_row_with_its_values_and_equals_a_run_of_its_own(cli: Cli, tiny: Path) -> None:
+    axes = ["--set", "port.bottleneck.queue=0.5bdp,2bdp", "--set", "source.dumbbell.loss=0,0.01"]
+    done = cli("sweep", tiny, "--cc", "cubic,bbr", "--runs", 2, *axes, "--out", "s")
+    assert done.returncode == 0, done.stderr
+    found = rows(tiny.parent / "s")
+    cells = {(r["port.bottleneck.queue"], r["source.dumbbell.loss"], r["cc"], r["seed"]) for r in found}
+    assert len(found) == len(cells) == 2 * 2 * 2 * 2
+    alone = perigee.load(tiny, {"port.bottleneck.queue": "2bdp", "source.dumbbell.loss": 0.01}).run(cc="bbr", seed=2)
+    same = next(
+        r
+        for r in found
+        if (r["port.bottleneck.queue"], r["cc"], r["seed"]) == ("2bdp", "bbr", "2")
+        and r["source.dumbbell.loss"] == "0.01"
+    )
+    assert float(same["goodput_mbps"]) == pytest.approx(alone.summary["goodput_mbps"], rel=1e-8)
+    pictures = {p.name for p in (tiny.parent / "s/plots").iterdir()}
+    assert "heat-goodput_mbps-port.bottleneck.queue-source.dumbbell.loss.png" in pictures
+    assert "lines-goodput_mbps-source.dumbbell.loss.png" in pictures
+
+
+def test_a_section_of_the_file_is_swept_and_a_run_says_that_it_is_not(cli: Cli, tiny: Path) -> None:
+    tiny.write_text(TINY + '[sweep]\nport.bottleneck.rate = ["1 Mbit", "3 Mbit"]\n', encoding="utf-8")
+    done = cli("sweep", tiny, "--cc", "cubic", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert [c["port.bottleneck.rate"] for c in told["cells"]] == ["1 Mbit", "3 Mbit"]
+    assert told["cells"][1]["goodput_mbps"] > told["cells"][0]["goodput_mbps"]
+    alone = cli("run", tiny, "--cc", "cubic", "--no-report")
+    assert alone.returncode == 0
+    assert "perigee sweep" in alone.stderr
+    # A cell is a scenario of its own: nothing is left to be said.
+    cell = next((tiny.parent / "runs/tiny-sweep/cells").glob("*/cubic/seed1/manifest.json"))
+    assert json.loads(cell.read_text(encoding="utf-8"))["warnings"] == []
+
+
+def test_a_killed_sweep_goes_on_and_its_table_is_that_of_one_that_was_not(cli: Cli, begin: Begin, tiny: Path) -> None:
+    tiny.write_text(TINY.replace("300 ms", "20 s"), encoding="utf-8")
+    words = ["sweep", tiny, "--cc", "cubic", "--runs", 3, "--set", "source.dumbbell.loss=0,0.001,0.01", "--no-plots"]
+    folder = tiny.parent / "runs/tiny-sweep"
+    process = begin(*words, "--jobs", 1)
+    wait_for(lambda: len(list(folder.glob("cells/*/cubic/seed*/manifest.json"))) >= 2, process)
+    process.kill()
+    process.wait()
+    kept = {p: p.stat().st_mtime_ns for p in folder.glob("cells/*/cubic/seed?/manifest.json")}
+    assert not (folder / "sweep.csv").exists()
+    again = cli(*words)
+    assert again.returncode == 0, again.stderr
+    assert "of 9 runs" in again.stderr
+    assert all(p.stat().st_mtime_ns == t for p, t in kept.items()), "what was complete is not made again"
+    assert cli(*words, "--out", "whole").returncode == 0
+    assert (folder / "sweep.csv").read_bytes() == (tiny.parent / "whole/sweep.csv").read_bytes()
+
+
+def test_cells_are_listed_filtered_and_plotted(cli: Cli, tiny: Path) -> None:
+    perigee.sweep(
+        tiny,
+        {"port.bottleneck.queue": ["1bdp", "2bdp"], "source.dumbbell.loss": [0, 0.01]},
+        "cubic",
+        out=tiny.parent / "s",
+    )
+    found = cli("cells", "s", "--where", "queue=2bdp", "--columns", "goodput_mbps", "--csv")
+    assert found.returncode == 0, found.stderr
+    lines = found.stdout.splitlines()
+    assert lines[0] == "port.bottleneck.queue,source.dumbbell.loss,cc,seed,goodput_mbps"
+    assert [line.split(",")[:2] for line in lines[1:]] == [["2bdp", "0"], ["2bdp", "0.01"]]
+    assert cli("cells", "s", "--plot", "p.png", "--x", "loss").returncode == 0
+    assert (tiny.parent / "p.png").stat().st_size > 1000
+    for wrong, says in [
+        (["--where", "queue=9bdp"], "there are 1bdp, 2bdp"),
+        (["--where", "nothing=1"], "no swept key"),
+        (["--columns", "nothing"], "perigee columns"),
+        (["--x", "loss"], "--plot"),
+    ]:
+        refused = cli("cells", "s", *wrong)
+        assert refused.returncode == 2
+        assert says in refused.stderr
+    frame = perigee.open_sweep(tiny.parent / "s").frame()
+    assert list(frame.columns[:2]) == ["port.bottleneck.queue", "source.dumbbell.loss"]
+    assert len(frame) == 4
+    assert frame["source.dumbbell.loss"].tolist() == [0, 0.01, 0, 0.01]
+
+
+def test_parameters_of_a_class_are_declared_by_it(cli: Cli, tiny: Path) -> None:
+    (tiny.parent / "own.py").write_text(CLASS, encoding="utf-8")
+    done = cli("sweep", tiny, "--cc", "own.py:Window", "--set", "cc.Window.packets=1,2", "--set", "cc.Window.gain=1,2")
+    assert done.returncode == 0, done.stderr
+    by = {
+        (r["cc.Window.packets"], r["cc.Window.gain"]): float(r["goodput_mbps"])
+        for r in rows(tiny.parent / "runs/tiny-sweep")
+    }
+    assert by["1", "1"] < by["1", "2"] == by["2", "1"] < by["2", "2"]
+    for key, says in [
+        ("cc.Window.packts=1", "it has packets, gain"),
+        ("cc.Window.packets=x", "is not a whole number"),
+        ("cc.Door.packets=1", "no Python class Door"),
+        ("cc.cubi.beta=1", "did you mean"),
+    ]:
+        refused = cli("run", tiny, "--cc", "own.py:Window", "--set", key)
+        assert refused.returncode == 2
+        assert says in refused.stderr
+
+
+def test_what_cannot_be_swept_is_refused_before_anything_runs(cli: Cli, tiny: Path) -> None:
+    for words, says in [
+        ([], "nothing is swept"),
+        (["--set", "port.bottleneck.rate=1Mbit,"], "empty value"),
+        (["--set", "port.bottleneck.rate=1Mbit,1Mbit"], "given twice"),
+        (["--set", "port.bottleneck.rte=1,2"], "unknown key"),
+        (["--set", "source.dumbbell.loss=" + ",".join(f"0.{i:06}" for i in range(1, 10_003))], "at most 10000"),
+    ]:
+        refused = cli("sweep", tiny, "--cc", "cubic", *words)
+        assert refused.returncode == 2
+        assert says in refused.stderr
+    assert not list(tiny.parent.glob("runs/*"))
