@@ -4,9 +4,9 @@
 //! ```text
 //! bounds      a finite, in [−1, 1];  4 ≤ cwnd ≤ max(40, 20 own BDP) packets
 //! starving    for 3 s: ACKs come, nothing is lost, rtt ≤ 1.1 min_rtt, the window is used,
-//!             and thr < max_tput / 10 or cwnd ≤ 4: the path is idle and the policy does not use it
+//!             and thr < max_tput / 10 or cwnd ≤ the initial window: the path is idle and the policy does not use it
 //! flooding    over 2 s: bytes lost > a fifth of bytes delivered
-//! then        Cubic for 10 s from one own BDP (half of one after a flood); then the policy again
+//! then        Cubic for 10 s, in slow start after starving, from half an own BDP after a flood; then the policy again
 //! ```
 //!
 //! Random loss of some percent, a long queue and a window that is too small because min_rtt is old (the published weakness)
@@ -120,7 +120,7 @@ impl Guard {
             && seen.loss == 0.0
             && seen.rtt_us <= EMPTY * seen.min_rtt_us
             && 2.0 * seen.out >= seen.cwnd;
-        let little = seen.throughput < LITTLE * seen.max_throughput || seen.cwnd <= MIN_CWND as f64;
+        let little = seen.throughput < LITTLE * seen.max_throughput || seen.cwnd * f64::from(self.init.mss) <= self.init.init_cwnd as f64;
         if !(idle && little) {
             self.starving_since = None;
             return None;
@@ -142,9 +142,11 @@ impl Guard {
     pub fn take_over(&mut self, cx: &Cx, w: &mut Window, seen: &Seen, fault: Fault) {
         self.cubic = classic(&ConnInit { now: cx.now, ..self.init });
         self.cubic.on_start(cx, w);
-        let bdp = own_bdp(seen).map_or(10, |b| b as u64).max(10);
-        w.ssthresh = cx.bytes(bdp);
+        // Of an idle path nothing is known but that it has room.
+        w.ssthresh = INFINITE_SSTHRESH;
         if fault == Fault::Flooding {
+            let bdp = own_bdp(seen).map_or(10, |b| b as u64).max(10);
+            w.ssthresh = cx.bytes(bdp);
             w.cwnd = w.cwnd.min(cx.bytes((bdp / 2).max(MIN_CWND)));
         }
         w.pacing = None;
