@@ -88,8 +88,9 @@ def main() -> None:
     axes[0].legend(ncols=3, fontsize=8)
     figure.savefig(ROOT / "docs/learned-paths.png", dpi=90, metadata={"Software": None})
     page = ROOT / "docs/learned-paths.md"
-    head = page.read_text(encoding="utf-8").partition("<!-- table -->\n")[0] if page.exists() else ""
-    page.write_text(f"{head}<!-- table -->\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    before, _, rest = page.read_text(encoding="utf-8").partition("<!-- table -->\n")
+    _, _, after = rest.partition("\n\n")
+    page.write_text(f"{before}<!-- table -->\n" + "\n".join(lines) + f"\n\n{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,10 @@ def train(
 
     folder = out or Path("runs/train") / f"{Path(recipe).stem}-{seed}"
 
+    rewards: list[float] = []
+
     def tell(progress: Progress) -> None:
+        rewards.append(progress.round["reward"])
         if sys.stderr.isatty():
             print(f"\r{progress.line:<120}", end="", file=sys.stderr, flush=True)
         elif progress.round["score"]:
@@ -51,6 +54,10 @@ def train(
         stop(str(error))
     if sys.stderr.isatty():
         print(file=sys.stderr)
+    if rewards:
+        part = max(1, len(rewards) // 4)
+        begin, end = sum(rewards[:part]) / part, sum(rewards[-part:]) / part
+        print(f"reward while learning {begin:.4f} -> {end:.4f}, first and last quarter of {len(rewards)} rounds")
     if scores:
         print(
             f"reward {scores[0]['reward']:.4f} -> {max(s['reward'] for s in scores):.4f} in {len(scores)} evaluations"
