@@ -120,7 +120,8 @@ impl Guard {
             && seen.loss == 0.0
             && seen.rtt_us <= EMPTY * seen.min_rtt_us
             && 2.0 * seen.out >= seen.cwnd;
-        let little = seen.throughput < LITTLE * seen.max_throughput || seen.cwnd * f64::from(self.init.mss) <= self.init.init_cwnd as f64;
+        let little = seen.throughput < LITTLE * seen.max_throughput
+            || seen.cwnd * f64::from(self.init.mss) <= self.init.init_cwnd as f64;
         if !(idle && little) {
             self.starving_since = None;
             return None;
