@@ -40,6 +40,7 @@ __all__ = [
     "hash_table",
     "import_state",
     "json_schema",
+    "network_paths",
     "plugin_threads",
     "policies",
     "policy_row",
