@@ -154,8 +154,9 @@ impl Ppo {
             returns.extend((0..n).map(|t| own[t] + values[[t, 0]]));
             advantages.extend(own);
             actions.extend(stream[..n].iter().map(|f| f.action));
-            local.extend_from_slice(&inputs.as_slice()?[..n * INPUTS]);
-            whole.extend_from_slice(&joined.as_slice()?[..n * (INPUTS + GLOBALS)]);
+            // Row by row, however the arrays lie in memory.
+            local.extend(inputs.iter().take(n * INPUTS));
+            whole.extend(joined.iter().take(n * (INPUTS + GLOBALS)));
         }
         let n = actions.len();
         if n < 2 {

@@ -150,14 +150,14 @@ impl Guard {
             w.ssthresh = cx.bytes(bdp);
             w.cwnd = w.cwnd.min(cx.bytes((bdp / 2).max(MIN_CWND)));
         }
-        w.pacing = None;
+        pace(cx, w);
     }
 
     /// An ACK while Cubic decides.
     pub fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
         // The window may be limited by what the policy left: Cubic grows as it would on its own.
         self.cubic.on_ack(cx, w, ev);
-        w.pacing = None;
+        pace(cx, w);
     }
 
     /// Cubic's threshold.
@@ -171,8 +171,15 @@ impl Guard {
         if own && matches!(t, Transition::EnterRecovery | Transition::EnterCwr) {
             w.cwnd = w.cwnd.min(w.ssthresh).max(cx.bytes(MIN_CWND));
         }
-        w.pacing = None;
+        pace(cx, w);
     }
+}
+
+/// Cubic's rate: Linux's share of the window per SRTT, twice as much in slow start.
+fn pace(cx: &Cx, w: &mut Window) {
+    let percent = if w.cwnd < w.ssthresh / 2 { 200 } else { 120 };
+    let bytes = w.cwnd.max(cx.outstanding).saturating_mul(percent) / 100;
+    w.pacing = Some(BitRate(BitRate::of(bytes, cx.srtt.max(Nanos::from_millis(1))).0.max(1)));
 }
 
 fn classic(init: &ConnInit) -> Cubic {
