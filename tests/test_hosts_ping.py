@@ -89,6 +89,10 @@ def test_a_misconnected_namespace_ends_the_run_and_is_named(tmp_path: Path) -> N
     fault = source.replace("    return made\n\n\ndef set_up", "    return made[::-1]\n\n\ndef set_up")
     assert fault != source
     (tmp_path / "swapped.py").write_text(fault)
+    # The process in the namespaces knows only what lies beside it.
+    for beside in Path(namespaces.__file__).parent.glob("*.py"):
+        if beside.name != "__init__.py":
+            (tmp_path / beside.name).write_text(beside.read_text())
     (tmp_path / "real.toml").write_text(SCENARIO)
     program = (
         "import sys; from perigee.hosts import namespaces; from perigee.entry import main\n"

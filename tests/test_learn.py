@@ -310,6 +310,7 @@ def test_flows_may_decide_once_a_round_trip(tmp_path: Path) -> None:
         while not env.step([[0.0]]).ended[0]:
             steps += int(env.latest.active[0, 0])
         counts.append(steps)
-    assert 70 < counts[0] <= 100, "three seconds of 30 ms"
-    assert counts[1] < 31, "at most one decision each 100 ms"
-    assert counts[2] > 200
+    # The flow starts some time within the three seconds.
+    assert counts[0] > 30
+    assert counts[1] <= counts[0] * 30 / 100 + 1, "at most one decision each 100 ms"
+    assert counts[2] == pytest.approx(3 * counts[0], abs=3)

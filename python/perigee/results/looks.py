@@ -60,6 +60,8 @@ BUILT_IN = {
     "hpcc_tcp": Look("#009E73", "x", DASH_DOT_DOT),
     "vivace": Look("#6D4BC3", "X", (1.0, 1.0)),
     "astraea": Look("#999999", "h", (4.0, 2.0, 1.0, 2.0)),
+    "astraea_leo": Look("#999999", "$A$", (6.0, 1.0, 1.0, 1.0, 1.0, 1.0)),
+    "policy": Look("#999999", ".", (1.0, 5.0)),
     "orbcc": Look("#7A5200", "P", (8.0, 1.0, 1.0, 1.0)),
     "orbcc-repro": Look("#E69F00", "*", SOLID),
     "orbcc-head": Look("#E69F00", "1", DASHED),
