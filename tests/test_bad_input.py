@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import perigee
 import pytest
 
+import perigee
 from conftest import ROOT, SMALL, Cli
 
 SKY = (ROOT / "scenarios/leo/london-new-york.toml").read_text(encoding="utf-8")
