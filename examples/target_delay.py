@@ -4,13 +4,15 @@
 perigee run scenarios/micro/dumbbell.toml --cc examples/target_delay.py:TargetDelay,cubic
 """
 
-import perigee
+from typing import ClassVar
 
-TARGET_NS = 10_000_000
+import perigee
 
 
 class TargetDelay(perigee.CongestionControl):
     """Once per round: grow by a packet below the target delay, shrink in proportion above it."""
+
+    params: ClassVar[dict[str, float]] = {"target_ms": 10.0}
 
     def __init__(self) -> None:
         """Nothing is known yet."""
@@ -26,9 +28,10 @@ class TargetDelay(perigee.CongestionControl):
         self.round_ends_at = cx.snd_nxt
         queue_ns = self.lowest_ns - cx.min_rtt_ns
         self.lowest_ns = None
-        if queue_ns > TARGET_NS:
+        above_ns = queue_ns - self.params["target_ms"] * 1e6
+        if above_ns > 0:
             window.ssthresh = window.cwnd
-            window.cwnd = max(window.cwnd * (1 - (queue_ns - TARGET_NS) / (queue_ns + cx.min_rtt_ns)), 2 * cx.mss)
+            window.cwnd = max(window.cwnd * (1 - above_ns / (queue_ns + cx.min_rtt_ns)), 2 * cx.mss)
         elif cx.cwnd_limited:
             slow_start = window.ssthresh is None
             window.cwnd = window.cwnd * 2 if slow_start else window.cwnd + cx.mss

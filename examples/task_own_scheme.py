@@ -3,7 +3,7 @@
 
     python examples/task_own_scheme.py --out runs/own-scheme [--quick]
 
-The scheme is `Held` in this file: it keeps a target of queueing delay, which is its parameter.
+The scheme is `TargetDelay` of target_delay.py beside this file: the queueing delay that it keeps is its parameter.
 examples/own_scheme.ipynb is the same as a notebook.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import ClassVar
 
 import perigee
 
@@ -28,31 +27,6 @@ queue = "1 bdp"
 [[flow]]
 cc = "*"
 """
-
-
-class Held(perigee.CongestionControl):
-    """Grow by a packet per round while less than the target is queued, shrink by an eighth above it."""
-
-    params: ClassVar[dict[str, float]] = {"target_ms": 10.0}
-
-    def __init__(self) -> None:
-        """Nothing is known yet."""
-        self.round_ends_at = 0
-        self.lowest_ns = None
-
-    def on_ack(self, cx, window, ack):
-        """Remembers the lowest RTT of a round and decides at its end."""
-        if ack.rtt_ns is not None and (self.lowest_ns is None or ack.rtt_ns < self.lowest_ns):
-            self.lowest_ns = ack.rtt_ns
-        if cx.snd_una < self.round_ends_at or self.lowest_ns is None or not ack.may_grow:
-            return
-        self.round_ends_at = cx.snd_nxt
-        queued_ns, self.lowest_ns = self.lowest_ns - cx.min_rtt_ns, None
-        if queued_ns > self.params["target_ms"] * 1e6:
-            window.ssthresh = window.cwnd
-            window.cwnd = max(window.cwnd * 7 / 8, 2 * cx.mss)
-        elif cx.cwnd_limited:
-            window.cwnd = window.cwnd * 2 if window.ssthresh is None else window.cwnd + cx.mss
 
 
 def scenario(folder: Path, seconds: int, rtts: list[int]) -> Path:
@@ -72,16 +46,16 @@ def main() -> None:
     asked = parser.parse_args()
     seconds, seeds = (4, range(1, 3)) if asked.quick else (60, range(1, 6))
     targets = [2.0, 20.0] if asked.quick else [1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
-    mine = f"{Path(__file__).resolve()}:Held"
+    mine = f"{Path(__file__).resolve().with_name('target_delay.py')}:TargetDelay"
     one, two = scenario(asked.out, seconds, [40]), scenario(asked.out, seconds, [20, 80])
 
     # The parameter: what it costs in delay, what it brings in goodput.
-    by_target = perigee.sweep(one, {"cc.Held.target_ms": targets}, mine, seeds=seeds, out=asked.out / "target")
+    by_target = perigee.sweep(one, {"cc.TargetDelay.target_ms": targets}, mine, seeds=seeds, out=asked.out / "target")
     by_target.plot("goodput_mbps").savefig(asked.out / "target-goodput.png")
     by_target.plot("rtt_mean_ms").savefig(asked.out / "target-rtt.png")
 
     # Two flows of 20 and 80 ms: who gets what.
-    fair = perigee.sweep(two, {"cc.Held.target_ms": targets}, mine, seeds=seeds, out=asked.out / "fairness")
+    fair = perigee.sweep(two, {"cc.TargetDelay.target_ms": targets}, mine, seeds=seeds, out=asked.out / "fairness")
     fair.plot("jain").savefig(asked.out / "fairness.png")
 
     # Queue and loss, beside Cubic, as heat maps.
@@ -94,7 +68,7 @@ def main() -> None:
 
     frame = grid.frame()
     print(frame.groupby(["cc", *grid.keys])[["goodput_mbps", "rtt_mean_ms"]].mean().round(2).to_string())
-    jain = fair.frame().groupby("cc.Held.target_ms")["jain"].mean()
+    jain = fair.frame().groupby("cc.TargetDelay.target_ms")["jain"].mean()
     print("\nJain's index of flows with 20 and 80 ms:", jain.round(3).to_dict())
 
 

@@ -301,7 +301,8 @@ def test_examples_of_other_learners_run(example: str, needs: str, size: int) -> 
 
 def test_flows_may_decide_once_a_round_trip(tmp_path: Path) -> None:
     path = tiny(tmp_path)
-    text = path.read_text(encoding="utf-8").replace("rtt_ms = 30", "rtt_ms = 100").replace('"choice(1, 2)"', "1")
+    text = path.read_text(encoding="utf-8").replace("rtt_ms = 30", "rtt_ms = 100\ntogether = 1.0")
+    text = text.replace('"choice(1, 2)"', "1")
     counts = []
     for agent in ("", "[agent]\nstep_ms = 10\nstep_rtts = 1.0\n", "[agent]\nstep_ms = 10\n"):
         path.write_text(text.replace("[td3]", f"{agent}[td3]"), encoding="utf-8")
@@ -310,7 +311,6 @@ def test_flows_may_decide_once_a_round_trip(tmp_path: Path) -> None:
         while not env.step([[0.0]]).ended[0]:
             steps += int(env.latest.active[0, 0])
         counts.append(steps)
-    # The flow starts some time within the three seconds.
-    assert counts[0] > 30
-    assert counts[1] <= counts[0] * 30 / 100 + 1, "at most one decision each 100 ms"
-    assert counts[2] == pytest.approx(3 * counts[0], abs=3)
+    assert 70 < counts[0] <= 100, "three seconds of 30 ms"
+    assert counts[1] < 31, "at most one decision each 100 ms"
+    assert counts[2] > 200

@@ -26,7 +26,7 @@ def test_a_scheme_of_ones_own_is_examined(tmp_path: Path) -> None:
     assert "Jain's index of flows with 20 and 80 ms" in told
     with (tmp_path / "out/target/sweep.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    by = {t: [float(r["rtt_mean_ms"]) for r in rows if r["cc.Held.target_ms"] == t] for t in ("2", "20")}
+    by = {t: [float(r["rtt_mean_ms"]) for r in rows if r["cc.TargetDelay.target_ms"] == t] for t in ("2", "20")}
     assert max(by["2"]) < min(by["20"]), "a higher target holds a longer queue"
     for picture in ("target-rtt.png", "fairness.png", "queue-loss.png"):
         assert (tmp_path / "out" / picture).stat().st_size > 1000

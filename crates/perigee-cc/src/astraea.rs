@@ -20,8 +20,7 @@
 //! (`perigee train astraea`), or a file in the format of [`policy`], which the host reads and attaches. Around any policy stands a
 //! guard (`guard`): bounds, and Cubic for a while where it starves or floods.
 //!
-//! `astraea_leo` is the same scheme for paths that change: it is told of the changes, and may have weights of its own (for now they
-//! are those of `astraea`). `policy` takes whatever file it is given (`--cc policy:FILE`).
+//! `astraea_leo` is the same scheme with the same weights for paths that change: it is told of the changes. `policy` takes whatever file it is given (`--cc policy:FILE`).
 //!
 //! Differs from the published system: the network runs in the process instead of a service beside the kernel; the life of
 //! min_rtt and max_tput is an option (`lifetime`), because that they never expire is what breaks the scheme on paths whose
@@ -80,10 +79,10 @@ pub const PARAMS: &[ParamSpec] = &[
     },
     ParamSpec {
         name: "trained",
-        domain: Domain::Choice(&["reproduction", "satellite", "none"]),
+        domain: Domain::Choice(&["reproduction", "none"]),
         unit: "",
         source: "choice",
-        help: "which of Perigee's own policies decides where no weights are named: the one trained as the published one was, or that of astraea_leo; none: the initial window stands",
+        help: "which of Perigee's own policies decides where no weights are named: the one trained as the published one was; none: the initial window stands",
     },
     ParamSpec {
         name: "guard",
@@ -96,7 +95,7 @@ pub const PARAMS: &[ParamSpec] = &[
 
 /// The options of `astraea_leo`: told of changes of the path.
 pub fn leo() -> Vec<(&'static str, Value)> {
-    vec![("lifetime", Value::Text("on_hint".into())), ("trained", Value::Text("satellite".into()))]
+    vec![("lifetime", Value::Text("on_hint".into()))]
 }
 
 /// The options of `policy`: whatever a file says, and nothing of our own.
@@ -161,25 +160,15 @@ fn mean(sum: f64, count: u32) -> f64 {
     }
 }
 
-/// What `perigee train astraea` and `perigee train astraea-leo` made; docs/astraea-policy.md says how and how good they are.
-static REPRODUCTION: LazyLock<Arc<Policy>> = LazyLock::new(|| shipped(REPRODUCTION_TEXT));
-static SATELLITE: LazyLock<Arc<Policy>> = LazyLock::new(|| shipped(SATELLITE_TEXT));
-/// The files of Perigee's own policies.
+/// What `perigee train astraea` made; docs/astraea-policy.md says how and how good it is.
+static REPRODUCTION: LazyLock<Arc<Policy>> =
+    LazyLock::new(|| Arc::new(Policy::parse(REPRODUCTION_TEXT).expect("a policy that tests have read")));
+/// The file of Perigee's own policy.
 pub const REPRODUCTION_TEXT: &str = include_str!("astraea/reproduction.policy");
-/// See [`REPRODUCTION_TEXT`].
-pub const SATELLITE_TEXT: &str = include_str!("astraea/satellite.policy");
-
-fn shipped(text: &str) -> Arc<Policy> {
-    Arc::new(Policy::parse(text).expect("a policy that tests have read"))
-}
 
 /// The policy that decides: the one that was attached, or one of Perigee's own.
 fn policy_of(params: &Params) -> Option<Arc<Policy>> {
-    let own = || match params.choice("trained").as_str() {
-        "reproduction" => Some(REPRODUCTION.clone()),
-        "satellite" => Some(SATELLITE.clone()),
-        _ => None,
-    };
+    let own = || (params.choice("trained") != "none").then(|| REPRODUCTION.clone());
     params.file::<Policy>("weights").or_else(own)
 }
 

@@ -22,7 +22,8 @@
 //! the kernel's packet for packet (but for its approximate cube root, ±1).
 //!
 //! `variant = ns3` takes ns-3's side where it differs (later end of slow start, at most one packet per ACK, W_max kept over
-//! a timeout); `variant = rfc9438` is the RFC in real numbers, see `rfc9438`.
+//! a timeout); `variant = rfc9438` is the RFC in real numbers, see `rfc9438`; `variant = inet` is
+//! the model of an OMNeT++ study, see `inet`.
 //!
 //! Differs from RFC 9438: the reduction starts from cwnd, not FlightSize; the curve is evaluated delay_min ahead, not
 //! SRTT; the Reno slope stays 8/15 for ever; undo does not restore W_max; growth is capped at 1.5 per round.
@@ -350,11 +351,12 @@ impl CongestionControl for Cubic {
         }
         let c = &mut self.curve;
         c.epoch_start = None;
-        let mut gives_way = self.fast_convergence && cwnd < c.w_max;
+        let mut below = cwnd < c.w_max;
         if let Some(inet) = &mut self.inet {
             inet.reduced_from = cwnd;
-            gives_way |= self.fast_convergence && cwnd == c.w_max;
+            below = cwnd <= c.w_max;
         }
+        let gives_way = self.fast_convergence && below;
         c.w_max = if gives_way { cwnd.saturating_mul(SCALE + BETA) / (2 * SCALE) } else { cwnd };
         cx.bytes((cwnd.saturating_mul(BETA) / SCALE).max(2))
     }

@@ -64,6 +64,11 @@ impl Layer {
 }
 
 impl Net {
+    /// A network with these hidden layers and one output.
+    pub fn with_hidden(inputs: usize, hidden: &[usize], draws: &mut Draws) -> Self {
+        Net::new(&[&[inputs], hidden, &[1]].concat(), draws)
+    }
+
     /// A network of these widths, from its inputs to its outputs.
     pub fn new(widths: &[usize], draws: &mut Draws) -> Self {
         let last = widths.len() - 2;

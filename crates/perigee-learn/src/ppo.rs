@@ -80,7 +80,7 @@ pub struct Ppo {
 }
 
 /// A round's transitions.
-struct Lesson {
+struct Rollout {
     local: Array2<f32>,
     whole: Array2<f32>,
     actions: Vec<f32>,
@@ -93,9 +93,8 @@ impl Ppo {
     /// A learner that knows nothing.
     pub fn new(settings: Settings, seed: u64) -> Self {
         let mut draws = Draws::new(seed, u64::MAX);
-        let widths = |input: usize, hidden: &[usize]| [&[input], hidden, &[1]].concat();
-        let actor = Net::new(&widths(INPUTS, &settings.actor), &mut draws);
-        let critic = Net::new(&widths(INPUTS + GLOBALS, &settings.critic), &mut draws);
+        let actor = Net::with_hidden(INPUTS, &settings.actor, &mut draws);
+        let critic = Net::with_hidden(INPUTS + GLOBALS, &settings.critic, &mut draws);
         let log_deviation = libm::logf(settings.deviation);
         Ppo { settings, actor, critic, log_deviation, updates: 0, draws }
     }
@@ -122,21 +121,21 @@ impl Ppo {
 
     /// Learns from a round's streams, which its present policy brought about; `left` is the share of the training to come.
     pub fn learn(&mut self, streams: &[&[Frame]], left: f32) {
-        let Some(lesson) = self.lesson(streams) else { return };
+        let Some(rollout) = self.rollout(streams) else { return };
         let rate = self.settings.final_rate + (1.0 - self.settings.final_rate) * left.clamp(0.0, 1.0);
-        let n = lesson.actions.len();
+        let n = rollout.actions.len();
         let mut order: Vec<usize> = (0..n).collect();
         for _ in 0..self.settings.epochs {
             for i in (1..n).rev() {
                 order.swap(i, self.draws.below(i + 1));
             }
             for part in order.chunks(self.settings.batch) {
-                self.update(&lesson, part, rate);
+                self.update(&rollout, part, rate);
             }
         }
     }
 
-    fn lesson(&self, streams: &[&[Frame]]) -> Option<Lesson> {
+    fn rollout(&self, streams: &[&[Frame]]) -> Option<Rollout> {
         let s = &self.settings;
         let (mut local, mut whole) = (Vec::new(), Vec::new());
         let (mut actions, mut advantages, mut returns) = (Vec::new(), Vec::new(), Vec::new());
@@ -169,7 +168,7 @@ impl Ppo {
         let whole = Array2::from_shape_vec((n, INPUTS + GLOBALS), whole).ok()?;
         let means = self.actor.forward(local.clone()).output().mapv(libm::tanhf);
         let densities = means.iter().zip(&actions).map(|(m, a)| self.density(*m, *a)).collect();
-        Some(Lesson { local, whole, actions, densities, advantages, returns })
+        Some(Rollout { local, whole, actions, densities, advantages, returns })
     }
 
     /// Logarithm of a decision's density, but for a constant.
@@ -178,25 +177,25 @@ impl Ppo {
         -0.5 * z * z - self.log_deviation
     }
 
-    fn update(&mut self, lesson: &Lesson, part: &[usize], rate: f32) {
+    fn update(&mut self, rollout: &Rollout, part: &[usize], rate: f32) {
         let n = part.len() as f32;
-        let pass = self.critic.forward(lesson.whole.select(Axis(0), part));
+        let pass = self.critic.forward(rollout.whole.select(Axis(0), part));
         let mut slope = pass.output().clone();
-        slope.iter_mut().zip(part).for_each(|(y, i)| *y = (*y - lesson.returns[*i]).clamp(-1.0, 1.0) / n);
+        slope.iter_mut().zip(part).for_each(|(y, i)| *y = (*y - rollout.returns[*i]).clamp(-1.0, 1.0) / n);
         let (gradients, _) = self.critic.backward(&pass, slope);
         self.critic.descend(&gradients, self.settings.critic_rate * rate, MOST);
-        let pass = self.actor.forward(lesson.local.select(Axis(0), part));
+        let pass = self.actor.forward(rollout.local.select(Axis(0), part));
         let deviation = self.deviation();
         let mut slope = pass.output().clone();
         let mut widen = 0.0;
         for (y, &i) in slope.iter_mut().zip(part) {
             let mean = libm::tanhf(*y);
-            let ratio = libm::expf(self.density(mean, lesson.actions[i]) - lesson.densities[i]);
-            let advantage = lesson.advantages[i];
+            let ratio = libm::expf(self.density(mean, rollout.actions[i]) - rollout.densities[i]);
+            let advantage = rollout.advantages[i];
             let clip = self.settings.clip;
             let counts = if advantage > 0.0 { ratio < 1.0 + clip } else { ratio > 1.0 - clip };
             let pull = if counts { ratio * advantage } else { 0.0 };
-            let z = (lesson.actions[i] - mean) / deviation;
+            let z = (rollout.actions[i] - mean) / deviation;
             *y = -pull * z / deviation * (1.0 - mean * mean) / n;
             widen += pull * (z * z - 1.0) / n;
         }

@@ -98,10 +98,8 @@ impl Learner {
     /// A learner that knows nothing.
     pub fn new(settings: Settings, seed: u64) -> Self {
         let mut draws = Draws::new(seed, u64::MAX);
-        let widths = |input: usize, hidden: &[usize]| [&[input], hidden, &[1]].concat();
-        let actor = Net::new(&widths(INPUTS, &settings.actor), &mut draws);
-        let critic = widths(INPUTS + GLOBALS + 1, &settings.critic);
-        let critics = [Net::new(&critic, &mut draws), Net::new(&critic, &mut draws)];
+        let actor = Net::with_hidden(INPUTS, &settings.actor, &mut draws);
+        let critics = [(); 2].map(|()| Net::with_hidden(INPUTS + GLOBALS + 1, &settings.critic, &mut draws));
         Learner {
             actor_target: actor.clone(),
             critic_targets: critics.clone(),

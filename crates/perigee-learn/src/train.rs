@@ -44,37 +44,37 @@ pub struct Score {
 
 /// What learns.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-enum Mind {
+enum Algorithm {
     Td3(Box<Learner>),
     Ppo(Box<Ppo>),
 }
 
-impl Mind {
+impl Algorithm {
     fn of(recipe: &Recipe, seed: u64) -> Self {
         match &recipe.ppo {
-            Some(settings) => Mind::Ppo(Box::new(Ppo::new(settings.clone(), seed))),
-            None => Mind::Td3(Box::new(Learner::new(recipe.td3.clone(), seed))),
+            Some(settings) => Algorithm::Ppo(Box::new(Ppo::new(settings.clone(), seed))),
+            None => Algorithm::Td3(Box::new(Learner::new(recipe.td3.clone(), seed))),
         }
     }
 
     fn policy(&self, head: &str) -> String {
         match self {
-            Mind::Td3(l) => l.policy(head),
-            Mind::Ppo(l) => l.policy(head),
+            Algorithm::Td3(l) => l.policy(head),
+            Algorithm::Ppo(l) => l.policy(head),
         }
     }
 
     fn updates(&self) -> u64 {
         match self {
-            Mind::Td3(l) => l.updates(),
-            Mind::Ppo(l) => l.updates(),
+            Algorithm::Td3(l) => l.updates(),
+            Algorithm::Ppo(l) => l.updates(),
         }
     }
 
     fn is_finite(&self) -> bool {
         match self {
-            Mind::Td3(l) => l.is_finite(),
-            Mind::Ppo(l) => l.is_finite(),
+            Algorithm::Td3(l) => l.is_finite(),
+            Algorithm::Ppo(l) => l.is_finite(),
         }
     }
 }
@@ -97,7 +97,7 @@ struct State {
     transitions: u64,
     /// Updates that transitions were worth, and that have not been made.
     owed: f64,
-    learner: Mind,
+    learner: Algorithm,
     scores: Vec<Score>,
     best: Option<Best>,
 }
@@ -136,7 +136,7 @@ impl Training {
     /// When the recipe is wrong.
     pub fn new(text: &str, folder: &Path, seed: u64) -> Result<Self, LearnError> {
         let recipe = Recipe::parse(text, folder)?;
-        let learner = Mind::of(&recipe, seed);
+        let learner = Algorithm::of(&recipe, seed);
         let state = State {
             recipe: text.into(),
             seed,
@@ -238,7 +238,7 @@ impl Training {
             .map(|index| live(&ground, index, &policy, Some(&explore)))
             .collect::<Result<_, LearnError>>()?;
         let (mut sum, mut count) = (0.0, 0u64);
-        let off_policy = matches!(self.state.learner, Mind::Td3(_));
+        let off_policy = matches!(self.state.learner, Algorithm::Td3(_));
         for stream in lived.iter().flat_map(|l| &l.streams) {
             if off_policy {
                 self.replay.push(stream);
@@ -272,14 +272,14 @@ impl Training {
     fn learn(&mut self, transitions: u64, lived: &[Lived]) {
         let left = (1.0 - self.state.transitions as f64 / self.recipe.train.transitions as f64) as f32;
         match &mut self.state.learner {
-            Mind::Td3(learner) => {
+            Algorithm::Td3(learner) => {
                 self.state.owed += transitions as f64 * self.recipe.td3.updates;
                 while self.state.owed >= 1.0 {
                     self.state.owed -= 1.0;
                     learner.update(&self.replay, left);
                 }
             }
-            Mind::Ppo(learner) => {
+            Algorithm::Ppo(learner) => {
                 let streams: Vec<&[Frame]> =
                     lived.iter().flat_map(|l| &l.streams).map(Vec::as_slice).collect();
                 learner.learn(&streams, left);
@@ -288,7 +288,7 @@ impl Training {
     }
 
     fn exploration(&self) -> Exploration {
-        if let Mind::Ppo(learner) = &self.state.learner {
+        if let Algorithm::Ppo(learner) = &self.state.learner {
             return Exploration { hold: 1, random: 0.0, noise: learner.deviation().into(), bounded: false };
         }
         let plan = &self.recipe.train;

@@ -46,8 +46,6 @@ pub enum PathRule {
 pub struct LoadRule {
     /// What flows from one ground point to another, in bit/s; those that are not listed offer nothing.
     pub demand_bps: BTreeMap<(usize, usize), u64>,
-    /// Rate of a radio, in bit/s.
-    pub ground_bps: u64,
     /// Rate of an ISL, in bit/s.
     pub isl_bps: u64,
     /// Cost of a link that is half full.
@@ -59,13 +57,7 @@ pub struct LoadRule {
 impl LoadRule {
     fn radio_bps(&self, sky: &Sky, from: u32, to: u32) -> u64 {
         let shared = sky.spec.ground_ports == GroundPorts::PerNode;
-        let (port, _) = sky.radio(from, (!shared).then_some(to));
-        let usual = std::ptr::eq(port, &sky.spec.ground_port);
-        if usual {
-            self.ground_bps
-        } else {
-            port.rate.0
-        }
+        sky.radio(from, (!shared).then_some(to)).0.rate.0
     }
 
     /// Queueing cost of a link at a utilisation, in millimetres of light.

@@ -93,7 +93,7 @@ fn compare(what: &str, sky: &Arc<Sky>, expected: &Value, ties: bool) {
     not(reference_data),
     ignore = "the reference data is not there: PERIGEE_SHARED_DATA names its folder"
 )]
-fn the_pairs_of_seed_002_take_the_reference_paths() {
+fn the_pairs_of_the_study_take_the_reference_paths() {
     let all = reference("seed002_pairs_starlink550.json");
     let range = all["meta"]["constellation"]["max_gsl_m"].as_f64().unwrap();
     for pair in all["pairs"].as_array().unwrap() {

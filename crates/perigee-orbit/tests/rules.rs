@@ -26,7 +26,6 @@ fn crowd(pairs: usize, apart_deg: f64) -> SkySpec {
 fn load_aware(pairs: usize) -> SkySpec {
     let rule = LoadRule {
         demand_bps: (0..pairs).map(|i| ((i, pairs + i), 10_000_000)).collect(),
-        ground_bps: 100_000_000,
         isl_bps: 20_000_000,
         delay: Nanos::from_millis(1),
         period: Nanos::from_secs(1),

@@ -276,8 +276,8 @@ pub fn bench_run(py: Python<'_>, mbps: f64, seconds: f64, agent: &str) -> PyResu
 /// The policies that come along, as pairs of name and text.
 #[pyfunction]
 pub fn policies() -> Vec<(&'static str, &'static str)> {
-    use perigee_scenario::cc::astraea::{REPRODUCTION_TEXT, SATELLITE_TEXT};
-    vec![("astraea", REPRODUCTION_TEXT), ("astraea_leo", SATELLITE_TEXT)]
+    use perigee_scenario::cc::astraea::REPRODUCTION_TEXT;
+    vec![("astraea", REPRODUCTION_TEXT), ("astraea_leo", REPRODUCTION_TEXT)]
 }
 
 /// The recipes that come along, as pairs of name and text.

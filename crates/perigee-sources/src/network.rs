@@ -2,7 +2,7 @@
 //! A network of one's own: links between named nodes, with rates, delays and losses that may change, and routes that are
 //! computed (the smallest delay) or given.
 
-use crate::topology::{Built, Drawing, PortSpec, TopologyError};
+use crate::topology::{Built, Drawing, Hop, PortSpec, TopologyError};
 use crate::trace::{lines, TraceError};
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
@@ -139,66 +139,14 @@ pub fn network(
     routes: &[Vec<String>],
     pairs: &[(String, String)],
 ) -> Result<Own, TopologyError> {
-    let mut d = Drawing::default();
-    let mut nodes: BTreeMap<&str, NodeId> = BTreeMap::new();
-    let mut made: BTreeMap<[NodeId; 2], usize> = BTreeMap::new();
-    let (mut given, mut changes): (Vec<Given>, Vec<Timed>) = (Vec::new(), Vec::new());
-    let mut delays: Vec<Nanos> = Vec::new();
-    for row in rows {
-        let ends = [0, 1].map(|i| {
-            let name = row.ends[i].as_str();
-            *nodes.entry(name).or_insert_with(|| d.node(name.into(), NodeClass::Router))
-        });
-        if !made.contains_key(&ends) {
-            if row.at > Nanos::ZERO {
-                return wrong(row, "its first row must be of time 0");
-            }
-            let port = PortSpec::default();
-            let both = d.duplex((ends[0], ends[1]), &port, &port, 0.0, LinkOrder::Fifo);
-            made.insert(ends, d.bottlenecks.len());
-            made.insert([ends[1], ends[0]], usize::MAX - d.bottlenecks.len());
-            d.bottlenecks.push(both);
-            let own = Given { rate: row.rate, queue_packets: row.queue_packets };
-            given.extend([own, own]);
-            let Some(delay) = row.delay else { return wrong(row, "no delay is given") };
-            delays.extend([delay, delay]);
-            for hop in [both.forward, both.reverse] {
-                d.set_link(hop.link, delay, row.loss.unwrap_or(0.0));
-            }
-            continue;
-        }
-        let at = made[&ends];
-        let against = at > rows.len();
-        let pair = d.bottlenecks[if against { usize::MAX - at } else { at }];
-        let hop = if against { pair.reverse } else { pair.forward };
-        if row.at == Nanos::ZERO {
-            if !against {
-                return wrong(row, "it is there already");
-            }
-            // The other direction of its own.
-            given[hop.port.ix()].rate = row.rate.or(given[hop.port.ix()].rate);
-            given[hop.port.ix()].queue_packets = row.queue_packets.or(given[hop.port.ix()].queue_packets);
-            delays[hop.link.ix()] = row.delay.unwrap_or(delays[hop.link.ix()]);
-            d.set_link(hop.link, delays[hop.link.ix()], row.loss.unwrap_or(0.0));
-            continue;
-        }
-        if row.queue_packets.is_some() {
-            return wrong(row, "queues do not change with time");
-        }
-        let mut change = |c: Change| changes.push(Timed { at: row.at, change: c });
-        for hop in if against { vec![pair.reverse] } else { vec![pair.forward, pair.reverse] } {
-            row.rate.into_iter().for_each(|r| change(Change::Rate(hop.port, r)));
-            row.delay.into_iter().for_each(|t| change(Change::Delay(hop.link, Delay::constant(t))));
-            row.loss.into_iter().for_each(|p| change(Change::Loss(hop.link, p)));
-        }
-    }
+    let Laid { mut d, nodes, made, given, changes, delays } = lay(rows)?;
     let id = |name: &String| {
         nodes.get(name.as_str()).copied().ok_or_else(|| {
             let some: Vec<&str> = nodes.keys().take(8).copied().collect();
             TopologyError(format!("no link ends at a node {name:?}; there are {}", some.join(", ")))
         })
     };
-    let map = Map { made: &made, delays: &delays, d: &d, nodes: nodes.len() };
+    let map = Map { made: &made, delays: &delays, nodes: nodes.len() };
     let mut fixed: BTreeMap<[NodeId; 2], Vec<NodeId>> = BTreeMap::new();
     for route in routes {
         let ids = route.iter().map(id).collect::<Result<Vec<_>, _>>()?;
@@ -224,22 +172,91 @@ pub fn network(
     Ok(Own { built: d.finish_as_given("a network of one's own".into()), changes, given })
 }
 
+/// Nodes and links, before there are routes; `given` has an entry for each port, `delays` for each link.
+struct Laid<'a> {
+    d: Drawing,
+    nodes: BTreeMap<&'a str, NodeId>,
+    made: BTreeMap<[NodeId; 2], Made>,
+    given: Vec<Given>,
+    changes: Vec<Timed>,
+    delays: Vec<Nanos>,
+}
+
+fn lay(rows: &[LinkRow]) -> Result<Laid<'_>, TopologyError> {
+    let mut d = Drawing::default();
+    let mut nodes: BTreeMap<&str, NodeId> = BTreeMap::new();
+    let mut made: BTreeMap<[NodeId; 2], Made> = BTreeMap::new();
+    let (mut given, mut changes, mut delays) = (Vec::new(), Vec::new(), Vec::new());
+    let mut losses: Vec<f64> = Vec::new();
+    for row in rows {
+        let ends = [0, 1].map(|i| {
+            let name = row.ends[i].as_str();
+            *nodes.entry(name).or_insert_with(|| d.node(name.into(), NodeClass::Router))
+        });
+        let Some(&Made { hop, opposite, named }) = made.get(&ends) else {
+            if row.at > Nanos::ZERO {
+                return wrong(row, "its first row must be of time 0");
+            }
+            let Some(delay) = row.delay else { return wrong(row, "no delay is given") };
+            let port = PortSpec::default();
+            let both = d.duplex((ends[0], ends[1]), &port, &port, 0.0, LinkOrder::Fifo);
+            made.insert(ends, Made { hop: both.forward, opposite: both.reverse, named: true });
+            made.insert([ends[1], ends[0]], Made { hop: both.reverse, opposite: both.forward, named: false });
+            d.bottlenecks.push(both);
+            given.extend([Given { rate: row.rate, queue_packets: row.queue_packets }; 2]);
+            let loss = row.loss.unwrap_or(0.0);
+            delays.extend([delay; 2]);
+            losses.extend([loss; 2]);
+            for hop in [both.forward, both.reverse] {
+                d.set_link(hop.link, delay, loss);
+            }
+            continue;
+        };
+        if row.at == Nanos::ZERO {
+            if named {
+                return wrong(row, "it is there already");
+            }
+            // The other direction of its own.
+            let own = &mut given[hop.port.ix()];
+            *own =
+                Given { rate: row.rate.or(own.rate), queue_packets: row.queue_packets.or(own.queue_packets) };
+            let link = hop.link.ix();
+            delays[link] = row.delay.unwrap_or(delays[link]);
+            losses[link] = row.loss.unwrap_or(losses[link]);
+            d.set_link(hop.link, delays[link], losses[link]);
+            continue;
+        }
+        if row.queue_packets.is_some() {
+            return wrong(row, "queues do not change with time");
+        }
+        let mut change = |c: Change| changes.push(Timed { at: row.at, change: c });
+        for hop in [hop, opposite].into_iter().take(1 + usize::from(named)) {
+            row.rate.into_iter().for_each(|r| change(Change::Rate(hop.port, r)));
+            row.delay.into_iter().for_each(|t| change(Change::Delay(hop.link, Delay::constant(t))));
+            row.loss.into_iter().for_each(|p| change(Change::Loss(hop.link, p)));
+        }
+    }
+    Ok(Laid { d, nodes, made, given, changes, delays })
+}
+
+/// A direction of a link.
+#[derive(Clone, Copy)]
+struct Made {
+    hop: Hop,
+    opposite: Hop,
+    /// The first row of the link named its ends in this order: what it says later holds for both directions.
+    named: bool,
+}
+
 /// What routes are found in.
 struct Map<'a> {
-    made: &'a BTreeMap<[NodeId; 2], usize>,
+    made: &'a BTreeMap<[NodeId; 2], Made>,
     delays: &'a [Nanos],
-    d: &'a Drawing,
     nodes: usize,
 }
 
 impl Map<'_> {
-    fn hop(&self, ends: [NodeId; 2]) -> Option<crate::topology::Hop> {
-        let at = *self.made.get(&ends)?;
-        let forward = self.d.bottlenecks.get(at);
-        forward.map(|b| b.forward).or_else(|| Some(self.d.bottlenecks.get(usize::MAX - at)?.reverse))
-    }
-
-    fn hops(&self, ids: &[NodeId], names: &[String]) -> Result<Vec<crate::topology::Hop>, TopologyError> {
+    fn hops(&self, ids: &[NodeId], names: &[String]) -> Result<Vec<Hop>, TopologyError> {
         let hop = |(i, w): (usize, &[NodeId])| {
             let missing = || {
                 TopologyError(format!(
@@ -249,7 +266,7 @@ impl Map<'_> {
                     names[i + 1]
                 ))
             };
-            self.hop([w[0], w[1]]).ok_or_else(missing)
+            self.made.get(&[w[0], w[1]]).map(|m| m.hop).ok_or_else(missing)
         };
         ids.windows(2).enumerate().map(hop).collect()
     }
@@ -263,9 +280,8 @@ impl Map<'_> {
                 continue;
             }
             best[here.ix()] = Some((cost, links, before));
-            for ([_, next], _) in self.made.range([here, NodeId(0)]..=[here, NodeId(u32::MAX)]) {
-                let Some(hop) = self.hop([here, *next]) else { continue };
-                heap.push(Reverse((cost + self.delays[hop.link.ix()].0, links + 1, *next, here)));
+            for ([_, next], made) in self.made.range([here, NodeId(0)]..=[here, NodeId(u32::MAX)]) {
+                heap.push(Reverse((cost + self.delays[made.hop.link.ix()].0, links + 1, *next, here)));
             }
         }
         let mut way = vec![to];
@@ -304,7 +320,8 @@ mod tests {
         assert_eq!((rate("b->c"), rate("c->b"), rate("a->b")), (20_000_000, 2_000_000, 10_000_000));
         assert_eq!(own.changes.len(), 4, "rate and delay, both ways");
         assert!(own.changes.iter().all(|c| c.at == Nanos::from_millis(2500)));
-        assert_eq!(own.built.header.links[2].loss, 0.01);
+        let losses = |i: usize| own.built.header.links[i].loss;
+        assert_eq!((losses(2), losses(3)), (0.01, 0.01), "the row of the way back says nothing of loss");
     }
 
     #[test]

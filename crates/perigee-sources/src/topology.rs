@@ -380,9 +380,7 @@ impl Drawing {
     pub(crate) fn flow(&mut self, from: NodeId, to: NodeId, along: &[Duplex]) {
         let data: Vec<Hop> = along.iter().map(|d| d.forward).collect();
         let acks: Vec<Hop> = along.iter().rev().map(|d| d.reverse).collect();
-        let forward = self.pair(from, to, &data);
-        let reverse = self.pair(to, from, &acks);
-        self.flows.push(FlowPath { forward, reverse, hops: [data, acks] });
+        self.flow_over((from, to), data, acks);
     }
 
     /// A flow over hops that are known.

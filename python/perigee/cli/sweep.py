@@ -144,8 +144,9 @@ def cells(
 ) -> None:
     """List the cells of a sweep, filter and plot them."""
     from perigee.common.files import RecordError, cannot_write
-    from perigee.results.cells import as_csv, open_sweep
+    from perigee.results.cells import open_sweep
     from perigee.results.columns import COLUMNS
+    from perigee.results.summary import as_csv
 
     check_free(plot, force=force)
     if plot is None and (x or y):

@@ -8,7 +8,6 @@ run and is written last: a folder that has it is complete.
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
 import re
@@ -21,7 +20,7 @@ from perigee.common.structures import Reader
 from perigee.results.columns import COLUMNS
 from perigee.results.metrics import Row
 from perigee.results.record import Run, find_records
-from perigee.results.summary import SUMMARY, spread, summary_csv
+from perigee.results.summary import SUMMARY, as_csv, spread, summary_csv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -203,21 +202,6 @@ def gather(folder: Path, index: Index, progress: Callable[[int], None] | None = 
 def write_table(sweep: Sweep) -> None:
     """Writes sweep.csv; an OSError names it."""
     write_text(sweep.folder / TABLE, as_csv(sweep.rows, sweep.columns()))
-
-
-def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
-    """Rows as CSV; what does not exist is empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_cell(row.get(name)) for name in columns] for row in rows)
-    return text.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.9g}"
-    return "" if value is None else value
 
 
 def open_sweep(folder: str | Path) -> Sweep:

@@ -60,11 +60,15 @@ def summary_csv(runs: Sequence[Run]) -> str:
     if len(runs) < sum(r.rows("flow_totals") for r in runs) <= MAX_FLOW_ROWS:
         rows += [row for r in runs for row in flow_rows(r)]
     used = {name for row in rows for name in row}
-    names = [c.name for c in DEFINED if c.name in used]
+    return as_csv(rows, [c.name for c in DEFINED if c.name in used])
+
+
+def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Rows as CSV; what does not exist is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
+    writer.writerow(columns)
+    writer.writerows([_cell(row.get(name)) for name in columns] for row in rows)
     return text.getvalue()
 
 

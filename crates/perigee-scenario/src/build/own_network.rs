@@ -2,16 +2,15 @@
 //! `[source.network]`: a network of one's own.
 
 use crate::build::changes;
-use crate::build::network::{Network, PairPlace};
+use crate::build::network::Network;
 use crate::build::ports::{apply_settled, PortTable, Settled};
-use crate::build::small::{add_turned, slowest};
+use crate::build::small;
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
 use crate::file::sources;
 use crate::file::varied::Varied;
 use perigee_sources::network::{network, parse_links, parse_routes, Own};
-use perigee_timeline::LinkId;
-use perigee_units::{files, Nanos};
+use perigee_units::files;
 
 /// Builds the network; traffic is between the ends of the scenario's flows.
 ///
@@ -59,60 +58,31 @@ fn finish(
     seed: u64,
     wrong: &dyn Fn(String) -> Problem,
 ) -> Result<Network, ScenarioError> {
-    let Own { mut built, changes: mut all, given } = own;
+    let Own { built, changes: mut all, given } = own;
     for c in &scenario.changes {
         let hint = "name a link, such as on = \"a->b\"; delay is its one-way delay";
         if c.on == "bottleneck" || c.to.rtt.is_some() {
             let (key, why) = if c.to.rtt.is_some() {
                 ("rtt", "flows have ways of their own")
             } else {
-                ("on", "a network of one\'s own has no bottleneck")
+                ("on", "a network of one's own has no bottleneck")
             };
             return Err(Problem::new(format!("change.{key}"), why).at(&c.place).hint(hint).into());
         }
     }
     all.extend(changes::expand(scenario, &built, scenario.run.vary.seed_of(Varied::Changes, seed))?);
-    let name = |id: perigee_timeline::NodeId| built.header.nodes[id.ix()].name.clone();
-    let mut pairs: Vec<PairPlace> = built
-        .flows
-        .iter()
-        .map(|f| {
-            let pair = built.header.pairs[f.forward.ix()];
-            PairPlace {
-                from: name(pair.from),
-                to: name(pair.to),
-                forward: f.forward,
-                reverse: f.reverse,
-                part: false,
-            }
-        })
-        .collect();
-    let links =
-        |way: &Vec<perigee_sources::topology::Hop>| way.iter().map(|h| h.link).collect::<Vec<LinkId>>();
-    let mut ways: Vec<[Vec<LinkId>; 2]> =
-        built.flows.iter().map(|f| [links(&f.hops[0]), links(&f.hops[1])]).collect();
-    add_turned(scenario, &mut pairs, &mut ways);
-    let table = PortTable::new(&scenario.ports, &["link"], &built.header.ports)?;
-    let settled: Result<Vec<Settled>, String> =
-        built.header.ports.iter().zip(&given).map(|(p, g)| table.of_row(&p.name, g)).collect();
-    let settled =
-        settled.map_err(|why| wrong(why).hint("add a column rate_mbps, or give [port.link] rate"))?;
-    let base: Vec<Nanos> = apply_settled(&mut built.header, &settled, &ways);
-    let ports = table.report(&built.header.ports, &vec!["link"; built.header.ports.len()]);
-    let bottlenecks = ways.iter().map(|w| slowest(&built.header, &w[0])).collect();
-    let timeline = built.timeline(scenario.run.duration, all);
-    Ok(Network {
-        source: Box::new(timeline.reader()),
-        report: vec![format!("{} nodes, {} links", timeline.header.nodes.len(), timeline.header.links.len())],
-        header: timeline.header,
-        pairs,
-        ports,
-        base_rtts: base.into_iter().map(Some).collect(),
-        hops: ways.iter().map(|w| w[0].len()).collect(),
-        longest: ways.iter().flatten().map(Vec::len).max().unwrap_or(0),
-        bottlenecks,
-        warnings: Vec::new(),
-    })
+    let all_whole = built.flows.len();
+    let network = small::finish(scenario, built, all_whole, all, |header, ways| {
+        let table = PortTable::new(&scenario.ports, &["link"], &header.ports)?;
+        let settled: Result<Vec<Settled>, String> =
+            header.ports.iter().zip(&given).map(|(p, g)| table.of_row(&p.name, g)).collect();
+        let settled =
+            settled.map_err(|why| wrong(why).hint("add a column rate_mbps, or give [port.link] rate"))?;
+        let base_rtts = apply_settled(header, &settled, ways);
+        Ok((base_rtts, table.report(&header.ports, &vec!["link"; header.ports.len()])))
+    })?;
+    let (nodes, links) = (network.header.nodes.len(), network.header.links.len());
+    Ok(Network { report: vec![format!("{nodes} nodes, {links} links")], ..network })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::file::sources::Constellation;
 use crate::file::spell;
 use perigee_orbit::{Radio, Radios};
 use perigee_sources::topology::PortSpec;
-use perigee_units::{BitRate, Nanos};
+use perigee_units::Nanos;
 use std::collections::BTreeMap;
 
 /// Classes of ports of a constellation; kinds of nodes may be followed by a direction.
@@ -144,11 +144,6 @@ impl<'a> RadioTable<'a> {
     /// The port of radios of which nothing more special is said.
     pub fn usual(&self, rtt: Nanos) -> PortSpec {
         self.shared().spec(rtt)
-    }
-
-    /// Its rate.
-    pub fn usual_rate(&self) -> BitRate {
-        self.shared().rate
     }
 
     /// The radios that differ from the usual one.

@@ -111,10 +111,10 @@ fn rule(scenario: &Scenario, c: &Constellation) -> Result<PathRule, ScenarioErro
         "disjoint" => Ok(PathRule::Disjoint),
         "load-aware" => {
             let radios = RadioTable::unchecked(scenario, c);
-            let (ground_bps, isl_bps) = (radios.usual_rate().0, radios.isl().rate.0);
+            let isl_bps = radios.isl().rate.0;
             let demand_bps = demands(scenario, c.load.demand, &|node| radios.up(node).rate.0);
             let (delay, period) = (c.load.delay, c.load.period);
-            Ok(PathRule::LoadAware(LoadRule { demand_bps, ground_bps, isl_bps, delay, period }))
+            Ok(PathRule::LoadAware(LoadRule { demand_bps, isl_bps, delay, period }))
         }
         _ => Ok(PathRule::Shortest),
     }

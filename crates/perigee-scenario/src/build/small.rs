@@ -4,7 +4,7 @@
 use crate::build::changes;
 use crate::build::jitter;
 use crate::build::network::{Network, PairPlace};
-use crate::build::ports::PortTable;
+use crate::build::ports::{PortReport, PortTable};
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
 use crate::file::sources::{Chain, Crossing, Dumbbell, ParkingLot, Source};
@@ -12,7 +12,7 @@ use crate::file::varied::Varied;
 use perigee_sources::crossing;
 use perigee_sources::topology::{self, Built, PortSpec};
 use perigee_timeline::{Header, LinkId, NodeId, Timed};
-use perigee_units::BitRate;
+use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeSet;
 
 /// Access links are fast enough never to limit.
@@ -92,6 +92,28 @@ pub fn micro(
     changes.extend(jitter::expand(scenario, &built, seed)?);
     let whole = built.flows.len();
     add_parts(scenario, &mut built);
+    finish(scenario, built, whole, changes, |header, ways| {
+        let table = PortTable::new(&scenario.ports, &["bottleneck", "reverse", "access"], &header.ports)?;
+        let base_rtts = table.apply_to(header, &classes, ways);
+        Ok((base_rtts, table.report(&header.ports, &classes)))
+    })
+}
+
+/// Base RTTs, and ports for the manifest.
+type Ports = (Vec<Nanos>, Vec<PortReport>);
+
+/// The network of what is built: its first `whole` flows are whole ones, the others legs. `apply` sets the ports, given the links
+/// of each pair's two ways.
+///
+/// # Errors
+/// Those of `apply`.
+pub(crate) fn finish(
+    scenario: &Scenario,
+    mut built: Built,
+    whole: usize,
+    changes: Vec<Timed>,
+    apply: impl FnOnce(&mut Header, &[[Vec<LinkId>; 2]]) -> Result<Ports, ScenarioError>,
+) -> Result<Network, ScenarioError> {
     let name = |id: NodeId| built.header.nodes[id.ix()].name.clone();
     let place = |(i, f): (usize, &topology::FlowPath)| {
         let pair = built.header.pairs[f.forward.ix()];
@@ -107,9 +129,7 @@ pub fn micro(
     let mut ways: Vec<[Vec<LinkId>; 2]> =
         built.flows.iter().map(|f| f.hops.clone().map(|way| way.iter().map(|h| h.link).collect())).collect();
     add_turned(scenario, &mut pairs, &mut ways);
-    let table = PortTable::new(&scenario.ports, &["bottleneck", "reverse", "access"], &built.header.ports)?;
-    let base_rtts = table.apply_to(&mut built.header, &classes, &ways);
-    let ports = table.report(&built.header.ports, &classes);
+    let (base_rtts, ports) = apply(&mut built.header, &ways)?;
     let bottlenecks = ways.iter().map(|w| slowest(&built.header, &w[0])).collect();
     let timeline = built.timeline(scenario.run.duration, changes);
     Ok(Network {
@@ -147,7 +167,7 @@ fn add_parts(scenario: &Scenario, built: &mut Built) {
 }
 
 /// Pairs the other way round, where some flow runs so: uploads.
-pub(crate) fn add_turned(scenario: &Scenario, pairs: &mut Vec<PairPlace>, ways: &mut Vec<[Vec<LinkId>; 2]>) {
+fn add_turned(scenario: &Scenario, pairs: &mut Vec<PairPlace>, ways: &mut Vec<[Vec<LinkId>; 2]>) {
     let ends: BTreeSet<(&str, &str)> = scenario
         .flows
         .iter()
@@ -173,7 +193,7 @@ pub(crate) fn add_turned(scenario: &Scenario, pairs: &mut Vec<PairPlace>, ways: 
 }
 
 /// The first of the slowest ports of a route.
-pub(crate) fn slowest(header: &Header, links: &[LinkId]) -> u32 {
+fn slowest(header: &Header, links: &[LinkId]) -> u32 {
     let ports = links.iter().map(|l| header.links[l.ix()].port);
     ports.min_by_key(|p| header.ports[p.ix()].rate).map_or(0, |p| p.0)
 }

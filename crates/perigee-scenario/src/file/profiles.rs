@@ -165,7 +165,6 @@ const STUDY_ORBCC: &[Setting] = &[
 
 const INET_MODELS: &[Setting] = &[
     text("cc.cubic.variant", "inet", "Avian688/cubic"),
-    off("cc.cubic.hystart", "Avian688/cubic"),
     off("cc.cubic.tcp_friendliness", "Avian688/cubic: TcpCubicState"),
     text("cc.bbr.variant", "inet", "Avian688/bbr a18f919"),
     off("cc.bbr.long_term", "Avian688/bbr a18f919"),
