@@ -24,6 +24,7 @@ MAY_KNOW = {
     "timeline": LOW,
     "sources": LOW | {"timeline"},
     "record": LOW,
+    "capture": LOW | {"record"},
     "telemetry": TRANSPORT,
     "tcp": TRANSPORT,
     "orbit": LOW | {"timeline", "sources"},
@@ -31,10 +32,11 @@ MAY_KNOW = {
     "backend": LOW | {"timeline", "record"},
     "scenario": TRANSPORT | {"queue", "tcp", "timeline", "sources", "orbit"},
     "hosts": LOW,
-    "run": TRANSPORT | {"tcp", "telemetry", "timeline", "orbit", "sim", "record", "backend", "scenario", "hosts"},
+    "run": TRANSPORT
+    | {"tcp", "telemetry", "timeline", "orbit", "sim", "record", "backend", "scenario", "hosts", "capture"},
     "learn": TRANSPORT | {"timeline", "sim", "scenario", "run"},
-    "py": {"units", "scenario", "run", "record", "hosts", "learn"},
-    "fuzz": LOW | {"telemetry", "timeline", "sources", "orbit", "scenario", "hosts", "run"},
+    "py": {"units", "scenario", "run", "record", "hosts", "learn", "capture"},
+    "fuzz": LOW | {"telemetry", "timeline", "sources", "orbit", "scenario", "hosts", "run", "capture", "record"},
 }
 SOURCE = {".rs", ".py", ".pyi", ".toml", ".js", ".css", ".html"}
 MAX_LINES = 700
@@ -126,7 +128,7 @@ LEVELS = [
     {"sky"},
     {"hosts"},
     {"runs"},
-    {"learn"},
+    {"learn", "measure"},
     {"study", "figures", "validation", "benchmarks"},
     {"cli"},
 ]

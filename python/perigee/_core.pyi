@@ -303,6 +303,15 @@ def bench(name: str) -> str: ...
 def export(
     scenario: Scenario, what: str, out: str | Path, ends: list[tuple[str, str]], seed: int | None = None
 ) -> list[str]: ...
+def import_capture(
+    path: str | Path,
+    batches: Callable[[str, list[Column]], None],
+    cc: str,
+    sample_ns: int,
+    warmup_ns: int = 0,
+    place: str | None = None,
+    progress: Callable[[int], bool] | None = None,
+) -> str | None: ...
 def import_state(
     what: str, source: str | Path, out: str | Path, ends: list[tuple[str, str]], dynamic: str | None = None
 ) -> None: ...

@@ -2,7 +2,7 @@
 //! What is fuzzed: each parser and codec that reads what others wrote, with small valid inputs. Records and job files are
 //! read in Python; `tests/test_manifest.py` and `tests/test_damage.py` spoil those.
 
-use crate::guests;
+use crate::{captures, guests};
 use perigee_orbit::{hypatia, omm, tle};
 use perigee_scenario::Scenario;
 use perigee_sources::fading;
@@ -51,6 +51,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "clock", seeds: guests::clocks, feed: guests::clock },
     Target { name: "reports", seeds: guests::reports, feed: guests::report },
     Target { name: "frames", seeds: guests::frames, feed: guests::frame },
+    Target { name: "capture", seeds: captures::seeds, feed: captures::feed },
 ];
 
 const STEP: Nanos = Nanos::from_millis(100);

@@ -2,6 +2,7 @@
 //! The compiled module of the Python package `perigee`. Conversions only: what a run means is decided in
 //! `perigee-scenario`, what its numbers mean in `python/perigee`.
 
+mod capture;
 mod congestion;
 mod convert;
 mod exchange;
@@ -47,6 +48,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<convert::TableHasher>()?;
     m.add_function(wrap_pyfunction!(convert::hash_table, m)?)?;
     m.add_function(wrap_pyfunction!(record_tables, m)?)?;
+    m.add_function(wrap_pyfunction!(capture::import_capture, m)?)?;
     m.add_function(wrap_pyfunction!(exchange::export, m)?)?;
     m.add_function(wrap_pyfunction!(exchange::import_state, m)?)?;
     m.add_function(wrap_pyfunction!(exchange::diff_timelines, m)?)?;

@@ -327,10 +327,10 @@ fn classes(given: Option<&Bound<'_, PyDict>>, failure: &Arc<Failure>) -> PyResul
 }
 
 /// Hands rows to Python as they come.
-struct Batches {
-    call: Py<PyAny>,
+pub(crate) struct Batches {
+    pub(crate) call: Py<PyAny>,
     /// The first exception of the call, which ends the run.
-    error: Option<PyErr>,
+    pub(crate) error: Option<PyErr>,
 }
 
 impl RecordSink for Batches {
@@ -346,14 +346,14 @@ impl RecordSink for Batches {
 }
 
 /// Calls back into Python now and then.
-struct Reporter {
-    call: Option<Py<PyAny>>,
-    last: Instant,
-    error: Option<PyErr>,
+pub(crate) struct Reporter {
+    pub(crate) call: Option<Py<PyAny>>,
+    pub(crate) last: Instant,
+    pub(crate) error: Option<PyErr>,
 }
 
 impl Reporter {
-    fn go_on(&mut self, now: Nanos) -> bool {
+    pub(crate) fn go_on(&mut self, now: Nanos) -> bool {
         if self.last.elapsed() < PROGRESS_EVERY {
             return true;
         }

@@ -194,9 +194,11 @@ fn wire(byte: u64) -> u32 {
 /// SYN, SYN-ACK and ACK before the first data packet.
 fn greet(out: &mut impl Write, open: &Open, first: Nanos, (ts, _): (u32, u32)) -> io::Result<()> {
     let mss = Some((open.flow.mss + if open.flow.timestamps { 12 } else { 0 }).min(65_535) as u16);
-    let rtt_ms = (open.flow.handshake.0 / 1_000_000) as u32;
+    let ms = |ns: i128| ns.div_euclid(1_000_000);
+    let since = ms(first.0 as i128) - ms(first.0 as i128 - open.flow.handshake.0 as i128);
     let stamps = |value: u32, echo: u32| open.flow.timestamps.then_some((value, echo));
-    let then = ts.wrapping_sub(rtt_ms);
+    // The clock that stamped the first data, at the time of the SYN.
+    let then = ts.wrapping_sub(since as u32);
     let syn = Tcp { seq: ISN, flags: flag::SYN, timestamps: stamps(then, 0), syn_mss: mss, ..Tcp::default() };
     let reply = Tcp {
         seq: ISN,

@@ -219,7 +219,8 @@ table! {
         /// When, since the start of the run.
         t_ns: u64,
         /// What happened: flow-start, flow-complete, mode, ca-state, timeout, undo, loss-burst; of the network handover,
-        /// path-change, unreachable, reachable, outage-begin, outage-end, reconfiguration.
+        /// path-change, unreachable, reachable, outage-begin, outage-end, reconfiguration; of captures handshake, reset,
+        /// zero-window.
         kind: &'static str,
         /// Number of the flow.
         flow: Option<u32> = "it is not of one flow",
@@ -228,7 +229,7 @@ table! {
         /// Name of the node; empty where it is not of one.
         node: String,
         /// A number whose meaning the kind gives: packets of a loss burst, seconds of an outage (handover, outage-begin),
-        /// base RTT in seconds (path-change); else 0.
+        /// base RTT in seconds (path-change), RTT in seconds (handshake); else 0.
         value: f64,
         /// In words.
         text: String,
@@ -347,31 +348,31 @@ table! {
         /// Sum of base RTTs over these samples.
         base_rtt_sum_ns: u64,
         /// Time of its life with a route.
-        routed_ns: u64,
+        routed_ns: Option<u64> = "the source of the record does not know",
         /// Time average of the rate of the route's slowest port while there was a route; 0 if there never was.
-        capacity_bps: f64,
+        capacity_bps: Option<f64> = "the source of the record does not know",
         /// Payload of its largest packet over that packet's bytes on the slowest port.
         payload_share: f64,
         /// Changes of the forward route.
-        path_changes: u64,
+        path_changes: Option<u64> = "the source of the record does not know",
         /// Times that the route was lost.
-        unreachable: u64,
+        unreachable: Option<u64> = "the source of the record does not know",
         /// ACKs that carried telemetry.
-        telemetry_acks: u64,
+        telemetry_acks: Option<u64> = "the source of the record does not know",
         /// Packets put into the network, of both directions.
         sent_packets: u64,
         /// Packets that arrived.
-        delivered_packets: u64,
+        delivered_packets: Option<u64> = "the source of the record does not know",
         /// Packets in the network at the end.
-        under_way_packets: u64,
+        under_way_packets: Option<u64> = "the source of the record does not know",
         /// Packets that the queue dropped: it was full, or its discipline chose so.
-        drops_queue: u64,
+        drops_queue: Option<u64> = "the source of the record does not know",
         /// Packets lost at random.
-        drops_random: u64,
+        drops_random: Option<u64> = "the source of the record does not know",
         /// Packets lost in outages.
-        drops_outage: u64,
+        drops_outage: Option<u64> = "the source of the record does not know",
         /// Packets lost for want of a route.
-        drops_no_route: u64,
+        drops_no_route: Option<u64> = "the source of the record does not know",
     }
 }
 
@@ -389,9 +390,9 @@ table! {
         /// Time in which it (one of them) was there.
         there_ns: u64,
         /// Part of it with a route whose links were up.
-        open_ns: u64,
+        open_ns: Option<u64> = "the source of the record does not know",
         /// Integral of the capacity over it: of the slowest port's rate; of all together, of ports that each of them crosses.
-        capacity_bits: f64,
+        capacity_bits: Option<f64> = "the source of the record does not know",
         /// Datagrams sent after the warm-up that arrived.
         datagrams: Option<u64> = "the flow does not send at a constant rate",
         /// Sum of their one-way delays.

@@ -216,19 +216,23 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
                 inflation_sum: r.inflation_sum,
                 base_rtt_min_ns: r.base_min.map(|b| b.0),
                 base_rtt_sum_ns: r.base_sum_ns,
-                routed_ns: t.routed.0,
-                capacity_bps: if t.routed.0 == 0 { 0.0 } else { t.capacity_bits / t.routed.as_secs_f64() },
+                routed_ns: Some(t.routed.0),
+                capacity_bps: Some(if t.routed.0 == 0 {
+                    0.0
+                } else {
+                    t.capacity_bits / t.routed.as_secs_f64()
+                }),
                 payload_share: t.payload_share,
-                path_changes: t.path_changes,
-                unreachable: t.unreachable,
-                telemetry_acks: t.telemetry_acks,
+                path_changes: Some(t.path_changes),
+                unreachable: Some(t.unreachable),
+                telemetry_acks: Some(t.telemetry_acks),
                 sent_packets: t.sent,
-                delivered_packets: t.delivered,
-                under_way_packets: t.under_way,
-                drops_queue,
-                drops_random,
-                drops_outage,
-                drops_no_route,
+                delivered_packets: Some(t.delivered),
+                under_way_packets: Some(t.under_way),
+                drops_queue: Some(drops_queue),
+                drops_random: Some(drops_random),
+                drops_outage: Some(drops_outage),
+                drops_no_route: Some(drops_no_route),
             });
         }
         table.finish()

@@ -142,7 +142,7 @@ def _print_row(r: dict[str, Any], *, first: bool) -> None:
 
 
 def _remark(r: dict[str, Any]) -> str:
-    remarks = {"us_per_frame": hosts.remark, "learning": learning.remark}
+    remarks = {"us_per_frame": hosts.remark, "learning": learning.remark, "whole_mb_per_s": _of_captures}
     for key, remark in remarks.items():
         if key in r:
             return remark(r)
@@ -158,3 +158,9 @@ def _remark(r: dict[str, Any]) -> str:
     if "acks" in r:
         return f"  {r['acks_per_s'] / 1e3:.0f} thousand ACKs/s through Python"
     return "" if r["hops_match_links"] else "  packet-hops differ from the link counters!"
+
+
+def _of_captures(r: dict[str, Any]) -> str:
+    whole, headers = (f"{r[k + '_mb_per_s']:,.0f} MB/s of {k}" for k in ("whole", "headers"))
+    rate = f"{r['whole_packets_per_s'] / 1e6:.2f} and {r['headers_packets_per_s'] / 1e6:.2f} million packets/s"
+    return f"  {whole} packets, {headers}; {rate}"

@@ -62,7 +62,7 @@ def _whole_run() -> dict[str, Any]:
         wall_s = time.perf_counter() - begin
         # Tables are read when they are asked for, from the folder.
         crossed = sum(sum(r.table("link_totals").column("crossed_packets").to_pylist()) for r in runs)
-    hops = sum(r.manifest.packet_hops for r in runs)
+    hops = sum(r.manifest.packet_hops or 0 for r in runs)
     return {
         "name": WHOLE_RUN,
         "packet_hops": hops,

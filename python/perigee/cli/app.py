@@ -17,6 +17,7 @@ from perigee.cli import at_hosts
 from perigee.cli import emulate as emulate_cli
 from perigee.cli import kernel as kernel_cli
 from perigee.cli import learn as learn_cli
+from perigee.cli import measure as measure_cli
 from perigee.cli import sky as sky_cli
 from perigee.cli import study as study_cli
 from perigee.cli import sweep as sweep_cli
@@ -567,6 +568,7 @@ def _options(
     """A laboratory for transport protocols over satellite networks."""
 
 
+measure_cli.register(app)
 sky_cli.register(app, _scenario)
 timeline_cli.register(app, _scenario)
 emulate_cli.register(app, _scenario)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from perigee.cli import measure
 from perigee.cli.options import (
     ForceOption,
     JsonOption,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 DIFFERENT = 3
 TRACES = ("mahimahi", "leoreplayer", "tc")
 EXPORTS = ("timeline", "hypatia", "leoem", *TRACES)
-IMPORTS = ("hypatia", "leoem")
 POLICIES = ("shortest-path", "nearest", "highest-elevation", "longest-visibility")
 
 FromOption = Annotated[
@@ -54,7 +54,8 @@ def register(app: typer.Typer, load: Load) -> None:
     _load[:] = [load]
     for command in (paths, sky, export, diff):
         app.command()(command)
-    app.command("import")(import_state)
+    measure.group.command("hypatia")(import_hypatia)
+    measure.group.command("leoem")(import_leoem)
     app.command()(weather)
 
 
@@ -212,23 +213,35 @@ def _export_traces(what: str, loaded: Scenario, out: Path, ends: Sequence[tuple[
         print(f"  {line}")
 
 
-def import_state(
-    what: Annotated[str, typer.Argument(metavar="FORMAT", help=f"One of {', '.join(IMPORTS)}.")],
-    source: Annotated[Path, typer.Argument(help="Folder of Hypatia, or file of LeoEM.")],
-    out: Annotated[Path, typer.Argument(help="Timeline to write.")],
+SourceFolder = Annotated[Path, typer.Argument(help="Folder of the other tool's state, or its file.")]
+TimelineOut = Annotated[Path, typer.Argument(help="Timeline to write.")]
+
+
+def import_hypatia(
+    source: SourceFolder,
+    out: TimelineOut,
     origin: FromOption = None,
     target: ToOption = None,
     dynamic: Annotated[str | None, typer.Option(help="Folder of forwarding states, where there are several.")] = None,
     force: ForceOption = False,
 ) -> None:
-    """Turn a state folder of Hypatia or a path log of LeoEM into a timeline."""
+    """Turn a state folder of Hypatia into a timeline."""
+    _import_state("hypatia", source, out, _ends(origin, target), dynamic, force=force)
+
+
+def import_leoem(source: SourceFolder, out: TimelineOut, force: ForceOption = False) -> None:
+    """Turn a path log of LeoEM into a timeline."""
+    _import_state("leoem", source, out, [], None, force=force)
+
+
+def _import_state(
+    what: str, source: Path, out: Path, ends: list[tuple[str, str]], dynamic: str | None, *, force: bool
+) -> None:
     from perigee import _core
 
-    if what not in IMPORTS:
-        stop(f"FORMAT: {what!r} is none of {', '.join(IMPORTS)}")
     check_free(out, force=force)
     with _output(out) as partial:
-        _core.import_state(what, source, partial, _ends(origin, target), dynamic)
+        _core.import_state(what, source, partial, ends, dynamic)
     print(f"timeline: {out}")
 
 

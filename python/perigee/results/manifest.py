@@ -90,8 +90,9 @@ class Manifest(Mapping[str, Any]):
     warmup_ns: int
     sample_ns: int
     stopped: bool
-    conserved: bool
-    packet_hops: int
+    conserved: bool | None
+    """None = nobody counted, as in records of measurements."""
+    packet_hops: int | None
     flows: tuple[Flow, ...]
     """The first hundred."""
     nodes: tuple[str, ...]
@@ -180,7 +181,7 @@ def _check(m: Manifest, reader: Reader) -> None:
     if not m.cc:
         raise reader.wrong("cc", m.cc, "the name of a congestion control")
     for name in ("seed", "duration_ns", "simulated_ns", "warmup_ns", "packet_hops"):
-        if getattr(m, name) < 0:
+        if (getattr(m, name) or 0) < 0:
             raise reader.wrong(name, getattr(m, name), "0 or more")
     for name in NEEDED:
         if name not in m.tables:

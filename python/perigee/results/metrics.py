@@ -42,7 +42,12 @@ def _flows(run: Run) -> list[Row]:
     """Totals of each flow, with what is known of its window."""
     totals: list[Row] = run.table("flow_totals").to_pylist()
     windows = {w["flow"]: w for w in _windows(run)}
-    return [{**t, **_window(run, t), **windows.get(t["flow"], _no_window(t))} for t in totals]
+    return [{**t, **_window(run, t), **_known(windows.get(t["flow"], _no_window(t)))} for t in totals]
+
+
+def _known(window: Row) -> Row:
+    """A row of windows in which a capacity that nobody knows is 0: shares of it are NaN."""
+    return {**window, "capacity_bits": window["capacity_bits"] or 0}
 
 
 def _windows(run: Run) -> list[Row]:
@@ -84,13 +89,13 @@ def _flow_row(run: Run, t: Row, samples: Samples) -> Row:
         **_capacity_columns(t, t["payload_share"], of_achievable=over_tcp),
         **_rtt_columns(t, samples),
         **_loss_columns([t]),
-        "path_changes": t["path_changes"],
-        "unreachable": t["unreachable"],
+        "path_changes": _number(t["path_changes"]),
+        "unreachable": _number(t["unreachable"]),
         "no_path_s": _no_path_s(t),
         "completed_s": math.nan if t["completed_ns"] is None else t["completed_ns"] / 1e9,
     }
     if t["cc"] == "ping":
-        row["lost_probes"] = sum(t[cause] for cause in DROPS)
+        row["lost_probes"] = _lost(t)
     if t["cc"] == "cbr":
         row |= _datagram_columns([t])
     return row
@@ -104,7 +109,7 @@ def run_summary(run: Run) -> Row:
     arriving = [t for t in over_tcp if t["flow"] not in inner]
     chosen = over_tcp or [t for t in flows if t["cc"] == "ping"]
     together = next(
-        (w for w in _windows(run) if w["flow"] is None), {"there_ns": 0, "capacity_bits": 0, "payload_bytes": 0}
+        (_known(w) for w in _windows(run) if w["flow"] is None), {"there_ns": 0, "capacity_bits": 0, "payload_bytes": 0}
     )
     events = _event_counts(run)
     return {
@@ -176,7 +181,7 @@ def _jain_columns(run: Run, bulk: list[Row]) -> Row:
 
 def _no_path_s(t: Row) -> float:
     """Time of a flow's life during which there was no route."""
-    if t["started_ns"] is None:
+    if t["started_ns"] is None or t["routed_ns"] is None:
         return math.nan
     end = t["stop_ns"] if t["completed_ns"] is None else t["completed_ns"]
     gap_ns: int = end - t["started_ns"] - t["routed_ns"]
@@ -271,9 +276,22 @@ def _loss_columns(flows: list[Row]) -> Row:
     }
 
 
-def _per_pair(flows: list[Row], column: str) -> int:
-    """Sum over pairs of nodes: flows of one pair share its route."""
-    pairs = {(t["from"], t["to"]): t[column] for t in sorted(flows, key=lambda t: t[column])}
+def _lost(t: Row) -> float:
+    """Packets of a flow that the network dropped; NaN where the record does not know."""
+    return sum(_number(t[cause]) for cause in DROPS)
+
+
+def _number(value: int | None) -> float:
+    return math.nan if value is None else value
+
+
+def _per_pair(flows: list[Row], column: str) -> float:
+    """Sum over pairs of nodes: flows of one pair share its route. NaN where the record does not know."""
+    if any(t[column] is None for t in flows):
+        return math.nan
+    pairs: dict[tuple[str, str], int] = {
+        (t["from"], t["to"]): t[column] for t in sorted(flows, key=lambda t: t[column])
+    }
     return sum(pairs.values())
 
 
@@ -326,8 +344,8 @@ def _cbr_columns(flows: list[Row]) -> Row:
 
 
 def _datagram_columns(flows: list[Row]) -> Row:
-    lost = sum(t[cause] for t in flows for cause in DROPS)
-    over = sum(t["sent_packets"] - t["under_way_packets"] for t in flows)
+    lost = sum(_lost(t) for t in flows)
+    over = sum(t["sent_packets"] - _number(t["under_way_packets"]) for t in flows)
     arrived = sum(t["datagrams"] for t in flows)
     known = [t for t in flows if t["datagrams"]]
     gaps = sum(t["datagrams"] - 1 for t in known)

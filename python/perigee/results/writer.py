@@ -51,15 +51,15 @@ class TableWriter:
 
     def close(self) -> None:
         """Writes what waits; the file is whole then."""
-        declared = _declared(self.name)
+        empty = declared(self.name)
         if self.waiting or not self.parts:
-            self.waiting.append(declared)
+            self.waiting.append(empty)
             self._write_waiting()
         self._end_part()
         if len(self.parts) == 1:
             self.parts[0].replace(self.path)
         else:
-            self._unify(declared)
+            self._unify(empty)
 
     def abandon(self) -> None:
         """Closes the file as it is: nobody will read it."""
@@ -111,13 +111,13 @@ class TableWriter:
             file.flush()
             os.fsync(file.fileno())
 
-    def _unify(self, declared: pa.Table) -> None:
+    def _unify(self, empty: pa.Table) -> None:
         """Makes one file of all parts, group by group."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         files = [pq.ParquetFile(part) for part in self.parts]
-        self._begin_part(pa.unify_schemas([declared.schema, *(f.schema_arrow for f in files)]), self.path)
+        self._begin_part(pa.unify_schemas([empty.schema, *(f.schema_arrow for f in files)]), self.path)
         for file in files:
             with file:
                 for group in range(file.num_row_groups):
@@ -173,7 +173,7 @@ class RecordWriter:
         forget_empty(self.partial.parent)
 
 
-def _declared(name: str) -> pa.Table:
+def declared(name: str) -> pa.Table:
     """A table without rows as declared; of tables that are not declared, one without columns."""
     import pyarrow as pa
 

@@ -23,7 +23,7 @@ from perigee.common.files import RecordError, cannot_write, write_text
 from perigee.extensions.plugins import PluginError
 from perigee.results.manifest import Flow
 from perigee.results.record import Run, find_records
-from perigee.runs.verify import again, changed_files
+from perigee.runs.verify import UNREPEATABLE, again, changed_files
 
 if TYPE_CHECKING:
     from perigee.common.columns import Column
@@ -171,6 +171,11 @@ def trace(folder: str | Path, wanted: Wanted) -> Trace:
     if begin > duration:
         raise TraceError(f"--from {wanted.begin} is after the end of the run, {duration / 1e9:g} s")
     flow = _flow(run, wanted.flow)
+    if run.manifest.backend in UNREPEATABLE:
+        source = ", ".join(f.path for f in run.manifest.files) or "no file"
+        raise TraceError(
+            f"{run.folder}: {UNREPEATABLE[run.manifest.backend]} cannot be made again: its packets are in {source}"
+        )
     for problem in changed_files(run):
         raise TraceError(f"the run cannot be made again: {problem}")
     if run.manifest.version != _core.__version__:

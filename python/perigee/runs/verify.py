@@ -22,6 +22,14 @@ from perigee.runs.programs import SCHEME as PROGRAMS
 from perigee.runs.stories import of_scenario
 from perigee.runs.work import Guests, guests_of, kernel_of, kernel_of_default, simulate
 
+UNREPEATABLE = {
+    "real-time": "a run in real time",
+    "capture": "a capture",
+    "log": "a log",
+    "measure": "a measurement",
+}
+"""What records of these backends are."""
+
 
 def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: bool) -> int:
     """Checks every record under `folder`."""
@@ -49,7 +57,7 @@ def _verify(run: Run, *, rerun: bool, trust: bool) -> dict[str, Any]:
     problems = [f"{n}.parquet is not what the manifest says" for n in expected if now[n] != expected[n].sha256]
     problems += _contradictions(run)
     problems += changed_files(run)
-    repeatable = run.cc != PROGRAMS and run.manifest.backend != "real-time"
+    repeatable = run.cc != PROGRAMS and run.manifest.backend not in UNREPEATABLE
     if rerun and not problems and repeatable:
         problems += _rerun(run, trust=trust)
     return {"cc": run.cc, "seed": run.seed, "problems": problems, "notes": _notes(run)}
@@ -57,8 +65,8 @@ def _verify(run: Run, *, rerun: bool, trust: bool) -> dict[str, Any]:
 
 def _notes(run: Run) -> list[str]:
     made = run.manifest.version
-    if run.manifest.backend == "real-time":
-        return ["a run in real time cannot be repeated"]
+    if run.manifest.backend in UNREPEATABLE:
+        return [f"{UNREPEATABLE[run.manifest.backend]} cannot be repeated"]
     if run.cc == PROGRAMS:
         return ["programs are not run again: perigee exec does it"]
     return [] if made == _core.__version__ else [f"made by version {made or 'unknown'}, this is {_core.__version__}"]
@@ -67,7 +75,9 @@ def _notes(run: Run) -> list[str]:
 def _contradictions(run: Run) -> list[str]:
     """What the manifest says and its own folder or tables do not, without running anything."""
     m = run.manifest
-    problems = [] if m.conserved else ["packets were not conserved: sent is not delivered + dropped + under way"]
+    problems = (
+        [] if m.conserved is not False else ["packets were not conserved: sent is not delivered + dropped + under way"]
+    )
     problems += ["the run was stopped before its end"] if m.stopped else []
     if run.folder is not None and re.fullmatch(r"seed\d+", run.folder.name):
         here = run.folder.absolute()
@@ -107,9 +117,17 @@ def changed_files(run: Run) -> list[str]:
         if not path.is_file():
             # Nor a device or a pipe, which would never end.
             problems.append(f"the input {path} is gone")
-        elif hashlib.sha256(path.read_bytes()).hexdigest() != f.sha256:
+        elif _digest(path) != f.sha256:
             problems.append(f"the input {path} has changed")
     return problems
+
+
+def _digest(path: Path) -> str:
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while part := file.read(1 << 20):
+            found.update(part)
+    return found.hexdigest()
 
 
 def again(run: Run, *, trust: bool) -> tuple[_core.Scenario, dict[str, type]]:

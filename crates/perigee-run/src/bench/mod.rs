@@ -5,6 +5,7 @@
 //! run, so that the numbers are those that a user gets.
 
 mod acks;
+mod captures;
 pub mod sky;
 
 use perigee_scenario::Scenario;
@@ -130,7 +131,7 @@ pub const CASES: &[Case] = &[
 pub fn names() -> Vec<&'static str> {
     let experiments = sky::EXPERIMENTS.iter().filter(|e| e.1).map(|e| e.0);
     let skies = sky::SKIES.iter().copied();
-    CASES.iter().map(|c| c.name).chain([acks::CASE]).chain(skies).chain(experiments).collect()
+    CASES.iter().map(|c| c.name).chain([acks::CASE, captures::CASE]).chain(skies).chain(experiments).collect()
 }
 
 /// Runs a case; what it measured as JSON.
@@ -143,6 +144,9 @@ pub fn measure(name: &str) -> Result<Json, String> {
     }
     if name == acks::CASE {
         return Ok(acks::measure());
+    }
+    if name == captures::CASE {
+        return captures::measure();
     }
     if let Some((text, cc)) = sky::experiment(name) {
         return Ok(json!(simulate(name, sky::parse(&text, name)?, cc)?));

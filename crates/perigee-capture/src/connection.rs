@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A connection: two directions, the handshake between them, and where the capture was taken.
+
+use crate::doubts::Clock;
+use crate::packet::{End, Segment};
+use crate::received::Received;
+use crate::sent::Sent;
+use crate::Place;
+use perigee_units::Nanos;
+
+/// One direction.
+#[derive(Clone, Debug, Default)]
+pub struct Direction {
+    pub flow: Option<u32>,
+    pub sent: Sent,
+    pub received: Received,
+    pub clock: Clock,
+    /// What its sender's SYN said.
+    pub syn: Option<Syn>,
+    pub before: Option<(u64, Segment)>,
+    pub fin: Option<u32>,
+}
+
+/// Options of a SYN.
+#[derive(Clone, Copy, Debug)]
+pub struct Syn {
+    pub at: Nanos,
+    pub sequence: u32,
+    pub mss: Option<u16>,
+    pub scale: Option<u8>,
+    pub stamps: bool,
+}
+
+/// See the module text.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// Who began it, as far as is known: direction 0 goes from here.
+    pub opener: End,
+    pub directions: [Direction; 2],
+    pub began: Nanos,
+    pub last: Nanos,
+    /// From the SYN to its answer, and from there to the ACK.
+    pub shares: Option<(Nanos, Nanos)>,
+    answered: Option<Nanos>,
+    pub closed: bool,
+}
+
+/// A share of the handshake's time below this means that the capture was taken at that end.
+const AT_AN_END: f64 = 0.1;
+
+impl Connection {
+    pub fn new(s: &Segment, at: Nanos) -> Self {
+        // An answer to a SYN that was not seen comes from the other end.
+        let opener = if s.syn && s.has_ack { s.to } else { s.from };
+        Connection {
+            opener,
+            directions: Default::default(),
+            began: at,
+            last: at,
+            shares: None,
+            answered: None,
+            closed: false,
+        }
+    }
+
+    /// Number of the direction in which a segment goes.
+    pub fn direction(&self, s: &Segment) -> usize {
+        usize::from(s.from != self.opener)
+    }
+
+    /// The handshake.
+    pub fn shake(&mut self, at: Nanos, i: usize, s: &Segment) {
+        if s.syn {
+            let d = &mut self.directions[i];
+            let again = d.syn.is_some_and(|syn| syn.sequence == s.seq);
+            d.sent.begin(s.seq);
+            d.received.begin(s.seq);
+            // A SYN that is sent again says nothing of the RTT.
+            let at = if again { Nanos::MAX } else { at };
+            let (mss, scale) = (s.mss, s.window_scale);
+            d.syn = Some(Syn { at, sequence: s.seq, mss, scale, stamps: s.stamps.is_some() });
+            if s.has_ack {
+                self.answered = (at != Nanos::MAX).then_some(at);
+            }
+        } else if let (0, Some(answered), None) = (i, self.answered, self.shares) {
+            if let Some(syn) = self.directions[0].syn.filter(|syn| syn.at <= answered) {
+                self.shares = Some((answered.saturating_sub(syn.at), at.saturating_sub(answered)));
+            }
+        }
+    }
+
+    /// Where it was captured, seen from the data of a direction; None where nothing tells.
+    pub fn place(&self, i: usize) -> Option<Place> {
+        let (there, here) = self.shares?;
+        let at_opener = there >= here;
+        Some(if at_opener == (i == 0) { Place::Sender } else { Place::Receiver })
+    }
+
+    /// The capture was taken between the ends: the share of the RTT that lies on the opener's side.
+    pub fn between(&self) -> Option<f64> {
+        let (there, here) = self.shares?;
+        let share = here.0 as f64 / (there.0 + here.0).max(1) as f64;
+        (AT_AN_END..1.0 - AT_AN_END).contains(&share).then_some(share)
+    }
+
+    /// Payload of a full segment of a direction: what both SYNs allow, less the timestamps.
+    pub fn mss(&self, i: usize) -> Option<u32> {
+        let [own, other] = [i, 1 - i].map(|k| self.directions[k].syn);
+        let mss = [own, other].into_iter().flatten().filter_map(|s| s.mss).min()?;
+        let stamps = own.or(other).is_some_and(|s| s.stamps) && other.or(own).is_some_and(|s| s.stamps);
+        Some(u32::from(mss).saturating_sub(if stamps { 12 } else { 0 }).max(1))
+    }
+
+    /// The receive window that a segment offers.
+    pub fn window(&self, i: usize, s: &Segment) -> u64 {
+        let scaled = self.directions.iter().all(|d| d.syn.is_some_and(|s| s.scale.is_some()));
+        let scale = self.directions[i].syn.and_then(|s| s.scale).unwrap_or(0);
+        u64::from(s.window) << if scaled && !s.syn { scale } else { 0 }
+    }
+
+    /// A SYN that begins another connection between the same ends.
+    pub fn is_succeeded_by(&self, s: &Segment) -> bool {
+        let known = self.directions[self.direction(s)].syn;
+        s.syn && !s.has_ack && known.is_none_or(|syn| syn.sequence != s.seq)
+    }
+}

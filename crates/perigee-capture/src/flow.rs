@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A flow: one direction of a connection, once it carries data. What it adds up to, and its rows.
+
+use crate::packet::{End, Segment};
+use crate::received::Kind;
+use crate::sent::Data;
+use crate::Place;
+use perigee_record::rtts::Rtts;
+use perigee_record::tables::{FlowRow, FlowTotalsRow, WindowRow};
+use perigee_units::Nanos;
+
+/// Linux's smallest retransmission timeout (TCP_RTO_MIN): what is sent again after such a silence was sent by the timer.
+const RTO_MIN: Nanos = Nanos::from_millis(200);
+/// Payload of a full segment, where no SYN was seen: Ethernet's, with timestamps.
+const USUAL_MSS: u32 = 1448;
+/// The longest payload of a segment that was surely not put together by an interface.
+const LARGEST_FRAME: u32 = 9000;
+
+/// See the module text. Times are those of the record.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    pub number: u32,
+    pub from: End,
+    pub to: End,
+    pub place: Place,
+    /// Payload of a full segment, by the SYNs.
+    pub mss: Option<u32>,
+    pub asked: Nanos,
+    started: Nanos,
+    last: Nanos,
+    completed: Option<Nanos>,
+    delivered: u64,
+    delivered_at_warmup: u64,
+    in_flight: Option<u64>,
+    sent_packets: u64,
+    retransmits: u64,
+    pub needless: u64,
+    pub reordered: u64,
+    timeouts: u64,
+    last_sent: Nanos,
+    last_ack: Nanos,
+    receive_window: Option<u64>,
+    largest: (u32, u32),
+    rtts: Rtts,
+    srtt: Option<(f64, f64)>,
+    interval_rtt: (u64, u64),
+    /// Since when something is under way, and for how long something was before.
+    busy_since: Option<Nanos>,
+    busy: Nanos,
+    row_before: (Nanos, u64),
+    touched: bool,
+}
+
+/// What a flow's row has beside the columns of every record.
+pub const OWN_COLUMNS: [&str; 3] =
+    ["capture.receive_window_bytes", "capture.needless_packets", "capture.reordered_packets"];
+
+impl Flow {
+    pub fn new(number: u32, s: &Segment, place: Place, at: Nanos, asked: Nanos, mss: Option<u32>) -> Self {
+        Flow {
+            number,
+            from: s.from,
+            to: s.to,
+            place,
+            mss,
+            asked,
+            started: at,
+            last: at,
+            completed: None,
+            delivered: 0,
+            delivered_at_warmup: 0,
+            in_flight: None,
+            sent_packets: 0,
+            retransmits: 0,
+            needless: 0,
+            reordered: 0,
+            timeouts: 0,
+            last_sent: at,
+            last_ack: at,
+            receive_window: None,
+            largest: (0, 0),
+            rtts: Rtts::default(),
+            srtt: None,
+            interval_rtt: (0, 0),
+            busy_since: None,
+            busy: Nanos::ZERO,
+            row_before: (at, 0),
+            touched: false,
+        }
+    }
+
+    pub fn name(&self) -> String {
+        format!("{} > {}", self.from, self.to)
+    }
+
+    /// It had a packet since the last row; true the first time.
+    pub fn touch(&mut self, at: Nanos) -> bool {
+        self.last = self.last.max(at);
+        !std::mem::replace(&mut self.touched, true)
+    }
+
+    /// The last instant at which it had a row, and whether it has had packets since.
+    pub fn row_before(&self) -> Nanos {
+        self.row_before.0
+    }
+
+    /// Packets on the wire that a captured one stands for: an interface may cut it up.
+    fn packets(&mut self, s: &Segment, bytes: u64) -> u64 {
+        if s.payload > self.largest.0 && s.payload <= self.mss.unwrap_or(LARGEST_FRAME) {
+            self.largest = (s.payload, s.ip_bytes);
+        }
+        let full = self.mss.unwrap_or(if s.payload > LARGEST_FRAME { USUAL_MSS } else { s.payload.max(1) });
+        bytes.div_ceil(u64::from(full.max(1)))
+    }
+
+    /// Data leaves the sender.
+    pub fn sent(&mut self, at: Nanos, s: &Segment, data: &Data, is_head: bool) -> bool {
+        if data.probe {
+            return false;
+        }
+        let again = self.packets(s, data.again);
+        self.sent_packets += self.packets(s, data.again + data.new);
+        self.retransmits += again;
+        self.needless += if data.needless { again } else { 0 };
+        let silent = at.saturating_sub(self.last_sent.max(self.last_ack));
+        let timeout = again > 0 && is_head && silent >= RTO_MIN;
+        self.timeouts += u64::from(timeout);
+        self.last_sent = at;
+        timeout
+    }
+
+    /// Data reaches the receiver.
+    pub fn arrived(&mut self, s: &Segment, kind: Kind) {
+        let packets = self.packets(s, u64::from(s.payload));
+        self.sent_packets += packets;
+        match kind {
+            Kind::New => {}
+            Kind::Reordered => self.reordered += packets,
+            Kind::Retransmission => self.retransmits += packets,
+            Kind::Duplicate => {
+                self.retransmits += packets;
+                self.needless += packets;
+            }
+        }
+    }
+
+    /// An answer of the receiver passes.
+    pub fn answered(&mut self, at: Nanos, window: u64) -> bool {
+        self.last_ack = at;
+        let closed = window == 0 && self.receive_window != Some(0);
+        self.receive_window = Some(window);
+        closed
+    }
+
+    /// What has been delivered in order, and what is under way.
+    pub fn progress(&mut self, at: Nanos, delivered: u64, in_flight: Option<u64>, warmup: Nanos) {
+        self.delivered = self.delivered.max(delivered);
+        if at <= warmup {
+            self.delivered_at_warmup = self.delivered;
+        }
+        self.in_flight = in_flight;
+        match (in_flight.unwrap_or(1) > 0, self.busy_since) {
+            (true, None) => self.busy_since = Some(at),
+            (false, Some(since)) => {
+                self.busy += at.saturating_sub(since);
+                self.busy_since = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// A sample of the RTT, of a packet that left at `sent`.
+    pub fn rtt(&mut self, sent: Nanos, rtt: Nanos, warmup: Nanos) {
+        if sent >= warmup {
+            self.rtts.push(rtt, None);
+        }
+        self.interval_rtt.0 += rtt.0;
+        self.interval_rtt.1 += 1;
+        // RFC 6298 section 2.
+        let r = rtt.0 as f64;
+        self.srtt = Some(match self.srtt {
+            None => (r, r / 2.0),
+            Some((s, v)) => (0.875 * s + 0.125 * r, 0.75 * v + 0.25 * (s - r).abs()),
+        });
+    }
+
+    pub fn complete(&mut self, at: Nanos) -> bool {
+        let first = self.completed.is_none();
+        self.completed.get_or_insert(at);
+        first
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.completed.is_some()
+    }
+
+    pub fn started(&self) -> Nanos {
+        self.started
+    }
+
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    pub fn rtt_samples(&self) -> u64 {
+        self.rtts.samples
+    }
+
+    pub fn mean_rtt(&self) -> Option<Nanos> {
+        (self.rtts.samples > 0).then(|| Nanos(self.rtts.sum_ns / self.rtts.samples))
+    }
+
+    /// Its row at an instant, and its own columns.
+    pub fn row(&mut self, at: Nanos) -> (FlowRow, [f64; OWN_COLUMNS.len()]) {
+        let (before, delivered) = std::mem::replace(&mut self.row_before, (at, self.delivered));
+        self.touched = false;
+        let time = at.saturating_sub(before).0;
+        let (sum, count) = std::mem::take(&mut self.interval_rtt);
+        let row = FlowRow {
+            t_ns: at.0,
+            flow: self.number,
+            goodput_bps: if time == 0 {
+                0.0
+            } else {
+                (self.delivered - delivered) as f64 * 8e9 / time as f64
+            },
+            delivered_bytes: self.delivered,
+            cwnd_bytes: None,
+            ssthresh_bytes: None,
+            pacing_bps: None,
+            in_flight_bytes: self.in_flight,
+            srtt_ns: self.srtt.map(|(s, _)| s as u64),
+            rtt_ns: sum.checked_div(count),
+            base_rtt_ns: None,
+            path_rate_bps: None,
+            delivery_rate_bps: None,
+            sent_packets: self.sent_packets,
+            retransmits: self.retransmits,
+            lost_packets: None,
+            timeouts: self.timeouts,
+            ca_state: "",
+            mode: "",
+        };
+        let window = self.receive_window.map_or(f64::NAN, |w| w as f64);
+        (row, [window, self.needless as f64, self.reordered as f64])
+    }
+
+    /// Its totals, its window, and its RTTs by microsecond.
+    pub fn totals(&mut self, cc: &str, warmup: Nanos) -> (FlowTotalsRow, WindowRow, Vec<(u32, u64)>) {
+        let stop = self.last;
+        if let Some(since) = self.busy_since.take() {
+            self.busy += stop.saturating_sub(since);
+        }
+        let end = self.completed.unwrap_or(stop);
+        let window = end.saturating_sub(self.started.max(warmup));
+        let window_bytes = self.delivered - self.delivered_at_warmup.min(self.delivered);
+        let (payload, packet) = self.largest;
+        let row = FlowTotalsRow {
+            flow: self.number,
+            name: self.name(),
+            from: self.from.address.to_string(),
+            to: self.to.address.to_string(),
+            cc: cc.into(),
+            bottleneck: u32::MAX,
+            started_ns: Some(self.started.0),
+            completed_ns: self.completed.map(|t| t.0),
+            stop_ns: stop.0,
+            goodput_bytes: self.delivered,
+            window_bytes,
+            window_ns: window.0,
+            data_sent: self.sent_packets,
+            retransmits: self.retransmits,
+            timeouts: self.timeouts,
+            undos: None,
+            recoveries: None,
+            rtt_samples: self.rtts.samples,
+            rtt_sum_ns: self.rtts.sum_ns,
+            inflation_samples: 0,
+            inflation_sum: 0.0,
+            base_rtt_min_ns: None,
+            base_rtt_sum_ns: 0,
+            routed_ns: None,
+            capacity_bps: None,
+            payload_share: if packet == 0 { f64::NAN } else { f64::from(payload) / f64::from(packet) },
+            path_changes: None,
+            unreachable: None,
+            telemetry_acks: None,
+            sent_packets: self.sent_packets,
+            delivered_packets: None,
+            under_way_packets: None,
+            drops_queue: None,
+            drops_random: None,
+            drops_outage: None,
+            drops_no_route: None,
+        };
+        let share = WindowRow {
+            flow: Some(self.number),
+            class: if self.is_complete() { "transfer" } else { "bulk" },
+            payload_bytes: window_bytes,
+            there_ns: self.busy.min(window).0,
+            open_ns: None,
+            capacity_bits: None,
+            datagrams: None,
+            delay_sum_ns: None,
+            delay_max_ns: None,
+            jitter_sum_ns: None,
+        };
+        (row, share, self.rtts.take_counts().collect())
+    }
+}

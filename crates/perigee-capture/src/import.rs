@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A file of packets as a record: follows each connection, writes rows at the sampling instants and the totals at the end.
+
+use crate::connection::Connection;
+use crate::doubts::Doubts;
+use crate::flow::{Flow, OWN_COLUMNS};
+use crate::packet::{self, End, Seen, Segment};
+use crate::reader::{Packets, Raw};
+use crate::{CaptureError, Place};
+use perigee_record::sink::BATCH_ROWS;
+use perigee_record::table::{Column, Values};
+use perigee_record::tables::{
+    CompletionRow, CompletionTable, EventRow, EventTable, FlowTable, FlowTotalsTable, RttRow, RttTable,
+    WindowRow, WindowTable,
+};
+use perigee_record::{FlowInfo, RecordSink, RunHeader, RunOutcome, SinkError};
+use perigee_units::Nanos;
+use std::collections::HashMap;
+
+/// The name of captures as a backend.
+pub const BACKEND: &str = "capture";
+/// The caller is asked whether to go on after so many packets.
+const ASK_EVERY: u64 = 1 << 13;
+/// A connection that has ended is forgotten after this time.
+const FORGET_AFTER: Nanos = Nanos::from_secs(60);
+/// Packets between looks for connections to forget.
+const LOOK_EVERY: u64 = 1 << 20;
+
+/// How to read a capture.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where it was taken, seen from the data; `None` = found from each handshake.
+    pub place: Option<Place>,
+    /// Congestion control of its flows, as a record names it.
+    pub cc: String,
+    /// Time between rows.
+    pub sample: Nanos,
+    /// Metrics leave out what is before this.
+    pub warmup: Nanos,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Imported {
+    /// Time of the first packet since 1970.
+    pub began_ns: u64,
+    /// From there to the last one.
+    pub duration_ns: u64,
+    /// Packets of the file.
+    pub packets: u64,
+    /// Connections, those without data too.
+    pub connections: u64,
+    /// Flows with their name, ends and times.
+    pub flows: Vec<FlowInfo>,
+    /// Addresses.
+    pub nodes: Vec<String>,
+    /// What to look at before trusting it.
+    pub remarks: Vec<String>,
+}
+
+/// Ten years: a time beyond is damaged.
+const LONGEST: Nanos = Nanos::from_secs(10 * 365 * 86_400);
+
+type Key = (End, End);
+
+/// Reads a capture to its end and hands the tables to `sink`. `go_on` is told the bytes read now and then, and stops the
+/// import by answering false.
+///
+/// # Errors
+/// What is no capture, or holds no TCP connection with data; those of the sink; being stopped.
+pub fn import(
+    mut packets: Packets,
+    options: &Options,
+    sink: &mut dyn RecordSink,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<Imported, CaptureError> {
+    let mut import = Import::new(options, sink);
+    import.sink.begin(&RunHeader {
+        backend: BACKEND,
+        warmup_ns: options.warmup.0,
+        sample_ns: options.sample.0,
+        ..RunHeader::default()
+    })?;
+    loop {
+        let (mut left, mut error) = (ASK_EVERY, None);
+        let more = packets.some(&mut |raw| {
+            left -= 1;
+            error = import.packet(raw).err();
+            left > 0 && error.is_none()
+        });
+        if let Some(e) = error {
+            return Err(e.into());
+        }
+        if !more {
+            break;
+        }
+        if !go_on(packets.bytes_read()) {
+            return Err(CaptureError::Stopped);
+        }
+    }
+    import.finish(&packets)
+}
+
+struct Import<'s> {
+    options: Options,
+    sink: &'s mut dyn RecordSink,
+    begin_ns: Option<u64>,
+    now: Nanos,
+    next_row: Nanos,
+    seen: u64,
+    connections: HashMap<Key, Connection>,
+    began: u64,
+    flows: Vec<Flow>,
+    infos: Vec<FlowInfo>,
+    /// Flows with packets since the last instant, and those that had a row then.
+    busy: Vec<u32>,
+    resting: Vec<u32>,
+    rows: FlowTable,
+    own: [Vec<f64>; OWN_COLUMNS.len()],
+    events: EventTable,
+    completions: CompletionTable,
+    waiting_rows: usize,
+    doubts: Doubts,
+    unplaced: u64,
+    between: u64,
+    unseen: u64,
+    forgotten: u64,
+}
+
+impl<'s> Import<'s> {
+    fn new(options: &Options, sink: &'s mut dyn RecordSink) -> Self {
+        Import {
+            options: options.clone(),
+            sink,
+            begin_ns: None,
+            now: Nanos::ZERO,
+            next_row: options.sample,
+            seen: 0,
+            connections: HashMap::new(),
+            began: 0,
+            flows: Vec::new(),
+            infos: Vec::new(),
+            busy: Vec::new(),
+            resting: Vec::new(),
+            rows: FlowTable::default(),
+            own: Default::default(),
+            events: EventTable::default(),
+            completions: CompletionTable::default(),
+            waiting_rows: 0,
+            doubts: Doubts::default(),
+            unplaced: 0,
+            between: 0,
+            unseen: 0,
+            forgotten: 0,
+        }
+    }
+
+    fn packet(&mut self, raw: &Raw<'_>) -> Result<(), SinkError> {
+        let seen = packet::read(raw);
+        self.doubts.saw(raw.at_ns, &seen);
+        let begin = *self.begin_ns.get_or_insert(raw.at_ns);
+        let at = Nanos(raw.at_ns.saturating_sub(begin)).min(LONGEST);
+        self.now = self.now.max(at);
+        self.seen += 1;
+        if self.now >= self.next_row {
+            self.sample()?;
+        }
+        if self.seen % LOOK_EVERY == 0 {
+            self.forget_old();
+        }
+        match seen {
+            Seen::Tcp(s) => self.tcp(at, raw.at_ns, &s),
+            _ => Ok(()),
+        }
+    }
+
+    /// Rows of the instants that have passed. A flow that falls silent has one more; then none until it speaks again.
+    fn sample(&mut self) -> Result<(), SinkError> {
+        let step = self.options.sample.0;
+        let at = self.next_row;
+        let busy = std::mem::take(&mut self.busy);
+        for flow in std::mem::take(&mut self.resting) {
+            if self.flows[flow as usize].row_before() < at && !busy.contains(&flow) {
+                self.row(flow, at);
+            }
+        }
+        busy.iter().for_each(|&flow| self.row(flow, at));
+        self.next_row = Nanos(self.now.0 / step * step + step);
+        if self.next_row.0 > at.0 + step {
+            // Silence of all: what was busy has its row of nothing at the next instant.
+            busy.iter().for_each(|&flow| self.row(flow, at + Nanos(step)));
+        } else {
+            self.resting = busy;
+        }
+        if self.waiting_rows >= BATCH_ROWS {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, flow: u32, at: Nanos) {
+        let (row, own) = self.flows[flow as usize].row(at);
+        self.rows.push(row);
+        self.own.iter_mut().zip(own).for_each(|(column, value)| column.push(value));
+        self.waiting_rows += 1;
+    }
+
+    /// A flow has a packet: after a silence, the silence ends with a row.
+    fn touch(&mut self, flow: u32, at: Nanos) {
+        let step = self.options.sample;
+        let before = self.next_row.saturating_sub(step);
+        let f = &mut self.flows[flow as usize];
+        if !f.touch(at) {
+            return;
+        }
+        self.busy.push(flow);
+        if f.row_before() < before && f.started() < before && !self.resting.contains(&flow) {
+            self.row(flow, before);
+            self.flows[flow as usize].touch(at);
+        }
+    }
+
+    fn tcp(&mut self, at: Nanos, at_ns: u64, s: &Segment) -> Result<(), SinkError> {
+        let key = if s.from <= s.to { (s.from, s.to) } else { (s.to, s.from) };
+        if self.connections.get(&key).is_some_and(|c| c.is_succeeded_by(s)) {
+            self.end(&key);
+        }
+        let mut c = match self.connections.remove(&key) {
+            Some(known) => known,
+            None => {
+                self.began += 1;
+                Connection::new(s, at)
+            }
+        };
+        let followed = self.follow(&mut c, at, at_ns, s);
+        self.connections.insert(key, c);
+        followed
+    }
+
+    fn follow(&mut self, c: &mut Connection, at: Nanos, at_ns: u64, s: &Segment) -> Result<(), SinkError> {
+        let i = c.direction(s);
+        if self.doubts.is_twice(c.directions[i].before.as_ref(), at_ns, s) {
+            return Ok(());
+        }
+        c.directions[i].before = Some((at_ns, *s));
+        c.last = at;
+        let shaken = c.shares.is_some();
+        c.shake(at, i, s);
+        if let Some((stamp, _)) = s.stamps {
+            self.doubts.stamped(&mut c.directions[i].clock, at_ns, stamp);
+            c.directions[i].sent.stamped(Nanos(at_ns), stamp);
+            c.directions[1 - i].received.stamped(at, stamp);
+        }
+        if s.payload > 0 {
+            self.data(c, i, at, at_ns, s)?;
+        }
+        if let (false, Some((there, here))) = (shaken, c.shares) {
+            let ends = format!("{} > {}", c.opener, if i == 0 { s.to } else { s.from });
+            self.event(at, "handshake", None, (there + here).as_secs_f64(), ends);
+        }
+        if s.has_ack {
+            self.ack(c, i, at, at_ns, s);
+        }
+        if s.fin {
+            c.directions[i].fin = Some(s.seq.wrapping_add(s.payload));
+        }
+        if s.rst && !c.closed {
+            c.closed = true;
+            let flow = c.directions[1 - i].flow.or(c.directions[i].flow);
+            self.event(at, "reset", flow, 0.0, format!("by {}", s.from));
+        }
+        Ok(())
+    }
+
+    fn data(
+        &mut self,
+        c: &mut Connection,
+        i: usize,
+        at: Nanos,
+        at_ns: u64,
+        s: &Segment,
+    ) -> Result<(), SinkError> {
+        let number = match c.directions[i].flow {
+            Some(number) => number,
+            None => self.new_flow(c, i, at, s)?,
+        };
+        self.touch(number, at);
+        let (f, d) = (&mut self.flows[number as usize], &mut c.directions[i]);
+        let (sequence, bytes) = (s.seq.wrapping_add(u32::from(s.syn)), u64::from(s.payload));
+        let head = d.sent.acked_to();
+        let is_head = d.sent.position(sequence) <= head;
+        // Timestamps count whole milliseconds: of the hosts' time, not of the record's.
+        let data = d.sent.data(Nanos(at_ns), sequence, bytes);
+        let warmup = self.options.warmup;
+        match f.place {
+            Place::Sender => {
+                let timeout = f.sent(at, s, &data, is_head);
+                f.progress(at, d.sent.acked_to(), Some(d.sent.in_flight()), warmup);
+                if timeout {
+                    self.event(at, "timeout", Some(number), 0.0, String::new());
+                }
+            }
+            Place::Receiver => {
+                let kind = d.received.data(at, sequence, bytes, s.stamps.map(|t| t.0));
+                f.arrived(s, kind);
+                f.progress(at, d.received.in_order(), None, warmup);
+                if let Some(rtt) = s.stamps.and_then(|(_, echo)| d.received.echoed(at, echo)) {
+                    f.rtt(at.saturating_sub(rtt), rtt, warmup);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The ACK in a segment, of the data that goes the other way.
+    fn ack(&mut self, c: &mut Connection, i: usize, at: Nanos, at_ns: u64, s: &Segment) {
+        let window = c.window(i, s);
+        let d = &mut c.directions[1 - i];
+        let rtt = d.sent.acked(Nanos(at_ns), s.ack, s.sacks(), s.stamps.map(|t| t.1));
+        let Some(number) = d.flow else { return };
+        self.touch(number, at);
+        let warmup = self.options.warmup;
+        let f = &mut self.flows[number as usize];
+        let closed = f.answered(at, window);
+        if f.place == Place::Sender {
+            f.progress(at, d.sent.acked_to(), Some(d.sent.in_flight()), warmup);
+            if let Some(rtt) = rtt {
+                f.rtt(at.saturating_sub(rtt), rtt, warmup);
+            }
+        }
+        let done = d.fin.is_some_and(|fin| (s.ack.wrapping_sub(fin) as i32) > 0) && f.complete(at);
+        if done {
+            let (bytes, asked_ns) = (f.delivered(), f.asked.0);
+            self.event(at, "flow-complete", Some(number), 0.0, String::new());
+            let row =
+                CompletionRow { flow: number, object: 0, bytes, asked_ns, first_ns: None, done_ns: at.0 };
+            self.completions.push(row);
+            c.closed |= c.directions[i].fin.is_some() || c.directions[i].flow.is_none();
+        }
+        if closed && !done {
+            self.event(at, "zero-window", Some(number), 0.0, String::new());
+        }
+    }
+
+    fn new_flow(&mut self, c: &mut Connection, i: usize, at: Nanos, s: &Segment) -> Result<u32, SinkError> {
+        let number = self.flows.len() as u32;
+        let place = self.options.place.or_else(|| c.place(i));
+        self.unplaced += u64::from(place.is_none());
+        self.between += u64::from(c.between().is_some());
+        let f = Flow::new(number, s, place.unwrap_or(Place::Sender), at, c.began, c.mss(i));
+        let info = FlowInfo {
+            flow: number,
+            name: f.name(),
+            from: s.from.address.to_string(),
+            to: s.to.address.to_string(),
+            cc: self.options.cc.clone(),
+            bottleneck: None,
+            start_ns: at.0,
+            stop_ns: 0,
+            mss: f.mss.unwrap_or(0),
+            timestamps: s.stamps.is_some(),
+            base_rtt_ns: None,
+            real: true,
+        };
+        self.sink.flow_added(&info)?;
+        self.infos.push(info);
+        self.flows.push(f);
+        c.directions[i].flow = Some(number);
+        self.event(at, "flow-start", Some(number), 0.0, String::new());
+        Ok(number)
+    }
+
+    fn event(&mut self, at: Nanos, kind: &'static str, flow: Option<u32>, value: f64, text: String) {
+        self.waiting_rows += 1;
+        self.events.push(EventRow { t_ns: at.0, kind, flow, link: None, node: String::new(), value, text });
+    }
+
+    /// A connection is over: what is known of it moves to its flows.
+    fn end(&mut self, key: &Key) {
+        if let Some(c) = self.connections.remove(key) {
+            self.unseen += c.directions.iter().map(|d| d.sent.unseen()).sum::<u64>();
+            self.forgotten += c.directions.iter().map(|d| d.sent.forgotten()).sum::<u64>();
+        }
+    }
+
+    fn forget_old(&mut self) {
+        let now = self.now;
+        let old = |c: &Connection| c.closed && c.last + FORGET_AFTER < now;
+        let keys: Vec<Key> = self.connections.iter().filter(|(_, c)| old(c)).map(|(k, _)| *k).collect();
+        keys.iter().for_each(|k| self.end(k));
+    }
+
+    fn flush(&mut self) -> Result<(), SinkError> {
+        self.waiting_rows = 0;
+        let mut flows = self.rows.take();
+        for (name, values) in OWN_COLUMNS.iter().zip(&mut self.own) {
+            let values = std::mem::take(values);
+            let valid =
+                values.iter().any(|v| v.is_nan()).then(|| values.iter().map(|v| !v.is_nan()).collect());
+            let values = Values::F64(values.iter().map(|v| if v.is_nan() { 0.0 } else { *v }).collect());
+            flows.columns.push(Column { name: (*name).into(), values, valid });
+        }
+        for table in [flows, self.events.take(), self.completions.take()] {
+            if table.rows() > 0 {
+                self.sink.batch(table)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, packets: &Packets) -> Result<Imported, CaptureError> {
+        if self.flows.is_empty() {
+            return Err(CaptureError::Bad(self.nothing(packets)));
+        }
+        let at = self.next_row;
+        let last = std::mem::take(&mut self.busy);
+        last.iter().for_each(|&flow| self.row(flow, at));
+        self.flush()?;
+        let keys: Vec<Key> = self.connections.keys().copied().collect();
+        keys.iter().for_each(|k| self.end(k));
+        self.totals()?;
+        let mut nodes: Vec<String> = self.infos.iter().flat_map(|i| [i.from.clone(), i.to.clone()]).collect();
+        nodes.sort();
+        nodes.dedup();
+        let remarks = self.remarks(packets);
+        for (info, f) in self.infos.iter_mut().zip(&self.flows) {
+            info.stop_ns = f.row_before().0.min(self.now.0);
+        }
+        self.sink.end(&RunOutcome {
+            end_ns: self.now.0,
+            nodes: nodes.clone(),
+            remarks: remarks.clone(),
+            ..RunOutcome::default()
+        })?;
+        Ok(Imported {
+            began_ns: self.begin_ns.unwrap_or(0),
+            duration_ns: self.now.0,
+            packets: packets.footer().packets,
+            connections: self.began,
+            flows: self.infos,
+            nodes,
+            remarks,
+        })
+    }
+
+    fn nothing(&self, packets: &Packets) -> String {
+        let n = packets.footer().packets;
+        let mut why =
+            format!("no TCP connection in it carries data ({n} packets, {} of them TCP)", self.doubts.tcp);
+        for line in self.doubts.lines(packets.footer()) {
+            why += "; ";
+            why += &line;
+        }
+        why
+    }
+
+    fn totals(&mut self) -> Result<(), SinkError> {
+        let (mut totals, mut windows, mut rtts) =
+            (FlowTotalsTable::default(), WindowTable::default(), RttTable::default());
+        let (mut bytes, mut there) = (0, 0);
+        for f in &mut self.flows {
+            let (row, window, counts) = f.totals(&self.options.cc, self.options.warmup);
+            bytes += window.payload_bytes;
+            there = there.max(window.there_ns);
+            totals.push(row);
+            windows.push(window);
+            for (rtt_us, count) in counts {
+                rtts.push(RttRow { flow: f.number, rtt_us, count });
+            }
+        }
+        windows.push(WindowRow {
+            flow: None,
+            class: "",
+            payload_bytes: bytes,
+            there_ns: there,
+            open_ns: None,
+            capacity_bits: None,
+            datagrams: None,
+            delay_sum_ns: None,
+            delay_max_ns: None,
+            jitter_sum_ns: None,
+        });
+        [rtts.finish(), totals.finish(), windows.finish()].into_iter().try_for_each(|t| self.sink.batch(t))
+    }
+
+    fn remarks(&self, packets: &Packets) -> Vec<String> {
+        let mut lines = self.doubts.lines(packets.footer());
+        let mut say = |n: u64, text: &str| {
+            if n > 0 {
+                lines.push(format!("{n} {text}"));
+            }
+        };
+        say(
+            self.unseen,
+            "bytes were acknowledged that are not in the file: the capture lost packets, or began later",
+        );
+        say(self.forgotten, "segments were never acknowledged: the file seems to hold one direction only");
+        say(
+            self.unplaced,
+            "flows have no handshake in the file: taken as captured at their sender (say --at sender or --at receiver)",
+        );
+        say(
+            self.between,
+            "flows were captured between their ends: RTTs cover only the way from there to the receiver and back",
+        );
+        let receivers = self.flows.iter().filter(|f| f.place == Place::Receiver).count();
+        say(
+            receivers as u64,
+            "flows were captured at their receiver: RTTs are those of its timestamps, which include the sender's pauses, and \
+             losses before it are seen as late packets only",
+        );
+        say(self.wrong_place(), "flows have RTTs far below that of their handshake: they were captured at their receiver (--at receiver)");
+        lines
+    }
+
+    /// Flows whose RTTs say that they were captured at the other end.
+    fn wrong_place(&self) -> u64 {
+        let short = |f: &&Flow| {
+            let expected = self.options.place.is_some() && f.place == Place::Sender;
+            expected && f.rtt_samples() > 10 && f.mean_rtt().is_some_and(|r| r < Nanos::from_micros(500))
+        };
+        self.flows.iter().filter(short).count() as u64
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Records from captures: a source of records beside the backends. A file of packets, taken at an end of connections or
+//! between their ends, becomes the tables that a run leaves behind: [`import`] reads it once, in bounded memory, and
+//! hands rows to a sink.
+//!
+//! What a capture cannot tell (congestion windows, losses in the network, the network itself) is null.
+
+pub mod import;
+pub mod packet;
+pub mod reader;
+pub mod received;
+pub mod sent;
+
+mod connection;
+mod doubts;
+mod flow;
+
+pub use import::{import, Imported, Options};
+
+use perigee_record::SinkError;
+
+/// Why a capture could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CaptureError {
+    /// It is none, or it holds nothing that could be read; for a person, with the remedy.
+    Bad(String),
+    /// The sink took no more.
+    Sink(SinkError),
+    /// The caller stopped it.
+    Stopped,
+}
+
+impl std::fmt::Display for CaptureError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CaptureError::Bad(why) => f.write_str(why),
+            CaptureError::Sink(e) => e.fmt(f),
+            CaptureError::Stopped => f.write_str("stopped"),
+        }
+    }
+}
+
+impl std::error::Error for CaptureError {}
+
+impl From<SinkError> for CaptureError {
+    fn from(e: SinkError) -> Self {
+        CaptureError::Sink(e)
+    }
+}
+
+/// Where a capture was taken, seen from the data of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At the end that sends the data.
+    Sender,
+    /// At the end that receives it.
+    Receiver,
+}

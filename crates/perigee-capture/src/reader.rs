@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Packets of a file in the order in which they stand there: pcap with microseconds or nanoseconds, pcapng with any
+//! resolution and number of interfaces, either of them compressed with gzip.
+
+use crate::CaptureError;
+use flate2::read::MultiGzDecoder;
+use pcap_parser::pcapng::{Block, InterfaceStatisticsBlock};
+use pcap_parser::traits::PcapReaderIterator;
+use pcap_parser::{create_reader, Linktype, PcapBlockOwned, PcapError, PcapNGOption};
+use std::io::{Chain, Cursor, Read};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// What the reader holds of a file at once, at first; blocks that are longer make it grow.
+const BUFFER_BYTES: usize = 1 << 20;
+/// No packet is longer: a block that says so is damaged.
+const MOST_BYTES: usize = 1 << 26;
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// A packet as captured.
+#[derive(Clone, Copy, Debug)]
+pub struct Raw<'a> {
+    /// Since 1970.
+    pub at_ns: u64,
+    /// Of the interface, as registered at tcpdump.org.
+    pub link_type: i32,
+    /// What was kept of it.
+    pub data: &'a [u8],
+    /// What it had.
+    pub length: u32,
+}
+
+/// How a file ended, and what it said of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Footer {
+    /// Packets read.
+    pub packets: u64,
+    /// Where the file breaks off or cannot be read further, for a person.
+    pub broken: Option<String>,
+    /// Packets that the capturing system lost, by its own account.
+    pub dropped: u64,
+    /// Packets whose interface the file does not describe.
+    pub homeless: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Interface {
+    link_type: i32,
+    units_per_s: u64,
+    offset_s: i64,
+}
+
+type Source = Chain<Cursor<Vec<u8>>, Counted<Box<dyn Read + Send>>>;
+
+/// Counts the bytes read from the file itself, before any decompression.
+struct Counted<R> {
+    inner: R,
+    bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.inner.read(to)?;
+        self.bytes.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+/// Reads as much as is asked for, unless the file ends: whoever is below may give it in small pieces.
+struct Full<R>(R);
+
+impl<R: Read> Read for Full<R> {
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        let mut filled = 0;
+        while filled < to.len() {
+            match self.0.read(&mut to[filled..]) {
+                Ok(0) => break,
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                // What came before the error is read first.
+                Err(_) if filled > 0 => break,
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(filled)
+    }
+}
+
+/// Reads a file from its beginning.
+pub struct Packets {
+    reader: Box<dyn PcapReaderIterator + Send>,
+    interfaces: Vec<Interface>,
+    footer: Footer,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Packets {
+    /// Looks at the beginning of `from`.
+    ///
+    /// # Errors
+    /// When it is no capture.
+    pub fn new(from: Box<dyn Read + Send>) -> Result<Self, CaptureError> {
+        let bytes = Arc::new(AtomicU64::new(0));
+        let mut counted = Counted { inner: from, bytes: bytes.clone() };
+        let head = begin_of(&mut counted, 2)?;
+        let zipped = head == GZIP;
+        let whole: Source = Cursor::new(head).chain(counted);
+        let plain: Box<dyn Read + Send> = match zipped {
+            true => Box::new(Full(MultiGzDecoder::new(whole))),
+            false => Box::new(Full(whole)),
+        };
+        let reader = create_reader(BUFFER_BYTES, plain).map_err(|e| CaptureError::Bad(no_capture(&e)))?;
+        Ok(Packets { reader, interfaces: Vec::new(), footer: Footer::default(), bytes })
+    }
+
+    /// Bytes of the file that were read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// What is known at the end.
+    pub fn footer(&self) -> &Footer {
+        &self.footer
+    }
+
+    /// Calls `take` with further packets until it answers false or the file ends; true if there may be more.
+    pub fn some(&mut self, take: &mut dyn FnMut(&Raw<'_>) -> bool) -> bool {
+        loop {
+            let (used, go_on) = match self.reader.next() {
+                Ok((used, block)) => (used, hand_on(&block, &mut self.interfaces, &mut self.footer, take)),
+                Err(PcapError::Eof) => return false,
+                Err(PcapError::Incomplete(_)) => match self.refill() {
+                    true => continue,
+                    false => return false,
+                },
+                Err(e) => {
+                    self.footer.broken = Some(reason(&e));
+                    return false;
+                }
+            };
+            self.reader.consume(used);
+            if !go_on {
+                return true;
+            }
+        }
+    }
+
+    /// More of the file; false where there is none.
+    fn refill(&mut self) -> bool {
+        let before = self.reader.data().len();
+        match self.reader.refill() {
+            Ok(()) => {}
+            Err(PcapError::BufferTooSmall) => {
+                if self.reader.data().len() >= MOST_BYTES || !self.reader.grow((before * 2).max(BUFFER_BYTES))
+                {
+                    self.break_off("a block says that it is longer than any packet");
+                    return false;
+                }
+                return true;
+            }
+            Err(e) => {
+                self.footer.broken = Some(reason(&e));
+                return false;
+            }
+        }
+        if self.reader.data().len() > before || !self.reader.reader_exhausted() {
+            return true;
+        }
+        if before > 0 {
+            self.break_off("it ends within a packet");
+        }
+        false
+    }
+
+    fn break_off(&mut self, why: &str) {
+        self.footer.broken = Some(why.into());
+    }
+}
+
+/// The first bytes, as many as there are up to `n`.
+fn begin_of(from: &mut impl Read, n: usize) -> Result<Vec<u8>, CaptureError> {
+    let mut head = Vec::new();
+    from.take(n as u64)
+        .read_to_end(&mut head)
+        .map_err(|e| CaptureError::Bad(format!("it cannot be read: {e}")))?;
+    match head.is_empty() {
+        true => Err(CaptureError::Bad("it is empty".into())),
+        false => Ok(head),
+    }
+}
+
+fn no_capture<I>(e: &PcapError<I>) -> String {
+    match e {
+        PcapError::ReadError => {
+            "it cannot be read to its first packet: it is damaged, or compressed badly".into()
+        }
+        _ => "it is neither pcap nor pcapng (nor one of them compressed with gzip)".into(),
+    }
+}
+
+fn reason<I>(e: &PcapError<I>) -> String {
+    match e {
+        PcapError::ReadError => "it cannot be read further: damaged, or compressed badly".into(),
+        PcapError::UnexpectedEof => "it ends within a packet".into(),
+        _ => "what follows is no packet".into(),
+    }
+}
+
+/// Takes a block: the description of an interface, or a packet for `take`, whose answer it returns.
+fn hand_on(
+    block: &PcapBlockOwned<'_>,
+    interfaces: &mut Vec<Interface>,
+    footer: &mut Footer,
+    take: &mut dyn FnMut(&Raw<'_>) -> bool,
+) -> bool {
+    let mut give = |interface: u32, stamp: u64, data: &[u8], length: u32| {
+        let Some(of) = interfaces.get(interface as usize) else {
+            footer.homeless += 1;
+            return true;
+        };
+        footer.packets += 1;
+        take(&Raw { at_ns: of.time_ns(stamp), link_type: of.link_type, data, length })
+    };
+    match block {
+        PcapBlockOwned::LegacyHeader(h) => {
+            let units_per_s = if h.is_nanosecond_precision() { NS_PER_S } else { 1_000_000 };
+            *interfaces = vec![Interface { link_type: h.network.0, units_per_s, offset_s: 0 }];
+            true
+        }
+        PcapBlockOwned::Legacy(b) => {
+            let units_per_s = interfaces.first().map_or(1_000_000, |i| i.units_per_s);
+            let stamp = u64::from(b.ts_sec) * units_per_s + u64::from(b.ts_usec);
+            let kept = (b.caplen as usize).min(b.data.len());
+            give(0, stamp, &b.data[..kept], b.origlen)
+        }
+        PcapBlockOwned::NG(Block::SectionHeader(_)) => {
+            interfaces.clear();
+            true
+        }
+        PcapBlockOwned::NG(Block::InterfaceDescription(i)) => {
+            let units_per_s = i.ts_resolution().filter(|&r| r > 0).unwrap_or(1_000_000);
+            interfaces.push(Interface { link_type: i.linktype.0, units_per_s, offset_s: i.if_tsoffset });
+            true
+        }
+        PcapBlockOwned::NG(Block::EnhancedPacket(p)) => {
+            let kept = (p.caplen as usize).min(p.data.len());
+            give(p.if_id, u64::from(p.ts_high) << 32 | u64::from(p.ts_low), &p.data[..kept], p.origlen)
+        }
+        PcapBlockOwned::NG(Block::InterfaceStatistics(s)) => {
+            footer.dropped = footer.dropped.max(dropped(s));
+            true
+        }
+        // Simple packets have no time: they tell nothing here.
+        PcapBlockOwned::NG(Block::SimplePacket(_)) => {
+            footer.homeless += 1;
+            true
+        }
+        PcapBlockOwned::NG(_) => true,
+    }
+}
+
+impl Interface {
+    fn time_ns(&self, stamp: u64) -> u64 {
+        let (whole, rest) = (stamp / self.units_per_s, stamp % self.units_per_s);
+        let ns = (u128::from(rest) * u128::from(NS_PER_S) / u128::from(self.units_per_s)) as u64;
+        whole.saturating_add_signed(self.offset_s).saturating_mul(NS_PER_S).saturating_add(ns)
+    }
+}
+
+/// Packets that the interface or the system lost (`isb_ifdrop`, `isb_osdrop`).
+fn dropped(s: &InterfaceStatisticsBlock<'_>) -> u64 {
+    let number = |o: &PcapNGOption<'_>| {
+        let bytes: [u8; 8] = o.value().get(..8)?.try_into().ok()?;
+        Some(u64::from_le_bytes(bytes))
+    };
+    let of = |code: u16| s.options.iter().find(|o| o.code.0 == code).and_then(number).unwrap_or(0);
+    of(5).saturating_add(of(7))
+}
+
+/// Ethernet, with or without VLAN tags.
+pub const ETHERNET: i32 = Linktype::ETHERNET.0;

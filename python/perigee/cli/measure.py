@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee import`: what others recorded, as records."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perigee.cli.options import ForceOption, count, stop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from perigee.results.record import Run
+
+OutFolder = Annotated[Path | None, typer.Option(help="Folder of the record; default: a new one in runs/.")]
+CcName = Annotated[
+    str | None, typer.Option("--cc", metavar="NAME", help="Congestion control of its senders, if you know it.")
+]
+SampleOption = Annotated[str, typer.Option(help="Time between rows of the time series.")]
+
+group = typer.Typer(
+    no_args_is_help=True, help="Turn what others recorded into records, and their networks into timelines."
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the command line."""
+    app.add_typer(group, name="import")
+
+
+@group.command()
+def capture(
+    file: Annotated[Path, typer.Argument(help="Capture: pcap or pcapng, compressed with gzip or not.")],
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="sender|receiver", help="Where it was taken; default: found from each handshake."),
+    ] = None,
+    cc: CcName = None,
+    sample: SampleOption = "100ms",
+    warmup: Annotated[str, typer.Option(help="Metrics leave out what is before this.")] = "0s",
+    out: OutFolder = None,
+    force: ForceOption = False,
+) -> None:
+    """Make a record of a capture: goodput, RTTs, bytes in flight, retransmissions of each TCP connection."""
+    from perigee.common.files import RecordError, cannot_write
+    from perigee.measure.capture import PLACES, CaptureStopped, Reading, import_capture
+    from perigee.measure.store import UNKNOWN
+
+    if at is not None and at not in PLACES:
+        stop(f"--at {at!r}: a capture is taken at the {' or the '.join(PLACES)}")
+    reading = Reading(at, cc or UNKNOWN, time_ns("--sample", sample), time_ns("--warmup", warmup, zero=True))
+    begin = time.perf_counter()
+    try:
+        size = file.stat().st_size if file.is_file() else 0
+        with _bar(file.name, size) as progress:
+            folder = import_capture(file, reading, out, force=force, progress=progress)
+    except RecordError as error:
+        stop(str(error))
+    except CaptureStopped:
+        raise SystemExit(130) from None
+    except OSError as error:
+        stop(cannot_write(out or file, error))
+    took_s = time.perf_counter() - begin
+    tell(folder)
+    if took_s > 2:
+        print(f"{size / 1e6:.0f} MB in {took_s:.1f} s", file=sys.stderr)
+
+
+def time_ns(option: str, text: str, *, zero: bool = False) -> int:
+    """A time with its unit, such as 100ms, in ns."""
+    from perigee.runs.trace import TraceError, nanoseconds
+
+    try:
+        found = nanoseconds(text, option)
+    except TraceError as error:
+        stop(str(error))
+    if found <= 0 and not (zero and found == 0):
+        stop(f"{option} {text!r}: more than 0 is wanted")
+    return found
+
+
+def tell(folder: Path) -> None:
+    """The table of a record, what to look at before trusting it, and where it is."""
+    from rich.console import Console
+
+    from perigee.cli.commands import scheme_table
+    from perigee.results.record import find_records
+    from perigee.results.summary import by_scheme
+
+    runs = find_records(folder)
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    console.print(scheme_table(by_scheme(runs), width=console.width, plain=not console.is_terminal))
+    for line in _facts(runs[0]):
+        print(line)
+    remarks = [w for r in runs for w in r.manifest.warnings]
+    if remarks:
+        print("Look before you trust:")
+        for remark in dict.fromkeys(remarks):
+            print(f"  {remark}")
+    print(f"record: {folder}, report: {folder / 'report.html'}")
+
+
+def _facts(run: Run) -> list[str]:
+    m = run.manifest
+    began = m["measured"]["began"] if m["measured"]["began_ns"] else "unknown"
+    return [f"{count(run.rows('flow_totals'), 'flow')}, {m.duration_ns / 1e9:g} s; time 0 is {began}"]
+
+
+@contextmanager
+def _bar(name: str, size: int) -> Iterator[Callable[[int], bool] | None]:
+    """A progress bar in bytes, on a terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(name, total=size)
+
+        def tell(done: int) -> bool:
+            bar.update(task, completed=done)
+            return True
+
+        yield tell
