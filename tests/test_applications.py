@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,8 @@ import pytest
 
 import perigee
 from conftest import Cli
+from perigee.results.emodel import delay_impairment, loss_impairment, mean_opinion_score, opinion
+from perigee.results.metrics import flow_rows
 
 NETWORK = """
 [run]
@@ -23,7 +26,7 @@ queue = "1 bdp"
 """
 
 
-def finished(flow: str, cc: str = "cubic", extra: str = "", seed: int = 1) -> perigee.Run:
+def finished(flow: str, cc: str | None = "cubic", extra: str = "", seed: int = 1) -> perigee.Run:
     """A run of one `[[flow]]`."""
     return perigee.loads(f"{NETWORK}{extra}\n[[flow]]\n{flow}\n").run(cc=cc, seed=seed)
 
@@ -104,6 +107,85 @@ def test_arrivals_are_connections_of_their_own(cli: Cli, tmp_path: Path) -> None
     assert 0.1 < float(runs[0]["transfer_median_s"]) < 1
 
 
+def test_a_page_on_an_empty_path_takes_what_can_be_computed() -> None:
+    """Document (one packet) and object (ten packets, the initial window): an RTT each, and transmission times."""
+    run = finished('app = "web"\ndocument = "1448 B"\nobjects = 10\nobject = "1448 B"\nthink = "5 s"\npages = 3')
+    packet_ms, request_ms = 1500 * 8 / 20e3, 200 * 8 / 1e6
+    assert run.summary["pages"] == 3
+    first = 100 + packet_ms
+    assert 1e3 * run.summary["page_first_mean_s"] == pytest.approx(first, abs=1.0 + request_ms)
+    assert 1e3 * run.summary["page_mean_s"] == pytest.approx(2 * first + 9 * packet_ms, abs=3.0)
+    done = run.to_pandas("completions")
+    assert list(done["bytes"]) == [11 * 1448] * 3
+    assert list(
+        done["asked_ns"].diff().dropna() - done["done_ns"].shift(1).sub(done["asked_ns"].shift(1)).dropna()
+    ) == [
+        5e9,
+        5e9,
+    ]
+
+
+def test_a_video_above_its_link_stalls_for_as_long_as_it_must() -> None:
+    """One quality of 25 Mbit/s over 20 Mbit/s: a segment of 2 s takes 2.59 s, an RTT, and what losses cost."""
+    run = finished('app = "video"\nladder = "25 Mbit"\nsegment = "2 s"\nstart_up = "2 s"\nbuffer = "20 s"')
+    found = run.summary
+    assert found["video_mbps"] == pytest.approx(25)
+    assert found["switches"] == 0
+    assert 100 * (1 - 2 / 2.69) < found["stalled_pct"] < 35
+    told = run.to_pandas("events")
+    stalls = told[told["kind"] == "stall-end"]["value"]
+    assert len(stalls) in (found["stalls"], found["stalls"] - 1)
+    assert stalls.sum() <= found["stalled_s"] + 1e-9
+    played = run.to_pandas("applications")["played_ns"][0] / 1e9
+    assert found["start_up_s"] + found["stalled_s"] + played == pytest.approx(60, abs=1e-6)
+
+
+def test_a_player_finds_the_quality_that_its_link_carries() -> None:
+    for abr in ("buffer", "rate"):
+        run = finished(f'app = "video"\nabr = "{abr}"\nladder = ["1 Mbit", "5 Mbit", "15 Mbit", "40 Mbit"]')
+        assert run.summary["stalls"] == 0, abr
+        told = run.to_pandas("events")
+        rates = list(told[told["kind"] == "quality"]["value"])
+        assert rates[0] == 1e6, abr
+        assert 15e6 in rates, abr
+        assert len(rates) - 1 == run.summary["switches"], abr
+
+
+def test_a_call_over_a_clean_path_has_the_opinion_of_its_delay() -> None:
+    run = finished('app = "voice"', None)
+    found = run.summary
+    # 20 ms of speech, 50 ms of light and less than one of transmissions, 60 ms of playout: Idd of 130 ms.
+    assert found["mouth_ear_ms"] == pytest.approx(130.5, abs=0.6)
+    assert (found["late_pct"], flow_rows(run)[0]["loss_pct"]) == (0, 0)
+    assert found["mos"] == pytest.approx(mean_opinion_score("g711", 130.5, 0), abs=0.01)
+    totals = run.to_pandas("flow_totals")
+    # Talking 1.004 of 2.591 s: 1,163 packets are expected; a few spurts are longer or shorter.
+    assert 600 < totals["data_sent"][0] < 1_800
+
+
+def test_the_e_model_gives_the_values_of_the_recommendation() -> None:
+    """ITU-T G.107, annex B (MOS of R) and table B.1; Idd is 0 up to 100 ms and about 23 at 400 ms."""
+    assert opinion(93.2) == pytest.approx(4.409, abs=0.001)
+    assert [opinion(r) for r in (90, 80, 70, 60, 50)] == pytest.approx([4.34, 4.03, 3.6, 3.1, 2.58], abs=0.01)
+    assert (opinion(-1), opinion(100)) == (1, 4.5)
+    assert delay_impairment(100) == 0
+    assert delay_impairment(400) == pytest.approx(25 * (65 ** (1 / 6) - 3 * (1 + 64 / 729) ** (1 / 6) + 2))
+    assert loss_impairment("g729", 0) == 11
+    assert loss_impairment("g711", 25.1) == pytest.approx(47.5)
+
+
+def test_first_bytes_are_those_of_slow_start() -> None:
+    run = finished('bytes = "200 kB"\nstart = "1 s"')
+    (only,) = flow_rows(run)
+    # SYN, SYN-ACK and the first data cross the path of 50 ms in turn. 10 kB are in the initial window, 100 kB are not.
+    assert 0.15 < only["first_byte_s"] < 0.152
+    assert only["first_byte_s"] < only["first_10kb_s"] < 0.16
+    assert 0.35 < only["first_100kb_s"] < 0.5
+    assert math.isnan(only["first_1mb_s"])
+    assert run.summary["transfer_first_mean_s"] == pytest.approx(only["first_byte_s"])
+    assert only["completed_s"] - 1 == pytest.approx(run.summary["transfer_mean_s"])
+
+
 @pytest.mark.parametrize(
     ("flow", "said"),
     [
@@ -114,6 +196,18 @@ def test_arrivals_are_connections_of_their_own(cli: Cli, tmp_path: Path) -> None
         ('app = "request"\nobject = "pareto(1 kB, 0.5)"', "above 1"),
         ('app = "request"\nobject = "1 s"', "flow.0.object"),
         ('app = "ping"\narrivals = "1 s"\nobject = "1 kB"', 'belongs to app = "bulk"'),
+        ('app = "video"\nladder = ["3 Mbit", "1 Mbit"]', "do not ascend"),
+        ('app = "video"\nladder = []', "the list is empty"),
+        ('app = "video"\nladder = ["0 Mbit"]', "zero"),
+        ('app = "video"\nbuffer = "2 s"', "does not fit"),
+        ('app = "video"\nbuffer = "10 s"\nstart_up = "9 s"', "never play"),
+        ('app = "video"\nabr = "magic"', "buffer, rate"),
+        ('app = "voice"', "no effect"),
+        ('app = "video"\n[[flow]]\napp = "voice"\ntalk = "0 s"\nsilence = "0 s"', "without end"),
+        ('app = "video"\n[[flow]]\napp = "voice"\ncodec = "opus"', "g711, g729"),
+        ('app = "video"\n[[flow]]\napp = "voice"\npacket = "1 h"', "200 ms"),
+        ('app = "web"\nobjects = 0', "from 1 to 1000"),
+        ('app = "web"\npages = 1e18', "whole number"),
         ('arrivals = "exponential(2 us)"\nobject = "1 kB"', "more flows"),
     ],
 )

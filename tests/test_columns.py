@@ -64,6 +64,9 @@ TOTALS = [
     ),
     total(5, "voice", "cbr", sent_packets=1000, under_way_packets=10, drops_queue=90, drops_outage=9),
     total(6, "radio", "cbr", sent_packets=500),
+    total(7, "pages"),
+    total(8, "film", started_ns=2 * S),
+    total(9, "call", "voice", sent_packets=410, under_way_packets=10, drops_queue=30, drops_outage=10),
 ]  # fmt: skip
 WINDOWS = [
     window(0, "bulk", payload_bytes=9_000_000, there_ns=9 * S, capacity_bits=90e6),
@@ -79,13 +82,49 @@ WINDOWS = [
         6, "cbr", payload_bytes=900_000, datagrams=401, delay_sum_ns=401 * 10 * MS, delay_max_ns=12 * MS,
         jitter_sum_ns=400 * MS // 10,
     ),
+    window(7, "web"),
+    window(8, "video"),
+    window(9, "voice", datagrams=360, delay_sum_ns=360 * 30 * MS, delay_max_ns=99 * MS, jitter_sum_ns=359 * 2 * MS),
     window(None, "", payload_bytes=11_200_000, there_ns=9 * S, capacity_bits=120e6),
 ]  # fmt: skip
 RTTS = [(0, 20_000, 1), (0, 30_000, 2), (0, 70_000, 1), (1, 50_000, 1), (2, 21_000, 5), (4, 20_000, 1), (4, 25_000, 1)]
 # Delivered by "first" and "late"; the latter is there from 2 s to 8 s.
 DELIVERED = [(1, 0, 1e6), (2, 0, 2e6), (2, 1, 0), (5, 0, 4e6), (5, 1, 4e5), (8, 0, 5e6), (8, 1, 1e6), (10, 0, 9e6)]
 # Objects of "web" (asked, first data, done), the first of them before the end of the warm-up; "file".
-COMPLETIONS = [(2, 0.5, 0.6, 0.7), (2, 2, 2.05, 2.1), (2, 3, 3.1, 3.3), (2, 4, 4.1, 4.2), (3, 5, None, 6)]
+# of "pages" two of 2 s and 4 s, of "film" a segment of 1 s.
+COMPLETIONS = [
+    (7, 1, 1.5, 3),
+    (7, 4, 4.1, 8),
+    (8, 2, 2.2, 3),
+    (2, 0.5, 0.6, 0.7),
+    (2, 2, 2.05, 2.1),
+    (2, 3, 3.1, 3.3),
+    (2, 4, 4.1, 4.2),
+    (3, 5, None, 6),
+]
+FIRST = ["first_byte_ns", "first_10kb_ns", "first_100kb_ns", "first_1mb_ns", "first_10mb_ns"]
+VIDEO = ["playing_ns", "stalls", "stalled_ns", "segments", "media_ns", "played_ns", "media_bits", "switches"]
+CALL = ["played_packets", "late_packets", "mouth_ear_sum_ns"]
+
+
+def application(flow: int, **known: Any) -> dict[str, Any]:
+    """A row of applications."""
+    return {"flow": flow, "codec": "", **dict.fromkeys(FIRST + VIDEO + CALL), **known}
+
+
+APPLICATIONS = [
+    application(1, first_byte_ns=2_100 * MS, first_10kb_ns=2_200 * MS, first_100kb_ns=2_300 * MS, first_1mb_ns=8 * S),
+    application(3, first_byte_ns=5_200 * MS),
+    # It begins to play 1.5 s after its start, plays 3 s, stands still for 1 s; 8 s of media are 16 Mbit.
+    application(
+        8, playing_ns=3_500 * MS, stalls=2, stalled_ns=S, segments=2, media_ns=8 * S, played_ns=3 * S,
+        media_bits=16_000_000, switches=1,
+    ),
+    # 40 of 400 are lost, 36 of 360 late: 81 % are played, each 180 ms after it was said.
+    application(9, codec="g711", played_packets=324, late_packets=36, mouth_ear_sum_ns=324 * 180 * MS),
+]  # fmt: skip
+# R = 93.2 - 25 ((1 + X^6)^(1/6) - 3 (1 + (X/3)^6)^(1/6) + 2) - 95 * 19 / (19 + 25.1), X = log2 1.8.
+CALL_R = 93.2 - 1.3463 - 40.9297
 
 
 def rows(names: str, values: list[Any]) -> list[dict[str, Any]]:
@@ -103,6 +142,7 @@ def record(totals: list[dict[str, Any]]) -> Run:
         "flows": rows("t_ns flow delivered_bytes", [(t * S, f, int(d)) for t, f, d in DELIVERED]),
         "events": rows("kind", [("handover",), ("outage-begin",), ("handover",), ("mode",)]),
         "completions": rows("flow asked_ns first_ns done_ns", [(f, ns(a), ns(b), ns(c)) for f, a, b, c in COMPLETIONS]),
+        "applications": APPLICATIONS,
         "link_totals": rows("mean_wait_ns", [(None,), (2e6,), (5e6,)]),
         **{name: [{"t_ns": 0}] for name in ("links", "routes", "tracks")},
     }
@@ -162,11 +202,42 @@ HAND: dict[str, dict[str, Any]] = {
     "transfer_median_s": {"all": 1},
     "transfer_p95_s": {"all": 1},
     "transfer_p99_s": {"all": 1},
+    "object_first_mean_s": {"all": (0.05 + 0.1 + 0.1) / 3},
+    "pages": {"all": 2},
+    "page_mean_s": {"all": 3},
+    "page_median_s": {"all": 2},
+    "page_p95_s": {"all": 4},
+    "page_p99_s": {"all": 4},
+    "page_first_mean_s": {"all": 0.3},
+    "segments": {"all": 1},
+    "segment_mean_s": {"all": 1},
+    "segment_median_s": {"all": 1},
+    "segment_p95_s": {"all": 1},
+    "segment_p99_s": {"all": 1},
+    "segment_first_mean_s": {"all": 0.2},
+    "transfer_first_mean_s": {"all": 0.2},
+    "first_byte_s": {"late": 0.1, "file": 0.2, "first": None},
+    "first_10kb_s": {"late": 0.2, "file": None},
+    "first_100kb_s": {"late": 0.3},
+    "first_1mb_s": {"late": 6},
+    "first_10mb_s": {"late": None},
+    "videos": {"all": 1},
+    "start_up_s": {"all": 1.5, "film": 1.5},
+    "stalls": {"all": 2, "film": 2},
+    "stalled_s": {"all": 1, "film": 1},
+    "stalled_pct": {"all": 25, "film": 25},
+    "video_mbps": {"all": 2, "film": 2},
+    "switches": {"all": 1, "film": 1},
+    "calls": {"all": 1},
+    "late_pct": {"all": 10, "call": 10},
+    "mouth_ear_ms": {"all": 180, "call": 180},
+    "mos": {"all": 1 + 0.035 * CALL_R + CALL_R * (CALL_R - 60) * (100 - CALL_R) * 7e-6, "call": 2.623565},
+    "mos_min": {"all": 2.623565},
     "lost_probes": {"probe": 10},
     "cbr_flows": {"all": 2},
     "cbr_goodput_mbps": {"all": 2.4},
-    "loss_pct": {"all": 100 * 99 / 1490, "voice": 10, "radio": 0},
-    "delay_mean_ms": {"all": (20_000 + 4_010) / 1201, "voice": 25, "radio": 10},
+    "loss_pct": {"all": 100 * 99 / 1490, "voice": 10, "radio": 0, "call": 10},
+    "delay_mean_ms": {"all": (20_000 + 4_010) / 1201, "voice": 25, "radio": 10, "call": 30},
     "delay_max_ms": {"all": 40, "radio": 12},
     "jitter_ms": {"all": (399.5 + 40) / 1199, "voice": 0.5, "radio": 0.1},
 }
@@ -245,9 +316,12 @@ def test_what_stands_beside_the_table_is_in_the_report_too() -> None:
     lines = beside([run])
     assert [line.split(":")[0] for line in lines] == [
         "completion times of objects, cubic",
+        "completion times of pages, cubic",
         "completion times of transfers, cubic",
+        "1 video, cubic",
+        "1 call, cubic",
         "constant rate beside cubic, 2 flows",
         "ping probe beside cubic",
     ]
-    assert "lost % 6.644" in lines[2]
-    assert lines[3].endswith("without a path 0 times; 10 lost probes")
+    assert "lost % 6.644" in lines[5]
+    assert lines[6].endswith("without a path 0 times; 10 lost probes")

@@ -67,6 +67,7 @@ def test_what_the_core_declares_is_what_a_run_has(mixed: Run) -> None:
         "completions",
         "flow_totals",
         "windows",
+        "applications",
         "link_totals",
         "routes",
         "tracks",

@@ -17,7 +17,19 @@ import pytest
 import perigee
 from conftest import PATIENCE_S, ROOT, SMALL, Begin, Cli, command, wait_for
 
-TABLES = {"completions", "windows", "flows", "links", "events", "rtt", "flow_totals", "link_totals", "routes", "tracks"}
+TABLES = {
+    "applications",
+    "completions",
+    "windows",
+    "flows",
+    "links",
+    "events",
+    "rtt",
+    "flow_totals",
+    "link_totals",
+    "routes",
+    "tracks",
+}
 
 
 def hashes(out: Path) -> dict[str, dict[str, str]]:

@@ -119,6 +119,16 @@ object = "pareto(100 kB, 1.5)"
 think = "uniform(0.1 s, 2 s)"
 cc = "cubic"
 [[flow]]
+app = "web"
+pages = 3
+[[flow]]
+app = "video"
+ladder = ["1 Mbit", "3 Mbit"]
+abr = "rate"
+[[flow]]
+app = "voice"
+codec = "g729"
+[[flow]]
 app = "ping"
 interval = "20 ms"
 "#;

@@ -79,6 +79,7 @@ pub fn record_tables() -> &'static [TableSpec] {
         CompletionTable::SPEC,
         FlowTotalsTable::SPEC,
         WindowTable::SPEC,
+        ApplicationTable::SPEC,
         LinkTotalsTable::SPEC,
         RouteTable::SPEC,
         TrackTable::SPEC,
@@ -218,9 +219,9 @@ table! {
     EventTable, EventRow, "events" {
         /// When, since the start of the run.
         t_ns: u64,
-        /// What happened: flow-start, flow-complete, mode, ca-state, timeout, undo, loss-burst; of the network handover,
-        /// path-change, unreachable, reachable, outage-begin, outage-end, reconfiguration; of captures handshake, reset,
-        /// zero-window.
+        /// What happened: flow-start, flow-complete, mode, ca-state, timeout, undo, loss-burst; of a video stall-end, quality;
+        /// of the network handover, path-change, unreachable, reachable, outage-begin, outage-end, reconfiguration; of
+        /// captures handshake, reset, zero-window.
         kind: &'static str,
         /// Number of the flow.
         flow: Option<u32> = "it is not of one flow",
@@ -228,8 +229,8 @@ table! {
         link: Option<u32> = "it is not of one link",
         /// Name of the node; empty where it is not of one.
         node: String,
-        /// A number whose meaning the kind gives: packets of a loss burst, seconds of an outage (handover, outage-begin),
-        /// base RTT in seconds (path-change), RTT in seconds (handshake); else 0.
+        /// A number whose meaning the kind gives: packets of a loss burst, seconds of an outage (handover, outage-begin) or of
+        /// a stall (stall-end), bit/s (quality), base RTT in seconds (path-change), RTT in seconds (handshake); else 0.
         value: f64,
         /// In words.
         text: String,
@@ -383,7 +384,7 @@ table! {
     WindowTable, WindowRow, "windows" {
         /// Number of the flow, from 0.
         flow: Option<u32> = "the row is that of all together",
-        /// What sends: bulk, transfer (of a limited amount), on-off, request, cbr, ping; empty in the row of all.
+        /// What sends: bulk, transfer (of a limited amount), on-off, request, web, video, cbr, voice, ping; empty in the row of all.
         class: &'static str,
         /// Payload delivered in order until the flow stopped.
         payload_bytes: u64,
@@ -401,6 +402,49 @@ table! {
         delay_max_ns: Option<u64> = "no such datagram arrived",
         /// Sum of the differences, without sign, between the delays of datagrams that arrived one after the other.
         jitter_sum_ns: Option<u64> = "the flow does not send at a constant rate",
+    }
+}
+
+table! {
+    /// What the application of a flow over TCP, or of a call, got out of the network; whole run.
+    ApplicationTable, ApplicationRow, "applications" {
+        /// Number of the flow, from 0.
+        flow: u32,
+        /// When the first byte of payload had arrived, since the start of the run.
+        first_byte_ns: Option<u64> = "it never did, or the backend does not know",
+        /// When the first 10,000 bytes had arrived in order.
+        first_10kb_ns: Option<u64> = "as for first_byte_ns",
+        /// When the first 100,000 bytes had arrived in order.
+        first_100kb_ns: Option<u64> = "as for first_byte_ns",
+        /// When the first 1,000,000 bytes had arrived in order.
+        first_1mb_ns: Option<u64> = "as for first_byte_ns",
+        /// When the first 10,000,000 bytes had arrived in order.
+        first_10mb_ns: Option<u64> = "as for first_byte_ns",
+        /// When a video began to play.
+        playing_ns: Option<u64> = "it did not, or the flow is no video",
+        /// Times that the video stood still for want of data.
+        stalls: Option<u64> = "the flow is no video",
+        /// Time in all that it stood still, after it had begun.
+        stalled_ns: Option<u64> = "the flow is no video",
+        /// Its segments that arrived.
+        segments: Option<u64> = "the flow is no video",
+        /// Media time of these.
+        media_ns: Option<u64> = "the flow is no video",
+        /// Media time that was played.
+        played_ns: Option<u64> = "the flow is no video",
+        /// Bits of the segments.
+        media_bits: Option<u64> = "the flow is no video",
+        /// Segments asked for in another quality than the one before them.
+        switches: Option<u64> = "the flow is no video",
+        /// Codec of a call; empty for other flows.
+        codec: String,
+        /// Packets of the call, sent after the warm-up, that arrived in time to be played.
+        played_packets: Option<u64> = "the flow is no call",
+        /// Packets of the call, sent after the warm-up, that arrived too late.
+        late_packets: Option<u64> = "the flow is no call",
+        /// Sum over the packets played of the time from mouth to ear: speech in a packet, look-ahead of the codec, delay of
+        /// the first packet that arrived of the talk spurt, playout buffer.
+        mouth_ear_sum_ns: Option<u64> = "the flow is no call",
     }
 }
 

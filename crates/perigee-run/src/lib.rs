@@ -12,6 +12,7 @@
 #![allow(clippy::result_large_err)]
 
 pub mod bench;
+pub mod calls;
 pub mod capacity;
 pub mod capture;
 mod cover;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Binds the simulator's observer to a record's sink: rows as they come, in batches.
 
+use crate::calls::Calls;
 use crate::hosts::observe::FrameTap;
 use crate::routes::{RouteListener, RouteTables};
 use crate::windows::Windows;
@@ -12,7 +13,7 @@ use perigee_record::{
 };
 use perigee_sim::{
     Completion, DropCause, Ecn, FlowSample, LinkSample, Observer, Outcome, PacketKind, PacketView, SimEvent,
-    CAUSE_NAMES,
+    VideoEvent, CAUSE_NAMES,
 };
 use perigee_timeline::{ChunkSource, NodeId, Note, QueueLimit};
 use perigee_units::{BitRate, Nanos};
@@ -45,6 +46,7 @@ pub struct Recorder<'s, const PACKETS: bool> {
     nodes: Vec<String>,
     warmup: Nanos,
     windows: Windows,
+    calls: Calls,
     last_flow: Vec<(Nanos, u64)>,
     last_link: HashMap<u32, (Nanos, u64)>,
 }
@@ -58,7 +60,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
         header: &RunHeader,
         flows: Vec<FlowInfo>,
         routes: Arc<Mutex<RouteTables>>,
-        windows: Windows,
+        (windows, calls): (Windows, Calls),
         sink: &'s mut dyn RecordSink,
     ) -> Result<Self, SinkError> {
         sink.begin(header)?;
@@ -82,6 +84,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
             nodes: header.nodes.clone(),
             warmup: Nanos(header.warmup_ns),
             windows,
+            calls,
             last_link: HashMap::new(),
         })
     }
@@ -119,6 +122,10 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
             unreachable: t.unreachable,
             telemetry_acks: Some(t.telemetry_acks),
         };
+        let applications = crate::calls::table(&self.calls, outcome);
+        if applications.rows() > 0 {
+            self.sink.batch(applications)?;
+        }
         self.sink.end(&RunOutcome {
             end_ns: outcome.end.0,
             stopped: outcome.stopped,
@@ -373,6 +380,14 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
             SimEvent::Mode { flow, mode } => self.event(at, "mode", Some(*flow), mode),
             SimEvent::CaState { flow, state } => self.event(at, "ca-state", Some(*flow), ca_name(*state)),
             SimEvent::Timeout { flow } => self.event(at, "timeout", Some(*flow), ""),
+            SimEvent::Video { flow, what } => {
+                let (kind, value) = match *what {
+                    VideoEvent::Stalled(stood) => ("stall-end", stood.as_secs_f64()),
+                    VideoEvent::Quality(rate_bps) => ("quality", rate_bps as f64),
+                };
+                let (t_ns, flow, node, text) = (at.0, Some(*flow), String::new(), String::new());
+                self.push_event(EventRow { t_ns, kind, flow, link: None, node, value, text });
+            }
             SimEvent::Undo { flow } => self.event(at, "undo", Some(*flow), ""),
             // For the windows only.
             SimEvent::FlowStop { .. } | SimEvent::Idle(_) | SimEvent::Busy(_) => {}
@@ -394,9 +409,10 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
         }
     }
 
-    fn datagram(&mut self, flow: u32, sent: Nanos, at: Nanos) {
+    fn datagram(&mut self, flow: u32, spurt: u64, sent: Nanos, at: Nanos) {
         if sent >= self.warmup {
             self.windows.datagram(flow, at - sent);
+            self.calls.packet(flow, spurt, at - sent);
         }
     }
 

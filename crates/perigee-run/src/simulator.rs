@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The packet-level simulator as a backend.
 
+use crate::calls::Calls;
 use crate::recorder::Recorder;
 use crate::routes::RouteListener;
 use crate::windows::Windows;
@@ -169,7 +170,8 @@ pub(crate) fn begin_record<'s, const PACKETS: bool>(
     let begin = run_header(backend, header, options);
     let windows = Windows::new(workload, options.warmup, options.sample, header.duration, source.steps());
     let infos = flow_infos(header, workload, setups);
-    Recorder::new(&begin, infos, source.tables(), windows, sink).map_err(failed)
+    let heard = (windows, Calls::new(workload));
+    Recorder::new(&begin, infos, source.tables(), heard, sink).map_err(failed)
 }
 
 /// What a record begins with.

@@ -64,7 +64,7 @@ impl Windows {
         for (i, t) in outcome.flows.iter().enumerate() {
             let payload = self.delivered_at_stop[i].unwrap_or(t.goodput_bytes).saturating_sub(before[i]);
             together += if counts[i] { payload } else { 0 };
-            let datagrams = Some(self.datagrams[i]).filter(|_| self.classes[i] == CBR);
+            let datagrams = Some(self.datagrams[i]).filter(|_| [CBR, VOICE].contains(&self.classes[i]));
             table.push(row(Some(i as u32), self.classes[i], payload, each[i], datagrams));
         }
         table.push(row(None, "", together, all, None));
@@ -73,6 +73,7 @@ impl Windows {
 }
 
 const CBR: &str = "cbr";
+const VOICE: &str = "voice";
 
 /// What sends, as the record names it.
 fn class(app: &App) -> &'static str {
@@ -81,6 +82,9 @@ fn class(app: &App) -> &'static str {
         App::Bulk { bytes: Some(_) } => "transfer",
         App::OnOff { .. } => "on-off",
         App::Request { .. } => "request",
+        App::Web(_) => "web",
+        App::Video(_) => "video",
+        App::Voice(_) => VOICE,
         App::Cbr { .. } => CBR,
         App::Ping { .. } => "ping",
         App::Programs => "programs",

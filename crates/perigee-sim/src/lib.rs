@@ -24,6 +24,7 @@ pub mod setup;
 mod simulation;
 
 pub use external::External;
+pub use host::VideoTotals;
 pub use notices::{Notice, Told};
 pub use observe::*;
 pub use outside::{Content, Delivery, EndpointId, OutsidePacket, Side};

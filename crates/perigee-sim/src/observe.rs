@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the simulator metered_data while it runs, and what it leaves behind.
 
+use crate::host::VideoTotals;
 use crate::net::aqm::CE;
 use crate::packet::Packet;
 use perigee_cc::CaState;
@@ -138,6 +139,13 @@ pub enum SimEvent<'a> {
         /// Flow.
         flow: u32,
     },
+    /// The player of a video began, went on after a stall, or changed its quality.
+    Video {
+        /// Flow.
+        flow: u32,
+        /// What happened.
+        what: VideoEvent,
+    },
     /// A reduction was taken back as spurious.
     Undo {
         /// Flow.
@@ -152,6 +160,15 @@ pub enum SimEvent<'a> {
         /// Why.
         cause: DropCause,
     },
+}
+
+/// What a player does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum VideoEvent {
+    /// It goes on after it stood still for so long.
+    Stalled(Nanos),
+    /// It asks for a segment of another rate than before, bit/s.
+    Quality(u64),
 }
 
 /// What a packet is, for captures.
@@ -232,8 +249,9 @@ pub trait Observer {
     fn event(&mut self, _at: Nanos, _e: &SimEvent<'_>) {}
     /// An RTT sample of the transport (or a ping): the packet left at `sent`, when the route's RTT was `base`.
     fn rtt(&mut self, _flow: u32, _sent: Nanos, _rtt: Nanos, _base: Option<Nanos>) {}
-    /// A datagram of a flow without a transport, which left at `sent`, reached its destination.
-    fn datagram(&mut self, _flow: u32, _sent: Nanos, _at: Nanos) {}
+    /// A datagram of a flow without a transport, which left at `sent`, reached its destination. `spurt`: of a call, the
+    /// number of its talk spurt.
+    fn datagram(&mut self, _flow: u32, _spurt: u64, _sent: Nanos, _at: Nanos) {}
     /// An object that an application asked for, or a limited transfer, is complete.
     fn completion(&mut self, _c: &Completion) {}
     /// All flows and links of a sampling instant have been told.
@@ -262,9 +280,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.rtt(flow, sent, rtt, base);
         self.1.rtt(flow, sent, rtt, base);
     }
-    fn datagram(&mut self, flow: u32, sent: Nanos, at: Nanos) {
-        self.0.datagram(flow, sent, at);
-        self.1.datagram(flow, sent, at);
+    fn datagram(&mut self, flow: u32, spurt: u64, sent: Nanos, at: Nanos) {
+        self.0.datagram(flow, spurt, sent, at);
+        self.1.datagram(flow, spurt, sent, at);
     }
     fn completion(&mut self, c: &Completion) {
         self.0.completion(c);
@@ -300,8 +318,8 @@ impl<O: Observer> Observer for &mut O {
     fn rtt(&mut self, flow: u32, sent: Nanos, rtt: Nanos, base: Option<Nanos>) {
         (**self).rtt(flow, sent, rtt, base);
     }
-    fn datagram(&mut self, flow: u32, sent: Nanos, at: Nanos) {
-        (**self).datagram(flow, sent, at);
+    fn datagram(&mut self, flow: u32, spurt: u64, sent: Nanos, at: Nanos) {
+        (**self).datagram(flow, spurt, sent, at);
     }
     fn completion(&mut self, c: &Completion) {
         (**self).completion(c);
@@ -318,6 +336,9 @@ impl<O: Observer> Observer for &mut O {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 impl Observer for Silent {}
+
+/// Amounts of payload whose arrival is noted: the first byte, and so many.
+pub const MILESTONES: [u64; 5] = [1, 10_000, 100_000, 1_000_000, 10_000_000];
 
 /// Totals of a flow at the end. Packets are conserved: `sent = delivered + Σ dropped + under_way`, for each direction.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -360,6 +381,15 @@ pub struct FlowTotals {
     pub telemetry_acks: u64,
 }
 
+/// What the application of a flow got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ApplicationTotals {
+    /// When so much payload was there, of [`MILESTONES`] each; `None` = never, or unknown.
+    pub reached: [Option<Nanos>; MILESTONES.len()],
+    /// What its viewer saw, of a video.
+    pub video: Option<VideoTotals>,
+}
+
 /// Totals of a link at the end. Packets are conserved: `entered = crossed + Σ dropped + under_way`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkTotals {
@@ -396,6 +426,8 @@ pub struct Outcome {
     pub packet_hops: u64,
     /// Per flow.
     pub flows: Vec<FlowTotals>,
+    /// What their applications got, per flow.
+    pub applications: Vec<ApplicationTotals>,
     /// Per link.
     pub links: Vec<LinkTotals>,
     /// Everything sent was delivered, dropped for a reason, or is under way: per link and per flow.

@@ -61,7 +61,7 @@ pub struct FlowSetup {
 impl FlowSetup {
     /// Its ends share what no packet carries, so that both have to be in the simulation, or both outside.
     pub(crate) fn needs_both_ends(&self) -> bool {
-        self.leg.is_some() || matches!(self.app, App::Request { .. })
+        self.leg.is_some() || self.app.has_client()
     }
 }
 
@@ -86,7 +86,8 @@ impl FlowSetup {
             App::Ping { size, .. } | App::Cbr { size, .. } => size.saturating_sub(PROBE_HEADER),
             App::Bulk { bytes: Some(bytes) } => bytes.clamp(1, mss.into()) as u32,
             App::Request { size, .. } => size.largest().clamp(1.0, mss.into()) as u32,
-            App::Bulk { bytes: None } | App::OnOff { .. } | App::Programs => mss,
+            App::Voice(v) => v.codec.packet_bytes(v.interval).saturating_sub(PROBE_HEADER),
+            _ => mss,
         }
     }
 }

@@ -37,7 +37,7 @@ fn case() -> impl Strategy<Value = Case> {
     let network = (0u8..3, 1u64..40, 2_000u64..80_000, 2u64..80, burst);
     let loss = prop_oneof![4 => Just(0.0), 1 => 0.0001f64..0.05];
     let drop = prop_oneof![Just(LinkOrder::Fifo), Just(LinkOrder::Reorder)];
-    let rest = (any::<bool>(), any::<bool>(), [0u8..10, 0u8..10, 0u8..10], 0u8..5);
+    let rest = (any::<bool>(), any::<bool>(), [0u8..10, 0u8..10, 0u8..10], 0u8..8);
     let changes = prop::collection::vec((0u64..1500, 0u8..6, 0u64..1000), 0..8);
     (network, loss, drop, rest, changes, 1u64..1000).prop_map(|(n, loss, drop, r, changes, seed)| Case {
         shape: n.0,
@@ -115,6 +115,28 @@ impl Case {
                 period: Nanos::ZERO,
                 count: 1_000,
             },
+            4 => App::Web(Web {
+                document: Law::Exponential(5_000.0),
+                objects: 9,
+                object: Law::Exponential(5_000.0),
+                think: Law::Exponential(0.02),
+                pages: 1_000,
+            }),
+            5 => App::Video(Video {
+                ladder: Ladder::new(&[1, 3, 9].map(BitRate::from_mbit)).unwrap(),
+                segment: ms(100),
+                buffer: ms(400),
+                start_up: ms(100),
+                abr: if self.schemes[0] % 2 == 0 { Abr::Buffer } else { Abr::Rate },
+                segments: 1_000,
+            }),
+            6 => App::Voice(Voice {
+                codec: Codec::G711,
+                interval: ms(5),
+                talk: Law::Exponential(0.05),
+                silence: Law::Exponential(0.03),
+                playout: ms(5),
+            }),
             _ => App::Bulk { bytes: Some(100_000) },
         };
         flows.push(other);

@@ -7,13 +7,14 @@
 //!
 //! Floors:
 //! * [`model`]: the types.
-//! * [`workload`]: the flows.
+//! * [`workload`]: the flows; [`applications`]: those with measures of their own.
 //! * [`store`]: save, load, check; [`follow`]: where packets go at an instant; [`view`]: what a pair sees over time;
 //!   [`diff`]: two timelines compared.
 //!
 //! A timeline is carried in [`Chunk`]s so that long ones stream: the [`Header`] is the state at time zero, each chunk
 //! adds nodes, ports and links that appear and lists the changes of its time span.
 
+pub mod applications;
 pub mod diff;
 mod discipline;
 pub mod follow;
@@ -22,6 +23,7 @@ pub mod store;
 pub mod view;
 pub mod workload;
 
+pub use applications::*;
 pub use discipline::Discipline;
 pub use model::*;
 pub use workload::*;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The traffic: flows with their application, congestion control and transport options, as plain data.
 
+use crate::applications::{Video, Voice, Web};
 use crate::model::PairId;
 use perigee_units::draw::{mix, unit};
 use perigee_units::params::Value;
@@ -136,6 +137,12 @@ pub enum App {
         /// Objects in all.
         count: u64,
     },
+    /// Pages of objects.
+    Web(Web),
+    /// Video over HTTP.
+    Video(Video),
+    /// A voice call, one way, without TCP.
+    Voice(Voice),
     /// Whatever programs on real hosts send between its ends.
     Programs,
 }
@@ -143,7 +150,22 @@ pub enum App {
 impl App {
     /// It runs over TCP, and so needs a congestion control.
     pub fn is_tcp(&self) -> bool {
-        !matches!(self, App::Ping { .. } | App::Cbr { .. })
+        self.without_tcp().is_none()
+    }
+
+    /// What stands for the congestion control of an application that has none.
+    pub fn without_tcp(&self) -> Option<&'static str> {
+        match self {
+            App::Ping { .. } => Some("ping"),
+            App::Cbr { .. } => Some("cbr"),
+            App::Voice(_) => Some("voice"),
+            _ => None,
+        }
+    }
+
+    /// Its receiver asks for what its sender sends.
+    pub fn has_client(&self) -> bool {
+        matches!(self, App::Request { .. } | App::Web(_) | App::Video(_))
     }
 }
 
@@ -219,7 +241,7 @@ pub struct Flow {
     pub stop: Nanos,
     /// What it sends.
     pub app: App,
-    /// Its congestion control: an identifier of the list, a plug-in's name, or `ping` and `cbr` where none is needed.
+    /// Its congestion control: an identifier of the list, a plug-in's name, or `ping`, `cbr` and `voice` where none is needed.
     pub cc: String,
     /// It runs under the scheme that the run compares, rather than one of its own.
     #[serde(default)]

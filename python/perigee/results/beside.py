@@ -20,8 +20,23 @@ COMPLETION_COLUMNS = [
     ("_median_s", "median s", "{:.3f}"),
     ("_p95_s", "p95 s", "{:.3f}"),
     ("_p99_s", "p99 s", "{:.3f}"),
+    ("_first_mean_s", "first byte s", "{:.3f}"),
 ]
-COMPLETIONS = {"object": "objects", "transfer": "transfers"}
+COMPLETIONS = {"object": "objects", "page": "pages", "transfer": "transfers"}
+# Shown beside the table where there are videos, and calls.
+VIDEO_COLUMNS = [
+    ("start_up_s", "start-up s", "{:.2f}"),
+    ("stalls", "stalls", "{:.1f}"),
+    ("stalled_pct", "stalled %", "{:.2f}"),
+    ("video_mbps", "mean Mbit/s", "{:.2f}"),
+    ("switches", "switches", "{:.1f}"),
+]
+CALL_COLUMNS = [
+    ("mos", "MOS", "{:.2f}"),
+    ("mos_min", "worst", "{:.2f}"),
+    ("mouth_ear_ms", "mouth to ear ms", "{:.1f}"),
+    ("late_pct", "late %", "{:.3f}"),
+]
 # Shown beside the table where flows send at a constant rate.
 CBR_COLUMNS = [
     ("cbr_goodput_mbps", "goodput Mbit/s", "{:.3f}"),
@@ -40,7 +55,13 @@ PROBE_COLUMNS = [
 
 def beside(runs: Sequence[Run]) -> list[str]:
     """A line each, over all seeds."""
-    return [*_completions(runs), *_constant_rates(runs), *_probes(runs)]
+    return [
+        *_completions(runs),
+        *_alike(runs, "videos", "video", VIDEO_COLUMNS),
+        *_alike(runs, "calls", "call", CALL_COLUMNS),
+        *_constant_rates(runs),
+        *_probes(runs),
+    ]
 
 
 def _completions(results: Sequence[Run]) -> list[str]:
@@ -50,6 +71,15 @@ def _completions(results: Sequence[Run]) -> list[str]:
         for cc, rows in by_scheme(results).items()
         for kind, words in COMPLETIONS.items()
         if any(r.get(f"{kind}s", 0) for r in rows)
+    ]
+
+
+def _alike(results: Sequence[Run], number: str, what: str, columns: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Videos, or calls: a line per scheme that they ran under or beside."""
+    return [
+        f"{_count(rows[0][number], what)}{'' if cc == 'voice' else f', {cc}'}: {_cells(rows, columns)}"
+        for cc, rows in by_scheme(results).items()
+        if rows[0].get(number)
     ]
 
 

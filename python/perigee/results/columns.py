@@ -29,6 +29,8 @@ RTT_OVER = (
 )
 COMPLETIONS = (
     ("object", 'objects that applications asked for (app = "request"), from the request to the last byte'),
+    ("page", 'pages (app = "web"), from the request for the document to the last byte of the last object'),
+    ("segment", 'segments of videos (app = "video"), from the request to the last byte'),
     (
         "transfer",
         "limited transfers, from the beginning of the connection (of a split one: of its first leg) to the last byte",
@@ -40,6 +42,14 @@ TIMES = (
     ("_median_s", "s", "Median of the same."),
     ("_p95_s", "s", "Its 95th percentile: the smallest that 95 % do not exceed."),
     ("_p99_s", "s", "Its 99th percentile."),
+    ("_first_mean_s", "s", "Mean time to the first byte of {0}: from the same instant to the first payload."),
+)
+FIRST = (
+    ("byte", "the first byte of payload"),
+    ("10kb", "10,000 bytes"),
+    ("100kb", "100,000 bytes"),
+    ("1mb", "1,000,000 bytes"),
+    ("10mb", "10,000,000 bytes"),
 )
 COLUMNS = (
     Column(
@@ -60,13 +70,13 @@ COLUMNS = (
     Column(
         "flow_cc",
         "",
-        "The flow's own congestion control, or `ping`, `cbr`.",
+        "The flow's own congestion control, or `ping`, `cbr`, `voice`.",
     ),
     Column(
         "class",
         "",
         "What sends: bulk (without end), transfer (a limited amount), on-off, request (objects), cbr (a "
-        "constant rate), ping.",
+        "constant rate), web (pages), video, voice (a call), ping.",
         rows="flow",
     ),
     Column(
@@ -259,6 +269,92 @@ COLUMNS = (
         for name, words in COMPLETIONS
         for column, unit, meaning in TIMES
     ),
+    *(
+        Column(
+            f"first_{name}_s",
+            "s",
+            f"Time from the flow's start (its first SYN) until {what} had arrived in order; empty where it never had, "
+            "or with real hosts, which do not tell.",
+            rows="flow (over TCP)",
+        )
+        for name, what in FIRST
+    ),
+    Column(
+        "videos",
+        "",
+        "Number of videos.",
+        rows="run",
+    ),
+    Column(
+        "start_up_s",
+        "s",
+        "Time from the flow's start to the beginning of playback. Of a run: mean over its videos that played.",
+        rows="run, flow (video)",
+    ),
+    Column(
+        "stalls",
+        "",
+        "Times that a video stood still for want of data after it had begun, whole run. Of a run: sum over its videos.",
+        rows="run, flow (video)",
+    ),
+    Column(
+        "stalled_s",
+        "s",
+        "Time in all of these stalls, one that the end of the run cuts included. Of a run: sum over its videos.",
+        rows="run, flow (video)",
+    ),
+    Column(
+        "stalled_pct",
+        "%",
+        "Rebuffering ratio: time in stalls, of that and the media time played. Of a run: mean over its videos.",
+        rows="run, flow (video)",
+    ),
+    Column(
+        "video_mbps",
+        "Mbit/s",
+        "Mean rate of the qualities fetched: bits of the segments that arrived over their media time. Of a run: mean "
+        "over its videos.",
+        rows="run, flow (video)",
+    ),
+    Column(
+        "switches",
+        "",
+        "Segments asked for in another quality than the one before. Of a run: sum over its videos.",
+        rows="run, flow (video)",
+    ),
+    Column(
+        "calls",
+        "",
+        "Number of calls.",
+        rows="run",
+    ),
+    Column(
+        "late_pct",
+        "%",
+        "Packets of a call that came too late to be played (later than the first of their talk spurt by more than "
+        "the playout buffer), of those that arrived. Of a run: mean over its calls.",
+        rows="run, flow (voice)",
+    ),
+    Column(
+        "mouth_ear_ms",
+        "ms",
+        "Mean time from mouth to ear of the packets played: speech in a packet, look-ahead of the codec, delay of the "
+        "first packet of the talk spurt, playout buffer. Of a run: mean over its calls.",
+        rows="run, flow (voice)",
+    ),
+    Column(
+        "mos",
+        "",
+        "Mean opinion score, 1 to 4.5, by the E-model of ITU-T G.107, simplified: R = 93.2 - Idd(mouth_ear_ms) - "
+        "Ie,eff(packets lost or late; codec's Ie and Bpl of G.113, random losses). Of a run: mean over its calls.",
+        rows="run, flow (voice)",
+    ),
+    Column(
+        "mos_min",
+        "",
+        "That of the worst call.",
+        rows="run",
+    ),
     Column(
         "lost_probes",
         "",
@@ -280,28 +376,28 @@ COLUMNS = (
     Column(
         "loss_pct",
         "%",
-        "Datagrams of a constant rate that were dropped, whatever the cause, of those sent and no longer "
-        "under way; whole run. Of a run: of all of them together.",
-        rows="run, flow (cbr)",
+        "Datagrams of a constant rate, or of a call, that were dropped, whatever the cause, of those sent and no "
+        "longer under way; whole run. Of a run (this and the next three): of all with a constant rate together.",
+        rows="run, flow (cbr, voice)",
     ),
     Column(
         "delay_mean_ms",
         "ms",
         "Mean one-way delay of datagrams that arrived, sent after the warm-up.",
-        rows="run, flow (cbr)",
+        rows="run, flow (cbr, voice)",
     ),
     Column(
         "delay_max_ms",
         "ms",
         "The longest of these delays.",
-        rows="run, flow (cbr)",
+        rows="run, flow (cbr, voice)",
     ),
     Column(
         "jitter_ms",
         "ms",
         "Mean difference, without sign, between the delays of datagrams of a flow that arrived one after the "
         "other (|D| of RFC 3550 section 6.4.1).",
-        rows="run, flow (cbr)",
+        rows="run, flow (cbr, voice)",
     ),
 )
 TABLE = tuple(c for c in COLUMNS if c.heading)

@@ -6,6 +6,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from perigee.results.experience import DROPS, applications, completion_columns, flow_columns, run_columns
+from perigee.results.experience import mean as _mean
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -13,10 +16,8 @@ if TYPE_CHECKING:
 
 PLAIN_PAYLOAD_SHARE = 1448 / 1500
 # What flows without a congestion control have in its place.
-WITHOUT_TCP = ("ping", "cbr")
-DROPS = ("drops_queue", "drops_random", "drops_outage", "drops_no_route")
+WITHOUT_TCP = ("ping", "cbr", "voice")
 PERCENTILES = {"rtt_median_ms": 0.5, "rtt_p95_ms": 0.95, "rtt_p99_ms": 0.99}
-TIMES = {"_median_s": 0.5, "_p95_s": 0.95, "_p99_s": 0.99}
 # RTTs of flows are taken together while the largest mean base RTT is at most this many times the smallest.
 SAME_BASE_RTT = 1.05
 
@@ -32,7 +33,7 @@ def jain(values: Sequence[float]) -> float:
 
 
 def flow_rows(run: Run, cc: str | None = None) -> list[Row]:
-    """One row of metrics per flow, or per flow of this congestion control ("ping" and "cbr" among them)."""
+    """One row of metrics per flow, or per flow of this congestion control ("ping", "cbr" and "voice" among them)."""
     flows = [t for t in _flows(run) if cc is None or t["cc"] == cc]
     samples = _samples_by_flow(run) if flows else {}
     return [_flow_row(run, t, samples.get(t["flow"], [])) for t in flows]
@@ -42,7 +43,11 @@ def _flows(run: Run) -> list[Row]:
     """Totals of each flow, with what is known of its window."""
     totals: list[Row] = run.table("flow_totals").to_pylist()
     windows = {w["flow"]: w for w in _windows(run)}
-    return [{**t, **_window(run, t), **_known(windows.get(t["flow"], _no_window(t)))} for t in totals]
+    used = applications(run)
+    return [
+        {**t, **_window(run, t), **_known(windows.get(t["flow"], _no_window(t))), **used.get(t["flow"], {})}
+        for t in totals
+    ]
 
 
 def _known(window: Row) -> Row:
@@ -96,9 +101,9 @@ def _flow_row(run: Run, t: Row, samples: Samples) -> Row:
     }
     if t["cc"] == "ping":
         row["lost_probes"] = _lost(t)
-    if t["cc"] == "cbr":
+    if t["cc"] in ("cbr", "voice"):
         row |= _datagram_columns([t])
-    return row
+    return row | flow_columns(t)
 
 
 def run_summary(run: Run) -> Row:
@@ -128,7 +133,8 @@ def run_summary(run: Run) -> Row:
         "outages": events.get("outage-begin", 0),
         "no_path_s": max((_no_path_s(t) for t in chosen), default=math.nan),
         "queue_mean_ms": queue_delay_ms(run),
-        **completion_columns(run),
+        **completion_columns(run, flows),
+        **run_columns([flow_columns(t) for t in flows]),
         **_cbr_columns([t for t in flows if t["cc"] == "cbr"]),
     }
 
@@ -308,32 +314,7 @@ def queue_delay_ms(run: Run) -> float:
     return max(waits, default=math.nan) / 1e6
 
 
-# ---- objects, transfers, constant rates ----------------------------------------------------------------------------
-
-
-def completion_columns(run: Run) -> Row:
-    """Number of objects, and of limited transfers, that were complete, with mean and percentiles of their times, s."""
-    if "completions" not in run.manifest.tables:
-        return {}
-    warmup = run.manifest.warmup_ns
-    table = run.table("completions")
-    times: dict[str, list[float]] = {"object": [], "transfer": []}
-    columns = [table.column(c).to_pylist() for c in ("asked_ns", "first_ns", "done_ns")]
-    for asked, first, done in zip(*columns, strict=True):
-        if asked >= warmup:
-            # Who asks for an object sees its first data; a transfer is nobody's answer.
-            times["transfer" if first is None else "object"].append((done - asked) / 1e9)
-    return {name: value for kind, found in times.items() for name, value in _times(kind, sorted(found)).items()}
-
-
-def _times(kind: str, ascending: list[float]) -> Row:
-    row = {f"{kind}s": len(ascending), f"{kind}_mean_s": _ratio(math.fsum(ascending), len(ascending))}
-    return {**row, **{kind + name: _quantile(ascending, q) for name, q in TIMES.items()}}
-
-
-def _quantile(ascending: Sequence[float], q: float) -> float:
-    """The smallest value that at least a share `q` of all does not exceed; NaN of nothing."""
-    return ascending[max(1, math.ceil(q * len(ascending))) - 1] if ascending else math.nan
+# ---- constant rates ------------------------------------------------------------------------------------------------
 
 
 def _cbr_columns(flows: list[Row]) -> Row:
@@ -355,11 +336,6 @@ def _datagram_columns(flows: list[Row]) -> Row:
         "delay_max_ms": max((t["delay_max_ns"] for t in known), default=math.nan) / 1e6,
         "jitter_ms": _ratio(sum(t["jitter_sum_ns"] for t in known) / 1e6, gaps),
     }
-
-
-def _mean(values: Iterable[float]) -> float:
-    known = [v for v in values if not math.isnan(v)]
-    return _ratio(math.fsum(known), len(known))
 
 
 def _ratio(a: float, b: float) -> float:

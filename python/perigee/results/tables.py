@@ -46,6 +46,8 @@ RELIED_ON = {
     "completions": "flow object bytes asked_ns done_ns",
     "flow_totals": "flow name from to cc window_bytes window_ns rtt_samples rtt_sum_ns capacity_bps payload_share",
     "windows": "flow class payload_bytes there_ns capacity_bits datagrams delay_sum_ns delay_max_ns jitter_sum_ns",
+    "applications": "flow first_byte_ns playing_ns stalls stalled_ns media_ns played_ns media_bits switches codec "
+    "played_packets late_packets mouth_ear_sum_ns",
     "link_totals": "link port name mean_wait_ns",
     "routes": "t_ns pair hop node",
     "tracks": "t_ns node name lat_deg lon_deg",

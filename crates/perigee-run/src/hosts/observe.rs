@@ -96,7 +96,7 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
     /// A packet of a flow over UDP that nobody answers has arrived.
     pub fn datagram_arrived(&mut self, flow: u32, sent: Nanos, at: Nanos, ip_bytes: usize) {
         self.known[flow as usize].probes.arrived(ip_bytes);
-        self.inner.datagram(flow, sent, at);
+        self.inner.datagram(flow, 0, sent, at);
     }
 
     /// A host tells something.
@@ -259,8 +259,8 @@ impl<O: Observer> Observer for Hosted<'_, O> {
     fn rtt(&mut self, flow: u32, sent: Nanos, rtt: Nanos, base: Option<Nanos>) {
         self.inner.rtt(flow, sent, rtt, base);
     }
-    fn datagram(&mut self, flow: u32, sent: Nanos, at: Nanos) {
-        self.inner.datagram(flow, sent, at);
+    fn datagram(&mut self, flow: u32, spurt: u64, sent: Nanos, at: Nanos) {
+        self.inner.datagram(flow, spurt, sent, at);
     }
     fn completion(&mut self, c: &Completion) {
         self.inner.completion(c);

@@ -242,6 +242,9 @@ impl Plan {
             if flow.cc == PROGRAMS {
                 continue;
             }
+            if let Some(why) = only_simulated(&flow.app) {
+                return Err(refuse(why));
+            }
             if let Some((interval, size, echoed)) = probe(&flow.app) {
                 let payload = size.saturating_sub(PROBE_HEADER);
                 let (flow, start, stop) = (id as u32, flow.start, flow.stop.min(header.duration));
@@ -487,6 +490,20 @@ fn host_name(node: &str) -> String {
 /// Our name of a kernel's scheme.
 pub fn our_name(linux: &str) -> &str {
     NAMES.iter().find(|(_, theirs)| *theirs == linux).map_or(linux, |(ours, _)| ours)
+}
+
+/// Why real hosts cannot carry an application.
+fn only_simulated(app: &App) -> Option<String> {
+    let name = match app {
+        App::Web(_) => "web",
+        App::Video(_) => "video",
+        App::Voice(_) => "voice",
+        _ => return None,
+    };
+    Some(format!(
+        "app = \"{name}\" is made by the simulator only: write hosts = \"simulated\" for the flow, or let programs \
+         send it (app = \"programs\")"
+    ))
 }
 
 /// What of a flow only the agent of a guest does.

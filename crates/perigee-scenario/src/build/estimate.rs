@@ -56,6 +56,10 @@ fn packets(f: &FlowPlan, rate: f64, users: f64) -> f64 {
             let most = rate / 8.0 / f64::from(size) * life;
             (life / interval.as_secs_f64()).min(most)
         }
+        App::Voice(v) => {
+            let talking = v.talk.mean() / (v.talk.mean() + v.silence.mean());
+            life * talking / v.interval.as_secs_f64()
+        }
         _ => {
             let most = rate / users / 8.0 / PACKET_BYTES * life;
             let packets = f.bytes().map_or(most, |bytes| most.min(bytes as f64 / PACKET_BYTES));

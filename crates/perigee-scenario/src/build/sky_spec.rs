@@ -139,6 +139,10 @@ fn demands(
     for flow in &scenario.flows {
         let Some((from, to)) = ends(flow) else { continue };
         let own = match flow.app {
+            App::Voice(v) => {
+                let bits = u128::from(v.codec.packet_bytes(v.interval)) * 8_000_000_000;
+                Some((bits / u128::from(v.interval.0.max(1))) as u64)
+            }
             App::Cbr { interval, size } => {
                 Some((u128::from(size) * 8_000_000_000 / u128::from(interval.0.max(1))) as u64)
             }

@@ -7,7 +7,7 @@ pub use crate::build::ports::PortReport;
 use crate::build::shared::SharedTimeline;
 use crate::file::checked::Given;
 use crate::file::error::{Problem, ScenarioError};
-use crate::file::flow::{without_tcp, FlowSpec};
+use crate::file::flow::FlowSpec;
 use crate::file::scenario::Scenario;
 use crate::file::spell;
 use perigee_cc::{Params, SchemeInfo, Value};
@@ -77,7 +77,7 @@ impl FlowPlan {
         match self.spec.app {
             App::Bulk { bytes } => bytes,
             App::Ping { .. } => Some(0),
-            App::Cbr { .. } | App::OnOff { .. } | App::Request { .. } | App::Programs => None,
+            _ => None,
         }
     }
 }
@@ -145,7 +145,7 @@ impl World {
 
     /// The scheme of a flow under `cc`.
     pub fn scheme_of<'a>(&'a self, flow: &'a FlowPlan, cc: &'a str) -> &'a str {
-        match (without_tcp(flow.spec.app), flow.spec.cc.as_str()) {
+        match (flow.spec.app.without_tcp(), flow.spec.cc.as_str()) {
             (Some(app), _) => app,
             (None, "*") => cc,
             (None, named) => named,
@@ -204,7 +204,7 @@ impl World {
     ) -> Result<Flow, ScenarioError> {
         let leg = plan.spec.leg.as_ref().map(|l| l.leg(index));
         let scheme = self.scheme_of(plan, cc);
-        let (cc_params, cc_files) = match without_tcp(plan.spec.app) {
+        let (cc_params, cc_files) = match plan.spec.app.without_tcp() {
             Some(_) => Default::default(),
             None if foreign(scheme) => Default::default(),
             None => self.built_in(plan, scheme)?,

@@ -58,18 +58,9 @@ impl FlowSpec {
 
 /// The schemes that a flow names, or what stands for them in a flow that needs none.
 pub(crate) fn own_schemes(flow: &FlowSpec) -> Vec<&str> {
-    match without_tcp(flow.app) {
+    match flow.app.without_tcp() {
         Some(app) => vec![app],
         None => flow.schemes().into_iter().map(String::as_str).collect(),
-    }
-}
-
-/// What stands for the scheme of an app that needs none.
-pub(crate) fn without_tcp(app: App) -> Option<&'static str> {
-    match app {
-        App::Ping { .. } => Some("ping"),
-        App::Cbr { .. } => Some("cbr"),
-        _ => None,
     }
 }
 

@@ -374,11 +374,11 @@ pub const HOSTS: Section = Section {
 };
 
 /// UDP has neither a congestion control nor transport options.
-const TCP: &[Only] = &[Only::Without("app", &["ping", "cbr"])];
+const TCP: &[Only] = &[Only::Without("app", &["ping", "cbr", "voice"])];
 
 /// Programs say themselves when they send, and what.
 const TIMED: &[Only] = &[Only::Without("app", &["programs"])];
-const TCP_OF_OURS: &[Only] = &[Only::Without("app", &["ping", "cbr", "programs"])];
+const TCP_OF_OURS: &[Only] = &[Only::Without("app", &["ping", "cbr", "voice", "programs"])];
 
 /// `[[flow]]`.
 pub const FLOW: Section = Section {
@@ -412,7 +412,7 @@ pub const FLOW: Section = Section {
         optional(
             "hosts",
             Kind::Word(&Hosts::NAMES),
-            "who carries it: the simulator, also in a run with --hosts linux, or Linux, which such a run must have; default: as the run says, but the simulator for ping and cbr",
+            "who carries it: the simulator, also in a run with --hosts linux, or Linux, which such a run must have; default: as the run says, but the simulator for ping, cbr and voice",
         )
         .only(TIMED),
         key("app", Kind::Word(apps::NAMES), apps::NAMES[0], "what it sends; each application has keys of its own, below"),

@@ -94,6 +94,7 @@ from_key! {
     Draw<f64>: Val::LossDraw(v) => v;
     String: Val::Text(v) => v;
     Vec<Nanos>: Val::Many(v) => v.into_iter().filter_map(|v| if let Val::Time(t) = v { Some(t) } else { None }).collect();
+    Vec<BitRate>: Val::Many(v) => v.into_iter().filter_map(|v| if let Val::Rate(r) = v { Some(r) } else { None }).collect();
     Vec<String>: Val::Many(v) => v.into_iter().filter_map(|v| if let Val::Text(t) = v { Some(t) } else { None }).collect();
 }
 

@@ -6,14 +6,15 @@
 //! every congestion control is asked for the same objects.
 
 use super::relay::{LegReceiver, LegSender};
-use super::{Cx, Flow};
+use super::{Cx, Endpoint, Flow};
 
-use crate::observe::{Completion, Observer, SimEvent};
+use super::player::{Player, VideoTotals};
+use crate::observe::{ApplicationTotals, Completion, Observer, SimEvent, VideoEvent};
 use crate::packet::Kind;
 use crate::setup::FlowSetup;
 use perigee_tcp::Sender;
 use perigee_timeline::workload::{self, SHORTEST};
-use perigee_timeline::{App, Law};
+use perigee_timeline::{answer_bytes, App, Law};
 use perigee_units::Nanos;
 
 /// IP bytes of a request: headers and a line of text.
@@ -50,7 +51,7 @@ pub enum Supply {
 #[derive(Clone, Debug)]
 pub enum Demand {
     /// Asks, waits until everything is there, thinks, asks again.
-    Client(Client),
+    Client(Box<Client>),
     /// A proxy that carries it on.
     Leg(LegReceiver),
 }
@@ -74,14 +75,16 @@ pub struct OnOff {
 /// The asking side.
 #[derive(Clone, Debug)]
 pub struct Client {
-    size: Law,
-    think: Law,
-    period: Nanos,
-    /// Objects to ask for.
-    count: u64,
+    app: App,
     mss: u64,
     /// The object asked for.
     now: Option<Object>,
+    /// The document of the page that is loading.
+    page: Option<Object>,
+    /// Plays the video.
+    player: Option<Box<Player>>,
+    /// The quality asked for.
+    quality: usize,
     /// Segment after the latest complete object.
     end: u64,
     asked: u64,
@@ -90,10 +93,10 @@ pub struct Client {
     pub at: Nanos,
 }
 
-/// The answering side. It draws the sizes of objects from the same law and seed as the client, as if requests named them.
+/// The answering side. It draws the sizes of objects from the same laws and seed as the client, as if requests named them.
 #[derive(Clone, Debug)]
 pub struct Server {
-    size: Law,
+    app: App,
     mss: u64,
     /// Requests that have arrived, repetitions not counted.
     requests: u64,
@@ -121,7 +124,7 @@ impl Supply {
                 turns: 0,
                 at: Nanos::MAX,
             })),
-            App::Request { size, .. } => Some(Supply::Server(Server::new(size, mss))),
+            app if app.has_client() => Some(Supply::Server(Server::new(app, mss))),
             _ => None,
         }
     }
@@ -169,7 +172,7 @@ impl Demand {
         if let Some(leg) = setup.leg {
             return Some(Demand::Leg(LegReceiver::new(leg, setup.tcp.mss)));
         }
-        Client::of(&setup.app, setup.tcp.mss).map(Demand::Client)
+        Client::of(&setup.app, setup.tcp.mss).map(|client| Demand::Client(Box::new(client)))
     }
 
     /// When it wants to be called; [`Nanos::MAX`] = never.
@@ -198,24 +201,28 @@ impl OnOff {
     }
 }
 
-/// Size of the `n`-th object in bytes, in segments, and bytes of its last segment.
-fn object_size(law: &Law, mss: u64, seed: u64, n: u64) -> (u64, u64, u32) {
-    let bytes = workload::object_bytes(law, seed, n);
+/// Size of the answer to the `n`-th request in bytes, in segments, and bytes of its last segment.
+fn answer_size(app: &App, mss: u64, seed: u64, n: u64, quality: usize) -> (u64, u64, u32) {
+    let bytes = answer_bytes(app, seed, n, quality);
     let segments = bytes.div_ceil(mss);
     (bytes, segments, (bytes - (segments - 1) * mss) as u32)
 }
 
+/// Requests carry the quality above this bit, and below it their number.
+const QUALITY: u32 = 56;
+
 impl Server {
-    fn new(size: Law, mss: u32) -> Self {
-        Server { size, mss: u64::from(mss), requests: 0, objects: [(0, 0); 2] }
+    fn new(app: App, mss: u32) -> Self {
+        Server { app, mss: u64::from(mss), requests: 0, objects: [(0, 0); 2] }
     }
 
     /// A request arrived: how far the sender may send; `None` = it came before.
-    pub fn on_request(&mut self, number: u64, seed: u64) -> Option<u64> {
+    pub fn on_request(&mut self, request: u64, seed: u64) -> Option<u64> {
+        let (number, quality) = (request & ((1 << QUALITY) - 1), (request >> QUALITY) as usize);
         if number < self.requests {
             return None;
         }
-        let (_, segments, last) = object_size(&self.size, self.mss, seed, number);
+        let (_, segments, last) = answer_size(&self.app, self.mss, seed, number, quality);
         let end = self.objects[0].0 + segments;
         self.objects = [(end, last), self.objects[0]];
         self.requests = number + 1;
@@ -223,17 +230,30 @@ impl Server {
     }
 }
 
+/// What a client has got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Got {
+    /// What is complete, if that is told: an object, a whole page, a segment.
+    pub whole: Option<Object>,
+    /// By how many bytes the last segment was shorter than a full one.
+    pub short: u32,
+    /// The player goes on after it stood still for so long.
+    pub stalled: Option<Nanos>,
+}
+
 impl Client {
     fn of(app: &App, mss: u32) -> Option<Client> {
-        let App::Request { size, think, period, count } = *app else { return None };
-        let mss = u64::from(mss);
-        Some(Client {
-            size,
-            think,
-            period,
-            count,
-            mss,
+        let player = match app {
+            App::Video(video) => Some(Box::new(Player::new(*video))),
+            _ => None,
+        };
+        app.has_client().then(|| Client {
+            app: *app,
+            mss: u64::from(mss),
             now: None,
+            page: None,
+            player,
+            quality: 0,
             end: 0,
             asked: 0,
             tries: 0,
@@ -241,10 +261,26 @@ impl Client {
         })
     }
 
-    /// Asks for the next object, or for the same one again; returns the request's number.
-    pub fn ask(&mut self, now: Nanos, seed: u64) -> u64 {
+    /// Requests in all.
+    fn wanted(&self) -> u64 {
+        match self.app {
+            App::Request { count, .. } => count,
+            App::Web(web) => web.pages.saturating_mul(2),
+            App::Video(video) => video.segments,
+            _ => 0,
+        }
+    }
+
+    /// Asks for the next object, or for the same one again; returns the request, and the quality where it changed.
+    pub fn ask(&mut self, now: Nanos, seed: u64) -> (u64, Option<u64>) {
+        let mut changed = None;
         if self.now.is_none() {
-            let (bytes, segments, last) = object_size(&self.size, self.mss, seed, self.asked);
+            if let (Some(player), App::Video(video)) = (&mut self.player, &self.app) {
+                let before = std::mem::replace(&mut self.quality, player.choose());
+                let other = self.asked == 0 || before != self.quality;
+                changed = other.then(|| video.ladder.rates_bps()[self.quality]);
+            }
+            let (bytes, segments, last) = answer_size(&self.app, self.mss, seed, self.asked, self.quality);
             let end = self.end + segments;
             self.now = Some(Object { number: self.asked, bytes, asked: now, first: None, end, last });
             self.asked += 1;
@@ -252,12 +288,11 @@ impl Client {
         }
         self.at = now + REPEAT * (1 << self.tries.min(6));
         self.tries += 1;
-        self.asked - 1
+        ((self.asked - 1) | ((self.quality as u64) << QUALITY), changed)
     }
 
-    /// In-order delivery reached segment `next`. Returns the object if it is complete, and by how many bytes its last
-    /// segment was shorter than a full one.
-    pub fn delivered(&mut self, now: Nanos, next: u64, seed: u64) -> Option<(Object, u32)> {
+    /// In-order delivery reached segment `next`; `None` = nothing is complete.
+    pub fn delivered(&mut self, now: Nanos, next: u64, seed: u64) -> Option<Got> {
         let object = self.now.as_mut()?;
         if object.first.is_none() {
             object.first = Some(now);
@@ -270,13 +305,41 @@ impl Client {
         let done = *object;
         self.now = None;
         self.end = done.end;
-        let thought = now + workload::think_time(&self.think, seed, done.number);
-        self.at = if self.asked >= self.count {
-            Nanos::MAX
-        } else {
-            thought.max(done.asked + self.period.max(SHORTEST))
-        };
-        Some((done, self.mss as u32 - done.last))
+        let last = self.asked >= self.wanted();
+        let (ask, whole, stalled) = self.after(now, done, seed, last);
+        self.at = if last { Nanos::MAX } else { ask };
+        Some(Got { whole, short: self.mss as u32 - done.last, stalled })
+    }
+
+    /// When to ask next, what is complete with `done`, and the stall that it ends.
+    fn after(
+        &mut self,
+        now: Nanos,
+        done: Object,
+        seed: u64,
+        last: bool,
+    ) -> (Nanos, Option<Object>, Option<Nanos>) {
+        match &self.app {
+            App::Web(_) if done.number % 2 == 0 => {
+                self.page = Some(done);
+                (now, None, None)
+            }
+            App::Web(web) => {
+                let document = self.page.take().unwrap_or(done);
+                let number = done.number / 2;
+                let page = Object { number, bytes: document.bytes + done.bytes, ..document };
+                (now + workload::think_time(&web.think, seed, number).max(SHORTEST), Some(page), None)
+            }
+            App::Request { think, period, .. } => {
+                let thought = now + workload::think_time(think, seed, done.number);
+                (thought.max(done.asked + (*period).max(SHORTEST)), Some(done), None)
+            }
+            _ => {
+                let player = self.player.as_mut().map(|p| p.segment(now, done.asked, done.bytes, last));
+                let (ask, stalled) = player.unwrap_or((now, None));
+                (ask.max(now + SHORTEST), Some(done), stalled)
+            }
+        }
     }
 }
 
@@ -323,10 +386,14 @@ impl Flow {
         let due = self.receiver_mut().filter(|r| !r.stopped && r.tcp.is_some());
         let Some(Demand::Client(client)) = due.and_then(|r| r.demand.as_deref_mut()) else { return };
         if client.at <= now {
-            if client.now.is_none() {
+            if client.now.is_none() && client.page.is_none() {
                 cx.obs.event(now, &SimEvent::Busy(id));
             }
-            let number = client.ask(now, seed);
+            let (number, changed) = client.ask(now, seed);
+            if let Some(rate_bps) = changed {
+                let what = VideoEvent::Quality(rate_bps);
+                cx.obs.event(now, &SimEvent::Video { flow: id, what });
+            }
             let request = self.packet(now, Kind::Request, REQUEST_BYTES, number);
             self.send(request, cx);
         }
@@ -349,8 +416,12 @@ impl Flow {
         let (seed, flow) = (self.seed, self.id);
         let demand = self.receiver_mut().and_then(|r| r.demand.as_deref_mut());
         let Some(Demand::Client(client)) = demand else { return };
-        if let Some((o, short)) = client.delivered(now, next, seed) {
-            self.totals.goodput_bytes -= short as u64;
+        let Some(got) = client.delivered(now, next, seed) else { return };
+        self.totals.goodput_bytes -= u64::from(got.short);
+        if let Some(stood) = got.stalled {
+            obs.event(now, &SimEvent::Video { flow, what: VideoEvent::Stalled(stood) });
+        }
+        if let Some(o) = got.whole {
             obs.event(now, &SimEvent::Idle(flow));
             obs.completion(&Completion {
                 flow,
@@ -362,11 +433,24 @@ impl Flow {
             });
         }
     }
+
+    /// What the application has got at `end`.
+    pub(crate) fn application_totals(&self, end: Nanos) -> ApplicationTotals {
+        ApplicationTotals { reached: self.reached, video: self.video_totals(end) }
+    }
+
+    fn video_totals(&self, end: Nanos) -> Option<VideoTotals> {
+        let Endpoint::TcpReceiver(r) = &self.destination else { return None };
+        let Some(Demand::Client(client)) = r.demand.as_deref() else { return None };
+        client.player.as_ref().map(|p| p.totals(end.min(self.setup.stop)))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use perigee_timeline::{Abr, Ladder, Video, Web};
+    use perigee_units::BitRate;
 
     #[test]
     fn time_goes_on_whatever_is_drawn() {
@@ -389,20 +473,55 @@ mod tests {
         let app =
             App::Request { size: Law::Fixed(2500.0), think: Law::Fixed(1.0), period: Nanos::ZERO, count: 2 };
         let mut c = Client::of(&app, 1000).unwrap();
-        let mut server = Server::new(Law::Fixed(2500.0), 1000);
+        let mut server = Server::new(app, 1000);
         let s = Nanos::from_secs;
-        assert_eq!(c.ask(s(1), 0), 0);
+        assert_eq!(c.ask(s(1), 0), (0, None));
         assert_eq!(c.at, s(2), "a lost request is repeated");
         assert_eq!(server.on_request(0, 0), Some(3));
         assert_eq!(server.on_request(0, 0), None, "a repeated request changes nothing");
         let supply = Supply::Server(server.clone());
         assert_eq!((supply.payload(1, 1000), supply.payload(2, 1000)), (1000, 500));
         assert_eq!(c.delivered(s(2), 2, 0), None);
-        let (done, short) = c.delivered(s(3), 3, 0).unwrap();
-        assert_eq!((done.bytes, done.first, short, c.at), (2500, Some(s(2)), 500, s(4)));
-        assert_eq!(c.ask(s(4), 0), 1);
+        let got = c.delivered(s(3), 3, 0).unwrap();
+        let done = got.whole.unwrap();
+        assert_eq!((done.bytes, done.first, got.short, c.at), (2500, Some(s(2)), 500, s(4)));
+        assert_eq!(c.ask(s(4), 0), (1, None));
         assert_eq!(server.on_request(1, 0), Some(6));
         c.delivered(s(5), 6, 0).unwrap();
         assert_eq!(c.at, Nanos::MAX, "two were wanted");
+    }
+
+    #[test]
+    fn a_page_is_complete_with_the_last_of_its_objects() {
+        let law = Law::Fixed;
+        let (document, object, think) = (law(1500.0), law(500.0), law(2.0));
+        let app = App::Web(Web { document, objects: 3, object, think, pages: 1 });
+        let mut c = Client::of(&app, 1000).unwrap();
+        let s = Nanos::from_secs;
+        assert_eq!(c.ask(s(1), 0), (0, None));
+        // 1500 bytes of the document in two segments, then 1500 of three objects in two.
+        assert_eq!(c.delivered(s(2), 2, 0).unwrap().whole, None);
+        assert_eq!(c.at, s(2), "what the document names is asked for at once");
+        assert_eq!(c.ask(s(2), 0), (1, None));
+        let page = c.delivered(s(4), 4, 0).unwrap().whole.unwrap();
+        assert_eq!((page.number, page.bytes, page.asked, page.first), (0, 3000, s(1), Some(s(2))));
+        assert_eq!(c.at, Nanos::MAX, "one was wanted");
+    }
+
+    #[test]
+    fn requests_name_their_quality() {
+        let ladder = Ladder::new(&[1, 2].map(BitRate::from_mbit)).unwrap();
+        let (segment, buffer) = (Nanos::from_secs(1), Nanos::from_secs(10));
+        let video = Video { ladder, segment, buffer, start_up: segment, abr: Abr::Rate, segments: u64::MAX };
+        let app = App::Video(video);
+        let (mut c, mut server) = (Client::of(&app, 125_000).unwrap(), Server::new(app, 125_000));
+        let s = Nanos::from_secs;
+        assert_eq!(c.ask(s(1), 0), (0, Some(1_000_000)));
+        assert_eq!(server.on_request(0, 0), Some(1));
+        // 1 Mbit in a tenth of a second.
+        c.delivered(s(1) + Nanos::from_millis(100), 1, 0).unwrap();
+        let (request, changed) = c.ask(s(2), 0);
+        assert_eq!((request, changed), (1 | 1 << QUALITY, Some(2_000_000)));
+        assert_eq!(server.on_request(request, 0), Some(3), "two megabits are two segments");
     }
 }

@@ -7,15 +7,17 @@
 //! receiver begins when the sender has the SYN-ACK), and what the scheme asks of its receiver.
 
 mod apps;
+mod player;
 pub(crate) mod relay;
 mod tcp_receiver;
 mod tcp_sender;
 
+pub use player::VideoTotals;
 pub(crate) use tcp_receiver::TcpReceiver;
 pub(crate) use tcp_sender::TcpSender;
 
 use crate::net::Net;
-use crate::observe::{show, DropCause, FlowTotals, Observer, SimEvent};
+use crate::observe::{show, DropCause, FlowTotals, Observer, SimEvent, MILESTONES};
 use crate::outside::Outbox;
 use crate::packet::*;
 use crate::routes::{BaseRtt, Routes};
@@ -24,6 +26,7 @@ use perigee_cc::{CongestionControl, Signal, SignalScope, TelemetryNeed};
 use perigee_queue::Ecn;
 use perigee_tcp::AckBlocks;
 use perigee_telemetry::{EchoMode, Overhead};
+use perigee_timeline::workload::turn;
 use perigee_timeline::App;
 use perigee_units::Nanos;
 
@@ -53,6 +56,8 @@ pub struct Flow {
     pub setup: FlowSetup,
     pub base: BaseRtt,
     pub totals: FlowTotals,
+    /// When its milestones were reached.
+    reached: [Option<Nanos>; MILESTONES.len()],
     pub capacity: Capacity,
     /// Transmissions so far, by direction.
     ordinals: [u32; 2],
@@ -84,6 +89,8 @@ pub enum Endpoint {
     Probes {
         next: u64,
         at: Nanos,
+        /// End of the talk spurt, of a call.
+        until: Nanos,
     },
     /// Echoes probes, takes datagrams.
     Responder,
@@ -121,7 +128,7 @@ impl Flow {
         let segments = limit.map(|bytes| segments_of(bytes, setup.tcp.mss));
         let mut telemetry = TelemetryPlan { echo: None, overhead: Overhead::None, max_hops };
         let mut ecn = Ecn::NotEct;
-        let (mut source, mut destination) = (Endpoint::Probes { next: 0, at: start }, Endpoint::Responder);
+        let (mut source, mut destination) = (probes(&setup.app, start, seed), Endpoint::Responder);
         if setup.app.is_tcp() {
             // Known before the handshake: the packets' size decides capacity and base RTT, the scope who gets signals.
             let caps = setup.scheme.build(&first_init(&setup, start)).caps();
@@ -152,6 +159,7 @@ impl Flow {
             setup,
             base: BaseRtt::default(),
             totals: FlowTotals::default(),
+            reached: [None; MILESTONES.len()],
             capacity: Capacity::default(),
             ordinals: [0; 2],
             rtt_sum: 0,
@@ -263,12 +271,19 @@ impl Flow {
         let (kind, interval, size) = match self.setup.app {
             App::Ping { interval, size } => (Kind::Ping, interval, size),
             App::Cbr { interval, size } => (Kind::Datagram, interval, size),
+            App::Voice(v) => (Kind::Datagram, v.interval, v.codec.packet_bytes(v.interval)),
             _ => unreachable!("an app without TCP"),
         };
-        let Endpoint::Probes { next, at } = &mut self.source else { return };
+        let Endpoint::Probes { next, at, until } = &mut self.source else { return };
         let number = *next;
         *next += 1;
         *at = cx.now + interval;
+        if let (App::Voice(v), true) = (self.setup.app, *at >= *until) {
+            let spurt = (number >> SPURT) + 1;
+            *next = spurt << SPURT;
+            *at = *until + turn(&v.talk, &v.silence, self.seed, 2 * spurt - 1);
+            *until = *at + turn(&v.talk, &v.silence, self.seed, 2 * spurt);
+        }
         self.note_start(cx.now, cx.obs);
         let packet = self.packet(cx.now, kind, size, number);
         show(cx.obs, cx.now, true, &packet, 0, &AckBlocks::default(), None, &[]);
@@ -358,7 +373,7 @@ impl Flow {
             Kind::Request => self.receive_request(packet.seq, cx),
             Kind::Datagram => {
                 self.totals.goodput_bytes += u64::from((packet.ip_bytes as u32).saturating_sub(PROBE_HEADER));
-                cx.obs.datagram(self.id, packet.sent, cx.now);
+                cx.obs.datagram(self.id, packet.seq >> SPURT, packet.sent, cx.now);
             }
             // Frames belong to ends outside; here nobody reads them.
             Kind::Data | Kind::Ack | Kind::Frame | Kind::FrameBack => {}
@@ -393,6 +408,10 @@ impl Flow {
     pub fn packet_bytes(&self) -> (u32, u32) {
         match self.setup.app {
             App::Ping { size, .. } | App::Cbr { size, .. } => (size, size),
+            App::Voice(v) => {
+                let size = v.codec.packet_bytes(v.interval);
+                (size, size)
+            }
             _ => {
                 let header = self.setup.tcp.header;
                 let (data, ack) =
@@ -401,6 +420,18 @@ impl Flow {
             }
         }
     }
+}
+
+/// Packets of a call carry the number of their talk spurt above this bit, and count from 0 in each.
+const SPURT: u32 = 32;
+
+/// The source of a flow without TCP.
+fn probes(app: &App, start: Nanos, seed: u64) -> Endpoint {
+    let until = match app {
+        App::Voice(v) => start + turn(&v.talk, &v.silence, seed, 0),
+        _ => Nanos::MAX,
+    };
+    Endpoint::Probes { next: 0, at: start, until }
 }
 
 /// The clock of the timestamp option.

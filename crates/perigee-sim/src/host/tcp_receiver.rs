@@ -4,7 +4,7 @@
 use super::apps::Demand;
 use super::*;
 use crate::net::aqm::CE;
-use crate::observe::SimEvent;
+use crate::observe::{SimEvent, MILESTONES};
 use perigee_tcp::Receiver;
 use perigee_telemetry::BottleneckEcho;
 
@@ -117,6 +117,9 @@ impl Flow {
     fn take_in_order<O: Observer>(&mut self, before: u64, next: u64, cx: &mut Cx<'_, O>) {
         let (now, mss) = (cx.now, u64::from(self.setup.tcp.mss));
         self.totals.goodput_bytes += (next - before) * mss;
+        if next > before {
+            self.note_milestones(now);
+        }
         if next > before && self.receiver_mut().is_some_and(|r| r.demand.is_some()) {
             self.take_objects(now, next, cx.obs);
             self.reschedule(cx.net);
@@ -130,6 +133,15 @@ impl Flow {
             self.totals.completed = Some(now);
             cx.obs.event(now, &SimEvent::FlowComplete(self.id));
             self.report_completion(now, (segments - 1) * mss + u64::from(last), cx.obs);
+        }
+    }
+
+    /// The receiving application has so much that one of the milestones may be reached.
+    fn note_milestones(&mut self, now: Nanos) {
+        let bytes = self.totals.goodput_bytes;
+        let reached = self.reached.iter_mut().zip(MILESTONES);
+        for (at, _) in reached.filter(|(at, amount)| at.is_none() && bytes >= *amount) {
+            *at = Some(now);
         }
     }
 

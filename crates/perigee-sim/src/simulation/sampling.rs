@@ -127,6 +127,7 @@ impl Simulation<'_> {
             events: self.events,
             packet_hops: links.iter().map(|l| l.crossed).sum(),
             flows: self.flows.iter().map(|f| f.totals.clone()).collect(),
+            applications: self.flows.iter().map(|f| f.application_totals(end)).collect(),
             links,
             conserved,
         }

@@ -47,5 +47,8 @@ apps! {
     cbr::Cbr,
     on_off::OnOff,
     request::Request,
+    web::Web,
+    video::Video,
+    voice::Voice,
     programs::Programs,
 }

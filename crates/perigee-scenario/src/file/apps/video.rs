@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `app = "video"`: video over HTTP (DASH), with a player that adapts the quality.
+
+use crate::file::apps::Spec;
+use crate::file::checked::Checked;
+use crate::file::error::Problem;
+use crate::file::kind::Kind;
+use crate::file::parameters::parameters;
+use perigee_timeline::{Abr, App, Ladder, MAX_QUALITIES};
+use perigee_units::{BitRate, Nanos};
+
+const SEGMENT: Kind = Kind::Time(Nanos::from_millis(100), Nanos::from_secs(60));
+const BUFFER: Kind = Kind::Time(Nanos::from_millis(100), Nanos::from_secs(3600));
+
+/// Mao et al., "Neural Adaptive Video Streaming with Pensieve", SIGCOMM 2017, section 5.1.
+const LADDER_KBIT: [u64; 6] = [300, 750, 1200, 1850, 2850, 4300];
+
+parameters! {
+    /// `app = "video"`.
+    Video = "video", "Video over HTTP (DASH): the receiver asks for one segment after the other in a quality that it chooses, plays them, and stalls when its buffer is empty.";
+    ladder: Option<Vec<BitRate>> = optional(
+        Kind::OneOrMany(&Kind::Rate),
+        "rates of the qualities, ascending; default: 300, 750, 1200, 1850, 2850 and 4300 kbit/s",
+    );
+    segment: Nanos = key(SEGMENT, "4 s", "media time of a segment");
+    buffer: Nanos = key(BUFFER, "30 s", "media time that the player buffers at most");
+    start_up: Nanos = key(BUFFER, "4 s", "media time in the buffer before it plays, at first and after a stall");
+    abr: String = key(
+        Kind::Word(&["buffer", "rate"]),
+        "buffer",
+        "who chooses: buffer: what is buffered (BBA-0, Huang et al. 2014: lowest quality below 3/8 of `buffer`, highest above 9/10, a straight line between); rate: the harmonic mean of the latest five throughputs (RB, Yin et al. 2015)",
+    );
+    segments: Option<u64> = optional(Kind::Int(1, 1_000_000_000), "how many; default: until the flow stops");
+}
+
+impl Video {
+    pub(super) fn spec(self, c: &Checked, problems: &mut Vec<Problem>) -> Spec {
+        let rates = self.ladder.unwrap_or_else(|| LADDER_KBIT.map(|k| BitRate(k * 1000)).into());
+        let ladder = Ladder::new(&rates).unwrap_or_else(|| {
+            let p = c.problem("ladder", "the rates do not ascend, or are too many");
+            let p = p.allowed(format!("up to {MAX_QUALITIES} rates, each above the one before it"));
+            problems.push(p.hint("write ladder = [\"1 Mbit\", \"3 Mbit\", \"6 Mbit\"]"));
+            Ladder::new(&[BitRate::from_mbit(1)]).expect("one rate is a ladder")
+        });
+        if self.buffer < self.segment {
+            let p = c.problem("buffer", format!("a segment of {} does not fit into it", self.segment));
+            problems.push(p.found(format!("{}", self.buffer)).hint("make it two segments at least"));
+        } else if self.start_up.0 > self.buffer.0 / self.segment.0 * self.segment.0 {
+            let why = "it would never play: so many whole segments do not fit into `buffer`";
+            let p = c.problem("start_up", why);
+            problems.push(p.found(format!("{}", self.start_up)).hint("lower start_up, or raise buffer"));
+        }
+        App::Video(perigee_timeline::Video {
+            ladder,
+            segment: self.segment,
+            buffer: self.buffer,
+            start_up: self.start_up,
+            abr: if self.abr == "rate" { Abr::Rate } else { Abr::Buffer },
+            segments: self.segments.unwrap_or(u64::MAX),
+        })
+        .into()
+    }
+}

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Mean opinion score of a call after the E-model of ITU-T G.107 (06/2015), simplified: only delay and loss count.
+
+R = 93.2 - Idd - Ie,eff, where all other terms have their defaults: Idd is that of a delay without echo (section 7.4),
+Ie,eff that of losses at random (section 7.5 with BurstR = 1). Ie and Bpl of the codecs stand in ITU-T G.113 (11/2007),
+appendix I.
+"""
+
+from __future__ import annotations
+
+import math
+
+DEFAULT_R = 93.2
+"""Of a call without delay and loss (G.107, table 3)."""
+CODECS = {"g711": (0.0, 25.1), "g729": (11.0, 19.0)}
+"""Equipment impairment Ie and robustness to loss Bpl, %: G.711 with concealment, G.729 Annex A with VAD."""
+
+
+def delay_impairment(mouth_ear_ms: float) -> float:
+    """Idd of an absolute one-way delay: none up to 100 ms."""
+    if mouth_ear_ms <= 100:
+        return 0.0
+    x = math.log2(mouth_ear_ms / 100)
+    return float(25 * ((1 + x**6) ** (1 / 6) - 3 * (1 + (x / 3) ** 6) ** (1 / 6) + 2))
+
+
+def loss_impairment(codec: str, loss_pct: float) -> float:
+    """Ie,eff of packets that are not played, per cent."""
+    ie, bpl = CODECS[codec]
+    return ie + (95 - ie) * loss_pct / (loss_pct + bpl)
+
+
+def opinion(r: float) -> float:
+    """MOS of a rating R (G.107, annex B)."""
+    if r <= 0:
+        return 1.0
+    if r >= 100:
+        return 4.5
+    return 1 + 0.035 * r + r * (r - 60) * (100 - r) * 7e-6
+
+
+def mean_opinion_score(codec: str, mouth_ear_ms: float, loss_pct: float) -> float:
+    """MOS, 1 to 4.5; NaN where no packet was played."""
+    if math.isnan(mouth_ear_ms) or math.isnan(loss_pct):
+        return math.nan
+    return opinion(DEFAULT_R - delay_impairment(mouth_ear_ms) - loss_impairment(codec, loss_pct))
