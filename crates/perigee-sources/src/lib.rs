@@ -9,6 +9,7 @@
 //! * [`fading`]: bursts of loss and weather over any source.
 //! * [`leoem`] (with [`breaks`]), [`mahimahi`]: recorded paths, rates and delays; [`trace`]: what their readers share.
 
+pub mod beside;
 pub mod breaks;
 pub mod crossing;
 pub mod fading;

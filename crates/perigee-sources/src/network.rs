@@ -172,6 +172,18 @@ pub fn network(
     Ok(Own { built: d.finish_as_given("a network of one's own".into()), changes, given })
 }
 
+/// Delays of the shortest ways from a node to all that links connect it with, itself among them; empty of a node without links.
+///
+/// # Errors
+/// Rows that contradict each other.
+pub fn ways_from(rows: &[LinkRow], from: &str) -> Result<BTreeMap<String, Nanos>, TopologyError> {
+    let Laid { nodes, made, delays, .. } = lay(rows)?;
+    let Some(&start) = nodes.get(from) else { return Ok(BTreeMap::new()) };
+    let found = Map { made: &made, delays: &delays, nodes: nodes.len() }.tree(start);
+    let reached = nodes.iter().filter_map(|(name, id)| Some((name.to_string(), Nanos(found[id.ix()]?.0))));
+    Ok(reached.collect())
+}
+
 /// Nodes and links, before there are routes; `given` has an entry for each port, `delays` for each link.
 struct Laid<'a> {
     d: Drawing,
@@ -273,6 +285,17 @@ impl Map<'_> {
 
     /// Dijkstra's algorithm over delays; of equal ones the way with fewer links, then with smaller node numbers.
     fn shortest(&self, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
+        let best = self.tree(from);
+        let mut way = vec![to];
+        while way[way.len() - 1] != from {
+            way.push(best[way[way.len() - 1].ix()]?.2);
+        }
+        way.reverse();
+        Some(way)
+    }
+
+    /// Delay, links and the node before, of all that are reached.
+    fn tree(&self, from: NodeId) -> Vec<Option<(u64, u32, NodeId)>> {
         let mut best: Vec<Option<(u64, u32, NodeId)>> = vec![None; self.nodes];
         let mut heap = BinaryHeap::from([Reverse((0u64, 0u32, from, from))]);
         while let Some(Reverse((cost, links, here, before))) = heap.pop() {
@@ -284,12 +307,7 @@ impl Map<'_> {
                 heap.push(Reverse((cost + self.delays[made.hop.link.ix()].0, links + 1, *next, here)));
             }
         }
-        let mut way = vec![to];
-        while way[way.len() - 1] != from {
-            way.push(best[way[way.len() - 1].ix()]?.2);
-        }
-        way.reverse();
-        Some(way)
+        best
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::build::network::Network;
 use crate::build::small::{self, micro, no_more};
-use crate::build::{fading, own_network, replay, saved, sky};
+use crate::build::{fading, fibre, own_network, replay, saved, sky};
 use crate::file::error::ScenarioError;
 use crate::file::scenario::Scenario;
 use crate::file::sources::Source;
@@ -26,6 +26,7 @@ fn bare(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
             micro(scenario, topology::parking_lot(&small::parking_lot(f)), seed, no_more)
         }
         Source::Crossing(c) => micro(scenario, crossing::crossing(&small::crossing(c)), seed, no_more),
+        Source::Constellation(c) if !c.fibres.is_empty() => fibre::build(scenario, c, seed),
         Source::Constellation(c) => sky::build(scenario, c, seed),
         Source::PathLog(p) => replay::path_log(scenario, p, seed),
         Source::Trace(t) => replay::trace(scenario, t, seed),

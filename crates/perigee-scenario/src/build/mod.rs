@@ -12,6 +12,7 @@ pub mod course;
 pub mod estimate;
 pub mod exchange;
 pub mod fading;
+mod fibre;
 pub mod from_source;
 pub mod jitter;
 pub mod legs;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What `perigee paths` and `perigee sky` ask: a scenario's constellation without its packets, as JSON.
 
+use crate::build::fibre;
 use crate::build::sky;
 use crate::build::sky_spec;
 use crate::build::traffic;
@@ -38,9 +39,9 @@ pub struct Look {
     pub warnings: Vec<String>,
 }
 
-/// Whether a scenario has satellites of its own: then its paths are those of [`look`].
+/// Whether a scenario has satellites of its own and nothing else: then its paths are those of [`look`].
 pub fn has_sky(scenario: &Scenario) -> bool {
-    matches!(scenario.source, Source::Constellation(_))
+    matches!(&scenario.source, Source::Constellation(c) if c.fibres.is_empty())
 }
 
 /// The sky of a scenario with traffic between `ends`, or else that of its flows. An end is a node, a city, or
@@ -66,6 +67,9 @@ pub fn look(
         return Err(p.hint("perigee export leoem SCENARIO FILE writes the log").into());
     }
     let mut scenario = Scenario::clone(&traffic::expand(&Arc::new(scenario.clone()), seed));
+    if !c.fibres.is_empty() {
+        scenario = fibre::sky_only(&scenario, c)?;
+    }
     let mut place = |name: &String| node(&mut scenario, name, c);
     let mut pairs = Vec::new();
     for (from, to) in ends {

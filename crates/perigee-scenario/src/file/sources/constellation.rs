@@ -80,6 +80,19 @@ pub struct Constellation {
     pub given: Vec<&'static str>,
     /// What was written and does nothing.
     pub remarks: Vec<String>,
+    pub fibres: Vec<Fibre>,
+    pub place: Place,
+}
+
+/// `[[source.constellation.fibre]]`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)] // FIBRE documents each
+pub struct Fibre {
+    pub ends: [String; 2],
+    pub delay: Nanos,
+    pub rate: BitRate,
+    pub queue: u64,
+    pub loss: f64,
     pub place: Place,
 }
 
@@ -165,6 +178,14 @@ impl Constellation {
                 default: None,
                 required: false,
                 help: "[[source.constellation.shells]]: several shells instead of one",
+                only: &[],
+            },
+            Key {
+                name: "fibre",
+                content: List(&FIBRE),
+                default: None,
+                required: false,
+                help: "[[source.constellation.fibre]]: terrestrial links between stations and places such as data centres",
                 only: &[],
             },
             optional("tle", Kind::File, "element sets instead of a generated shell: TLE, or OMM as JSON or CSV"),
@@ -344,12 +365,37 @@ impl Constellation {
             breaks,
             remarks,
             given,
+            fibres: c.list("fibre").iter().map(|f| fibre(f, problems)).collect(),
             place: c.place.clone(),
         })
     }
 
 
 }
+
+fn fibre(c: &Checked, problems: &mut Vec<Problem>) -> Fibre {
+    let ends = [c.text("from"), c.text("to")];
+    if ends[0] == ends[1] {
+        problems.push(c.problem("to", "a fibre from a node to itself").found(format!("{:?}", ends[1])));
+    }
+    let (delay, rate, loss) = (c.time("delay"), c.rate("rate"), c.number("loss"));
+    Fibre { ends, delay, rate, queue: c.int("queue") as u64, loss, place: c.place.clone() }
+}
+
+/// `[[source.constellation.fibre]]`.
+const FIBRE: Section = Section {
+    name: "fibre",
+    help: "A terrestrial link, the same both ways.",
+    keys: &[
+        required("from", Kind::Text, "a station, or any name: a place that only fibres reach, such as a data centre, which flows may name"),
+        required("to", Kind::Text, "its other end"),
+        required("delay", RTT, "one-way propagation delay (light in glass: 4.9 us/km)"),
+        key("rate", Kind::Rate, "10 Gbit", "rate of its transmitters"),
+        key("queue", Kind::Int(1, 100_000_000), "10000", "packets that may wait for each"),
+        key("loss", Kind::Number(0.0, 1.0), "0", "probability that a packet is lost, in either direction"),
+    ],
+    kinds: None,
+};
 
 fn named_function(c: &Checked, key: &'static str) -> Option<Function> {
     let text = c.text(key);

@@ -72,7 +72,7 @@ sources! {
     constellation::Constellation,
 }
 
-pub use constellation::{Function, Isls, Load, Satellites, Shell, IN_MEMORY, LEOEM, PRESETS};
+pub use constellation::{Fibre, Function, Isls, Load, Satellites, Shell, IN_MEMORY, LEOEM, PRESETS};
 
 /// Reads `[source]`.
 pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Source> {
