@@ -12,6 +12,7 @@ import pytest
 
 import perigee
 from conftest import Cli
+from perigee.results.metrics import flow_rows
 from perigee.sky.skymap import elevation_deg, elevations
 from perigee.sky.traces import opportunities
 from perigee.sky.weather import Climate, following
@@ -264,3 +265,57 @@ def test_a_schedule_that_ends_early_says_so(cli: Cli, tmp_path: Path) -> None:
         (tmp_path / "s.toml").write_text(text.replace("DURATION", duration), encoding="utf-8")
         done = cli("check", "s.toml")
         assert ("ends at 2 s" in done.stdout + done.stderr) == says
+
+
+GRAPH = """<?xml version="1.0" encoding="utf-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key attr.name="LinkSpeedRaw" attr.type="double" for="edge" id="d36" />
+  <key attr.name="label" attr.type="string" for="node" id="d33" />
+  <key attr.name="Longitude" attr.type="double" for="node" id="d32" />
+  <key attr.name="Latitude" attr.type="double" for="node" id="d29" />
+  <graph edgedefault="undirected">
+    <node id="0"><data key="d29">51.5</data><data key="d32">-0.1</data><data key="d33">London</data></node>
+    <node id="1"><data key="d29">48.9</data><data key="d32">2.4</data><data key="d33">Paris</data></node>
+    <node id="2"><data key="d29">50.85</data><data key="d32">4.35</data><data key="d33">Brussels</data></node>
+    <edge source="0" target="1"><data key="d36">1000000000.0</data></edge>
+    <edge source="1" target="2"><data key="d36">50000000.0</data></edge>
+    <edge source="0" target="2"><data key="d36">100000000.0</data></edge>
+  </graph>
+</graphml>
+"""
+
+
+def test_a_graph_carries_traffic_around_a_broken_link(tmp_path: Path) -> None:
+    (tmp_path / "net.graphml").write_text(GRAPH, encoding="utf-8")
+    text = (
+        '[run]\nduration = "9 s"\n[source.network]\nlinks = "net.graphml"\nreroute = "changes"\n'
+        '[port.link]\nqueue = "200 packets"\n[[change]]\nat = "3 s"\non = "London->Brussels"\noutage = "3 s"\n'
+        '[[flow]]\nfrom = "London"\nto = "Brussels"\ncc = "*"\n'
+    )
+    (tmp_path / "s.toml").write_text(text, encoding="utf-8")
+    run = perigee.load(tmp_path / "s.toml").run(cc="cubic")
+    flows = run.to_pandas("flows").set_index("t_ns")
+    # 318 km are 1.56 ms; over Paris 340 and 262 km are 2.95 ms, at half the rate.
+    base_ms = flows["base_rtt_ns"] / 1e6
+    assert 3.1 < base_ms[2_000_000_000] < 3.4
+    assert 5.8 < base_ms[5_000_000_000] < 6.3
+    assert base_ms[8_000_000_000] == base_ms[2_000_000_000]
+    assert run.summary["path_changes"] == 2
+    assert run.summary["capacity_mbps"] == pytest.approx((6 * 100 + 3 * 50) / 9, rel=0.01)
+
+
+def test_a_data_centre_lies_behind_its_gateway(tmp_path: Path) -> None:
+    text = (
+        '[run]\nduration = "5 s"\n[source.constellation]\npreset = "starlink-shell1"\n'
+        '[[source.constellation.fibre]]\nfrom = "gateway"\nto = "dc"\ndelay = "5 ms"\nrate = "50 Mbit"\n'
+        '[port.ground]\nrate = "100 Mbit"\nqueue = "1 bdp"\n'
+        '[node.home]\nplace = "London"\n[node.gateway]\nkind = "station"\nplace = "Paris"\n'
+        '[[flow]]\nfrom = "dc"\nto = "home"\ncc = "*"\n[[flow]]\nfrom = "gateway"\nto = "home"\napp = "ping"\n'
+    )
+    (tmp_path / "s.toml").write_text(text, encoding="utf-8")
+    run = perigee.load(tmp_path / "s.toml").run(cc="cubic")
+    bulk, ping = flow_rows(run)
+    assert bulk["capacity_mbps"] == pytest.approx(50)
+    assert 9.9 < bulk["base_rtt_ms"] - ping["base_rtt_ms"] < 11
+    assert bulk["share"] > 0.8
+    assert run.manifest.conserved

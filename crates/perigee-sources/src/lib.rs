@@ -13,6 +13,7 @@ pub mod beside;
 pub mod breaks;
 pub mod crossing;
 pub mod fading;
+pub mod graphml;
 pub mod leoem;
 pub mod mahimahi;
 pub mod network;

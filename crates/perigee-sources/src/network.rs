@@ -123,6 +123,74 @@ pub struct Own {
     pub changes: Vec<Timed>,
     /// What the rows say of each port.
     pub given: Vec<Given>,
+    made: BTreeMap<[NodeId; 2], Made>,
+}
+
+impl Own {
+    /// The routes that `changes` (of delays, and of links that go down and come up) bring about: again the smallest sums of
+    /// delays over links that are up, taken `after` each change.
+    pub fn reroute(&self, changes: &[Timed], after: Nanos) -> Vec<Timed> {
+        let header = &self.built.header;
+        let mut delays: Vec<Nanos> = header.links.iter().map(|l| l.delay.base).collect();
+        let mut down = vec![0u32; delays.len()];
+        let mut sorted: Vec<&Timed> = changes.iter().collect();
+        sorted.sort_by_key(|c| c.at);
+        let mut now: Vec<Option<Vec<LinkId>>> = vec![None; header.pairs.len()];
+        for flow in &self.built.flows {
+            for (pair, hops) in [flow.forward, flow.reverse].into_iter().zip(&flow.hops) {
+                now[pair.ix()] = Some(hops.iter().map(|h| h.link).collect());
+            }
+        }
+        let mut found = Vec::new();
+        for of_instant in sorted.chunk_by(|a, b| a.at == b.at) {
+            let before = (delays.clone(), down.clone());
+            for c in of_instant {
+                match c.change {
+                    Change::Delay(link, delay) => delays[link.ix()] = delay.base,
+                    Change::Down(link, _) => down[link.ix()] = 1,
+                    Change::Up(link) => down[link.ix()] = 0,
+                    _ => {}
+                }
+            }
+            if before == (delays.clone(), down.clone()) {
+                continue;
+            }
+            let usable = |i: usize| if down[i] > 0 { Nanos::MAX } else { delays[i] };
+            let usable: Vec<Nanos> = (0..delays.len()).map(usable).collect();
+            let map = Map { made: &self.made, delays: &usable, nodes: header.nodes.len() };
+            for (i, pair) in header.pairs.iter().enumerate() {
+                let way = map.shortest(pair.from, pair.to).and_then(|ids| map.hops(&ids, &[]).ok());
+                let way: Option<Vec<LinkId>> = way.map(|hops| hops.iter().map(|h| h.link).collect());
+                if way != now[i] {
+                    let at = of_instant[0].at + after;
+                    found.extend(moved(PairId(i as u32), now[i].is_some(), &way, &delays, at));
+                    now[i] = way;
+                }
+            }
+        }
+        found
+    }
+}
+
+/// A pair's new path, and a note of it (for both directions: of the forward one, whose number is even).
+fn moved(
+    pair: PairId,
+    had: bool,
+    way: &Option<Vec<LinkId>>,
+    delays: &[Nanos],
+    at: Nanos,
+) -> impl Iterator<Item = Timed> {
+    let kind = match (had, way.is_some()) {
+        (_, false) => NoteKind::Unreachable,
+        (false, true) => NoteKind::Reachable,
+        (true, true) => NoteKind::PathChange,
+    };
+    let one_way: u64 = way.iter().flatten().map(|l| delays[l.ix()].0).sum();
+    let value = 2.0 * Nanos(one_way).as_secs_f64();
+    let note = Note { kind, node: None, pair: Some(pair), value, text: String::new() };
+    let path = Change::Path(pair, way.as_ref().map(|links| links.as_slice().into()));
+    let note = (pair.0 % 2 == 0).then_some(Change::Note(note));
+    std::iter::once(path).chain(note).map(move |change| Timed { at, change })
 }
 
 fn wrong<T>(row: &LinkRow, why: &str) -> Result<T, TopologyError> {
@@ -169,7 +237,7 @@ pub fn network(
     for ((a, b), there, back) in ways {
         d.flow_over((a, b), there, back);
     }
-    Ok(Own { built: d.finish_as_given("a network of one's own".into()), changes, given })
+    Ok(Own { built: d.finish_as_given("a network of one's own".into()), changes, given, made })
 }
 
 /// Delays of the shortest ways from a node to all that links connect it with, itself among them; empty of a node without links.
@@ -252,7 +320,7 @@ fn lay(rows: &[LinkRow]) -> Result<Laid<'_>, TopologyError> {
 }
 
 /// A direction of a link.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Made {
     hop: Hop,
     opposite: Hop,
@@ -304,7 +372,11 @@ impl Map<'_> {
             }
             best[here.ix()] = Some((cost, links, before));
             for ([_, next], made) in self.made.range([here, NodeId(0)]..=[here, NodeId(u32::MAX)]) {
-                heap.push(Reverse((cost + self.delays[made.hop.link.ix()].0, links + 1, *next, here)));
+                let delay = self.delays[made.hop.link.ix()];
+                // A link that is down.
+                if delay < Nanos::MAX {
+                    heap.push(Reverse((cost + delay.0, links + 1, *next, here)));
+                }
             }
         }
         best
@@ -349,6 +421,46 @@ mod tests {
         assert_eq!((names(&own, 0), names(&own, 1)), (vec!["a->c"], vec!["c->a"]));
         let e = network(&rows, &parse_routes("a,c,a\na,x\n").unwrap(), &ends(&[("a", "c")])).unwrap_err();
         assert!(e.0.contains("no link ends at a node \"x\"; there are a, b, c"), "{e}");
+    }
+
+    #[test]
+    fn routes_follow_what_changes() {
+        let own = network(&parse_links(LINKS).unwrap(), &[], &ends(&[("a", "c")])).unwrap();
+        let s = Nanos::from_secs;
+        let link = |name: &str| {
+            let h = &own.built.header;
+            let port = h.ports.iter().position(|p| p.name == name).unwrap();
+            LinkId(h.links.iter().position(|l| l.port.ix() == port).unwrap() as u32)
+        };
+        let (ab, bc, ac) = (link("a->b"), link("b->c"), link("a->c"));
+        let changes = [
+            Timed { at: s(1), change: Change::Down(bc, OutageMode::Flush) },
+            Timed { at: s(2), change: Change::Down(ac, OutageMode::Flush) },
+            Timed { at: s(3), change: Change::Up(bc) },
+            // 14 ms over b are still fewer than 20.
+            Timed { at: s(4), change: Change::Delay(ab, Delay::constant(Nanos::from_millis(9))) },
+            Timed { at: s(5), change: Change::Rate(PortId(0), BitRate(1)) },
+        ];
+        let found = own.reroute(&changes, Nanos::from_millis(500));
+        let ms = |t: &Timed| t.at.0 / 1_000_000;
+        let paths: Vec<_> = found
+            .iter()
+            .filter_map(|t| match &t.change {
+                Change::Path(pair, path) => Some((ms(t), pair.0, path.as_ref().map(|p| p.to_vec()))),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(paths, [(1500, 0, Some(vec![ac])), (2500, 0, None), (3500, 0, Some(vec![ab, bc])),]);
+        let notes: Vec<_> = found
+            .iter()
+            .filter_map(|t| match &t.change {
+                Change::Note(n) => Some((n.kind, n.value)),
+                _ => None,
+            })
+            .collect();
+        let kinds = [NoteKind::PathChange, NoteKind::Unreachable, NoteKind::Reachable];
+        assert_eq!(notes.iter().map(|n| n.0).collect::<Vec<_>>(), kinds);
+        assert!((notes[0].1 - 0.04).abs() < 1e-12);
     }
 
     #[test]

@@ -9,8 +9,10 @@ use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
 use crate::file::sources;
 use crate::file::varied::Varied;
-use perigee_sources::network::{network, parse_links, parse_routes, Own};
-use perigee_units::files;
+use perigee_orbit::frames::great_circle_m;
+use perigee_sources::graphml;
+use perigee_sources::network::{network, parse_links, parse_routes, LinkRow, Own};
+use perigee_units::{files, Nanos};
 
 /// Builds the network; traffic is between the ends of the scenario's flows.
 ///
@@ -25,16 +27,75 @@ pub fn build(scenario: &Scenario, n: &sources::Network, seed: u64) -> Result<Net
         let what = format!("{}: {why}", file.path.display());
         Problem::new(format!("source.network.{key}"), what).at(&file.place)
     };
-    let rows =
-        parse_links(&read("links", &n.links)?).map_err(|e| damaged("links", &n.links, e.to_string()))?;
+    let mut remarks = Vec::new();
+    let mut rows = match &n.links {
+        None => Vec::new(),
+        Some(file) => {
+            let text = read("links", file)?;
+            let found = match file.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("graphml")) {
+                true => of_graph(&text, &mut remarks),
+                false => parse_links(&text).map_err(|e| e.to_string()),
+            };
+            found.map_err(|why| damaged("links", file, why))?
+        }
+    };
+    rows.extend(n.link.iter().map(row));
     let routes = match &n.routes {
         None => Vec::new(),
         Some(file) => {
             parse_routes(&read("routes", file)?).map_err(|e| damaged("routes", file, e.to_string()))?
         }
     };
-    let own = network(&rows, &routes, &pairs(scenario)?).map_err(|e| damaged("links", &n.links, e.0))?;
-    finish(scenario, own, seed, &|why| damaged("links", &n.links, why))
+    let wrong = |why: String| match &n.links {
+        Some(file) => damaged("links", file, why),
+        None => Problem::new("source.network.link", why).at(n.link.first().map_or(&n.place, |l| &l.place)),
+    };
+    let own = network(&rows, &routes, &pairs(scenario)?).map_err(|e| wrong(e.0))?;
+    let net = finish(scenario, own, n.reroute, seed, &wrong)?;
+    Ok(Network { report: [net.report, remarks].concat(), ..net })
+}
+
+fn row(l: &sources::Link) -> LinkRow {
+    LinkRow {
+        ends: l.ends.clone(),
+        at: l.at,
+        rate: l.rate,
+        delay: l.delay,
+        loss: l.loss,
+        queue_packets: l.queue,
+        line: 0,
+    }
+}
+
+/// Light in glass: 4.9 us per km.
+const LIGHT_IN_GLASS_M_S: f64 = 299_792_458.0 / 1.468;
+
+/// The links of a graph; where no delay is given, light needs it along the great circle between the ends.
+fn of_graph(text: &str, remarks: &mut Vec<String>) -> Result<Vec<LinkRow>, String> {
+    let graph = graphml::parse(text).map_err(|e| e.to_string())?;
+    let (mut rows, mut computed) = (graph.rows, 0);
+    for row in rows.iter_mut().filter(|row| row.delay.is_none()) {
+        let place = |name: &String| {
+            let missing = || {
+                format!("line {}: the edge has no delay_ms, and {name:?} no Latitude and Longitude", row.line)
+            };
+            graph.places.get(name).copied().ok_or_else(missing)
+        };
+        let metres = great_circle_m(place(&row.ends[0])?, place(&row.ends[1])?);
+        row.delay = Some(Nanos::from_secs_f64(metres / LIGHT_IN_GLASS_M_S));
+        computed += 1;
+    }
+    if computed > 0 {
+        remarks
+            .push(format!("{computed} links as long as the great circle between their ends, light in glass"));
+    }
+    if graph.parallel > 0 {
+        remarks.push(format!(
+            "{} links left out: a faster or earlier one connects the same nodes",
+            graph.parallel
+        ));
+    }
+    Ok(rows)
 }
 
 /// Each pair of nodes that some flow connects, once, in the order of the flows.
@@ -55,10 +116,10 @@ fn pairs(scenario: &Scenario) -> Result<Vec<(String, String)>, ScenarioError> {
 fn finish(
     scenario: &Scenario,
     own: Own,
+    reroute: Option<Nanos>,
     seed: u64,
     wrong: &dyn Fn(String) -> Problem,
 ) -> Result<Network, ScenarioError> {
-    let Own { built, changes: mut all, given } = own;
     for c in &scenario.changes {
         let hint = "name a link, such as on = \"a->b\"; delay is its one-way delay";
         if c.on == "bottleneck" || c.to.rtt.is_some() {
@@ -70,7 +131,12 @@ fn finish(
             return Err(Problem::new(format!("change.{key}"), why).at(&c.place).hint(hint).into());
         }
     }
-    all.extend(changes::expand(scenario, &built, scenario.run.vary.seed_of(Varied::Changes, seed))?);
+    let mut all = own.changes.clone();
+    all.extend(changes::expand(scenario, &own.built, scenario.run.vary.seed_of(Varied::Changes, seed))?);
+    if let Some(after) = reroute {
+        all.extend(own.reroute(&all, after));
+    }
+    let Own { built, given, .. } = own;
     let all_whole = built.flows.len();
     let network = small::finish(scenario, built, all_whole, all, |header, ways| {
         let table = PortTable::new(&scenario.ports, &["link"], &header.ports)?;
@@ -134,6 +200,38 @@ mod tests {
             })
             .collect();
         assert_eq!(rates, [(1_000_000_000, "a->b", 1_000_000)]);
+    }
+
+    #[test]
+    fn links_may_stand_in_the_scenario_and_routes_follow_changes() {
+        let link = |from: &str, to: &str, ms: u32| {
+            format!("[[source.network.link]]\nfrom = {from:?}\nto = {to:?}\nrate = \"8 Mbit\"\ndelay = \"{ms} ms\"\n")
+        };
+        let later = "[[source.network.link]]\nfrom = \"a\"\nto = \"b\"\nat = \"1 s\"\ndelay = \"40 ms\"\n";
+        let text = format!(
+            "[run]\nduration = \"4 s\"\n[source.network]\nreroute = \"changes\"\nreroute_after = \"100 ms\"\n{}{}{}{later}\
+             [[change]]\nat = \"2 s\"\non = \"a->c\"\noutage = \"500 ms\"\n\
+             [[flow]]\nfrom = \"a\"\nto = \"c\"\ncc = \"cubic\"\n",
+            link("a", "b", 5),
+            link("b", "c", 5),
+            link("a", "c", 20)
+        );
+        let s = Scenario::parse(&text, "t.toml", std::path::Path::new(""), &[]).unwrap();
+        let w = World::build(Arc::new(s), 1).unwrap();
+        assert_eq!(w.flows[0].hops, 2);
+        let t = w.whole_timeline().unwrap();
+        let forward = t.chunks[0].changes.iter().filter_map(|c| match &c.change {
+            perigee_timeline::Change::Path(pair, Some(path)) if pair.0 == 0 => {
+                Some((c.at.0 / 1_000_000, path.len()))
+            }
+            _ => None,
+        });
+        // 45 ms over b from 1 s on; from 2 s to 2.5 s a->c is down.
+        assert_eq!(forward.collect::<Vec<_>>(), [(0, 2), (1100, 1), (2100, 2), (2600, 1)]);
+        let wrong = text.replace("at = \"1 s\"\n", "");
+        let s = Scenario::parse(&wrong, "t.toml", std::path::Path::new(""), &[]).unwrap();
+        let e = World::build(Arc::new(s), 1).err().unwrap().to_string();
+        assert!(e.contains("t.toml") && e.contains("a -> b: it is there already"), "{e}");
     }
 
     #[test]
