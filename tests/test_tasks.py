@@ -6,6 +6,8 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,23 +15,33 @@ from pathlib import Path
 from conftest import ROOT
 
 
-def script(name: str, *words: object) -> str:
-    """What an example prints."""
-    command = [sys.executable, ROOT / "examples" / name, *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "MPLBACKEND": "Agg"})
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def page(name: str, folder: Path, *quick: object) -> str:
+    """Runs the commands of a page of docs/ in a folder, its script in a quick size; what they print."""
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    assert len(commands) > 1
+    (folder / "examples").symlink_to(ROOT / "examples")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    told = ""
+    for command in commands:
+        words = shlex.split(command) + ([str(w) for w in quick] if "examples/" in command else [])
+        environment = {**os.environ, "MPLBACKEND": "Agg", "PATH": path}
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, env=environment)
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+        told += done.stdout
+    return told
 
 
 def test_a_scheme_of_ones_own_is_examined(tmp_path: Path) -> None:
-    told = script("task_own_scheme.py", "--out", tmp_path / "out", "--quick")
+    told = page("task-own-scheme.md", tmp_path, "--quick")
+    tmp_path = tmp_path / "runs/own-scheme"
     assert "Jain's index of flows with 20 and 80 ms" in told
-    with (tmp_path / "out/target/sweep.csv").open(encoding="utf-8") as file:
+    with (tmp_path / "target/sweep.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     by = {t: [float(r["rtt_mean_ms"]) for r in rows if r["cc.TargetDelay.target_ms"] == t] for t in ("2", "20")}
     assert max(by["2"]) < min(by["20"]), "a higher target holds a longer queue"
     for picture in ("target-rtt.png", "fairness.png", "queue-loss.png"):
-        assert (tmp_path / "out" / picture).stat().st_size > 1000
+        assert (tmp_path / picture).stat().st_size > 1000
 
 
 def test_the_notebook_says_the_same(tmp_path: Path) -> None:
@@ -44,11 +56,12 @@ def test_the_notebook_says_the_same(tmp_path: Path) -> None:
 
 
 def test_a_terminal_is_replayed(tmp_path: Path) -> None:
-    told = script("task_replay.py", "--out", tmp_path / "out", "--quick", "--cc", "cubic")
+    told = page("task-replay.md", tmp_path, "--quick", "--cc", "cubic")
     assert "web objects of a mean" in told
-    assert list((tmp_path / "out").rglob("senders*.pcapng"))
+    assert "first byte s" in told
+    assert list((tmp_path / "runs/replay").rglob("senders*.pcapng"))
 
 
 def test_a_constellation_of_ones_own_carries_a_matrix(tmp_path: Path) -> None:
-    told = script("task_constellation.py", "--out", tmp_path / "out", "--terminals", 20, "--seconds", 4)
+    told = page("task-constellation.md", tmp_path, "--terminals", 20, "--seconds", 4)
     assert "gw-" in told

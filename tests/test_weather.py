@@ -113,6 +113,11 @@ def test_a_scenario_slows_down_in_the_rain(tmp_path: Path) -> None:
 def test_statistics_are_those_of_the_recommendations(cli: Cli, tmp_path: Path) -> None:
     itur = pytest.importorskip("itur", reason="the extra `weather` is not installed")
     c = climate(51.5, -0.14, frequency_ghz=14.25, elevation_deg=31.077)
+    # itur divides by zero at the zenith, where satellites in use may stand.
+    zenith = climate(51.5, -0.14, frequency_ghz=28, elevation_deg=90)
+    assert zenith.exceeded(0.001) == pytest.approx(
+        climate(51.5, -0.14, frequency_ghz=28, elevation_deg=88).exceeded(0.001), rel=0.02
+    )
     for percent in (0.01, 0.1, 1.0):
         asked = itur.models.itu618.rain_attenuation(51.5, -0.14, 14.25, 31.077, p=percent).value
         # A log-normal law bends a little less than the recommendation's.

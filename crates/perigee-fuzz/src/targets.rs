@@ -6,6 +6,7 @@ use crate::{captures, guests};
 use perigee_orbit::{hypatia, omm, tle};
 use perigee_scenario::Scenario;
 use perigee_sources::fading;
+use perigee_sources::graphml;
 use perigee_sources::leoem::PathLog;
 use perigee_sources::mahimahi::{DelayTrace, RateTrace};
 use perigee_sources::topology::{chain, ChainSpec};
@@ -31,6 +32,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "quantity", seeds: quantities, feed: quantity },
     Target { name: "scenario", seeds: scenarios, feed: scenario },
     Target { name: "elements", seeds: elements, feed: element },
+    Target { name: "graphs", seeds: graphs, feed: |b| text(b).is_some_and(|t| graphml::parse(t).is_ok()) },
     Target { name: "rates", seeds: rates, feed: |b| text(b).is_some_and(|t| RateTrace::parse(t).is_ok()) },
     Target {
         name: "delays",
@@ -160,6 +162,13 @@ fn element(bytes: &[u8]) -> bool {
         | tle::parse(t).is_ok()
         | omm::parse_json(t).is_ok()
         | omm::parse_csv(t).is_ok()
+}
+
+fn graphs() -> Vec<Vec<u8>> {
+    let text = r#"<graphml><key attr.name="Latitude" for="node" id="a"/><key attr.name="LinkSpeedRaw" for="edge" id="s"/>
+<key attr.name="delay_ms" for="edge" id="d"><default>3</default></key><graph edgedefault="undirected"><node id="0"><data key="a">51.5</data></node>
+<node id="1"/><node id="2"/><edge source="0" target="1"><data key="s">1e9</data></edge><edge source="1" target="2"/></graph></graphml>"#;
+    vec![text.into()]
 }
 
 fn rates() -> Vec<Vec<u8>> {

@@ -22,6 +22,7 @@ between). Below the lowest step the link is lost.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -85,6 +86,10 @@ class Climate:
         return np.asarray(np.maximum(0.0, np.exp(self.m + self.sigma * x) - offset), dtype=np.float64)
 
 
+HIGHEST_DEG = 89.0
+"""Elevations above count as this one: attenuations differ by less than 0.1 %."""
+
+
 def climate(lat_deg: float, lon_deg: float, *, frequency_ghz: float, elevation_deg: float) -> Climate:
     """Fits the statistics of ITU-R P.618 at a place; circular polarisation."""
     try:
@@ -92,7 +97,12 @@ def climate(lat_deg: float, lon_deg: float, *, frequency_ghz: float, elevation_d
     except ImportError as error:
         raise WeatherError("weather needs the package itur: pip install 'perigee-lab[weather]'") from error
     p618 = itur.models.itu618
-    rain = float(p618.rain_attenuation_probability(lat_deg, lon_deg, elevation_deg).value)
+    # At the zenith itur divides by zero.
+    elevation_deg = min(elevation_deg, HIGHEST_DEG)
+    with warnings.catch_warnings():
+        # Near the zenith its integral converges slowly, and says so.
+        warnings.simplefilter("ignore")
+        rain = float(p618.rain_attenuation_probability(lat_deg, lon_deg, elevation_deg).value)
     asked = [p for p in EXCEEDED if p < rain]
     if len(asked) < 2:
         raise WeatherError(f"it rains {rain:.3f} % of the time at {lat_deg} N {lon_deg} E: too rarely for a series")
