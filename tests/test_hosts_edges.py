@@ -116,6 +116,17 @@ def test_what_a_host_cannot_carry_is_refused_before_anything_is_made(cli: Cli, t
 
 
 @real
+@pytest.mark.parametrize("app", ["web", "video", "voice"])
+def test_applications_of_the_simulator_are_refused_by_name(cli: Cli, tmp_path: Path, app: str) -> None:
+    flow = f'app = "{app}"\nhosts = "linux"\n[[flow]]\ncc = "cubic"\n'
+    (tmp_path / "app.toml").write_text(SCENARIO + flow)
+    words = ("--cc", "cubic", "--hosts", "linux") if app != "voice" else ("--hosts", "linux")
+    done = cli("check", "app.toml", *words)
+    assert (done.returncode, f'app = "{app}" is made by the simulator only' in done.stderr) == (2, True), done.stderr
+    assert 'hosts = "simulated"' in done.stderr
+
+
+@real
 @pytest.mark.skipif(real_time.why_not() is not None, reason="no mount namespaces without root")
 def test_outputs_that_find_no_room_are_told(scenario: Path, tmp_path: Path) -> None:
     scenario.write_text(SCENARIO + 'cc = "*"\n')
