@@ -2,7 +2,7 @@
 //! Runs one case of the benchmark without Python: for profilers.
 //!
 //! ```text
-//! CARGO_PROFILE_RELEASE_DEBUG=1 cargo build --release -p perigee-scenario --example bench_case
+//! CARGO_PROFILE_RELEASE_DEBUG=1 cargo build --release -p perigee-run --example bench_case
 //! perf record target/release/examples/bench_case chain10-bbr-10
 //! valgrind --tool=callgrind target/release/examples/bench_case chain10-bbr-10
 //! ```

@@ -41,6 +41,14 @@ pub struct Slot {
     pub flags: u8,
 }
 
+impl Slot {
+    /// Lost, and not sent again yet.
+    #[inline]
+    pub fn waits(&self) -> bool {
+        self.flags & (LOST | RETRANS) == LOST
+    }
+}
+
 /// [`TxSnapshot`] in packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Snapshot {
@@ -89,6 +97,10 @@ pub struct Scoreboard {
     /// they were sent.
     head: Seg,
     tail: Seg,
+    /// The last of those at the head that are known to be lost and not sent again ([`Scoreboard::oldest_under_way`]).
+    stale: Seg,
+    /// The last that was found to be older than a given transmission ([`Scoreboard::latest_before`]).
+    before: Seg,
     /// Selectively acknowledged packets.
     pub sacked: u64,
     /// Packets marked lost (their retransmissions may be in flight).
@@ -107,6 +119,8 @@ impl Default for Scoreboard {
             hint: 0,
             head: NONE,
             tail: NONE,
+            stale: NONE,
+            before: NONE,
             sacked: 0,
             lost: 0,
             retrans: 0,
@@ -226,6 +240,7 @@ impl Scoreboard {
         self.lost = 0;
         self.to_retransmit.fill(0);
         self.hint = self.nxt;
+        self.stale = NONE;
     }
 
     /// Marks a segment selectively acknowledged.
@@ -320,6 +335,31 @@ impl Scoreboard {
         (seg != self.tail).then(|| self.whole(self.slot(seg).next))
     }
 
+    /// The oldest transmission in that order that is not lost already. Those before it are not looked at again, as long as
+    /// they stay lost.
+    pub fn oldest_under_way(&mut self) -> Option<Seg> {
+        let mut at = if self.stale == NONE { self.oldest() } else { self.after(self.stale) };
+        while let Some(seg) = at.filter(|&seg| self.slot(seg).waits()) {
+            self.stale = seg;
+            at = self.after(seg);
+        }
+        at
+    }
+
+    /// When the latest transmission left that is older than `newest` (and its segment, at the same instant) and not lost
+    /// already; `from` is one of them. `newest` only grows, so that each is passed once.
+    pub fn latest_before(&mut self, newest: (Nanos, Seg), from: Seg) -> Nanos {
+        let mut last = if self.before == NONE { from } else { self.before };
+        while let Some(seg) = self.after(last).filter(|&seg| (self.slot(seg).tx.sent, seg) < newest) {
+            last = seg;
+        }
+        self.before = last;
+        while self.slot(last).waits() && last != from {
+            last = self.whole(self.slot(last).prev);
+        }
+        self.slot(last).tx.sent
+    }
+
     /// An outstanding segment's number from its low half.
     #[inline]
     fn whole(&self, low: u32) -> Seg {
@@ -344,6 +384,11 @@ impl Scoreboard {
         s.flags &= !LISTED;
         let Slot { prev, next, .. } = *s;
         let (first, last) = (seg == self.head, seg == self.tail);
+        for mark in [&mut self.stale, &mut self.before] {
+            if *mark == seg {
+                *mark = if first { NONE } else { self.una + prev.wrapping_sub(self.una as u32) as u64 };
+            }
+        }
         match (first, last) {
             (true, true) => (self.head, self.tail) = (NONE, NONE),
             (true, false) => self.head = self.whole(next),

@@ -6,7 +6,10 @@
 
 mod acks;
 mod captures;
+mod cases;
 pub mod sky;
+
+pub use cases::{Case, CASES};
 
 use perigee_scenario::Scenario;
 use perigee_scenario::World;
@@ -15,117 +18,6 @@ use serde_json::{json, Value as Json};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// A case of the benchmark.
-#[derive(Clone, Copy, Debug)]
-pub struct Case {
-    /// Name in tables.
-    pub name: &'static str,
-    /// Scheme.
-    pub cc: &'static str,
-    /// The scenario.
-    pub toml: &'static str,
-    /// Overrides.
-    pub sets: &'static [&'static str],
-}
-
-/// Ten links, 100 Mbit/s, 20 ms in all, 1 BDP.
-const CHAIN: &str = r#"
-[run]
-duration = "60 s"
-[source.chain]
-links = 10
-rtt = "20 ms"
-[port.all]
-rate = "100 Mbit"
-queue = "1 bdp"
-metered = false
-[[flow]]
-"#;
-
-/// The chain with OrbCC's egress meter on every port.
-const METERED_CHAIN: &str = r#"
-[run]
-duration = "60 s"
-[source.chain]
-links = 10
-rtt = "20 ms"
-[port.all]
-rate = "100 Mbit"
-queue = "1 bdp"
-[[flow]]
-"#;
-
-/// Ten bottlenecks, a flow over all of them and cross traffic on each.
-const PARKING_LOT: &str = r#"
-[run]
-duration = "20 s"
-[source.parking_lot]
-bottlenecks = 10
-rtt = "20 ms"
-[port.bottleneck]
-rate = "100 Mbit"
-[[flow]]
-"#;
-
-/// A hundred chains that share nothing: cache misses rule.
-const DISJOINT: &str = r#"
-[run]
-duration = "2 s"
-[source.chain]
-links = 10
-copies = 100
-rtt = "20 ms"
-[port.all]
-rate = "100 Mbit"
-metered = false
-[[flow]]
-"#;
-
-/// Three links, one bottleneck.
-const DUMBBELL: &str = r#"
-[run]
-duration = "100 s"
-[source.dumbbell]
-rtt = "50 ms"
-[port.bottleneck]
-rate = "100 Mbit"
-[[flow]]
-"#;
-
-const fn case(
-    name: &'static str,
-    cc: &'static str,
-    toml: &'static str,
-    sets: &'static [&'static str],
-) -> Case {
-    Case { name, cc, toml, sets }
-}
-
-/// All cases.
-pub const CASES: &[Case] = &[
-    case("chain10-cubic-1", "cubic", CHAIN, &[]),
-    case("chain10-cubic-10", "cubic", CHAIN, &["flow.0.count=10"]),
-    case("chain10-cubic-100", "cubic", CHAIN, &["flow.0.count=100"]),
-    case("chain10-bbr-1", "bbr", CHAIN, &[]),
-    case("chain10-bbr-10", "bbr", CHAIN, &["flow.0.count=10"]),
-    case("chain10-bbr-100", "bbr", CHAIN, &["flow.0.count=100"]),
-    case("chain10-bbr3-1", "bbr3", CHAIN, &[]),
-    case("chain10-bbr3-10", "bbr3", CHAIN, &["flow.0.count=10"]),
-    case("chain10-leocc-1", "leocc", CHAIN, &[]),
-    case("chain10-leocc-10", "leocc", CHAIN, &["flow.0.count=10"]),
-    case("chain10-orbcc-1", "orbcc", METERED_CHAIN, &[]),
-    case("chain10-orbcc-10", "orbcc", METERED_CHAIN, &["flow.0.count=10"]),
-    case("parking-lot10-cubic", "cubic", PARKING_LOT, &[]),
-    case("disjoint100-cubic", "cubic", DISJOINT, &[]),
-    case("dumbbell-100M-cubic-1", "cubic", DUMBBELL, &[]),
-    case(
-        "dumbbell-1G-cubic-10",
-        "cubic",
-        DUMBBELL,
-        &["port.bottleneck.rate=1 Gbit", "flow.0.count=10", "run.duration=20 s"],
-    ),
-];
 
 /// Names of the cases that run unless others are named.
 pub fn names() -> Vec<&'static str> {
@@ -149,7 +41,7 @@ pub fn measure(name: &str) -> Result<Json, String> {
         return captures::measure();
     }
     if let Some((text, cc)) = sky::experiment(name) {
-        return Ok(json!(simulate(name, sky::parse(&text, name)?, cc)?));
+        return Ok(json!(simulate(name, sky::parse(&text, name)?, cc, false)?));
     }
     sky::sky(name).map_err(|e| format!("{e}; there are {}", names().join(", ")))
 }
@@ -188,15 +80,16 @@ pub fn run(name: &str) -> Result<Measured, String> {
         .ok_or_else(|| format!("no case {name:?}; there are {}", names().join(", ")))?;
     let sets: Vec<String> = case.sets.iter().map(|s| s.to_string()).collect();
     let scenario = Scenario::parse(case.toml, case.name, Path::new(""), &sets).map_err(|e| e.to_string())?;
-    simulate(case.name, scenario, case.cc)
+    simulate(case.name, scenario, case.cc, case.capture)
 }
 
-fn simulate(name: &str, scenario: Scenario, cc: &str) -> Result<Measured, String> {
+fn simulate(name: &str, scenario: Scenario, cc: &str, capture: bool) -> Result<Measured, String> {
     let begin = Instant::now();
     let world = World::build(Arc::new(scenario), 1).map_err(|e| e.to_string())?;
     let build_s = begin.elapsed().as_secs_f64();
+    let pcap = capture.then_some(Path::new("/dev/null"));
     let begin = Instant::now();
-    let done = crate::run(&world, cc, &Default::default(), None, &mut |_| true).map_err(|e| e.to_string())?;
+    let done = crate::run(&world, cc, &Default::default(), pcap, &mut |_| true).map_err(|e| e.to_string())?;
     let wall_s = begin.elapsed().as_secs_f64();
     let hops = done.outcome.packet_hops.unwrap_or(0);
     let crossed = done

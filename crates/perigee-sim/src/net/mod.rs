@@ -12,6 +12,7 @@
 pub mod aqm;
 mod bucket;
 mod changes;
+mod flight;
 mod list;
 mod shortcut;
 mod totals;
@@ -20,7 +21,8 @@ use crate::observe::{DropCause, LinkTotals, CAUSES};
 use crate::packet::*;
 use crate::schedule::{Schedule, Source};
 use bucket::Bucket;
-use list::{Begun, Flying, Ring, Waiting};
+use flight::{Flight, Flying};
+use list::{Begun, Ring, Waiting};
 use perigee_cc::TxBytesUnit;
 use perigee_queue::{Discipline, DisciplineInfo, Ecn};
 use perigee_telemetry::{counted_bytes, switch_id, Meter};
@@ -77,7 +79,7 @@ pub struct PortState {
 pub struct LinkState {
     pub port: u32,
     pub to: u32,
-    flight: Ring<Flying>,
+    flight: Flight,
     delay: Delay,
     since: Nanos,
     last_arrival: Nanos,
@@ -380,7 +382,7 @@ impl Net {
                 to: l.to.0,
                 delay: l.delay,
                 since: now,
-                flight: Ring::default(),
+                flight: Flight::default(),
                 last_arrival: Nanos::ZERO,
                 earlier_arrival: Nanos::ZERO,
                 loss: loss_threshold(l.loss),

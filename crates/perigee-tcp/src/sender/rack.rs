@@ -109,12 +109,12 @@ impl Sender {
         }
     }
 
-    /// Marks what is overdue; returns the longest remaining wait, if something is not overdue yet.
+    /// Marks what is overdue; returns the longest remaining wait, if something is not overdue yet. What was sent later is
+    /// due later, so that the first that is not overdue ends the search.
     fn detect_losses(&mut self, now: Nanos) -> Option<Nanos> {
         let wait = self.rack.rtt + self.reordering_window();
         let newest = (self.rack.sent, self.rack.seg);
-        let mut longest = None;
-        let mut at = self.board.oldest();
+        let mut at = self.board.oldest_under_way();
         while let Some(seg) = at {
             let slot = *self.board.slot(seg);
             if (slot.tx.sent, seg) >= newest {
@@ -122,18 +122,16 @@ impl Sender {
             }
             at = self.board.after(seg);
             // Marked by a timeout and not sent again yet.
-            if slot.flags & (LOST | RETRANS) == LOST {
+            if slot.waits() {
                 continue;
             }
-            let due = slot.tx.sent + wait;
-            if due <= now {
-                self.mark_lost(now, seg, LossKind::Rack);
-                self.board.unlist(seg);
-            } else {
-                longest = longest.max(Some(due - now));
+            if slot.tx.sent + wait > now {
+                return Some(self.board.latest_before(newest, seg) + wait - now);
             }
+            self.mark_lost(now, seg, LossKind::Rack);
+            self.board.unlist(seg);
         }
-        longest
+        None
     }
 
     /// Runs loss detection if a delivery moved the reference. Arms the reordering timer where a packet is not overdue

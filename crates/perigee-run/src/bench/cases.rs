@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The cases that are scenarios.
+
+/// A case of the benchmark.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// Name in tables.
+    pub name: &'static str,
+    /// Scheme.
+    pub cc: &'static str,
+    /// The scenario.
+    pub toml: &'static str,
+    /// Overrides.
+    pub sets: &'static [&'static str],
+    /// A capture is written, too (and thrown away).
+    pub capture: bool,
+}
+
+/// Ten links, 100 Mbit/s, 20 ms in all, 1 BDP.
+const CHAIN: &str = r#"
+[run]
+duration = "60 s"
+[source.chain]
+links = 10
+rtt = "20 ms"
+[port.all]
+rate = "100 Mbit"
+queue = "1 bdp"
+metered = false
+[[flow]]
+"#;
+
+/// The chain with OrbCC's egress meter on every port.
+const METERED_CHAIN: &str = r#"
+[run]
+duration = "60 s"
+[source.chain]
+links = 10
+rtt = "20 ms"
+[port.all]
+rate = "100 Mbit"
+queue = "1 bdp"
+[[flow]]
+"#;
+
+/// Ten bottlenecks, a flow over all of them and cross traffic on each.
+const PARKING_LOT: &str = r#"
+[run]
+duration = "20 s"
+[source.parking_lot]
+bottlenecks = 10
+rtt = "20 ms"
+[port.bottleneck]
+rate = "100 Mbit"
+[[flow]]
+"#;
+
+/// A hundred chains that share nothing: cache misses rule.
+const DISJOINT: &str = r#"
+[run]
+duration = "2 s"
+[source.chain]
+links = 10
+copies = 100
+rtt = "20 ms"
+[port.all]
+rate = "100 Mbit"
+metered = false
+[[flow]]
+"#;
+
+/// Three links, one bottleneck.
+const DUMBBELL: &str = r#"
+[run]
+duration = "100 s"
+[source.dumbbell]
+rtt = "50 ms"
+[port.bottleneck]
+rate = "100 Mbit"
+[[flow]]
+"#;
+
+/// The dumbbell with a delay that is drawn anew every 5 ms.
+const JITTER: &str = r#"
+[run]
+duration = "10 s"
+[source.dumbbell]
+rtt = "50 ms"
+rtt_at = "bottleneck"
+[jitter]
+rtt = ["0 % 40 ms", "100 % 60 ms"]
+step = "5 ms"
+correlation = "5 ms"
+[port.bottleneck]
+rate = "1 Gbit"
+[[flow]]
+"#;
+
+/// Objects of 10 kB, ten thousand of them a second.
+const SHORT_FLOWS: &str = r#"
+[run]
+duration = "5 s"
+[source.dumbbell]
+rtt = "50 ms"
+[port.bottleneck]
+rate = "10 Gbit"
+[port.access]
+rate = "100 Gbit"
+[[flow]]
+arrivals = "exponential(100 us)"
+object = "10 kB"
+"#;
+
+/// Shares a port of 1 Gbit/s among many.
+const MANY: &str = r#"
+[run]
+duration = "5 s"
+[source.dumbbell]
+rtt = "50 ms"
+[port.bottleneck]
+rate = "1 Gbit"
+queue = "20000 packets"
+[[flow]]
+count = 10000
+"#;
+
+const fn case(
+    name: &'static str,
+    cc: &'static str,
+    toml: &'static str,
+    sets: &'static [&'static str],
+) -> Case {
+    Case { name, cc, toml, sets, capture: false }
+}
+
+/// Ten flows at 1 Gbit/s.
+const GIGABIT: &[&str] = &["port.bottleneck.rate=1 Gbit", "flow.0.count=10", "run.duration=20 s"];
+
+/// Ten flows at 10 Gbit/s.
+const JITTER_10G: &[&str] =
+    &["port.bottleneck.rate=10 Gbit", "port.access.rate=100 Gbit", "flow.0.count=10", "run.duration=2 s"];
+
+/// All cases.
+pub const CASES: &[Case] = &[
+    case("chain10-cubic-1", "cubic", CHAIN, &[]),
+    case("chain10-cubic-10", "cubic", CHAIN, &["flow.0.count=10"]),
+    case("chain10-cubic-100", "cubic", CHAIN, &["flow.0.count=100"]),
+    case("chain10-bbr-1", "bbr", CHAIN, &[]),
+    case("chain10-bbr-10", "bbr", CHAIN, &["flow.0.count=10"]),
+    case("chain10-bbr-100", "bbr", CHAIN, &["flow.0.count=100"]),
+    case("chain10-bbr3-1", "bbr3", CHAIN, &[]),
+    case("chain10-bbr3-10", "bbr3", CHAIN, &["flow.0.count=10"]),
+    case("chain10-leocc-1", "leocc", CHAIN, &[]),
+    case("chain10-leocc-10", "leocc", CHAIN, &["flow.0.count=10"]),
+    case("chain10-orbcc-1", "orbcc", METERED_CHAIN, &[]),
+    case("chain10-orbcc-10", "orbcc", METERED_CHAIN, &["flow.0.count=10"]),
+    case("parking-lot10-cubic", "cubic", PARKING_LOT, &[]),
+    case("disjoint100-cubic", "cubic", DISJOINT, &[]),
+    case("dumbbell-100M-cubic-1", "cubic", DUMBBELL, &[]),
+    case("dumbbell-1G-cubic-10", "cubic", DUMBBELL, GIGABIT),
+    case("dumbbell-1G-newreno-10", "newreno", DUMBBELL, GIGABIT),
+    case("dumbbell-1G-bbr-10", "bbr", DUMBBELL, GIGABIT),
+    case("dumbbell-100M-bbr-1", "bbr", DUMBBELL, &[]),
+    // What users meet beside these.
+    case(
+        "one-flow-10G",
+        "cubic",
+        DUMBBELL,
+        &["port.bottleneck.rate=10 Gbit", "port.access.rate=100 Gbit", "run.duration=5 s"],
+    ),
+    case(
+        "one-flow-100G",
+        "cubic",
+        DUMBBELL,
+        &["port.bottleneck.rate=100 Gbit", "port.access.rate=1000 Gbit", "run.duration=1 s"],
+    ),
+    case(
+        "loss-1G-100ms",
+        "bbr",
+        DUMBBELL,
+        &[
+            "port.bottleneck.rate=1 Gbit",
+            "source.dumbbell.rtt=100 ms",
+            "source.dumbbell.loss=0.01",
+            "run.duration=20 s",
+        ],
+    ),
+    case(
+        "random-loss-ports",
+        "cubic",
+        CHAIN,
+        &["flow.0.count=10", "port.all.loss=0.0001", "run.duration=30 s"],
+    ),
+    case(
+        "geo-36MB",
+        "cubic",
+        DUMBBELL,
+        &["port.bottleneck.rate=144 Mbit", "source.dumbbell.rtt=600 ms", "port.bottleneck.queue=36 MB"],
+    ),
+    case("short-flows-10k-per-s", "cubic", SHORT_FLOWS, &[]),
+    case(
+        "aqm-codel",
+        "cubic",
+        DUMBBELL,
+        &[
+            "port.bottleneck.rate=1 Gbit",
+            "flow.0.count=10",
+            "run.duration=20 s",
+            "port.bottleneck.discipline=codel",
+        ],
+    ),
+    case(
+        "aqm-fq_codel",
+        "cubic",
+        DUMBBELL,
+        &[
+            "port.bottleneck.rate=1 Gbit",
+            "flow.0.count=10",
+            "run.duration=20 s",
+            "port.bottleneck.discipline=fq_codel",
+        ],
+    ),
+    case(
+        "aqm-pie",
+        "cubic",
+        DUMBBELL,
+        &[
+            "port.bottleneck.rate=1 Gbit",
+            "flow.0.count=10",
+            "run.duration=20 s",
+            "port.bottleneck.discipline=pie",
+        ],
+    ),
+    case("many-drop-tail", "cubic", MANY, &[]),
+    case(
+        "many-fq_codel",
+        "cubic",
+        MANY,
+        &["port.bottleneck.discipline=fq_codel", "port.bottleneck.queues=16384"],
+    ),
+    case("jitter-in-order", "cubic", JITTER, &["flow.0.count=10"]),
+    case("jitter-reordering", "cubic", JITTER, &["flow.0.count=10", "source.dumbbell.reordering=true"]),
+    case("jitter-10G-in-order", "bbr", JITTER, JITTER_10G),
+    case(
+        "jitter-10G-reordering",
+        "bbr",
+        JITTER,
+        &[
+            "port.bottleneck.rate=10 Gbit",
+            "port.access.rate=100 Gbit",
+            "flow.0.count=10",
+            "run.duration=2 s",
+            "source.dumbbell.reordering=true",
+        ],
+    ),
+    Case { capture: true, ..case("capture", "cubic", DUMBBELL, GIGABIT) },
+    case(
+        "samples-10ms-1000-flows",
+        "cubic",
+        DUMBBELL,
+        &["port.bottleneck.rate=1 Gbit", "flow.0.count=1000", "run.duration=10 s", "run.sample=10 ms"],
+    ),
+    case(
+        "samples-100ms-1000-flows",
+        "cubic",
+        DUMBBELL,
+        &["port.bottleneck.rate=1 Gbit", "flow.0.count=1000", "run.duration=10 s"],
+    ),
+];

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The packets on their way along a link, in the order of their arrivals.
+//!
+//! As a rule a packet arrives after those that left before it: a ring. Where the delay of a link shrinks and its packets may
+//! overtake, one that arrives before the ring's last goes into a heap instead, and the next arrival is the earlier of the
+//! two firsts. So a packet costs the logarithm of those that have overtaken at worst, however many it passes.
+
+use super::list::Ring;
+use perigee_units::Nanos;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A packet on its way along a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flying {
+    /// When it comes to the far end.
+    pub arrival: Nanos,
+    pub packet: u32,
+}
+
+/// Those that arrive at the same instant come as they left: the second number.
+type Overtaking = Reverse<(Nanos, u64, u32)>;
+
+#[derive(Clone, Debug, Default)]
+struct Overtakers {
+    heap: BinaryHeap<Overtaking>,
+    /// How many have overtaken so far.
+    count: u64,
+    /// The latest arrival of one in the heap, or of one that was.
+    latest: Nanos,
+}
+
+impl Overtakers {
+    fn first(&self) -> Option<Flying> {
+        self.heap.peek().map(|&Reverse((arrival, _, packet))| Flying { arrival, packet })
+    }
+
+    fn push(&mut self, flying: Flying) {
+        self.count += 1;
+        self.latest = self.latest.max(flying.arrival);
+        self.heap.push(Reverse((flying.arrival, self.count, flying.packet)));
+    }
+}
+
+/// The packets on their way along a link.
+#[derive(Clone, Debug, Default)]
+pub struct Flight {
+    in_order: Ring<Flying>,
+    /// There once a packet has overtaken another.
+    overtakers: Option<Box<Overtakers>>,
+}
+
+impl Flight {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.in_order.is_empty() && self.overtakers.as_ref().is_none_or(|o| o.heap.is_empty())
+    }
+
+    /// The next to arrive.
+    #[inline]
+    pub fn first(&self) -> Option<Flying> {
+        match &self.overtakers {
+            None => self.in_order.first(),
+            Some(o) => Self::earlier(self.in_order.first(), o.first()).0,
+        }
+    }
+
+    /// The earlier of two firsts, and whether it has overtaken. What joins the ring arrives after all that is in the heap
+    /// then: at the same instant the ring's has left first.
+    fn earlier(in_order: Option<Flying>, overtaking: Option<Flying>) -> (Option<Flying>, bool) {
+        match (in_order, overtaking) {
+            (Some(a), Some(b)) if b.arrival < a.arrival => (Some(b), true),
+            (None, Some(b)) => (Some(b), true),
+            (a, _) => (a, false),
+        }
+    }
+
+    /// Takes out the next to arrive.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Flying> {
+        match &mut self.overtakers {
+            None => self.in_order.pop(),
+            Some(o) => match Self::earlier(self.in_order.first(), o.first()) {
+                (first, true) => {
+                    o.heap.pop();
+                    first
+                }
+                _ => self.in_order.pop(),
+            },
+        }
+    }
+
+    /// Adds one that arrives after all others, or with the last.
+    #[inline]
+    pub fn push(&mut self, flying: Flying) {
+        self.in_order.push(flying);
+    }
+
+    /// Adds one after those that arrive at the same instant or before.
+    pub fn insert(&mut self, flying: Flying) {
+        let after_ring = self.in_order.last_mut().is_none_or(|last| last.arrival <= flying.arrival);
+        // The ring's last may have been taken out again.
+        let after_heap =
+            self.overtakers.as_ref().is_none_or(|o| o.heap.is_empty() || o.latest < flying.arrival);
+        if after_ring && after_heap {
+            return self.in_order.push(flying);
+        }
+        self.overtakers.get_or_insert_default().push(flying);
+    }
+
+    /// Takes out a packet that is here: as a rule the latest of the ring.
+    pub fn remove(&mut self, packet: u32) {
+        if self.in_order.last_mut().is_some_and(|last| last.packet == packet) {
+            return self.in_order.pop_last();
+        }
+        self.in_order.retain(|f| f.packet != packet);
+        if let Some(o) = &mut self.overtakers {
+            o.heap.retain(|Reverse((_, _, p))| *p != packet);
+        }
+    }
+
+    /// Another arrival for the latest, not before the one ahead of it. None of them overtakes.
+    pub fn delay_last(&mut self, arrival: Nanos) {
+        if let Some(last) = self.in_order.last_mut() {
+            last.arrival = arrival;
+        }
+    }
+
+    /// All, in the order of their arrivals.
+    pub fn iter(&self) -> impl Iterator<Item = Flying> + '_ {
+        let mut late: Vec<_> = self.overtakers.iter().flat_map(|o| &o.heap).map(|Reverse(o)| *o).collect();
+        late.sort_unstable();
+        let mut late = late.into_iter().map(|(arrival, _, packet)| Flying { arrival, packet }).peekable();
+        let mut in_order = self.in_order.iter().peekable();
+        std::iter::from_fn(move || match Self::earlier(in_order.peek().copied(), late.peek().copied()) {
+            (_, true) => late.next(),
+            _ => in_order.next(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn a_flight_is_a_list_in_the_order_of_arrivals(
+            orderly: bool,
+            ops in proptest::collection::vec((0u8..6, 0u64..20), 1..200),
+        ) {
+            let (mut flight, mut list) = (Flight::default(), Vec::<Flying>::new());
+            for (i, (op, n)) in ops.into_iter().enumerate() {
+                let end = list.last().map_or(Nanos::ZERO, |f| f.arrival);
+                let packet = i as u32;
+                match op {
+                    0 => assert_eq!(flight.pop(), (!list.is_empty()).then(|| list.remove(0))),
+                    1 if orderly => {
+                        let flying = Flying { arrival: end + Nanos(n), packet };
+                        flight.push(flying);
+                        list.push(flying);
+                    }
+                    2 if orderly => {
+                        flight.delay_last(end + Nanos(n));
+                        if let Some(last) = list.last_mut() { last.arrival = end + Nanos(n); }
+                    }
+                    3 => if let Some(&Flying { packet, .. }) = list.get(n as usize) {
+                        flight.remove(packet);
+                        list.remove(n as usize);
+                    },
+                    _ if !orderly => {
+                        let flying = Flying { arrival: Nanos(n), packet };
+                        flight.insert(flying);
+                        list.insert(list.partition_point(|f| f.arrival <= flying.arrival), flying);
+                    }
+                    _ => {}
+                }
+                assert_eq!(flight.iter().collect::<Vec<_>>(), list);
+                assert_eq!((flight.first(), flight.is_empty()), (list.first().copied(), list.is_empty()));
+            }
+        }
+    }
+}
