@@ -265,8 +265,11 @@ impl Net {
             self.catch_up(self.links[link as usize].port, now);
             self.reschedule_link(link);
         } else {
-            let next = l.flight.first().map_or(Nanos::MAX, |f| f.arrival);
-            self.schedule.set_link(link, next);
+            let next = l.flight.first();
+            self.schedule.set_link(link, next.map_or(Nanos::MAX, |f| f.arrival));
+            if let Some(next) = next {
+                self.packets.fetch_soon(next.packet, |p| p.route);
+            }
         }
         Some((first.packet, to))
     }
@@ -284,6 +287,9 @@ impl Net {
             let l = &mut self.links[link as usize];
             l.flight.pop();
             l.crossed += 1;
+            if let Some(next) = l.flight.first() {
+                self.packets.fetch_soon(next.packet, |p| p.route);
+            }
             let packet = self.packets.get_mut(first.packet);
             packet.route = route;
             packet.hops = packet.hops.saturating_add(1);
