@@ -47,6 +47,12 @@ impl Slot {
     pub fn waits(&self) -> bool {
         self.flags & (LOST | RETRANS) == LOST
     }
+
+    /// Its segment `seg` was sent before another transmission: at the same instant, the one with the smaller number.
+    #[inline]
+    pub fn older(&self, seg: Seg, than: (Nanos, Seg)) -> bool {
+        (self.tx.sent, seg) < than
+    }
 }
 
 /// [`TxSnapshot`] in packets.
@@ -264,9 +270,10 @@ impl Scoreboard {
         }
     }
 
-    /// A duplicate SACK proves that the retransmission of a segment arrived.
+    /// A duplicate SACK proves that the retransmission of a segment arrived; the segment is known to be delivered.
     pub fn retransmission_arrived(&mut self, seg: Seg) {
         let s = self.slot_mut(seg);
+        debug_assert!(s.flags & LOST == 0, "delivered and lost");
         if s.flags & RETRANS != 0 {
             s.flags &= !RETRANS;
             self.retrans -= 1;
@@ -335,11 +342,11 @@ impl Scoreboard {
         (seg != self.tail).then(|| self.whole(self.slot(seg).next))
     }
 
-    /// The oldest transmission in that order that is not lost already. Those before it are not looked at again, as long as
-    /// they stay lost.
-    pub fn oldest_under_way(&mut self) -> Option<Seg> {
+    /// The oldest transmission in that order that is not lost already, or the first that is not older than `newest`. Those
+    /// before it are not looked at again, as long as they stay lost.
+    pub fn oldest_under_way(&mut self, newest: (Nanos, Seg)) -> Option<Seg> {
         let mut at = if self.stale == NONE { self.oldest() } else { self.after(self.stale) };
-        while let Some(seg) = at.filter(|&seg| self.slot(seg).waits()) {
+        while let Some(seg) = at.filter(|&seg| self.slot(seg).waits() && self.slot(seg).older(seg, newest)) {
             self.stale = seg;
             at = self.after(seg);
         }
@@ -350,7 +357,7 @@ impl Scoreboard {
     /// already; `from` is one of them. `newest` only grows, so that each is passed once.
     pub fn latest_before(&mut self, newest: (Nanos, Seg), from: Seg) -> Nanos {
         let mut last = if self.before == NONE { from } else { self.before };
-        while let Some(seg) = self.after(last).filter(|&seg| (self.slot(seg).tx.sent, seg) < newest) {
+        while let Some(seg) = self.after(last).filter(|&seg| self.slot(seg).older(seg, newest)) {
             last = seg;
         }
         self.before = last;
@@ -566,6 +573,50 @@ mod tests {
                     _ => {}
                 }
                 b.check();
+            }
+        }
+    }
+
+    fn by_time(b: &Scoreboard) -> Vec<Seg> {
+        std::iter::successors(b.oldest(), |&seg| b.after(seg)).collect()
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_walk_by_time_finds_what_a_whole_walk_finds(ops in proptest::collection::vec((0u8..10, 0u64..30), 1..400)) {
+            let mut b = Scoreboard::default();
+            let (mut clock, mut newest) = (0, (Nanos::ZERO, 0));
+            for (op, k) in ops {
+                clock += k % 2;
+                let seg = b.una() + k % b.out().max(1);
+                match op {
+                    0 | 1 => { b.push(at(clock), 0); }
+                    2 if b.out() > 0 => { b.pop(); }
+                    3 if b.out() > 0 && b.slot(seg).flags & SACKED == 0 => {
+                        newest = newest.max((b.slot(seg).tx.sent, seg));
+                        b.mark_sacked(seg);
+                    }
+                    4 if b.out() > 0 => {
+                        b.mark_lost(seg);
+                        b.unlist(seg);
+                    }
+                    5 => if let Some(seg) = b.next_lost() { b.retransmit(seg, at(clock), 0) },
+                    // A timeout.
+                    6 => (b.una()..b.una() + b.out().min(k)).for_each(|seg| { b.mark_lost(seg); }),
+                    7 => b.unmark_losses(),
+                    8 if b.out() > 0 && b.slot(b.nxt() - 1).flags & (SACKED | LOST) == 0 => b.send_again(b.nxt() - 1, at(clock), 0),
+                    9 if b.out() > 0 && b.slot(seg).flags & SACKED != 0 => b.retransmission_arrived(seg),
+                    _ => {}
+                }
+                b.check();
+                let older = |b: &Scoreboard, seg| b.slot(seg).older(seg, newest);
+                let prefix: Vec<Seg> = by_time(&b).into_iter().take_while(|&seg| older(&b, seg)).collect();
+                let expected: Vec<Seg> = prefix.into_iter().filter(|&seg| !b.slot(seg).waits()).collect();
+                let first = b.oldest_under_way(newest).filter(|&seg| older(&b, seg));
+                assert_eq!(first, expected.first().copied());
+                if let Some(&last) = expected.last() {
+                    assert_eq!(b.latest_before(newest, expected[0]), b.slot(last).tx.sent);
+                }
             }
         }
     }

@@ -352,6 +352,24 @@ fn a_duplicate_of_each_retransmission_takes_the_reduction_back() {
 }
 
 #[test]
+fn a_duplicate_above_the_cumulative_ack_is_delivered_though_its_first_report_was_lost() {
+    let told = |by_dsack: bool| {
+        let mut s = Script::cubic(200);
+        s.send();
+        s.now += RTT;
+        let mut sent = s.sacks(0, &[(6, 9)]);
+        s.now += ms(1);
+        sent.extend(s.sacks(0, &[(6, 10)]));
+        assert!(sent.contains(&(1, true)), "{sent:?}");
+        s.now += RTT;
+        let sent = if by_dsack { s.dsack(0, 1) } else { s.sacks(0, &[(1, 2), (6, 10)]) };
+        // What the ACK itself frees: a duplicate counts as delivered, too, and lets one more go.
+        s.sender.in_flight() - sent.len() as u64
+    };
+    assert_eq!((told(true), told(false)), (2, 2));
+}
+
+#[test]
 fn a_timestamp_from_before_the_retransmission_takes_the_reduction_back() {
     let mut s = Script::new("cubic", Config { timestamps: true, ..plain() }, 1000);
     s.send();

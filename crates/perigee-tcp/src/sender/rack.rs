@@ -114,10 +114,10 @@ impl Sender {
     fn detect_losses(&mut self, now: Nanos) -> Option<Nanos> {
         let wait = self.rack.rtt + self.reordering_window();
         let newest = (self.rack.sent, self.rack.seg);
-        let mut at = self.board.oldest_under_way();
+        let mut at = self.board.oldest_under_way(newest);
         while let Some(seg) = at {
             let slot = *self.board.slot(seg);
-            if (slot.tx.sent, seg) >= newest {
+            if !slot.older(seg, newest) {
                 break;
             }
             at = self.board.after(seg);
