@@ -63,7 +63,8 @@ fn pcap(link: u32, little: bool) -> Vec<u8> {
         (b, a, segment(flag::ACK | 1, 100, 1511), 0),
     ];
     for (n, (from, to, tcp, payload)) in packets.into_iter().enumerate() {
-        let ip = tcp_packet(from, to, &tcp, payload, 0, Telemetry::None);
+        let mut ip = Vec::new();
+        tcp_packet(&mut ip, from, to, &tcp, payload, 0, Telemetry::None);
         let head: Vec<u8> = match link {
             1 => [[0; 12].as_slice(), &[0x81, 0, 0, 5], &[8, 0]].concat(),
             _ => [[0; 14].as_slice(), &[8, 0]].concat(),

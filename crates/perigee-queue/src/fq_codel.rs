@@ -12,7 +12,8 @@ use crate::{Discipline, DisciplineInfo, Ecn, Packet, Port, Queues, Setup, Verdic
 use perigee_units::params::{Domain, ParamSpec, Params};
 use perigee_units::Nanos;
 use std::cmp::Reverse;
-use std::collections::VecDeque;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Its line of the list.
 pub const INFO: DisciplineInfo = DisciplineInfo {
@@ -73,6 +74,38 @@ pub struct FqCodel {
     quantum: i64,
     /// The flow whose turn it is.
     turn: usize,
+    /// Where the port has been full lately.
+    fat: Option<Fattest>,
+}
+
+/// Finds the flow with the most bytes without looking at all of them: a heap in which each flow stands with at least as many
+/// bytes as it has. An entry with too many is mended when it comes to the top.
+#[derive(Clone, Debug, Default)]
+struct Fattest {
+    /// Bytes and flow; of equals the first.
+    heap: BinaryHeap<(u64, Reverse<usize>)>,
+    /// Packets that came since the port was full.
+    idle: usize,
+}
+
+impl Fattest {
+    fn new(flows: &[Flow]) -> Self {
+        let all = flows.iter().enumerate().filter(|(_, f)| f.bytes > 0);
+        Fattest { heap: all.map(|(i, f)| (f.bytes, Reverse(i))).collect(), idle: 0 }
+    }
+
+    fn find(&mut self, flows: &[Flow]) -> usize {
+        self.idle = 0;
+        while let Some(mut top) = self.heap.peek_mut() {
+            let (bytes, Reverse(i)) = *top;
+            match flows[i].bytes {
+                now if now == bytes => return i,
+                0 => drop(PeekMut::pop(top)),
+                now => top.0 = now,
+            }
+        }
+        0
+    }
 }
 
 impl FqCodel {
@@ -86,6 +119,7 @@ impl FqCodel {
             old: VecDeque::new(),
             quantum: params.int("quantum"),
             turn: 0,
+            fat: None,
         }
     }
 
@@ -114,13 +148,21 @@ impl FqCodel {
         }
     }
 
-    /// The flow with the most bytes.
-    fn fattest(&self) -> usize {
-        (0..self.flows.len()).max_by_key(|&i| (self.flows[i].bytes, Reverse(i))).unwrap_or(0)
+    /// A flow has grown.
+    fn note_growth(&mut self, i: usize) {
+        let Some(fat) = &mut self.fat else { return };
+        fat.heap.push((self.flows[i].bytes, Reverse(i)));
+        fat.idle += 1;
+        // Long not full: not worth its upkeep. Too many entries: begun anew.
+        if fat.idle > self.flows.len() {
+            self.fat = None;
+        } else if fat.heap.len() > 4 * self.flows.len() {
+            self.fat = Some(Fattest::new(&self.flows));
+        }
     }
 
     fn drop_from_fattest(&mut self, lost: &mut Vec<Packet>) {
-        let i = self.fattest();
+        let i = self.fat.get_or_insert_with(|| Fattest::new(&self.flows)).find(&self.flows);
         let flow = &mut self.flows[i];
         let half = flow.bytes / 2;
         for _ in 0..BATCH {
@@ -167,6 +209,7 @@ impl Queues for FqCodel {
             flow.deficit = self.quantum;
             self.new.push_back(i as u32);
         }
+        self.note_growth(i as usize);
         if !fits {
             self.drop_from_fattest(lost);
         }

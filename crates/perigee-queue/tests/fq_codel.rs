@@ -251,3 +251,34 @@ fn what_waits_for_a_link_that_goes_down_is_lost_and_the_rest_keeps_its_order() {
     assert_eq!(fq.sent(T, 9).len(), 3);
     assert_eq!(fq.bytes, 0);
 }
+
+#[test]
+fn the_flow_that_loses_is_always_the_one_with_the_most_bytes() {
+    const FLOWS: usize = 16;
+    let mut fq = Fq::new(&[("queues", Value::Int(FLOWS as i64))]);
+    let mut bytes = [0u64; FLOWS];
+    let mut state = 7u64;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut losses = 0;
+    for i in 0..20_000u64 {
+        // Calm times, in which the search is given up, and crowded ones.
+        let crowded = i / 1000 % 2 == 0;
+        let (flow, ip) = (draw(FLOWS as u64), 100 + draw(1400) as u32);
+        bytes[flow as usize] += u64::from(ip + 14);
+        let fattest = (0..FLOWS).rev().max_by_key(|&f| bytes[f]).unwrap() as u64;
+        let lost = fq.push(Nanos(i), flow, ip, !crowded || draw(3) > 0);
+        assert!(lost.iter().all(|p| p.flow == fattest), "{lost:?} {bytes:?}");
+        losses += lost.len();
+        lost.iter().for_each(|p| bytes[p.flow as usize] -= u64::from(p.bytes));
+        if draw(2) == 0 {
+            let before: u64 = fq.bytes;
+            if let Some(flow) = fq.send(Nanos(i)) {
+                bytes[flow as usize] -= before - fq.bytes;
+            }
+        }
+    }
+    assert!(losses > 1000, "{losses}");
+}

@@ -54,65 +54,68 @@ const WINDOW_SCALE: u8 = 14;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Headers of a TCP packet with `payload` bytes of zeros behind them; `ecn` is the ECN field of its IP header.
+/// Writes the headers of a TCP packet with `payload` bytes of zeros behind them; `ecn` is the ECN field of its IP header.
+/// What `out` held is gone.
 pub fn tcp_packet(
+    out: &mut Vec<u8>,
     from: Endpoint,
     to: Endpoint,
     tcp: &Tcp<'_>,
     payload: u32,
     ecn: u8,
     telemetry: Telemetry<'_>,
-) -> Vec<u8> {
-    let options = tcp_options(tcp);
-    let mut segment = Vec::with_capacity(60);
-    segment.extend(from.port.to_be_bytes());
-    segment.extend(to.port.to_be_bytes());
-    segment.extend(tcp.seq.to_be_bytes());
-    segment.extend(tcp.ack.to_be_bytes());
-    segment.push(((20 + options.len()) as u8 / 4) << 4);
-    segment.push(tcp.flags);
-    segment.extend(WINDOW.to_be_bytes());
-    segment.extend([0; 4]);
-    segment.extend(options);
-    wrapped(Ip { from, to, protocol: TCP, ecn }, segment, 16, payload, telemetry)
+) {
+    let ip = Ip { from, to, protocol: TCP, ecn };
+    let start = ip_header(out, ip, telemetry);
+    out.extend(from.port.to_be_bytes());
+    out.extend(to.port.to_be_bytes());
+    out.extend(tcp.seq.to_be_bytes());
+    out.extend(tcp.ack.to_be_bytes());
+    // The length of the header in words follows.
+    out.extend([0, tcp.flags]);
+    out.extend(WINDOW.to_be_bytes());
+    out.extend([0; 4]);
+    tcp_options(out, tcp);
+    out[start + 12] = ((out.len() - start) as u8 / 4) << 4;
+    finish(out, ip, start, start + 16, payload, telemetry);
 }
 
-/// Headers of a UDP packet.
-pub fn udp_packet(from: Endpoint, to: Endpoint, payload: u32) -> Vec<u8> {
-    let mut segment = Vec::with_capacity(8);
-    segment.extend(from.port.to_be_bytes());
-    segment.extend(to.port.to_be_bytes());
-    segment.extend((8 + payload as u16).to_be_bytes());
-    segment.extend([0; 2]);
-    wrapped(Ip { from, to, protocol: UDP, ecn: 0 }, segment, 6, payload, Telemetry::None)
+/// Writes the headers of a UDP packet. What `out` held is gone.
+pub fn udp_packet(out: &mut Vec<u8>, from: Endpoint, to: Endpoint, payload: u32) {
+    let ip = Ip { from, to, protocol: UDP, ecn: 0 };
+    let start = ip_header(out, ip, Telemetry::None);
+    out.extend(from.port.to_be_bytes());
+    out.extend(to.port.to_be_bytes());
+    out.extend((8 + payload as u16).to_be_bytes());
+    out.extend([0; 2]);
+    finish(out, ip, start, start + 6, payload, Telemetry::None);
 }
 
-fn tcp_options(tcp: &Tcp<'_>) -> Vec<u8> {
-    let mut o = Vec::with_capacity(40);
+fn tcp_options(out: &mut Vec<u8>, tcp: &Tcp<'_>) {
+    let start = out.len();
     if let Some(mss) = tcp.syn_mss {
-        o.extend([2, 4]);
-        o.extend(mss.to_be_bytes());
-        o.extend([4, 2, 3, 3, WINDOW_SCALE, 1]);
+        out.extend([2, 4]);
+        out.extend(mss.to_be_bytes());
+        out.extend([4, 2, 3, 3, WINDOW_SCALE, 1]);
     }
     if let Some((value, echo)) = tcp.timestamps {
-        o.extend([1, 1, 8, 10]);
-        o.extend(value.to_be_bytes());
-        o.extend(echo.to_be_bytes());
+        out.extend([1, 1, 8, 10]);
+        out.extend(value.to_be_bytes());
+        out.extend(echo.to_be_bytes());
     }
     // 40 bytes hold three blocks beside timestamps.
-    let fits = (40 - o.len()).saturating_sub(4) / 8;
+    let fits = (40 - (out.len() - start)).saturating_sub(4) / 8;
     let blocks = &tcp.sack[..tcp.sack.len().min(fits)];
     if !blocks.is_empty() {
-        o.extend([1, 1, 5, 2 + 8 * blocks.len() as u8]);
+        out.extend([1, 1, 5, 2 + 8 * blocks.len() as u8]);
         for (start, end) in blocks {
-            o.extend(start.to_be_bytes());
-            o.extend(end.to_be_bytes());
+            out.extend(start.to_be_bytes());
+            out.extend(end.to_be_bytes());
         }
     }
-    while o.len() % 4 != 0 {
-        o.push(1);
+    while (out.len() - start) % 4 != 0 {
+        out.push(1);
     }
-    o
 }
 
 /// What IP headers of both versions say.
@@ -124,78 +127,69 @@ struct Ip {
     ecn: u8,
 }
 
-fn wrapped(
-    ip: Ip,
-    mut segment: Vec<u8>,
-    checksum_at: usize,
-    payload: u32,
-    telemetry: Telemetry<'_>,
-) -> Vec<u8> {
-    let length = segment.len() as u32 + payload;
-    let Ip { from, to, protocol, .. } = ip;
-    let mut packet = match telemetry {
-        Telemetry::None => ipv4(ip, length),
-        Telemetry::HopByHop(block) => ipv6(ip, length, 0, option(protocol, 0x3E, block)),
-        Telemetry::Destination(block) => ipv6(ip, length, 60, option(protocol, 0x1E, block)),
+/// Writes an IP header whose length and checksum are zero yet, and its extension; returns where the next header begins.
+fn ip_header(out: &mut Vec<u8>, ip: Ip, telemetry: Telemetry<'_>) -> usize {
+    out.clear();
+    let (next, kind, block) = match telemetry {
+        Telemetry::None => {
+            out.extend([0x45, ip.ecn, 0, 0, 0, 0, 0x40, 0, 64, ip.protocol, 0, 0]);
+            out.extend(v4(ip.from.host));
+            out.extend(v4(ip.to.host));
+            return out.len();
+        }
+        Telemetry::HopByHop(block) => (0, 0x3E, block),
+        Telemetry::Destination(block) => (60, 0x1E, block),
     };
+    // The traffic class lies across the first two bytes; ECN is its last two bits.
+    out.extend([0x60, ip.ecn << 4, 0, 0, 0, 0, next, 64]);
+    out.extend(v6(ip.from.host));
+    out.extend(v6(ip.to.host));
+    option(out, ip.protocol, kind, block);
+    out.len()
+}
+
+/// Fills in the length and the checksums of a packet whose TCP or UDP header begins at `start`.
+fn finish(out: &mut [u8], ip: Ip, start: usize, checksum_at: usize, payload: u32, telemetry: Telemetry<'_>) {
+    let length = (out.len() - start) as u32 + payload;
     let mut sum = Sum::default();
-    match telemetry {
-        Telemetry::None => sum.add(&[v4(from.host), v4(to.host)].concat()),
-        _ => sum.add(&[v6(from.host), v6(to.host)].concat()),
+    if telemetry == Telemetry::None {
+        out[2..4].copy_from_slice(&(20 + length as u16).to_be_bytes());
+        let mut header = Sum::default();
+        header.add(&out[..20]);
+        out[10..12].copy_from_slice(&header.finish().to_be_bytes());
+        sum.add(&out[12..20]);
+    } else {
+        let after = (start - 40) as u16 + length as u16;
+        out[4..6].copy_from_slice(&after.to_be_bytes());
+        sum.add(&out[8..40]);
     }
-    sum.add(&u32::from(protocol).to_be_bytes());
+    sum.add(&u32::from(ip.protocol).to_be_bytes());
     sum.add(&length.to_be_bytes());
-    sum.add(&segment);
+    sum.add(&out[start..]);
     // A UDP checksum of zero means "none": it is sent as all ones.
     let checksum = match sum.finish() {
-        0 if protocol == UDP => 0xFFFF,
+        0 if ip.protocol == UDP => 0xFFFF,
         c => c,
     };
-    segment[checksum_at..checksum_at + 2].copy_from_slice(&checksum.to_be_bytes());
-    packet.extend(segment);
-    packet
-}
-
-fn ipv4(ip: Ip, length: u32) -> Vec<u8> {
-    let mut h = vec![0x45, ip.ecn];
-    h.extend((20 + length as u16).to_be_bytes());
-    h.extend([0, 0, 0x40, 0, 64, ip.protocol, 0, 0]);
-    h.extend(v4(ip.from.host));
-    h.extend(v4(ip.to.host));
-    let mut sum = Sum::default();
-    sum.add(&h);
-    let checksum = sum.finish().to_be_bytes();
-    h[10..12].copy_from_slice(&checksum);
-    h
-}
-
-fn ipv6(ip: Ip, length: u32, next: u8, extension: Vec<u8>) -> Vec<u8> {
-    // The traffic class lies across the first two bytes; ECN is its last two bits.
-    let mut h = vec![0x60, ip.ecn << 4, 0, 0];
-    h.extend((extension.len() as u16 + length as u16).to_be_bytes());
-    h.extend([next, 64]);
-    h.extend(v6(ip.from.host));
-    h.extend(v6(ip.to.host));
-    h.extend(extension);
-    h
+    out[checksum_at..checksum_at + 2].copy_from_slice(&checksum.to_be_bytes());
 }
 
 /// An extension header with one option, padded to a multiple of 8.
-fn option(next: u8, kind: u8, block: &[u8]) -> Vec<u8> {
+fn option(out: &mut Vec<u8>, next: u8, kind: u8, block: &[u8]) {
     // One byte holds the option's length: 255 at most, which is 14 hops.
     let block = &block[..block.len().min(255)];
     let total = (4 + block.len()).next_multiple_of(8);
-    let mut o = vec![next, (total / 8 - 1) as u8, kind, block.len() as u8];
-    o.extend(block);
-    match total - o.len() {
+    let end = out.len() + total;
+    out.extend([next, (total / 8 - 1) as u8, kind, block.len() as u8]);
+    out.extend(block);
+    match end - out.len() {
         0 => {}
-        1 => o.push(0),
+        1 => out.push(0),
         n => {
-            o.extend([1, n as u8 - 2]);
-            o.resize(total, 0);
+            out.extend([1, n as u8 - 2]);
+            out.resize(end, 0);
         }
     }
-    o
 }
 
 /// 10.x.y.z, host number from 1.
@@ -217,9 +211,9 @@ struct Sum(u32);
 
 impl Sum {
     fn add(&mut self, bytes: &[u8]) {
-        for pair in bytes.chunks(2) {
-            self.0 += u32::from(u16::from_be_bytes([pair[0], *pair.get(1).unwrap_or(&0)]));
-        }
+        let pairs = bytes.chunks_exact(2);
+        let odd = pairs.remainder().first().map_or(0, |&last| u32::from(last) << 8);
+        self.0 += odd + pairs.map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum::<u32>();
     }
     fn finish(self) -> u16 {
         let mut s = self.0;
@@ -237,6 +231,13 @@ mod tests {
     const A: Endpoint = Endpoint { host: 0, port: 40_000 };
     const B: Endpoint = Endpoint { host: 1, port: 5_001 };
 
+    fn tcp(tcp: &Tcp<'_>, payload: u32, ecn: u8, telemetry: Telemetry<'_>) -> Vec<u8> {
+        // What was there before leaves no trace.
+        let mut out = vec![0xFF; 100];
+        tcp_packet(&mut out, A, B, tcp, payload, ecn, telemetry);
+        out
+    }
+
     fn checksum_of(bytes: &[u8]) -> u16 {
         let mut s = Sum::default();
         s.add(bytes);
@@ -246,9 +247,9 @@ mod tests {
     #[test]
     fn headers_sum_to_zero_with_their_checksum() {
         let sack = [(3000, 4448), (6000, 7448), (9000, 9500), (1, 2)];
-        let tcp =
+        let header =
             Tcp { seq: 1, ack: 7, flags: flag::ACK, timestamps: Some((5, 6)), sack: &sack, syn_mss: None };
-        let p = tcp_packet(A, B, &tcp, 0, 0, Telemetry::None);
+        let p = tcp(&header, 0, 0, Telemetry::None);
         assert_eq!(checksum_of(&p[..20]), 0);
         let pseudo = [&p[12..20], &[0, 6, 0, (p.len() - 20) as u8]].concat();
         assert_eq!(checksum_of(&[&pseudo, &p[20..]].concat()), 0);
@@ -257,9 +258,9 @@ mod tests {
 
     #[test]
     fn the_ecn_field_is_the_end_of_the_type_of_service_and_under_the_checksum() {
-        let tcp = Tcp { flags: flag::ACK, ..Tcp::default() };
+        let header = Tcp { flags: flag::ACK, ..Tcp::default() };
         for ecn in 0..4 {
-            let p = tcp_packet(A, B, &tcp, 500, ecn, Telemetry::None);
+            let p = tcp(&header, 500, ecn, Telemetry::None);
             assert_eq!((p[1], checksum_of(&p[..20])), (ecn, 0));
         }
     }
@@ -267,14 +268,8 @@ mod tests {
     #[test]
     fn telemetry_is_an_ipv6_option_padded_to_eight() {
         let block = [7; 8 + 17];
-        let p = tcp_packet(
-            A,
-            B,
-            &Tcp { flags: flag::ACK, ..Tcp::default() },
-            1000,
-            1,
-            Telemetry::HopByHop(&block),
-        );
+        let header = Tcp { flags: flag::ACK, ..Tcp::default() };
+        let p = tcp(&header, 1000, 1, Telemetry::HopByHop(&block));
         assert_eq!((p[0] >> 4, p[6], p[40], p[42], p[43]), (6, 0, 6, 0x3E, 25));
         assert_eq!(p.len(), 40 + 32 + 20);
         assert_eq!(u32::from_be_bytes([p[0], p[1], p[2], p[3]]), 0x6010_0000, "ECT(1) in the traffic class");

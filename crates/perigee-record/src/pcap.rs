@@ -60,6 +60,9 @@ pub enum Body<'a> {
 pub struct Capture<W: Write> {
     out: W,
     flows: Vec<Open>,
+    /// Headers of the packet at hand, and its SACK blocks on the wire.
+    headers: Vec<u8>,
+    sack: Vec<(u32, u32)>,
 }
 
 struct Open {
@@ -95,7 +98,7 @@ impl<W: Write> Capture<W> {
             };
             open.push(Open { flow, interface, sender, receiver, greeted: false, acked: ISN + 1 });
         }
-        Ok(Capture { out, flows: open })
+        Ok(Capture { out, flows: open, headers: Vec::new(), sack: Vec::new() })
     }
 
     /// Writes one packet; packets of one flow come in time order.
@@ -105,7 +108,8 @@ impl<W: Write> Capture<W> {
     pub fn packet(&mut self, p: &CapturePacket<'_>) -> io::Result<()> {
         let Some(open) = self.flows.get_mut(p.flow as usize) else { return Ok(()) };
         let ts = |ts| open.flow.timestamps.then_some(ts);
-        let (headers, payload) = match p.body {
+        let headers = &mut self.headers;
+        let payload = match p.body {
             Body::Data { seq, payload, ts: stamps } => {
                 if !open.greeted {
                     open.greeted = true;
@@ -119,32 +123,37 @@ impl<W: Write> Capture<W> {
                     ..Tcp::default()
                 };
                 let telemetry = some(p.telemetry, Telemetry::HopByHop);
-                (tcp_packet(open.sender, open.receiver, &tcp, payload, p.ecn, telemetry), payload)
+                tcp_packet(headers, open.sender, open.receiver, &tcp, payload, p.ecn, telemetry);
+                payload
             }
             Body::Ack { ack, sack, ts: stamps } => {
-                let blocks: Vec<_> = sack.iter().map(|&(a, b)| (wire(a), wire(b))).collect();
+                self.sack.clear();
+                self.sack.extend(sack.iter().map(|&(a, b)| (wire(a), wire(b))));
                 open.acked = wire(ack);
                 let tcp = Tcp {
                     seq: ISN + 1,
                     ack: wire(ack),
                     flags: flag::ACK,
                     timestamps: ts(stamps),
-                    sack: &blocks,
+                    sack: &self.sack,
                     syn_mss: None,
                 };
                 let telemetry = some(p.telemetry, Telemetry::Destination);
-                (tcp_packet(open.receiver, open.sender, &tcp, 0, p.ecn, telemetry), 0)
+                tcp_packet(headers, open.receiver, open.sender, &tcp, 0, p.ecn, telemetry);
+                0
             }
             Body::Ping { ip_bytes, .. } => {
                 let payload = ip_bytes.saturating_sub(28);
-                (udp_packet(open.sender, open.receiver, payload), payload)
+                udp_packet(headers, open.sender, open.receiver, payload);
+                payload
             }
             Body::Pong { ip_bytes, .. } => {
                 let payload = ip_bytes.saturating_sub(28);
-                (udp_packet(open.receiver, open.sender, payload), payload)
+                udp_packet(headers, open.receiver, open.sender, payload);
+                payload
             }
         };
-        block(&mut self.out, open.interface, p.at.0 as i128, &headers, payload)
+        block(&mut self.out, open.interface, p.at.0 as i128, headers, payload)
     }
 
     /// Writes the first `kept` bytes of an IP packet of a real host.
@@ -212,15 +221,13 @@ fn greet(out: &mut impl Write, open: &Open, first: Nanos, (ts, _): (u32, u32)) -
         Tcp { seq: ISN + 1, ack: ISN + 1, flags: flag::ACK, timestamps: stamps(ts, ts), ..Tcp::default() };
     let at = first.0 as i128;
     let (a, b) = (open.sender, open.receiver);
-    block(
-        out,
-        open.interface,
-        at - open.flow.handshake.0 as i128,
-        &tcp_packet(a, b, &syn, 0, 0, Telemetry::None),
-        0,
-    )?;
-    block(out, open.interface, at, &tcp_packet(b, a, &reply, 0, 0, Telemetry::None), 0)?;
-    block(out, open.interface, at, &tcp_packet(a, b, &last, 0, 0, Telemetry::None), 0)
+    let begin = at - open.flow.handshake.0 as i128;
+    let mut headers = Vec::new();
+    for (at, from, to, tcp) in [(begin, a, b, &syn), (at, b, a, &reply), (at, a, b, &last)] {
+        tcp_packet(&mut headers, from, to, tcp, 0, 0, Telemetry::None);
+        block(out, open.interface, at, &headers, 0)?;
+    }
+    Ok(())
 }
 
 /// Section header block, of unknown length.
@@ -242,21 +249,16 @@ fn interface(out: &mut impl Write, name: &str) -> io::Result<()> {
 /// Enhanced packet block.
 fn block(out: &mut impl Write, interface: u32, at_ns: i128, headers: &[u8], payload: u32) -> io::Result<()> {
     let time = (EPOCH_NS as i128 + at_ns) as u64;
-    let padding = [0; 3];
+    let kept = headers.len() as u32;
     let pad = headers.len().next_multiple_of(4) - headers.len();
-    raw(
-        out,
-        6,
-        &[
-            &interface.to_le_bytes(),
-            &((time >> 32) as u32).to_le_bytes(),
-            &(time as u32).to_le_bytes(),
-            &(headers.len() as u32).to_le_bytes(),
-            &(headers.len() as u32 + payload).to_le_bytes(),
-            headers,
-            &padding[..pad],
-        ],
-    )
+    let length = 32 + kept + pad as u32;
+    let words = [6, length, interface, (time >> 32) as u32, time as u32, kept, kept + payload];
+    let mut head = [0; 28];
+    head.chunks_exact_mut(4).zip(words).for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes()));
+    out.write_all(&head)?;
+    out.write_all(headers)?;
+    out.write_all(&[0; 3][..pad])?;
+    out.write_all(&length.to_le_bytes())
 }
 
 fn raw(out: &mut impl Write, kind: u32, parts: &[&[u8]]) -> io::Result<()> {

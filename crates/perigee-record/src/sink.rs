@@ -342,9 +342,7 @@ impl Column {
             (Values::U64(a), Values::U64(b)) => a.extend(b),
             (Values::F64(a), Values::F64(b)) => a.extend(b),
             (Values::Bool(a), Values::Bool(b)) => a.extend(b),
-            (Values::Words(a), Values::Words(b)) => {
-                b.codes.iter().for_each(|&c| a.push(&b.words[c as usize]));
-            }
+            (Values::Words(a), Values::Words(b)) => a.extend(&b),
             _ => return self.append_gap(rows),
         }
         if self.valid.is_some() || more.valid.is_some() {

@@ -28,16 +28,29 @@ pub struct Words {
 impl Words {
     /// Appends a row.
     pub fn push(&mut self, word: &str) {
-        let next = self.words.len() as u32;
-        let code = match self.index.get(word) {
-            Some(&code) => code,
-            None => {
-                self.index.insert(word.to_string(), next);
-                self.words.push(word.to_string());
-                next
-            }
-        };
+        let code = self.code(word);
         self.codes.push(code);
+    }
+
+    /// Appends the rows of another one: each of its words is looked up once.
+    pub fn extend(&mut self, more: &Words) {
+        // In order of first appearance, as when the rows are pushed one by one.
+        let codes: Vec<u32> = more.words.iter().map(|word| self.code(word)).collect();
+        self.codes.extend(more.codes.iter().map(|&code| codes[code as usize]));
+    }
+
+    fn code(&mut self, word: &str) -> u32 {
+        // Rows repeat the word of the row before, as a rule.
+        if let Some(&last) = self.codes.last().filter(|&&last| self.words[last as usize] == word) {
+            return last;
+        }
+        if let Some(&known) = self.index.get(word) {
+            return known;
+        }
+        let next = self.words.len() as u32;
+        self.index.insert(word.to_string(), next);
+        self.words.push(word.to_string());
+        next
     }
 }
 

@@ -73,28 +73,37 @@ impl Simulator {
     /// # Errors
     /// Schemes that do not exist, parameters and options that contradict each other.
     pub fn setups(&self, header: &Header, workload: &Workload) -> Result<Vec<FlowSetup>, BackendError> {
-        let setup = |flow: &Flow| {
-            let wrong = |why: String| BackendError::Unsupported { flow: flow.name.clone(), why };
-            let params = Params::new(perigee_tcp::OPTIONS, flow.tcp.clone());
-            let mut tcp = perigee_tcp::Config::new(&params.map_err(|e| wrong(e.to_string()))?);
-            tcp.buffer = flow.buffer_bytes;
+        let mut setups: Vec<FlowSetup> = Vec::with_capacity(workload.flows.len());
+        for (i, flow) in workload.flows.iter().enumerate() {
+            // Of thousands of flows most are as the one before.
+            let before = i.checked_sub(1).map(|b| (&workload.flows[b], &setups[b]));
+            let alike = before.filter(|(other, _)| same_transport(other, flow));
+            let (tcp, scheme) = match alike {
+                Some((_, setup)) => (setup.tcp.clone(), setup.scheme.clone()),
+                None => {
+                    let wrong = |why: String| BackendError::Unsupported { flow: flow.name.clone(), why };
+                    let params = Params::new(perigee_tcp::OPTIONS, flow.tcp.clone());
+                    let tcp = perigee_tcp::Config::new(&params.map_err(|e| wrong(e.to_string()))?);
+                    (tcp, self.scheme(flow).map_err(wrong)?)
+                }
+            };
             // A proxy carries on what it holds when the application has stopped.
             let carries_on = flow.leg.is_some_and(|l| l.before.is_some());
-            Ok(FlowSetup {
+            setups.push(FlowSetup {
                 name: flow.name.clone(),
                 forward: flow.forward,
                 reverse: flow.reverse,
                 start: flow.start,
                 stop: if carries_on { header.duration } else { flow.stop },
                 app: flow.app,
-                scheme: self.scheme(flow).map_err(wrong)?,
-                tcp,
+                scheme,
+                tcp: perigee_tcp::Config { buffer: flow.buffer_bytes, ..tcp },
                 notices: flow.notices.clone(),
                 leg: flow.leg,
                 outside: Default::default(),
-            })
-        };
-        workload.flows.iter().map(setup).collect()
+            });
+        }
+        Ok(setups)
     }
 
     fn scheme(&self, flow: &Flow) -> Result<Scheme, String> {
@@ -110,6 +119,12 @@ impl Simulator {
         }
         Ok(Scheme::Builtin(info, params))
     }
+}
+
+/// Two flows have the same transport options and the same congestion control.
+fn same_transport(a: &Flow, b: &Flow) -> bool {
+    (a.app.is_tcp(), &a.cc, &a.tcp, &a.cc_params, &a.cc_files)
+        == (b.app.is_tcp(), &b.cc, &b.tcp, &b.cc_params, &b.cc_files)
 }
 
 /// A backend whose record has packets where the sink wants them.

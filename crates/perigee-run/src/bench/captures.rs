@@ -51,7 +51,7 @@ fn pass(file: &[u8]) -> Result<(f64, f64), String> {
 
 /// Flows side by side, in the format of tcpdump (microseconds, Ethernet).
 fn pcap(whole: bool) -> Vec<u8> {
-    let mut out = Vec::new();
+    let (mut out, mut ip) = (Vec::new(), Vec::new());
     for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1] {
         out.extend(word.to_le_bytes());
     }
@@ -68,18 +68,14 @@ fn pcap(whole: bool) -> Vec<u8> {
                     timestamps: Some((us / 1_000, 0)),
                     ..Tcp::default()
                 };
-                packet(
-                    &mut out,
-                    us + k,
-                    &tcp_packet(a, b, &tcp, PAYLOAD, 0, Telemetry::None),
-                    PAYLOAD,
-                    whole,
-                );
+                tcp_packet(&mut ip, a, b, &tcp, PAYLOAD, 0, Telemetry::None);
+                packet(&mut out, us + k, &ip, PAYLOAD, whole);
             }
             let ack = 1 + round.saturating_sub(20) * PER_ACK * PAYLOAD;
             let tcp =
                 Tcp { seq: 1, ack, flags: flag::ACK, timestamps: Some((7, us / 1_000)), ..Tcp::default() };
-            packet(&mut out, us + 5, &tcp_packet(b, a, &tcp, 0, 0, Telemetry::None), 0, whole);
+            tcp_packet(&mut ip, b, a, &tcp, 0, 0, Telemetry::None);
+            packet(&mut out, us + 5, &ip, 0, whole);
         }
     }
     out
