@@ -162,7 +162,11 @@ impl Delay {
         if self.slope == 0 {
             return self.base;
         }
-        let change = (since.0 as i128 * self.slope as i128) / NS_PER_S as i128;
+        // Hours at the slopes of satellites fit 64 bits, whose division is a tenth of the work.
+        let change = match i64::try_from(since.0).ok().and_then(|since| since.checked_mul(self.slope)) {
+            Some(product) => i128::from(product / NS_PER_S as i64),
+            None => (since.0 as i128 * self.slope as i128) / NS_PER_S as i128,
+        };
         Nanos((self.base.0 as i128 + change).max(0) as u64)
     }
 }
