@@ -38,6 +38,7 @@ __all__ = [
     "ends_with",
     "export",
     "hash_table",
+    "import_capture",
     "import_state",
     "json_schema",
     "network_paths",
