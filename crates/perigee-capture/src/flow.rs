@@ -99,7 +99,12 @@ impl Flow {
         !std::mem::replace(&mut self.touched, true)
     }
 
-    /// The last instant at which it had a row, and whether it has had packets since.
+    /// It had a packet since the last row.
+    pub fn is_touched(&self) -> bool {
+        self.touched
+    }
+
+    /// The last instant at which it had a row.
     pub fn row_before(&self) -> Nanos {
         self.row_before.0
     }
@@ -252,7 +257,7 @@ impl Flow {
             self.busy += stop.saturating_sub(since);
         }
         let end = self.completed.unwrap_or(stop);
-        let window = end.saturating_sub(self.started.max(warmup));
+        let span = end.saturating_sub(self.started.max(warmup));
         let window_bytes = self.delivered - self.delivered_at_warmup.min(self.delivered);
         let (payload, packet) = self.largest;
         let row = FlowTotalsRow {
@@ -267,7 +272,7 @@ impl Flow {
             stop_ns: stop.0,
             goodput_bytes: self.delivered,
             window_bytes,
-            window_ns: window.0,
+            window_ns: span.0,
             data_sent: self.sent_packets,
             retransmits: self.retransmits,
             timeouts: self.timeouts,
@@ -293,18 +298,24 @@ impl Flow {
             drops_outage: None,
             drops_no_route: None,
         };
-        let share = WindowRow {
-            flow: Some(self.number),
-            class: if self.is_complete() { "transfer" } else { "bulk" },
-            payload_bytes: window_bytes,
-            there_ns: self.busy.min(window).0,
-            open_ns: None,
-            capacity_bits: None,
-            datagrams: None,
-            delay_sum_ns: None,
-            delay_max_ns: None,
-            jitter_sum_ns: None,
-        };
+        let class = if self.is_complete() { "transfer" } else { "bulk" };
+        let share = window_row(Some(self.number), class, window_bytes, self.busy.min(span).0);
         (row, share, self.rtts.take_counts().collect())
+    }
+}
+
+/// A row of windows: what a capture knows of it.
+pub fn window_row(flow: Option<u32>, class: &'static str, payload_bytes: u64, there_ns: u64) -> WindowRow {
+    WindowRow {
+        flow,
+        class,
+        payload_bytes,
+        there_ns,
+        open_ns: None,
+        capacity_bits: None,
+        datagrams: None,
+        delay_sum_ns: None,
+        delay_max_ns: None,
+        jitter_sum_ns: None,
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::connection::Connection;
 use crate::doubts::Doubts;
-use crate::flow::{Flow, OWN_COLUMNS};
+use crate::flow::{window_row, Flow, OWN_COLUMNS};
 use crate::packet::{self, End, Seen, Segment};
 use crate::reader::{Packets, Raw};
 use crate::{CaptureError, Place};
@@ -11,7 +11,7 @@ use perigee_record::sink::BATCH_ROWS;
 use perigee_record::table::{Column, Values};
 use perigee_record::tables::{
     CompletionRow, CompletionTable, EventRow, EventTable, FlowTable, FlowTotalsTable, RttRow, RttTable,
-    WindowRow, WindowTable,
+    WindowTable,
 };
 use perigee_record::{FlowInfo, RecordSink, RunHeader, RunOutcome, SinkError};
 use perigee_units::Nanos;
@@ -180,7 +180,8 @@ impl<'s> Import<'s> {
         let at = self.next_row;
         let busy = std::mem::take(&mut self.busy);
         for flow in std::mem::take(&mut self.resting) {
-            if self.flows[flow as usize].row_before() < at && !busy.contains(&flow) {
+            let f = &self.flows[flow as usize];
+            if f.row_before() < at && !f.is_touched() {
                 self.row(flow, at);
             }
         }
@@ -214,7 +215,8 @@ impl<'s> Import<'s> {
             return;
         }
         self.busy.push(flow);
-        if f.row_before() < before && f.started() < before && !self.resting.contains(&flow) {
+        // What rests had its row then.
+        if f.row_before() < before && f.started() < before {
             self.row(flow, before);
             self.flows[flow as usize].touch(at);
         }
@@ -459,27 +461,16 @@ impl<'s> Import<'s> {
             (FlowTotalsTable::default(), WindowTable::default(), RttTable::default());
         let (mut bytes, mut there) = (0, 0);
         for f in &mut self.flows {
-            let (row, window, counts) = f.totals(&self.options.cc, self.options.warmup);
-            bytes += window.payload_bytes;
-            there = there.max(window.there_ns);
+            let (row, own, counts) = f.totals(&self.options.cc, self.options.warmup);
+            bytes += own.payload_bytes;
+            there = there.max(own.there_ns);
             totals.push(row);
-            windows.push(window);
+            windows.push(own);
             for (rtt_us, count) in counts {
                 rtts.push(RttRow { flow: f.number, rtt_us, count });
             }
         }
-        windows.push(WindowRow {
-            flow: None,
-            class: "",
-            payload_bytes: bytes,
-            there_ns: there,
-            open_ns: None,
-            capacity_bits: None,
-            datagrams: None,
-            delay_sum_ns: None,
-            delay_max_ns: None,
-            jitter_sum_ns: None,
-        });
+        windows.push(window_row(None, "", bytes, there));
         [rtts.finish(), totals.finish(), windows.finish()].into_iter().try_for_each(|t| self.sink.batch(t))
     }
 

@@ -132,7 +132,7 @@ impl Own {
     pub fn reroute(&self, changes: &[Timed], after: Nanos) -> Vec<Timed> {
         let header = &self.built.header;
         let mut delays: Vec<Nanos> = header.links.iter().map(|l| l.delay.base).collect();
-        let mut down = vec![0u32; delays.len()];
+        let mut down = vec![false; delays.len()];
         let mut sorted: Vec<&Timed> = changes.iter().collect();
         sorted.sort_by_key(|c| c.at);
         let mut now: Vec<Option<Vec<LinkId>>> = vec![None; header.pairs.len()];
@@ -147,15 +147,15 @@ impl Own {
             for c in of_instant {
                 match c.change {
                     Change::Delay(link, delay) => delays[link.ix()] = delay.base,
-                    Change::Down(link, _) => down[link.ix()] = 1,
-                    Change::Up(link) => down[link.ix()] = 0,
+                    Change::Down(link, _) => down[link.ix()] = true,
+                    Change::Up(link) => down[link.ix()] = false,
                     _ => {}
                 }
             }
-            if before == (delays.clone(), down.clone()) {
+            if (&before.0, &before.1) == (&delays, &down) {
                 continue;
             }
-            let usable = |i: usize| if down[i] > 0 { Nanos::MAX } else { delays[i] };
+            let usable = |i: usize| if down[i] { Nanos::MAX } else { delays[i] };
             let usable: Vec<Nanos> = (0..delays.len()).map(usable).collect();
             let map = Map { made: &self.made, delays: &usable, nodes: header.nodes.len() };
             for (i, pair) in header.pairs.iter().enumerate() {

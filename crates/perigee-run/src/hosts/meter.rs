@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! RTT samples of a real flow, from its packets as its sender's interface sees them: what the kernel measures too, sample
-//! by sample, while TCP_INFO tells a smoothed value now and then.
+//! by sample, while TCP_INFO tells a smoothed value now and then. The rule is that of captures.
 
+use perigee_capture::sent::Sent;
 use perigee_units::Nanos;
-use std::collections::VecDeque;
 
 /// The flag of a SYN.
 pub(super) const SYN: u8 = 2;
@@ -13,29 +13,13 @@ const PADDING: u8 = 1;
 const SACK: u8 = 5;
 /// RFC 7323 section 3.2; Linux's clock counts milliseconds.
 const TIMESTAMPS: u8 = 8;
-const NS_PER_MS: u64 = 1_000_000;
 
-/// Segments of one flow that wait for their ACK.
+/// What one flow has under way.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
-    /// Segments that are not acknowledged, in stream order.
-    waiting: VecDeque<Segment>,
-    /// Sequence number of the first byte, and the stream position behind the last one that was sent.
-    first: Option<u32>,
-    sent_to: u64,
-    /// The sender's clock of timestamps less the milliseconds of our time.
-    clock: Option<u32>,
+    sent: Sent,
     /// Packets with data.
     pub data_packets: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Segment {
-    begin: u64,
-    end: u64,
-    at: Nanos,
-    sacked: bool,
-    resent: bool,
 }
 
 /// An IP packet's TCP header, as far as it is needed.
@@ -103,81 +87,22 @@ impl Meter {
     pub fn sent(&mut self, at: Nanos, packet: &[u8], tcp: usize) {
         let Some(h) = Header::read(packet, tcp) else { return };
         if let Some((stamp, _)) = h.timestamps() {
-            // A stamp may have been taken a little before its packet leaves: the greatest difference is the clock's.
-            let ahead = stamp.wrapping_sub(milliseconds(at));
-            let later = self.clock.is_none_or(|clock| (ahead.wrapping_sub(clock) as i32) > 0);
-            self.clock = if later { Some(ahead) } else { self.clock };
+            self.sent.stamped(at, stamp);
         }
         if h.flags & SYN != 0 {
-            // The SYN takes one number: the stream begins behind it.
-            self.first = Some(h.sequence.wrapping_add(1));
-            return;
+            self.sent.begin(h.sequence);
+        } else if h.payload > 0 {
+            self.data_packets += 1;
+            self.sent.data(at, h.sequence, h.payload);
         }
-        if h.payload == 0 {
-            return;
-        }
-        self.data_packets += 1;
-        let begin = self.position(h.sequence);
-        let end = begin + h.payload;
-        if begin >= self.sent_to {
-            self.waiting.push_back(Segment { begin, end, at, sacked: false, resent: false });
-        } else {
-            // No sample of it is certain (Karn's algorithm; RFC 6298 section 3).
-            let again = self.waiting.iter_mut().filter(|s| s.end > begin && s.begin < end);
-            again.for_each(|s| s.resent = true);
-        }
-        self.sent_to = self.sent_to.max(end);
     }
 
-    /// A packet of the receiver has reached the sender. Returns Linux's sample (`tcp_ack_update_rtt`): of the first segment
-    /// that it acknowledges where none of these was sent again, or else of the first one that it newly SACKs, or else by
-    /// the timestamp that it echoes.
+    /// A packet of the receiver has reached the sender. Returns Linux's sample.
     pub fn arrived(&mut self, at: Nanos, packet: &[u8], tcp: usize) -> Option<Nanos> {
         let h = Header::read(packet, tcp)?;
-        let acked = self.position(h.ack);
-        let (mut first, mut resent, mut any) = (None, false, false);
-        while self.waiting.front().is_some_and(|s| s.end <= acked) {
-            let segment = self.waiting.pop_front()?;
-            (any, resent) = (true, resent | segment.resent);
-            first = first.or((!segment.sacked && !segment.resent).then_some(segment.at));
-        }
-        let sacked = self.newly_sacked(&h);
-        let sent = first.filter(|_| !resent).or(sacked);
-        let by_stamp = || if any { self.by_timestamp(at, &h) } else { None };
-        sent.map(|sent| at.saturating_sub(sent)).or_else(by_stamp)
+        let blocks: Vec<_> = h.sack().collect();
+        self.sent.acked(at, h.ack, &blocks, h.timestamps().map(|(_, echo)| echo))
     }
-
-    /// When the first segment left that is SACKed for the first time and was sent once.
-    fn newly_sacked(&mut self, h: &Header<'_>) -> Option<Nanos> {
-        let mut sacked = None;
-        let blocks: Vec<_> = h.sack().map(|(b, e)| (self.position(b), self.position(e))).collect();
-        let unknown = self.waiting.iter_mut().filter(|s| !blocks.is_empty() && !s.sacked);
-        for s in unknown {
-            if blocks.iter().any(|&(b, e)| b <= s.begin && s.end <= e) {
-                s.sacked = true;
-                sacked = sacked.or((!s.resent).then_some(s.at));
-            }
-        }
-        sacked
-    }
-
-    /// Whole milliseconds since the timestamp that is echoed.
-    fn by_timestamp(&self, at: Nanos, h: &Header<'_>) -> Option<Nanos> {
-        let (clock, (_, echo)) = (self.clock?, h.timestamps()?);
-        let since = milliseconds(at).wrapping_add(clock).wrapping_sub(echo);
-        (echo != 0).then(|| Nanos(u64::from(since.max(1)) * NS_PER_MS))
-    }
-
-    /// Position in the stream of a sequence number: the one nearest to what was sent last.
-    fn position(&self, sequence: u32) -> u64 {
-        let offset = sequence.wrapping_sub(self.first.unwrap_or(sequence));
-        let distance = offset.wrapping_sub(self.sent_to as u32) as i32;
-        self.sent_to.saturating_add_signed(i64::from(distance))
-    }
-}
-
-fn milliseconds(at: Nanos) -> u32 {
-    (at.0 / NS_PER_MS) as u32
 }
 
 #[cfg(test)]
@@ -185,6 +110,7 @@ pub(super) mod tests {
     use super::*;
 
     const NOW: Nanos = Nanos(100);
+    const NS_PER_MS: u64 = 1_000_000;
 
     /// A TCP segment without what comes before it.
     pub fn packet(sequence: u32, ack: u32, flags: u8, payload: usize) -> Vec<u8> {
