@@ -80,7 +80,19 @@ rate = "100 Mbit"
 [[flow]]
 "#;
 
-/// The dumbbell with a delay that is drawn anew every 5 ms.
+/// Ten flows at 1 Gbit/s.
+const GIGABIT: &str = r#"
+[run]
+duration = "20 s"
+[source.dumbbell]
+rtt = "50 ms"
+[port.bottleneck]
+rate = "1 Gbit"
+[[flow]]
+count = 10
+"#;
+
+/// The dumbbell with a delay that is drawn anew every 5 ms, and ten flows.
 const JITTER: &str = r#"
 [run]
 duration = "10 s"
@@ -94,7 +106,18 @@ correlation = "5 ms"
 [port.bottleneck]
 rate = "1 Gbit"
 [[flow]]
+count = 10
 "#;
+
+/// The same at 10 Gbit/s.
+const JITTER_10G: &[&str] =
+    &["port.bottleneck.rate=10 Gbit", "port.access.rate=100 Gbit", "run.duration=2 s"];
+const JITTER_10G_REORDERING: &[&str] = &[
+    "port.bottleneck.rate=10 Gbit",
+    "port.access.rate=100 Gbit",
+    "run.duration=2 s",
+    "source.dumbbell.reordering=true",
+];
 
 /// Objects of 10 kB, ten thousand of them a second.
 const SHORT_FLOWS: &str = r#"
@@ -133,13 +156,6 @@ const fn case(
     Case { name, cc, toml, sets, capture: false }
 }
 
-/// Ten flows at 1 Gbit/s.
-const GIGABIT: &[&str] = &["port.bottleneck.rate=1 Gbit", "flow.0.count=10", "run.duration=20 s"];
-
-/// Ten flows at 10 Gbit/s.
-const JITTER_10G: &[&str] =
-    &["port.bottleneck.rate=10 Gbit", "port.access.rate=100 Gbit", "flow.0.count=10", "run.duration=2 s"];
-
 /// All cases.
 pub const CASES: &[Case] = &[
     case("chain10-cubic-1", "cubic", CHAIN, &[]),
@@ -157,9 +173,9 @@ pub const CASES: &[Case] = &[
     case("parking-lot10-cubic", "cubic", PARKING_LOT, &[]),
     case("disjoint100-cubic", "cubic", DISJOINT, &[]),
     case("dumbbell-100M-cubic-1", "cubic", DUMBBELL, &[]),
-    case("dumbbell-1G-cubic-10", "cubic", DUMBBELL, GIGABIT),
-    case("dumbbell-1G-newreno-10", "newreno", DUMBBELL, GIGABIT),
-    case("dumbbell-1G-bbr-10", "bbr", DUMBBELL, GIGABIT),
+    case("dumbbell-1G-cubic-10", "cubic", GIGABIT, &[]),
+    case("dumbbell-1G-newreno-10", "newreno", GIGABIT, &[]),
+    case("dumbbell-1G-bbr-10", "bbr", GIGABIT, &[]),
     case("dumbbell-100M-bbr-1", "bbr", DUMBBELL, &[]),
     // What users meet beside these.
     case(
@@ -177,13 +193,8 @@ pub const CASES: &[Case] = &[
     case(
         "loss-1G-100ms",
         "bbr",
-        DUMBBELL,
-        &[
-            "port.bottleneck.rate=1 Gbit",
-            "source.dumbbell.rtt=100 ms",
-            "source.dumbbell.loss=0.01",
-            "run.duration=20 s",
-        ],
+        GIGABIT,
+        &["flow.0.count=1", "source.dumbbell.rtt=100 ms", "source.dumbbell.loss=0.01"],
     ),
     case(
         "random-loss-ports",
@@ -198,39 +209,9 @@ pub const CASES: &[Case] = &[
         &["port.bottleneck.rate=144 Mbit", "source.dumbbell.rtt=600 ms", "port.bottleneck.queue=36 MB"],
     ),
     case("short-flows-10k-per-s", "cubic", SHORT_FLOWS, &[]),
-    case(
-        "aqm-codel",
-        "cubic",
-        DUMBBELL,
-        &[
-            "port.bottleneck.rate=1 Gbit",
-            "flow.0.count=10",
-            "run.duration=20 s",
-            "port.bottleneck.discipline=codel",
-        ],
-    ),
-    case(
-        "aqm-fq_codel",
-        "cubic",
-        DUMBBELL,
-        &[
-            "port.bottleneck.rate=1 Gbit",
-            "flow.0.count=10",
-            "run.duration=20 s",
-            "port.bottleneck.discipline=fq_codel",
-        ],
-    ),
-    case(
-        "aqm-pie",
-        "cubic",
-        DUMBBELL,
-        &[
-            "port.bottleneck.rate=1 Gbit",
-            "flow.0.count=10",
-            "run.duration=20 s",
-            "port.bottleneck.discipline=pie",
-        ],
-    ),
+    case("aqm-codel", "cubic", GIGABIT, &["port.bottleneck.discipline=codel"]),
+    case("aqm-fq_codel", "cubic", GIGABIT, &["port.bottleneck.discipline=fq_codel"]),
+    case("aqm-pie", "cubic", GIGABIT, &["port.bottleneck.discipline=pie"]),
     case("many-drop-tail", "cubic", MANY, &[]),
     case(
         "many-fq_codel",
@@ -238,32 +219,16 @@ pub const CASES: &[Case] = &[
         MANY,
         &["port.bottleneck.discipline=fq_codel", "port.bottleneck.queues=16384"],
     ),
-    case("jitter-in-order", "cubic", JITTER, &["flow.0.count=10"]),
-    case("jitter-reordering", "cubic", JITTER, &["flow.0.count=10", "source.dumbbell.reordering=true"]),
+    case("jitter-in-order", "cubic", JITTER, &[]),
+    case("jitter-reordering", "cubic", JITTER, &["source.dumbbell.reordering=true"]),
     case("jitter-10G-in-order", "bbr", JITTER, JITTER_10G),
-    case(
-        "jitter-10G-reordering",
-        "bbr",
-        JITTER,
-        &[
-            "port.bottleneck.rate=10 Gbit",
-            "port.access.rate=100 Gbit",
-            "flow.0.count=10",
-            "run.duration=2 s",
-            "source.dumbbell.reordering=true",
-        ],
-    ),
-    Case { capture: true, ..case("capture", "cubic", DUMBBELL, GIGABIT) },
+    case("jitter-10G-reordering", "bbr", JITTER, JITTER_10G_REORDERING),
+    Case { capture: true, ..case("capture", "cubic", GIGABIT, &[]) },
     case(
         "samples-10ms-1000-flows",
         "cubic",
-        DUMBBELL,
-        &["port.bottleneck.rate=1 Gbit", "flow.0.count=1000", "run.duration=10 s", "run.sample=10 ms"],
+        GIGABIT,
+        &["flow.0.count=1000", "run.duration=10 s", "run.sample=10 ms"],
     ),
-    case(
-        "samples-100ms-1000-flows",
-        "cubic",
-        DUMBBELL,
-        &["port.bottleneck.rate=1 Gbit", "flow.0.count=1000", "run.duration=10 s"],
-    ),
+    case("samples-100ms-1000-flows", "cubic", GIGABIT, &["flow.0.count=1000", "run.duration=10 s"]),
 ];

@@ -56,8 +56,9 @@ pub struct Flow {
     pub setup: FlowSetup,
     pub base: BaseRtt,
     pub totals: FlowTotals,
-    /// When its milestones were reached.
+    /// When its milestones were reached, and how many of them were.
     reached: [Option<Nanos>; MILESTONES.len()],
+    milestones: usize,
     pub capacity: Capacity,
     /// Transmissions so far, by direction.
     ordinals: [u32; 2],
@@ -160,6 +161,7 @@ impl Flow {
             base: BaseRtt::default(),
             totals: FlowTotals::default(),
             reached: [None; MILESTONES.len()],
+            milestones: 0,
             capacity: Capacity::default(),
             ordinals: [0; 2],
             rtt_sum: 0,

@@ -138,10 +138,9 @@ impl Flow {
 
     /// The receiving application has so much that one of the milestones may be reached.
     fn note_milestones(&mut self, now: Nanos) {
-        let bytes = self.totals.goodput_bytes;
-        let reached = self.reached.iter_mut().zip(MILESTONES);
-        for (at, _) in reached.filter(|(at, amount)| at.is_none() && bytes >= *amount) {
-            *at = Some(now);
+        while MILESTONES.get(self.milestones).is_some_and(|&amount| self.totals.goodput_bytes >= amount) {
+            self.reached[self.milestones] = Some(now);
+            self.milestones += 1;
         }
     }
 
