@@ -23,7 +23,11 @@ use serde_json::json;
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    m.add("ScenarioError", m.py().get_type::<runs::ScenarioError>())?;
+    let scenario_error = m.py().get_type::<runs::ScenarioError>();
+    // As text the message alone: the problems beside it are for programs.
+    scenario_error
+        .setattr("__str__", m.py().eval(c"lambda e: str(e.args[0]) if e.args else ''", None, None)?)?;
+    m.add("ScenarioError", scenario_error)?;
     m.add("RunError", m.py().get_type::<runs::RunError>())?;
     m.add_class::<runs::Scenario>()?;
     m.add_class::<runs::World>()?;

@@ -20,12 +20,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 create_exception!(
-    _core,
+    perigee,
     ScenarioError,
     PyValueError,
     "A scenario is wrong; the second argument lists the problems as JSON."
 );
-create_exception!(_core, RunError, PyRuntimeError, "A run failed.");
+create_exception!(perigee, RunError, PyRuntimeError, "A run failed.");
 
 /// Time between calls of the progress function: often enough for eyes and Ctrl-C, too rarely to cost anything.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
