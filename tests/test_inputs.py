@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -302,6 +303,28 @@ def test_a_graph_carries_traffic_around_a_broken_link(tmp_path: Path) -> None:
     assert base_ms[8_000_000_000] == base_ms[2_000_000_000]
     assert run.summary["path_changes"] == 2
     assert run.summary["capacity_mbps"] == pytest.approx((6 * 100 + 3 * 50) / 9, rel=0.01)
+
+
+def test_a_graph_without_places_and_names_that_are_nearly_right(tmp_path: Path) -> None:
+    nowhere = re.sub(r'<data key="d(29|32)">[^<]*</data>', "", GRAPH)
+    (tmp_path / "net.graphml").write_text(nowhere, encoding="utf-8")
+    text = (
+        '[run]\nduration = "2 s"\n[source.network]\nlinks = "net.graphml"\n'
+        '[[flow]]\nfrom = "London"\nto = "Brussels"\ncc = "cubic"\n'
+    )
+    delay = {"source.network.delay": "4 ms"}
+    for wrong, said in (
+        ("", r"scenario:4: .*delay in \[source.network\]"),
+        ("Brusels", r'flow.to: no link ends at .*did you mean "Brussels"'),
+    ):
+        with pytest.raises(perigee.ScenarioError, match=said) as caught:
+            perigee.loads(
+                text.replace("Brussels", wrong or "Brussels"), folder=tmp_path, sets=delay if wrong else None
+            ).run()
+        assert str(caught.value) == caught.value.args[0], "its text alone"
+    run = perigee.loads(text, delay, folder=tmp_path).run()
+    # 4 ms each way over the direct link at 1 Gbit/s, and 12.4 us of transmission.
+    assert flow_rows(run)[0]["base_rtt_ms"] == pytest.approx(8.0, abs=0.5)
 
 
 def test_a_data_centre_lies_behind_its_gateway(tmp_path: Path) -> None:

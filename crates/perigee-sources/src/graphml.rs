@@ -24,6 +24,44 @@ pub struct Graph {
     pub places: BTreeMap<String, GeoPoint>,
     /// Links left out because a faster one connects the same two nodes.
     pub parallel: usize,
+    /// Edges from a node to itself, left out.
+    pub loops: usize,
+}
+
+impl Graph {
+    /// Puts each node without a place into the middle of its neighbours, those first that have some with places; as the
+    /// Zoo has it for clouds of many links ("hyperedges") and for neighbours of other networks. Returns how many.
+    pub fn place_by_neighbours(&mut self) -> usize {
+        let mut placed = 0;
+        loop {
+            let mut sums: BTreeMap<&str, [f64; 3]> = BTreeMap::new();
+            for row in &self.rows {
+                let [a, b] = &row.ends;
+                for (node, neighbour) in [(a, b), (b, a)] {
+                    if let (None, Some(place)) = (self.places.get(node), self.places.get(neighbour)) {
+                        let sum = sums.entry(node).or_default();
+                        unit(*place).iter().zip(sum).for_each(|(v, s)| *s += v);
+                    }
+                }
+            }
+            if sums.is_empty() {
+                return placed;
+            }
+            placed += sums.len();
+            let found: Vec<_> = sums.into_iter().map(|(node, sum)| (node.to_string(), middle(sum))).collect();
+            self.places.extend(found);
+        }
+    }
+}
+
+/// A vector of length one towards a place on a sphere: means of longitudes would fail at the date line.
+fn unit(p: GeoPoint) -> [f64; 3] {
+    let (lat, lon) = (p.lat_deg.to_radians(), p.lon_deg.to_radians());
+    [lat.cos() * lon.cos(), lat.cos() * lon.sin(), lat.sin()]
+}
+
+fn middle([x, y, z]: [f64; 3]) -> GeoPoint {
+    GeoPoint { lat_deg: z.atan2(x.hypot(y)).to_degrees(), lon_deg: y.atan2(x).to_degrees(), height_m: 0.0 }
 }
 
 /// Names of the attributes by the ids of their keys, in lower case, with their default values.
@@ -52,6 +90,10 @@ pub fn parse(text: &str) -> Result<Graph, TraceError> {
     let mut at: BTreeMap<[String; 2], usize> = BTreeMap::new();
     for edge in elements(graph, "edge") {
         let row = link(edge, &keys, &names)?;
+        if row.ends[0] == row.ends[1] {
+            found.loops += 1;
+            continue;
+        }
         let mut ends = row.ends.clone();
         if !directed {
             ends.sort();
@@ -129,6 +171,7 @@ fn names(
         };
         // Commas stand between the nodes of a route.
         let label = value(node, keys, "label").unwrap_or_else(|| id.to_string()).replace(',', " ");
+        let label = label.split_whitespace().collect::<Vec<_>>().join(" ");
         let name = if taken.contains(&label) { format!("{label} ({id})") } else { label };
         if !taken.insert(name.clone()) || names.insert(id.to_string(), name.clone()).is_some() {
             return Err(TraceError::at(line(node), format!("two nodes are called {name:?}")));
@@ -158,9 +201,6 @@ fn link(edge: Node<'_, '_>, keys: &Keys, names: &BTreeMap<String, String>) -> Re
         names.get(id).cloned().ok_or_else(unknown)
     };
     let ends = [end("source")?, end("target")?];
-    if ends[0] == ends[1] {
-        return Err(TraceError::at(n, format!("an edge from {:?} to itself", ends[0])));
-    }
     let amount = |name: &str, most: f64| -> Result<Option<f64>, TraceError> {
         let Some(text) = value(edge, keys, name) else { return Ok(None) };
         let v = number(n, &text, name)?;
@@ -216,6 +256,28 @@ mod tests {
     }
 
     #[test]
+    fn a_node_without_a_place_stands_between_its_neighbours() {
+        let more = "<node id=\"3\"/><node id=\"4\"/><node id=\"5\"/><edge source=\"3\" target=\"1\"/>\
+            <edge source=\"0\" target=\"3\"/><edge source=\"4\" target=\"4\"/><edge source=\"4\" target=\"5\"/></graph>";
+        let mut g = parse(&ZOO.replace("</graph>", more)).unwrap();
+        assert_eq!((g.loops, g.place_by_neighbours()), (1, 2));
+        assert!((g.places["Paris (2)"].lat_deg - 48.9).abs() < 1e-9, "its only neighbour");
+        let between = g.places["3"];
+        assert!(
+            (between.lat_deg - 50.2).abs() < 0.01 && (between.lon_deg - 1.18).abs() < 0.01,
+            "{between:?}"
+        );
+        assert!(!g.places.contains_key("4"), "none of its neighbours has a place");
+    }
+
+    #[test]
+    fn the_middle_of_two_places_may_be_on_the_date_line() {
+        let at = |lon_deg| unit(GeoPoint { lat_deg: 0.0, lon_deg, height_m: 0.0 });
+        let (a, b) = (at(179.0), at(-179.0));
+        assert!((middle([a[0] + b[0], a[1] + b[1], 0.0]).lon_deg.abs() - 180.0).abs() < 1e-9);
+    }
+
+    #[test]
     fn attributes_of_our_own_and_defaults_count() {
         let text = ZOO
             .replace("attr.name=\"LinkSpeedRaw\"", "attr.name=\"delay_ms\"")
@@ -234,7 +296,6 @@ mod tests {
             ("1000000000.0", "NaN", "line 11: the linkspeedraw NaN must be"),
             ("48.9", "148.9", "line 9: latitude of \"Paris\" is \"148.9\": degrees up to 90"),
             ("target=\"2\"", "target=\"9\"", "line 13: the target of an edge is \"9\": no node has this id"),
-            ("target=\"2\"", "target=\"1\"", "an edge from \"Paris\" to itself"),
             ("id=\"2\"", "name=\"2\"", "line 10: a node without an id"),
             ("id=\"2\"", "id=\"1\"", "line 10: two nodes"),
             ("</graph>", "</graf>", "not GraphML"),

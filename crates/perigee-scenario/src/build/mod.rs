@@ -14,6 +14,7 @@ pub mod exchange;
 pub mod fading;
 mod fibre;
 pub mod from_source;
+mod graph;
 pub mod jitter;
 pub mod legs;
 pub mod network;

@@ -2,17 +2,19 @@
 //! `[source.network]`: a network of one's own.
 
 use crate::build::changes;
+use crate::build::graph;
 use crate::build::network::Network;
 use crate::build::ports::{apply_settled, PortTable, Settled};
 use crate::build::small;
 use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
 use crate::file::sources;
+use crate::file::sources::is_graphml;
+use crate::file::spell;
 use crate::file::varied::Varied;
-use perigee_orbit::frames::great_circle_m;
-use perigee_sources::graphml;
 use perigee_sources::network::{network, parse_links, parse_routes, LinkRow, Own};
-use perigee_units::{files, Nanos};
+use perigee_units::files;
+use std::collections::BTreeSet;
 
 /// Builds the network; traffic is between the ends of the scenario's flows.
 ///
@@ -32,8 +34,8 @@ pub fn build(scenario: &Scenario, n: &sources::Network, seed: u64) -> Result<Net
         None => Vec::new(),
         Some(file) => {
             let text = read("links", file)?;
-            let found = match file.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("graphml")) {
-                true => of_graph(&text, &mut remarks),
+            let found = match is_graphml(&file.path) {
+                true => graph::links(&text, n.delay, &mut remarks),
                 false => parse_links(&text).map_err(|e| e.to_string()),
             };
             found.map_err(|why| damaged("links", file, why))?
@@ -50,9 +52,42 @@ pub fn build(scenario: &Scenario, n: &sources::Network, seed: u64) -> Result<Net
         Some(file) => damaged("links", file, why),
         None => Problem::new("source.network.link", why).at(n.link.first().map_or(&n.place, |l| &l.place)),
     };
+    ends_exist(scenario, &rows)?;
     let own = network(&rows, &routes, &pairs(scenario)?).map_err(|e| wrong(e.0))?;
-    let net = finish(scenario, own, n.reroute, seed, &wrong)?;
+    let net = finish(scenario, own, n, seed, &wrong)?;
     Ok(Network { report: [net.report, remarks].concat(), ..net })
+}
+
+/// Where a rate that is missing belongs: each kind of input has a place of its own.
+fn add_rate(n: &sources::Network) -> &'static str {
+    match &n.links {
+        Some(file) if is_graphml(&file.path) => "give rate_mbps or LinkSpeedRaw to the edges",
+        Some(_) => "add a column rate_mbps",
+        None => "give rate to each [[source.network.link]]",
+    }
+}
+
+/// # Errors
+/// The first flow with an end that no link has, with the most similar name.
+fn ends_exist(scenario: &Scenario, rows: &[LinkRow]) -> Result<(), ScenarioError> {
+    let names: BTreeSet<&str> = rows.iter().flat_map(|row| &row.ends).map(String::as_str).collect();
+    for flow in &scenario.flows {
+        let (Some((from, to)), place) = (&flow.ends, &flow.place) else { continue };
+        for (key, name) in [("flow.from", from), ("flow.to", to)] {
+            if names.contains(name.as_str()) {
+                continue;
+            }
+            let some: Vec<&str> = names.iter().take(12).copied().collect();
+            let more = if names.len() > some.len() { ", …" } else { "" };
+            let all = || format!("there are {}{more}", some.join(", "));
+            let hint = spell::hint(name, names.iter().copied()).unwrap_or_else(all);
+            return Err(Problem::new(key, format!("no link ends at a node {name:?}"))
+                .at(place)
+                .hint(hint)
+                .into());
+        }
+    }
+    Ok(())
 }
 
 fn row(l: &sources::Link) -> LinkRow {
@@ -65,37 +100,6 @@ fn row(l: &sources::Link) -> LinkRow {
         queue_packets: l.queue,
         line: 0,
     }
-}
-
-/// Light in glass: 4.9 us per km.
-const LIGHT_IN_GLASS_M_S: f64 = 299_792_458.0 / 1.468;
-
-/// The links of a graph; where no delay is given, light needs it along the great circle between the ends.
-fn of_graph(text: &str, remarks: &mut Vec<String>) -> Result<Vec<LinkRow>, String> {
-    let graph = graphml::parse(text).map_err(|e| e.to_string())?;
-    let (mut rows, mut computed) = (graph.rows, 0);
-    for row in rows.iter_mut().filter(|row| row.delay.is_none()) {
-        let place = |name: &String| {
-            let missing = || {
-                format!("line {}: the edge has no delay_ms, and {name:?} no Latitude and Longitude", row.line)
-            };
-            graph.places.get(name).copied().ok_or_else(missing)
-        };
-        let metres = great_circle_m(place(&row.ends[0])?, place(&row.ends[1])?);
-        row.delay = Some(Nanos::from_secs_f64(metres / LIGHT_IN_GLASS_M_S));
-        computed += 1;
-    }
-    if computed > 0 {
-        remarks
-            .push(format!("{computed} links as long as the great circle between their ends, light in glass"));
-    }
-    if graph.parallel > 0 {
-        remarks.push(format!(
-            "{} links left out: a faster or earlier one connects the same nodes",
-            graph.parallel
-        ));
-    }
-    Ok(rows)
 }
 
 /// Each pair of nodes that some flow connects, once, in the order of the flows.
@@ -116,7 +120,7 @@ fn pairs(scenario: &Scenario) -> Result<Vec<(String, String)>, ScenarioError> {
 fn finish(
     scenario: &Scenario,
     own: Own,
-    reroute: Option<Nanos>,
+    n: &sources::Network,
     seed: u64,
     wrong: &dyn Fn(String) -> Problem,
 ) -> Result<Network, ScenarioError> {
@@ -133,7 +137,7 @@ fn finish(
     }
     let mut all = own.changes.clone();
     all.extend(changes::expand(scenario, &own.built, scenario.run.vary.seed_of(Varied::Changes, seed))?);
-    if let Some(after) = reroute {
+    if let Some(after) = n.reroute {
         all.extend(own.reroute(&all, after));
     }
     let Own { built, given, .. } = own;
@@ -143,7 +147,7 @@ fn finish(
         let settled: Result<Vec<Settled>, String> =
             header.ports.iter().zip(&given).map(|(p, g)| table.of_row(&p.name, g)).collect();
         let settled =
-            settled.map_err(|why| wrong(why).hint("add a column rate_mbps, or give [port.link] rate"))?;
+            settled.map_err(|why| wrong(why).hint(format!("{}, or rate to [port.link]", add_rate(n))))?;
         let base_rtts = apply_settled(header, &settled, ways);
         Ok((base_rtts, table.report(&header.ports, &vec!["link"; header.ports.len()])))
     })?;

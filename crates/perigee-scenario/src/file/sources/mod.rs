@@ -73,7 +73,7 @@ sources! {
 }
 
 pub use constellation::{Fibre, Function, Isls, Load, Satellites, Shell, IN_MEMORY, LEOEM, PRESETS};
-pub use network::Link;
+pub use network::{is_graphml, Link};
 
 /// Reads `[source]`.
 pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Source> {

@@ -10,7 +10,7 @@ use crate::file::parameters::{FromKey, Named};
 use crate::file::rows::{key, optional, required, ANY_TIME, RTT};
 use crate::file::sources::SourceSpec;
 use perigee_units::{BitRate, Nanos};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `[source.network]`.
 #[derive(Clone, Debug)]
@@ -19,6 +19,7 @@ pub struct Network {
     pub links: Option<Named>,
     /// In the order of the file.
     pub link: Vec<Link>,
+    pub delay: Option<Nanos>,
     pub routes: Option<Named>,
     /// Routes follow changes, so much later.
     pub reroute: Option<Nanos>,
@@ -55,6 +56,7 @@ impl Network {
                 help: "[[source.network.link]]: links here, instead of a file or besides",
                 only: &[],
             },
+            optional("delay", RTT, "one-way delay of the edges of a GraphML file of which neither delay_ms nor the places of their nodes say one").only(&[Only::Given(&["links"])]),
             optional("routes", Kind::File, "a line per route: its nodes from end to end with commas between them; default: the smallest sum of delays at time zero"),
             key("reroute", Kind::Word(&["never", "changes"]), "never", "when routes are computed again: never, or whenever the delay of a link changes, one goes down or comes up").only(&[Only::Absent("routes")]),
             key("reroute_after", ANY_TIME, "0 s", "routes follow a change so much later").only(REROUTED),
@@ -79,6 +81,11 @@ const LINK: Section = Section {
     kinds: None,
 };
 
+/// Whether a file of links is GraphML, by its name.
+pub fn is_graphml(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("graphml"))
+}
+
 impl SourceSpec for Network {
     fn parse(c: &Checked, problems: &mut Vec<Problem>) -> Option<Self> {
         if !c.has("links") && c.list("link").is_empty() {
@@ -98,9 +105,15 @@ impl SourceSpec for Network {
         for l in c.list("link").iter().filter(|l| l.text("from") == l.text("to")) {
             problems.push(l.problem("to", "a link from a node to itself").found(format!("{:?}", l.text("to"))));
         }
+        let links: Option<Named> = FromKey::from_key(c, "links");
+        if c.has("delay") && links.as_ref().is_some_and(|file| !is_graphml(&file.path)) {
+            let p = c.problem("delay", "has no effect: it is for the edges of a GraphML file");
+            problems.push(p.hint("CSV gives delays in a column delay_ms"));
+        }
         Some(Network {
-            links: FromKey::from_key(c, "links"),
+            links,
             link: c.list("link").iter().map(link).collect(),
+            delay: c.opt_time("delay"),
             routes: FromKey::from_key(c, "routes"),
             reroute: (c.text("reroute") == "changes").then(|| c.time("reroute_after")),
             place: c.place.clone(),

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Links of a GraphML file: delays that it does not give follow from the places of its nodes.
+
+use perigee_orbit::frames::great_circle_m;
+use perigee_sources::graphml;
+use perigee_sources::network::LinkRow;
+use perigee_units::Nanos;
+
+/// Light in glass: 4.9 us per km.
+const LIGHT_IN_GLASS_M_S: f64 = 299_792_458.0 / 1.468;
+
+/// The links of a graph. An edge without a delay has that of light along the great circle between its ends; where no place
+/// of them is known, `delay`.
+///
+/// # Errors
+/// As [`graphml::parse`], and edges of which nothing says the delay.
+pub fn links(text: &str, delay: Option<Nanos>, remarks: &mut Vec<String>) -> Result<Vec<LinkRow>, String> {
+    let mut graph = graphml::parse(text).map_err(|e| e.to_string())?;
+    let missing = graph.rows.iter().any(|row| row.delay.is_none());
+    let guessed = if missing { graph.place_by_neighbours() } else { 0 };
+    let (mut computed, mut assumed) = (0, 0);
+    for row in graph.rows.iter_mut().filter(|row| row.delay.is_none()) {
+        let [a, b] = [&row.ends[0], &row.ends[1]].map(|name| graph.places.get(name).copied());
+        row.delay = match (a, b, delay) {
+            (Some(a), Some(b), _) => {
+                computed += 1;
+                Some(Nanos::from_secs_f64(great_circle_m(a, b) / LIGHT_IN_GLASS_M_S))
+            }
+            (_, _, Some(delay)) => {
+                assumed += 1;
+                Some(delay)
+            }
+            _ => return Err(no_delay(row, if a.is_none() { 0 } else { 1 })),
+        };
+    }
+    if delay.is_some() && assumed == 0 {
+        return Err(
+            "delay in [source.network] has no effect: every edge has a delay, or ends with places".into()
+        );
+    }
+    let mut say = |count: usize, what: &str| {
+        if count > 0 {
+            remarks.push(format!("{count} {what}"));
+        }
+    };
+    say(computed, "links as long as the great circle between their ends, light in glass");
+    say(guessed, "nodes without a place: each put into the middle of its neighbours");
+    say(assumed, "links with the delay of [source.network]: nothing says where their ends are");
+    say(graph.parallel, "links left out: a faster or earlier one connects the same nodes");
+    say(graph.loops, "links left out: they lead from a node to itself");
+    Ok(graph.rows)
+}
+
+fn no_delay(row: &LinkRow, end: usize) -> String {
+    format!(
+        "line {}: the edge has no delay_ms, and neither {:?} nor a neighbour of it has Latitude and Longitude: give delay in \
+         [source.network], for all such edges",
+        row.line, row.ends[end]
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRAPH: &str = r#"<graphml>
+  <key attr.name="Latitude" for="node" id="la"/><key attr.name="Longitude" for="node" id="lo"/>
+  <graph edgedefault="undirected">
+    <node id="a"><data key="la">0</data><data key="lo">0</data></node>
+    <node id="b"><data key="la">0</data><data key="lo">2</data></node>
+    <node id="c"/><node id="d"/><node id="e"/>
+    <edge source="a" target="c"/><edge source="c" target="b"/><edge source="d" target="e"/><edge source="d" target="d"/>
+  </graph>
+</graphml>"#;
+
+    #[test]
+    fn delays_follow_from_places_of_neighbours_or_from_the_scenario() {
+        let mut remarks = Vec::new();
+        let rows = links(GRAPH, Some(Nanos::from_millis(3)), &mut remarks).unwrap();
+        // One degree of the equator: 111.3 km, 0.545 ms in glass.
+        assert!((rows[0].delay.unwrap().0 as f64 / 1e6 - 0.545).abs() < 0.001, "{rows:?}");
+        assert_eq!(rows[0].delay, rows[1].delay);
+        assert_eq!(rows[2].delay, Some(Nanos::from_millis(3)));
+        assert!(
+            remarks
+                .iter()
+                .zip(["2 links as", "1 nodes", "1 links with", "1 links left"])
+                .all(|(r, s)| r.starts_with(s)),
+            "{remarks:?}"
+        );
+        assert_eq!(remarks.len(), 4);
+    }
+
+    #[test]
+    fn an_edge_of_which_nothing_says_the_delay_is_named() {
+        let e = links(GRAPH, None, &mut Vec::new()).unwrap_err();
+        let e2 =
+            links(&GRAPH.replace(r#"<edge source="d" target="e"/>"#, ""), Some(Nanos(1)), &mut Vec::new());
+        assert!(e2.unwrap_err().contains("no effect"));
+        assert!(e.contains("line 7") && e.contains("neither \"d\"") && e.contains("[source.network]"), "{e}");
+    }
+}
