@@ -28,42 +28,6 @@ pub struct Graph {
     pub loops: usize,
 }
 
-impl Graph {
-    /// Puts each node without a place into the middle of its neighbours, those first that have some with places; as the
-    /// Zoo has it for clouds of many links ("hyperedges") and for neighbours of other networks. Returns how many.
-    pub fn place_by_neighbours(&mut self) -> usize {
-        let mut placed = 0;
-        loop {
-            let mut sums: BTreeMap<&str, [f64; 3]> = BTreeMap::new();
-            for row in &self.rows {
-                let [a, b] = &row.ends;
-                for (node, neighbour) in [(a, b), (b, a)] {
-                    if let (None, Some(place)) = (self.places.get(node), self.places.get(neighbour)) {
-                        let sum = sums.entry(node).or_default();
-                        unit(*place).iter().zip(sum).for_each(|(v, s)| *s += v);
-                    }
-                }
-            }
-            if sums.is_empty() {
-                return placed;
-            }
-            placed += sums.len();
-            let found: Vec<_> = sums.into_iter().map(|(node, sum)| (node.to_string(), middle(sum))).collect();
-            self.places.extend(found);
-        }
-    }
-}
-
-/// A vector of length one towards a place on a sphere: means of longitudes would fail at the date line.
-fn unit(p: GeoPoint) -> [f64; 3] {
-    let (lat, lon) = (p.lat_deg.to_radians(), p.lon_deg.to_radians());
-    [lat.cos() * lon.cos(), lat.cos() * lon.sin(), lat.sin()]
-}
-
-fn middle([x, y, z]: [f64; 3]) -> GeoPoint {
-    GeoPoint { lat_deg: z.atan2(x.hypot(y)).to_degrees(), lon_deg: y.atan2(x).to_degrees(), height_m: 0.0 }
-}
-
 /// Names of the attributes by the ids of their keys, in lower case, with their default values.
 type Keys = BTreeMap<String, (String, Option<String>)>;
 
@@ -256,25 +220,9 @@ mod tests {
     }
 
     #[test]
-    fn a_node_without_a_place_stands_between_its_neighbours() {
-        let more = "<node id=\"3\"/><node id=\"4\"/><node id=\"5\"/><edge source=\"3\" target=\"1\"/>\
-            <edge source=\"0\" target=\"3\"/><edge source=\"4\" target=\"4\"/><edge source=\"4\" target=\"5\"/></graph>";
-        let mut g = parse(&ZOO.replace("</graph>", more)).unwrap();
-        assert_eq!((g.loops, g.place_by_neighbours()), (1, 2));
-        assert!((g.places["Paris (2)"].lat_deg - 48.9).abs() < 1e-9, "its only neighbour");
-        let between = g.places["3"];
-        assert!(
-            (between.lat_deg - 50.2).abs() < 0.01 && (between.lon_deg - 1.18).abs() < 0.01,
-            "{between:?}"
-        );
-        assert!(!g.places.contains_key("4"), "none of its neighbours has a place");
-    }
-
-    #[test]
-    fn the_middle_of_two_places_may_be_on_the_date_line() {
-        let at = |lon_deg| unit(GeoPoint { lat_deg: 0.0, lon_deg, height_m: 0.0 });
-        let (a, b) = (at(179.0), at(-179.0));
-        assert!((middle([a[0] + b[0], a[1] + b[1], 0.0]).lon_deg.abs() - 180.0).abs() < 1e-9);
+    fn edges_from_a_node_to_itself_are_left_out() {
+        let g = parse(&ZOO.replace("</graph>", "<edge source=\"2\" target=\"2\"/></graph>")).unwrap();
+        assert_eq!((g.loops, g.rows.len()), (1, 2));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Links of a GraphML file: delays that it does not give follow from the places of its nodes.
 
-use perigee_orbit::frames::great_circle_m;
-use perigee_sources::graphml;
+use perigee_orbit::frames::{great_circle_m, Ellipsoid, Vec3};
+use perigee_sources::graphml::{self, Graph};
 use perigee_sources::network::LinkRow;
+use perigee_timeline::GeoPoint;
 use perigee_units::Nanos;
+use std::collections::BTreeMap;
 
 /// Light in glass: 4.9 us per km.
 const LIGHT_IN_GLASS_M_S: f64 = 299_792_458.0 / 1.468;
@@ -17,7 +19,7 @@ const LIGHT_IN_GLASS_M_S: f64 = 299_792_458.0 / 1.468;
 pub fn links(text: &str, delay: Option<Nanos>, remarks: &mut Vec<String>) -> Result<Vec<LinkRow>, String> {
     let mut graph = graphml::parse(text).map_err(|e| e.to_string())?;
     let missing = graph.rows.iter().any(|row| row.delay.is_none());
-    let guessed = if missing { graph.place_by_neighbours() } else { 0 };
+    let guessed = if missing { place_by_neighbours(&mut graph) } else { 0 };
     let (mut computed, mut assumed) = (0, 0);
     for row in graph.rows.iter_mut().filter(|row| row.delay.is_none()) {
         let [a, b] = [&row.ends[0], &row.ends[1]].map(|name| graph.places.get(name).copied());
@@ -49,6 +51,33 @@ pub fn links(text: &str, delay: Option<Nanos>, remarks: &mut Vec<String>) -> Res
     say(graph.parallel, "links left out: a faster or earlier one connects the same nodes");
     say(graph.loops, "links left out: they lead from a node to itself");
     Ok(graph.rows)
+}
+
+/// Means are taken as directions: those of longitudes would fail at the date line.
+const SPHERE: Ellipsoid = Ellipsoid { a_m: 1.0, f: 0.0 };
+
+/// Puts each node without a place into the middle of its neighbours, those first that have some with places: clouds of
+/// many links ("hyperedges" of the Topology Zoo) and routers of other networks. Returns how many.
+fn place_by_neighbours(graph: &mut Graph) -> usize {
+    let mut placed = 0;
+    loop {
+        let mut sums: BTreeMap<&str, Vec3> = BTreeMap::new();
+        for [a, b] in graph.rows.iter().map(|row| &row.ends) {
+            for (node, neighbour) in [(a, b), (b, a)] {
+                if let (None, Some(place)) = (graph.places.get(node), graph.places.get(neighbour)) {
+                    let sum = sums.entry(node).or_default();
+                    SPHERE.ecef(*place).iter().zip(sum).for_each(|(v, s)| *s += v);
+                }
+            }
+        }
+        if sums.is_empty() {
+            return placed;
+        }
+        placed += sums.len();
+        let middle = |sum: Vec3| GeoPoint { height_m: 0.0, ..SPHERE.geodetic(sum) };
+        let found: Vec<_> = sums.into_iter().map(|(node, sum)| (node.to_string(), middle(sum))).collect();
+        graph.places.extend(found);
+    }
 }
 
 fn no_delay(row: &LinkRow, end: usize) -> String {
@@ -89,6 +118,17 @@ mod tests {
             "{remarks:?}"
         );
         assert_eq!(remarks.len(), 4);
+    }
+
+    #[test]
+    fn the_middle_may_be_on_the_date_line() {
+        let text = GRAPH
+            .replace(">0</data><data key=\"lo\">0<", ">10</data><data key=\"lo\">179<")
+            .replace(">2<", ">-179<");
+        let mut graph = graphml::parse(&text).unwrap();
+        assert_eq!(place_by_neighbours(&mut graph), 1);
+        let at = graph.places["c"];
+        assert!((at.lon_deg.abs() - 180.0).abs() < 0.2 && (at.lat_deg - 5.0).abs() < 0.01, "{at:?}");
     }
 
     #[test]
