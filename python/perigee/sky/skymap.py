@@ -129,22 +129,8 @@ def coast(axis: Any) -> None:
     from matplotlib.collections import PolyCollection
 
     text = (files("perigee.results.report") / "coast.json").read_text(encoding="utf-8")
-    rings = [ring for flat in json.loads(text) for ring in _unrolled(flat)]
+    rings = [np.array(flat, dtype=np.float64).reshape(-1, 2) / 10 for flat in json.loads(text)]
     axis.add_collection(PolyCollection(rings, facecolors=LAND, edgecolors="#c9bfa8", linewidths=0.4, zorder=0))
-
-
-def _unrolled(flat: list[int]) -> list[Floats]:
-    """A ring of tenths of degrees without jumps at the date line, and its part that enters on the other side."""
-    ring = np.array(flat, dtype=np.float64).reshape(-1, 2) / 10
-    ring[:, 0] = np.unwrap(ring[:, 0], period=360)
-    if abs(ring[-1, 0] - ring[0, 0]) > 180:
-        # Around the pole: close it there.
-        ring = np.concatenate([ring, [[ring[-1, 0], -90], [ring[0, 0], -90]]])
-    copies = [ring]
-    turn = np.array([360.0, 0.0])
-    copies += [ring - turn] if ring[:, 0].max() > 180 else []
-    copies += [ring + turn] if ring[:, 0].min() < -180 else []
-    return copies
 
 
 def _coverage(axis: Any, found: dict[str, Any]) -> None:
