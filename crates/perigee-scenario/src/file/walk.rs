@@ -231,7 +231,11 @@ fn as_table<'a>(item: &'a Item, path: &str, out: &mut Vec<Problem>) -> Option<&'
     match &item.value {
         Raw::Table(t) => Some(t),
         other => {
-            let p = Problem::new(path, "must be a table").at(&item.place).found(other.shown());
+            let mut p = Problem::new(path, "must be a table").at(&item.place).found(other.shown());
+            // The one table that has a plural.
+            if matches!(other, Raw::List(_)) && path == "source.constellation.shell" {
+                p = p.hint("several shells are written [[source.constellation.shells]]");
+            }
             out.push(p.allowed(format!("[{path}] and keys below it")));
             None
         }
