@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 DEMO := runs/demo
 
-.PHONY: help setup demo kernel hosts test learn slow check bench fuzz kills conserve mutants figures docs format clean
+.PHONY: help setup demo kernel hosts test learn slow check bench fuzz kills conserve mutants figures docs format vendor clean
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -55,6 +55,9 @@ check: setup  ## Formatting, lints, types
 
 bench: setup  ## The speed table
 	$(BIN)/perigee bench
+
+vendor:  ## Bundle the libraries of the globe anew (needs npm)
+	cd web && npm ci --silent --ignore-scripts && npm run --silent bundle
 
 fuzz:  ## A million damaged inputs for each parser and codec
 	cargo run --release --locked -p perigee-fuzz -- all 1000000

@@ -128,7 +128,7 @@ LEVELS = [
     {"sky"},
     {"hosts"},
     {"runs"},
-    {"learn", "measure"},
+    {"learn", "measure", "view"},
     {"study", "figures", "validation", "benchmarks"},
     {"cli"},
 ]

@@ -22,6 +22,7 @@ from perigee.cli import sky as sky_cli
 from perigee.cli import study as study_cli
 from perigee.cli import sweep as sweep_cli
 from perigee.cli import timeline as timeline_cli
+from perigee.cli import view as view_cli
 from perigee.cli.arguments import without_programs
 from perigee.cli.options import (
     CcOption,
@@ -570,6 +571,7 @@ def _options(
 
 measure_cli.register(app)
 sky_cli.register(app, _scenario)
+view_cli.register(app)
 timeline_cli.register(app, _scenario)
 emulate_cli.register(app, _scenario)
 study_cli.register(app)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The globe: a constellation that turns, with the paths, handovers and curves of a record's flows on one time axis."""
+
+from __future__ import annotations
+
+import html
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from perigee.results.webpage import filled, in_script, policy
+from perigee.view.data import payload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from perigee.results.record import Run
+
+__all__ = ["page"]
+
+
+def page(runs: Sequence[Run], *, trust: bool = False, progress: Callable[[float], None] | None = None) -> str:
+    """The page as text: it needs no network, no server and no other file.
+
+    Raises:
+        RecordError: the record has no satellites.
+        UntrustedError, PluginError, ScenarioError: its scenario cannot be built again.
+    """
+    data = payload(runs, trust=trust, progress=progress)
+    scripts = [_asset("vendor.js"), _asset("globe.js"), _asset("panel.js")]
+    style = _asset("vendor.css") + _asset("page.css")
+    parts = {
+        "POLICY": html.escape(policy(scripts, [style])),
+        "TITLE": html.escape(data["title"]),
+        "STYLE": style,
+        "VENDOR": scripts[0],
+        "GLOBE": scripts[1],
+        "PANEL": scripts[2],
+        "DATA": in_script(data),
+        "COAST": (files("perigee.results.report") / "coast.json").read_text(encoding="utf-8").strip(),
+    }
+    return filled(_asset("page.html"), parts)
+
+
+def _asset(name: str) -> str:
+    return (files("perigee.view") / name).read_text(encoding="utf-8")

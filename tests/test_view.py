@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The globe: its data, its page, its server."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+import shutil
+import subprocess
+import threading
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+import perigee
+from conftest import Cli
+from perigee.results.record import find_records
+from perigee.sky.skymap import picture
+from perigee.view import data, page
+from perigee.view.server import serve
+
+ROOT = Path(__file__).parents[1]
+SKY = (
+    'title = "two </script> cities"\n[run]\nduration = "50 s"\n[source.constellation]\npreset = "starlink-shell1"\n'
+    '[node.london]\nplace = "London"\n[node.new-york]\nplace = "New York"\n'
+    '[[flow]]\nfrom = "london"\nto = "new-york"\ncc = "*"\n'
+)
+
+
+@pytest.fixture
+def folder(cli: Cli, tmp_path: Path) -> Path:
+    (tmp_path / "sky.toml").write_text(SKY, encoding="utf-8")
+    done = cli("run", "sky.toml", "--cc", "cubic", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "out"
+
+
+def interpolated(frames: np.ndarray, u: float) -> np.ndarray:
+    """As the page does, between inner frames."""
+    k, s = int(u), u - int(u)
+    w = (
+        (-s + 2 * s**2 - s**3) / 2,
+        (2 - 5 * s**2 + 3 * s**3) / 2,
+        (s + 4 * s**2 - 3 * s**3) / 2,
+        (s**3 - s**2) / 2,
+    )
+    return sum(w[i] * frames[k - 1 + i] for i in range(4)) / data.SCALE
+
+
+def test_positions_between_frames_are_where_the_satellites_are(folder: Path) -> None:
+    found = data.payload(find_records(folder))
+    sky = found["sky"]
+    frames = np.frombuffer(base64.b64decode(sky["frames"]), dtype="<i2").reshape(-1, len(sky["names"]), 3)
+    assert frames.shape == (4, 1584, 3), "0, 20, 40 s, and one beyond the end"
+    assert sky["step_s"] == 20
+    true = data.positions(picture(perigee.loads(SKY), 31.0)["satellites"]) / data.SCALE
+    off_km = np.linalg.norm(interpolated(frames.astype(float), 31.0 / 20) - true, axis=1) * data.EARTH_RADIUS_KM
+    assert off_km.max() < 3.5, "what 16 bits resolve"
+    radius = np.linalg.norm(true, axis=1)
+    assert np.allclose((radius - 1) * data.EARTH_RADIUS_KM, 550, atol=25)
+
+
+def test_routes_and_loads_name_what_they_go_over(folder: Path) -> None:
+    run = find_records(folder)[0]
+    found = data.payload([run])
+    names = found["sky"]["names"]
+    ground = [g["name"] for g in found["sky"]["ground"]]
+    name = [(ground[-1 - v] if v < 0 else names[v]) for v in found["routes"]["0"][0][1]]
+    first = run.to_pandas("routes").query("t_ns == 0 and pair == 0").sort_values("hop")["node"]
+    assert name == [run.manifest.nodes[int(n)] for n in first]
+    assert (name[0], name[-1]) == ("london", "new-york")
+    busiest = found["loads"][0][0]
+    assert np.mean(busiest["used_pct"]) > 50
+    assert len(busiest["used_pct"]) == data.LINK_POINTS
+    totals = run.to_pandas("link_totals")
+    top = totals.loc[totals["tx_bytes"].idxmax()]
+    assert top["from"] == (ground[-1 - busiest["from"]] if busiest["from"] < 0 else names[busiest["from"]])
+
+
+def test_samples_that_are_rare_leave_no_gaps(cli: Cli, folder: Path) -> None:
+    assert cli("run", "sky.toml", "--cc", "cubic", "--set", "run.sample=1 s", "--out", "rare").returncode == 0
+    loads = data.payload(find_records(folder.parent / "rare"))["loads"][0]
+    assert len(loads[0]["used_pct"]) == 50
+    in_use = np.flatnonzero(loads[0]["used_pct"])
+    assert len(in_use) == in_use[-1] - in_use[0] + 1 > 30
+
+
+def test_a_day_of_many_satellites_has_longer_steps() -> None:
+    assert data.step(300, 1584) == 20
+    assert data.step(6 * 3600, 1584) == 35
+    assert data.step(86_400, 7000) == 120
+
+
+def test_the_page_stands_alone(folder: Path) -> None:
+    text = page(find_records(folder))
+    assert "default-src 'none'" in html.unescape(text)
+    own = re.sub(r"<script>.*?</script>", "", text, flags=re.S)
+    assert not re.search(r"(src|href)=[\"']?(https?:)?//", own)
+    assert "two </script> cities" not in text
+
+
+def test_a_browser_draws_it_and_says_no_error(folder: Path, tmp_path: Path) -> None:
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium on this machine")
+    (tmp_path / "globe.html").write_text(page(find_records(folder)), encoding="utf-8")
+    options = (
+        "--headless=new --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader --virtual-time-budget=4000"
+    )
+    done = subprocess.run(
+        [browser, *options.split(), f"--user-data-dir={tmp_path}/profile", "--enable-logging=stderr", "--dump-dom", f"file://{tmp_path}/globe.html"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if "<html" not in done.stdout:
+        pytest.skip("Chromium does not start here")
+    assert re.search(r'id="route"[^>]*>\d hops: london → sat-', done.stdout)
+    assert "0:00.0 of 0:50" in done.stdout
+    # Errors of scripts and refusals of the page's policy are told on the console.
+    assert not re.search(r"CONSOLE.*(Uncaught|Content Security Policy)", done.stderr)
+
+
+def test_the_server_answers_only_to_its_secret_and_its_name() -> None:
+    server, address = serve("<p>globe</p>")
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        where = urlsplit(address)
+        assert where.hostname == "127.0.0.1"
+        assert len(where.path) > 20
+
+        def ask(path: str, host: str) -> int:
+            connection = HTTPConnection("127.0.0.1", where.port, timeout=10)
+            connection.request("GET", path, headers={"Host": host})
+            return connection.getresponse().status
+
+        own = f"127.0.0.1:{where.port}"
+        assert ask(where.path, own) == 200
+        assert ask("/", own) == 404
+        assert ask(where.path[:-2] + "/", own) == 404
+        assert ask(where.path, f"evil.example:{where.port}") == 404
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_what_has_no_satellites_or_is_no_record_is_told(cli: Cli, tmp_path: Path) -> None:
+    flat = '[run]\nduration = "1 s"\n[source.dumbbell]\n[[flow]]\ncc = "cubic"\n'
+    (tmp_path / "flat.toml").write_text(flat, encoding="utf-8")
+    assert cli("run", "flat.toml", "--out", "flat").returncode == 0
+    done = cli("view", "flat", "--html", "x.html")
+    assert done.returncode == 2
+    assert "no satellites" in done.stderr
+    assert "perigee report" in done.stderr
+    done = cli("view", "nothing", "--html", "x.html")
+    assert done.returncode == 2
+    assert "holds no complete record" in done.stderr
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_the_bundle_is_of_the_pinned_versions() -> None:
+    pinned = json.loads((ROOT / "web/package.json").read_text(encoding="utf-8"))["dependencies"]
+    head = (ROOT / "python/perigee/view/vendor.js").read_text(encoding="utf-8")[:300]
+    for name, version in pinned.items():
+        assert re.search(rf"{name}(\.js)? {re.escape(version)}", head, re.IGNORECASE), name
