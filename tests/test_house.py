@@ -115,7 +115,10 @@ def test_files_fit_in_a_head() -> None:
     long = [
         f"{p.relative_to(ROOT)}: {n}"
         for p in tracked()
-        if p.suffix in {".rs", ".py", ".js"} and (n := len(p.read_text(encoding="utf-8").splitlines())) > MAX_LINES
+        # Bundled libraries are nobody's to read.
+        if p.suffix in {".rs", ".py", ".js"}
+        and p.name != "vendor.js"
+        and (n := len(p.read_text(encoding="utf-8").splitlines())) > MAX_LINES
     ]
     assert long == []
 

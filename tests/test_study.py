@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import random
@@ -25,9 +26,10 @@ from perigee.study.cache import Cache
 from perigee.study.commands import Screen
 from perigee.study.digest import Digest
 from perigee.study.execute import Plan, Progress, Runner, outcomes
+from perigee.study.kinds import PUBLISHED, Kind, kinds, split
 from perigee.study.model import SCENARIOS, Ask, Size
 from perigee.study.registry import PAPERS, UnknownError, choose, experiments
-from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED, near, order, value
+from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED, Verdict, near, order, value
 
 
 def test_the_tests_of_the_geostationary_study_come_out_as_published() -> None:
@@ -252,13 +254,58 @@ def test_bad_names_end_with_a_message(cli: Cli) -> None:
 
 
 def test_pages_of_other_experiments_stay_and_are_counted(tmp_path: Path) -> None:
-    rows = "| a | | | | | reproduced |\n| b | | | | | not reproduced |\n| c | | | | | reproduced |\n"
+    rows = "".join(
+        f"| {claim} | {kind.value} | | | | | {verdict} |\n"
+        for claim, kind, verdict in (
+            ("a", Kind.NUMBER, REPRODUCED),
+            ("b", Kind.STATEMENT, DIFFERS),
+            ("c", Kind.NUMBER, REPRODUCED),
+            ("d", Kind.MODEL, REPRODUCED),
+        )
+    )
     old = f"# Title\n\nOrbCC: Fig. 5. `perigee study run orbcc/inter-rtt` (full size: 7 runs)\n\n{rows}"
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/orbcc-inter-rtt.md").write_text(old, encoding="utf-8")
     pages.write(tmp_path / "nothing", tmp_path / "docs")
     assert (tmp_path / "docs/orbcc-inter-rtt.md").read_text(encoding="utf-8") == old
-    assert "| OrbCC, Fig. 5 | 2 | 1 | 7 | full |" in (tmp_path / "docs/README.md").read_text(encoding="utf-8")
+    front = (tmp_path / "docs/README.md").read_text(encoding="utf-8")
+    assert "| OrbCC, Fig. 5 | 2 | 1 | 1 | 0 | 7 | full |" in front
+    assert "| **published number** | 2 | 0 | 0 |" in front
+    assert "| **published order or statement** | 0 | 1 | 0 |" in front
+
+
+def test_only_what_was_published_counts_as_published() -> None:
+    """A kind follows from the source, the published words, and the same experiment of the other paper."""
+
+    def kind(source: str, published: str, name: str = "leotcp/intermittent", **twin: str) -> Kind:
+        v = Verdict("a", "claim", source, published, "1", "", "", REPRODUCED)
+        return kinds(dataclasses.replace(experiments()["leotcp/intermittent"], name=name), [v], twin)[0]
+
+    assert kind("Table I", "123 Mbit/s") is Kind.NUMBER
+    assert kind("Fig. 5", "about 4.5 s") is Kind.NUMBER
+    assert kind("Fig. 5", "near or below 0.33") is Kind.NUMBER
+    assert kind("Fig. 8", "high (model 0.944)") is Kind.STATEMENT
+    assert kind("Fig. 8", "Cubic ≥ BBRv3") is Kind.STATEMENT
+    assert kind("independent model of the protocol", "0.897") is Kind.MODEL
+    assert kind("OrbCC, section II: claimed, not measured", "modest") is Kind.UNPUBLISHED
+    assert kind("Fig. 3; bounds assumed, not published", "0.5") is Kind.UNPUBLISHED
+    assert kind("Table I", "123 Mbit/s", name="geo/set-ups") is Kind.TUNED
+    assert kind("LeoTCP, Fig. 7", "63.45 ms", a="63.45 ms") is Kind.SAME
+    assert kind("LeoTCP, Fig. 7", "63.94 ms", a="63.45 ms") is Kind.NUMBER
+
+
+def test_the_front_page_says_what_the_pages_count() -> None:
+    docs = Path(__file__).parents[1] / "docs/studies"
+    rows = [row for page in docs.glob("*-*.md") for row in pages.ROW.findall(page.read_text(encoding="utf-8"))]
+    counts = split({"kind": kind, "verdict": verdict} for kind, verdict in rows)
+    front = (docs.parents[1] / "README.md").read_text(encoding="utf-8")
+    good, bad = (sum(counts[kind].get(v, 0) for kind in PUBLISHED) for v in (REPRODUCED, DIFFERS))
+    assert f"{good} published claims came out again, {bad} did not" in " ".join(front.split())
+
+
+def test_a_corrected_value_stands_beside_the_printed_one() -> None:
+    page = (Path(__file__).parents[1] / "docs/studies/orbcc-intermittent.md").read_text(encoding="utf-8")
+    assert "2.01 (corrected; printed 1.38)" in page
 
 
 def test_the_cost_of_telemetry_needs_no_rival() -> None:

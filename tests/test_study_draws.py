@@ -23,6 +23,7 @@ from perigee.figures import (
 from perigee.figures import orbcc_soft_handover as soft
 from perigee.study import gallery, style
 from perigee.study.digest import Digest
+from perigee.study.kinds import Kind
 from perigee.study.model import Ask, Case, Outcome, Size
 from perigee.study.registry import experiments
 from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED, Verdict, order
@@ -126,8 +127,10 @@ def test_orders_of_what_was_not_run_have_no_numbers() -> None:
 
 
 def test_the_gallery_explains_once_and_leaves_nothing_out_on_narrow_screens(tmp_path: Path) -> None:
-    names = ("key", "claim", "source", "published", "ours", "interval", "tolerance", "verdict", "why")
-    row = dict(zip(names, ("a", "first", "paper", "1", "3", "2 to 4", "± 1", DIFFERS, "<its cause>"), strict=True))
+    names = ("key", "claim", "source", "published", "ours", "interval", "tolerance", "verdict", "why", "kind")
+    kind = Kind.NUMBER.value
+    values = ("a", "first", "paper", "1", "3", "2 to 4", "± 1", DIFFERS, "<its cause>", kind)
+    row = dict(zip(names, values, strict=True))
     rows = [row, {**row, "key": "b", "claim": "second"}, {**row, "key": "c", "verdict": REPRODUCED, "why": ""}]
     folder = tmp_path / "leotcp" / "initial-phase"
     figure, _ = style.panels(1, 1)
@@ -137,6 +140,9 @@ def test_the_gallery_explains_once_and_leaves_nothing_out_on_narrow_screens(tmp_
     page = gallery.write(tmp_path).read_text(encoding="utf-8")
     assert page.count("&lt;its cause&gt;") == 1
     assert "As for: first." in page
+    assert f"id='show-published-number' checked> {kind}" in page
+    assert "tr.not-reproduced { display: none; }" in page
+    assert page.count("<tr class='published-number not-reproduced'>") == 2
     assert "<div class='soft narrow'>95 % interval 2 to 4; tolerance ± 1</div>" in page
     assert "<td class=wide>5 of 6</td>" in page
     assert experiments()["leotcp/initial-phase"].captions["initial-phase"] in page
@@ -190,7 +196,7 @@ def test_a_legend_is_read_row_by_row_and_its_rows_are_equally_long(entries: int)
 
 def test_words_of_saved_results_do_not_become_markup(tmp_path: Path) -> None:
     evil = "<svg onload=alert(1)>"
-    names = ("key", "claim", "source", "published", "ours", "interval", "tolerance", "verdict", "why")
+    names = ("key", "claim", "source", "published", "ours", "interval", "tolerance", "verdict", "why", "kind")
     folder = tmp_path / "leotcp" / "initial-phase"
     (folder / "data").mkdir(parents=True)
     (folder / "data" / f"{evil}.csv").touch()

@@ -111,12 +111,15 @@ def _read_csv(file: Path) -> pd.DataFrame:
 def finish(experiment: Experiment, out: Path) -> list[Verdict]:
     """Verdicts and figures from the tables as saved. Raises ConcludeError if they are not as they were saved."""
     from perigee.study import style
+    from perigee.study.kinds import kinds, twin_of
+    from perigee.study.registry import experiments
 
     folder = out / experiment.name
     about = read_about(folder)
     tables = read_tables(folder)
     verdicts = experiment.verdicts(tables)
-    rows = [{**asdict(v), "why": why(experiment, v)} for v in verdicts]
+    of = kinds(experiment, verdicts, twin_of(experiment, experiments(), tables))
+    rows = [{**asdict(v), "why": why(experiment, v), "kind": kind.value} for v, kind in zip(verdicts, of, strict=True)]
     if experiment.note is not None:
         write_text(folder / ABOUT, json.dumps({**about, "note": experiment.note(tables)}, indent=1) + "\n")
     write_text(folder / VERDICTS, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")

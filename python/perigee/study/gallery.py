@@ -14,8 +14,9 @@ from urllib.parse import quote
 from perigee.common.files import write_text
 from perigee.results.webpage import policy
 from perigee.study.conclude import ABOUT, DATA, VERDICTS
+from perigee.study.kinds import PUBLISHED, Kind, kind_of, split
 from perigee.study.registry import STUDIES, experiments
-from perigee.study.verdicts import DIFFERS, REPRODUCED
+from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -31,8 +32,9 @@ TITLES = {
     "hypatia": "TCP over Starlink's lasers (Barbosa et al.)",
     "geo": "Cubic and BBR over a geostationary service (Claypool et al.)",
 }
-HEADS = ("claim", "published", "ours", "95 % interval", "tolerance", "verdict")
-WIDE = {"95 % interval", "tolerance", "published as", "no data", "title", "runs", "size"}
+HEADS = ("claim", "kind", "published", "ours", "95 % interval", "tolerance", "verdict")
+SHOWN = (REPRODUCED, DIFFERS, MISSING)
+WIDE = {"kind", "compared with", "95 % interval", "tolerance", "published as", "no data", "title", "runs", "size"}
 """Columns that narrow screens leave out; interval and tolerance stand below our value there."""
 NARROW = 0.52
 """Scale of figures on narrow screens, which show a part of wide ones: letters stay legible."""
@@ -44,8 +46,10 @@ def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Pa
     saved = [e for e in experiments().values() if (folder / e.name / VERDICTS).exists() or e.name in damaged]
     found = [(e, folder / e.name) for e in saved]
     parts = ["<!doctype html><html lang=en><head><meta charset=utf-8>"]
-    style = _css() + "".join(
-        f"#{_figure(e, p)} {{ --narrow: {NARROW * _width_px(p):.0f}px; }}\n" for e, p in _all(found)
+    style = (
+        _css()
+        + _filters()
+        + "".join(f"#{_figure(e, p)} {{ --narrow: {NARROW * _width_px(p):.0f}px; }}\n" for e, p in _all(found))
     )
     parts.append(f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy([], [style]))}">')
     parts.append("<meta name=viewport content='width=device-width'>")
@@ -55,6 +59,7 @@ def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Pa
         "<p class=soft>Each figure comes from runs of the same simulator with only the published set-up varied. "
         "Verdicts are computed from the tables beside the figures (folder <code>data</code> of each experiment).</p>"
     )
+    parts.append(_split([(e, f) for e, f in found if e.name not in damaged]))
     parts.append(_overview(found, damaged))
     for study in STUDIES:
         mine = [(e, f) for e, f in found if e.study == study]
@@ -87,7 +92,7 @@ def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) 
                 "<td class=wide></td><td class=wide></td></tr>"
             )
             continue
-        verdicts = _json(f / VERDICTS, [])
+        verdicts = [v for v in _json(f / VERDICTS, []) if kind_of(v) in PUBLISHED]
         good = sum(v["verdict"] == REPRODUCED for v in verdicts)
         bad = sum(v["verdict"] == DIFFERS for v in verdicts)
         about = _json(f / ABOUT, {})
@@ -100,7 +105,7 @@ def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) 
             f"<td class=wide>{html.escape(runs)}</td>"
             f"<td class=wide>{html.escape(str(about.get('size', '')))}</td></tr>"
         )
-    heads = ("experiment", "title", "published as", "reproduced", "not", "no data", "runs", "size")
+    heads = ("experiment", "title", "published as", "published: reproduced", "not", "no data", "runs", "size")
     return f"<div class=scroll><table class=sum>{_head(heads)}{''.join(rows)}</table></div>"
 
 
@@ -148,15 +153,49 @@ def _table(verdicts: list[dict[str, Any]]) -> str:
         mark = MARKS.get(v["verdict"], "")
         claim = f"{html.escape(v['claim'])}<br><span class=soft>{html.escape(v['source'])}</span>"
         cells = [html.escape(v[k]) for k in ("published", "ours", "interval", "tolerance")]
-        small = "; ".join(f"{h} {c}" for h, c in zip(HEADS[3:5], cells[2:], strict=True) if c)
+        small = "; ".join(f"{h} {c}" for h, c in zip(HEADS[4:6], cells[2:], strict=True) if c)
         mine = f"{cells[1]}<div class='soft narrow'>{small}</div>"
         ours = f"<td>{cells[0]}</td><td>{mine}</td><td class=wide>{cells[2]}</td><td class=wide>{cells[3]}</td>"
-        rows.append(f"<tr><td class=w>{claim}</td>{ours}<td class='v {mark}'>{html.escape(v['verdict'])}</td></tr>")
+        kind = f"<td class=wide>{html.escape(v.get('kind', ''))}</td>"
+        verdict = f"<td class='v {mark}'>{html.escape(v['verdict'])}</td>"
+        rows.append(f"<tr class='{_class(v)}'><td class=w>{claim}</td>{kind}{ours}{verdict}</tr>")
         if v["why"]:
             first = explained.setdefault(v["why"], v["claim"])
             why = v["why"] if first == v["claim"] else f"As for: {first}."
-            rows.append(f"<tr class=why><td colspan={len(HEADS)}>{html.escape(why)}</td></tr>")
+            rows.append(f"<tr class='why {_class(v)}'><td colspan={len(HEADS)}>{html.escape(why)}</td></tr>")
     return f"<div class=scroll><table>{_head(HEADS)}{''.join(rows)}</table></div>"
+
+
+def _class(v: Mapping[str, Any]) -> str:
+    """By which a filter finds a row: kind and verdict."""
+    return f"{_word(v.get('kind', ''))} {_word(v['verdict'])}"
+
+
+def _word(text: str) -> str:
+    return re.sub(r"[^a-z]+", "-", text.lower())
+
+
+def _split(found: list[tuple[Experiment, Path]]) -> str:
+    """Claims by kind, and boxes that leave kinds and verdicts out."""
+    counts = split(v for _, f in found for v in _json(f / VERDICTS, []))
+    rows = [
+        f"<tr><td>{_box(kind.value)}</td>"
+        + "".join(f"<td>{n.get(verdict, 0)}</td>" for verdict in SHOWN)
+        + f"<td class=wide>{html.escape(kind.meaning)}</td></tr>"
+        for kind, n in counts.items()
+    ]
+    table = f"<table class=sum>{_head(('kind of claim', *SHOWN, 'compared with'))}{''.join(rows)}</table>"
+    return f"<div class=scroll>{table}</div><p class=boxes>Show: {' '.join(map(_box, SHOWN))}</p>"
+
+
+def _box(text: str) -> str:
+    return f"<label><input type=checkbox id='show-{_word(text)}' checked> {html.escape(text)}</label>"
+
+
+def _filters() -> str:
+    """A box that is not ticked hides the rows of its kind or verdict: no script is needed."""
+    words = [_word(w) for w in (*(k.value for k in Kind), *SHOWN)]
+    return "".join(f"body:has(#show-{w}:not(:checked)) tr.{w} {{ display: none; }}\n" for w in words)
 
 
 def _css() -> str:

@@ -10,10 +10,12 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import write_text
+from perigee.results.webpage import filled
 from perigee.study.conclude import VERDICTS, ConcludeError, read_about
 from perigee.study.gallery import TITLES
+from perigee.study.kinds import PUBLISHED, Kind, kind_of, split
 from perigee.study.registry import STUDIES, experiments
-from perigee.study.verdicts import DIFFERS, REPRODUCED
+from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
     from perigee.study.model import Experiment
 
 WIDTH = 116
-HEAD = "| experiment | published as | reproduced | not | runs | size |"
+HEAD = "| experiment | published as | published: reproduced | not | other: reproduced | not | runs | size |"
+# A row of a page's table of verdicts: its kind and its verdict.
+_KINDS, _VERDICTS = "|".join(kind.value for kind in Kind), f"{REPRODUCED}|{DIFFERS}|{MISSING}"
+ROW = re.compile(rf"^\| .* \| ({_KINDS}) \| .* \| ({_VERDICTS}) \|$", re.MULTILINE)
 
 
 def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]:
@@ -31,7 +36,7 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
     Pages of experiments without results, or with damaged ones, stay as they are; README.md counts what stands in them.
     """
     docs.mkdir(parents=True, exist_ok=True)
-    written, lines = [], []
+    written, lines, claims = [], [], []
     for study in STUDIES:
         rows = []
         for e in (e for e in experiments().values() if e.study == study):
@@ -42,11 +47,15 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
                 write_text(page, _page(e, verdicts, about, _pictures(e, results, docs)))
                 written.append(page)
             if page.exists():
-                counts = " | ".join(_counts(page.read_text(encoding="utf-8")))
-                rows.append(f"| [{e.title}]({page.name}) | {e.figure} | {counts} |")
+                text = page.read_text(encoding="utf-8")
+                mine = [{"kind": kind, "verdict": verdict} for kind, verdict in ROW.findall(text)]
+                claims += mine
+                counts = " | ".join(map(str, (*_counts(mine, published=True), *_counts(mine, published=False))))
+                rows.append(f"| [{e.title}]({page.name}) | {e.figure} | {counts} | {_size(text)} |")
         if rows:
-            lines += [f"\n## {TITLES[study]}\n", HEAD, "|---|---|---|---|---|---|", *rows]
-    write_text(docs / "README.md", _reading() + "\n".join(lines) + "\n")
+            lines += [f"\n## {TITLES[study]}\n", HEAD, "|---" * (HEAD.count("|") - 1) + "|", *rows]
+    text = filled(_reading(), {"SPLIT": "\n".join(_split(claims))})
+    write_text(docs / "README.md", text + "\n".join(lines) + "\n")
     return [*written, docs / "README.md"]
 
 
@@ -65,11 +74,26 @@ def _saved(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]] | None:
         return None
 
 
-def _counts(page: str) -> tuple[str, str, str, str]:
-    """Claims reproduced and not, runs and size, as a page says."""
-    good, bad = (len(re.findall(rf"\| {verdict} \|$", page, re.MULTILINE)) for verdict in (REPRODUCED, DIFFERS))
+def _split(claims: list[dict[str, str]]) -> list[str]:
+    """Claims by kind: what was published and came out stands first."""
+    rows = ["| kind of claim | reproduced | not reproduced | no data | compared with |", "|---|---|---|---|---|"]
+    for kind, n in split(claims).items():
+        counts = " | ".join(str(n.get(verdict, 0)) for verdict in (REPRODUCED, DIFFERS, MISSING))
+        name = f"**{kind.value}**" if kind in PUBLISHED else kind.value
+        rows.append(f"| {name} | {counts} | {kind.meaning} |")
+    return rows
+
+
+def _counts(claims: list[dict[str, str]], *, published: bool) -> tuple[int, int]:
+    """Claims reproduced and not, of those that were published or of the others."""
+    mine = [c["verdict"] for c in claims if (kind_of(c) in PUBLISHED) == published]
+    return mine.count(REPRODUCED), mine.count(DIFFERS)
+
+
+def _size(page: str) -> str:
+    """Runs and size, as a page says."""
     size = re.search(r"\((\w+) size: (\d+) runs\)", page)
-    return str(good), str(bad), size[2] if size else "", size[1] if size else ""
+    return f"{size[2]} | {size[1]}" if size else " | "
 
 
 def _pictures(e: Experiment, results: Path, docs: Path) -> dict[str, str]:
@@ -98,10 +122,12 @@ def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], 
         parts += [f"![{e.title}]({file})", ""]
         caption = e.captions.get(name, "")
         parts += [*textwrap.wrap(f"*{caption}*", WIDTH), ""] if caption else []
-    parts += ["| claim | published | ours | 95 % interval | tolerance | verdict |", "|---|---|---|---|---|---|"]
+    heads = ("claim", "kind", "published", "ours", "95 % interval", "tolerance", "verdict")
+    parts += ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for v in verdicts:
         cells = [
             f"{v['claim']} ({v['source']})",
+            v.get("kind", ""),
             v["published"],
             v["ours"],
             v["interval"],

@@ -33,11 +33,20 @@ class Verdict:
 
 
 def near(
-    key: str, claim: str, source: str, published: float, ours: Estimate, tolerance: float, unit: str = ""
+    key: str,
+    claim: str,
+    source: str,
+    published: float,
+    ours: Estimate,
+    tolerance: float,
+    unit: str = "",
+    *,
+    printed: str = "",
 ) -> Verdict:
-    """Ours is within `tolerance` of the published number."""
+    """Ours is within `tolerance` of the published number; `printed` says what stands there, where that is corrected."""
     good = abs(ours.value - published) <= tolerance
-    return _row(key, claim, source, f"{published:g}{_u(unit)}", ours, f"± {tolerance:g}{_u(unit)}", good, unit)
+    words = f"{published:g}{_u(unit)}{f' ({printed})' if printed else ''}"
+    return _row(key, claim, source, words, ours, f"± {tolerance:g}{_u(unit)}", good, unit)
 
 
 def within(
