@@ -29,7 +29,7 @@ from perigee.study.execute import Plan, Progress, Runner, outcomes
 from perigee.study.kinds import PUBLISHED, Kind, kinds, split
 from perigee.study.model import SCENARIOS, Ask, Size
 from perigee.study.registry import PAPERS, UnknownError, choose, experiments
-from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED, Verdict, near, order, value
+from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED, TIE, Verdict, near, order, value
 
 
 def test_the_tests_of_the_geostationary_study_come_out_as_published() -> None:
@@ -67,6 +67,33 @@ def test_verdicts_follow_the_numbers() -> None:
     assert order("k", "", "", [("a", 2), ("b", 1)]).verdict == REPRODUCED
     assert order("k", "", "", [("a", 1), ("b", 2)]).verdict == DIFFERS
     assert order("k", "", "", [("a", 1), ("b", float("nan"))]).verdict == MISSING
+
+
+def test_orders_of_several_runs_are_tested_run_by_run() -> None:
+    """What runs share is no noise between them; what is within the noise is a tie, whoever has the larger mean."""
+    shared = np.array([10.0, 50.0, 20.0, 90.0, 40.0])
+    slightly = shared + np.array([0.9, 1.0, 1.1, 1.0, 1.0])
+    noise = shared + np.array([-9.0, 12.0, -8.0, 11.0, 1.0])
+    value = {name: stats.mean(x).value for name, x in (("low", shared), ("high", slightly), ("noisy", noise))}
+
+    def verdict(*names: str, **more: float) -> str:
+        return order("k", "", "", [(n, value[n]) for n in names], **more).verdict
+
+    assert verdict("high", "low") == REPRODUCED
+    assert verdict("low", "high") == DIFFERS
+    assert verdict("noisy", "low") == TIE
+    assert verdict("low", "noisy") == TIE
+    assert verdict("high", "low", "noisy") == TIE, "the worst of the neighbours"
+    assert verdict("low", "high", slack=2) == REPRODUCED
+    value["median"] = stats.median(slightly).value
+    assert verdict("median", "low") == REPRODUCED
+    value["few"] = stats.mean(shared[:2] - 99).value
+    assert verdict("low", "few") == REPRODUCED, "of two runs nothing can be tested"
+    found = order("k", "", "", [("high", value["high"]), ("low", value["low"])])
+    assert found.interval == "smallest difference 1 (0.9122 to 1.088)"
+    # Of unlike numbers of runs: no pairs, and what they share hides the difference.
+    value["four"] = stats.mean(slightly[:4]).value
+    assert verdict("four", "low") == TIE
 
 
 @pytest.mark.parametrize(("study", "low", "period", "n"), [("orbcc", 1, 5, 61), ("leotcp", 5, 15, 21)])
@@ -269,9 +296,9 @@ def test_pages_of_other_experiments_stay_and_are_counted(tmp_path: Path) -> None
     pages.write(tmp_path / "nothing", tmp_path / "docs")
     assert (tmp_path / "docs/orbcc-inter-rtt.md").read_text(encoding="utf-8") == old
     front = (tmp_path / "docs/README.md").read_text(encoding="utf-8")
-    assert "| OrbCC, Fig. 5 | 2 | 1 | 1 | 0 | 7 | full |" in front
-    assert "| **published number** | 2 | 0 | 0 |" in front
-    assert "| **published order or statement** | 0 | 1 | 0 |" in front
+    assert "| OrbCC, Fig. 5 | 2 | 1 | 0 | 1 | 0 | 0 | 7 | full |" in front
+    assert "| **published number** | 2 | 0 | 0 | 0 |" in front
+    assert "| **published order or statement** | 0 | 1 | 0 | 0 |" in front
 
 
 def test_only_what_was_published_counts_as_published() -> None:
@@ -286,6 +313,7 @@ def test_only_what_was_published_counts_as_published() -> None:
     assert kind("Fig. 5", "near or below 0.33") is Kind.NUMBER
     assert kind("Fig. 8", "high (model 0.944)") is Kind.STATEMENT
     assert kind("Fig. 8", "Cubic ≥ BBRv3") is Kind.STATEMENT
+    assert kind("Fig. 7", "20 flows ≥ 10 flows") is Kind.STATEMENT
     assert kind("independent model of the protocol", "0.897") is Kind.MODEL
     assert kind("OrbCC, section II: claimed, not measured", "modest") is Kind.UNPUBLISHED
     assert kind("Fig. 3; bounds assumed, not published", "0.5") is Kind.UNPUBLISHED
@@ -299,8 +327,8 @@ def test_the_front_page_says_what_the_pages_count() -> None:
     rows = [row for page in docs.glob("*-*.md") for row in pages.ROW.findall(page.read_text(encoding="utf-8"))]
     counts = split({"kind": kind, "verdict": verdict} for kind, verdict in rows)
     front = (docs.parents[1] / "README.md").read_text(encoding="utf-8")
-    good, bad = (sum(counts[kind].get(v, 0) for kind in PUBLISHED) for v in (REPRODUCED, DIFFERS))
-    assert f"{good} published claims came out again, {bad} did not" in " ".join(front.split())
+    good, bad, ties = (sum(counts[kind].get(v, 0) for kind in PUBLISHED) for v in (REPRODUCED, DIFFERS, TIE))
+    assert f"{good} published claims came out again, {bad} did not, {ties} are ties" in " ".join(front.split())
 
 
 def test_a_corrected_value_stands_beside_the_printed_one() -> None:

@@ -16,7 +16,7 @@ from perigee.results.webpage import policy
 from perigee.study.conclude import ABOUT, DATA, VERDICTS
 from perigee.study.kinds import PUBLISHED, Kind, kind_of, split
 from perigee.study.registry import STUDIES, experiments
-from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED
+from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED, TIE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ TITLES = {
     "geo": "Cubic and BBR over a geostationary service (Claypool et al.)",
 }
 HEADS = ("claim", "kind", "published", "ours", "95 % interval", "tolerance", "verdict")
-SHOWN = (REPRODUCED, DIFFERS, MISSING)
+SHOWN = (REPRODUCED, DIFFERS, TIE, MISSING)
 WIDE = {"kind", "compared with", "95 % interval", "tolerance", "published as", "no data", "title", "runs", "size"}
 """Columns that narrow screens leave out; interval and tolerance stand below our value there."""
 NARROW = 0.52
@@ -88,24 +88,25 @@ def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) 
         if e.name in damaged:
             rows.append(
                 f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{html.escape(e.title)}</td>"
-                f"<td class=wide>{html.escape(e.figure)}</td><td>damaged</td><td></td><td class=wide></td>"
+                f"<td class=wide>{html.escape(e.figure)}</td><td>damaged</td><td></td><td></td><td class=wide></td>"
                 "<td class=wide></td><td class=wide></td></tr>"
             )
             continue
         verdicts = [v for v in _json(f / VERDICTS, []) if kind_of(v) in PUBLISHED]
         good = sum(v["verdict"] == REPRODUCED for v in verdicts)
         bad = sum(v["verdict"] == DIFFERS for v in verdicts)
+        ties = sum(v["verdict"] == TIE for v in verdicts)
         about = _json(f / ABOUT, {})
         done, planned = about.get("runs", 0), about.get("planned", 0)
         runs = f"{done}" if done == planned else f"{done} of {planned}"
         rows.append(
             f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{html.escape(e.title)}</td>"
             f"<td class=wide>{html.escape(e.figure)}</td>"
-            f"<td>{good}</td><td>{bad}</td><td class=wide>{len(verdicts) - good - bad}</td>"
+            f"<td>{good}</td><td>{bad}</td><td>{ties}</td><td class=wide>{len(verdicts) - good - bad - ties}</td>"
             f"<td class=wide>{html.escape(runs)}</td>"
             f"<td class=wide>{html.escape(str(about.get('size', '')))}</td></tr>"
         )
-    heads = ("experiment", "title", "published as", "published: reproduced", "not", "no data", "runs", "size")
+    heads = ("experiment", "title", "published as", "published: reproduced", "not", "tie", "no data", "runs", "size")
     return f"<div class=scroll><table class=sum>{_head(heads)}{''.join(rows)}</table></div>"
 
 

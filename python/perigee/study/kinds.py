@@ -63,7 +63,8 @@ def _kind(experiment: str, v: Verdict, twin: Mapping[str, str]) -> Kind:
         return Kind.TUNED
     if twin.get(v.key) == v.published:
         return Kind.SAME
-    return Kind.NUMBER if _NUMBER.match(v.published) else Kind.STATEMENT
+    number = _NUMBER.match(v.published) and "≥" not in v.published
+    return Kind.NUMBER if number else Kind.STATEMENT
 
 
 def twin_of(experiment: Experiment, others: Mapping[str, Experiment], tables: Tables) -> dict[str, str]:

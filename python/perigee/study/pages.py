@@ -15,7 +15,7 @@ from perigee.study.conclude import VERDICTS, ConcludeError, read_about
 from perigee.study.gallery import TITLES
 from perigee.study.kinds import PUBLISHED, Kind, kind_of, split
 from perigee.study.registry import STUDIES, experiments
-from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED
+from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED, TIE
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from perigee.study.model import Experiment
 
 WIDTH = 116
-HEAD = "| experiment | published as | published: reproduced | not | other: reproduced | not | runs | size |"
+HEAD = "| experiment | published as | published: reproduced | not | tie | other: reproduced | not | tie | runs | size |"
 # A row of a page's table of verdicts: its kind and its verdict.
-_KINDS, _VERDICTS = "|".join(kind.value for kind in Kind), f"{REPRODUCED}|{DIFFERS}|{MISSING}"
+_KINDS, _VERDICTS = "|".join(kind.value for kind in Kind), f"{REPRODUCED}|{DIFFERS}|{TIE}|{MISSING}"
 ROW = re.compile(rf"^\| .* \| ({_KINDS}) \| .* \| ({_VERDICTS}) \|$", re.MULTILINE)
 
 
@@ -76,18 +76,21 @@ def _saved(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]] | None:
 
 def _split(claims: list[dict[str, str]]) -> list[str]:
     """Claims by kind: what was published and came out stands first."""
-    rows = ["| kind of claim | reproduced | not reproduced | no data | compared with |", "|---|---|---|---|---|"]
+    rows = [
+        "| kind of claim | reproduced | not reproduced | tie | no data | compared with |",
+        "|---|---|---|---|---|---|",
+    ]
     for kind, n in split(claims).items():
-        counts = " | ".join(str(n.get(verdict, 0)) for verdict in (REPRODUCED, DIFFERS, MISSING))
+        counts = " | ".join(str(n.get(verdict, 0)) for verdict in (REPRODUCED, DIFFERS, TIE, MISSING))
         name = f"**{kind.value}**" if kind in PUBLISHED else kind.value
         rows.append(f"| {name} | {counts} | {kind.meaning} |")
     return rows
 
 
-def _counts(claims: list[dict[str, str]], *, published: bool) -> tuple[int, int]:
-    """Claims reproduced and not, of those that were published or of the others."""
+def _counts(claims: list[dict[str, str]], *, published: bool) -> tuple[int, int, int]:
+    """Claims reproduced, not, and ties, of those that were published or of the others."""
     mine = [c["verdict"] for c in claims if (kind_of(c) in PUBLISHED) == published]
-    return mine.count(REPRODUCED), mine.count(DIFFERS)
+    return mine.count(REPRODUCED), mine.count(DIFFERS), mine.count(TIE)
 
 
 def _size(page: str) -> str:

@@ -25,6 +25,38 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 RESAMPLES = 2000
+FEWEST_RUNS = 3
+"""Of two, Student's interval is 12.7 standard errors wide: it says nothing."""
+
+
+class Sample(float):
+    """A mean or a median that remembers the runs it is of, in their order: two schemes' are compared run by run."""
+
+    runs: tuple[float, ...]
+    of_median: bool
+
+    def __new__(cls, value: float, runs: Sequence[float], *, of_median: bool = False) -> Sample:
+        """Of the runs, in an order that other samples share."""
+        found = super().__new__(cls, value)
+        found.runs, found.of_median = tuple(runs), of_median
+        return found
+
+
+def difference(a: float, b: float) -> Estimate | None:
+    """How much `a` is above `b`, with its interval; None where they are not of several runs each.
+
+    Of as many runs: pairs, run by run (the mean of their differences by Student's t, the median by bootstrap), for runs
+    of one seed share what is random. Else Welch's interval.
+    """
+    if not isinstance(a, Sample) or not isinstance(b, Sample) or min(len(a.runs), len(b.runs)) < FEWEST_RUNS:
+        return None
+    if len(a.runs) == len(b.runs):
+        pairs = np.subtract(a.runs, b.runs)
+        return median(pairs) if a.of_median else mean(pairs)
+    from scipy import stats
+
+    low, high = stats.ttest_ind(a.runs, b.runs, equal_var=False).confidence_interval(LEVEL)
+    return Estimate(float(a) - float(b), float(low), float(high), min(len(a.runs), len(b.runs)))
 
 
 @dataclass(frozen=True)
@@ -63,7 +95,7 @@ def mean(values: Values) -> Estimate:
     if len(x) == 1:
         return Estimate(centre, math.nan, math.nan, 1)
     half = float(stats.t.ppf((1 + LEVEL) / 2, len(x) - 1) * x.std(ddof=1) / math.sqrt(len(x)))
-    return Estimate(centre, centre - half, centre + half, len(x))
+    return Estimate(Sample(centre, x.tolist()), centre - half, centre + half, len(x))
 
 
 def median(values: Values) -> Estimate:
@@ -73,8 +105,9 @@ def median(values: Values) -> Estimate:
     x = known(values)
     if len(x) < 3:
         return Estimate(float(np.median(x)) if len(x) else math.nan, math.nan, math.nan, len(x))
+    centre = Sample(float(np.median(x)), x.tolist(), of_median=True)
     if float(np.ptp(x)) == 0:
-        return Estimate(float(x[0]), float(x[0]), float(x[0]), len(x))
+        return Estimate(centre, float(x[0]), float(x[0]), len(x))
     found = stats.bootstrap(
         (x,),
         np.median,
@@ -84,7 +117,7 @@ def median(values: Values) -> Estimate:
         rng=np.random.default_rng(1),
     )
     low, high = found.confidence_interval
-    return Estimate(float(np.median(x)), float(low), float(high), len(x))
+    return Estimate(centre, float(low), float(high), len(x))
 
 
 def jain(values: Values) -> float:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from perigee.study.stats import Estimate, known, mean
+from perigee.study.stats import Estimate, difference, known, mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-REPRODUCED, DIFFERS, MISSING = "reproduced", "not reproduced", "no data"
+REPRODUCED, DIFFERS, TIE, MISSING = "reproduced", "not reproduced", "tie", "no data"
 
 
 @dataclass(frozen=True)
@@ -72,15 +72,37 @@ def within(
 def order(
     key: str, claim: str, source: str, values: Sequence[tuple[str, float]], *, slack: float = 0.0, unit: str = ""
 ) -> Verdict:
-    """Each value is at least the next one, less `slack`."""
+    """Each value is at least the next one, less `slack`.
+
+    Means and medians of several runs are tested (`stats.difference`): an order is reproduced where the interval of each
+    difference is above zero, not reproduced where one is below, else a tie. Others are compared as they are.
+    """
     numbers = [v for _, v in values]
     ours = ", ".join(f"{name} {'no data' if math.isnan(v) else f'{v:.4g}'}" for name, v in values) + _u(unit)
-    tolerance = f"each at least the next{f' less {slack:g}' if slack else ''}"
     published = " ≥ ".join(name for name, _ in values)
+    tolerance = f"each at least the next{f' less {slack:g}' if slack else ''}"
     if any(math.isnan(v) for v in numbers) or len(numbers) < 2:
         return Verdict(key, claim, source, published, ours, "", tolerance, MISSING)
-    good = all(a >= b - slack for a, b in pairwise(numbers))
-    return Verdict(key, claim, source, published, ours, "", tolerance, REPRODUCED if good else DIFFERS)
+    found = [(difference(a, b), float(a) - float(b)) for a, b in pairwise(numbers)]
+    verdict = min((_of_gap(gap, plain, slack) for gap, plain in found), key=_WORST.index)
+    tested = [gap for gap, _ in found if gap is not None]
+    least = min(tested, key=lambda gap: gap.low, default=None)
+    interval = "" if least is None else f"smallest difference {least} ({least.interval})"
+    return Verdict(key, claim, source, published, ours, interval, tolerance, verdict)
+
+
+# Of the neighbours in an order the worst counts.
+_WORST = (DIFFERS, TIE, REPRODUCED)
+
+
+def _of_gap(gap: Estimate | None, plain: float, slack: float) -> str:
+    """The verdict on two neighbours: by the interval of their difference, or by the difference alone."""
+    if gap is None:
+        return REPRODUCED if plain >= -slack else DIFFERS
+    # Identical runs have an interval without width, which may lie on the bound.
+    if gap.low > -slack or (gap.low == gap.high == -slack and slack > 0):
+        return REPRODUCED
+    return DIFFERS if gap.high < -slack else TIE
 
 
 def count(
