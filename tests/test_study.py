@@ -25,6 +25,7 @@ from perigee.study import pages, stats
 from perigee.study.cache import Cache
 from perigee.study.commands import Screen
 from perigee.study.digest import Digest
+from perigee.study.exchanged import Power, power
 from perigee.study.execute import Plan, Progress, Runner, outcomes
 from perigee.study.kinds import PUBLISHED, Kind, kinds, split
 from perigee.study.model import SCENARIOS, Ask, Size
@@ -296,7 +297,7 @@ def test_pages_of_other_experiments_stay_and_are_counted(tmp_path: Path) -> None
     pages.write(tmp_path / "nothing", tmp_path / "docs")
     assert (tmp_path / "docs/orbcc-inter-rtt.md").read_text(encoding="utf-8") == old
     front = (tmp_path / "docs/README.md").read_text(encoding="utf-8")
-    assert "| OrbCC, Fig. 5 | 2 | 1 | 0 | 1 | 0 | 0 | 7 | full |" in front
+    assert "| OrbCC, Fig. 5 | 2 | 1 | 0 | 1 | 0 | 0 |  | 7 | full |" in front
     assert "| **published number** | 2 | 0 | 0 | 0 |" in front
     assert "| **published order or statement** | 0 | 1 | 0 | 0 |" in front
 
@@ -329,6 +330,34 @@ def test_the_front_page_says_what_the_pages_count() -> None:
     front = (docs.parents[1] / "README.md").read_text(encoding="utf-8")
     good, bad, ties = (sum(counts[kind].get(v, 0) for kind in PUBLISHED) for v in (REPRODUCED, DIFFERS, TIE))
     assert f"{good} published claims came out again, {bad} did not, {ties} are ties" in " ".join(front.split())
+
+
+def test_claims_that_any_scheme_would_meet_are_found_out() -> None:
+    """Schemes exchanged: a claim of a number fails under another name, one that all meet holds."""
+    import pandas as pd
+
+    def verdicts(t: dict[str, pd.DataFrame]) -> list[Verdict]:
+        of = t["runs"].set_index("cc")["mbps"]
+        tight = [
+            near(f"tight-{cc}", cc, "Table I", v, value(of[cc]), 1.0) for cc, v in (("cubic", 90.0), ("bbr", 50.0))
+        ]
+        loose = near("loose", "any", "Table I", 70, value(of["cubic"]), 50.0)
+        return [*tight, loose, near("still", "no scheme's", "Table I", 1, value(1), 0.1)]
+
+    e = dataclasses.replace(experiments()["orbcc/inter-rtt"], verdicts=verdicts)
+    runs = pd.DataFrame({"cc": ["cubic", "bbr", "vegas"], "mbps": [90.0, 50.0, 30.0]})
+    found = power(e, {"runs": runs}, {"tight-cubic", "tight-bbr", "loose", "still"})
+    assert found == Power(passed=2, tried=6), "the loose one under both other names"
+    assert power(e, {"runs": runs}, {"still"}) is None
+
+
+@pytest.mark.parametrize("study", ["hypatia/tables", "orbcc/intermittent"])
+def test_each_claim_has_a_key_of_its_own(study: str) -> None:
+    page = Path(__file__).parents[1] / "docs/studies" / f"{study.replace('/', '-')}.md"
+    claims = re.findall(
+        r"^\| (.*?) \| (?:published|in both|never|indep)", page.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert len(claims) == len(set(claims)) > 20
 
 
 def test_a_corrected_value_stands_beside_the_printed_one() -> None:

@@ -297,7 +297,7 @@ def _row_verdicts(
     else:
         pair = ("vegas", "bbr") if (km, town) == (11000, "Sao Paulo") else ("bbr", "vegas")
         rows = [(style.label(cc), ours[cc]) for cc in pair]
-        out.append(order(f"{key}-vegas", f"{name}: order of Vegas and BBR", source, rows, unit="Mbit"))
+        out.append(order(f"{key}-vegas-order", f"{name}: order of Vegas and BBR", source, rows, unit="Mbit"))
     return out
 
 
@@ -414,7 +414,12 @@ EXPLAINED = {
     **{f"{km}-nearest-{town}-{what}": WHY_NEWRENO for km in (5500, 11000) for town in TOWNS for what in WHATS},
     "11000-shortest-Montreal-newreno": WHY_MONTREAL,
     "accounting": WHY_MONTREAL,
-    **{f"{km}-shortest-{town}-vegas": WHY_VEGAS for km in (5500, 11000) for town in TOWNS},
+    **{
+        f"{km}-shortest-{town}-{key}": WHY_VEGAS
+        for km in (5500, 11000)
+        for town in TOWNS
+        for key in ("vegas", "vegas-order")
+    },
     "11000-nearest-Sao Paulo-lowest": WHY_OUTLIER,
     **{f"acks-{cc}": WHY_ACKS for cc in SCHEMES},
     "rtt-three": WHY_THREE,

@@ -111,7 +111,8 @@ def _read_csv(file: Path) -> pd.DataFrame:
 def finish(experiment: Experiment, out: Path) -> list[Verdict]:
     """Verdicts and figures from the tables as saved. Raises ConcludeError if they are not as they were saved."""
     from perigee.study import style
-    from perigee.study.kinds import kinds, twin_of
+    from perigee.study.exchanged import power
+    from perigee.study.kinds import PUBLISHED, kinds, twin_of
     from perigee.study.registry import experiments
 
     folder = out / experiment.name
@@ -120,8 +121,12 @@ def finish(experiment: Experiment, out: Path) -> list[Verdict]:
     verdicts = experiment.verdicts(tables)
     of = kinds(experiment, verdicts, twin_of(experiment, experiments(), tables))
     rows = [{**asdict(v), "why": why(experiment, v), "kind": kind.value} for v, kind in zip(verdicts, of, strict=True)]
+    published = {v.key for v, kind in zip(verdicts, of, strict=True) if kind in PUBLISHED}
+    found = power(experiment, tables, published)
+    about["exchanged"] = None if found is None else asdict(found)
     if experiment.note is not None:
-        write_text(folder / ABOUT, json.dumps({**about, "note": experiment.note(tables)}, indent=1) + "\n")
+        about["note"] = experiment.note(tables)
+    write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
     write_text(folder / VERDICTS, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
     for name, figure in experiment.draw(tables).items():
         style.save(figure, folder, name)

@@ -24,10 +24,19 @@ if TYPE_CHECKING:
     from perigee.study.model import Experiment
 
 WIDTH = 116
-HEAD = "| experiment | published as | published: reproduced | not | tie | other: reproduced | not | tie | runs | size |"
+HEAD = (
+    "| experiment | published as | published: reproduced | not | tie | other: reproduced | not | tie | exchanged | runs "
+    "| size |"
+)
 # A row of a page's table of verdicts: its kind and its verdict.
 _KINDS, _VERDICTS = "|".join(kind.value for kind in Kind), f"{REPRODUCED}|{DIFFERS}|{TIE}|{MISSING}"
 ROW = re.compile(rf"^\| .* \| ({_KINDS}) \| .* \| ({_VERDICTS}) \|$", re.MULTILINE)
+
+# Under the table of verdicts; the front page finds the two numbers again.
+EXCHANGED = (
+    "With the schemes' results exchanged (each under the name of the next, of the one after that, …) {passed} of "
+    "{tried} reproduced claims still hold: the fewer, the more the claims say of a scheme."
+)
 
 
 def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]:
@@ -94,9 +103,11 @@ def _counts(claims: list[dict[str, str]], *, published: bool) -> tuple[int, int,
 
 
 def _size(page: str) -> str:
-    """Runs and size, as a page says."""
+    """The share that holds with the schemes exchanged, runs and size, as a page says."""
     size = re.search(r"\((\w+) size: (\d+) runs\)", page)
-    return f"{size[2]} | {size[1]}" if size else " | "
+    exchanged = re.search(r"…\)\s+(\d+)\s+of\s+(\d+)\s+reproduced\s+claims\s+still", page)
+    share = f"{int(exchanged[1]) / int(exchanged[2]):.0%}" if exchanged else ""
+    return f"{share} | {size[2]} | {size[1]}" if size else f"{share} | | "
 
 
 def _pictures(e: Experiment, results: Path, docs: Path) -> dict[str, str]:
@@ -138,6 +149,8 @@ def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], 
             v["verdict"],
         ]
         parts.append("| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |")
+    if about.get("exchanged"):
+        parts += ["", *textwrap.wrap(EXCHANGED.format(**about["exchanged"]), WIDTH)]
     differing = [v for v in verdicts if v["verdict"] == DIFFERS]
     if differing:
         parts += ["", "## What is not reproduced, and why", ""]
