@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 WIDTH = 116
 HEAD = (
-    "| experiment | published as | published: reproduced | not | tie | other: reproduced | not | tie | exchanged | runs "
-    "| size |"
+    "| experiment | published as | published: reproduced | not | tie | other: reproduced | not | tie | exchanged "
+    "| runs | size |"
 )
 # A row of a page's table of verdicts: its kind and its verdict.
 _KINDS, _VERDICTS = "|".join(kind.value for kind in Kind), f"{REPRODUCED}|{DIFFERS}|{TIE}|{MISSING}"
