@@ -90,13 +90,14 @@ def tell(folder: Path) -> None:
     from rich.console import Console
 
     from perigee.cli.commands import scheme_table
+    from perigee.results.beside import beside
     from perigee.results.record import find_records
     from perigee.results.summary import by_scheme
 
     runs = find_records(folder)
     console = Console(width=None if sys.stdout.isatty() else 200)
     console.print(scheme_table(by_scheme(runs), width=console.width, plain=not console.is_terminal))
-    for line in _facts(runs[0]):
+    for line in [*beside(runs), *_facts(runs[0])]:
         print(line)
     remarks = [w for r in runs for w in r.manifest.warnings]
     if remarks:
@@ -138,3 +139,63 @@ def _bar(name: str, size: int) -> Iterator[Callable[[int], bool] | None]:
             return True
 
         yield tell
+
+
+@group.command()
+def log(
+    file: Annotated[Path, typer.Argument(help="Log, compressed with gzip or not.")],
+    written_by: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="NAME", help="ping, ss, table, irtt, mtr, iperf3 or speedtest; default: found."
+        ),
+    ] = None,
+    interval: Annotated[str | None, typer.Option(help="Time between samples, where the log has no times.")] = None,
+    timezone: Annotated[str | None, typer.Option(help="Of dates without one: UTC, +01:00, Europe/London.")] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option("--column", metavar="NAME=WHAT", help="What a column of a table is.")
+    ] = None,
+    units: Annotated[
+        list[str] | None, typer.Option("--unit", metavar="NAME=UNIT", help="Unit of a column of a table.")
+    ] = None,
+    cc: CcName = None,
+    warmup: Annotated[str, typer.Option(help="Metrics leave out what is before this.")] = "0s",
+    out: OutFolder = None,
+    force: ForceOption = False,
+) -> None:
+    """Make a record of what another tool logged: ping, irtt, mtr, iperf3, speedtest, ss -ti, CSV with named columns.
+
+    Columns are known by usual names; units that their names do not say are asked for, never guessed.
+    """
+    from perigee.common.files import RecordError, cannot_write
+    from perigee.measure.logs.model import Asked, LogError, zone_of
+    from perigee.measure.logs.reader import FORMATS
+    from perigee.measure.logs.record import import_log
+
+    if written_by is not None and written_by not in FORMATS:
+        stop(f"--format {written_by!r}: it may be {', '.join(FORMATS)}")
+    try:
+        asked = Asked(
+            None if interval is None else time_ns("--interval", interval),
+            None if timezone is None else zone_of(timezone),
+            _pairs("--column", columns),
+            _pairs("--unit", units),
+        )
+        warmup_ns = time_ns("--warmup", warmup, zero=True)
+        folder = import_log(file, asked, out, written_by=written_by, cc=cc, warmup_ns=warmup_ns, force=force)
+    except (LogError, RecordError) as error:
+        stop(str(error))
+    except OSError as error:
+        stop(cannot_write(out or file, error))
+    tell(folder)
+
+
+def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
+    """NAME=WHAT, as a dictionary."""
+    found = {}
+    for text in given or []:
+        name, sign, what = text.rpartition("=")
+        if not (sign and name and what):
+            stop(f"{option} {text!r}: NAME=WHAT is wanted")
+        found[name] = what
+    return found

@@ -148,6 +148,9 @@ def as_table(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     for column in whole:
         values = [row.get(column.name) for row in rows]
         if pa.types.is_dictionary(column.type):
+            # Words are never null: what nobody knows has none.
+            values = [value or "" for value in values]
+        if pa.types.is_dictionary(column.type):
             columns.append(pa.array(values, pa.string()).dictionary_encode().cast(column.type))
         else:
             columns.append(pa.array(values, column.type))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from perigee.results.metrics import Row, flow_rows
@@ -109,8 +110,11 @@ def _probes(results: Sequence[Run]) -> list[str]:
         cells = _cells(rows, [(name, heading, "{:.2f}") for name, heading in PROBE_COLUMNS])
         more = "" if len(rows) == 1 else f" (in {len(rows)} runs)"
         lost = sum(r["lost_probes"] for r in rows)
+        pathless = sum(r["unreachable"] for r in rows)
         lines.append(
-            f"ping {flow}{beside}: {cells}; without a path {sum(r['unreachable'] for r in rows)} times{more}"
+            f"ping {flow}{beside}: {cells}"
+            # A measurement does not know paths.
+            + ("" if math.isnan(pathless) else f"; without a path {pathless} times{more}")
             + (f"; {_count(lost, 'lost probe')}{more}" if lost else "")
         )
     return lines

@@ -272,13 +272,12 @@ def _merged(parts: Iterable[Samples]) -> Samples:
 
 
 def _loss_columns(flows: list[Row]) -> Row:
-    sent = sum(t["data_sent"] for t in flows)
-    again = sum(t["retransmits"] for t in flows)
+    sent, again, timeouts = (sum(_number(t[c]) for t in flows) for c in ("data_sent", "retransmits", "timeouts"))
     known = bool(flows) and any(t["cc"] not in WITHOUT_TCP for t in flows)
     return {
         "retransmits": again if known else math.nan,
         "retransmit_pct": 100 * _ratio(again, sent) if known else math.nan,
-        "timeouts": sum(t["timeouts"] for t in flows) if known else math.nan,
+        "timeouts": timeouts if known else math.nan,
     }
 
 

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Logs of other tools as records."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Cli
+from perigee.measure.logs.model import Asked, LogError, zone_of
+from perigee.measure.logs.reader import read_log
+from perigee.results.record import find_records
+
+PING = """PING example.org (192.0.2.1) 56(84) bytes of data.
+[1700000000.032000] 64 bytes from 192.0.2.1: icmp_seq=1 ttl=57 time=32.0 ms
+[1700000000.240000] 64 bytes from 192.0.2.1: icmp_seq=2 ttl=57 time=40.0 ms
+[1700000000.241000] 64 bytes from 192.0.2.1: icmp_seq=2 ttl=57 time=41.0 ms (DUP!)
+[1700000000.836000] 64 bytes from 192.0.2.1: icmp_seq=5 ttl=57 time=36.0 ms
+what is this
+
+--- example.org ping statistics ---
+6 packets transmitted, 3 received, +1 duplicates, 50% packet loss, time 1000ms
+rtt min/avg/max/mdev = 32.000/36.000/40.000/3.266 ms
+"""
+WINDOWS = """Pinging 192.0.2.1 with 32 bytes of data:
+Reply from 192.0.2.1: bytes=32 time=14ms TTL=116
+Request timed out.
+Reply from 192.0.2.1: bytes=32 time=18ms TTL=116
+"""
+SS = """1700000000.0
+State Recv-Q Send-Q Local Address:Port Peer Address:Port Process
+ESTAB 0 100 10.0.0.1:5000 10.0.0.2:80
+\t cubic wscale:7,7 rtt:23.5/0.3 mss:1448 cwnd:10 ssthresh:50 bytes_acked:100000 data_segs_out:70 retrans:0/1 unacked:4
+1700000002.0
+State Recv-Q Send-Q Local Address:Port Peer Address:Port Process
+ESTAB 0 100 10.0.0.1:5000 10.0.0.2:80
+\t cubic wscale:7,7 rtt:25.5/0.3 mss:1448 cwnd:20 ssthresh:50 bytes_acked:1100000 pacing_rate 9856Kbps retrans:0/3
+"""
+DISH = """timestamp_utc,pop_ping_latency_ms,pop_ping_drop_rate,downlink_throughput_bps,snr,obstructed
+2026-11-01T00:00:00,31.5,0,80000000,9.1,false
+2026-11-01T00:00:01,33.0,0,80000000,9.0,false
+2026-11-01T00:00:02,,1,40000000,8.0,true
+2026-11-01T00:00:03,nonsense,0,40000000,8.0,true
+"""
+IPERF3 = {
+    "start": {
+        "connected": [{"socket": 5, "local_host": "10.0.0.1", "remote_host": "10.0.0.2"}],
+        "timestamp": {"timesecs": 1_700_000_000},
+        "test_start": {"protocol": "TCP", "reverse": 0},
+    },
+    "intervals": [
+        {
+            "streams": [
+                {"socket": 5, "start": k, "end": k + 1, "bytes": 1_250_000, "bits_per_second": 1e7, "retransmits": k,
+                 "snd_cwnd": 28960, "rtt": 20_000 + k, "sender": True}
+            ]
+        }
+        for k in range(3)
+    ],
+    "end": {"sender_tcp_congestion": "cubic"},
+}  # fmt: skip
+
+
+def written(folder: Path, name: str, text: str | dict[str, Any]) -> Path:
+    path = folder / name
+    path.write_text(text if isinstance(text, str) else json.dumps(text), encoding="utf-8")
+    return path
+
+
+def test_pings_have_their_instants_losses_and_duplicates(tmp_path: Path) -> None:
+    log = read_log(written(tmp_path, "p", PING), Asked())
+    (flow,) = log.flows
+    assert (log.format, flow.target, flow.duplicates, log.has_clock) == ("ping", "example.org", 1, True)
+    assert [p.rtt_ns for p in flow.probes] == [32_000_000, 40_000_000, None, None, 36_000_000, None]
+    assert [p.sent_ns - 1_700_000_000 * 10**9 for p in flow.probes[:5]] == [k * 200_000_000 for k in range(5)]
+    assert log.strange == ["line 6: 'what is this'"]
+
+
+def test_pings_without_times_need_to_be_told(tmp_path: Path) -> None:
+    path = written(tmp_path, "w", WINDOWS)
+    with pytest.raises(LogError, match="--interval 1s"):
+        read_log(path, Asked())
+    log = read_log(path, Asked(interval_ns=10**9))
+    assert [p.rtt_ns for p in log.flows[0].probes] == [14_000_000, None, 18_000_000]
+    assert not log.has_clock
+
+
+def test_sockets_are_followed_from_call_to_call(tmp_path: Path) -> None:
+    (flow,) = read_log(written(tmp_path, "ss", SS), Asked()).flows
+    assert (flow.origin, flow.target, flow.cc) == ("10.0.0.1:5000", "10.0.0.2:80", "cubic")
+    last = flow.rows[-1]
+    assert last["goodput_bps"] == pytest.approx(4e6)
+    assert (last["cwnd_bytes"], last["retransmits"], last["pacing_bps"]) == (28_960, 3, 9_856_000)
+    with pytest.raises(LogError, match="line 2: sockets without a time"):
+        read_log(written(tmp_path, "ss2", "\n".join(SS.splitlines()[2:4])), Asked())
+
+
+def test_an_import_makes_a_record_with_report(cli: Cli, tmp_path: Path) -> None:
+    done = cli("import", "log", written(tmp_path, "iperf3.json", IPERF3), "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "smoothed value" in done.stdout
+    (run,) = find_records(tmp_path / "out")
+    assert (run.cc, run.manifest.backend, run.manifest.duration_ns) == ("cubic", "log", 3 * 10**9)
+    assert run.summary["goodput_mbps"] == pytest.approx(10)
+    assert run.summary["retransmits"] == 3
+    assert run.summary["rtt_mean_ms"] == pytest.approx(20.001)
+    assert (tmp_path / "out/report.html").exists()
+    assert cli("compare", "out", "out").returncode == 0
+
+
+def test_lost_probes_and_gaps_are_told(cli: Cli, tmp_path: Path) -> None:
+    done = cli("import", "log", written(tmp_path, "ping.txt", PING), "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "3 of 6 probes lost (50 %), in 2 runs, 2 at most in a row" in done.stdout
+    assert "1 answers came twice" in done.stdout
+    assert "not understood: line 6" in done.stdout
+    (run,) = find_records(tmp_path / "out")
+    assert run.summary["rtt_mean_ms"] == pytest.approx(36)
+    events = run.to_pandas("events")
+    assert events[events["kind"] == "probe-lost"]["value"].tolist() == [3, 4, 6]
+
+
+def test_columns_are_known_by_name_and_what_is_strange_is_told(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "dish.csv.gz"
+    path.write_bytes(gzip.compress(DISH.encode()))
+    done = cli("import", "log", path, "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "pop_ping_drop_rate is loss in share" in done.stdout
+    assert "line 5, pop_ping_latency_ms: 'nonsense' is no number" in done.stdout
+    (run,) = find_records(tmp_path / "out")
+    flows = run.to_pandas("flows")
+    assert flows["log.snr"].dropna().tolist() == [9.1, 9.0, 8.0, 8.0]
+    assert run.manifest["measured"]["began"] == "2026-11-01T00:00:00Z"
+    # 80 Mbit in the second after the first sample, 40 in each of the two that follow.
+    assert run.summary["goodput_mbps"] == pytest.approx(160 / 3, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("time_s,rtt\n1,20\n", [], "column rtt has no unit: say which, --unit rtt=ns|us|ms|s"),
+        ("time_s,rtt\n1,20\n", ["--unit", "rtt=miles"], "rtt has no unit 'miles'"),
+        ("time,rtt_ms\n2026-01-01T00:00:00,20\n", [], "line 2, time: '2026-01-01T00:00:00' has no time zone"),
+        ("time,rtt_ms\n7,20\n", [], "--unit time="),
+        ("a,b\n1,2\n", [], "no column is a time"),
+        ("time_s,rtt_ms,ping_ms\n1,2,3\n", [], "could all be rtt"),
+        ("time_s,rtt_ms\n1,20\n", ["--column", "speed=goodput"], "there is no column 'speed'"),
+        ("time_s,rtt_ms\n1,20\n", ["--column", "rtt_ms"], "NAME=WHAT is wanted"),
+        ("time_s,rtt_ms\n1,20\n", ["--timezone", "Mars"], "--timezone 'Mars'"),
+        ("time_s,rtt_ms\n1,20\n", ["--format", "pong"], "it may be ping"),
+        ("", [], "it is empty"),
+        ("\0\1\2", [], "perigee import capture"),
+        ("dear diary\n", [], "it is no log of ping"),
+        ('{"intervals": [{"streams"', [], "its JSON is damaged or breaks off"),
+        ('{"a": 1}', [], "its JSON is none of irtt"),
+        ('{"start": {}, "intervals": [], "error": "unable to connect"}', [], "iperf3 failed: unable to connect"),
+    ],
+)
+def test_what_is_missing_or_damaged_is_said(cli: Cli, tmp_path: Path, text: str, options: list[str], said: str) -> None:
+    done = cli("import", "log", written(tmp_path, "x.log", text), *options, "--out", "out")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_zones_are_names_or_offsets() -> None:
+    assert zone_of("UTC").utcoffset(None) == zone_of("+00:00").utcoffset(None)
+    assert str(zone_of("-05:30").utcoffset(None)) == "-1 day, 18:30:00"
+
+
+def test_damaged_logs_end_in_a_line_for_a_person(tmp_path: Path) -> None:
+    """Bytes flipped, lines cut, swapped and doubled: a log or a LogError, never another exception."""
+    draw, seen = random.Random(7), 0
+    sources = [PING, WINDOWS, SS, DISH, json.dumps(IPERF3)]
+    for _ in range(1500):
+        text = list(draw.choice(sources))
+        for _ in range(draw.randrange(1, 8)):
+            at = draw.randrange(len(text))
+            damage = draw.randrange(3)
+            if damage == 0:
+                text[at] = draw.choice('0-9.,:{}[]"\n\t eE+√')
+            elif damage == 1:
+                del text[at : at + draw.randrange(1, 30)]
+            else:
+                text[at:at] = text[: draw.randrange(60)]
+            if not text:
+                break
+        try:
+            log = read_log(written(tmp_path, "d", "".join(text)), Asked(interval_ns=10**9))
+            assert log.flows
+        except LogError:
+            seen += 1
+    assert 50 < seen < 1450
