@@ -67,21 +67,29 @@ def shell_command(scenario: Scenario, programs: list[Program], kernel: Kernel, w
         sys.stdout.buffer.flush()
 
     try:
-        with raw_terminal():
-            stories = look_on(scenario, programs, kernel, heard, Keyboard(), writable)
+        with raw_terminal() as signals:
+            stories = look_on(scenario, programs, kernel, heard, Keyboard(signals), writable)
     except (_core.ScenarioError, RecordError, PluginError, _core.RunError) as error:
         print(f"perigee: {error.args[0] if error.args else error}", file=sys.stderr)
         return BAD_INPUT if isinstance(error, _core.ScenarioError) else OURS
+    if signals:
+        # It came while the core was in charge, which ends the run and says nothing of it.
+        return 128 + signals[0]
     story = stories[-1]
     print(f"perigee: {story.program.node}: {story.ending}", file=sys.stderr)
     return story.exit_code
 
 
 @contextmanager
-def raw_terminal() -> Iterator[None]:
-    """Keys arrive as they are pressed; the terminal is as before afterwards, also when a signal ends this."""
+def raw_terminal() -> Iterator[list[int]]:
+    """Keys arrive as they are pressed; the terminal is as before afterwards, also when a signal ends this.
+
+    Gives the signals that came: what a handler raises while the core calls back may not arrive here.
+    """
+    came: list[int] = []
 
     def end(number: int, _frame: object) -> None:
+        came.append(number)
         raise SystemExit(128 + number)
 
     before = termios.tcgetattr(0)
@@ -89,7 +97,7 @@ def raw_terminal() -> Iterator[None]:
     try:
         tty.setraw(0)
         # Output goes on to the machine's terminal as the host's has made it.
-        yield
+        yield came
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)
         for number, handler in handlers.items():
@@ -99,13 +107,16 @@ def raw_terminal() -> Iterator[None]:
 class Keyboard:
     """What the agent is told of the terminal: keys, and the size of its window."""
 
-    def __init__(self) -> None:
-        """The size is told first."""
+    def __init__(self, signals: Sequence[int] = ()) -> None:
+        """The size is told first. Once a signal came the run should end."""
+        self.signals = signals
         self.size = (0, 0)
         self.error: BaseException | None = None
 
     def __call__(self, time_s: float) -> bytes | None:
         """Waits for keys; None = the run should end."""
+        if self.signals:
+            return None
         try:
             return self._wait(time_s)
         except BaseException as error:

@@ -462,7 +462,8 @@ def save(figure: Any, file: Path) -> None:
     import matplotlib.pyplot as plt
 
     try:
-        with written(file, folders=True) as partial:
+        # Fonts as journals want them: TrueType, not Type 3.
+        with written(file, folders=True) as partial, plt.rc_context({"pdf.fonttype": 42}):
             figure.savefig(partial, dpi=160, format=file.suffix[1:] or "png")
     except OSError as error:
         stop(cannot_write(file, error))

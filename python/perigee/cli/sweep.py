@@ -158,7 +158,9 @@ def cells(
         if unknown:
             stop(f"--columns: there is no column {unknown[0]!r}: `perigee columns` lists them")
         if plot is not None:
-            found.plot(names[0], x, y).savefig(plot, dpi=150)
+            from perigee.cli.sky import save
+
+            save(found.plot(names[0], x, y), plot)
             print(f"{plot} is written")
         elif csv:
             print(
