@@ -213,7 +213,7 @@ def test_a_killed_run_goes_on_to_the_same_results(begin: Begin, cli: Cli, tmp_pa
     assert cli("study", "report", "--size", "quick", "--out", "o", "--docs", "pages").returncode == 0
     assert results(tmp_path / "o" / "quick") == whole
     page_text = (tmp_path / "pages" / "leotcp-responsiveness.md").read_text(encoding="utf-8")
-    assert "| claim | published | ours |" in page_text
+    assert "| claim | kind | published | ours |" in page_text
     assert (tmp_path / "pages" / "leotcp-responsiveness-run.png").exists()
 
 
