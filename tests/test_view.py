@@ -155,6 +155,9 @@ def test_what_has_no_satellites_or_is_no_record_is_told(cli: Cli, tmp_path: Path
     assert done.returncode == 2
     assert "no satellites" in done.stderr
     assert "perigee report" in done.stderr
+    (tmp_path / "p.csv").write_text("time_s,rtt_ms\n1,20\n", encoding="utf-8")
+    assert cli("import", "log", "p.csv", "--out", "log").returncode == 0
+    assert "made of a log, which knows no satellites" in cli("view", "log", "--html", "x.html").stderr
     done = cli("view", "nothing", "--html", "x.html")
     assert done.returncode == 2
     assert "holds no complete record" in done.stderr
