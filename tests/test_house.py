@@ -131,8 +131,9 @@ LEVELS = [
     {"sky"},
     {"hosts"},
     {"runs"},
-    {"learn", "measure", "view"},
+    {"learn", "view"},
     {"study", "figures", "validation", "benchmarks"},
+    {"measure"},
     {"cli"},
 ]
 # At the door: what is imported before anything else, what the package offers by name, what the core asks for.

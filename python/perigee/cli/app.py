@@ -18,6 +18,7 @@ from perigee.cli import emulate as emulate_cli
 from perigee.cli import kernel as kernel_cli
 from perigee.cli import learn as learn_cli
 from perigee.cli import measure as measure_cli
+from perigee.cli import measuring as measuring_cli
 from perigee.cli import sky as sky_cli
 from perigee.cli import study as study_cli
 from perigee.cli import sweep as sweep_cli
@@ -570,6 +571,7 @@ def _options(
 
 
 measure_cli.register(app)
+measuring_cli.register(app)
 sky_cli.register(app, _scenario)
 view_cli.register(app)
 timeline_cli.register(app, _scenario)

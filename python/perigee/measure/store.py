@@ -157,6 +157,30 @@ def as_table(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=whole)
 
 
+def columns_table(name: str, columns: Mapping[str, Any], rows: int) -> pa.Table:
+    """Columns as a table of the record: one value for all rows, or as many as rows; what is not given is null."""
+    import pyarrow as pa
+
+    from perigee.results.writer import declared
+
+    schema = declared(name).schema
+    whole = pa.schema([*schema, *(pa.field(c, pa.float64()) for c in sorted(set(columns) - set(schema.names)))])
+    found = []
+    for column in whole:
+        value = columns.get(column.name, "" if pa.types.is_dictionary(column.type) else None)
+        single = value is None or isinstance(value, (str, int, float))
+        values = [value] * rows if single else value
+        if pa.types.is_dictionary(column.type):
+            found.append(pa.array(values, pa.string()).dictionary_encode().cast(column.type))
+        else:
+            found.append(
+                pa.array(values).cast(column.type)
+                if not single and hasattr(values, "dtype")
+                else pa.array(values, column.type)
+            )
+    return pa.Table.from_arrays(found, schema=whole)
+
+
 def is_measured(run: Run) -> bool:
     """Whether a record is a measurement, which cannot be made again."""
     return run.manifest.backend in ("capture", "log", "measure")

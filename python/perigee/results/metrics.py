@@ -282,7 +282,9 @@ def _loss_columns(flows: list[Row]) -> Row:
 
 
 def _lost(t: Row) -> float:
-    """Packets of a flow that the network dropped; NaN where the record does not know."""
+    """Packets of a flow that the network dropped; of probes that others sent: without an answer. NaN: nobody knows."""
+    if t["cc"] == "ping" and t["drops_queue"] is None and t["delivered_packets"] is not None:
+        return float(t["data_sent"] - t["delivered_packets"])
     return sum(_number(t[cause]) for cause in DROPS)
 
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from perigee.common.files import write_text
 from perigee.results.record import Run
-from perigee.results.report.data import payload
+from perigee.results.report.data import SECTIONS, payload
 from perigee.results.webpage import filled, in_script, policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["page", "write_report"]
+__all__ = ["SECTIONS", "page", "write_report"]
 
 
 def write_report(runs: Sequence[Run], path: Path) -> None:

@@ -41,8 +41,14 @@ MARKS = (
 MAX_MARKS = 2000
 # Names of flows in a line.
 MAX_NAMES = 8
+SECTIONS = "sections.json"
+"""Beside records: what the page shows besides, sections of a title, lines, a table (its first row are the "
+"heads) and a picture."""
 # Above manifests.
 AGAIN = "What is needed to run it again; perigee verify does."
+MEASURED = ("capture", "log", "measure")
+"""Backends whose runs nobody simulated."""
+AGAIN_MEASURED = "What was read or measured. It cannot be repeated; perigee verify checks its files."
 AGAIN_IN_REAL_TIME = "What was run. In real time no run is like another; perigee verify checks its files."
 
 
@@ -61,20 +67,62 @@ def payload(runs: Sequence[Run]) -> dict[str, Any]:
         "warmup_s": manifest.warmup_ns / 1e9,
         "flows": flows,
         "flows_in_all": firsts[0].table("flow_totals").num_rows,
-        "schemes": [_scheme(r, labels.get(r.cc, r.cc), flows) | {"look": found[r.cc].page()} for r in firsts],
+        "schemes": [
+            _scheme(r, labels.get(r.cc, r.cc), _alike(flows, firsts[0], r)) | {"look": found[r.cc].page()}
+            for r in firsts
+        ],
         "table": _table(runs, labels),
         "marks": _marks(firsts[0]),
         "map": _map(firsts[0], {f["pair"] for f in flows}),
         "hosts": hosts(firsts[0]),
-        "again": AGAIN_IN_REAL_TIME if firsts[0].manifest.backend == "real-time" else AGAIN,
+        "measured": _measured(firsts[0]),
+        "sections": sections(runs),
+        "again": _again(firsts[0]),
         "warnings": list(dict.fromkeys(f"{labels.get(r.cc, r.cc)}: {w}" for r in runs for w in r.manifest.warnings)),
         "manifests": [{k: v for k, v in r.manifest.items() if k != "flows"} for r in firsts],
     }
 
 
+def _alike(flows: list[dict[str, Any]], first: Run, run: Run) -> list[dict[str, Any]]:
+    """Of the flows shown, those that are of a kind in another run: schemes may have been measured differently."""
+    if first is run or first.manifest.backend not in MEASURED:
+        return flows
+    kinds = [
+        dict(r.table("flow_totals").select(["flow", "cc"]).to_pandas().itertuples(index=False)) for r in (first, run)
+    ]
+    probes = [{n for n, cc in own.items() if cc in WITHOUT_TCP} for own in kinds]
+    return [f for f in flows if (f["flow"] in probes[0]) == (f["flow"] in probes[1])]
+
+
+def _measured(run: Run) -> str | None:
+    """When a measurement began; None: it is a run."""
+    if run.manifest.backend not in MEASURED:
+        return None
+    measured = run.manifest["measured"]
+    return str(measured["began"]) if measured["began_ns"] else ""
+
+
+def sections(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """What stands beside the records for the page; nothing of what cannot be read."""
+    folder = runs[0].folder
+    if folder is None:
+        return []
+    try:
+        found = json.loads((folder.parent.parent / SECTIONS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    return [s for s in found if isinstance(s, dict)] if isinstance(found, list) else []
+
+
+def _again(run: Run) -> str:
+    if run.manifest.backend in MEASURED:
+        return AGAIN_MEASURED
+    return AGAIN_IN_REAL_TIME if run.manifest.backend == "real-time" else AGAIN
+
+
 def hosts(run: Run) -> str:
     """Who carried TCP, where it was not the simulator: which kernel, and for which flows."""
-    if run.manifest.backend == "simulator":
+    if run.manifest.backend in ("simulator", *MEASURED):
         return ""
     if run.manifest.backend == "real-time":
         return _punctuality(run.manifest.get("real_time"))

@@ -59,9 +59,11 @@
 
   function head() {
     const runs = data.table.runs;
+    const many = data.measured === null ? "seeds" : "cycles";
+    const one = data.measured === null ? `seed ${data.seeds[0]}` : data.measured ? `from ${data.measured} on` : "when is not known";
     $("#subtitle").textContent =
-      `${data.scenario} · ${data.duration_s} s simulated · ` +
-      (runs > 1 ? `${runs} seeds (${data.seeds[0]} to ${data.seeds[data.seeds.length - 1]}), curves of the first` : `seed ${data.seeds[0]}`) +
+      `${data.scenario} · ${data.duration_s} s ${data.measured === null ? "simulated" : "measured"} · ` +
+      (runs > 1 ? `${runs} ${many} (${data.seeds[0]} to ${data.seeds[data.seeds.length - 1]}), curves of the first` : one) +
       (data.hosts ? ` · ${data.hosts}` : "");
     document.getElementById("again").textContent = data.again;
     if (data.warnings.length) {
@@ -402,10 +404,38 @@
     place();
   }
 
+  // What a measurement says besides: lines, a table, a picture each.
+  function sections() {
+    data.sections.forEach((s) => {
+      const e = html("section", $("#sections"));
+      html("h2", e, s.title);
+      s.lines.forEach((l) => { html("p", e, l).className = "note"; });
+      if (s.table) {
+        const box = html("div", e);
+        box.className = "scroll";
+        const table = html("table", box);
+        const heads = html("tr", html("thead", table));
+        s.table[0].forEach((c) => html("th", heads, c));
+        const body = html("tbody", table);
+        s.table.slice(1).forEach((cells) => {
+          const line = html("tr", body);
+          cells.forEach((c, k) => html(k ? "td" : "th", line, c));
+        });
+      }
+      if (s.image) {
+        const image = html("img", e);
+        image.alt = s.title;
+        image.src = s.image;
+        image.className = "picture";
+      }
+    });
+  }
+
   function manifests() {
     data.manifests.forEach((m) => {
       const d = html("details", $("#manifest .manifests"));
-      html("summary", d, `${m.cc}, seed ${m.seed}: version ${m.version}, ${m.packet_hops.toLocaleString("en")} packet-hops in ${m.wall_s} s`);
+      const cost = m.packet_hops === null ? "" : `, ${m.packet_hops.toLocaleString("en")} packet-hops in ${m.wall_s} s`;
+      html("summary", d, `${m.cc}, ${data.measured === null ? "seed" : "cycle"} ${m.seed}: version ${m.version}${cost}`);
       html("pre", d, m.scenario_toml.trim());
       html("pre", d, JSON.stringify({ ...m, scenario_toml: undefined }, null, 1));
     });
@@ -416,6 +446,9 @@
   table();
   controls();
   legend();
+  sections();
+  // Of the network of a measurement nothing is known.
+  $("#map").hidden = $("#queue").hidden = data.measured !== null;
   manifests();
   show();
   let width = window.innerWidth;

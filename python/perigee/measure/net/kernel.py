@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What the kernel knows of a socket: TCP_INFO (`struct tcp_info` of linux/tcp.h), schemes, times of arrival."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import sys
+import time
+from pathlib import Path
+
+TCP_INFO = 11
+TCP_CONGESTION = 13
+SO_TIMESTAMPNS = 35
+SO_MAX_PACING_RATE = 47
+SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
+LINUX = sys.platform == "linux"
+ANCILLARY_BYTES = 64
+TIMESPEC = struct.Struct("@qq")
+INFINITE = 0x7FFF_FFFF
+NO_LIMIT = (1 << 64) - 1
+
+# Offsets in `struct tcp_info`; an older kernel's is shorter, and ends where it does not know more.
+FIELDS: dict[str, tuple[int, str]] = {
+    "state": (0, "B"), "ca_state": (1, "B"), "unacked": (24, "I"), "sacked": (28, "I"), "lost": (32, "I"),
+    "retrans": (36, "I"), "rtt_us": (68, "I"), "rttvar_us": (72, "I"), "ssthresh": (76, "I"), "cwnd": (80, "I"),
+    "snd_mss": (16, "I"), "total_retrans": (100, "I"), "pacing_rate": (104, "Q"), "bytes_acked": (120, "Q"),
+    "min_rtt_us": (148, "I"), "data_segs_out": (156, "I"), "delivery_rate": (160, "Q"), "busy_us": (168, "Q"),
+    "rwnd_limited_us": (176, "Q"), "sndbuf_limited_us": (184, "Q"), "delivered": (192, "I"),
+    "bytes_sent": (200, "Q"), "bytes_retrans": (208, "Q"), "dsack_dups": (216, "I"), "reord_seen": (220, "I"),
+}  # fmt: skip
+NAMES = tuple(FIELDS)
+CA_STATES = ("open", "disorder", "cwr", "recovery", "loss")
+
+
+def tcp_info(sock: socket.socket) -> list[int]:
+    """TCP_INFO in the order of NAMES; -1 where this kernel does not tell. Empty on other systems."""
+    if not LINUX:
+        return []
+    try:
+        raw = sock.getsockopt(socket.IPPROTO_TCP, TCP_INFO, 256)
+    except OSError:
+        return []
+    return [
+        int(struct.unpack_from("=" + kind, raw, at)[0]) if at + struct.calcsize(kind) <= len(raw) else -1
+        for at, kind in FIELDS.values()
+    ]
+
+
+def schemes() -> list[str]:
+    """Congestion controls that a user may choose here; without Linux none is known."""
+    try:
+        text = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii")
+    except OSError:
+        return []
+    return text.split()
+
+
+def choose(sock: socket.socket, cc: str | None) -> str:
+    """Sets the congestion control of a socket, if one is named; returns what it has. Raises ValueError: no such one."""
+    if not LINUX:
+        if cc is not None:
+            raise ValueError("congestion controls can be chosen on Linux only")
+        return "unknown"
+    if cc is not None:
+        name = "reno" if cc == "newreno" else cc
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, name.encode())
+        except OSError as error:
+            known = ", ".join(schemes()) or "none that is known"
+            raise ValueError(f"this kernel does not give {cc} ({error.strerror}); it has {known}") from None
+    found = sock.getsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, 16).split(b"\0")[0].decode()
+    return "newreno" if found == "reno" else found
+
+
+def buffers(sock: socket.socket, size: int, *, sending: bool) -> int:
+    """Asks for a socket buffer of so many bytes; returns what the kernel gave (it counts double what it can carry)."""
+    plain, forced = (socket.SO_SNDBUF, SO_SNDBUFFORCE) if sending else (socket.SO_RCVBUF, SO_RCVBUFFORCE)
+    size = min(size, (1 << 30) - 1)
+    try:
+        if not LINUX:
+            raise OSError
+        sock.setsockopt(socket.SOL_SOCKET, forced, size)
+    except OSError:
+        sock.setsockopt(socket.SOL_SOCKET, plain, size)
+    given = sock.getsockopt(socket.SOL_SOCKET, plain)
+    return given // 2 if LINUX else given
+
+
+def limit_rate(sock: socket.socket, bytes_per_s: int) -> None:
+    """No more than this leaves the socket: fq's or TCP's own pacing holds it."""
+    if LINUX:
+        sock.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, struct.pack("=Q", bytes_per_s))
+
+
+def want_arrivals(sock: socket.socket) -> None:
+    """Asks for the kernel's times of arrival."""
+    if LINUX:
+        sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+
+
+def arrival(ancillary: list[tuple[int, int, bytes]]) -> int:
+    """When a packet arrived, by this machine's monotonic clock, ns: the kernel's time if it told, else now.
+
+    The kernel stamps by the clock of the day; its age is taken from the present, so that a clock that is set does not
+    matter unless it happens in these microseconds.
+    """
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS and len(data) >= TIMESPEC.size:
+            seconds, ns = TIMESPEC.unpack_from(data)
+            wall, now = time.time_ns(), time.monotonic_ns()
+            age = wall - (seconds * 10**9 + ns)
+            return now - age if 0 <= age < 10**9 else now
+    return time.monotonic_ns()

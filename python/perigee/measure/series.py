@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What a series of RTTs says of its path: steps of its base, the 15 s grid, runs of losses, correlation.
+
+The base of a window is a low quantile of its RTTs: queues only add. A step is where the medians of some windows
+before and after differ by more than the noise between neighbours explains; its time is then found among the single
+samples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+    Bools = npt.NDArray[np.bool_]
+
+GRID_S = 15.0
+"""Starlink gives terminals new satellites every 15 s, worldwide at once (first published by Tanveer et al., "
+"CoNEXT 2023)."""
+BASE_QUANTILE = 0.1
+WINDOW_SAMPLES = 12
+LEAST_WINDOW_S, MOST_WINDOW_S = 0.2, 5.0
+BESIDE = 3
+"""Windows whose median is taken before and after a step."""
+NOISE = 5.0
+LEAST_STEP_MS = 0.6
+SIGNIFICANT = 1e-3
+LEAST_STEPS = 8
+
+
+@dataclass(frozen=True)
+class Step:
+    """The base RTT changes."""
+
+    t_s: float
+    before_ms: float
+    after_ms: float
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The base RTT, window by window."""
+
+    t_s: Floats
+    """Middles of the windows that have samples."""
+    base_ms: Floats
+    length_s: float
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How well events keep to a period."""
+
+    period_s: float
+    phase_s: float
+    """Of the events, since time 0."""
+    strength: float
+    """Length of their mean vector on the circle: 0 = anywhere, 1 = all at one phase."""
+    p: float
+    """Rayleigh's test: how often as many events anywhere would look like this."""
+    events: int
+
+    @property
+    def found(self) -> bool:
+        """Whether there is one."""
+        return self.events >= LEAST_STEPS and self.p < SIGNIFICANT
+
+
+def windows(t_s: Floats, rtt_ms: Floats, length_s: float | None = None) -> Windows:
+    """The base of each window; `length_s` None = as long as a dozen samples take."""
+    if len(t_s) < 2:
+        return Windows(t_s, rtt_ms, 1.0)
+    usual = float(np.median(np.diff(t_s)))
+    length = length_s or min(MOST_WINDOW_S, max(LEAST_WINDOW_S, WINDOW_SAMPLES * usual))
+    index = np.floor((t_s - t_s[0]) / length).astype(np.int64)
+    cuts = np.flatnonzero(np.diff(index)) + 1
+    groups = np.split(rtt_ms, cuts)
+    base = np.array([np.quantile(g, BASE_QUANTILE) for g in groups])
+    middle = np.array([t_s[0] + (index[i] + 0.5) * length for i in np.concatenate(([0], cuts))])
+    return Windows(middle, base, length)
+
+
+def steps(t_s: Floats, rtt_ms: Floats) -> list[Step]:
+    """Where the base RTT changes, with the time of the first sample behind it."""
+    found = windows(t_s, rtt_ms)
+    base = found.base_ms
+    if len(base) < 2 * BESIDE:
+        return []
+    noise = 1.4826 * float(np.median(np.abs(np.diff(base) - np.median(np.diff(base)))))
+    least = max(LEAST_STEP_MS, NOISE * noise)
+    ahead = np.array([np.median(base[j : j + BESIDE]) for j in range(len(base) - BESIDE + 1)])
+    jump = np.zeros(len(base))
+    jump[BESIDE : len(ahead)] = ahead[BESIDE:] - ahead[: len(ahead) - BESIDE]
+    size = np.abs(jump)
+    out = []
+    for j in range(BESIDE, len(ahead)):
+        near = size[max(0, j - BESIDE + 1) : j + BESIDE]
+        # Of a plateau of equal jumps the first counts.
+        if size[j] >= least and size[j] >= near.max() and not (size[max(0, j - BESIDE + 1) : j] == size[j]).any():
+            at = _refined(t_s, rtt_ms, found.t_s[j] - found.length_s / 2, found.length_s)
+            out.append(Step(at, float(ahead[j - BESIDE]), float(ahead[j])))
+    return out
+
+
+def _refined(t_s: Floats, rtt_ms: Floats, about_s: float, length_s: float) -> float:
+    """The time of the sample that splits those around best into two levels."""
+    low, high = np.searchsorted(t_s, (about_s - 2 * length_s, about_s + 2 * length_s))
+    x = rtt_ms[low:high]
+    if len(x) < 4:
+        return about_s
+    # Least absolute deviations by medians: late samples do not pull.
+    costs = [np.abs(x[:k] - np.median(x[:k])).sum() + np.abs(x[k:] - np.median(x[k:])).sum() for k in range(1, len(x))]
+    return float(t_s[low + 1 + int(np.argmin(costs))])
+
+
+def grid(times_s: Sequence[float] | Floats, period_s: float = GRID_S) -> Grid:
+    """How well events keep to a period, by the length of their mean vector (Rayleigh)."""
+    t = np.asarray(times_s, dtype=float)
+    n = len(t)
+    if n == 0:
+        return Grid(period_s, 0.0, 0.0, 1.0, 0)
+    turn = np.exp(2j * np.pi * t / period_s).mean()
+    strength = float(abs(turn))
+    z = n * strength**2
+    # Rayleigh's distribution with its first correction for small n.
+    p = math.exp(-z) * (1 + (2 * z - z * z) / (4 * n))
+    phase = float(np.angle(turn)) / (2 * np.pi) * period_s % period_s
+    return Grid(period_s, phase, strength, min(1.0, max(p, math.exp(-z) / 10, 1e-300)), n)
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Runs of lost probes."""
+
+    starts: npt.NDArray[np.int64]
+    """Number of the first of each run."""
+    lengths: npt.NDArray[np.int64]
+
+    @property
+    def lost(self) -> int:
+        """Probes lost in all."""
+        return int(self.lengths.sum())
+
+
+def losses(lost: Bools) -> Losses:
+    """Runs of neighbours that were lost."""
+    edges = np.diff(np.concatenate(([0], lost.astype(np.int8), [0])))
+    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    return Losses(starts, ends - starts)
+
+
+def correlation_s(t_s: Floats, values: Floats, most_s: float = 10.0) -> float:
+    """Time over which values resemble each other: where their autocorrelation falls below 1/e; 0 = not at all."""
+    if len(values) < 20:
+        return 0.0
+    step = float(np.median(np.diff(t_s)))
+    ranks = np.argsort(np.argsort(values)).astype(float)
+    x = ranks - ranks.mean()
+    power = float((x * x).mean())
+    if power <= 0 or step <= 0:
+        return 0.0
+    before = 1.0
+    for lag in range(1, min(len(x) // 4, max(2, int(most_s / step)))):
+        now = float((x[:-lag] * x[lag:]).mean()) / power
+        if now < math.exp(-1):
+            # Between two lags, by a line.
+            share = (before - math.exp(-1)) / max(1e-9, before - now)
+            return 0.0 if lag == 1 and now < 0.1 else (lag - 1 + share) * step
+        before = now
+    return most_s
