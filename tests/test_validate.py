@@ -14,7 +14,7 @@ import pytest
 
 from conftest import ROOT, Cli
 from perigee import _core
-from perigee.validation import kernel, ns3, verdicts
+from perigee.validation import goals, kernel, ns3, verdicts
 from test_hosts import real
 
 DATA = Path(os.environ.get("PERIGEE_SHARED_DATA", ROOT / "../shared/data"))
@@ -73,8 +73,51 @@ def test_explanations_name_cells_that_exist_and_headings_that_are_written():
     }
     for e in verdicts.explained():
         assert e.heading in headings, e
-        name = e.cell.split(" flow ")[0]
-        assert any(c.startswith(name[:-1]) if name.endswith("*") else c == name for c in cells), e
+        assert e.cell.split(verdicts.FLOW)[0] in cells, e
+        assert e.band > 0, e
+
+
+def test_nothing_is_explained_that_is_good():
+    kept = {(v.cell, v.quantity): v for v in goals.kept()}
+    for e in verdicts.explained():
+        assert not kept[e.cell, e.quantity].good, e
+        assert e.covers(kept[e.cell, e.quantity]), e
+
+
+def test_the_goals_are_those_that_the_page_quotes():
+    page = (ROOT / "docs/differences.md").read_text()
+    table = goals.table(goals.kept())
+    assert table in page, f"docs/differences.md should have\n{table}"
+
+
+def test_a_goal_counts_the_cases_that_meet_it():
+    def row(cell: str, group: str, quantity: str, ours: float, reference: float, tolerance: float, chance: float = 0):
+        unit = {"goodput": "Mbit/s", "queue": "ms"}.get(quantity, "")
+        return verdicts.Verdict(cell, group, "cubic", quantity, unit, ours, reference, tolerance, chance)
+
+    found = [
+        row("single_a", "single", "goodput", 95, 95, 2),
+        row("single_a", "single", "queue", 10, 9, 1.5),
+        row("single_b", "single", "goodput", 92, 95, 2, chance=4),
+        row("single_b", "single", "queue", 10, 10, 1.5),
+        row("single_b", "single", "retransmits", 50, 90, 9),
+        row("two_a flow 1", "two", "goodput", 60, 50, 20),
+        row("two_a flow 2", "two", "goodput", 40, 51, 20),
+        row("loss_a", "loss", "goodput", 5, 9, 0.4),
+        row("ns3_a", "ns3", "goodput", 9.5, 10, 0.4),
+    ]
+    met = {g.name.split(":")[0]: (g.met, g.cases) for g in goals.goals(found)}
+    assert met == {
+        "comparisons within the tolerance or chance": (6, 9),
+        "with Linux, within the tolerance or chance": (6, 8),
+        "with Linux, within the tolerance alone": (5, 8),
+        "with Linux, counts by a factor of 2 or 20 packets": (7, 8),
+        "single flows without random loss": (1, 2),
+        "two flows": (0, 1),
+        "ns-3": (0, 1),
+    }
+    assert [(g.name, g.met, g.cases) for g in goals.by_group(found)][-1] == ("ns3", 0, 1)
+    assert any("missed" in line for line in goals.lines(found))
 
 
 @pytest.mark.parametrize("scheme", ["newreno", "cubic", "vegas", "bbr", "bbr3"])
@@ -143,5 +186,4 @@ def test_a_measured_curve_comes_out_of_real_hosts(cli: Cli):
     verdicts = {v["quantity"]: v for v in json.loads(done.stdout)["verdicts"]}
     goodput = verdicts["goodput"]
     assert abs(goodput["ours"] / goodput["reference"] - 1) < 0.002
-    # The curve's port is a token bucket, which lets a lone packet pass free: its pipe holds one packet less than ours.
     assert verdicts["queue"]["good"], verdicts["queue"]

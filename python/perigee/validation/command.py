@@ -25,7 +25,7 @@ from perigee.common.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
 from perigee.common.files import RecordError, cannot_write, make_ready
 from perigee.runs.scenario import schemes
 from perigee.runs.work import schemes_of_modules
-from perigee.validation import kernel, ns3, verdicts
+from perigee.validation import goals, kernel, ns3, verdicts
 
 if TYPE_CHECKING:
     from perigee.hosts.kernels import Kernel
@@ -86,10 +86,12 @@ def validate_command(asked: Asked) -> int:
     summary, unexplained = verdicts.summary(found, known_outside, len(chosen))
     if asked.as_json:
         rows = [asdict(v) | {"good": v.good, "explained": verdicts.heading_of(v, known_outside)} for v in found]
-        print(json.dumps({"summary": summary, "verdicts": rows}, indent=1, allow_nan=False))
+        aims = [asdict(g) | {"reached": g.reached} for g in goals.goals(found)]
+        print(json.dumps({"summary": summary, "goals": aims, "verdicts": rows}, indent=1, allow_nan=False))
     else:
         if pairs:
             _print_distances(pairs)
+        print("\n".join(goals.lines(found)))
         print(summary)
     if asked.out is not None:
         try:

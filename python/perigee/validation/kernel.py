@@ -14,7 +14,7 @@ import numpy as np
 
 from perigee import _core
 from perigee.runs.work import simulate
-from perigee.validation.verdicts import HERE, Verdict, compared, counts_tolerance
+from perigee.validation.verdicts import FLOW, HERE, Verdict, compared, counts_tolerance
 
 if TYPE_CHECKING:
     from perigee.common.columns import Column
@@ -288,7 +288,7 @@ def judge(cell: Cell, ours: list[Ours]) -> list[Verdict]:
     share = GOODPUT_STATIC if cell.group in STATIC else GOODPUT_ELSEWHERE
     verdicts = []
     for i, flow in enumerate(cell.flows):
-        name = cell.name if len(cell.flows) == 1 else f"{cell.name} flow {i + 1}"
+        name = cell.name if len(cell.flows) == 1 else f"{cell.name}{FLOW}{i + 1}"
         got = [o.goodput_mbps[i] for o in ours]
         wanted = [r[i].goodput_mbps for r in cell.runs]
         bound = share * mean(wanted)

@@ -16,6 +16,8 @@ COUNTS_SHARE = 0.10
 FEW = 5.0
 """… or by so many: chance decides about few."""
 CONFIDENCE = 0.95
+FLOW = " flow "
+"""Between the name of a cell of several flows and the number of one."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ def order(verdicts: list[Verdict], *, gap: float = 0.02) -> list[Verdict]:
     """
     paths: dict[str, list[Verdict]] = {}
     for v in verdicts:
-        if v.quantity == "goodput" and " flow " not in v.cell and v.cc in v.cell.split("_"):
+        if v.quantity == "goodput" and FLOW not in v.cell and v.cc in v.cell.split("_"):
             paths.setdefault(v.cell.replace(f"_{v.cc}", "", 1), []).append(v)
     found = []
     for path, rows in paths.items():
