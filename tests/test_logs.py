@@ -197,3 +197,48 @@ def test_damaged_logs_end_in_a_line_for_a_person(tmp_path: Path) -> None:
         except LogError:
             seen += 1
     assert 50 < seen < 1450
+
+
+def qlog_events() -> list[dict[str, Any]]:
+    header = {"packet_type": "1RTT"}
+    found: list[dict[str, Any]] = []
+    for n in range(5):
+        sent = {"header": header | {"packet_number": n}, "raw": {"length": 1200}}
+        found.append({"time": 10.0 * n, "name": "transport:packet_sent", "data": sent})
+    ack = {"frame_type": "ack", "acked_ranges": [[0, 1], [3, 3]]}
+    found.append({"time": 60.0, "name": "transport:packet_received", "data": {"header": header, "frames": [ack]}})
+    lost = {"header": header | {"packet_number": 2}}
+    found.append({"time": 60.5, "name": "recovery:packet_lost", "data": lost})
+    metrics = {"latest_rtt": 30.5, "smoothed_rtt": 31, "congestion_window": 24000, "bytes_in_flight": 1200}
+    found.append({"time": 61.0, "name": "recovery:metrics_updated", "data": metrics})
+    found.append({"time": 90.0, "name": "recovery:metrics_updated", "data": {"latest_rtt": 29.5}})
+    return found
+
+
+@pytest.mark.parametrize("form", ["json", "json-seq", "pretty"])
+def test_qlog_has_metrics_and_what_was_acknowledged(cli: Cli, tmp_path: Path, form: str) -> None:
+    common = {"time_format": "relative", "reference_time": 1.7e12}
+    trace = {"vantage_point": {"type": "server"}, "common_fields": common}
+    if form == "json-seq":
+        rows = [{"qlog_version": "0.3", "qlog_format": "JSON-SEQ", "trace": trace}, *qlog_events()]
+        text = "".join(f"\x1e{json.dumps(r)}\n" for r in rows)
+    else:
+        whole = {"qlog_version": "0.3", "qlog_format": "JSON", "traces": [trace | {"events": qlog_events()}]}
+        text = json.dumps(whole, indent=1 if form == "pretty" else None)
+    (tmp_path / "a.qlog").write_text(text, encoding="utf-8")
+    done = cli("import", "log", "a.qlog", "--out", "in")
+    assert done.returncode == 0, done.stderr
+    (run,) = find_records(tmp_path / "in")
+    first, second = run.table("flows").to_pylist()
+    assert (first["rtt_ns"], first["srtt_ns"], first["cwnd_bytes"]) == (30_500_000, 31_000_000, 24_000)
+    assert (first["delivered_bytes"], first["sent_packets"], first["retransmits"]) == (3600, 5, 1)
+    # What is not told again holds.
+    assert (second["rtt_ns"], second["srtt_ns"], second["cwnd_bytes"]) == (29_500_000, 31_000_000, 24_000)
+    assert run.manifest["measured"]["began"].startswith("2023-11-14T22:13:20")
+
+
+def test_a_qlog_without_metrics_says_so(cli: Cli, tmp_path: Path) -> None:
+    text = '{"qlog_version": "0.3", "traces": [{"events": []}]}'
+    (tmp_path / "a.qlog").write_text(text, encoding="utf-8")
+    done = cli("import", "log", "a.qlog", "--out", "in")
+    assert (done.returncode, "recovery metrics" in done.stderr) == (2, True)

@@ -15,6 +15,7 @@ import typer
 
 from perigee.cli import at_hosts
 from perigee.cli import emulate as emulate_cli
+from perigee.cli import fit as fit_cli
 from perigee.cli import kernel as kernel_cli
 from perigee.cli import learn as learn_cli
 from perigee.cli import measure as measure_cli
@@ -572,6 +573,7 @@ def _options(
 
 measure_cli.register(app)
 measuring_cli.register(app)
+fit_cli.register(app)
 sky_cli.register(app, _scenario)
 view_cli.register(app)
 timeline_cli.register(app, _scenario)

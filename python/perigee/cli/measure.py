@@ -147,7 +147,7 @@ def log(
     written_by: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="NAME", help="ping, ss, table, irtt, mtr, iperf3 or speedtest; default: found."
+            "--format", metavar="NAME", help="ping, qlog, ss, table, irtt, mtr, iperf3 or speedtest; default: found."
         ),
     ] = None,
     interval: Annotated[str | None, typer.Option(help="Time between samples, where the log has no times.")] = None,

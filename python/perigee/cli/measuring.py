@@ -96,6 +96,7 @@ def run(
     runs: Annotated[int, typer.Option(min=1, help="Cycles.")] = 1,
     sample: Annotated[str, typer.Option(help="Time between samples of TCP_INFO, 10ms to 10s.")] = "100ms",
     out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a new one in runs/.")] = None,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Make records and report at the end.")] = True,
 ) -> None:
     """Measure: a campaign file, or a few things said here. Called again with the same --out it goes on."""
     from perigee.common.files import RecordError, cannot_write, fresh_folder, refuse_file
@@ -133,6 +134,9 @@ def run(
         )
         _conclude(locals().get("folder"))
         raise SystemExit(1) from None
+    if not report:
+        print(f"measured: {folder}; perigee measure report {folder} makes its records")
+        raise SystemExit(130 if over.is_set() else 0)
     _finish(folder, campaign, stopped=over.is_set())
 
 

@@ -27,10 +27,12 @@ GRID_S = 15.0
 BASE_QUANTILE = 0.1
 WINDOW_SAMPLES = 12
 LEAST_WINDOW_S, MOST_WINDOW_S = 0.2, 5.0
-BESIDE = 3
-"""Windows whose median is taken before and after a step."""
-NOISE = 5.0
+BESIDE, BESIDE_S = 3, 2.0
+"""Windows whose median is taken before and after a step, at least, and their time: what lasts shorter is jitter."""
+NOISE = 6.0
+"""Standard deviations of the differences between neighbours, and of those over the same distance as a step's."""
 LEAST_STEP_MS = 0.6
+PLATEAU = 0.98
 SIGNIFICANT = 1e-3
 LEAST_STEPS = 8
 
@@ -91,27 +93,41 @@ def steps(t_s: Floats, rtt_ms: Floats) -> list[Step]:
     """Where the base RTT changes, with the time of the first sample behind it."""
     found = windows(t_s, rtt_ms)
     base = found.base_ms
-    if len(base) < 2 * BESIDE:
+    beside = max(BESIDE, round(BESIDE_S / found.length_s))
+    if len(base) < 2 * beside:
         return []
-    noise = 1.4826 * float(np.median(np.abs(np.diff(base) - np.median(np.diff(base)))))
-    least = max(LEAST_STEP_MS, NOISE * noise)
-    ahead = np.array([np.median(base[j : j + BESIDE]) for j in range(len(base) - BESIDE + 1)])
+    ahead = np.array([np.median(base[j : j + beside]) for j in range(len(base) - beside + 1)])
     jump = np.zeros(len(base))
-    jump[BESIDE : len(ahead)] = ahead[BESIDE:] - ahead[: len(ahead) - BESIDE]
+    jump[beside : len(ahead)] = ahead[beside:] - ahead[: len(ahead) - beside]
     size = np.abs(jump)
+    least = max(LEAST_STEP_MS, NOISE * max(_deviation(np.diff(base)), _deviation(jump[beside : len(ahead)])))
     out = []
-    for j in range(BESIDE, len(ahead)):
-        near = size[max(0, j - BESIDE + 1) : j + BESIDE]
-        # Of a plateau of equal jumps the first counts.
-        if size[j] >= least and size[j] >= near.max() and not (size[max(0, j - BESIDE + 1) : j] == size[j]).any():
-            at = _refined(t_s, rtt_ms, found.t_s[j] - found.length_s / 2, found.length_s)
-            out.append(Step(at, float(ahead[j - BESIDE]), float(ahead[j])))
+    j = beside
+    while j < len(ahead):
+        near = size[max(0, j - beside + 1) : j + beside]
+        if size[j] < least or size[j] < near.max():
+            j += 1
+            continue
+        # Around a step many windows see about as much of it: the middle one stands on it.
+        end = j
+        while end + 1 < len(ahead) and size[end + 1] >= PLATEAU * size[j]:
+            end += 1
+        middle = (j + end) // 2
+        about = found.t_s[middle] - found.length_s / 2
+        at = _refined(t_s, rtt_ms, about, beside * found.length_s / 2)
+        out.append(Step(at, float(ahead[middle - beside]), float(ahead[middle])))
+        j = max(end, middle + beside) + 1
     return out
 
 
-def _refined(t_s: Floats, rtt_ms: Floats, about_s: float, length_s: float) -> float:
+def _deviation(values: Floats) -> float:
+    """The standard deviation of a normal variable with this median deviation: a few large values do not count."""
+    return 1.4826 * float(np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
+
+
+def _refined(t_s: Floats, rtt_ms: Floats, about_s: float, within_s: float) -> float:
     """The time of the sample that splits those around best into two levels."""
-    low, high = np.searchsorted(t_s, (about_s - 2 * length_s, about_s + 2 * length_s))
+    low, high = np.searchsorted(t_s, (about_s - within_s, about_s + within_s))
     x = rtt_ms[low:high]
     if len(x) < 4:
         return about_s

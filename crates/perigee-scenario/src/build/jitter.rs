@@ -64,7 +64,8 @@ pub fn expand(scenario: &Scenario, built: &Built, seed: u64) -> Result<Vec<Timed
     let hop = if jitter.direction == Direction::Reverse { duplex.reverse } else { duplex.forward };
     let rest = others(built, hop.link)
         .ok_or_else(|| Problem::new("jitter.on", "no flow uses this link").at(&jitter.place))?;
-    if jitter.quantiles[0].1 < rest {
+    let own = built.header.links[hop.link.ix()].delay.base;
+    if !jitter.added && jitter.quantiles[0].1 < rest {
         let why = format!("the smallest RTT is below the {rest} that the other links take");
         return Err(Problem::new("jitter.rtt", why).at(&jitter.place).hint("lower the source's rtt").into());
     }
@@ -74,7 +75,8 @@ pub fn expand(scenario: &Scenario, built: &Built, seed: u64) -> Result<Vec<Timed
     let mut state = normal(seed, 0);
     for k in 0..steps {
         let u = 0.5 * libm::erfc(-state / std::f64::consts::SQRT_2);
-        let delay = Nanos::from_secs_f64(jitter.quantile(u)).saturating_sub(rest);
+        let drawn = Nanos::from_secs_f64(jitter.quantile(u));
+        let delay = if jitter.added { own + drawn } else { drawn.saturating_sub(rest) };
         out.push(Timed { at: jitter.step * k, change: Change::Delay(hop.link, Delay::constant(delay)) });
         state = keep * state + fresh * normal(seed, k + 1);
     }
@@ -182,6 +184,21 @@ mod tests {
         ms.sort_by(f64::total_cmp);
         assert!((ms[ms.len() / 2] - 598.0).abs() < 3.0);
         assert!(ms[0] > 540.0 && ms[ms.len() - 1] < 2205.0);
+    }
+
+    #[test]
+    fn what_is_added_stands_on_the_delay_of_the_link() {
+        let all = changes("1 h", "added = [\"0 % 0 ms\", \"50 % 2 ms\", \"100 % 10 ms\"]");
+        let mut ms: Vec<f64> = all
+            .iter()
+            .filter_map(|t| match &t.change {
+                Change::Delay(_, d) => Some(d.base.as_millis_f64() - 500.0 / 6.0),
+                _ => None,
+            })
+            .collect();
+        ms.sort_by(f64::total_cmp);
+        assert!(ms[0] >= -0.001 && ms[ms.len() - 1] <= 10.001, "{} to {}", ms[0], ms[ms.len() - 1]);
+        assert!((ms[ms.len() / 2] - 2.0).abs() < 0.2, "{}", ms[ms.len() / 2]);
     }
 
     #[test]

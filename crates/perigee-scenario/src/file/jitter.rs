@@ -21,6 +21,8 @@ pub struct Jitter {
     pub direction: Direction,
     /// (share of the samples, RTT), rising in both.
     pub quantiles: Vec<(f64, Nanos)>,
+    /// The quantiles are of what is added to the RTT of the path, whatever that is.
+    pub added: bool,
     /// Time between draws.
     pub step: Nanos,
     /// Time over which draws resemble each other.
@@ -42,20 +44,24 @@ pub struct Jitter {
 impl Jitter {
     /// From a checked section.
     pub fn read(c: &Checked, problems: &mut Vec<Problem>) -> Option<Self> {
-        let quantiles = match (c.opt_text("preset"), c.opt_many("rtt")) {
-            (Some(_), None) => GEO.iter().map(|&(u, ms)| (u, Nanos::from_millis(ms))).collect(),
-            (None, Some(rows)) => match quantiles(&rows) {
+        let added = c.opt_many("added");
+        let is_added = added.is_some();
+        let key = if is_added { "added" } else { "rtt" };
+        let quantiles = match (c.opt_text("preset"), c.opt_many("rtt"), added) {
+            (Some(_), None, None) => GEO.iter().map(|&(u, ms)| (u, Nanos::from_millis(ms))).collect(),
+            (None, Some(rows), None) | (None, None, Some(rows)) => match quantiles(&rows) {
                 Ok(found) => found,
                 Err(why) => {
                     problems.push(
-                        c.problem("rtt", why)
+                        c.problem(key, why)
                             .hint("write \"50 % 598 ms\", shares and times rising from 0 % to 100 %"),
                     );
                     return None;
                 }
             },
             _ => {
-                problems.push(c.problem("preset", "give either a preset or quantiles of the rtt"));
+                let why = "give one of preset, rtt (quantiles of the RTT) and added (of what is added to it)";
+                problems.push(c.problem("preset", why));
                 return None;
             }
         };
@@ -63,6 +69,7 @@ impl Jitter {
             on: c.text("on"),
             direction: if c.text("direction") == "reverse" { Direction::Reverse } else { Direction::Forward },
             quantiles,
+            added: is_added,
             step: c.time("step"),
             correlation: c.time("correlation"),
             loss_every: c.opt_time("loss_every").unwrap_or(Nanos::ZERO),

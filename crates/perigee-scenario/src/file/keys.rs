@@ -264,6 +264,7 @@ pub const JITTER: Section = Section {
     keys: &[
         optional("preset", Kind::Word(&["geo"]), "a known distribution: the RTT of a geostationary service"),
         optional("rtt", Kind::OneOrMany(&Kind::Text), "quantiles of the RTT instead, as \"50 % 598 ms\", from 0 % to 100 %"),
+        optional("added", Kind::OneOrMany(&Kind::Text), "quantiles of what is added to the RTT that the path has at the time, instead"),
         ON,
         key("direction", Kind::Word(&["forward", "reverse"]), "forward", "which direction varies"),
         key("step", Kind::Time(Nanos::from_millis(1), Nanos::from_secs(3600)), "200 ms", "time between draws"),

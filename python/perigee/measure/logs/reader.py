@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO
 
-from perigee.measure.logs import pings, tables, transfers
+from perigee.measure.logs import pings, qlog, tables, transfers
 from perigee.measure.logs.model import Asked, Log, LogError
 
 HEAD_CHARS = 1 << 16
@@ -22,6 +22,7 @@ GZIP = b"\x1f\x8b"
 Lines = Callable[[Iterable[tuple[int, str]], Asked], Log]
 BY_LINES: dict[str, tuple[Callable[[str], bool], Lines]] = {
     "ping": (pings.is_ping, pings.read_ping),
+    "qlog": (qlog.is_qlog, qlog.read_qlog),
     "ss": (transfers.is_ss, transfers.read_ss),
     "table": (tables.is_table, tables.read_table),
 }
@@ -67,7 +68,9 @@ def _read(file: Path, asked: Asked, written_by: str | None) -> Log:
         if name is None:
             raise LogError(f"it is no log of {', '.join(FORMATS)} (table: CSV with names of columns in its first line)")
     with closing(_open(file)) as opened:
-        return BY_LINES[name][1](_lines(opened), asked)
+        # JSON may be one line of any length.
+        longest = MAX_JSON_CHARS if name == "qlog" else MAX_LINE_CHARS
+        return BY_LINES[name][1](_lines(opened, longest), asked)
 
 
 def _json(text: str, asked: Asked, name: str | None) -> Log:
@@ -94,9 +97,9 @@ def _open(file: Path) -> IO[str]:
     return opener(file, "rt", encoding="utf-8-sig", errors="replace", newline=None)
 
 
-def _lines(opened: IO[str]) -> Iterator[tuple[int, str]]:
+def _lines(opened: IO[str], longest: int) -> Iterator[tuple[int, str]]:
     """Lines with their numbers; one that never ends is cut and told as what it is: not understood."""
     number = 0
-    while line := opened.readline(MAX_LINE_CHARS):
+    while line := opened.readline(longest):
         number += 1
         yield number, line.rstrip("\n")

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""A fitted path as a scenario and its schedule."""
+
+from __future__ import annotations
+
+from pathlib import Path as File
+from typing import TYPE_CHECKING
+
+from perigee.common.files import write_text
+from perigee.measure.fit.model import Path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SCENARIO, SCHEDULE = "replay.toml", "path.csv"
+ACCESS_BPS = 10e9
+LEAST_GAP_S = 1e-6
+
+
+def write_scenario(path: Path, folder: File, *, title: str, command: str) -> File:
+    """Writes the scenario and its schedule into a folder; returns the scenario."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = schedule_rows(path)
+    write_text(folder / SCHEDULE, "\n".join(rows) + "\n")
+    write_text(folder / SCENARIO, _scenario(path, title, command, scheduled=len(rows) > 2))
+    return folder / SCENARIO
+
+
+def schedule_rows(path: Path) -> list[str]:
+    """The schedule: a line for each change of RTT or rate, and each outage."""
+    changes: dict[float, dict[str, float]] = {}
+    for t, ms in path.base:
+        changes.setdefault(round(t, 6), {})["rtt_ms"] = ms
+    for t, bps in path.rates:
+        changes.setdefault(round(t, 6), {})["rate_mbps"] = bps / 1e6
+    for t, length in path.outages:
+        changes.setdefault(round(t, 6), {})["outage_ms"] = length * 1e3
+    columns = ["rate_mbps", "rtt_ms", *(["outage_ms"] if path.outages else [])]
+    now = {"rate_mbps": path.rates[0][1] / 1e6, "rtt_ms": path.base[0][1]}
+    rows = ["t_s," + ",".join(columns)]
+    for t in sorted(changes):
+        now |= {k: v for k, v in changes[t].items() if k != "outage_ms"}
+        full = now | {"outage_ms": changes[t].get("outage_ms", 0.0)}
+        rows.append(f"{t:.6f}," + ",".join(f"{full[c]:.6g}" for c in columns))
+    return rows
+
+
+def _scenario(path: Path, title: str, command: str, *, scheduled: bool) -> str:
+    rate, rtt = path.rates[0][1], path.base[0][1]
+    queue = path.queue_bytes or 2 * rate / 8 * rtt / 1e3
+    lines = [
+        f"# Fitted to a record: {command}",
+        "# What cannot be known of it:",
+        *(f"#   {u}" for u in path.unknown),
+        f"title = {_quoted(title)}",
+        "",
+        "[run]",
+        f'duration = "{path.duration_s:.3f} s"',
+        'sample = "100 ms"',
+        "",
+        "[source.dumbbell]",
+        f'rtt = "{rtt:.6g} ms"',
+        'rtt_at = "access"',
+        f"loss = {path.loss:.6g}",
+        "",
+        "[port.all]",
+        f'rate = "{max(ACCESS_BPS, 10 * rate) / 1e6:.0f} Mbit"',
+        'queue = "1 GB"',
+        # Nothing on a real path writes telemetry.
+        "metered = false",
+        "",
+        "[port.bottleneck]",
+        f'rate = "{rate / 1e6:.6g} Mbit"',
+        f'queue = "{max(1500.0, queue):.0f} B"',
+        "",
+        "[port.reverse]",
+        f'rate = "{(path.reverse_bps or rate) / 1e6:.6g} Mbit"',
+        f'queue = "{max(1500.0, queue):.0f} B"',
+    ]
+    if scheduled:
+        mode = "flush" if path.flush else "blackhole"
+        lines += ["", "[schedule]", f'file = "{SCHEDULE}"', *([f'mode = "{mode}"'] if path.outages else [])]
+    lines += _jitter(path) + _bursts(path)
+    return "\n".join([*lines, "", "[[flow]]", 'cc = "*"', ""])
+
+
+def _jitter(path: Path) -> list[str]:
+    if not path.added and path.events is None:
+        return []
+    added: Sequence[tuple[float, float]] = path.added or [(0.0, 0.0), (100.0, 0.0)]
+    quantiles = ", ".join(f'"{q:g} % {ms:.4f} ms"' for q, ms in added)
+    lines = ["", "[jitter]", f"added = [{quantiles}]", f'step = "{path.jitter_step_s * 1e3:.3f} ms"']
+    lines.append(f'correlation = "{max(path.correlation_s, 0.001) * 1e3:.3f} ms"')
+    if path.events is not None:
+        every, single, mean, longest = path.events
+        lines += [f'loss_every = "{every:.3f} s"', f"loss_single = {single:.4f}", f"loss_mean = {mean:.2f}"]
+        lines += [f"loss_longest = {longest}", f'loss_slot = "{path.slot_s * 1e3:.3f} ms"']
+    return lines
+
+
+def _bursts(path: Path) -> list[str]:
+    if path.bursts is None:
+        return []
+    apart, length, inside = path.bursts
+    return [
+        "",
+        "[bursts]",
+        f'apart = "{apart:.3f} s"',
+        f'length = "{length * 1e3:.3f} ms"',
+        f"loss_inside = {inside:.3f}",
+    ]
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

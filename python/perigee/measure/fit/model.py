@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The model of a path, and how it is found: base RTT over time, jitter, losses, capacity, queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perigee.measure import series
+from perigee.measure.fit.seen import Load, Probes
+from perigee.measure.net.protocol import MeasureError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+QUANTILES = (0, 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 99.5, 99.9, 100)
+NO_JITTER_MS = 0.3
+"""Residuals within this are the network's own steps, not jitter."""
+CHANCE = 0.05
+"""Probes lost in a row are an outage where single losses, each for itself, would not give such a run as often "
+"as this."""
+SLOW_S = 0.1
+"""Of slower probes a lost one is no outage that could be timed."""
+BASE_WINDOW_S = 5.0
+STANDING = 0.1
+"""A queue stands where RTTs exceed the base by this share of it, and by 3 ms."""
+STANDING_MS = 3.0
+STEADY = 0.12
+"""A capacity whose middle 80 % lie within this of the median is constant."""
+CAPACITY_BIN_S = 1.0
+QUIET_S = 0.5
+
+
+@dataclass
+class Path:
+    """A path, as far as it could be known. Times in s since the first probe's time 0."""
+
+    duration_s: float
+    base: list[tuple[float, float]]
+    """From when on, RTT in ms; the first at 0."""
+    steps: list[series.Step]
+    added: list[tuple[float, float]] = field(default_factory=list)
+    """Jitter: share in %, ms above the base; empty = none."""
+    correlation_s: float = 0.0
+    jitter_step_s: float = 0.02
+    outages: list[tuple[float, float]] = field(default_factory=list)
+    """When, how long, s."""
+    flush: bool = True
+    """An outage loses what waits; else the queue is served while it lasts."""
+    loss: float = 0.0
+    """Of packets at random, besides."""
+    events: tuple[float, float, float, int] | None = None
+    """Instead, loss events: every so many s, share of single ones, mean length of others and the longest, in slots."""
+    slot_s: float = 0.2
+    bursts: tuple[float, float, float] | None = None
+    """Instead, bursts (Gilbert and Elliott): s apart, s long, loss inside."""
+    rates: list[tuple[float, float]] = field(default_factory=list)
+    """From when on, bit/s on the wire."""
+    reverse_bps: float | None = None
+    queue_bytes: float | None = None
+    grid: series.Grid | None = None
+    unknown: list[str] = field(default_factory=list)
+    """What cannot be known, in words."""
+
+    def base_at(self, t_s: Floats) -> Floats:
+        """The base RTT at these times."""
+        times, values = (np.array(c) for c in zip(*self.base, strict=True))
+        found: Floats = values[np.maximum(np.searchsorted(times, t_s, side="right") - 1, 0)]
+        return found
+
+    def rate_at(self, t_s: Floats) -> Floats:
+        """The capacity at these times."""
+        times, values = (np.array(c) for c in zip(*self.rates, strict=True))
+        found: Floats = values[np.maximum(np.searchsorted(times, t_s, side="right") - 1, 0)]
+        return found
+
+
+def fitted(probes: Probes, loads: Sequence[Load], rate_bps: float | None = None) -> Path:
+    """The path behind these probes and flows; `rate_bps` where no flow can tell. Raises MeasureError."""
+    fine = probes.answered
+    t, rtt = probes.sent_s[fine], probes.rtt_ms[fine]
+    path = Path(float(probes.sent_s[-1]) + probes.interval_s, [], series.steps(t, rtt))
+    path.base = _base(path, t, rtt)
+    path.grid = series.grid([s.t_s for s in path.steps])
+    _jitter(path, t, rtt, probes.interval_s)
+    _losses(path, probes, loads)
+    _capacity(path, loads, rate_bps)
+    _queue(path, loads)
+    # What a probe takes at the slowest port, both ways, is no propagation.
+    own_ms = 2 * probes.bytes * 8e3 / path.rates[0][1]
+    path.base = [(t, max(0.01, ms - own_ms)) for t, ms in path.base]
+    _unknown(path, probes, loads)
+    return path
+
+
+def _base(path: Path, t: Floats, rtt: Floats) -> list[tuple[float, float]]:
+    """Between steps by windows whose length is some time of correlation; constant where nothing but noise moves it."""
+    tau = series.correlation_s(t, rtt - _smooth(rtt, t, 30.0))
+    window = float(np.clip(10 * tau, 0.5, BASE_WINDOW_S)) if path.steps else max(BASE_WINDOW_S, 10 * tau)
+    if not path.steps:
+        long = series.windows(t, rtt, max(60.0, 10 * tau)) if t[-1] - t[0] > 240 else series.windows(t, rtt, window)
+        spread = float(np.quantile(rtt, 0.95) - np.quantile(rtt, 0.05))
+        drift = float(np.ptp(np.quantile(long.base_ms, (0.05, 0.95))))
+        if drift < max(NO_JITTER_MS, 0.6 * spread):
+            return [(0.0, float(rtt.min()))]
+    edges = [t[0], *(s.t_s for s in path.steps), t[-1] + 1e-6]
+    found: list[tuple[float, float]] = []
+    for low, high in pairwise(edges):
+        inside = (t >= low) & (t < high)
+        if not inside.any():
+            continue
+        pieces = max(1, round((high - low) / window))
+        cuts = np.linspace(low, high, pieces + 1)
+        for a, b in pairwise(cuts):
+            own = rtt[(t >= a) & (t < b)]
+            if len(own):
+                found.append((float(a), float(np.quantile(own, 0.02))))
+    found[0] = (0.0, found[0][1])
+    return found
+
+
+def _smooth(values: Floats, t: Floats, over_s: float) -> Floats:
+    """Means over windows, spread back to the samples."""
+    index = np.floor((t - t[0]) / over_s).astype(np.int64)
+    sums, counts = np.bincount(index, values), np.bincount(index)
+    found: Floats = (sums / np.maximum(counts, 1))[index]
+    return found
+
+
+def _jitter(path: Path, t: Floats, rtt: Floats, interval_s: float) -> None:
+    """What is above the base, as quantiles, with the time over which it resembles itself."""
+    above = np.maximum(0.0, rtt - path.base_at(t))
+    if np.quantile(above, 0.99) - np.quantile(above, 0.01) < NO_JITTER_MS:
+        return
+    levels = [q for q in QUANTILES if q in (0, 100) or min(q, 100 - q) / 100 * len(above) >= 5]
+    values = np.maximum.accumulate(np.quantile(above, np.array(levels) / 100))
+    path.added = [(float(q), float(v)) for q, v in zip(levels, values, strict=True)]
+    path.correlation_s = series.correlation_s(t, above)
+    path.jitter_step_s = max(interval_s, 0.001)
+
+
+def _losses(path: Path, probes: Probes, loads: Sequence[Load]) -> None:
+    """Long runs are outages at their times; short ones are events in time, bursts, or the fate of single packets."""
+    found = series.losses(~probes.answered)
+    n, slow = len(probes.sent_s), probes.interval_s > SLOW_S
+    alone = max(1, int((found.lengths == 1).sum())) / n
+    long = (found.lengths > 1) & (n * alone ** found.lengths.astype(float) < CHANCE) & (not slow)
+    for start, length in zip(found.starts[long], found.lengths[long], strict=True):
+        # Between the last answered and the next one: on average half an interval before the first lost one.
+        at = float(probes.sent_s[start]) - probes.interval_s / 2
+        path.outages.append((max(0.0, at), float(length * probes.interval_s)))
+    lengths = found.lengths[~long]
+    if not len(lengths):
+        return
+    share = float(lengths.sum()) / len(probes.sent_s)
+    span = float(probes.sent_s[-1] - probes.sent_s[0])
+    carried = [_random_share(load) for load in loads]
+    by_time = bool(carried) and min(carried) < share / 3
+    if float(lengths.mean()) > 1.5 and not slow and len(lengths) >= 5:
+        path.bursts = (span / len(lengths), float(lengths.mean()) * probes.interval_s, 1.0)
+    elif by_time or slow:
+        others = lengths[lengths > 1]
+        single = 1 - len(others) / len(lengths)
+        mean = max(2.0, float(others.mean())) if len(others) else 2.0
+        path.events = (span / len(lengths), single, mean, int(max(2, lengths.max())))
+        path.slot_s = probes.interval_s
+    else:
+        path.loss = share
+        if not carried:
+            path.unknown.append(
+                "whether losses hit a share of the packets or come so often in time: probes alone do not tell; "
+                "taken as a share"
+            )
+
+
+def _random_share(load: Load) -> float:
+    """What single packets lose at random, at most: from the share of seconds in which nothing was sent again."""
+    fine = ~np.isnan(load.sent) & ~np.isnan(load.again)
+    if fine.sum() < 4:
+        return 1.0
+    seconds = np.arange(load.t_s[fine][0], load.t_s[fine][-1])
+    sent, again = (np.diff(np.interp(seconds, load.t_s[fine], x[fine])) for x in (load.sent, load.again))
+    clean = float((again < 0.5).mean()) if len(again) else 0.0
+    if clean == 0:
+        return float(load.again[fine][-1] / max(1.0, load.sent[fine][-1]))
+    return float(-np.log(clean) / max(1.0, sent.mean()))
+
+
+def _standing(path: Path, load: Load) -> npt.NDArray[np.bool_]:
+    """Samples in which a queue stood: what arrived then is what the path can carry."""
+    base = path.base_at(load.t_s)
+    spread = path.added[-4][1] if len(path.added) > 4 else 0.0
+    above = load.rtt_ms - base - spread
+    return np.nan_to_num(above) > np.maximum(STANDING_MS, STANDING * base)
+
+
+def _capacity(path: Path, loads: Sequence[Load], rate_bps: float | None) -> None:
+    """The rate at which data arrived while a queue stood."""
+    if rate_bps is not None:
+        path.rates = [(0.0, rate_bps)]
+        return
+    best: tuple[Floats, Floats] | None = None
+    for load in loads:
+        t, rates = _arrivals(path, load)
+        if best is None or len(t) > len(best[0]):
+            best = t, rates
+    if best is None or len(best[0]) < 5:
+        raise MeasureError(
+            "the capacity cannot be known: in no flow a queue stood for some seconds; measure a download of cubic "
+            "(perigee measure run HOST --download 30s --cc cubic), or say it: --rate 100Mbit"
+        )
+    t, rates = best
+    middle = float(np.median(rates))
+    low, high = np.quantile(rates, (0.1, 0.9))
+    if high - low < 2 * STEADY * middle:
+        path.rates = [(0.0, middle)]
+        return
+    # Held from one bin to the next in which a queue stood.
+    path.rates = [(0.0 if i == 0 else float(a), float(r)) for i, (a, r) in enumerate(zip(t, rates, strict=True))]
+
+
+def _arrivals(path: Path, load: Load) -> tuple[Floats, Floats]:
+    """Bins in which a queue stood all the time, and what arrived in them on the wire, bit/s."""
+    if len(load.t_s) < 4:
+        return np.zeros(0), np.zeros(0)
+    standing = _standing(path, load)
+    edges = np.arange(load.t_s[0], load.t_s[-1], max(CAPACITY_BIN_S, 4 * load.step_s))
+    at = np.interp(edges, load.t_s, load.delivered)
+    times, rates = [], []
+    for k, (a, b) in enumerate(pairwise(edges)):
+        inside = (load.t_s > a - load.step_s) & (load.t_s <= b)
+        if inside.any() and standing[inside].all():
+            times.append(a)
+            rates.append((at[k + 1] - at[k]) * 8 / (b - a) / load.payload_share)
+    return np.array(times), np.array(rates)
+
+
+def _queue(path: Path, loads: Sequence[Load]) -> None:
+    """How much waited when a flow began to lose packets, outages apart: the median over these moments."""
+    found: list[float] = []
+    for load in loads:
+        above = (load.rtt_ms - path.base_at(load.t_s)) / 1e3 * path.rate_at(load.t_s) / 8
+        found += [float(np.nanmax(above[k])) for k in _before_losses(path, load) if not np.isnan(above[k]).all()]
+    if found:
+        path.queue_bytes = max(1.0, float(np.median(found)))
+
+
+def _before_losses(path: Path, load: Load) -> list[slice]:
+    """The samples of some RTTs before each loss that follows a quiet time."""
+    again = np.nan_to_num(load.again)
+    lossy = np.flatnonzero(np.diff(again, prepend=0) > 0)
+    out, quiet_since = [], -1e9
+    for k in lossy:
+        t = float(load.t_s[k])
+        rtt = float(np.nan_to_num(load.rtt_ms[k], nan=100.0)) / 1e3
+        calm = t - quiet_since > 2 * rtt + QUIET_S
+        quiet_since = t
+        if calm and not any(at - 0.1 < t < at + length + 2 * rtt + QUIET_S for at, length in path.outages):
+            low = int(np.searchsorted(load.t_s, t - 2.5 * rtt))
+            out.append(slice(min(low, int(k)), int(k) + 1))
+    return out
+
+
+def _unknown(path: Path, probes: Probes, loads: Sequence[Load]) -> None:
+    path.unknown += [
+        f"outages shorter than {2 * probes.interval_s * 1e3:.0f} ms, and when within "
+        f"{probes.interval_s * 1e3:.0f} ms the others began",
+        "the law by which a queue drops (it is taken for drop-tail), and queues before the slowest one",
+        "how the delay is shared between both ways, and the rate of the way back, unless a flow went there",
+    ]
+    if path.queue_bytes is None:
+        path.unknown.append("the queue's size: no flow lost packets to it; taken as two bandwidth-delay products")
+    if len(path.rates) == 1 and not loads:
+        path.unknown.append("how the capacity varies")
+    if path.steps and not (path.grid and path.grid.found):
+        path.unknown.append("when the path will change after the record: its steps keep to no grid")

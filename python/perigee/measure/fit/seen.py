@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What a record shows of a path: quiet probes, and what a flow under load got and waited.
+
+Nothing is taken of what only a simulator knows (base RTTs, events of the network, queues): a fit sees what a
+measurement could have seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perigee.measure.net.protocol import MeasureError
+from perigee.measure.store import is_measured
+from perigee.results.metrics import WITHOUT_TCP
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from perigee.results.record import Run
+
+    Floats = npt.NDArray[np.float64]
+
+PLAIN_SHARE = 1448 / 1500
+"""Payload of a packet of TCP over IPv4 with timestamps, of 1500 bytes: where the record does not know it."""
+FEWEST_PROBES = 100
+MEASURED_BYTES, SIMULATED_BYTES = 92, 64
+"""Of probes by default: their IP packets."""
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Probes of a quiet path, in the order of sending."""
+
+    sent_s: Floats
+    rtt_ms: Floats
+    """NaN: lost."""
+    interval_s: float
+    bytes: int = 64
+    """Length of a probe's IP packet."""
+
+    @property
+    def answered(self) -> npt.NDArray[np.bool_]:
+        """Which of them came back."""
+        return ~np.isnan(self.rtt_ms)
+
+    def part(self, which: slice) -> Probes:
+        """Some of them."""
+        step = which.step or 1
+        return Probes(self.sent_s[which], self.rtt_ms[which], self.interval_s * step, self.bytes)
+
+
+@dataclass(frozen=True)
+class Load:
+    """A flow over TCP that took what it could get."""
+
+    cc: str
+    name: str
+    origin: str
+    target: str
+    t_s: Floats
+    step_s: float
+    delivered: Floats
+    """Bytes, in order."""
+    rtt_ms: Floats
+    sent: Floats
+    again: Floats
+    """Packets so far; NaN where the record does not know."""
+    payload_share: float
+    start_s: float
+    stop_s: float
+    smoothed: bool
+    """RTTs are the kernel's smoothed values."""
+    rtts: tuple[Floats, Floats]
+    """All of its RTT samples: ms, and how often each came."""
+    bytes: float | None
+    """Its limit."""
+
+    @property
+    def goodput_bps(self) -> float:
+        """Over its life."""
+        return float(self.delivered[-1] * 8 / max(1e-9, self.stop_s - self.start_s)) if len(self.delivered) else 0.0
+
+
+def probes_of(runs: Sequence[Run]) -> Probes:
+    """The longest series of probes beside which no flow over TCP ran. Raises MeasureError: there is none."""
+    found = []
+    for run in runs:
+        totals = run.table("flow_totals").to_pylist()
+        if any(t["cc"] not in WITHOUT_TCP for t in totals):
+            continue
+        found += [_probes(run, t) for t in totals if t["cc"] == "ping"]
+    if not found:
+        raise MeasureError(
+            "no quiet probes: a path without load is needed to tell its delay from its queues (perigee measure "
+            "run HOST "
+            '--pings 60s, or a run of app = "ping" alone)'
+        )
+    best = max(found, key=lambda p: len(p.sent_s))
+    if best.answered.sum() < FEWEST_PROBES:
+        raise MeasureError(f"{int(best.answered.sum())} answered probes are too few; {FEWEST_PROBES} are needed")
+    return best
+
+
+def _probes(run: Run, flow: dict[str, Any]) -> Probes:
+    rows = _rows(run, flow["flow"])
+    t = rows["t_ns"].to_numpy().astype(float) / 1e9
+    rtt = rows["rtt_ns"].to_numpy(zero_copy_only=False).astype(float) / 1e6
+    if is_measured(run):
+        sent = t - rtt / 1e3
+        lost = run.to_pandas("events")
+        lost = lost[(lost["kind"] == "probe-lost") & (lost["flow"] == flow["flow"])]["t_ns"].to_numpy(dtype=float) / 1e9
+        sent, rtt = np.concatenate((sent, lost)), np.concatenate((rtt, np.full(len(lost), np.nan)))
+    else:
+        sent, rtt = _simulated(run, flow, rows, t, rtt)
+    order = np.argsort(sent, kind="stable")
+    sent, rtt = sent[order], rtt[order]
+    size = MEASURED_BYTES if is_measured(run) else SIMULATED_BYTES
+    return Probes(sent, rtt, float(np.median(np.diff(sent))) if len(sent) > 1 else 1.0, size)
+
+
+def _simulated(run: Run, flow: dict[str, Any], rows: Any, t: Floats, rtt: Floats) -> tuple[Floats, Floats]:
+    """A run samples its probes: with a row for each interval an answer's row and RTT tell which probe it answers."""
+    sent = rows["sent_packets"].to_numpy(zero_copy_only=False).astype(float)
+    new = np.diff(np.concatenate(([0.0], sent)))
+    interval = run.manifest.sample_ns / 1e9
+    if abs(float(np.median(new)) - 1) > 0.01:
+        raise MeasureError(
+            f"each row of {flow['name']} holds {np.median(new):.0f} probes: record the run again with as many samples "
+            "(run.sample = the interval of its probes)"
+        )
+    start = float(flow["started_ns"] or 0) / 1e9
+    answered = ~np.isnan(rtt)
+    number = np.floor((t[answered] - rtt[answered] / 1e3 - start) / interval + 1e-6).astype(np.int64)
+    last = int(number.max(initial=-1))
+    found: Floats = np.full(last + 1, np.nan)
+    found[np.maximum(number, 0)] = rtt[answered]
+    keep = ~_merged(found, last + 1 - int(flow["rtt_samples"]))
+    times: Floats = start + interval * np.arange(last + 1, dtype=float)
+    return times[keep], found[keep]
+
+
+def _merged(rtt_ms: Floats, lost: int) -> npt.NDArray[np.bool_]:
+    """Probes whose answers share a row, as where the RTT falls; `lost` is how many have no answer."""
+    known = np.flatnonzero(~np.isnan(rtt_ms))
+    runs = [(float(rtt_ms[a] - rtt_ms[b]) / (b - a), int(a), int(b)) for a, b in pairwise(known) if b > a + 1]
+    found = np.zeros(len(rtt_ms), dtype=bool)
+    # Where it falls least they were lost: as many as never came.
+    for _, a, b in sorted(runs):
+        if lost < b - a - 1:
+            found[a + 1 : b] = True
+        else:
+            lost -= b - a - 1
+    return found
+
+
+def loads_of(runs: Sequence[Run]) -> list[Load]:
+    """Flows over TCP, one for each run that has a single one."""
+    found = []
+    for run in runs:
+        flows = [t for t in run.table("flow_totals").to_pylist() if t["cc"] not in WITHOUT_TCP]
+        # Several share a path: what one of them got is not what the path can carry.
+        if len(flows) == 1:
+            found.append(_load(run, flows[0]))
+    return found
+
+
+def _load(run: Run, flow: dict[str, Any]) -> Load:
+    rows = _rows(run, flow["flow"])
+
+    def column(name: str) -> Floats:
+        values: Floats = rows[name].to_numpy(zero_copy_only=False).astype(float)
+        return values
+
+    t = column("t_ns") / 1e9
+    measured = is_measured(run)
+    counted = run.to_pandas("rtt")
+    counted = counted[counted["flow"] == flow["flow"]]
+    done = flow["completed_ns"]
+    return Load(
+        cc=run.cc, name=flow["name"], origin=flow["from"], target=flow["to"], t_s=t,
+        step_s=float(np.median(np.diff(t))) if len(t) > 1 else 1.0, delivered=column("delivered_bytes"),
+        rtt_ms=column("rtt_ns") / 1e6, sent=column("sent_packets"), again=column("retransmits"),
+        payload_share=PLAIN_SHARE if measured else float(flow["payload_share"]),
+        start_s=float(flow["started_ns"] or 0) / 1e9, stop_s=float(flow["stop_ns"] if done is None else done) / 1e9,
+        smoothed=run.manifest.backend == "measure",
+        rtts=(counted["rtt_us"].to_numpy(dtype=float) / 1e3, counted["count"].to_numpy(dtype=float)),
+        bytes=None if done is None else float(flow["goodput_bytes"]),
+    )  # fmt: skip
+
+
+def _rows(run: Run, flow: int) -> Any:
+    import pyarrow.compute as pc
+
+    rows = run.columns("flows", ["t_ns", "flow", "delivered_bytes", "rtt_ns", "sent_packets", "retransmits"])
+    return rows.filter(pc.equal(rows["flow"], flow))

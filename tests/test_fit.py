@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee fit`: what was simulated comes back from its record, on parts that the fit has not seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import perigee
+from conftest import Cli
+from perigee.measure.fit.command import Fit, fit
+from perigee.measure.fit.model import fitted
+from perigee.measure.fit.seen import Probes, loads_of, probes_of
+from perigee.measure.net.protocol import MeasureError
+from perigee.results.record import Run
+
+PATH = """
+[run]
+duration = "40 s"
+sample = "20 ms"
+[source.dumbbell]
+rtt = "40 ms"
+[port.bottleneck]
+rate = "20 Mbit"
+queue = "150 kB"
+[port.all]
+metered = false
+[[change]]
+at = "12 s"
+rtt = "55 ms"
+[[change]]
+at = "25 s"
+rtt = "48 ms"
+outage = "100 ms"
+[[flow]]
+"""
+PINGS = 'app = "ping"\ninterval = "20 ms"\n'
+
+
+def recorded(text: str, schemes: tuple[str, ...] = ("cubic", "bbr")) -> list[Run]:
+    return [perigee.loads(text + PINGS).run(), *(perigee.loads(text).run(cc) for cc in schemes)]
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[Run]:
+    return recorded(PATH)
+
+
+@pytest.fixture(scope="module")
+def found(runs: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Fit:
+    return fit(runs, tmp_path_factory.mktemp("fit"), title="t", command="c")
+
+
+def test_a_path_comes_back(found: Fit) -> None:
+    path = found.path
+    assert [round(s.t_s) for s in path.steps] == [12, 25]
+    assert path.base_at(np.array([5.0, 18.0, 35.0])) == pytest.approx([40, 55, 48], abs=0.3)
+    ((at, length),) = path.outages
+    assert at == pytest.approx(25, abs=0.05)
+    assert length == pytest.approx(0.1, abs=0.045)
+    assert [r for _, r in path.rates] == pytest.approx([20e6], rel=0.01)
+    assert path.queue_bytes == pytest.approx(150e3, rel=0.1)
+    assert not path.added
+    assert (path.loss, path.events, path.bursts) == (0.0, None, None)
+
+
+def test_its_replay_does_what_the_record_did(found: Fit) -> None:
+    assert found.probes.shift_ms < 0.1
+    unseen = [f for f in found.flows if not f.seen]
+    assert [f.cc for f in unseen] == ["bbr"]
+    assert all(abs(f.error) < 0.1 for f in found.flows)
+    assert (found.scenario.parent / "fit.png").stat().st_size > 10_000
+
+
+STILL = """
+[run]
+duration = "240 s"
+sample = "20 ms"
+[source.dumbbell]
+rtt = "20 ms"
+rtt_at = "bottleneck"
+[port.bottleneck]
+rate = "10 Mbit"
+queue = "60 kB"
+[jitter]
+rtt = ["0 % 30 ms", "50 % 36 ms", "90 % 42 ms", "99 % 60 ms", "100 % 80 ms"]
+step = "100 ms"
+correlation = "400 ms"
+[[flow]]
+"""
+
+
+def test_jitter_has_its_distribution_and_its_correlation(tmp_path: Path) -> None:
+    runs = recorded(STILL, ("cubic",))
+    probes = probes_of(runs)
+    # The fit sees the first half; the other half is what it is held to.
+    half = len(probes.sent_s) // 2
+    path = fitted(probes.part(slice(0, half)), loads_of(runs))
+    assert not path.steps
+    assert path.base[0][1] == pytest.approx(30, abs=1.5)
+    later = probes.part(slice(half, None))
+    quantiles = dict(path.added)
+    for q in (10, 50, 90):
+        assert path.base[0][1] + quantiles[q] == pytest.approx(np.nanquantile(later.rtt_ms, q / 100), abs=1.5)
+    assert 0.15 < path.correlation_s < 0.9
+
+
+def test_losses_are_outages_bursts_events_or_a_share() -> None:
+    runs = recorded(PATH, ("cubic",))
+    loads = loads_of(runs)
+    probes = probes_of(runs)
+    rng = np.random.default_rng(5)
+    rtt = np.where(np.isnan(probes.rtt_ms), 48.0, probes.rtt_ms)
+
+    def losing(lost: np.ndarray) -> Probes:
+        return Probes(probes.sent_s, np.where(lost, np.nan, rtt), probes.interval_s)
+
+    n = len(rtt)
+    assert not fitted(losing(np.zeros(n, dtype=bool)), loads).outages
+    # Cubic had whole seconds without a loss: single losses are events in time, not a share of its packets.
+    single = fitted(losing(rng.random(n) < 0.01), loads)
+    assert single.events is not None
+    assert single.loss == 0
+    alone = fitted(losing(rng.random(n) < 0.01), [], rate_bps=20e6)
+    assert alone.loss == pytest.approx(0.01, rel=0.5)
+    assert any("share of the packets" in u for u in alone.unknown)
+
+
+def test_what_is_missing_is_asked_for(runs: list[Run], cli: Cli, tmp_path: Path) -> None:
+    with pytest.raises(MeasureError, match="no quiet probes"):
+        fit(runs[1:], tmp_path / "a", title="t", command="c")
+    with pytest.raises(MeasureError, match="--rate"):
+        fit(runs[:1], tmp_path / "a", title="t", command="c")
+    said = fit(runs[:1], tmp_path / "a", title="t", command="c", rate_bps=20e6, score=False)
+    assert said.path.rates == [(0.0, 20e6)]
+    slow = perigee.loads(PATH.replace('"20 ms"', '"100 ms"') + PINGS).run()
+    with pytest.raises(MeasureError, match=r"run\.sample"):
+        probes_of([slow])
+    assert (
+        "there is no" in cli("fit", "nowhere", "--out", "x").stderr
+        or cli("fit", "nowhere", "--out", "x").returncode == 2
+    )
+
+
+CONSTELLATION = """
+[run]
+duration = "120 s"
+sample = "20 ms"
+[source.constellation]
+preset = "starlink-shell1"
+[node.london]
+kind = "terminal"
+place = "London"
+[node.new-york]
+kind = "terminal"
+place = "New York"
+[port.ground]
+rate = "100 Mbit"
+queue = "1 bdp"
+metered = false
+[[flow]]
+from = "london"
+to = "new-york"
+"""
+BENT_PIPE = (
+    CONSTELLATION.replace('preset = "starlink-shell1"', 'preset = "starlink-shell1"\nisls = "none"')
+    .replace(
+        '[node.new-york]\nkind = "terminal"\nplace = "New York"', '[node.new-york]\nkind = "station"\nplace = "Paris"'
+    )
+    .replace('"1 bdp"', '"400 kB"')
+    .replace("100 Mbit", "50 Mbit")
+)
+GEOSTATIONARY = """
+[run]
+duration = "200 s"
+sample = "20 ms"
+[source.dumbbell]
+rtt = "540 ms"
+rtt_at = "bottleneck"
+[port.all]
+rate = "1 Gbit"
+queue = "100 MB"
+metered = false
+[port.bottleneck]
+rate = "144 Mbit"
+queue = "36 MB"
+discipline = "red"
+red_min = "18 MB"
+[port.reverse]
+rate = "15 Mbit"
+queue = "1 MB"
+[jitter]
+preset = "geo"
+[[flow]]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "ks", "shift_ms"), [(CONSTELLATION, 0.12, 0.5), (BENT_PIPE, 0.12, 0.5), (GEOSTATIONARY, 0.12, 6.0)]
+)
+def test_skies_come_back(text: str, ks: float, shift_ms: float, tmp_path: Path) -> None:
+    """Goodput of schemes that the fit has not seen within 10 %; RTTs of unseen probes within the distances above."""
+    found = fit(recorded(text, ("cubic", "bbr", "bbr3", "orbcc")), tmp_path, title="t", command="c")
+    assert found.probes.ks < ks
+    assert found.probes.shift_ms < shift_ms
+    assert {f.cc: round(f.error, 3) for f in found.flows if abs(f.error) >= 0.1} == {}
