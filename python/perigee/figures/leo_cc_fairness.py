@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.figures import leo_cc_evidence as evidence
 from perigee.figures.leo_cc_common import BARS, CAPACITY_MBPS, DEVIATIONS, MISSING, NO_CURVE, RATIO, SCHEMES, bdp_bytes
 from perigee.study import frames, style
-from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee.study.model import Ask, Case, Evidence, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import jain, ratio_of_means, ratios
 from perigee.study.verdicts import Verdict, count, near, order, smallest, value, within
 
@@ -335,43 +336,16 @@ WHY_VIVACE = (
     "and LeoCC here in any case; the measured kernel's BBRv3 has 0.15 at 20 and 100 ms over 1 BDP from 60 to 120 s and "
     "0.11 in the last 20 s of it, ours 0.10 after 200 s."
 )
-WHY_LONG = (
-    "The depth of the queue decides it for BBRv3 (second figure): 0.37 of the best short flow with 0.2 BDP, 0.29 with "
-    "0.4 and 0.08 with 1 BDP at three bottlenecks and 120 ms. With shallow queues losses, which the long flow sees "
-    "three times as often, share the links about proportionally. One BDP holds the two products that BBR keeps under "
-    "way without losses: the flows are bound by their windows, the long one waits in three queues, the short ones in "
-    "one, and its best rates fall round by round. Not the cause (100 ms, one run, 0.09 as run): cuts (0.11 without "
-    "any), who begins (0.14 with the long flow first), the RTT on access links (0.09), 42 ms of line rate more (0.15), "
-    "single packets in place of bursts (0.06 at 80 ms). Two BBRv3 flows of the measured kernel over 1 BDP are as uneven"
-    " for the same reason (20 and 100 ms: 11.9 and 81.7 Mbit/s). Near 0.33 and 0.17 the study's queues must have been "
-    "shallower than the one BDP of its text."
-)
-WHY_LONG_LEOCC = (
-    "As BBRv3's over 1 BDP: a model of BBRv1 that keeps two products under way. Shallower queues do not help where one "
-    "flow's gap makes all start anew, as in Mininet (0.06 with 0.2 and 0.4 BDP, second figure); with each flow's own "
-    "probes they do (one run at 100 ms: 0.40 and 0.18). Not the cause over 1 BDP: cuts (0.07 without any), who begins "
-    "(0.06), notices in place of probes (0.12), single packets in place of bursts (0.07). What the study's flows did "
-    "otherwise is open."
-)
 WHY_LONG_VIVACE = (
     "Vivace's latency term again (see inter-rtt): at 100 ms 0.41 and 0.22 with it, 0.09 and 0.02 without, as "
     "published; 0.25 and 0.17 in the authors' newer program. The study's fairness is that of a program that does not "
     "mind the queue."
 )
-WHYS_LONG = {"bbr3": WHY_LONG, "leocc": WHY_LONG_LEOCC, "vivace": WHY_LONG_VIVACE}
-WHY_PARKING = {f"{cc}-{n}": why for cc, why in WHYS_LONG.items() for n in (3, 6)}
+WHY_PARKING = {f"vivace-{n}": WHY_LONG_VIVACE for n in (3, 6)}
 WHY_FAIR = (
     "Over 1 BDP of 100 Mbit/s two BBRv3 flows of the measured kernel, the second 20 s later, have 42.2 and 51.4 Mbit/s "
     "at 20 ms (0.82), 52.3 and 41.5 at 50 ms (0.79; both from 60 to 120 s). Ours, with cuts: 0.80 at 20 ms, 0.75 at "
     "100, 0.5 from 140 ms on, where 100 s are few probes."
-)
-WHY_LEOCC = (
-    "How reconfigurations are detected decides it. The companion's probes wait in the queue of 5 BDP, and when a cut "
-    "empties it or a probe finds it full, gaps of more than 45 ms appear that are none. If each flow heeds its own "
-    "probes, single flows take a full queue for a new path: 3.5, 5.2 and 5.7 with 5, 10 and 20 flows (run 1). In "
-    "Mininet all hosts share the kernel module and one flow's gap triggers all (as run): they empty the queue together"
-    " and see the path as it is, 1.5, 1.5 and 2.5. Also 1.4 with notices of the true cuts (10 flows), 1.5 if probes go "
-    "first, 2.9 without cuts. The published 2.5 for every number of flows lies between the two."
 )
 WHY_CUBIC_5 = (
     "0.13 beyond the tolerance: whether all five flows lose at the same overflow or one after the other. A full queue "
@@ -434,6 +408,7 @@ EXPERIMENTS = [
         f"bottlenecks at once. {COMMON}",
         deviations=DEVIATIONS,
         explained=WHY_PARKING,
+        evidence=Evidence(evidence.parking_cases, evidence.explain_parking),
         missing=MISSING,
         metrics=RATIO.replace("the two flows' goodputs", "the long flow's goodput and that of the best short flow")
         + " Max-min fairness gives 1, proportional fairness 1/3 and 1/6.",
@@ -454,7 +429,8 @@ EXPERIMENTS = [
         method="Flows start evenly over 100 s and last 150 s; 50 ms, queue 5 BDP, cuts every 15 s. "
         f"{COMMON} Window 100 to 150 s.",
         deviations=DEVIATIONS,
-        explained={f"leocc-{n}": WHY_LEOCC for n in FLOWS} | {"cubic-5": WHY_CUBIC_5},
+        explained={"cubic-5": WHY_CUBIC_5},
+        evidence=Evidence(evidence.efficiency_cases, evidence.explain_efficiency),
         missing=MISSING,
         metrics="""Goodput (utilisation): sum of all flows', over 100 Mbit/s. Delay: mean of the seconds' smoothed RTTs
 over 50 ms, mean over flows (`inflation_by_sample`: each RTT sample counts alike). `useful`: goodput less the frames of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator
+from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator, theirs
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import mean
@@ -320,6 +320,7 @@ EXPERIMENTS = [
             draw=draw_sharing,
             method=METHOD.format(what="both flows between the same two cities"),
             deviations=(*DEVIATIONS, NO_ROUTES),
+            theirs=theirs(study),
             metrics=METRICS,
             captions=CAPTIONS,
         )
@@ -339,6 +340,7 @@ EXPERIMENTS = [
                 what="New York to London and New York to St John's (Pair1), San Diego and Lawrence to New York (Pair2)"
             ),
             deviations=(*DEVIATIONS, NO_ROUTES),
+            theirs=theirs(study),
             explained=EXPLAINED,
             metrics=METRICS,
             captions=CAPTIONS,

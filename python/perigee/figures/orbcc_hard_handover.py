@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee.figures.orbcc_common import DEVIATIONS, MINE, SCHEMES, generator
+from perigee.figures.orbcc_common import DEVIATIONS, INET, MINE, SCHEMES, generator
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import jain
@@ -228,6 +228,7 @@ it began, and the first contains the outage. Beside it the mean of the whole run
         draw=draw_many,
         method=METHOD_MANY,
         deviations=DEVIATIONS,
+        theirs=INET,
         explained={**{f"leocc-{n}": WHY_LEOCC for n in FLOWS}, "bbr-20": WHY_LATE},
         metrics="""Goodput: sum of all flows', mean of the window, over 100 Mbit/s. Delay: mean over the flows of the
 mean of their seconds' RTTs, over 50 ms (`delay_by_sample`: each sample counts alike). Jain's index over the mean

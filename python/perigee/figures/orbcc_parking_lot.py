@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator
+from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator, theirs
 from perigee.figures.orbcc_two_flows import KEEP, RTTS_MS, length_in_rtts, queue_packets
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Outcome, Tables
@@ -138,6 +138,7 @@ EXPERIMENTS = [
         draw=draw,
         method=METHOD,
         deviations=DEVIATIONS,
+        theirs=theirs(study),
         explained={"low-cubic": WHY_PHASE, "cubic-queue": WHY_SHALLOW},
         metrics=METRICS,
         captions=CAPTIONS,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES
+from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, theirs
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import mean, median
@@ -328,6 +328,7 @@ def _experiment(study: str, *, loss: bool) -> Experiment:
         method=METHOD.format(what=what),
         deviations=_deviations(study, loss=loss),
         explained=EXPLAINED,
+        theirs=theirs(study),
         metrics=METRICS,
         captions=CAPTIONS,
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator
+from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator, theirs
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import jain, mean
@@ -222,6 +222,7 @@ EXPERIMENTS = [
             "Change 2.",
         ),
         explained=EXPLAINED,
+        theirs=theirs(study),
         metrics=METRICS,
         captions=CAPTIONS,
     )

@@ -14,9 +14,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import naming, write_text
+from perigee.study import beside
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -33,7 +34,7 @@ class ConcludeError(Exception):
 
 def tabulate(experiment: Experiment, found: Sequence[Outcome], ask: Ask, out: Path, planned: int) -> None:
     """Computes and writes the tables of an experiment."""
-    tables = experiment.tables(found)
+    tables = beside.tables(experiment, found)
     folder = out / experiment.name
     fresh = folder / f"{DATA}.partial"
     shutil.rmtree(fresh, ignore_errors=True)
@@ -117,13 +118,16 @@ def finish(experiment: Experiment, out: Path) -> list[Verdict]:
 
     folder = out / experiment.name
     about = read_about(folder)
-    tables = read_tables(folder)
+    saved = read_tables(folder)
+    tables = beside.of_figure(saved)
     verdicts = experiment.verdicts(tables)
+    explained = beside.explained(experiment, saved)
     of = kinds(experiment, verdicts, twin_of(experiment, experiments(), tables))
-    rows = [{**asdict(v), "why": why(experiment, v), "kind": kind.value} for v, kind in zip(verdicts, of, strict=True)]
+    rows = [{**asdict(v), "why": why(explained, v), "kind": kind.value} for v, kind in zip(verdicts, of, strict=True)]
     published = {v.key for v, kind in zip(verdicts, of, strict=True) if kind in PUBLISHED}
     found = power(experiment, tables, published)
     about["exchanged"] = None if found is None else asdict(found)
+    about["theirs"] = beside.compared(experiment, saved, verdicts)
     if experiment.note is not None:
         about["note"] = experiment.note(tables)
     write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
@@ -133,8 +137,8 @@ def finish(experiment: Experiment, out: Path) -> list[Verdict]:
     return verdicts
 
 
-def why(experiment: Experiment, verdict: Verdict) -> str:
+def why(explained: Mapping[str, str], verdict: Verdict) -> str:
     """The explanation of a claim that is not reproduced."""
     from perigee.study.verdicts import DIFFERS
 
-    return experiment.explained.get(verdict.key, "open") if verdict.verdict == DIFFERS else ""
+    return explained.get(verdict.key, "open") if verdict.verdict == DIFFERS else ""

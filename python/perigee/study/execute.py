@@ -19,6 +19,7 @@ from perigee.runs import job
 from perigee.runs.executor import Executor, Task
 from perigee.runs.scenario import Scenario, overrides
 from perigee.runs.work import Sink
+from perigee.study import beside
 from perigee.study.cache import Cache, key_of
 from perigee.study.model import SCENARIOS
 from perigee.study.model import Outcome as CaseOutcome
@@ -77,7 +78,7 @@ class Plan:
         plan = Plan(ask)
         for experiment in experiments:
             rows = plan.planned.setdefault(experiment.name, [])
-            for case in experiment.cases(ask):
+            for case in beside.cases(experiment, ask):
                 try:
                     rows.append(_planned(case))
                 except (_core.ScenarioError, OSError) as error:

@@ -87,6 +87,25 @@ class Outcome:
     digest: Digest
 
 
+@dataclass(frozen=True)
+class Theirs:
+    """Schemes as the study's own simulator has them, and the settings that make them so (`perigee.study.beside`)."""
+
+    schemes: tuple[str, ...]
+    sets: Mapping[str, object]
+    what: str
+    """What they are, for the page."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Runs that explain a miss: variants of the figure's, and what they show in words (`perigee.study.beside`)."""
+
+    cases: Callable[[Ask], list[Case]]
+    words: Callable[[Tables, Tables], Mapping[str, str]]
+    """From the figure's tables and theirs: explanations by claim."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
     """A published figure or table, made again."""
@@ -114,6 +133,10 @@ class Experiment:
     """Published curves that we do not have, with the reason."""
     metrics: str = ""
     """What its numbers mean: definitions, windows, units (Markdown)."""
+    theirs: Theirs | None = None
+    """Schemes that are run once more as the study's simulator has them."""
+    evidence: Evidence | None = None
+    """Runs that explanations are computed from."""
     captions: Mapping[str, str] = field(default_factory=dict)
     """By picture: what its points, bars and shades are."""
 

@@ -37,6 +37,12 @@ EXCHANGED = (
     "With the schemes' results exchanged (each under the name of the next, of the one after that, …) {passed} of "
     "{tried} reproduced claims still hold: the fewer, the more the claims say of a scheme."
 )
+# What a page says of the study's simulator; the front page sums it up.
+THEIRS = (
+    "Of the {bearing} claims on which that has a bearing {both} come out with either, {linux} with Linux's schemes "
+    "only, {theirs} with the simulator's only, {neither} with neither."
+)
+THEIRS_PATTERN = re.compile(re.sub(r"\\{\w+\\}", r"(\\d+)", re.escape(THEIRS)).replace(r"\ ", r"\s+"))
 
 
 def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]:
@@ -45,7 +51,7 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
     Pages of experiments without results, or with damaged ones, stay as they are; README.md counts what stands in them.
     """
     docs.mkdir(parents=True, exist_ok=True)
-    written, lines, claims = [], [], []
+    written, lines, claims, theirs = [], [], [], []
     for study in STUDIES:
         rows = []
         for e in (e for e in experiments().values() if e.study == study):
@@ -59,11 +65,12 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
                 text = page.read_text(encoding="utf-8")
                 mine = [{"kind": kind, "verdict": verdict} for kind, verdict in ROW.findall(text)]
                 claims += mine
+                theirs += [tuple(map(int, found)) for found in THEIRS_PATTERN.findall(text)]
                 counts = " | ".join(map(str, (*_counts(mine, published=True), *_counts(mine, published=False))))
                 rows.append(f"| [{e.title}]({page.name}) | {e.figure} | {counts} | {_size(text)} |")
         if rows:
             lines += [f"\n## {TITLES[study]}\n", HEAD, "|---" * (HEAD.count("|") - 1) + "|", *rows]
-    text = filled(_reading(), {"SPLIT": "\n".join(_split(claims))})
+    text = filled(_reading(), {"SPLIT": "\n".join(_split(claims)), "THEIRS": _theirs_in_all(theirs)})
     write_text(docs / "README.md", text + "\n".join(lines) + "\n")
     return [*written, docs / "README.md"]
 
@@ -159,6 +166,8 @@ def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], 
             by_reason.setdefault(v["why"], []).append(v["claim"])
         for why, claims in by_reason.items():
             parts.append(_item(f"{'; '.join(f'**{claim}**' for claim in claims)}: {why}"))
+    if e.theirs is not None and about.get("theirs"):
+        parts += ["", *_theirs(e.theirs.what, about["theirs"])]
     parts += ["", "## Method", "", *textwrap.wrap(" ".join(f"{e.method} {about.get('note', '')}".split()), WIDTH)]
     if e.metrics:
         parts += ["", "## Metrics", "", *textwrap.wrap(" ".join(e.metrics.split()), WIDTH)]
@@ -166,6 +175,39 @@ def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], 
         parts += ["", "## Deviations", ""]
         parts += [_item(d) for d in (*e.deviations, *e.missing)]
     return "\n".join(parts) + "\n"
+
+
+def _theirs(what: str, rows: list[dict[str, str]]) -> list[str]:
+    """Claims with the schemes as the study's simulator has them, beside Linux's."""
+    heads = ("claim", "published", "Linux's", "verdict", "the simulator's", "verdict")
+    columns = ("claim", "published", "linux", "linux_verdict", "theirs", "theirs_verdict")
+    lines = [" | ".join(row[c].replace("|", "\\|") for c in columns) for row in rows]
+    both = [(row["linux_verdict"] == REPRODUCED, row["theirs_verdict"] == REPRODUCED) for row in rows]
+    counts = {
+        "bearing": len(rows),
+        "both": both.count((True, True)),
+        "linux": both.count((True, False)),
+        "theirs": both.count((False, True)),
+        "neither": both.count((False, False)),
+    }
+    words = f"{what} {THEIRS.format(**counts)}"
+    return [
+        "## With the schemes of the study's simulator",
+        "",
+        *textwrap.wrap(words, WIDTH),
+        "",
+        f"| {' | '.join(heads)} |",
+        "|---" * len(heads) + "|",
+        *(f"| {line} |" for line in lines),
+    ]
+
+
+def _theirs_in_all(counts: list[tuple[int, ...]]) -> str:
+    """The sums over the pages that have such a section."""
+    bearing, both, linux, theirs, neither = (sum(column) for column in zip(*counts, strict=True)) if counts else [0] * 5
+    words = THEIRS.format(bearing=bearing, both=both, linux=linux, theirs=theirs, neither=neither)
+    what = f"{len(counts)} pages of the OrbCC study have Cubic, BBRv1 and BBRv3 also as the study's simulator has them."
+    return "\n".join(textwrap.wrap(f"{what} {words}", WIDTH))
 
 
 def _item(text: str) -> str:

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Runs beside those of a figure: schemes as the study's own simulator has them, and variants that explain a miss.
+
+Their tables are kept under names of their own; neither figures nor claims are made of them. What comes out with the
+simulator's schemes that did not before is that simulator's; what comes out either way is the schemes'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from perigee.study.model import Size
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from perigee.study.model import Ask, Case, Experiment, Outcome, Tables
+    from perigee.study.verdicts import Verdict
+
+LABEL = "beside"
+THEIRS, VARIANTS = "theirs", "variants"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A claim with Linux's schemes and with theirs."""
+
+    claim: str
+    published: str
+    linux: str
+    linux_verdict: str
+    theirs: str
+    theirs_verdict: str
+
+
+def cases(experiment: Experiment, ask: Ask) -> list[Case]:
+    """All cases of an experiment; those of the quick size, or with schemes of the user's, are the figure's only."""
+    ours = experiment.cases(ask)
+    more: list[Case] = []
+    if ask.size is not Size.QUICK and not ask.cc:
+        if experiment.theirs is not None:
+            again = [replace(c, sets={**c.sets, **experiment.theirs.sets}) for c in ours if _is_theirs(experiment, c)]
+            more += [_marked(c, THEIRS) for c in again]
+        if experiment.evidence is not None:
+            more += [_marked(c, VARIANTS) for c in experiment.evidence.cases(ask)]
+    return [*ours, *more]
+
+
+def _is_theirs(experiment: Experiment, case: Case) -> bool:
+    return experiment.theirs is not None and case.cc in experiment.theirs.schemes
+
+
+def _marked(case: Case, what: str) -> Case:
+    return replace(case, labels={**case.labels, LABEL: what})
+
+
+def tables(experiment: Experiment, found: Sequence[Outcome]) -> Tables:
+    """The tables of the figure, and those of the runs beside it."""
+    kept = experiment.tables([o for o in found if LABEL not in o.case.labels])
+    for what in (THEIRS, VARIANTS):
+        if these := [_plain(o) for o in found if o.case.labels.get(LABEL) == what]:
+            of_these = experiment.tables(these).items()
+            kept |= {f"{what}-{name}": frame for name, frame in of_these if "cc" in frame}
+    return kept
+
+
+def _plain(o: Outcome) -> Outcome:
+    labels = {name: value for name, value in o.case.labels.items() if name != LABEL}
+    return replace(o, case=replace(o.case, labels=labels))
+
+
+def of_figure(saved: Tables) -> Tables:
+    """The tables that figures and claims are made of."""
+    return {name: frame for name, frame in saved.items() if name.split("-")[0] not in {THEIRS, VARIANTS}}
+
+
+def _of(saved: Tables, what: str) -> Tables:
+    """The tables of the runs beside it, by the names of the figure's."""
+    return {name.split("-", 1)[1]: frame for name, frame in saved.items() if name.startswith(f"{what}-")}
+
+
+def compared(experiment: Experiment, saved: Tables, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """The claims on which the simulator's schemes have a bearing, with both results."""
+    theirs = _of(saved, THEIRS)
+    if not theirs:
+        return []
+    mixed = {name: _with(frame, theirs.get(name)) for name, frame in of_figure(saved).items()}
+    others = {v.key: v for v in experiment.verdicts(mixed)}
+    pairs = [(v, others[v.key]) for v in verdicts if v.key in others]
+    return [
+        asdict(Compared(v.claim, v.published, v.ours, v.verdict, other.ours, other.verdict))
+        for v, other in pairs
+        if v.ours != other.ours
+    ]
+
+
+def _with(frame: pd.DataFrame, theirs: pd.DataFrame | None) -> pd.DataFrame:
+    """The rows of some schemes replaced."""
+    import pandas as pd
+
+    if theirs is None or theirs.empty:
+        return frame
+    return pd.concat([frame[~frame["cc"].isin(set(theirs["cc"]))], theirs], ignore_index=True)
+
+
+def explained(experiment: Experiment, saved: Tables) -> Mapping[str, str]:
+    """Explanations by claim; those that rest on variants say what these did."""
+    variants = _of(saved, VARIANTS)
+    if experiment.evidence is None or not variants:
+        return experiment.explained
+    return {**experiment.explained, **experiment.evidence.words(of_figure(saved), variants)}
