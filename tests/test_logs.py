@@ -242,3 +242,19 @@ def test_a_qlog_without_metrics_says_so(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "a.qlog").write_text(text, encoding="utf-8")
     done = cli("import", "log", "a.qlog", "--out", "in")
     assert (done.returncode, "recovery metrics" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PING a (1.2.3.4) 56(84) bytes of data.\n64 bytes from 1.2.3.4: icmp_seq=1 ttl=64 time=12.3 ms\n"
+        "64 bytes from 1.2.3.4: icmp_seq=99999999999999 ttl=64 time=12.3 ms\n",
+        '{"start": {"connected": [{"socket": []}]}, "intervals": [{"streams": [{"socket": {}, "end": 1}]}]}',
+        "1700000000.0\nESTAB 0 0 10.0.0.1:5000 10.0.0.2:80\n\t cubic rtt:13/3 pacing_rate 12.2.3Mbps\n",
+    ],
+)
+def test_what_fuzzing_found_ends_in_a_line_and_without_exhausting_memory(cli: Cli, tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.log").write_text(text, encoding="utf-8")
+    done = cli("import", "log", "a.log", "--out", "in", "--interval", "1s")
+    assert done.returncode in (0, 2), done.stderr
+    assert "Traceback" not in done.stderr

@@ -13,7 +13,7 @@ from perigee.measure.logs.model import NS_PER_S, Asked, Flow, Log, LogError, Pro
 REPLY = re.compile(
     r"^(?:\[(?P<stamp>\d+\.\d+)\] )?(?:\d+ bytes from|Reply from) "
     r"(?P<host>[^:\s]+(?: \([^)]*\))?|[0-9a-fA-F:]+):? .*?"
-    r"(?:(?:icmp_)?seq[= ](?P<seq>\d+) )?.*?time[=<](?P<ms>[\d.]+) ?ms(?P<dup>.*DUP!)?"
+    r"(?:(?:icmp_)?seq[= ](?P<seq>\d+) )?.*?time[=<](?P<ms>\d+(?:\.\d+)?) ?ms(?P<dup>.*DUP!)?"
 )
 LOST = re.compile(
     r"^(?:\[(?P<stamp>\d+\.\d+)\] )?"
@@ -21,6 +21,7 @@ LOST = re.compile(
     r"|Request timed out|From .* icmp_seq=(?P<from>\d+) .*)"
 )
 HEAD = re.compile(r"^(?:PING|Pinging) (\S+)")
+MOST_MISSING = 1_000_000
 TOTAL = re.compile(r"(\d+) packets transmitted, (\d+) (?:packets )?received.*?(?:time (\d+) ?ms)?$")
 IGNORED = re.compile(r"^(---|rtt |round-trip |Ping statistics|Approximate|\s+(Packets:|Minimum)|\s*$|PING|Pinging)")
 
@@ -75,6 +76,8 @@ def _probes(
     first, last = min(answers), max(answers)
     if sent is not None and 0 < sent <= 10 * len(answers) + 1000:
         last = max(last, first + sent - 1)
+    if last - first > MOST_MISSING + 1000 * len(answers):
+        raise LogError(f"its numbers go from {first} to {last}, with {len(answers)} answers: a line of it is damaged")
     interval = asked.interval_ns
     timed = sum(s is not None and rtt is not None for s, rtt in answers.values()) > 1
     if interval is None and not timed and total_ms and sent and sent > 1:

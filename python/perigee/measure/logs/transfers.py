@@ -27,7 +27,8 @@ def read_iperf3(data: Any, asked: Asked) -> Log:
     )
     log.has_clock = began is not None
     base = round((began or 0) * NS_PER_S)
-    ends = {at(c, "socket"): c for c in at(data, "start", "connected") or []}
+    connected = at(data, "start", "connected")
+    ends = {str(at(c, "socket")): c for c in (connected if isinstance(connected, list) else [])}
     reverse = bool(at(data, "start", "test_start", "reverse"))
     udp = at(data, "start", "test_start", "protocol") == "UDP"
     cc = str(at(data, "end", "sender_tcp_congestion") or ("cbr" if udp else "unknown"))
@@ -39,7 +40,7 @@ def read_iperf3(data: Any, asked: Asked) -> Log:
             if end_s is None or count is None:
                 log.strange.append(f"intervals[{i}].streams[{j}]: no end or bytes")
                 continue
-            key = at(stream, "socket")
+            key = str(at(stream, "socket"))
             here, there = (str(at(ends.get(key), k) or "?") for k in ("local_host", "remote_host"))
             sends = at(stream, "sender") if isinstance(at(stream, "sender"), bool) else not reverse
             if key not in flows:
@@ -180,7 +181,7 @@ def _shown(flows: dict[tuple[str, str], Flow], ends: tuple[str, str], line: str,
             "calls were, --interval 100ms (with the header lines of ss)"
         )
     words = {m[0]: (m[1], m[2]) for m in WORD.findall(line)}
-    rates = {m[0]: float(m[1]) * FACTORS[m[2]] for m in RATE.findall(line)}
+    rates = {m[0]: float(m[1]) * FACTORS[m[2]] for m in RATE.findall(line) if re.fullmatch(r"\d+(\.\d*)?", m[1])}
 
     def value(name: str, part: int = 0) -> float | None:
         found = words.get(name, ("", ""))[part]
