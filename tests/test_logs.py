@@ -251,6 +251,7 @@ def test_a_qlog_without_metrics_says_so(cli: Cli, tmp_path: Path) -> None:
         "64 bytes from 1.2.3.4: icmp_seq=99999999999999 ttl=64 time=12.3 ms\n",
         '{"start": {"connected": [{"socket": []}]}, "intervals": [{"streams": [{"socket": {}, "end": 1}]}]}',
         "1700000000.0\nESTAB 0 0 10.0.0.1:5000 10.0.0.2:80\n\t cubic rtt:13/3 pacing_rate 12.2.3Mbps\n",
+        "time_ms,loss_share,strange,x\n17999999999999999999999999999999,,0,10\n1700000001,,0,2\n",
     ],
 )
 def test_what_fuzzing_found_ends_in_a_line_and_without_exhausting_memory(cli: Cli, tmp_path: Path, text: str) -> None:

@@ -100,7 +100,8 @@ def read_table(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
     log.flows = [f for f in (flow, rates) if f.probes or f.rows]
     if not log.flows:
         raise LogError("no row of it could be read" + (f": {log.strange[0]}" if log.strange else ""))
-    log.has_clock = log.flows[0].probes[0].sent_ns > 10**17 if flow.probes else rates.rows[0]["t_ns"] > 10**17
+    first = log.flows[0]
+    log.has_clock = (first.probes[0].sent_ns if first.probes else first.rows[0]["t_ns"]) > 10**17
     return log
 
 
