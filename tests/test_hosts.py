@@ -206,5 +206,10 @@ def test_nothing_outlives_a_kill(begin: Begin, scenario: Path, tmp_path: Path, v
     wait_for(lambda: not guests(folder))
     assert list(folder.glob("perigee-*")) == []
     if victim == "guest":
-        assert process.returncode == 1
+        assert process.returncode == 3
         assert "the guest has ended by signal 9" in errors
+        # What there was is kept, and says so; the next call makes it again.
+        run = open_record(run_folder(tmp_path / "out", "cubic", 1))
+        assert run.manifest.stopped
+        assert "signal 9" in run.manifest["broken"]
+        assert any("was stopped at" in w and "signal 9" in w for w in run.manifest.warnings)

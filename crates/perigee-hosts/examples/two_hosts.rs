@@ -5,7 +5,7 @@
 
 use perigee_hosts::guest::PATIENCE;
 use perigee_hosts::job::{Application, Host, Job, Root, Transfer, EPOCH, REPORTS};
-use perigee_hosts::{Guest, GuestSpec};
+use perigee_hosts::{Guest, GuestSpec, Offer};
 use perigee_units::Nanos;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         memory_mib: 384,
         seed: 1,
         interfaces: job.interfaces(&(0..2)),
-        offload: false,
+        offer: Offer::default(),
         patience: PATIENCE,
     })?;
     let end = EPOCH + job.end;
@@ -69,7 +69,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         due.sort_by_key(|(_, (at, _))| *at);
         due.drain(..).for_each(|(from, (at, frame))| guest.deliver(2 - from, at, frame));
-        guest.run(horizon)?;
+        guest.run(horizon, &mut || true)?;
         for frame in guest.sent().filter(|f| f.interface != REPORTS) {
             frames += 1;
             for byte in frame.at.0.to_ne_bytes().iter().chain(frame.bytes.iter()) {

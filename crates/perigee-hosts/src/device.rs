@@ -7,7 +7,7 @@
 use crate::guest::GuestError;
 use crate::offload;
 use crate::truncated::Watched;
-use crate::types::Mac;
+use crate::types::{Mac, Offer};
 use crate::wire::{read_exactly, read_with_files};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -41,6 +41,8 @@ const FEATURES: u64 = 1 << 32 | 1 << 30 | 1 << 5 | 1 << 1;
 /// Protocol features: answers on demand, a channel back, configuration, notifications in band.
 /// With offload also: checksums of sent frames, large TCP segments of both versions, with ECN.
 const OFFLOAD: u64 = 1 | 1 << 11 | 1 << 12 | 1 << 13;
+/// Where interfaces lose their carrier: the configuration says whether there is one.
+const STATUS: u64 = 1 << 16;
 const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 const REPLY: u32 = 4;
 const NEED_REPLY: u32 = 8;
@@ -65,7 +67,8 @@ const NO_INTERRUPT: u16 = 1;
 pub struct Device {
     socket: UnixStream,
     mac: Mac,
-    offload: bool,
+    offer: Offer,
+    carrier: bool,
     /// Before its memory, so that it is dropped first.
     watched: Vec<Watched>,
     memory: Option<GuestMemoryMmap>,
@@ -76,14 +79,28 @@ pub struct Device {
 impl Device {
     /// The interface at the end of a socket that a guest has connected to.
     pub fn new(socket: UnixStream, mac: Mac) -> Self {
-        Device::with_offload(socket, mac, false)
+        Device::offering(socket, mac, Offer::default())
     }
 
-    /// The same, which makes checksums and cuts large TCP segments into packets for the driver.
-    pub fn with_offload(socket: UnixStream, mac: Mac, offload: bool) -> Self {
+    /// The same, which offers more to the driver.
+    pub fn offering(socket: UnixStream, mac: Mac, offer: Offer) -> Self {
         let queue = || Queue::new(MAX_QUEUE).expect("a power of two");
         let queues = [queue(), queue()];
-        Device { socket, mac, offload, watched: Vec::new(), memory: None, queues, buffer: vec![0; MAX_FRAME] }
+        Device {
+            socket,
+            mac,
+            offer,
+            carrier: true,
+            watched: Vec::new(),
+            memory: None,
+            queues,
+            buffer: vec![0; MAX_FRAME],
+        }
+    }
+
+    /// Whether the driver finds a carrier as it looks next.
+    pub fn set_carrier(&mut self, carrier: bool) {
+        self.carrier = carrier;
     }
 
     /// The socket, to be polled while the guest boots.
@@ -145,8 +162,9 @@ impl Device {
     fn handle(&mut self, what: u32, payload: &[u8], files: Vec<File>) -> Result<Option<Vec<u8>>, GuestError> {
         match what {
             request::GET_FEATURES => {
-                let features = if self.offload { FEATURES | OFFLOAD } else { FEATURES };
-                return Ok(Some(features.to_ne_bytes().into()));
+                let offload = if self.offer.offload { OFFLOAD } else { 0 };
+                let status = if self.offer.carrier { STATUS } else { 0 };
+                return Ok(Some((FEATURES | offload | status).to_ne_bytes().into()));
             }
             request::GET_PROTOCOL_FEATURES => return Ok(Some(PROTOCOL_FEATURES.to_ne_bytes().into())),
             request::GET_CONFIG => return self.config(payload).map(Some),
@@ -209,12 +227,12 @@ impl Device {
         Ok(())
     }
 
-    /// `struct virtio_net_config`: the hardware address; the link is up.
+    /// `struct virtio_net_config`: the hardware address, and whether the link is up.
     fn config(&self, payload: &[u8]) -> Result<Vec<u8>, GuestError> {
         let (offset, size) = (word(payload, 0)? as usize, word(payload, 4)? as usize);
         let mut config = [0; 64];
         config[..6].copy_from_slice(&self.mac);
-        config[6] = 1;
+        config[6] = u8::from(self.carrier);
         let part = config.get(offset..offset.saturating_add(size));
         let part = part.ok_or_else(|| wrong("the range of a configuration"))?;
         let mut answer = payload[..12.min(payload.len())].to_vec();
@@ -254,7 +272,7 @@ impl Device {
             let bytes = &mut self.buffer[..size];
             reader.read_exact(bytes).map_err(|e| wrong(&format!("a frame ({e})")))?;
             let (header, bytes) = bytes.split_first_chunk_mut().expect("it is longer");
-            if self.offload {
+            if self.offer.offload {
                 offload::send(header, bytes, &mut frame).map_err(wrong)?;
             } else {
                 frame(bytes);

@@ -40,10 +40,15 @@ impl Guest {
     }
 
     /// As on Linux.
+    pub fn set_carrier(&mut self, _interface: usize, _at: Nanos, _carrier: bool) {
+        match self.0 {}
+    }
+
+    /// As on Linux.
     ///
     /// # Errors
     /// Never.
-    pub fn run(&mut self, _free_until: Nanos) -> Result<(), GuestError> {
+    pub fn run(&mut self, _free_until: Nanos, _go_on: &mut dyn FnMut() -> bool) -> Result<(), GuestError> {
         match self.0 {}
     }
 

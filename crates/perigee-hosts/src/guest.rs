@@ -6,8 +6,8 @@ use crate::core::Core;
 use crate::device::{Device, RECEIVE, TRANSMIT};
 use crate::job;
 use crate::spawn::spawn;
-use crate::types::Mac;
 pub use crate::types::{GuestError, GuestSpec, SentFrame, PATIENCE};
+use crate::types::{Mac, Offer};
 use perigee_units::Nanos;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::collections::VecDeque;
@@ -32,6 +32,8 @@ const MOST_SENT: usize = 256 << 20;
 const CONSOLE_LINES: usize = 12;
 /// Bytes at its end in which they are looked for.
 const CONSOLE_BYTES: u64 = 8192;
+/// In place of a ring in what is announced: the configuration has changed (`UM_TIMETRAVEL_DOORBELL_CONFIG` of our patch).
+const CONFIGURATION: u16 = 0xffff;
 
 impl From<rustix::io::Errno> for GuestError {
     fn from(e: rustix::io::Errno) -> Self {
@@ -49,12 +51,19 @@ impl GuestError {
     }
 }
 
-/// A frame that will arrive at a guest.
+/// Something that will happen at an interface of a guest.
 struct Expected {
     /// In the guest's time.
     at: Nanos,
     interface: usize,
-    bytes: Box<[u8]>,
+    what: What,
+}
+
+enum What {
+    /// A frame arrives.
+    Frame(Box<[u8]>),
+    /// The carrier is there from now on, or not.
+    Carrier(bool),
 }
 
 /// One kernel that runs in our time.
@@ -62,7 +71,7 @@ pub struct Guest {
     child: Child,
     clock: Clock,
     devices: Vec<Device>,
-    /// Frames for the guest that are not in its memory yet, in order of time.
+    /// What the guest does not know of yet, in order of time.
     backlog: VecDeque<Expected>,
     /// The first of them found no room although it was due.
     refused: bool,
@@ -70,8 +79,10 @@ pub struct Guest {
     sent: Vec<SentFrame>,
     /// Interfaces (bits) whose driver wants to know that its frames were taken.
     interrupts: u64,
+    /// A driver may ask for its interface's configuration.
+    asks: bool,
     console: File,
-    offload: bool,
+    offer: Offer,
     patience: Duration,
     core: Option<Arc<Core>>,
 }
@@ -125,8 +136,9 @@ impl Guest {
             overruns: 0,
             sent: Vec::new(),
             interrupts: 0,
+            asks: false,
             console,
-            offload: spec.offload,
+            offer: spec.offer,
             patience: spec.patience,
             core,
         };
@@ -158,8 +170,9 @@ impl Guest {
                 // In the middle of a message it does not keep us waiting.
                 socket.set_read_timeout(Some(self.patience))?;
                 socket.set_write_timeout(Some(self.patience))?;
-                let offload = self.offload && self.devices.len() != job::REPORTS;
-                self.devices.push(Device::with_offload(socket, macs[self.devices.len()], offload));
+                let of_host = self.devices.len() != job::REPORTS;
+                let offer = if of_host { self.offer } else { Offer::default() };
+                self.devices.push(Device::offering(socket, macs[self.devices.len()], offer));
             }
             for &i in &ready {
                 self.devices[i].hear()?;
@@ -196,26 +209,47 @@ impl Guest {
     /// A frame, Ethernet header first, reaches an interface at an instant of the guest's time. Calls come in the order of
     /// these instants.
     pub fn deliver(&mut self, interface: usize, at: Nanos, bytes: Box<[u8]>) {
-        self.backlog.push_back(Expected { at, interface, bytes });
+        self.backlog.push_back(Expected { at, interface, what: What::Frame(bytes) });
+    }
+
+    /// An interface loses its carrier at an instant of the guest's time, or gets it back; in order with frames.
+    pub fn set_carrier(&mut self, interface: usize, at: Nanos, carrier: bool) {
+        self.backlog.push_back(Expected { at, interface, what: What::Carrier(carrier) });
     }
 
     /// Lets the guest work from the instant at which it wakes until it waits: freely while its time is below `free_until`,
-    /// unless its rings get full.
+    /// unless its rings get full. `go_on` is asked now and then, however long that takes.
     ///
     /// # Errors
-    /// When it has ended, says something wrong, or its time stands still.
-    pub fn run(&mut self, free_until: Nanos) -> Result<(), GuestError> {
-        self.slice(free_until).map_err(|e| self.explained(e))
+    /// When it has ended, says something wrong, its time stands still, or it should not go on.
+    pub fn run(&mut self, free_until: Nanos, go_on: &mut dyn FnMut() -> bool) -> Result<(), GuestError> {
+        self.slice(free_until, go_on).map_err(|e| self.explained(e))
     }
 
-    fn slice(&mut self, free_until: Nanos) -> Result<(), GuestError> {
+    fn slice(&mut self, free_until: Nanos, go_on: &mut dyn FnMut() -> bool) -> Result<(), GuestError> {
         let at = self.wakes_at().unwrap_or(free_until).max(self.now());
         let free_until = self.announce(at, free_until.max(at + Nanos(1)))?;
         self.clock.run(at.0, free_until.0)?;
+        let went = self.until_it_waits(at, go_on);
+        // Also what a guest said last is heard.
+        let collected = self.collect(at, free_until);
+        went.and(collected)
+    }
+
+    /// Answers until the guest, which runs from `at`, waits.
+    fn until_it_waits(&mut self, at: Nanos, go_on: &mut dyn FnMut() -> bool) -> Result<(), GuestError> {
         let (mut since, mut heard_at) = (Instant::now(), at);
+        let mut asked = since;
         loop {
+            if asked.elapsed() >= LOOK {
+                asked = Instant::now();
+                go_on().then_some(()).ok_or(GuestError::Stopped)?;
+            }
+            if self.asks {
+                self.wait_for_both()?;
+            }
             match self.clock.hear() {
-                Ok(Said::Waits) => break,
+                Ok(Said::Waits) => return Ok(()),
                 // A guest that talks and whose time stands still is stuck, too.
                 Ok(Said::Answered) if self.now() == heard_at => self.watch(since)?,
                 Ok(Said::Answered) => (since, heard_at) = (Instant::now(), self.now()),
@@ -226,7 +260,6 @@ impl Guest {
                 Err(e) => return Err(e),
             }
         }
-        self.collect(at, free_until)
     }
 
     /// Puts what will arrive before `free_until` into the guest's memory; up to when that is all.
@@ -239,17 +272,35 @@ impl Guest {
             // Where there is no room something else interrupts it.
             self.clock.announce_first(bell)?;
         }
-        while let Some(frame) = self.backlog.front().filter(|frame| frame.at < free_until) {
-            let due = frame.at.max(at);
+        while let Some(next) = self.backlog.front().filter(|next| next.at < free_until) {
+            let due = next.at.max(at);
             let room = self.clock.has_room()?;
-            let index = if room { self.devices[frame.interface].stage(&frame.bytes)? } else { None };
-            match index {
-                Some(index) => {
-                    self.clock.announce(doorbell(due, frame.interface, index))?;
+            let device = &mut self.devices[next.interface];
+            let bell = match (&next.what, room) {
+                (_, false) => None,
+                (What::Frame(bytes), true) => {
+                    device.stage(bytes)?.map(|index| doorbell(due, next.interface, index))
+                }
+                (What::Carrier(carrier), true) => {
+                    device.set_carrier(*carrier);
+                    self.asks = true;
+                    Some(Doorbell { queue: CONFIGURATION, ..doorbell(due, next.interface, 0) })
+                }
+            };
+            match bell {
+                Some(bell) => {
+                    self.clock.announce(bell)?;
                     self.refused = false;
+                    if bell.queue == CONFIGURATION {
+                        // The driver looks soon: what the carrier is later is told later.
+                        self.backlog.pop_front();
+                        return Ok(free_until.min(due + Nanos(1)));
+                    }
                 }
                 // It ran since, and made no room: as at a card whose driver gives it no buffers the frame is lost.
-                None if self.refused && due == at => self.overruns += 1,
+                None if self.refused && due == at && matches!(next.what, What::Frame(_)) => {
+                    self.overruns += 1
+                }
                 None => {
                     self.refused = due == at;
                     return Ok(due.max(at + Nanos(1)));
@@ -311,9 +362,28 @@ impl Guest {
             poll(&mut fds, Some(&timespec(Duration::ZERO)))?;
             if !fds[0].revents().is_empty() {
                 device.hear()?;
+                self.asks = false;
             }
         }
         Ok(())
+    }
+
+    /// Waits for the clock, and answers interfaces meanwhile: their driver waits for that.
+    fn wait_for_both(&mut self) -> Result<(), GuestError> {
+        loop {
+            let clock = {
+                let mut fds = vec![PollFd::new(self.clock.socket(), PollFlags::IN)];
+                fds.extend(self.devices.iter().map(|d| PollFd::new(d.socket(), PollFlags::IN)));
+                if poll(&mut fds, Some(&timespec(LOOK)))? == 0 {
+                    return Ok(());
+                }
+                !fds[0].revents().is_empty()
+            };
+            if clock {
+                return Ok(());
+            }
+            self.hear_devices()?;
+        }
     }
 
     /// # Errors

@@ -47,6 +47,22 @@ pub struct Host {
     pub scheme: Option<String>,
 }
 
+impl Host {
+    /// Sets a kernel setting, perhaps in place of one.
+    pub fn set(&mut self, name: &str, value: String) {
+        match self.sysctls.iter_mut().find(|(key, _)| key == name) {
+            Some((_, old)) => *old = value,
+            None => self.sysctls.push((name.into(), value)),
+        }
+    }
+
+    /// Bytes that its receive buffers begin with, where that is set.
+    pub fn receive_buffer(&self) -> Option<u64> {
+        let (_, value) = self.sysctls.iter().find(|(key, _)| key == "net.ipv4.tcp_rmem")?;
+        value.split(' ').nth(1)?.parse().ok()
+    }
+}
+
 /// Attributes of a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route {
@@ -150,6 +166,17 @@ pub struct Relay {
     pub buffer: u64,
     /// That connection is made when the run begins, rather than when it is needed.
     pub standing: bool,
+}
+
+/// What a proxy reads at once, and a segment before it is cut (`relay.c`).
+const BLOCK: u64 = 1 << 15;
+const LARGEST_SEGMENT: u64 = 1 << 16;
+
+/// Bytes of the receive buffer of one leg and of the send buffer of the next, of a proxy that may hold so many: half each, with
+/// what is read and what is on its way between the two.
+pub fn proxy_buffers(held: u64) -> (u64, u64) {
+    let half = held / 2;
+    (half.saturating_sub(BLOCK), half.saturating_sub(LARGEST_SEGMENT))
 }
 
 /// A program of this machine that runs on a host.

@@ -43,4 +43,4 @@ mod types;
 mod wire;
 
 pub use guest::{Guest, GuestError, GuestSpec, SentFrame};
-pub use types::Mac;
+pub use types::{Mac, Offer};

@@ -176,6 +176,16 @@ impl Live {
         }
     }
 
+    /// A host's interface loses its carrier now, or gets it back; some tenths of a millisecond later, as soon as the other
+    /// process comes to it.
+    ///
+    /// # Errors
+    /// When that has gone.
+    pub fn set_carrier(&mut self, host: usize, carrier: bool) -> Result<(), GuestError> {
+        let words = [host as u32, u32::from(carrier)].map(u32::to_ne_bytes);
+        self.control.write_all(&words.concat()).map_err(GuestError::gone)
+    }
+
     fn send(&self, host: usize, frame: &[u8]) -> bool {
         loop {
             match send(&self.sockets[host], frame, SendFlags::DONTWAIT) {

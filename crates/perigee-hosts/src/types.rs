@@ -11,6 +11,19 @@ pub type Mac = [u8; 6];
 
 /// How long a guest may say nothing while its time stands still, unless told otherwise.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What interfaces of a guest can do beside carrying packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offer {
+    /// They make checksums and cut large TCP segments into packets.
+    pub offload: bool,
+    /// They can lose their carrier.
+    pub carrier: bool,
+}
+
+/// What to do about a guest whose memory finds no room.
+const NO_ROOM: &str = "enlarge it (mount -o remount,size=2G /dev/shm; docker run --shm-size=2g)\n";
+
 /// What a guest is made of.
 #[derive(Clone, Debug)]
 pub struct GuestSpec {
@@ -26,8 +39,8 @@ pub struct GuestSpec {
     pub seed: u64,
     /// Hardware addresses of its interfaces.
     pub interfaces: Vec<Mac>,
-    /// Its interfaces make checksums and cut large TCP segments into packets.
-    pub offload: bool,
+    /// What its interfaces can do, but for that of reports.
+    pub offer: Offer,
     /// Wall time after which a guest that neither waits nor goes on is given up.
     pub patience: Duration,
 }
@@ -66,13 +79,19 @@ pub enum GuestError {
     },
     /// Nothing was said for a while (within this crate only).
     Quiet,
+    /// Whoever was asked does not want it to go on.
+    Stopped,
 }
 
 impl std::fmt::Display for GuestError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let last = |f: &mut std::fmt::Formatter<'_>, console: &str| match console {
             "" => f.write_str("; its console is empty"),
-            lines => write!(f, "; its console ends with\n{lines}"),
+            lines => {
+                write!(f, "; its console ends with\n{lines}")?;
+                let full = lines.contains("/dev/shm") && lines.contains("ran out of space");
+                f.write_str(if full { NO_ROOM } else { "" })
+            }
         };
         match self {
             GuestError::Machine(why) => f.write_str(why),
@@ -87,6 +106,7 @@ impl std::fmt::Display for GuestError {
                 last(f, console)
             }
             GuestError::Quiet => f.write_str("the guest says nothing"),
+            GuestError::Stopped => f.write_str("the guest was stopped"),
         }
     }
 }

@@ -75,6 +75,8 @@ pub struct RunOutcome {
     pub end_ns: u64,
     /// It was stopped before its end.
     pub stopped: bool,
+    /// Why it could not go on, where that is the reason.
+    pub broken: Option<String>,
     /// Every packet that was sent was delivered, dropped for a reason, or is under way; `None` = not counted.
     pub conserved: Option<bool>,
     /// Link crossings of all packets; `None` = not counted.

@@ -46,6 +46,9 @@ pub struct Manifest {
     pub simulated_ns: u64,
     /// It was stopped before its end.
     pub stopped: bool,
+    /// Why it could not go on, where that is the reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub broken: Option<String>,
     /// Link crossings of all packets.
     pub packet_hops: Option<u64>,
     /// Every packet was delivered, dropped for a reason, or is under way.
@@ -165,6 +168,7 @@ pub fn manifest(
         sample_ns: run.sample.0,
         simulated_ns: outcome.end_ns,
         stopped: outcome.stopped,
+        broken: outcome.broken.clone(),
         packet_hops: outcome.packet_hops,
         conserved: outcome.conserved,
         report: world.report.clone(),

@@ -104,6 +104,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
         outcome: &Outcome,
         memory_per_flow_bytes: usize,
         remarks: Vec<String>,
+        broken: Option<String>,
     ) -> Result<(), SinkError> {
         self.flush();
         let rtts = self.rtt_table();
@@ -129,6 +130,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
         self.sink.end(&RunOutcome {
             end_ns: outcome.end.0,
             stopped: outcome.stopped,
+            broken,
             conserved: Some(outcome.conserved),
             packet_hops: Some(outcome.packet_hops),
             events: Some(outcome.events),

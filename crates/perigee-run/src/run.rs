@@ -92,11 +92,13 @@ impl Ends {
                 let programs = all_programs(world, &hosts.programs);
                 let own_kernels = world.scenario.own_kernels;
                 let offload = world.scenario.offload;
-                Box::new(LinuxHosts { plugins, programs, own_kernels, offload, ..hosts.clone() })
+                let carrier = world.scenario.carrier.clone();
+                Box::new(LinuxHosts { plugins, programs, own_kernels, offload, carrier, ..hosts.clone() })
             }
             Ends::RealTime(hosts) => {
                 let programs = all_programs(world, &hosts.programs);
-                Box::new(RealTimeHosts { plugins, programs, ..hosts.clone() })
+                let carrier = world.scenario.carrier.clone();
+                Box::new(RealTimeHosts { plugins, programs, carrier, ..hosts.clone() })
             }
         }
     }

@@ -63,7 +63,7 @@ impl Records for Simulator {
         let outcome = outcome.map_err(failed)?;
         let memory = simulation.memory_per_flow();
         drop(simulation);
-        recorder.finish(&source, &outcome, memory, Vec::new()).map_err(failed)
+        recorder.finish(&source, &outcome, memory, Vec::new(), None).map_err(failed)
     }
 }
 

@@ -20,11 +20,9 @@ pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &RunOutcome
         out.push("packets were not conserved: the simulator has a bug, do not use this run".into());
     }
     if outcome.stopped {
-        out.push(format!(
-            "the run was stopped at {} of {}",
-            Nanos(outcome.end_ns),
-            world.scenario.run.duration
-        ));
+        let (end, whole) = (Nanos(outcome.end_ns), world.scenario.run.duration);
+        let why = outcome.broken.as_ref().map_or(String::new(), |why| format!(": {why}"));
+        out.push(format!("the run was stopped at {end} of {whole}{why}"));
     }
     tiny_queues(world, &mut out);
     let name = |i: usize| world.flows[i].name.as_str();

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.cli.options import count
-from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
+from perigee.common.exit_codes import BAD_INPUT, FAILED, INCOMPLETE, INTERRUPTED
 from perigee.common.files import RecordError, cannot_write, claimed, fresh_folder, refuse_file
 from perigee.common.interrupt import announce
 from perigee.extensions.trust import Permission, PluginError
@@ -33,6 +33,7 @@ from perigee.results.summary import (
 from perigee.runs import job, work
 from perigee.runs.executor import RemoteError
 from perigee.runs.runner import Interrupted, Plan, execute, unfinished
+from perigee.runs.work import BrokenRunError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -142,7 +143,7 @@ def _run(made: Callable[[], Plan], asked: Asked) -> int:
     except _core.RunError as error:
         _print_cause(error)
         print(f"perigee: {error}", file=sys.stderr)
-        return FAILED
+        return INCOMPLETE if isinstance(error, BrokenRunError) else FAILED
     except OSError as error:
         print(f"perigee: {cannot_write(folder, error)}", file=sys.stderr)
         return BAD_INPUT

@@ -5,6 +5,8 @@ FAILED = 1
 BAD_INPUT = 2
 OUTSIDE_TOLERANCE = 3
 """Of a validation, or of a record that is verified."""
+INCOMPLETE = 3
+"""Of a run whose hosts ended or stood still: what there is of it is kept, with that in its manifest."""
 STOPPED = 124
 """Of `perigee exec`, whose other codes are the program's, as of timeout(1): the end of the run stopped the program."""
 OURS = 125

@@ -19,25 +19,35 @@ import socket
 import struct
 import subprocess
 import sys
-import time
+import types
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
-if __package__:
-    from perigee.hosts.ports import Answerer, NamespaceError, outside, packet_socket, plain_frames
-    from perigee.hosts.transfers import NEVER_NS, Transfer, Transfers
-else:
-    # As a script, whose neighbours nothing else finds.
-    sys.path.append(str(Path(__file__).parent))
-    from ports import (  # type: ignore[import-not-found,no-redef]
-        Answerer,
-        NamespaceError,
-        outside,
-        packet_socket,
-        plain_frames,
-    )
-    from transfers import NEVER_NS, Transfer, Transfers  # type: ignore[import-not-found,no-redef]
+if not __package__:
+    # As a script it finds its neighbours by their names, and nothing else of the package, which takes long to import.
+    for name, folder in (("perigee", Path(__file__).parents[1]), ("perigee.hosts", Path(__file__).parent)):
+        sys.modules[name] = types.ModuleType(name)
+        sys.modules[name].__path__ = [str(folder)]
+
+from perigee.hosts.applications import on_off, request
+from perigee.hosts.echoes import Ping, ask, open_pings
+from perigee.hosts.ports import (
+    Answerer,
+    NamespaceError,
+    enter,
+    fresh_net,
+    in_net,
+    outside,
+    packet_socket,
+    plain_frames,
+    set_up_or_down,
+)
+from perigee.hosts.probes import Probe, Probes
+from perigee.hosts.relays import ETH_P_IP, Relay
+from perigee.hosts.reports import BEGUN, ERRORS, EXITED, FAILED, PROGRAM, READY, WROTE, send
+from perigee.hosts.transfers import Transfer, Transfers
+from perigee.hosts.waiting import NEVER_NS, Timer, Waiting, monotonic_ns
 
 COMMAND = (
     *("unshare", "--user", "--map-root-user", "--net", "--mount", "--ipc", "--pid", "--fork"),
@@ -49,34 +59,15 @@ AS_ROOT = tuple(word for word in COMMAND if word not in ("--user", "--map-root-u
 """The same for root; arguments after it are what the machine has already: HOST=netns:NAME, HOST=interface:NAME."""
 NAMED = Path("/run/netns")
 
-CLONE_NEWNET = 0x40000000
 # The interface of host 0 is eth1, as in virtual time; the other end of its pair has this prefix.
 OUTER = "sky"
-# Kinds of reports (`report.rs`).
-FAILED, READY, BEGUN, WROTE, EXITED, ANSWERED = 6, 7, 4, 8, 9, 13
-# Types of an echo's request and answer (RFC 792, RFC 4443).
-PING_AGAIN_S = 0.1
-ECHO: dict[int, tuple[int, int]] = {socket.AF_INET: (8, 0), socket.AF_INET6: (128, 129)}
-PROGRAM, ERRORS = 1 << 30, 1 << 29
-HEADER = bytes(12) + b"\x88\xb5"
 MOST_WRITTEN = 32768
+# What the core says while a run lasts: number of a host, and whether it has a carrier.
+CARRIER = struct.Struct("=II")
 # A program that reads this has our own standard input and output.
 TERMINAL = b"/dev/tty"
 
 libc = ctypes.CDLL(None, use_errno=True)
-
-
-def enter(net: int) -> None:
-    """The calling thread goes on in a network namespace."""
-    if libc.setns(net, CLONE_NEWNET) != 0:
-        raise NamespaceError(f"a network namespace cannot be entered: {os.strerror(ctypes.get_errno())}")
-
-
-def fresh_net() -> int:
-    """A new network namespace, of which the calling thread becomes a part."""
-    if libc.unshare(CLONE_NEWNET) != 0:
-        raise NamespaceError(f"no network namespace can be made: {os.strerror(ctypes.get_errno())}")
-    return os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
 
 def ip(lines: list[str]) -> None:
@@ -125,30 +116,6 @@ class Program:
 
 
 @dataclass
-class Ping:
-    """A line of the job: an echo that a host asks of another."""
-
-    number: int
-    host: int
-    address: str
-
-    @property
-    def family(self) -> socket.AddressFamily:
-        """Of its address."""
-        return socket.AF_INET6 if ":" in self.address else socket.AF_INET
-
-    def message(self) -> bytes:
-        """What is sent; the kernel makes the checksum of version 6."""
-        kind, _ = ECHO[self.family]
-        words = [kind << 8, 0, self.number, 0, *[0] * 28]
-        total = sum(words)
-        while total >> 16:
-            total = (total & 0xFFFF) + (total >> 16)
-        words[1] = ~total & 0xFFFF if self.family == socket.AF_INET else 0
-        return struct.pack(f"!{len(words)}H", *words)
-
-
-@dataclass
 class Job:
     """What the core asks for (`job.rs`)."""
 
@@ -156,6 +123,9 @@ class Job:
     programs: list[Program] = field(default_factory=list)
     pings: list[Ping] = field(default_factory=list)
     transfers: list[Transfer] = field(default_factory=list)
+    numbered: dict[int, Transfer] = field(default_factory=dict)
+    """Transfers by number."""
+    probes: list[Probe] = field(default_factory=list)
     sample_ns: int = 0
     end_ns: int = 0
 
@@ -165,18 +135,15 @@ class Job:
         job = Job()
         for line in text.splitlines():
             kind, *words = line.split(" ")
-            if kind == "host":
-                job.hosts.append(Host(words[0], words[1], words[2:]))
-            elif kind == "mac":
-                job.hosts[int(words[0])].mac = words[1]
-            elif kind == "neighbour":
-                job.hosts[int(words[0])].neighbours.append((words[1], words[2]))
-            elif kind == "sysctl":
-                job.hosts[int(words[0])].sysctls.append((words[1], " ".join(words[2:])))
-            elif kind == "route":
-                job.hosts[int(words[0])].route = route_attributes(*map(int, words[1:]))
+            if kind in ("host", "mac", "neighbour", "sysctl", "route"):
+                job.describe(kind, words)
             elif kind == "flow":
                 job.transfers.append(Transfer.of(words))
+                job.numbered[job.transfers[-1].number] = job.transfers[-1]
+            elif kind == "probe":
+                job.probes.append(Probe.of(words))
+            elif kind in ("window", "turns", "objects", "relay"):
+                job.shape(kind, job.numbered[int(words[0])], words[1:])
             elif kind == "sample":
                 job.sample_ns = int(words[0])
             elif kind == "end":
@@ -189,6 +156,55 @@ class Job:
                 [of] = [p for p in job.programs if p.number == int(words[0])]
                 of.given = unescaped(words[1])
         return job
+
+    def describe(self, kind: str, words: list[str]) -> None:
+        """A host, or more of one."""
+        if kind == "host":
+            self.hosts.append(Host(words[0], words[1], words[2:]))
+            return
+        host = self.hosts[int(words[0])]
+        if kind == "mac":
+            host.mac = words[1]
+        elif kind == "neighbour":
+            host.neighbours.append((words[1], words[2]))
+        elif kind == "sysctl":
+            host.sysctls.append((words[1], " ".join(words[2:])))
+        else:
+            host.route = route_attributes(*map(int, words[1:]))
+
+    def shape(self, kind: str, flow: Transfer, words: list[str]) -> None:
+        """What a flow does beside sending all the time."""
+        if kind == "window":
+            flow.window = int(words[0])
+        elif kind == "turns":
+            flow.application, flow.offered = on_off(words), 0
+        elif kind == "objects":
+            flow.application, flow.offered = request(words), 0
+        else:
+            after, standing = self.numbered[int(words[0])], words[2]
+            flow.relay, after.fed_by, after.offered = Relay(after, self.open_packets), flow, 0
+            # It begins when a SYN arrives; a standing connection is made before it is needed.
+            after.start_ns = 0 if standing == "1" else NEVER_NS
+
+    def open_packets(self, host: int) -> socket.socket:
+        """A packet socket for IP at the interface of a host."""
+        made = in_net(self.hosts[host].net, socket.AF_PACKET, socket.SOCK_DGRAM)
+        made.setblocking(False)
+        with contextlib.ExitStack() as back:
+            hub = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+            back.callback(os.close, hub)
+            back.callback(enter, hub)
+            enter(self.hosts[host].net)
+            made.bind((self.hosts[host].interface, ETH_P_IP))
+        return made
+
+    def open_tcp(self, host: int) -> socket.socket:
+        """A socket in a host's namespace."""
+        return in_net(self.hosts[host].net, socket.AF_INET, socket.SOCK_STREAM)
+
+    def open_udp(self, host: int) -> socket.socket:
+        """A socket in a host's namespace."""
+        return in_net(self.hosts[host].net, socket.AF_INET, socket.SOCK_DGRAM)
 
 
 def route_attributes(initial_window: int, quick_acks: int) -> list[str]:
@@ -319,8 +335,17 @@ class Rooms:
         self.waiting = sorted(job.programs, key=lambda p: (p.start_ns, p.number))
         self.running: dict[int, Running] = {}
         self.selector = selectors.DefaultSelector()
-        self.transfers = Transfers(job.transfers, job.sample_ns, job.end_ns, self.selector, self.tell)
+        self.waiting_for, self.timer = Waiting(self.selector), Timer()
+        span_ns = job.sample_ns, job.end_ns
+        self.transfers = Transfers(job.transfers, span_ns, self.waiting_for, self.tell, self._now_ns)
+        self.probes = Probes(job.probes, self.waiting_for)
+        self.carriers = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.zero_ns = 0
+
+    def listen(self) -> None:
+        """Opens the sockets of all flows. Raises OSError."""
+        self.transfers.listen(self.job.open_tcp)
+        self.probes.listen(self.job.open_udp)
 
     def answer_devices(self, machine: int) -> None:
         """Devices behind interfaces hear where the other hosts are."""
@@ -339,7 +364,7 @@ class Rooms:
         send(self.control, kind, number, more, at_ns if at_ns >= 0 else self._now_ns())
 
     def _now_ns(self) -> int:
-        return max(time.monotonic_ns() - self.zero_ns, 0)
+        return max(monotonic_ns() - self.zero_ns, 0)
 
     def serve(self, zero_ns: int) -> None:
         """Until the core closes its end."""
@@ -351,12 +376,13 @@ class Rooms:
             signal.signal(number, lambda *_: None)
         self.selector.register(self.control, selectors.EVENT_READ)
         self.selector.register(wake, selectors.EVENT_READ)
+        self.selector.register(self.timer, selectors.EVENT_READ, self.timer.clear)
         while True:
-            ready = self.selector.select(self._until_next())
-            for key, _ in ready:
+            self.timer.set(self._next_ns())
+            for key, _ in self.selector.select():
                 if key.fileobj is self.control:
-                    return
-                if key.fd == wake:
+                    self._set_carrier(*CARRIER.unpack(receive(self.control, CARRIER.size)))
+                elif key.fd == wake:
                     os.read(wake, 512)
                 elif callable(key.data):
                     key.data()
@@ -364,12 +390,19 @@ class Rooms:
                     self._read(key.fd, key.data)
             self._reap()
             self.transfers.on_time(self._now_ns())
+            self.probes.on_time(self._now_ns())
             while self.waiting and self.waiting[0].start_ns <= self._now_ns():
                 self._start(self.waiting.pop(0))
 
-    def _until_next(self) -> float | None:
-        due_ns = min(self.transfers.due_ns(), self.waiting[0].start_ns if self.waiting else NEVER_NS)
-        return None if due_ns == NEVER_NS else max(0.0, (due_ns - self._now_ns()) / 1e9)
+    def _next_ns(self) -> int:
+        """The machine's time at which something is due next."""
+        started_ns = self.waiting[0].start_ns if self.waiting else NEVER_NS
+        due_ns = min(self.transfers.due_ns, self.probes.due_ns(), started_ns)
+        return NEVER_NS if due_ns >= NEVER_NS else self.zero_ns + due_ns
+
+    def _set_carrier(self, host: int, carrier: int) -> None:
+        """An interface has a carrier while the other end of its pair is up."""
+        set_up_or_down(self.carriers, f"{OUTER}{host}", up=bool(carrier))
 
     def _start(self, program: Program) -> None:
         terminal = program.stdin == TERMINAL
@@ -445,88 +478,14 @@ def child(host: Host, program: Program, stdin: int, outputs: list[int]) -> None:
         environment = {**os.environb, **dict(e.partition(b"=")[::2] for e in program.environment)}
         os.execvpe(program.words[0], program.words, environment)
     except OSError as error:
-        what = os.fsdecode(error.filename or program.words[0])
+        # Of a program that is in no folder of PATH the last of them is named.
+        named = os.fsencode(error.filename or b"")
+        what = os.fsdecode(program.words[0] if not named or named.endswith(b"/" + program.words[0]) else named)
         os.write(2, f"perigee: {what}: {error.strerror}\n".encode())
         os._exit(127 if isinstance(error, FileNotFoundError) else 126)
     except BaseException as error:
         os.write(2, f"perigee: {error}\n".encode())
         os._exit(126)
-
-
-def send(
-    control: socket.socket, kind: int, number: int, more: bytes = b"", at_ns: int = 0, file: int | None = None
-) -> None:
-    """A report, as an agent in a guest sends them, after its length."""
-    payload = struct.pack("=QI", at_ns, number) + more
-    frame = HEADER + struct.pack("=HH", kind, len(payload)) + payload
-    message = struct.pack("=I", len(frame)) + frame
-    if file is None:
-        control.sendall(message)
-    else:
-        socket.send_fds(control, [message], [file])
-
-
-def open_tcp(host: Host) -> socket.socket:
-    """A socket in a host's namespace."""
-    hub = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    enter(host.net)
-    try:
-        return socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    finally:
-        enter(hub)
-        os.close(hub)
-
-
-Asked = dict[tuple[int, int], socket.socket]
-"""Sockets of pings, by host and version of IP."""
-
-
-def open_pings(job: Job) -> Asked:
-    """Sockets in the namespaces of the hosts."""
-    hub = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    made: Asked = {}
-    for ping in job.pings:
-        key = (ping.host, ping.family)
-        if key not in made:
-            enter(job.hosts[ping.host].net)
-            protocol = socket.IPPROTO_ICMP if ping.family == socket.AF_INET else socket.IPPROTO_ICMPV6
-            made[key] = socket.socket(ping.family, socket.SOCK_RAW, protocol)
-            enter(hub)
-    os.close(hub)
-    return made
-
-
-def ask(control: socket.socket, pings: list[Ping], sockets: Asked) -> None:
-    """Sends pings, again while they are not answered, and tells the core of answers, until it says something itself.
-
-    An interface that has just been made may lose packets for some milliseconds.
-    """
-    waiting = {ping.number: ping for ping in pings}
-    again = 0.0
-    with selectors.DefaultSelector() as selector:
-        for watched in (control, *sockets.values()):
-            selector.register(watched, selectors.EVENT_READ)
-        while True:
-            if waiting and time.monotonic() >= again:
-                for ping in waiting.values():
-                    # What cannot be sent is missed by the core.
-                    with contextlib.suppress(OSError):
-                        sockets[ping.host, ping.family].sendto(ping.message(), (ping.address, 0))
-                again = time.monotonic() + PING_AGAIN_S
-            ready = [key.fileobj for key, _ in selector.select(PING_AGAIN_S if waiting else None)]
-            if control in ready:
-                break
-            for answered in ready:
-                assert isinstance(answered, socket.socket)
-                packet = answered.recv(2048)
-                # Sockets of version 4 see the header, too.
-                message = packet[(packet[0] & 15) * 4 :] if answered.family == socket.AF_INET else packet
-                if len(message) >= 8 and message[0] == ECHO[answered.family][1]:
-                    number = int.from_bytes(message[4:6], "big")
-                    if waiting.pop(number, None) is not None:
-                        send(control, ANSWERED, number)
-    for done in sockets.values():
-        done.close()
 
 
 def receive(control: socket.socket, size: int) -> bytes:
@@ -555,9 +514,9 @@ def main(places: list[str]) -> None:
         use_places(job.hosts, places)
         name_hosts(job.hosts)
         sockets = make_hosts(job.hosts, machine)
-        echoes = open_pings(job)
+        echoes = open_pings(job.pings, lambda host: job.hosts[host].net)
         rooms = Rooms(control, job, files[0])
-        rooms.transfers.listen(lambda host: open_tcp(job.hosts[host]))
+        rooms.listen()
         rooms.answer_devices(machine)
     except (NamespaceError, OSError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

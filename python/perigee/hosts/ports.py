@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import array
 import contextlib
+import ctypes
 import fcntl
+import os
 import socket
 import struct
 
@@ -26,8 +28,48 @@ NEEDED = (0x17, 0x1F, 0x24, 0x2C)
 MERGING = {0x2B: "gro"}
 
 
+CLONE_NEWNET = 0x40000000
+# Flags of an interface (netdevice(7)).
+SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
 class NamespaceError(Exception):
     """What cannot be made, and why."""
+
+
+def enter(net: int) -> None:
+    """The calling thread goes on in a network namespace."""
+    if libc.setns(net, CLONE_NEWNET) != 0:
+        raise NamespaceError(f"a network namespace cannot be entered: {os.strerror(ctypes.get_errno())}")
+
+
+def fresh_net() -> int:
+    """A new network namespace, of which the calling thread becomes a part."""
+    if libc.unshare(CLONE_NEWNET) != 0:
+        raise NamespaceError(f"no network namespace can be made: {os.strerror(ctypes.get_errno())}")
+    return os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def in_net(net: int, family: int, kind: int, protocol: int = 0) -> socket.socket:
+    """A socket in another network namespace."""
+    hub = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        enter(net)
+        return socket.socket(family, kind, protocol)
+    finally:
+        enter(hub)
+        os.close(hub)
+
+
+def set_up_or_down(control: socket.socket, interface: str, *, up: bool) -> None:
+    """Sets an interface of the namespace in which a socket is up or down. One that is gone stays so."""
+    request = struct.pack("16sH22x", interface.encode(), 0)
+    with contextlib.suppress(OSError):
+        [flags] = struct.unpack_from("H", fcntl.ioctl(control, SIOCGIFFLAGS, request), 16)
+        flags = flags | IFF_UP if up else flags & ~IFF_UP
+        fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH22x", interface.encode(), flags))
 
 
 def plain_frames(interface: str) -> None:

@@ -152,7 +152,17 @@ class Plan:
         every = [(j, cc) for j in self.jobs for cc in j.schemes]
         if self.out is None or self.force:
             return every
-        return [(j, cc) for j, cc in every if not (run_folder(self.out, cc, j.seed) / MANIFEST).exists()]
+        return [(j, cc) for j, cc in every if not self._is_there(run_folder(self.out, cc, j.seed))]
+
+    def replaces(self, folder: Path) -> bool:
+        """Whether a record may be written over: one that broke off is made again."""
+        return self.force or ((folder / MANIFEST).exists() and not self._is_there(folder))
+
+    def _is_there(self, folder: Path) -> bool:
+        """A record, whole where hosts can fail."""
+        if not (folder / MANIFEST).exists():
+            return False
+        return self.first.kernel is None or "broken" not in open_record(folder).manifest
 
     @property
     def size(self) -> int:
@@ -273,7 +283,8 @@ def task_of(plan: Plan, j: Job, cc: str, out: Path) -> Task:
     """A run of a plan for an executor, its record in `out`."""
     folder = run_folder(out, cc, j.seed)
     capture = capture_of(folder) if j.capture else None
-    arguments = {"folder": str(folder), "force": plan.force, "capture": None if capture is None else str(capture)}
+    force = plan.replaces(folder)
+    arguments = {"folder": str(folder), "force": force, "capture": None if capture is None else str(capture)}
     return Task(j, cc, Sink(RECORD, arguments), capture, partial_of(folder))
 
 
@@ -340,7 +351,8 @@ def _one(plan: Plan, at: work.Opened, cc: str, go_on: work.GoOn) -> Run | None:
     try:
         if folder is None:
             return make(None)
-        return work.store_record(make, str(folder), force=plan.force, capture=None if capture is None else str(capture))
+        force = plan.replaces(folder)
+        return work.store_record(make, str(folder), force=force, capture=None if capture is None else str(capture))
     finally:
         if capture is not None:
             shutil.rmtree(capture, ignore_errors=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import os
 import platform
 import time
@@ -38,6 +39,15 @@ Hosts = Kernel | Machine
 Functions = dict[str, Callable[..., Any]]
 SENDERS = "senders.pcapng"
 """The capture at the flows' senders; beside it may lie others."""
+
+
+class BrokenRunError(_core.RunError):
+    """A host of a run ended or stood still. What there is until then goes with it, within a process."""
+
+    found: tuple[str, dict[str, list[Column]]] = ("{}", {})
+    """Manifest and tables, as of `simulate`."""
+    run: Run | None = None
+    """The same as of `perform`."""
 
 
 @dataclass
@@ -186,12 +196,18 @@ def simulate(
     """What the core says of a run: its manifest (JSON), its tables, and whether it was stopped.
 
     `capture` is the folder of captures. `go_on` gets the simulated time in ns now and then; False stops the run. With
-    `batches`, which gets the rows, there are no tables.
+    `batches`, which gets the rows, there are no tables. Raises RunError, and BrokenRunError where a host has ended.
     """
     pcap = None if capture is None else capture / SENDERS
     given = None if guests is None else guests.as_core()
     with punctual() if isinstance(kernel, Machine) else contextlib.nullcontext():
-        return world.run(cc, pcap, go_on, classes, batches, as_core(kernel), given)
+        manifest, tables, stopped = world.run(cc, pcap, go_on, classes, batches, as_core(kernel), given)
+    why = json.loads(manifest).get("broken") if stopped else None
+    if why is not None:
+        error = BrokenRunError(why)
+        error.found = manifest, tables
+        raise error
+    return manifest, tables, stopped
 
 
 def perform(
@@ -204,7 +220,7 @@ def perform(
     about: Mapping[str, Any],
     guests: Guests | None = None,
 ) -> Run | None:
-    """Runs one scheme; None if it was stopped. `about` is added to the manifest. Raises RunError.
+    """Runs one scheme; None if it was stopped. `about` is added to the manifest. Raises RunError, BrokenRunError.
 
     With `batches`, which gets the rows as they come, the run has a manifest and no tables.
     """
@@ -215,7 +231,11 @@ def perform(
     guests = guests or guests_of(at.core, at.kernel)
     begin, begin_cpu = time.perf_counter(), time.thread_time()
     tell = lambda now_ns: go_on(now_ns / duration)  # noqa: E731
-    manifest, tables, stopped = simulate(world, cc, at.classes, capture, tell, batches, at.kernel, guests)
+    broken: BrokenRunError | None = None
+    try:
+        manifest, tables, stopped = simulate(world, cc, at.classes, capture, tell, batches, at.kernel, guests)
+    except BrokenRunError as error:
+        broken, (manifest, tables), stopped = error, error.found, False
     wall_s, cpu_s = time.perf_counter() - begin, time.thread_time() - begin_cpu
     if stopped:
         return None
@@ -223,6 +243,9 @@ def perform(
     told = {} if guests is None else {"programs": guests.stories.as_json()}
     run = from_core(manifest, tables, {**_of_the_moment(at.job, cc, wall_s, cpu_s), **hosts, **told, **about})
     run.attached = {} if guests is None else guests.stories.files()
+    if broken is not None:
+        broken.run = run
+        raise broken
     return run
 
 
@@ -261,7 +284,11 @@ def capture_of(folder: Path) -> Path:
 
 
 def store_record(make: Make, folder: str, *, force: bool, capture: str | None = None) -> Run | None:
-    """A sink: the record of a run in its folder, written while the run goes on, and its captures out of theirs."""
+    """A sink: the record of a run in its folder, written while the run goes on, and its captures out of theirs.
+
+    Raises BrokenRunError where a host has ended, when what there is has been written.
+    """
+    broken: BrokenRunError | None = None
 
     def extra(partial: Path) -> None:
         for name, data in ({} if run is None else run.attached).items():
@@ -273,8 +300,13 @@ def store_record(make: Make, folder: str, *, force: bool, capture: str | None = 
                 file.rename(partial / file.name)
 
     with RecordWriter(Path(folder), force=force) as writer:
-        run = make(writer)
+        try:
+            run = make(writer)
+        except BrokenRunError as error:
+            broken, run = error, error.run
         if run is not None:
             writer.finish(run.manifest, extra)
             run.folder = Path(folder)
+        if broken is not None:
+            raise BrokenRunError(f"{broken}\nwhat there is of this run is in {folder}") from None
         return run

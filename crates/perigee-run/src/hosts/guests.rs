@@ -6,9 +6,10 @@ use crate::simulator::failed;
 use perigee_backend::BackendError;
 use perigee_hosts::guest::PATIENCE;
 use perigee_hosts::job::{self, Job, Root, MAX_HOSTS, REPORTS};
-use perigee_hosts::{Guest, GuestError, GuestSpec, SentFrame};
+use perigee_hosts::{Guest, GuestError, GuestSpec, Offer, SentFrame};
 use perigee_units::draw::mix;
 use perigee_units::Nanos;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::Path;
 
@@ -57,7 +58,7 @@ struct Member {
 pub struct Guests(Vec<Member>);
 
 impl Guests {
-    /// Boots them, perhaps with segmentation by their interfaces, one after the other, on one core: they never work at the same time.
+    /// Boots them, one after the other, on one core: they never work at the same time.
     ///
     /// # Errors
     /// When the machine refuses one, or it does not come up.
@@ -66,7 +67,7 @@ impl Guests {
         job: &Job,
         kernels: &[Range<usize>],
         seed: u64,
-        offload: bool,
+        offer: Offer,
     ) -> Result<Self, BackendError> {
         let mut all: Vec<Member> = Vec::new();
         for (number, hosts) in (0u64..).zip(kernels) {
@@ -79,7 +80,7 @@ impl Guests {
                 // Kernels with one seed would draw the same ports and sequence numbers.
                 seed: if number == 0 { seed } else { mix(seed ^ mix(number)) },
                 interfaces: job.interfaces(hosts),
-                offload,
+                offer,
                 patience: PATIENCE,
             };
             let guest = match all.first() {
@@ -115,23 +116,37 @@ impl Guests {
         }
     }
 
-    /// Lets all of them work up to an instant of their time; what they have sent, in order of time, those of one instant in
-    /// the order of the kernels.
+    /// A host's interface loses its carrier at an instant of the guests' time, or gets it back; in order with frames.
+    pub fn set_carrier(&mut self, host: usize, at: Nanos, carrier: bool) {
+        if let Some(member) = self.0.iter_mut().find(|member| member.hosts.contains(&host)) {
+            member.guest.set_carrier(1 + host - member.hosts.start, at, carrier);
+        }
+    }
+
+    /// Lets all of them work up to an instant of their time; adds what they have sent to `all`, in order of time, those of one
+    /// instant in the order of the kernels.
     ///
     /// # Errors
-    /// When one has ended, says something wrong, or its time stands still.
-    pub fn run(&mut self, until: Nanos) -> Result<Vec<Sent>, GuestError> {
+    /// When one has ended, says something wrong, its time stands still, or `go_on` does not want it to.
+    pub fn run(
+        &mut self,
+        until: Nanos,
+        go_on: &mut dyn FnMut() -> bool,
+        all: &mut VecDeque<Sent>,
+    ) -> Result<(), GuestError> {
         let mut sent = Vec::new();
+        let mut went = Ok(());
         for Member { guest, hosts, .. } in &mut self.0 {
-            while guest.wakes_at().is_some_and(|at| at < until) {
-                guest.run(until)?;
+            while went.is_ok() && guest.wakes_at().is_some_and(|at| at < until) {
+                went = guest.run(until, go_on);
                 sent.extend(guest.sent().map(|frame| from(frame, hosts)));
             }
         }
         if self.0.len() > 1 {
             sent.sort_by_key(|frame| frame.at);
         }
-        Ok(sent)
+        all.extend(sent);
+        went
     }
 
     /// Frames that were lost because a host gave its interface no buffers.

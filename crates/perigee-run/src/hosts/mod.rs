@@ -2,12 +2,13 @@
 //! Real Linux hosts as a backend: the flows' ends are kernels, the network is the simulator's, in virtual time.
 //!
 //! Floors:
-//! * [`plan`]: which flows are real, and what their hosts are told;
+//! * [`plan`]: which flows are real, and what their hosts are told; [`options`]: of the transport;
 //! * [`guests`]: the kernels that they are;
 //! * [`applications`]: what is drawn for those that do not send all the time;
 //! * [`programs`]: which of them run, and how they ended;
 //! * [`frames`]: frames of hosts ↔ packets of the network; [`telemetry`]: what ports write into them; [`meter`], [`arrivals`]: what they tell;
 //! * [`ping`]: whether hosts and network are connected as they should be, before a run;
+//! * [`carrier`]: when interfaces lose theirs;
 //! * [`border`]: where frames enter the network and leave it; [`notices`]: what programs hear of handovers;
 //! * [`real_time`]: the same network by the machine's clock, for namespaces instead of guests;
 //! * [`observe`]: what hosts tell, merged into what the simulator tells.
@@ -20,11 +21,13 @@
 pub mod applications;
 pub mod arrivals;
 pub mod border;
+pub mod carrier;
 pub mod frames;
 pub mod guests;
 pub mod meter;
 pub mod notices;
 pub mod observe;
+pub mod options;
 pub mod pace;
 pub mod ping;
 pub mod plan;
@@ -36,13 +39,14 @@ pub mod telemetry;
 use crate::routes::RouteListener;
 use crate::simulator::{begin_record, failed, run_and_record, simulator_options, Plugins, Records};
 use border::{Border, Strays};
+use carrier::{Carriers, Listener as CarrierListener};
 use guests::{Guests, Sent};
 use observe::{FrameTap, Hosted};
 use pace::{Keyboard, Pace, Waited};
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
 use perigee_hosts::job::{Job, EPOCH};
 use perigee_hosts::report::Report;
-use perigee_hosts::{report, GuestError};
+use perigee_hosts::{report, GuestError, Offer};
 use perigee_record::RecordSink;
 use perigee_sim::{Outcome, Simulation};
 use perigee_timeline::{Header, Workload};
@@ -53,12 +57,13 @@ use programs::Programs;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// The scheme of a run whose flows carry what programs send.
 pub const PROGRAMS: &str = "programs";
 
-/// Turns between two calls of the progress function.
-const PROGRESS_EVERY: u64 = 1 << 12;
+/// Wall time between two calls of the progress function.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// What is delivered at an instant reaches a host later by this.
 const HAND_OVER: Nanos = Nanos(1);
@@ -83,6 +88,8 @@ pub struct LinuxHosts {
     pub own_kernels: bool,
     /// Interfaces cut large TCP segments into packets.
     pub offload: bool,
+    /// Nodes whose interfaces lose their carrier in outages.
+    pub carrier: Vec<String>,
     /// Hears what programs do, in order of simulated time.
     pub listener: Option<Listener>,
     /// The keyboard of a program with a terminal.
@@ -109,7 +116,7 @@ impl Backend for LinuxHosts {
         let (plan, setups) = self.setups(header, workload)?;
         // What is drawn with other seeds is about as long.
         let options = RunOptions::default();
-        self.drawn(&plan, &setups, &simulator_options(&options), &options).map(|_| ())
+        drawn(&plan, &setups, &simulator_options(&options), &options).map(|_| ())
     }
 
     fn run(
@@ -134,21 +141,24 @@ impl Records for LinuxHosts {
         let (plan, setups) = self.setups(header, workload)?;
         let (beginning, changes) = Beginning::of(changes, ping::LENGTH)?;
         let pinged = self.ping(header, &beginning, &plan, &setups, options.seed)?;
-        let mut source = RouteListener::new(changes, header);
+        let watched = CarrierListener::new(changes, header, &plan.nodes, &plan.carrier);
+        let carriers = watched.carriers();
+        let mut source = RouteListener::new(watched, header);
         let about = (self.name(), header, workload, &options);
         let recorder = begin_record::<PACKETS>(about, &setups, &source, sink)?;
         let simulated = simulator_options(&options);
-        let job = self.drawn(&plan, &setups, &simulated, &options)?;
+        let job = Job { writable: self.writable.clone(), ..drawn(&plan, &setups, &simulated, &options)? };
         let simulation = Simulation::new(header, Box::new(&mut source), setups, simulated);
         let simulation = simulation.map_err(failed)?;
         let sink_failed = recorder.failed();
-        let guests = Guests::boot(&self.kernel, &job, &plan.kernels, options.seed, self.offload)?;
+        let guests = Guests::boot(&self.kernel, &job, &plan.kernels, options.seed, self.offer())?;
         let observer = Hosted::new(recorder, &plan);
         let programs = Programs::new(&self.programs, self.listener.as_ref());
         let end = header.duration;
         let mut turns = Turns {
             plan: &plan,
             guests,
+            carriers,
             simulation,
             observer,
             programs,
@@ -157,19 +167,24 @@ impl Records for LinuxHosts {
             outgoing: VecDeque::new(),
             given_until: Nanos::ZERO,
             given: 0,
-            steps: 0,
+            looked: Instant::now(),
             strays: Strays::new(),
         };
-        let stopped = turns.run(&mut |now| !sink_failed.get() && progress(now))?;
+        turns.set_up()?;
+        let went = turns.run(&mut |now| !sink_failed.get() && progress(now));
         let mut remarks: Vec<String> = pinged.into_iter().chain(turns.remarks()).collect();
+        remarks.extend(turns.carriers.remarks(&plan));
         if !self.programs.is_empty() {
             remarks.extend(plan.renamed(header));
         }
         let (observer, mut outcome, memory) = turns.finish();
-        observer.check_connections(workload)?;
-        outcome.stopped = stopped;
+        let broken = broken(&went);
+        if broken.is_none() {
+            observer.check_connections(workload)?;
+        }
+        outcome.stopped = went.unwrap_or(true);
         let recorder = observer.finish(&mut outcome.flows);
-        recorder.finish(&source, &outcome, memory, remarks).map_err(failed)
+        recorder.finish(&source, &outcome, memory, remarks, broken).map_err(failed)
     }
 }
 
@@ -191,29 +206,8 @@ impl LinuxHosts {
         pings.check(header, beginning, &|| beginning.reader(), &mut hosts)
     }
 
-    /// The plan's job with all that is drawn for a run.
-    fn drawn(
-        &self,
-        plan: &Plan,
-        setups: &[perigee_sim::FlowSetup],
-        simulated: &perigee_sim::Options,
-        options: &RunOptions,
-    ) -> Result<Job, BackendError> {
-        let mut job = plan.job.clone();
-        job.sample = options.sample;
-        job.writable.clone_from(&self.writable);
-        for p in &mut job.probes {
-            p.start = simulated.start_of(&setups[p.flow as usize]);
-        }
-        for t in &mut job.transfers {
-            let setup = &setups[t.flow as usize];
-            t.start = simulated.start_of(setup);
-            let drawn =
-                applications::of(&setup.app, simulated.seed_of(setup), t.stop.saturating_sub(t.start));
-            t.application =
-                drawn.map_err(|why| BackendError::Unsupported { flow: setup.name.clone(), why })?;
-        }
-        Ok(job)
+    fn offer(&self) -> Offer {
+        Offer { offload: self.offload, carrier: !self.carrier.is_empty() }
     }
 
     /// The kernel's congestion controls, by its own names.
@@ -245,15 +239,47 @@ impl LinuxHosts {
         let mut plan = Plan::new(header, workload, &Schemes::Built(&self.modules), &self.programs)?;
         plan.kernels = guests::divide(plan.nodes.len(), self.own_kernels)?;
         plan.check_kernels(workload)?;
+        plan.set_carrier(&self.carrier)?;
         let setups = plan.setups(header, workload, &self.plugins)?;
         Ok((plan, setups))
     }
+}
+
+/// The plan's job with all that is drawn for a run.
+///
+/// # Errors
+/// A flow that draws more than can be told.
+fn drawn(
+    plan: &Plan,
+    setups: &[perigee_sim::FlowSetup],
+    simulated: &perigee_sim::Options,
+    options: &RunOptions,
+) -> Result<Job, BackendError> {
+    let mut job = plan.job.clone();
+    job.sample = options.sample;
+    for p in &mut job.probes {
+        p.start = simulated.start_of(&setups[p.flow as usize]);
+    }
+    for t in &mut job.transfers {
+        let setup = &setups[t.flow as usize];
+        t.start = simulated.start_of(setup);
+        let time = t.stop.saturating_sub(t.start);
+        let drawn = applications::of(&setup.app, simulated.seed_of(setup), time);
+        t.application = drawn.map_err(|why| BackendError::Unsupported { flow: setup.name.clone(), why })?;
+    }
+    Ok(job)
+}
+
+/// Why a run could not go on, if it could not: what there is until then is kept.
+fn broken(went: &Result<bool, BackendError>) -> Option<String> {
+    went.as_ref().err().map(|e| e.to_string().trim_end().to_owned())
 }
 
 /// A kernel and a network that take turns.
 struct Turns<'p, 's, O> {
     plan: &'p Plan,
     guests: Guests,
+    carriers: Carriers,
     simulation: Simulation<'s>,
     observer: Hosted<'p, O>,
     programs: Programs<'p>,
@@ -267,15 +293,15 @@ struct Turns<'p, 's, O> {
     given_until: Nanos,
     /// Packets that they were given and that the network has not delivered yet.
     given: u64,
-    /// Steps of the network.
-    steps: u64,
+    /// When the progress function was called last.
+    looked: Instant,
     strays: Strays,
 }
 
 impl<'p, O: FrameTap> Turns<'p, '_, O> {
     /// Runs to the end, or until `progress` returns false: true then.
     fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> bool) -> Result<bool, BackendError> {
-        self.set_up()?;
+        self.set_carriers();
         loop {
             let wakes_at = self.guests.wakes_at().map_or(Nanos::MAX, |at| at.saturating_sub(EPOCH));
             let due = self.simulation.next_event().min(wakes_at);
@@ -291,8 +317,11 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
                 }
             }
             let horizon = self.foresee(wakes_at);
-            self.let_guests_run(horizon)?;
-            if !self.let_network_run(horizon, progress)? {
+            if !self.let_guests_run(horizon, progress)? {
+                return Ok(true);
+            }
+            self.let_network_run(horizon)?;
+            if !self.goes_on(progress) {
                 return Ok(true);
             }
             if self.given > 0 && self.simulation.reached() >= horizon {
@@ -330,19 +359,41 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         certain.min(self.end) + HAND_OVER
     }
 
-    /// Lets kernels run up to an instant and keeps what they send.
-    fn let_guests_run(&mut self, until: Nanos) -> Result<(), BackendError> {
-        let sent = self.guests.run(until + EPOCH).map_err(|e| self.blamed(e))?;
-        self.outgoing.extend(sent);
-        Ok(())
+    /// Calls the progress function from time to time: what it says.
+    fn goes_on(&mut self, progress: &mut dyn FnMut(Nanos) -> bool) -> bool {
+        if self.looked.elapsed() < LOOK {
+            return true;
+        }
+        self.looked = Instant::now();
+        progress(self.simulation.reached())
     }
 
-    /// Lets the network run up to an instant, with all that the kernel has sent until then. False if `progress` says so.
-    fn let_network_run(
+    /// Lets kernels run up to an instant and keeps what they send. False if `progress` says so.
+    fn let_guests_run(
         &mut self,
         until: Nanos,
         progress: &mut dyn FnMut(Nanos) -> bool,
     ) -> Result<bool, BackendError> {
+        let reached = self.simulation.reached();
+        match self.guests.run(until + EPOCH, &mut || progress(reached), &mut self.outgoing) {
+            Ok(()) => Ok(true),
+            Err(GuestError::Stopped) => Ok(false),
+            Err(e) => {
+                self.hear_the_last();
+                Err(self.blamed(e))
+            }
+        }
+    }
+
+    /// What agents have told and nobody has heard. What cannot be read is the lesser evil here.
+    fn hear_the_last(&mut self) {
+        for told in std::mem::take(&mut self.outgoing).iter().filter(|sent| sent.host.is_none()) {
+            let _ = self.hear(&told.bytes);
+        }
+    }
+
+    /// Lets the network run up to an instant, with all that the kernel has sent until then.
+    fn let_network_run(&mut self, until: Nanos) -> Result<(), BackendError> {
         loop {
             let next = self.simulation.next_event();
             let sent = self.outgoing.front().map_or(Nanos::MAX, |frame| frame.at.saturating_sub(EPOCH));
@@ -357,14 +408,10 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
                 self.simulation.advance(next + Nanos(1), &mut self.observer).map_err(failed)?;
                 self.reach_hosts()?;
                 self.notify();
-            }
-            self.steps += 1;
-            if self.steps % PROGRESS_EVERY == 0 && !progress(self.simulation.reached()) {
-                return Ok(false);
+                self.set_carriers();
             }
         }
-        self.simulation.advance(until.min(self.end + Nanos(1)), &mut self.observer).map_err(failed)?;
-        Ok(true)
+        self.simulation.advance(until.min(self.end + Nanos(1)), &mut self.observer).map_err(failed)
     }
 
     /// What was not carried.
@@ -384,7 +431,8 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
 
     /// The agent makes its hosts before time zero; nothing is carried then.
     fn set_up(&mut self) -> Result<(), BackendError> {
-        let sent = self.guests.run(EPOCH).map_err(failed)?;
+        let mut sent = VecDeque::new();
+        self.guests.run(EPOCH, &mut || true, &mut sent).map_err(failed)?;
         for report in sent.iter().filter(|s| s.host.is_none()) {
             self.hear(&report.bytes)?;
         }
@@ -424,6 +472,14 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
                 let text = notices::line(&told, &plan.job.hosts[host].name, &plan.names[told.flow as usize]);
                 guests.notify(host, told.at + HAND_OVER + EPOCH, &text);
             }
+        }
+    }
+
+    /// What the timeline has brought interfaces. They are given no frames beyond a change of it.
+    fn set_carriers(&mut self) {
+        let Turns { guests, simulation, carriers, .. } = self;
+        for change in carriers.due(simulation.reached()) {
+            guests.set_carrier(change.host, change.at + HAND_OVER + EPOCH, change.carrier);
         }
     }
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which flows run on real hosts, and what those are told: a workload → a job.
 
+use super::options::{route, sysctls};
 use super::PROGRAMS;
 use crate::simulator::{Plugins, Simulator};
 use perigee_backend::BackendError;
 use perigee_hosts::job::{self, Application, Command, Host, Input, Job, Probe, Relay, Route, Transfer};
 use perigee_scenario::file::programs::{self, ProgramSpec};
 use perigee_sim::{EndpointId, FlowSetup, Outside, Side};
-use perigee_tcp::Config;
 use perigee_timeline::{App, Flow, Header, Hosts, NodeId, Workload};
-use perigee_units::params::Value;
-use perigee_units::{parse_time, Nanos};
+use perigee_units::Nanos;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -38,20 +37,10 @@ pub const IN_KERNEL: [&str; 17] = [
     "yeah",
 ];
 
-/// Linux's least receive buffer, and a send buffer with room for several gigabits.
-const LEAST_RECEIVE_MEMORY: u64 = 4096;
-const SEND_MEMORY: &str = "4096 262144 67108864";
 /// Where a machine lists its congestion controls.
 const OF_MACHINE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-/// Immediate ACKs at the start (`TCP_MAX_QUICKACKS`); each packet by which the window grows gives one back.
-const QUICK_ACKS: i64 = 16;
 /// IPv4 and UDP.
 const PROBE_HEADER: u32 = 28;
-/// Memory that a full packet takes of a receive buffer behind the guests' devices.
-const TRUESIZE: i64 = 2176;
-
-/// What a kernel setting of this type can hold.
-const LARGEST_MEMORY: u64 = i32::MAX as u64;
 
 /// What TCP's window can express (RFC 7323 section 2.3).
 const LARGEST_WINDOW: u32 = 1 << 30;
@@ -174,6 +163,8 @@ pub struct Plan {
     pub names: Vec<String>,
     /// Hosts behind an interface of the machine: none of our programs is there, and nobody pings them.
     pub apart: Vec<usize>,
+    /// Hosts whose interfaces lose their carrier in outages, by rising number.
+    pub carrier: Vec<usize>,
     /// What the agents do.
     pub job: Job,
 }
@@ -277,71 +268,28 @@ impl Plan {
         Ok(plan)
     }
 
-    /// For hosts in real time. Flows without `hosts` are simulated unless `all` are real; nodes `apart` are behind interfaces.
+    /// Hosts whose interfaces lose their carrier.
     ///
     /// # Errors
-    /// As of [`new`](Plan::new); what takes the agent of a guest.
-    pub fn in_real_time(
-        header: &Header,
-        workload: &Workload,
-        schemes: &Schemes<'_>,
-        programs: &[Program],
-        all: bool,
-        apart: &[String],
-    ) -> Result<Plan, BackendError> {
-        let mut chosen = workload.clone();
-        for flow in &mut chosen.flows {
-            let carries = flow.app == App::Programs || flow.cc == PROGRAMS;
-            if !carries && !all && flow.hosts != Some(Hosts::Linux) {
-                flow.hosts = Some(Hosts::Simulated);
-            }
-        }
-        let mut plan = Plan::new(header, &chosen, schemes, programs)?;
-        plan.set_apart(apart)?;
-        if let Some(p) = plan.job.probes.first() {
-            let flow = plan.names[p.flow as usize].clone();
-            let why =
-                "in real time hosts send bulk transfers: ping and cbr stay simulated (hosts = \"simulated\")"
-                    .into();
-            return Err(BackendError::Unsupported { flow, why });
-        }
-        for t in &plan.job.transfers {
-            let flow = &workload.flows[t.flow as usize];
-            if let Some(what) = only_in_guests(flow) {
-                let why = format!(
-                    "in real time hosts send bulk transfers: {what} needs virtual time, or hosts = \"simulated\""
-                );
-                return Err(BackendError::Unsupported { flow: flow.name.clone(), why });
-            }
-        }
-        Ok(plan)
-    }
-
-    /// Hosts behind interfaces of the machine.
-    ///
-    /// # Errors
-    /// No such host; flows or programs of ours there.
-    fn set_apart(&mut self, apart: &[String]) -> Result<(), BackendError> {
-        for name in apart {
-            let host = self.host_named(name)?;
-            let ours = self.job.transfers.iter().find(|t| t.from == host || t.to == host);
-            if let Some(t) = ours {
-                let why = format!("{name} is behind an interface, where only its own programs send");
-                return Err(BackendError::Unsupported { flow: self.names[t.flow as usize].clone(), why });
-            }
-            if let Some(command) = self.job.commands.iter().find(|c| c.host == host) {
-                let what = command.words.join(" ");
+    /// No such host, or one whose interface is the machine's.
+    pub fn set_carrier(&mut self, names: &[String]) -> Result<(), BackendError> {
+        for name in names {
+            let host =
+                self.host_named(name).map_err(|e| BackendError::Failed(format!("hosts.carrier: {e}")))?;
+            if self.apart.contains(&host) {
                 return Err(BackendError::Failed(format!(
-                    "{what} cannot run at {name}, which is behind an interface"
+                    "hosts.carrier: the carrier of {name}, which is behind an interface of this machine, is its device's"
                 )));
             }
-            self.apart.push(host);
+            self.carrier.push(host);
         }
+        self.carrier.sort_unstable();
+        self.carrier.dedup();
         Ok(())
     }
 
     /// The number of a host.
-    fn host_named(&self, name: &str) -> Result<usize, BackendError> {
+    pub(super) fn host_named(&self, name: &str) -> Result<usize, BackendError> {
         let known = || self.job.hosts.iter().map(|h| h.name.as_str()).collect::<Vec<_>>().join(", ");
         let found = self.job.hosts.iter().position(|h| h.name == name);
         found.ok_or_else(|| {
@@ -506,17 +454,6 @@ fn only_simulated(app: &App) -> Option<String> {
     ))
 }
 
-/// What of a flow only the agent of a guest does.
-fn only_in_guests(flow: &Flow) -> Option<&'static str> {
-    match flow.app {
-        App::Bulk { .. } if flow.leg.is_some() => Some("a proxy (via)"),
-        App::Bulk { .. } if flow.buffer_bytes > 0 => Some("a limited window (tcp buffers)"),
-        App::Bulk { .. } => None,
-        App::OnOff { .. } => Some("an on-off source"),
-        _ => Some("a client with requests"),
-    }
-}
-
 /// Interval, size of IP packets and whether they are sent back, of flows without TCP.
 fn probe(app: &App) -> Option<(Nanos, u32, bool)> {
     match *app {
@@ -548,67 +485,4 @@ fn relay(id: u32, flow: &Flow, workload: &Workload) -> Result<Option<Relay>, Str
     }
     let standing = workload.flows.get(next as usize).and_then(|f| f.leg).is_some_and(|l| l.standing);
     Ok(Some(Relay { flow: id, next, buffer: leg.buffer, standing }))
-}
-
-/// Transport options as kernel settings.
-fn sysctls(flow: &Flow) -> Result<Vec<(String, String)>, String> {
-    let mut out: Vec<(String, String)> = Vec::new();
-    let mut set = |key: &str, value: String| out.push((format!("net.ipv4.{key}"), value));
-    set("tcp_rmem", receive_memory(flow)?);
-    set("tcp_wmem", SEND_MEMORY.into());
-    // A second flow to the same host begins as the first did.
-    set("tcp_no_metrics_save", "1".into());
-    for (name, value) in &flow.tcp {
-        let on = |v: &Value| String::from(if *v == Value::Bool(true) { "1" } else { "0" });
-        match (name.as_str(), value) {
-            ("timestamps", v @ Value::Bool(_)) => set("tcp_timestamps", on(v)),
-            ("dsack", v @ Value::Bool(_)) => set("tcp_dsack", on(v)),
-            ("slow_start_after_idle", v @ Value::Bool(_)) => set("tcp_slow_start_after_idle", on(v)),
-            ("ecn", v @ Value::Bool(_)) => set("tcp_ecn", on(v)),
-            ("frto", Value::Bool(v)) => set("tcp_frto", if *v { "2" } else { "0" }.into()),
-            ("tlp", Value::Bool(v)) => set("tcp_early_retrans", if *v { "3" } else { "0" }.into()),
-            ("pacing_ss_ratio", Value::Int(v)) => set("tcp_pacing_ss_ratio", v.to_string()),
-            ("pacing_ca_ratio", Value::Int(v)) => set("tcp_pacing_ca_ratio", v.to_string()),
-            ("min_rto", Value::Text(text)) => {
-                let time = parse_time(text).map_err(|e| e.to_string())?;
-                set("tcp_rto_min_us", (time.0 / 1_000).to_string());
-            }
-            // What a kernel with a thousand ticks does without being told.
-            ("hz", Value::Int(1000)) | ("timer_wheel", Value::Bool(true)) => {}
-            ("quickack", Value::Int(QUICK_ACKS)) | ("truesize", Value::Int(TRUESIZE)) => {}
-            // Set above.
-            ("rmem" | "rmem_max", Value::Int(_)) => {}
-            // The cap that they set together is a window of the receiver's, flow by flow.
-            ("send_buffer" | "receive_buffer" | "buffer_factor", _) => {}
-            // They belong to the route.
-            ("init_cwnd", Value::Int(_)) | ("delayed_ack", Value::Int(1 | 2)) => {}
-            _ => return Err(format!("the kernel has no equivalent of tcp.{name} = {value}")),
-        }
-    }
-    Ok(out)
-}
-
-/// Receive buffers: least, at the start, largest.
-fn receive_memory(flow: &Flow) -> Result<String, String> {
-    let own = Config::default();
-    let given = |name: &str, default: u64| match flow.tcp.get(name) {
-        Some(Value::Int(n)) => u64::try_from(*n).unwrap_or(0),
-        _ => default,
-    };
-    let (first, most) = (given("rmem", own.rmem), given("rmem_max", own.rmem_max));
-    for (name, bytes) in [("rmem", first), ("rmem_max", most)] {
-        if !(LEAST_RECEIVE_MEMORY..=LARGEST_MEMORY).contains(&bytes) {
-            return Err(format!("kernels have receive buffers of {LEAST_RECEIVE_MEMORY} to {LARGEST_MEMORY} bytes, not tcp.{name} = {bytes}"));
-        }
-    }
-    Ok(format!("{LEAST_RECEIVE_MEMORY} {first} {}", most.max(first)))
-}
-
-/// Transport options as attributes of a route.
-fn route(flow: &Flow) -> Route {
-    let given = |name: &str| match flow.tcp.get(name) {
-        Some(Value::Int(n)) => u32::try_from(*n).unwrap_or(0),
-        _ => 0,
-    };
-    Route { initial_window: given("init_cwnd"), quick_acks: given("delayed_ack") == 1 }
 }

@@ -370,6 +370,11 @@ pub const HOSTS: Section = Section {
             "false",
             "interfaces make checksums and cut large TCP segments into packets, as network cards do: less computation, and bursts",
         ),
+        optional(
+            "carrier",
+            Kind::OneOrMany(&Kind::Text),
+            "nodes whose interface has no carrier while an outage of theirs lasts, or they have no satellite, as a modem's; default: none, outages are lost packets only",
+        ),
     ],
     kinds: None,
 };

@@ -117,7 +117,8 @@ pub fn read(c: &Checked, duration: Nanos, problems: &mut Vec<Problem>) -> Progra
     }
 }
 
-fn texts(c: &Checked, key: &str) -> Vec<String> {
+/// One text or several, none where the key is absent.
+pub fn texts(c: &Checked, key: &str) -> Vec<String> {
     let text = |v: Val| if let Val::Text(t) = v { Some(t) } else { None };
     c.opt_many(key).unwrap_or_default().into_iter().filter_map(text).collect()
 }

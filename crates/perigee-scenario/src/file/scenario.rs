@@ -59,6 +59,8 @@ pub struct Scenario {
     pub own_kernels: bool,
     /// Interfaces of real hosts cut large TCP segments into packets.
     pub offload: bool,
+    /// Nodes whose interfaces lose their carrier in outages, where hosts are real.
+    pub carrier: Vec<String>,
     /// `[telemetry]`.
     pub telemetry: TelemetrySpec,
     /// Name of the transport profile.
@@ -294,6 +296,7 @@ impl Reader<'_> {
             bursts: top.one("bursts").map(bursts::read),
             notices: notices(&top.one_or_default(&keys::NOTICES)),
             offload: top.one_or_default(&keys::HOSTS).bool("offload"),
+            carrier: programs::texts(&top.one_or_default(&keys::HOSTS), "carrier"),
             own_kernels: top.one_or_default(&keys::HOSTS).text("kernel") == "own",
             telemetry: TelemetrySpec {
                 overhead: telemetry.opt_text("overhead"),

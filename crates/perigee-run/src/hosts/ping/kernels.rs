@@ -7,8 +7,9 @@ use crate::simulator::failed;
 use perigee_backend::BackendError;
 use perigee_hosts::job::EPOCH;
 use perigee_hosts::report::{self, Report};
+use perigee_hosts::Offer;
 use perigee_units::Nanos;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Time that kernels have for an answer, in theirs.
 const TIME: Nanos = Nanos::from_millis(5);
@@ -27,8 +28,9 @@ impl Kernels {
     }
 
     fn run(&mut self) -> Result<Vec<Seen>, BackendError> {
-        let mut seen = Vec::new();
-        for Sent { host, bytes, .. } in self.guests.run(self.now).map_err(failed)? {
+        let (mut seen, mut sent) = (Vec::new(), VecDeque::new());
+        self.guests.run(self.now, &mut || true, &mut sent).map_err(failed)?;
+        for Sent { host, bytes, .. } in sent {
             match host {
                 Some(host) => seen.push(Seen { host, bytes }),
                 None => self.hear(&bytes)?,
@@ -79,6 +81,6 @@ impl Pings<'_> {
     /// # Errors
     /// When the machine refuses them.
     pub fn boot(&self, kernel: &std::path::Path, seed: u64) -> Result<Kernels, BackendError> {
-        Ok(Kernels::new(Guests::boot(kernel, &self.job, &self.plan.kernels, seed, false)?))
+        Ok(Kernels::new(Guests::boot(kernel, &self.job, &self.plan.kernels, seed, Offer::default())?))
     }
 }

@@ -5,18 +5,19 @@
 
 mod lateness;
 mod ping;
+mod plan;
 
 use super::border::{self, Border, Strays};
+use super::carrier::{Carriers, Listener as CarrierListener};
 use super::observe::{FrameTap, Hosted};
 use super::ping::{Beginning, Pings, LENGTH};
-use super::plan::{self, Plan, Program, Schemes, ENVIRONMENT};
+use super::plan::{our_name, Plan, Program, Schemes, ENVIRONMENT};
 use super::programs::Programs;
-use super::{Listener, PROGRAMS};
+use super::{broken, drawn, Listener, PROGRAMS};
 use crate::routes::RouteListener;
 use crate::simulator::{begin_record, failed, run_and_record, simulator_options, Plugins, Records};
 pub use lateness::{Lateness, Summary};
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
-use perigee_hosts::job::Job;
 use perigee_hosts::live::Live;
 use perigee_record::RecordSink;
 use perigee_sim::{FlowSetup, Outcome, Simulation};
@@ -44,6 +45,8 @@ pub struct RealTimeHosts {
     pub all_flows: bool,
     /// Names of hosts that are behind interfaces of this machine.
     pub apart: Vec<String>,
+    /// Nodes whose interfaces lose their carrier in outages.
+    pub carrier: Vec<String>,
     /// Programs on the hosts.
     pub programs: Vec<Program>,
     /// Hears what they do.
@@ -110,7 +113,9 @@ impl Backend for RealTimeHosts {
     }
 
     fn check(&self, header: &Header, workload: &Workload) -> Result<(), BackendError> {
-        self.setups(header, workload).map(|_| ())
+        let (plan, setups) = self.setups(header, workload)?;
+        let options = RunOptions::default();
+        drawn(&plan, &setups, &simulator_options(&options), &options).map(|_| ())
     }
 
     fn run(
@@ -133,14 +138,16 @@ impl Records for RealTimeHosts {
         let Inputs { header, changes, workload, options } = inputs;
         let (plan, setups) = self.setups(header, workload)?;
         let (beginning, changes) = Beginning::of(changes, LENGTH)?;
-        let mut source = RouteListener::new(changes, header);
+        let watched = CarrierListener::new(changes, header, &plan.nodes, &plan.carrier);
+        let carriers = watched.carriers();
+        let mut source = RouteListener::new(watched, header);
         let about = (self.name(), header, workload, &options);
         let recorder = begin_record::<PACKETS>(about, &setups, &source, sink)?;
         let simulated = simulator_options(&options);
         let simulation = Simulation::new(header, Box::new(&mut source), setups.clone(), simulated);
         let simulation = simulation.map_err(failed)?;
         let sink_failed = recorder.failed();
-        let mut job = self.job(&plan, &setups, &options);
+        let mut job = drawn(&plan, &setups, &simulator_options(&options), &options)?;
         for command in &mut job.commands {
             // Those of a guest: programs in real time have the user's own environment, and what was added to it.
             command.environment.drain(..ENVIRONMENT.len());
@@ -152,6 +159,7 @@ impl Records for RealTimeHosts {
         let pinged = pings.check(header, &beginning, &|| beginning.reader(), &mut hosts)?;
         let mut clocked = Clocked {
             live,
+            carriers,
             simulation,
             observer: Hosted::new(recorder, &plan),
             programs: Programs::new(&self.programs, self.listener.as_ref()),
@@ -164,9 +172,9 @@ impl Records for RealTimeHosts {
             stalls: 0,
             longest_stall: Nanos::ZERO,
         };
-        let stopped = clocked.run(&mut |now| !sink_failed.get() && progress(now))?;
+        let went = clocked.run(&mut |now| !sink_failed.get() && progress(now));
         let measured = clocked.measured();
-        let told = border::remarks(&plan, &clocked.strays);
+        let told = border::remarks(&plan, &clocked.strays).chain(clocked.carriers.remarks(&plan));
         let remarks = pinged
             .into_iter()
             .chain(told)
@@ -175,25 +183,17 @@ impl Records for RealTimeHosts {
             .collect();
         *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = measured;
         let (observer, mut outcome, memory) = clocked.finish();
-        observer.check_connections(workload)?;
-        outcome.stopped = stopped;
+        let broken = broken(&went);
+        if broken.is_none() {
+            observer.check_connections(workload)?;
+        }
+        outcome.stopped = went.unwrap_or(true);
         let recorder = observer.finish(&mut outcome.flows);
-        recorder.finish(&source, &outcome, memory, remarks).map_err(failed)
+        recorder.finish(&source, &outcome, memory, remarks, broken).map_err(failed)
     }
 }
 
 impl RealTimeHosts {
-    /// The plan's job with the instants of a run.
-    fn job(&self, plan: &Plan, setups: &[FlowSetup], options: &RunOptions) -> Job {
-        let simulated = simulator_options(options);
-        let mut job = plan.job.clone();
-        job.sample = options.sample;
-        for t in &mut job.transfers {
-            t.start = simulated.start_of(&setups[t.flow as usize]);
-        }
-        job
-    }
-
     /// The kernel's congestion controls, by its own names.
     pub fn schemes(&self) -> Vec<String> {
         Schemes::of_machine().names().into_iter().map(String::from).collect()
@@ -201,7 +201,7 @@ impl RealTimeHosts {
 
     /// All that it has, each once, by our names.
     pub fn distinct_schemes(&self) -> Vec<String> {
-        self.schemes().iter().map(|name| plan::our_name(name).into()).collect()
+        self.schemes().iter().map(|name| our_name(name).into()).collect()
     }
 
     /// Whether this machine's kernel has a congestion control, by our name or its own.
@@ -220,7 +220,8 @@ impl RealTimeHosts {
     ) -> Result<(Plan, Vec<FlowSetup>), BackendError> {
         let schemes = Schemes::of_machine();
         let RealTimeHosts { programs, all_flows, apart, .. } = self;
-        let plan = Plan::in_real_time(header, workload, &schemes, programs, *all_flows, apart)?;
+        let mut plan = Plan::in_real_time(header, workload, &schemes, programs, *all_flows, apart)?;
+        plan.set_carrier(&self.carrier)?;
         let setups = plan.setups(header, workload, &self.plugins)?;
         Ok((plan, setups))
     }
@@ -230,6 +231,7 @@ impl RealTimeHosts {
 struct Clocked<'p, 's, O> {
     plan: &'p Plan,
     live: Live,
+    carriers: Carriers,
     simulation: Simulation<'s>,
     observer: Hosted<'p, O>,
     programs: Programs<'p>,
@@ -256,6 +258,7 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
             let until = now.min(self.end + Nanos(1));
             self.simulation.advance(until, &mut self.observer).map_err(failed)?;
             self.hand_over();
+            self.set_carriers()?;
             self.hear()?;
             if self.simulation.reached() > self.end {
                 return Ok(false);
@@ -300,6 +303,14 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
                 *refused += 1;
             }
         });
+    }
+
+    /// What the timeline has brought interfaces.
+    fn set_carriers(&mut self) -> Result<(), BackendError> {
+        for change in self.carriers.due(self.simulation.reached()) {
+            self.live.set_carrier(change.host, change.carrier).map_err(failed)?;
+        }
+        Ok(())
     }
 
     fn hear(&mut self) -> Result<(), BackendError> {
