@@ -38,7 +38,8 @@ impl Scenario {
         };
         if let Some(unknown) = list.iter().find(|id| !known(id)) {
             let ids = perigee_cc::SCHEMES.iter().map(|s| s.id);
-            let ids: Vec<_> = ids.chain(others.iter().map(String::as_str)).collect();
+            let theirs = others.iter().map(String::as_str).filter(|id| perigee_cc::info(id).is_none());
+            let ids: Vec<_> = ids.chain(theirs).collect();
             let mut p = Problem::new("cc", "no such congestion control").found(format!("{unknown:?}"));
             p.hint = crate::file::spell::hint(unknown, ids.iter().copied());
             return Err(p.allowed(ids.join(", ")).into());
