@@ -6,6 +6,7 @@
 //! * [`wire`]: records in coded form and as bytes, and what they cost.
 //! * [`pint`]: records of fixed size, written by the busiest port.
 //! * [`meter`]: one per egress queue: mean base RTT, number of flows, bytes transmitted.
+//! * [`integer`]: the same meter in integers, for switches.
 //! * [`echo`]: the receiver's answer, and its decoding into [`perigee_cc::Telemetry`].
 //!
 //! The life of a record: the sender makes a [`Stamp`]; at each port [`Meter::on_enqueue`] and [`Meter::on_dequeue`] make
@@ -14,6 +15,7 @@
 //! the same rounding.
 
 pub mod echo;
+pub mod integer;
 pub mod meter;
 pub mod pint;
 pub mod uf16;

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The meter of [`crate::meter`] for a switch: integers of bounded width, no multiplication and no division per packet.
+//!
+//! Idea: products and quotients of the reference meter become sums in logarithms. A logarithm is a leading-zero count and one
+//! look-up in a table of 2,048 entries, its inverse a shift and one look-up in a table of 4,096:
+//!
+//! ```text
+//! lg x  = 4096 log2 x, rounded               r = header's base RTT (µs), s = payload (B), w = header's window (uf16, B)
+//! a     = lg s + lg r − lg w                 A += 2^(a/4096)        r·s/w   in 2^-16 µs
+//! b     = a + lg r                           B += 2^(b/4096)        r²·s/w  in 2^-8 µs²
+//! avgRTT = 2^((lg B − lg A)/4096)            once per interval, by the same tables
+//! flowCnt: 65,536 cells hold the interval in which a flow last hashed to them; a cell that is old counts one more,
+//!          occupied n of m: n + n²/2m + n³/3m² flows (linear counting, Whang et al. 1990, its series), once per interval
+//! ```
+//!
+//! | per port | bits |
+//! |---|---|
+//! | A, B | 64, 64 |
+//! | deadline, interval (µs) | 48, 21 |
+//! | avgRTT, flowCnt, interval number, occupied cells | 20, 12, 16, 17 |
+//! | txBytes | 31 |
+//! | cells | 65,536 × 16 |
+//!
+//! Tables are shared by all ports: 2,048 and 4,096 entries of 16 bits, 12 KiB. Per packet: 3 logarithms, 2 inverses, 5 additions
+//! of logarithms, 2 of sums, one cell read and written. The 16-bit interval number comes round after 65,535 intervals, some
+//! 65 s at the shortest mean RTT (1 ms): a control plane has that long to clear cells that no flow touched.
+
+use crate::wire::{FLAG_FLOWS_SATURATED, FLOWS_MAX, RTT_MAX_US};
+
+/// Bits of a logarithm's fraction.
+const FRACTION: u32 = 12;
+/// Bits of a number that its logarithm looks at, behind the leading one.
+const MANTISSA: u32 = 11;
+/// Fractions of the sums: r·s/w is small where windows are large.
+const SHIFT_A: u32 = 16;
+const SHIFT_B: u32 = 8;
+/// Cells of the flow counter.
+pub const CELLS: usize = 1 << 16;
+/// Interval until the first mean RTT is known, in microseconds.
+const FIRST_INTERVAL_US: u64 = 10_000;
+/// Mean RTTs that a port publishes are not shorter.
+const SHORTEST_US: u32 = 1;
+
+/// Logarithms of 1 to 2 and their inverses.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    /// 4096 log2(1 + i/2048).
+    log: [u16; 1 << MANTISSA],
+    /// 2^15 · 2^(i/4096), from 2^15 to 2^16 − 1.
+    exp: [u16; 1 << FRACTION],
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        let log = |i: usize| libm::round(4096.0 * libm::log2(1.0 + i as f64 / 2048.0)) as u16;
+        let exp = |i: usize| libm::round(32768.0 * libm::exp2(i as f64 / 4096.0)) as u16;
+        Tables { log: std::array::from_fn(log), exp: std::array::from_fn(exp) }
+    }
+}
+
+impl Tables {
+    /// 4096 log2 x for x > 0.
+    pub fn lg(&self, x: u64) -> i32 {
+        let place = u64::BITS - 1 - x.leading_zeros();
+        // Eleven bits behind the leading one; the twelfth rounds, and may carry into the next power.
+        let aligned = if place > MANTISSA {
+            let shift = place - MANTISSA;
+            (x + ((1 << shift) >> 1)) >> shift
+        } else {
+            x << (MANTISSA - place)
+        };
+        let carried = (aligned >> (MANTISSA + 1)) as u32;
+        let index = if carried == 1 { 0 } else { aligned as usize & ((1 << MANTISSA) - 1) };
+        (((place + carried) << FRACTION) + u32::from(self.log[index])) as i32
+    }
+
+    /// 4096 log2 of a `uf16` code above zero: its exponent and mantissa are there already.
+    pub fn lg_uf16(&self, code: u16) -> i32 {
+        let (exponent, mantissa) = (i32::from(code >> MANTISSA), code & ((1 << MANTISSA) - 1));
+        match exponent {
+            0 => self.lg(u64::from(mantissa)),
+            e => ((e + MANTISSA as i32 - 1) << FRACTION) + i32::from(self.log[usize::from(mantissa)]),
+        }
+    }
+
+    /// 2^(l/4096), rounded down, at most 2^62.
+    pub fn exp(&self, l: i32) -> u64 {
+        if l < 0 {
+            return 0;
+        }
+        let (whole, fraction) = ((l >> FRACTION) as u32, (l & ((1 << FRACTION) - 1)) as usize);
+        let mantissa = u64::from(self.exp[fraction]);
+        match whole {
+            0..=15 => mantissa >> (15 - whole),
+            16..=61 => mantissa << (whole - 15),
+            _ => 1 << 62,
+        }
+    }
+}
+
+/// Meter of one egress queue in integers. Times are in microseconds.
+#[derive(Clone, Debug)]
+pub struct IntegerMeter {
+    /// End of the running interval; `u64::MAX` = the timer is off.
+    deadline_us: u64,
+    interval_us: u64,
+    a: u64,
+    b: u64,
+    interval: u16,
+    occupied: u32,
+    cells: Box<[u16]>,
+    avg_rtt_us: u32,
+    flows: u16,
+    flags: u8,
+}
+
+impl Default for IntegerMeter {
+    fn default() -> Self {
+        IntegerMeter {
+            deadline_us: u64::MAX,
+            interval_us: FIRST_INTERVAL_US,
+            a: 0,
+            b: 0,
+            interval: 1,
+            occupied: 0,
+            cells: vec![0; CELLS].into_boxed_slice(),
+            avg_rtt_us: 0,
+            flows: 1,
+            flags: 0,
+        }
+    }
+}
+
+impl IntegerMeter {
+    /// A data packet with a telemetry header is about to be queued: `base_rtt_us` and the `uf16` code `cwnd` are its header's (zero =
+    /// unknown), `payload` its bytes, `hash` 16 bits of a hash of its four-tuple.
+    pub fn on_enqueue(
+        &mut self,
+        t: &Tables,
+        now_us: u64,
+        base_rtt_us: u32,
+        cwnd: u16,
+        payload: u32,
+        hash: u16,
+    ) {
+        self.advance(t, now_us);
+        if self.deadline_us == u64::MAX {
+            self.deadline_us = now_us + self.interval_us;
+        }
+        if base_rtt_us > 0 && cwnd > 0 && payload > 0 {
+            let lg_r = t.lg(u64::from(base_rtt_us));
+            let a = t.lg(u64::from(payload)) + lg_r - t.lg_uf16(cwnd);
+            self.a = self.a.saturating_add(t.exp(a + ((SHIFT_A << FRACTION) as i32)));
+            self.b = self.b.saturating_add(t.exp(a + lg_r + ((SHIFT_B << FRACTION) as i32)));
+        }
+        let cell = &mut self.cells[usize::from(hash)];
+        if *cell != self.interval {
+            *cell = self.interval;
+            self.occupied += 1;
+        }
+    }
+
+    /// Lets the timer expire as often as it would have by `now_us`.
+    pub fn advance(&mut self, t: &Tables, now_us: u64) {
+        while self.deadline_us <= now_us && self.deadline_us != u64::MAX {
+            self.expire(t);
+        }
+    }
+
+    fn expire(&mut self, t: &Tables) {
+        if self.a == 0 {
+            self.deadline_us = u64::MAX;
+            return;
+        }
+        let quotient = t.lg(self.b.max(1)) - t.lg(self.a) + (((SHIFT_A - SHIFT_B) << FRACTION) as i32);
+        self.avg_rtt_us = (t.exp(quotient) as u32).clamp(SHORTEST_US, RTT_MAX_US);
+        let n = u64::from(self.occupied);
+        // n/m² is below 2^-16 of n, so that the cube is taken in two steps.
+        let distinct = n + (n * n >> 17) + ((n * n >> 16) * n / 3 >> 16);
+        self.flows = distinct.min(FLOWS_MAX as u64) as u16;
+        self.flags = if distinct > FLOWS_MAX as u64 { FLAG_FLOWS_SATURATED } else { 0 };
+        (self.a, self.b, self.occupied) = (0, 0, 0);
+        self.interval = self.interval.wrapping_add(1);
+        if self.interval == 0 {
+            // The control plane's part: once in 65,535 intervals.
+            self.cells.fill(0);
+            self.interval = 1;
+        }
+        self.interval_us = u64::from(self.avg_rtt_us);
+        self.deadline_us += self.interval_us;
+    }
+
+    /// Mean base RTT of the last completed interval in microseconds; zero = not yet measured.
+    pub fn avg_rtt_us(&self) -> u32 {
+        self.avg_rtt_us
+    }
+
+    /// Flows seen in the last completed interval, at most 4,095; 1 before.
+    pub fn flows(&self) -> u32 {
+        u32::from(self.flows)
+    }
+
+    /// Flags of the record: more flows than its field holds.
+    pub fn flags(&self) -> u8 {
+        self.flags
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meter::Meter;
+    use crate::wire::Stamp;
+    use crate::{switch_id, uf16};
+    use perigee_units::Nanos;
+    use proptest::prelude::*;
+
+    #[test]
+    fn logarithms_and_their_inverses_are_within_two_parts_in_ten_thousand() {
+        let t = Tables::default();
+        let mut x = 1u64;
+        while x < 1 << 50 {
+            for x in [x, x + x / 7, x + x / 3, 2 * x - 1] {
+                let exact = 4096.0 * libm::log2(x as f64);
+                // Half a unit, and what rounding to twelve bits moves: 4096 log2(1 + 2^-12).
+                assert!((f64::from(t.lg(x)) - exact).abs() < 0.5 + 1.45, "{x}");
+                let back = t.exp(t.lg(x) + (8 << 12)) as f64 / 256.0;
+                assert!((back / x as f64 - 1.0).abs() < 5e-4, "{x}: {back}");
+            }
+            x = x * 9 / 8 + 1;
+        }
+        for code in 1..=u16::MAX {
+            let exact = 4096.0 * libm::log2(uf16::decode(code) as f64);
+            assert!((f64::from(t.lg_uf16(code)) - exact).abs() <= 0.51, "{code}");
+        }
+    }
+
+    /// Both meters on the same packets: flows of (RTT in µs, window in bytes), evenly spaced each at its rate, for `ms`.
+    fn both(flows: &[(u32, u64)], ms: u64) -> (Meter, IntegerMeter) {
+        let (t, mut reference, mut integer) = (Tables::default(), Meter::new(), IntegerMeter::default());
+        let mut packets = Vec::new();
+        for (id, &(rtt_us, cwnd)) in flows.iter().enumerate() {
+            let spacing_ns = (u64::from(rtt_us) * 1000 * 1448 / cwnd).max(1000);
+            let offset = (id as u64).wrapping_mul(0x9e37_79b9) % spacing_ns;
+            packets.extend((0..ms * 1_000_000 / spacing_ns).map(|i| (offset + i * spacing_ns, id)));
+        }
+        packets.sort_unstable();
+        for (at, id) in packets {
+            let (rtt_us, cwnd) = (flows[id].0, uf16::encode(flows[id].1));
+            // Both are told whole microseconds, so that their intervals are the same.
+            let us = at / 1000;
+            reference.on_enqueue(Nanos::from_micros(us), &Stamp::coded(rtt_us, cwnd, 1448), id as u32, 0);
+            integer.on_enqueue(&t, us, rtt_us, cwnd, 1448, switch_id(id as u32));
+        }
+        (reference, integer)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn it_says_what_the_reference_says_within_a_percent(
+            flows in prop::collection::vec((1_000u32..1_000_000, 10_000u64..4_000_000), 1..40),
+        ) {
+            let (reference, integer) = both(&flows, 400);
+            let (a, b) = (reference.avg_rtt().as_micros() as f64, f64::from(integer.avg_rtt_us()));
+            prop_assert!((b / a - 1.0).abs() < 0.01, "{b} for {a} µs");
+            let (n, m) = (reference.flows(), integer.flows());
+            prop_assert!(n.abs_diff(m) as f64 <= (0.01 * f64::from(n)).max(1.0), "{m} for {n} flows");
+        }
+
+        #[test]
+        fn one_flow_anywhere_in_the_range_has_its_own_rtt(
+            rtt_us in 1_000u32..1_048_575, cwnd in 2_000u64..60_000_000, payload in 64u32..9000,
+        ) {
+            let (t, mut m) = (Tables::default(), IntegerMeter::default());
+            for i in 0..200u64 {
+                m.on_enqueue(&t, i * 50, rtt_us, uf16::encode(cwnd), payload, 7);
+            }
+            m.advance(&t, 20_000);
+            let error = f64::from(m.avg_rtt_us()) / f64::from(rtt_us) - 1.0;
+            prop_assert!(error.abs() < 0.01, "{} for {rtt_us}", m.avg_rtt_us());
+        }
+    }
+
+    #[test]
+    fn thousands_of_flows_are_counted_within_a_percent_and_more_than_the_field_holds_are_flagged() {
+        let t = Tables::default();
+        for n in [1u32, 10, 100, 1000, 3000, 4000] {
+            let mut m = IntegerMeter::default();
+            (0..n).for_each(|id| m.on_enqueue(&t, 1, 50_000, uf16::encode(100_000), 1448, switch_id(id)));
+            m.advance(&t, 10_001);
+            assert!(m.flows().abs_diff(n) as f64 <= 0.01 * f64::from(n), "{} for {n}", m.flows());
+            assert_eq!(m.flags(), 0);
+        }
+        let mut m = IntegerMeter::default();
+        (0..6000).for_each(|id| m.on_enqueue(&t, 1, 50_000, uf16::encode(100_000), 1448, switch_id(id)));
+        m.advance(&t, 10_001);
+        assert_eq!((m.flows(), m.flags()), (4095, FLAG_FLOWS_SATURATED));
+    }
+
+    #[test]
+    fn cells_of_old_intervals_count_again_also_when_their_number_comes_round() {
+        let (t, mut m) = (Tables::default(), IntegerMeter::default());
+        for k in 0..70_000u64 {
+            m.on_enqueue(&t, k * 1000, 1000, uf16::encode(100_000), 1448, 5);
+            m.on_enqueue(&t, k * 1000, 1000, uf16::encode(100_000), 1448, 6);
+        }
+        assert_eq!(m.flows(), 2);
+    }
+}
