@@ -20,12 +20,18 @@
 //! (`perigee train astraea`), or a file in the format of [`policy`], which the host reads and attaches. Around any policy stands a
 //! guard (`guard`): bounds, and Cubic for a while where it starves or floods.
 //!
-//! `astraea_leo` is the same scheme with the same weights for paths that change: it is told of the changes. `policy` takes whatever file it is given (`--cc policy:FILE`).
+//! `astraea_leo` is the same scheme for paths that change: it is told of the changes, and its policy was trained over such paths
+//! (`perigee train astraea-leo`). `policy` takes whatever file it is given (`--cc policy:FILE`).
+//!
+//! With `below = "cubic"` the policy corrects another scheme instead (Orca, Abbasloo et al. 2020): Cubic acts on each ACK, and once
+//! per SRTT, at least a step apart and after slow start, the policy multiplies the window by 2^a.
 //!
 //! Differs from the published system: the network runs in the process instead of a service beside the kernel; the life of
 //! min_rtt and max_tput is an option (`lifetime`), because that they never expire is what breaks the scheme on paths whose
 //! RTT changes. The published C++ server's slips (feature 0 always 1) are not imitated.
 
+pub mod classic;
+pub mod derived;
 pub mod desk;
 pub mod guard;
 pub mod policy;
@@ -33,6 +39,7 @@ pub mod policy;
 use crate::filter::{WindowedMax, WindowedMin};
 use crate::notice::{Horizon, Notices};
 use crate::*;
+use classic::{pace, Classic};
 use desk::{Decision, Desk, Seen, ACT, OBSERVE};
 use guard::Guard;
 use policy::{Policy, Scratch};
@@ -79,10 +86,17 @@ pub const PARAMS: &[ParamSpec] = &[
     },
     ParamSpec {
         name: "trained",
-        domain: Domain::Choice(&["reproduction", "none"]),
+        domain: Domain::Choice(&["reproduction", "satellite", "none"]),
         unit: "",
         source: "choice",
-        help: "which of Perigee's own policies decides where no weights are named: the one trained as the published one was; none: the initial window stands",
+        help: "which of Perigee's own policies decides where no weights are named: the one trained as the published one was, or over paths that change; none: the initial window stands",
+    },
+    ParamSpec {
+        name: "below",
+        domain: Domain::Choice(&["nothing", "cubic"]),
+        unit: "",
+        source: "Orca",
+        help: "cubic: Cubic acts on each ACK, and once per SRTT the policy multiplies its window by 2^a; module and guard have no part then",
     },
     ParamSpec {
         name: "guard",
@@ -93,9 +107,9 @@ pub const PARAMS: &[ParamSpec] = &[
     },
 ];
 
-/// The options of `astraea_leo`: told of changes of the path.
+/// The options of `astraea_leo`: told of changes of the path, with a policy that was trained over such paths.
 pub fn leo() -> Vec<(&'static str, Value)> {
-    vec![("lifetime", Value::Text("on_hint".into()))]
+    vec![("lifetime", Value::Text("on_hint".into())), ("trained", Value::Text("satellite".into()))]
 }
 
 /// The options of `policy`: whatever a file says, and nothing of our own.
@@ -165,11 +179,19 @@ static REPRODUCTION: LazyLock<Arc<Policy>> =
     LazyLock::new(|| Arc::new(Policy::parse(REPRODUCTION_TEXT).expect("a policy that tests have read")));
 /// The file of Perigee's own policy.
 pub const REPRODUCTION_TEXT: &str = include_str!("astraea/reproduction.policy");
+/// What `perigee train astraea-leo` made.
+static SATELLITE: LazyLock<Arc<Policy>> =
+    LazyLock::new(|| Arc::new(Policy::parse(SATELLITE_TEXT).expect("a policy that tests have read")));
+/// The file of Perigee's own policy for paths that change.
+pub const SATELLITE_TEXT: &str = include_str!("astraea/satellite.policy");
 
 /// The policy that decides: the one that was attached, or one of Perigee's own.
 fn policy_of(params: &Params) -> Option<Arc<Policy>> {
-    let own = || (params.choice("trained") != "none").then(|| REPRODUCTION.clone());
-    params.file::<Policy>("weights").or_else(own)
+    params.file::<Policy>("weights").or_else(|| match params.choice("trained").as_str() {
+        "none" => None,
+        "satellite" => Some(SATELLITE.clone()),
+        _ => Some(REPRODUCTION.clone()),
+    })
 }
 
 /// When extremes are forgotten.
@@ -187,6 +209,8 @@ pub struct Astraea {
     /// Where somebody else decides.
     desk: Option<Arc<Mutex<Desk>>>,
     guard: Option<Guard>,
+    /// The scheme that the policy corrects.
+    below: Option<Classic>,
     step: Nanos,
     bypass: bool,
     lifetime: Lifetime,
@@ -204,6 +228,7 @@ impl Astraea {
     /// A controller for a new connection.
     pub fn new(params: &Params, init: &ConnInit) -> Self {
         let window_us = params.time("window").as_micros();
+        let below = (params.choice("below") == "cubic").then(|| Classic::new(init));
         let policy = policy_of(params);
         Astraea {
             policy: policy.map(|p| {
@@ -211,9 +236,10 @@ impl Astraea {
                 (p, scratch)
             }),
             desk: None,
-            guard: (params.choice("guard") == "on").then(|| Guard::new(init)),
+            guard: (params.choice("guard") == "on" && below.is_none()).then(|| Guard::new(init)),
             step: params.time("step"),
-            bypass: params.choice("module") == "bypass",
+            bypass: params.choice("module") == "bypass" && below.is_none(),
+            below,
             lifetime: match params.choice("lifetime").as_str() {
                 "window" => Lifetime::Window {
                     min_rtt_us: WindowedMin::new(window_us),
@@ -357,11 +383,14 @@ impl Astraea {
     /// Carries out the decision on the desk.
     fn obey(&mut self, cx: &Cx, w: &mut Window) {
         let Some(desk) = &self.desk else { return };
-        let decision = desk.lock().unwrap_or_else(PoisonError::into_inner).decision;
+        let (decision, seen) = {
+            let desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
+            (desk.decision, desk.seen)
+        };
         match decision {
             Decision::Step(a) => {
                 self.action = a;
-                w.cwnd = cx.bytes(act(cx.packets(w.cwnd), a).max(MIN_CWND));
+                w.cwnd = cx.bytes(self.step_of(cx, w, a, &seen));
                 self.set_pacing(cx, w);
             }
             Decision::Set { cwnd, pacing } => {
@@ -380,7 +409,7 @@ impl Astraea {
         let action = policy.evaluate(self.history.as_flattened(), scratch) as f64;
         // Weights so large that they overflow decide nothing.
         self.action = if action.is_finite() { action } else { 0.0 };
-        let cwnd = act(cx.packets(w.cwnd), self.action).max(MIN_CWND);
+        let cwnd = self.step_of(cx, w, self.action, &seen);
         let Some(guard) = &mut self.guard else {
             w.cwnd = cx.bytes(cwnd);
             return;
@@ -392,12 +421,32 @@ impl Astraea {
         }
     }
 
-    /// Cubic in the policy's place.
-    fn fallback(&mut self) -> Option<&mut Guard> {
-        self.guard.as_mut().filter(|g| g.active())
+    /// The window in packets that action `a` makes of the present one. Doublings are bounded whoever decides.
+    fn step_of(&self, cx: &Cx, w: &Window, a: f64, seen: &Seen) -> u64 {
+        let cwnd = cx.packets(w.cwnd);
+        let next = match &self.below {
+            None => act(cwnd, a),
+            Some(_) if w.cwnd < w.ssthresh => cwnd,
+            Some(_) => {
+                let scaled = libm::round(cwnd as f64 * libm::exp2(a.clamp(-1.0, 1.0))) as u64;
+                Guard::bounded(scaled, seen)
+            }
+        };
+        next.max(MIN_CWND)
+    }
+
+    /// Cubic in the policy's place or beneath it.
+    fn classic(&mut self) -> Option<&mut Classic> {
+        match &mut self.below {
+            Some(below) => Some(below),
+            None => self.guard.as_mut().and_then(Guard::stand_in),
+        }
     }
 
     fn set_pacing(&self, cx: &Cx, w: &mut Window) {
+        if self.below.is_some() {
+            return pace(cx, w);
+        }
         let srtt = if cx.srtt > Nanos::ZERO { cx.srtt } else { Nanos::from_millis(1) };
         let packets = cx.packets(w.cwnd.max(cx.outstanding)).max(1);
         let bytes = packets.saturating_mul(cx.mss as u64 + HEADER_BYTES);
@@ -414,8 +463,9 @@ impl Astraea {
             return;
         }
         // A host that was late does not make the decisions that it missed.
+        let step = if self.below.is_some() { self.step.max(cx.srtt) } else { self.step };
         while self.next_step <= cx.now {
-            self.next_step = self.next_step.saturating_add(self.step);
+            self.next_step = self.next_step.saturating_add(step);
             if self.next_step.saturating_add(self.step * 1000) < cx.now {
                 self.next_step = cx.now;
             }
@@ -451,6 +501,9 @@ impl CongestionControl for Astraea {
             self.next_step = cx.now.saturating_add(self.step);
         }
         self.now.since = cx.now;
+        if let Some(below) = &mut self.below {
+            below.start(cx, w);
+        }
         self.set_pacing(cx, w);
         self.schedule(cx, w);
     }
@@ -464,15 +517,15 @@ impl CongestionControl for Astraea {
         self.measure(cx, ev);
         let repaired: u64 = ev.acked.iter().map(|p| p.tag as u64).sum();
         self.retrans_out = self.retrans_out.saturating_sub(repaired);
-        if let Some(guard) = self.fallback() {
-            return guard.on_ack(cx, w, ev);
+        if let Some(classic) = self.classic() {
+            return classic.on_ack(cx, w, ev);
         }
         self.set_pacing(cx, w);
     }
 
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
-        if let Some(guard) = self.fallback() {
-            return guard.ssthresh(cx, w);
+        if let Some(classic) = self.classic() {
+            return classic.ssthresh(cx, w);
         }
         w.cwnd.max(cx.bytes(MIN_SSTHRESH))
     }
@@ -483,8 +536,8 @@ impl CongestionControl for Astraea {
 
     fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
         let own = self.bypass;
-        if let Some(guard) = self.fallback() {
-            return guard.on_transition(cx, w, t, own);
+        if let Some(classic) = self.classic() {
+            return classic.on_transition(cx, w, t, own);
         }
         self.set_pacing(cx, w);
     }
@@ -499,7 +552,7 @@ impl CongestionControl for Astraea {
         }
         if self.next_step <= cx.now {
             self.decide(cx, w);
-            if self.fallback().is_none() {
+            if !self.guard.as_ref().is_some_and(Guard::active) {
                 self.set_pacing(cx, w);
             }
         }

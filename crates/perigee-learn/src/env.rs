@@ -33,6 +33,8 @@ pub struct Rules {
     pub lifetime: String,
     /// Astraea's parameter `module`.
     pub module: String,
+    /// Astraea's parameter `below`.
+    pub below: String,
     /// What is good.
     pub reward: Reward,
 }
@@ -44,6 +46,7 @@ impl Default for Rules {
             step_rtts: 0.0,
             lifetime: "forever".into(),
             module: "bypass".into(),
+            below: "nothing".into(),
             reward: Reward::default(),
         }
     }
@@ -115,7 +118,7 @@ impl Env {
         let simulator = Simulator { plugins: Plugins::new() };
         let setups = simulator.setups(&world.header, &workload);
         let mut setups = setups.map_err(|e| LearnError::Run(e.to_string()))?;
-        let given = [("lifetime", &rules.lifetime), ("module", &rules.module)]
+        let given = [("lifetime", &rules.lifetime), ("module", &rules.module), ("below", &rules.below)]
             .map(|(name, word)| (name.to_string(), perigee_cc::Value::Text(word.clone())));
         let params =
             Params::new(PARAMS, BTreeMap::from(given)).map_err(|e| LearnError::Input(e.to_string()))?;
@@ -283,24 +286,28 @@ impl Env {
     }
 
     fn whole(&self, delay_ms: f64) -> [f32; GLOBALS] {
-        let active: Vec<&Seen> = self.agents.iter().filter(|a| a.present).map(|a| &a.seen).collect();
-        if active.is_empty() {
+        let (mut throughput, mut cwnd) = (Spread::default(), Spread::default());
+        let (mut n, mut rtt_us, mut loss) = (0.0, 0.0, 0.0);
+        for seen in self.agents.iter().filter(|a| a.present).map(|a| &a.seen) {
+            n += 1.0;
+            throughput.add(seen.throughput);
+            cwnd.add(seen.cwnd);
+            rtt_us += seen.rtt_us;
+            loss += seen.loss;
+        }
+        if n == 0.0 {
             return [0.0; GLOBALS];
         }
-        let n = active.len() as f64;
-        let sum = |f: &dyn Fn(&Seen) -> f64| active.iter().map(|s| f(s)).sum::<f64>();
-        let least = |f: &dyn Fn(&Seen) -> f64| active.iter().map(|s| f(s)).fold(f64::INFINITY, f64::min);
-        let most = |f: &dyn Fn(&Seen) -> f64| active.iter().map(|s| f(s)).fold(0.0, f64::max);
         let bdp = self.capacity * 2.0 * delay_ms * 1e-3;
         [
-            sum(&|s| s.throughput) / 5e7,
-            least(&|s| s.throughput) / 5e7,
-            most(&|s| s.throughput) / 5e7,
-            sum(&|s| s.rtt_us) / n / 5e5,
-            least(&|s| s.cwnd) / 1e3,
-            most(&|s| s.cwnd) / 1e3,
-            sum(&|s| s.cwnd) / n / 1e3,
-            sum(&|s| s.loss) / n / 1e6,
+            throughput.sum / 5e7,
+            throughput.least / 5e7,
+            throughput.most / 5e7,
+            rtt_us / n / 5e5,
+            cwnd.least / 1e3,
+            cwnd.most / 1e3,
+            cwnd.sum / n / 1e3,
+            loss / n / 1e6,
             n / 10.0,
             delay_ms / 500.0,
             if bdp > 0.0 { self.buffer_bytes / bdp / 10.0 } else { 0.0 },
@@ -320,6 +327,27 @@ impl Env {
             self.simulation.tell(agent.flow, &Signal::Custom(ACT), &mut Silent).map_err(failed)?;
         }
         Ok(())
+    }
+}
+
+/// Sum and extremes of a quantity that is never negative.
+struct Spread {
+    sum: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Spread { sum: 0.0, least: f64::INFINITY, most: 0.0 }
+    }
+}
+
+impl Spread {
+    fn add(&mut self, x: f64) {
+        self.sum += x;
+        self.least = self.least.min(x);
+        self.most = self.most.max(x);
     }
 }
 

@@ -11,7 +11,6 @@ use crate::LearnError;
 use perigee_cc::Value;
 use perigee_units::Nanos;
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Recipes that come along: name, text.
@@ -69,11 +68,19 @@ pub struct Agents {
     lifetime: String,
     /// Astraea's parameter of that name: whether the transport reduces windows in recovery while flows learn.
     module: String,
+    /// Astraea's parameter of that name: the scheme that decisions correct.
+    below: String,
 }
 
 impl Default for Agents {
     fn default() -> Self {
-        Agents { step_ms: 30.0, step_rtts: 0.0, lifetime: "forever".into(), module: "bypass".into() }
+        Agents {
+            step_ms: 30.0,
+            step_rtts: 0.0,
+            lifetime: "forever".into(),
+            module: "bypass".into(),
+            below: "nothing".into(),
+        }
     }
 }
 
@@ -141,10 +148,14 @@ impl Recipe {
         let widths = s.actor.iter().chain(&s.critic);
         let stages = self.stage.iter().map(|s| s.until);
         let table = self.train.table.as_deref();
-        let rules: [(bool, &str); 16] = [
+        let rules: [(bool, &str); 18] = [
             (
                 ["normal", "bypass"].contains(&self.agent.module.as_str()),
                 "agent.module: allowed are \"normal\", \"bypass\"",
+            ),
+            (
+                ["nothing", "cubic"].contains(&self.agent.below.as_str()),
+                "agent.below: allowed are \"nothing\", \"cubic\"",
             ),
             ((0.0..=100.0).contains(&self.agent.step_rtts), "agent.step_rtts: allowed are 0 to 100"),
             (
@@ -167,6 +178,7 @@ impl Recipe {
                 "agent.lifetime: allowed are \"forever\", \"window\", \"on_hint\"",
             ),
             (widths.clone().all(|w| (1..=4096).contains(w)), "td3.actor, td3.critic: widths from 1 to 4096"),
+            (s.average > 0.0 && s.average <= 1.0, "td3.average: allowed are above 0 to 1"),
             (!s.critic.is_empty(), "td3.critic: at least one hidden layer"),
             ((1..=65_536).contains(&s.batch), "td3.batch: allowed are 1 to 65536"),
             ((0.0..1.0).contains(&s.gamma), "td3.gamma: allowed are 0 to below 1"),
@@ -191,8 +203,8 @@ impl Recipe {
 
     /// The scheme with a policy, observed as here.
     pub fn subject(&self, policy: &str) -> Subject {
-        let lifetime = Value::Text(self.agent.lifetime.clone());
-        let params = BTreeMap::from([("lifetime".to_string(), lifetime)]);
+        let words = [("lifetime", &self.agent.lifetime), ("below", &self.agent.below)];
+        let params = words.map(|(key, word)| (key.to_string(), Value::Text(word.clone()))).into();
         Subject { cc: "astraea".into(), params, policy: Some(policy.into()) }
     }
 
@@ -208,6 +220,7 @@ impl Recipe {
             step_rtts: self.agent.step_rtts,
             lifetime: self.agent.lifetime.clone(),
             module: self.agent.module.clone(),
+            below: self.agent.below.clone(),
             reward: self.reward.clone(),
         };
         Ground { worlds: self.world.clone(), folder: folder.into(), rules, seed }

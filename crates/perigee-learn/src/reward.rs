@@ -41,6 +41,8 @@ pub struct Reward {
     pub queue: f64,
     /// That goal.
     pub queue_ms: f64,
+    /// The goal grows with this power of the base RTT: shares of flows of unlike RTTs differ by as much.
+    pub queue_power: f64,
 }
 
 impl Default for Reward {
@@ -54,6 +56,7 @@ impl Default for Reward {
             share: 0.0,
             queue: 0.0,
             queue_ms: 3.5,
+            queue_power: 0.5,
         }
     }
 }
@@ -101,7 +104,8 @@ impl Reward {
         if f.rtt_ms <= 0.0 || f.base_rtt_ms <= 0.0 || f.throughput <= 0.0 {
             return 1.0;
         }
-        let goal = self.queue_ms * libm::sqrt(f.base_rtt_ms / GOAL_AT.1) * GOAL_AT.0 / f.throughput;
+        let longer = libm::pow(f.base_rtt_ms / GOAL_AT.1, self.queue_power);
+        let goal = self.queue_ms * longer * GOAL_AT.0 / f.throughput;
         (((f.rtt_ms - f.base_rtt_ms) - goal).abs() / goal).min(2.0)
     }
 }

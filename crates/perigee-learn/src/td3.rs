@@ -7,7 +7,8 @@ use crate::env::GLOBALS;
 use crate::net::{columns_from, Net};
 use crate::replay::{Batch, Replay};
 use ndarray::{concatenate, Array2, Axis};
-use perigee_cc::astraea::{FEATURES, INPUTS};
+use perigee_cc::astraea::derived::{derive, DERIVED};
+use perigee_cc::astraea::{FEATURES, HISTORY, INPUTS};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -24,6 +25,10 @@ const SCALES: [(f32, f32); FEATURES] = [
     (1.1, 2.5),
     (0.0, 5.0),
 ];
+/// The same for what is derived from them.
+const DERIVED_SCALES: [(f32, f32); DERIVED] = [(-1.0, 0.6), (-4.5, 0.35), (-2.5, 0.6)];
+/// Inputs of networks that also see what is derived.
+const WITH_LOGS: usize = INPUTS + HISTORY * DERIVED;
 /// Largest norm of a gradient.
 const MOST: f32 = 1.0;
 
@@ -31,6 +36,9 @@ const MOST: f32 = 1.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
+    /// The networks see logarithms of throughput, queueing delay and lowest RTT beside the features
+    /// ([`perigee_cc::astraea::derived`]), so that products of features are sums.
+    pub logs: bool,
     /// Widths of the actor's hidden layers.
     pub actor: Vec<usize>,
     /// Widths of the critics' hidden layers.
@@ -41,6 +49,9 @@ pub struct Settings {
     pub gamma: f32,
     /// Share by which targets follow.
     pub tau: f32,
+    /// Share by which the policy that is evaluated and kept follows the actor at its updates (Polyak and Juditsky 1992): the
+    /// actor's own latest steps, and what they happened to do to fairness, average out. 1 = it is the actor.
+    pub average: f32,
     /// Step size of the actor.
     pub actor_rate: f32,
     /// Step size of the critics.
@@ -64,11 +75,13 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
+            logs: false,
             actor: vec![64, 32],
             critic: vec![128, 64],
             batch: 256,
             gamma: 0.98,
             tau: 0.005,
+            average: 1.0,
             actor_rate: 3e-4,
             critic_rate: 1e-3,
             final_rate: 0.1,
@@ -88,6 +101,7 @@ pub struct Learner {
     settings: Settings,
     actor: Net,
     actor_target: Net,
+    average: Net,
     critics: [Net; 2],
     critic_targets: [Net; 2],
     updates: u64,
@@ -98,10 +112,12 @@ impl Learner {
     /// A learner that knows nothing.
     pub fn new(settings: Settings, seed: u64) -> Self {
         let mut draws = Draws::new(seed, u64::MAX);
-        let actor = Net::with_hidden(INPUTS, &settings.actor, &mut draws);
-        let critics = [(); 2].map(|()| Net::with_hidden(INPUTS + GLOBALS + 1, &settings.critic, &mut draws));
+        let inputs = if settings.logs { WITH_LOGS } else { INPUTS };
+        let actor = Net::with_hidden(inputs, &settings.actor, &mut draws);
+        let critics = [(); 2].map(|()| Net::with_hidden(inputs + GLOBALS + 1, &settings.critic, &mut draws));
         Learner {
             actor_target: actor.clone(),
+            average: actor.clone(),
             critic_targets: critics.clone(),
             settings,
             actor,
@@ -125,8 +141,13 @@ impl Learner {
     /// False where too little has been experienced.
     pub fn update(&mut self, replay: &Replay, left: f32) -> bool {
         let Some(mut batch) = replay.batch(self.settings.batch, &mut self.draws) else { return false };
-        normalise(&mut batch.local);
-        normalise(&mut batch.next_local);
+        for seen in [&mut batch.local, &mut batch.next_local] {
+            let logs = self.settings.logs.then(|| logarithms(seen));
+            normalise(seen);
+            if let Some(logs) = logs {
+                *seen = concatenate(Axis(1), &[seen.view(), logs.view()]).expect("as many rows");
+            }
+        }
         let rate = self.settings.final_rate + (1.0 - self.settings.final_rate) * left.clamp(0.0, 1.0);
         let goals = self.goals(&batch);
         self.teach_critics(&batch, &goals, rate);
@@ -135,6 +156,7 @@ impl Learner {
             self.teach_actor(&batch, rate);
             let tau = self.settings.tau;
             self.actor_target.follow(&self.actor, tau);
+            self.average.follow(&self.actor, self.settings.average);
             self.critic_targets.iter_mut().zip(&self.critics).for_each(|(t, c)| t.follow(c, tau));
         }
         true
@@ -176,7 +198,7 @@ impl Learner {
         let critic = &self.critics[0];
         let value = critic.forward(joined(&batch.local, &batch.globals, &actions));
         let (_, inputs) = critic.backward(&value, Array2::from_elem(before.raw_dim(), -1.0 / n));
-        let mut slope = columns_from(&inputs, INPUTS + GLOBALS);
+        let mut slope = columns_from(&inputs, batch.local.ncols() + GLOBALS);
         slope.zip_mut_with(&actions, |g, a| *g *= 1.0 - a * a);
         slope.zip_mut_with(before, |g, z| *g += 2.0 * self.settings.restraint * z / n);
         let (gradients, _) = self.actor.backward(&pass, slope);
@@ -185,7 +207,12 @@ impl Learner {
 
     /// The policy as a file, with `head` as comment.
     pub fn policy(&self, head: &str) -> String {
-        export(&self.actor, head)
+        export(&self.average, head)
+    }
+
+    /// The actor as a file: what is tried out while it learns.
+    pub fn actor(&self) -> String {
+        export(&self.actor, "actor")
     }
 }
 
@@ -196,12 +223,15 @@ pub(crate) fn export(actor: &Net, head: &str) -> String {
         let _ = writeln!(text, "# {line}");
     }
     let _ = writeln!(text, "perigee-policy 1\ninput {INPUTS}");
+    if actor.widths()[0] == WITH_LOGS {
+        text.push_str("logs\n");
+    }
     let count = actor.values().count();
     for (i, (inputs, outputs, values)) in actor.values().enumerate() {
         let (mut weights, mut biases) =
             (values[..inputs * outputs].to_vec(), values[inputs * outputs..].to_vec());
         if i == 0 {
-            fold(&mut weights, &mut biases);
+            fold(&mut weights, &mut biases, inputs);
         }
         let _ = writeln!(text, "dense {outputs}");
         for row in weights.chunks_exact(inputs).chain([biases.as_slice()]) {
@@ -225,10 +255,24 @@ pub(crate) fn normalise(observations: &mut Array2<f32>) {
     }
 }
 
-/// Makes the normalisation part of the first layer.
-fn fold(weights: &mut [f32], biases: &mut [f32]) {
-    for (row, bias) in weights.chunks_exact_mut(INPUTS).zip(biases) {
-        for (w, (shift, scale)) in row.iter_mut().zip(SCALES.iter().cycle()) {
+/// What is derived from the steps of observations, where the networks want it.
+fn logarithms(observations: &Array2<f32>) -> Array2<f32> {
+    let mut logs = Array2::zeros((observations.nrows(), HISTORY * DERIVED));
+    for (row, mut to) in observations.rows().into_iter().zip(logs.rows_mut()) {
+        let row = row.to_slice().expect("rows lie in one piece");
+        let derived = row.chunks_exact(FEATURES).flat_map(derive);
+        for ((to, x), (shift, scale)) in to.iter_mut().zip(derived).zip(DERIVED_SCALES.iter().cycle()) {
+            *to = (x - shift) * scale;
+        }
+    }
+    logs
+}
+
+/// Makes the normalisation part of the first layer, which has so many inputs.
+fn fold(weights: &mut [f32], biases: &mut [f32], inputs: usize) {
+    let scales = SCALES.iter().cycle().take(INPUTS).chain(DERIVED_SCALES.iter().cycle());
+    for (row, bias) in weights.chunks_exact_mut(inputs).zip(biases) {
+        for (w, (shift, scale)) in row.iter_mut().zip(scales.clone()) {
             *w *= scale;
             *bias -= *w * shift;
         }
@@ -247,13 +291,23 @@ mod tests {
 
     #[test]
     fn the_exported_policy_is_the_actor() {
-        let learner = Learner::new(Settings::default(), 5);
+        for logs in [false, true] {
+            exported(Settings { logs, ..Settings::default() });
+        }
+    }
+
+    fn exported(settings: Settings) {
+        let learner = Learner::new(settings, 5);
         let policy = Policy::parse(&learner.policy("of a test")).unwrap();
         let mut draws = Draws::new(9, 9);
         for _ in 0..20 {
             let x: Vec<f32> = (0..INPUTS).map(|_| draws.uniform(0.0, 2.0) as f32).collect();
             let mut row = Array2::from_shape_vec((1, INPUTS), x.clone()).unwrap();
+            let logs = logarithms(&row);
             normalise(&mut row);
+            if learner.settings.logs {
+                row = concatenate(Axis(1), &[row.view(), logs.view()]).unwrap();
+            }
             let expected = libm::tanhf(learner.actor.forward(row).output()[[0, 0]]);
             let got = policy.evaluate(&x, &mut policy.scratch());
             assert!((got - expected).abs() < 1e-4, "{got} {expected}");

@@ -64,6 +64,14 @@ impl Algorithm {
         }
     }
 
+    /// The policy that learns, which is not always the one that is kept.
+    fn behaviour(&self) -> String {
+        match self {
+            Algorithm::Td3(l) => l.actor(),
+            Algorithm::Ppo(l) => l.policy("actor"),
+        }
+    }
+
     fn updates(&self) -> u64 {
         match self {
             Algorithm::Td3(l) => l.updates(),
@@ -226,8 +234,8 @@ impl Training {
     /// # Errors
     /// When a simulation cannot go on, or the weights are no numbers any more.
     pub fn round(&mut self) -> Result<Round, LearnError> {
-        let text = self.policy();
-        let policy = Policy::parse(&text).map_err(|e| LearnError::Run(e.to_string()))?;
+        let policy =
+            Policy::parse(&self.state.learner.behaviour()).map_err(|e| LearnError::Run(e.to_string()))?;
         let first = self.state.round * self.recipe.train.episodes;
         let indices = first..first + self.recipe.train.episodes;
         let explore = self.exploration();

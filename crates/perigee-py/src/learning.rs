@@ -209,6 +209,18 @@ impl Policy {
         self.0.widths()
     }
 
+    /// Logarithms of each step are appended to the inputs.
+    #[getter]
+    fn logs(&self) -> bool {
+        self.0.logs()
+    }
+
+    /// Weights and biases.
+    #[getter]
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
     /// The first output for each row of inputs.
     fn evaluate<'py>(
         &self,
@@ -276,8 +288,8 @@ pub fn bench_run(py: Python<'_>, mbps: f64, seconds: f64, agent: &str) -> PyResu
 /// The policies that come along, as pairs of name and text.
 #[pyfunction]
 pub fn policies() -> Vec<(&'static str, &'static str)> {
-    use perigee_scenario::cc::astraea::REPRODUCTION_TEXT;
-    vec![("astraea", REPRODUCTION_TEXT), ("astraea_leo", REPRODUCTION_TEXT)]
+    use perigee_scenario::cc::astraea::{REPRODUCTION_TEXT, SATELLITE_TEXT};
+    vec![("astraea", REPRODUCTION_TEXT), ("astraea_leo", SATELLITE_TEXT)]
 }
 
 /// The recipes that come along, as pairs of name and text.

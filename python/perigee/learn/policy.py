@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -139,8 +138,8 @@ def describe(path: str | Path) -> str:
     """
     policy, head = load(path)
     widths = policy.widths
-    count = sum((a + 1) * b for a, b in pairwise(widths))
-    lines = [*head, f"network {'-'.join(map(str, widths))}, {count} values"]
+    logs = " with logarithms of the inputs" if policy.logs else ""
+    lines = [*head, f"network {'-'.join(map(str, widths))}{logs}, {policy.count} values"]
     if widths[0] == INPUTS:
         lines += ["", "action in the steady state, base RTT 30 ms", "highest rate | RTT over lowest RTT"]
         lines.append("  (Mbit/s)   |" + "".join(f"{r:7.2f}" for r in RATIOS))

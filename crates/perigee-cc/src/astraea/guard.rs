@@ -6,15 +6,19 @@
 //! starving    for 3 s: ACKs come, nothing is lost, rtt ≤ 1.1 min_rtt, the window is used,
 //!             and thr < max_tput / 10 or cwnd ≤ the initial window: the path is idle and the policy does not use it
 //! flooding    over 2 s: bytes lost > a fifth of bytes delivered
-//! then        Cubic for 10 s, in slow start after starving, from half an own BDP after a flood; then the policy again
+//! then        Cubic for 10 s, twice as long each time (at most 320 s), in slow start after starving, from half an own BDP
+//!             after a flood; then the policy again
 //! ```
+//!
+//! A step in which nothing is heard says nothing: where the RTT is much longer than a step, most of those of a starving flow
+//! are like that. Silence of more than two SRTTs is an outage, after which patience begins anew.
 //!
 //! Random loss of some percent, a long queue and a window that is too small because min_rtt is old (the published weakness)
 //! are none of the guard's business: they are what policies are compared by.
 
+use super::classic::{pace, Classic};
 use super::desk::Seen;
 use super::MIN_CWND;
-use crate::cubic::{self, Cubic};
 use crate::*;
 
 /// How long a policy may starve.
@@ -27,8 +31,10 @@ const FLOOD: f64 = 0.2;
 const LITTLE: f64 = 0.1;
 /// RTT over the lowest below which a path is empty.
 const EMPTY: f64 = 1.1;
-/// For how long Cubic decides.
+/// For how long Cubic decides the first time; twice as long each further time.
 const REST: Nanos = Nanos::from_secs(10);
+/// How often that doubles at most.
+const DOUBLINGS: u64 = 5;
 /// Largest window in own bandwidth-delay products.
 const MOST_BDP: f64 = 20.0;
 const LEAST_BOUND: u64 = 40;
@@ -48,10 +54,12 @@ pub enum Fault {
 #[derive(Clone, Debug)]
 pub struct Guard {
     init: ConnInit,
-    cubic: Cubic,
+    cubic: Classic,
     /// Cubic decides until then.
     until: Option<Nanos>,
     starving_since: Option<Nanos>,
+    /// When a step was last judged idle.
+    idle_at: Nanos,
     flood_since: Nanos,
     lost: f64,
     delivered: f64,
@@ -64,9 +72,10 @@ impl Guard {
     pub fn new(init: &ConnInit) -> Self {
         Guard {
             init: *init,
-            cubic: classic(init),
+            cubic: Classic::new(init),
             until: None,
             starving_since: None,
+            idle_at: init.now,
             flood_since: init.now,
             lost: 0.0,
             delivered: 0.0,
@@ -94,8 +103,8 @@ impl Guard {
             self.begin_watch(now);
         }
         let fault = self.judge(now, seen)?;
+        self.until = Some(now.saturating_add(REST * (1 << self.faults.min(DOUBLINGS))));
         self.faults += 1;
-        self.until = Some(now.saturating_add(REST));
         Some(fault)
     }
 
@@ -116,6 +125,13 @@ impl Guard {
                 return Some(Fault::Flooding);
             }
         }
+        if seen.throughput == 0.0 && seen.loss == 0.0 {
+            let silence_us = now.saturating_sub(self.idle_at).as_micros() as f64;
+            if silence_us > 2.0 * seen.srtt_us {
+                self.starving_since = None;
+            }
+            return None;
+        }
         let idle = seen.throughput > 0.0
             && seen.loss == 0.0
             && seen.rtt_us <= EMPTY * seen.min_rtt_us
@@ -126,6 +142,7 @@ impl Guard {
             self.starving_since = None;
             return None;
         }
+        self.idle_at = now;
         let since = *self.starving_since.get_or_insert(now);
         (now.saturating_sub(since) >= PATIENCE).then_some(Fault::Starving)
     }
@@ -141,8 +158,8 @@ impl Guard {
 
     /// Cubic takes over: a new one, which begins near what the path is known to hold.
     pub fn take_over(&mut self, cx: &Cx, w: &mut Window, seen: &Seen, fault: Fault) {
-        self.cubic = classic(&ConnInit { now: cx.now, ..self.init });
-        self.cubic.on_start(cx, w);
+        self.cubic = Classic::new(&ConnInit { now: cx.now, ..self.init });
+        self.cubic.start(cx, w);
         // Of an idle path nothing is known but that it has room.
         w.ssthresh = INFINITE_SSTHRESH;
         if fault == Fault::Flooding {
@@ -153,37 +170,10 @@ impl Guard {
         pace(cx, w);
     }
 
-    /// An ACK while Cubic decides.
-    pub fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
-        // The window may be limited by what the policy left: Cubic grows as it would on its own.
-        self.cubic.on_ack(cx, w, ev);
-        pace(cx, w);
+    /// The scheme in the policy's place, while there is one.
+    pub fn stand_in(&mut self) -> Option<&mut Classic> {
+        self.until.is_some().then_some(&mut self.cubic)
     }
-
-    /// Cubic's threshold.
-    pub fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
-        self.cubic.ssthresh(cx, w)
-    }
-
-    /// A transition while Cubic decides; `own`: the transport leaves the window to the scheme.
-    pub fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition, own: bool) {
-        self.cubic.on_transition(cx, w, t);
-        if own && matches!(t, Transition::EnterRecovery | Transition::EnterCwr) {
-            w.cwnd = w.cwnd.min(w.ssthresh).max(cx.bytes(MIN_CWND));
-        }
-        pace(cx, w);
-    }
-}
-
-/// Cubic's rate: Linux's share of the window per SRTT, twice as much in slow start.
-fn pace(cx: &Cx, w: &mut Window) {
-    let percent = if w.cwnd < w.ssthresh / 2 { 200 } else { 120 };
-    let bytes = w.cwnd.max(cx.outstanding).saturating_mul(percent) / 100;
-    w.pacing = Some(BitRate(BitRate::of(bytes, cx.srtt.max(Nanos::from_millis(1))).0.max(1)));
-}
-
-fn classic(init: &ConnInit) -> Cubic {
-    Cubic::new(&Params::defaults(cubic::PARAMS), init)
 }
 
 /// Highest throughput times lowest RTT, in packets.
@@ -240,6 +230,42 @@ mod tests {
         assert!(fault == Fault::Starving && (3000..3100).contains(&at), "{at}");
         let (at, fault) = after(Seen { loss: 4e6, ..fine() }, 10).unwrap();
         assert!(fault == Fault::Flooding && (2000..2100).contains(&at), "{at}");
+    }
+
+    #[test]
+    fn silent_steps_of_a_long_path_do_not_hide_that_it_starves() {
+        let long = Seen {
+            throughput: 0.03e6,
+            max_throughput: 0.03e6,
+            rtt_us: 562_000.0,
+            srtt_us: 562_000.0,
+            min_rtt_us: 560_000.0,
+            cwnd: 10.0,
+            out: 10.0,
+            ..Seen::default()
+        };
+        let silent = Seen { throughput: 0.0, rtt_us: 0.0, ..long };
+        // Of each 12 steps of 30 ms two hear an ACK.
+        let first = |pause: u64| {
+            let mut g = guard();
+            let seen = |k: u64| if k % pause < 2 { &long } else { &silent };
+            (1..=400).find(|k| g.look(Nanos::from_millis(k * 30), seen(*k)).is_some())
+        };
+        let at = first(12).unwrap() * 30;
+        assert!((3000..3500).contains(&at), "{at}");
+        assert_eq!(first(60), None, "1.7 s without an ACK is an outage, not a path that is idle");
+    }
+
+    #[test]
+    fn the_rest_is_longer_each_time() {
+        let mut g = guard();
+        let flood = Seen { loss: 4e6, ..fine() };
+        let begins: Vec<u64> = (1..=4000)
+            .filter(|k| g.look(Nanos::from_millis(k * 30), &flood).is_some())
+            .map(|k| k * 30)
+            .collect();
+        let gaps: Vec<u64> = begins.windows(2).map(|w| (w[1] - w[0]) / 1000).collect();
+        assert_eq!(gaps[..3], [12, 22, 42]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! ```text
 //! perigee-policy 1        magic and version
 //! input 50                number of inputs
+//! logs                    optional: what [`super::derived`] derives from each step of ten inputs is appended to them
 //! dense 256               an affine layer: one row of weights per output (256 rows of 50), then 256 biases
 //! …numbers…
 //! batch_norm 0.001        epsilon; then means, variances and offsets of the layer above (no scale)
@@ -17,6 +18,8 @@
 //! `batch_norm` and one of `leaky_relu` and `tanh`, in this order. Normalisation is folded into the weights when the file
 //! is read; evaluation is in single precision and in a fixed order, so that it repeats itself everywhere.
 
+use super::derived::{derive, DERIVED};
+use super::FEATURES;
 use std::fmt;
 
 /// Why a file is not a policy.
@@ -58,6 +61,8 @@ struct Layer {
 #[derive(Clone, Debug)]
 pub struct Policy {
     inputs: usize,
+    /// Logarithms of steps are appended to the inputs.
+    logs: bool,
     layers: Vec<Layer>,
 }
 
@@ -75,6 +80,11 @@ impl Policy {
         self.inputs
     }
 
+    /// Logarithms of each step's features are appended to the inputs before the first layer.
+    pub fn logs(&self) -> bool {
+        self.logs
+    }
+
     /// Number of outputs.
     pub fn outputs(&self) -> usize {
         self.layers.last().map_or(self.inputs, |l| l.biases.len())
@@ -85,9 +95,15 @@ impl Policy {
         std::iter::once(self.inputs).chain(self.layers.iter().map(|l| l.biases.len())).collect()
     }
 
+    /// Number of weights and biases.
+    pub fn count(&self) -> usize {
+        self.layers.iter().map(|l| l.weights.len() + l.biases.len()).sum()
+    }
+
     /// Scratch space for [`Policy::evaluate`].
     pub fn scratch(&self) -> Scratch {
-        let width = self.layers.iter().map(|l| l.biases.len()).max().unwrap_or(0).max(self.inputs);
+        let first = self.layers.first().map_or(self.inputs, |l| l.inputs);
+        let width = self.layers.iter().map(|l| l.biases.len()).max().unwrap_or(0).max(first);
         Scratch { from: vec![0.0; width], to: vec![0.0; width] }
     }
 
@@ -97,6 +113,12 @@ impl Policy {
         from[..self.inputs].fill(0.0);
         let n = inputs.len().min(self.inputs);
         from[..n].copy_from_slice(&inputs[..n]);
+        if self.logs {
+            let (steps, logs) = from.split_at_mut(self.inputs);
+            for (step, to) in steps.chunks_exact(FEATURES).zip(logs.chunks_exact_mut(DERIVED)) {
+                to.copy_from_slice(&derive(step));
+            }
+        }
         for layer in &self.layers {
             layer.apply(&from[..layer.inputs], to);
             std::mem::swap(from, to);
@@ -223,9 +245,18 @@ impl<'a> Parser<'a> {
         self.keyword("1")?;
         self.keyword("input")?;
         let inputs = self.width()?;
+        let logs = self.peek() == Some("logs");
+        let mut first = inputs;
+        if logs {
+            self.at += 1;
+            if inputs % FEATURES != 0 {
+                return self.error(format!("\"logs\" needs steps of {FEATURES} inputs, there are {inputs}"));
+            }
+            first += inputs / FEATURES * DERIVED;
+        }
         let mut layers: Vec<Layer> = Vec::new();
         while self.peek() == Some("dense") {
-            let width = layers.last().map_or(inputs, |l| l.biases.len());
+            let width = layers.last().map_or(first, |l| l.biases.len());
             layers.push(self.layer(width)?);
         }
         self.keyword("end")?;
@@ -236,7 +267,7 @@ impl<'a> Parser<'a> {
             self.at += 1;
             return self.error("something follows the end");
         }
-        Ok(Policy { inputs, layers })
+        Ok(Policy { inputs, logs, layers })
     }
 
     fn layer(&mut self, inputs: usize) -> Result<Layer, PolicyError> {
@@ -291,6 +322,22 @@ mod tests {
         assert!((eval(&p, &[1.0, 1.0]) - libm::tanhf(-1.975)).abs() < 1e-6);
         // x = (−10, −10): −29.5, −70.5; −5.25, −123; leaky −1.05, −24.6; tanh(−0.105 + 2.46).
         assert!((eval(&p, &[-10.0, -10.0]) - libm::tanhf(2.355)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn logarithms_of_each_step_follow_the_inputs() {
+        // Two steps: 20 inputs and 6 logarithms; the output is the second step's ln thr less the first's.
+        let mut row = vec!["0"; 26];
+        (row[20], row[23]) = ("-1", "1");
+        let text = format!("perigee-policy 1\ninput 20\nlogs\ndense 1\n{}\n0\nend\n", row.join(" "));
+        let p = Policy::parse(&text).unwrap();
+        assert!(p.logs() && p.inputs() == 20 && p.widths() == [20, 1]);
+        let mut x = [0.5f32; 20];
+        (x[0], x[4], x[10], x[14]) = (1.0, 0.5, 1.0, 1.0);
+        let expected = libm::logf(1.001) - libm::logf(0.501);
+        assert!((eval(&p, &x) - expected).abs() < 1e-6);
+        let e = Policy::parse("perigee-policy 1\ninput 5\nlogs\n").unwrap_err();
+        assert!(e.line == 3 && e.reason.contains("steps of 10"), "{e}");
     }
 
     #[test]

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What a policy may derive from the features of a step before its first layer.
+//!
+//! ```text
+//! thr   = f0 · f4          throughput, in 10⁷ bytes/s
+//! queue = (f1 − 1) · f5    queueing delay, in 0.5 s
+//! ln (thr + 10⁻³),  ln (queue + 2·10⁻⁴),  ln (f5 + 10⁻³)
+//! ```
+//!
+//! Flows of one bottleneck see the same queue. Where the window is held at a queue that falls with the flow's own throughput
+//! (as in Vegas or FAST, at constant thr · queue), they end with equal shares; in logarithms that law is a sum, which a small
+//! network finds, where it would have to approximate products of features of which each depends on the flow's history.
+
+use super::FEATURES;
+
+/// Values derived from a step.
+pub const DERIVED: usize = 3;
+
+/// The values for the features of one step; a step without measurements has those of an idle flow.
+///
+/// Features are those of [`super`]: ratios, rates in 10⁷ bytes/s, times in 0.5 s.
+pub fn derive(step: &[f32]) -> [f32; DERIVED] {
+    debug_assert_eq!(step.len(), FEATURES);
+    let thr = (step[0] * step[4]).max(0.0);
+    let queue = ((step[1] - 1.0) * step[5]).max(0.0);
+    [libm::logf(thr + 1e-3), libm::logf(queue + 2e-4), libm::logf(step[5].max(0.0) + 1e-3)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_with_the_same_product_of_rate_and_queue_differ_only_in_their_parts() {
+        // 100 Mbit/s (12.5 MB/s), 30 ms and 3 ms of queue; half the rate and twice the queue; one known by another maximum.
+        let a = derive(&[1.0, 1.1, 1.1, 0.8, 1.25, 0.06, 0.0, 1.0, 1.0, 0.0]);
+        let b = derive(&[0.5, 1.2, 1.2, 0.4, 1.25, 0.06, 0.0, 1.0, 1.0, 0.0]);
+        let c = derive(&[1.0, 1.2, 1.2, 0.8, 0.625, 0.06, 0.0, 1.0, 1.0, 0.0]);
+        assert!((a[0] - libm::logf(1.251)).abs() < 1e-6 && (a[1] - libm::logf(0.0062)).abs() < 1e-4);
+        assert!((a[0] + a[1] - b[0] - b[1]).abs() < 0.04);
+        assert_eq!(b, c);
+    }
+
+    #[test]
+    fn nothing_measured_is_finite() {
+        assert!(derive(&[0.0; FEATURES]).iter().all(|x| x.is_finite() && *x < -6.0));
+    }
+}
