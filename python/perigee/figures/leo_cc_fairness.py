@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee.figures import leo_cc_evidence as evidence
-from perigee.figures.leo_cc_common import BARS, CAPACITY_MBPS, DEVIATIONS, MISSING, NO_CURVE, RATIO, SCHEMES, bdp_bytes
+from perigee.figures.leo_cc_common import BARS, CAPACITY_MBPS, DEVIATIONS, RATIO, SCHEMES, bdp_bytes
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Evidence, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import jain, ratio_of_means, ratios
@@ -157,7 +157,6 @@ def _panels(
         a.set_xlabel(x[1])
         a.set_ylim(-0.1, 1.1)
     axes[0][0].set_ylabel("goodput ratio per second")
-    style.missing(axes[0][0], NO_CURVE, frames.schemes(runs))
     style.shared_legend(figure, axes[0])
     return figure
 
@@ -199,7 +198,7 @@ def draw_efficiency(t: Tables) -> dict[str, Any]:
             size = 2 * one["inflation"].std(), 2 * one["utilisation"].std()
             a.add_patch(Ellipse((x, y), *size, facecolor=look["color"], alpha=0.2, edgecolor=look["color"]))
 
-    return {"efficiency": frames.efficiency_panels(t["runs"], "smoothed RTT / 50 ms", mark, NO_CURVE)}
+    return {"efficiency": frames.efficiency_panels(t["runs"], "smoothed RTT / 50 ms", mark)}
 
 
 def _mean(runs: pd.DataFrame, cc: str, column: str = "ratio") -> float:
@@ -237,6 +236,8 @@ def check_inter(t: Tables) -> list[Verdict]:
         ("other", _mean(vivace, "vivace", "goodput2_mbps")),
     ]
     out.append(order("vivace-winner", "Vivace: the flow with the short RTT dominates", source, rows, unit="Mbit/s"))
+    fairest = max(((style.label(cc), _mean(one, cc)) for cc in SCHEMES if cc != "astraea"), key=lambda v: v[1])
+    out.append(order("astraea", "Astraea fairest (1 BDP)", source, [("Astraea", _mean(one, "astraea")), fairest]))
     return out
 
 
@@ -279,6 +280,23 @@ def check_intra(t: Tables) -> list[Verdict]:
         within("leocc", "LeoCC: smallest ratio over all RTTs", source, "high", leocc, 0.7),
         within("bbr3", "BBRv3: mean ratio", source, "fair", bbr3, 0.7),
         order("vivace", "Vivace noisiest (standard deviation over seconds and runs)", source, rows),
+        *_trained_range(runs[runs["cc"] == "astraea"], source),
+    ]
+
+
+TRAINED_MS = 140
+"""Longest RTT of Astraea's training."""
+
+
+def _trained_range(astraea: pd.DataFrame, source: str) -> list[Verdict]:
+    """Astraea within and beyond the RTTs of its training."""
+    within_range = astraea[astraea["rtt_ms"] <= TRAINED_MS].groupby("rtt_ms")["ratio"].mean()
+    beyond = astraea[astraea["rtt_ms"] > TRAINED_MS].groupby("rtt_ms")["ratio"].mean()
+    rows = [(f"to {TRAINED_MS} ms", within_range.mean()), ("beyond", beyond.mean())]
+    words = f"Astraea: smallest ratio to {TRAINED_MS} ms"
+    return [
+        within("astraea", words, source, "very high", smallest(within_range), 0.9),
+        order("astraea-beyond", "Astraea less fair beyond the RTTs of its training", source, rows),
     ]
 
 
@@ -291,12 +309,24 @@ def check_parking(t: Tables) -> list[Verdict]:
         for cc in ("cubic", "satcp", "bbr3", "leocc"):
             words = f"{style.label(cc)}, {n} bottlenecks: mean ratio"
             out.append(near(f"{cc}-{n}", words, source, published, frames.average(here, "ratio", cc=cc), tolerance))
+        out.append(_long_astraea(here[here["cc"] == "astraea"], n, published, tolerance, source))
         words, high = f"Vivace, {n} bottlenecks", 0.333 if n == 3 else 0.1
         published_words = "below the proportional line" if n == 3 else "almost 0"
         out.append(
             within(f"vivace-{n}", words, source, published_words, frames.average(here, "ratio", cc="vivace"), high=high)
         )
     return out
+
+
+def _long_astraea(astraea: pd.DataFrame, n: int, published: float, tolerance: float, source: str) -> Verdict:
+    """The long flow of Astraea: proportional over three bottlenecks, next to nothing over six and a long RTT."""
+    if n == 3:
+        inside = astraea[astraea["rtt_ms"] <= TRAINED_MS]
+        words = f"Astraea, 3 bottlenecks: mean ratio to {TRAINED_MS} ms"
+        return near("astraea-3", words, source, published, frames.average(inside, "ratio"), tolerance)
+    far = astraea[astraea["rtt_ms"] > SHALLOW_RTT_MS]
+    words = f"Astraea, {n} bottlenecks beyond {SHALLOW_RTT_MS} ms"
+    return within(f"astraea-{n}", words, source, "not much at all", frames.average(far, "ratio"), high=0.1)
 
 
 def check_efficiency(t: Tables) -> list[Verdict]:
@@ -325,7 +355,22 @@ def check_efficiency(t: Tables) -> list[Verdict]:
         )
     rising = [(f"{n} flows", frames.average(runs, "utilisation", cc="vivace", flows=n).value) for n in reversed(FLOWS)]
     out.append(order("vivace", "Vivace: utilisation rises with the number of flows", source, rising))
-    return out
+    return out + _queue_of_astraea(runs, source)
+
+
+def _queue_of_astraea(runs: pd.DataFrame, source: str) -> list[Verdict]:
+    """Astraea keeps the smallest queue, which grows with the flows."""
+    inflation = {n: {cc: _mean(runs[runs["flows"] == n], cc, "inflation") for cc in SCHEMES} for n in FLOWS}
+    least = {
+        f"{n} flows": all(mine["astraea"] <= v for v in mine.values())
+        for n, mine in inflation.items()
+        if not np.isnan(list(mine.values())).any()
+    }
+    growing = [(f"{n} flows", inflation[n]["astraea"]) for n in reversed(FLOWS)]
+    return [
+        count("astraea", "Astraea: the smallest delay of all", source, "the smallest persistent queue", least),
+        order("astraea-grows", "Astraea: delay grows with the number of flows", source, growing),
+    ]
 
 
 COMMON = "100 Mbit/s, whole RTT on the way of the data, queues in bytes."
@@ -375,7 +420,6 @@ EXPERIMENTS = [
         "it.",
         deviations=DEVIATIONS,
         explained={"vivace": WHY_VIVACE, "vivace-winner": WHY_VIVACE},
-        missing=MISSING,
         metrics=RATIO,
         captions={"inter-rtt": f"Ratio by the second flow's RTT, a panel per queue. {BARS}"},
     ),
@@ -391,7 +435,6 @@ EXPERIMENTS = [
         method=f"As inter-rtt with both flows at 20 to 200 ms, 1 BDP, a cut of 45 to 120 ms every 15 s. {COMMON}",
         deviations=DEVIATIONS,
         explained={"bbr3": WHY_FAIR, "vivace": WHY_NOISE},
-        missing=MISSING,
         metrics=f"{RATIO} Standard deviation (claim on Vivace): over all seconds and runs of an RTT, mean over RTTs.",
         captions={"intra-rtt": f"Ratio by both flows' RTT. {BARS}"},
     ),
@@ -409,7 +452,6 @@ EXPERIMENTS = [
         deviations=DEVIATIONS,
         explained=WHY_PARKING,
         evidence=Evidence(evidence.parking_cases, evidence.explain_parking),
-        missing=MISSING,
         metrics=RATIO.replace("the two flows' goodputs", "the long flow's goodput and that of the best short flow")
         + " Max-min fairness gives 1, proportional fairness 1/3 and 1/6.",
         captions={
@@ -431,7 +473,6 @@ EXPERIMENTS = [
         deviations=DEVIATIONS,
         explained={"cubic-5": WHY_CUBIC_5},
         evidence=Evidence(evidence.efficiency_cases, evidence.explain_efficiency),
-        missing=MISSING,
         metrics="""Goodput (utilisation): sum of all flows', over 100 Mbit/s. Delay: mean of the seconds' smoothed RTTs
 over 50 ms, mean over flows (`inflation_by_sample`: each RTT sample counts alike). `useful`: goodput less the frames of
 1500 bytes sent again. Jain's index over mean goodputs (`jain`).""",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perigee.figures.leo_cc_common import CAPACITY_MBPS, MISSING, NO_CURVE, SCHEMES
+from perigee.figures.leo_cc_common import CAPACITY_MBPS, SCHEMES
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import ratio_of_means, ratios
@@ -177,10 +177,9 @@ def _rows(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _columns(runs: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Schemes and their names; those without runs come last, with the reason."""
+    """Schemes and their names."""
     ccs = frames.schemes(runs)
-    absent = [cc for cc in NO_CURVE if cc not in ccs]
-    return [*ccs, *absent], [style.label(cc) for cc in ccs] + [f"{style.label(cc)}:\n{NO_CURVE[cc]}" for cc in absent]
+    return ccs, [style.label(cc) for cc in ccs]
 
 
 def draw_one(t: Tables) -> dict[str, Any]:
@@ -218,7 +217,6 @@ def _jumps(s: pd.DataFrame) -> Any:
         a.set_ylabel(title)
     axes[1][0].step(path["t_s"], path["base_rtt_ms"], where="pre", color="black", linewidth=0.9, label="base RTT")
     axes[1][0].set_xlabel("time, s (San Diego - New York, lasers)")
-    style.missing(axes[1][0], NO_CURVE, frames.schemes(s))
     style.shared_legend(figure, axes[:, 0])
     return figure
 
@@ -252,7 +250,7 @@ def _evolution(s: pd.DataFrame, ccs: Sequence[str]) -> Any:
         a.set_title(style.label(cc), loc="left")
         one = s[s["cc"] == cc].groupby("t_s")
         if not len(one):
-            a.text(0.5, 0.5, NO_CURVE.get(cc, "no runs"), transform=a.transAxes, ha="center", color=style.SOFT)
+            a.text(0.5, 0.5, "no runs", transform=a.transAxes, ha="center", color=style.SOFT)
             continue
         for column, dashes in (("goodput1_mbps", "-"), ("goodput2_mbps", "--")):
             mean, sd = one[column].mean(), one[column].std().fillna(0)
@@ -275,7 +273,7 @@ def _evolution(s: pd.DataFrame, ccs: Sequence[str]) -> Any:
 def _by_path(runs: pd.DataFrame, column: str) -> pd.DataFrame:
     """Means on LeoEM's paths, recorded or made by its rules; NaN for schemes that were not run."""
     on_leoem = runs[runs["network"] != "constellation"]
-    return on_leoem.groupby(["path", "cc"])[column].mean().unstack().reindex(columns=[*SCHEMES, *NO_CURVE])
+    return on_leoem.groupby(["path", "cc"])[column].mean().unstack().reindex(columns=list(SCHEMES))
 
 
 def _paths(key: str, claim: str, published: str, margin: pd.Series, at_least: int | None = None) -> Verdict:
@@ -377,7 +375,7 @@ def check_two(t: Tables) -> list[Verdict]:
             rows = [(style.label(cc), sd[cc]), ("LeoCC", sd["leocc"])]
             words = f"L9: {style.label(cc)} noisier than LeoCC on SD-NY BP (standard deviation over seconds)"
             out.append(order(f"L9-{cc}", words, source, rows, unit="Mbit/s"))
-        others = [(style.label(cc), float(v)) for cc, v in sd[list(SCHEMES)].dropna().items()]
+        others = [(style.label(cc), float(v)) for cc, v in sd.dropna().items() if cc != "astraea"]
         rest = min(others, key=lambda v: v[1], default=("any other", float("nan")))
         words = "L9: Astraea's goodput varies least on SD-NY BP"
         out.append(order("L9-astraea", words, source, [rest, ("Astraea", sd["astraea"])], unit="Mbit/s"))
@@ -387,6 +385,11 @@ def check_two(t: Tables) -> list[Verdict]:
     if "SD-SHA ISL" in paths:
         words = "L8: Vivace on the stable SD-SHA ISL"
         out.append(within("L8-vivace", words, source, "very high", value(ratio["vivace"]["SD-SHA ISL"]), 0.75))
+        astraea = ratio["astraea"].dropna()
+        others = [(str(path), float(found)) for path, found in astraea.items() if path != "SD-SHA ISL"]
+        if others:
+            rows = [("SD-SHA ISL", astraea.get("SD-SHA ISL", float("nan"))), max(others, key=lambda v: v[1])]
+            out.append(order("L8-astraea", "L8: Astraea is fairest on the stable SD-SHA ISL", source, rows))
     return out
 
 
@@ -461,7 +464,6 @@ EXPERIMENTS = [
         deviations=DEVIATIONS,
         explained=EXPLAINED,
         note=paths_used,
-        missing=MISSING,
         metrics=ONE_METRICS,
         captions=ONE_CAPTIONS,
     ),
@@ -478,7 +480,6 @@ EXPERIMENTS = [
         deviations=DEVIATIONS,
         explained=EXPLAINED,
         note=paths_used,
-        missing=MISSING,
         metrics=TWO_METRICS,
         captions=TWO_CAPTIONS,
     ),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee.figures import orbcc_responsiveness as orbcc
-from perigee.figures.leo_cc_common import DEVIATIONS, MISSING, NO_CURVE, SCHEMES
+from perigee.figures.leo_cc_common import DEVIATIONS, SCHEMES
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Tables
 from perigee.study.stats import Estimate, mean, median
@@ -65,12 +65,11 @@ def draw(t: Tables) -> dict[str, Any]:
         a.set_title("rate, RTT and loss change" if loss else "rate and RTT change", loc="left")
         a.set_xlabel("mean goodput, Mbit/s")
     axes[0][0].set_ylabel("share of runs")
-    style.missing(axes[0][0], NO_CURVE, frames.schemes(t["runs"]))
     style.shared_legend(figure, axes[0])
     pictures = {"distributions": figure}
     if len(t.get("series", [])):
         for loss, one in t["series"].groupby("loss"):
-            pictures["run-loss" if loss else "run"] = orbcc.over_time(one, 105, 225, NO_CURVE)
+            pictures["run-loss" if loss else "run"] = orbcc.over_time(one, 105, 225)
     return pictures
 
 
@@ -105,6 +104,10 @@ def verdicts(t: Tables) -> list[Verdict]:
         within("cubic-loss", "Cubic under loss", source, "collapses", lossy["cubic"], high=0.35),
         within("satcp-loss", "SaTCP under loss", source, "collapses like Cubic", lossy["satcp"], high=0.35),
         within("vivace-loss", "Vivace: share that loss costs", source, "close", drop["vivace"], -0.1, 0.1),
+        within(
+            "astraea", "Astraea: share of the capacity, no loss", source, "around half", clean["astraea"], 0.40, 0.60
+        ),
+        within("astraea-loss", "Astraea: share that loss costs", source, "resistant", drop["astraea"], -0.07, 0.07),
     ]
 
 
@@ -146,7 +149,6 @@ EXPERIMENTS = [
             "The series drawn are those of run 2, as in the code; the text's events fit run 33 better.",
         ),
         explained={"cubic": WHY_CUBIC, "leocc-loss": WHY_PROBES},
-        missing=MISSING,
         metrics="""Goodput of a run: plain mean of its seconds, Mbit/s. Share: goodput over the mean rate of the run's
 schedule, median over schedules; what loss costs: the difference of the shares without and with loss of the same run,
 mean over runs.""",

@@ -7,7 +7,6 @@ retransmitted bits per second. A curve is the distribution over 50 schedules.
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,7 +148,7 @@ def _logarithmic(axis: Any, values: Any) -> None:
         axis.set_xlim(left=0)
 
 
-def over_time(s: pd.DataFrame, begin_s: float, end_s: float, missing: Mapping[str, str] = MappingProxyType({})) -> Any:
+def over_time(s: pd.DataFrame, begin_s: float, end_s: float) -> Any:
     """Goodput and RTT of one run beside what the path offers."""
     s = s[s["loss"] == s["loss"].max()]
     figure, axes = style.panels(1, 2, width=7.2, height=1.9, sharex=True)
@@ -166,7 +165,6 @@ def over_time(s: pd.DataFrame, begin_s: float, end_s: float, missing: Mapping[st
     axes[1][0].set_xlabel("time, s")
     end = float(path["t_s"].max())
     axes[1][0].set_xlim(begin_s if begin_s < end else 0, min(end_s, end))
-    style.missing(axes[1][0], missing, frames.schemes(s))
     style.shared_legend(figure, axes[:, 0], 8)
     return figure
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from perigee.study.stats import Estimate, mean, median
@@ -81,7 +80,6 @@ def efficiency_panels(
     runs: pd.DataFrame,
     delay: str,
     mark: Callable[[Any, pd.DataFrame, str], None],
-    missing: Mapping[str, str] = MappingProxyType({}),
 ) -> Any:
     """A panel per number of flows, delay falling to the right; `mark` draws a scheme's runs into one."""
     from perigee.study import style
@@ -95,7 +93,6 @@ def efficiency_panels(
         a.set_xlabel(f"{delay} (better to the right)")
         a.invert_xaxis()
     axes[0][0].set_ylabel("goodput / 100 Mbit/s")
-    style.missing(axes[0][0], missing, schemes(runs))
     style.shared_legend(figure, axes[0])
     return figure
 

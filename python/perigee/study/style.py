@@ -11,7 +11,7 @@ from perigee.common.files import naming
 from perigee.results.looks import BUILT_IN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
 
@@ -140,13 +140,6 @@ FAIR = {"max-min fair": (0, (6, 2)), "proportionally fair": (0, (1, 2))}
 def fair(axis: Any, name: str, level: float) -> None:
     """A line at the ratio of goodputs that a kind of fairness gives."""
     axis.axhline(level, color=SOFT, linewidth=0.9, linestyle=FAIR[name], label=name)
-
-
-def missing(axis: Any, curves: Mapping[str, str], drawn: Iterable[str]) -> None:
-    """Published curves that we do not have, by scheme with the reason: entries of the legend without a curve."""
-    for cc, why in curves.items():
-        if cc not in drawn:
-            axis.plot([], [], label=f"{label(cc)}: {why}", **look(cc))
 
 
 def tick(axis: Any, x: float, half: float, level: float) -> None:
