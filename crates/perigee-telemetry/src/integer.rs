@@ -176,7 +176,8 @@ impl IntegerMeter {
         self.avg_rtt_us = (t.exp(quotient) as u32).clamp(SHORTEST_US, RTT_MAX_US);
         let n = u64::from(self.occupied);
         // n/m² is below 2^-16 of n, so that the cube is taken in two steps.
-        let distinct = n + (n * n >> 17) + ((n * n >> 16) * n / 3 >> 16);
+        let square = n * n;
+        let distinct = n + (square >> 17) + (((square >> 16) * n / 3) >> 16);
         self.flows = distinct.min(FLOWS_MAX as u64) as u16;
         self.flags = if distinct > FLOWS_MAX as u64 { FLAG_FLOWS_SATURATED } else { 0 };
         (self.a, self.b, self.occupied) = (0, 0, 0);
