@@ -127,6 +127,17 @@ def test_policies_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
     assert cli("train", path, "--out", "other").returncode == 2
 
 
+def test_who_imports_the_package_has_the_environment(tmp_path: Path) -> None:
+    pytest.importorskip("gymnasium", reason="the extra learn is not installed")
+    code = (
+        "import gymnasium, perigee.learn\n"
+        f"env = gymnasium.make('perigee/Path-v0', scenario={str(tiny(tmp_path))!r})\n"
+        "print(env.reset(seed=1)[0].shape)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "(50,)", done.stderr
+
+
 def test_gymnasium_accepts_the_environment(tmp_path: Path) -> None:
     gymnasium = pytest.importorskip("gymnasium", reason="the extra learn is not installed")
     from gymnasium.utils.env_checker import check_env
@@ -288,7 +299,7 @@ def test_the_notebook_runs_from_reset_to_a_policy_beside_cubic(monkeypatch: pyte
 
 @pytest.mark.parametrize(
     ("example", "needs", "size"),
-    [("stable_baselines3", "stable_baselines3", 2048), ("cleanrl_ddpg", "torch", 400), ("rllib", "ray.rllib", 1)],
+    [("sb3_ppo", "stable_baselines3", 2048), ("cleanrl_ddpg", "torch", 400), ("rllib", "ray.rllib", 1)],
 )
 def test_examples_of_other_learners_run(example: str, needs: str, size: int) -> None:
     pytest.importorskip(needs, reason=f"{needs} is not installed")

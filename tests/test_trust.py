@@ -186,6 +186,7 @@ def test_a_study_runs_no_code_of_its_scenarios(folder: Folder, monkeypatch: pyte
 
     class Experiment:
         name = "theirs"
+        theirs = evidence = None
 
         @staticmethod
         def cases(ask: Ask) -> list[Case]:

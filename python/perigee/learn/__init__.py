@@ -5,3 +5,11 @@
 forms of it (extra `learn`); `spaces` says what an agent sees, does and earns; `training` and `policy` are what
 `perigee train` and `perigee policy` do.
 """
+
+from importlib.util import find_spec
+
+if find_spec("gymnasium") is not None:
+    # Gymnasium 1.4 no longer asks packages for their environments: whoever imports this one has "perigee/Path-v0".
+    from perigee.learn import gym
+
+    gym.register()

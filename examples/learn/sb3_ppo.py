@@ -8,6 +8,8 @@ import sys
 import gymnasium
 from stable_baselines3 import PPO
 
+import perigee.learn  # noqa: F401 - makes the environment known
+
 
 def main(steps: int = 50_000) -> float:
     """Trains and returns the mean reward of an episode under the trained policy."""
