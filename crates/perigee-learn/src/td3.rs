@@ -142,11 +142,7 @@ impl Learner {
     pub fn update(&mut self, replay: &Replay, left: f32) -> bool {
         let Some(mut batch) = replay.batch(self.settings.batch, &mut self.draws) else { return false };
         for seen in [&mut batch.local, &mut batch.next_local] {
-            let logs = self.settings.logs.then(|| logarithms(seen));
-            normalise(seen);
-            if let Some(logs) = logs {
-                *seen = concatenate(Axis(1), &[seen.view(), logs.view()]).expect("as many rows");
-            }
+            *seen = prepared(std::mem::take(seen), self.settings.logs);
         }
         let rate = self.settings.final_rate + (1.0 - self.settings.final_rate) * left.clamp(0.0, 1.0);
         let goals = self.goals(&batch);
@@ -255,6 +251,16 @@ pub(crate) fn normalise(observations: &mut Array2<f32>) {
     }
 }
 
+/// Observations as the networks see them, with logarithms or without.
+fn prepared(mut observations: Array2<f32>, logs: bool) -> Array2<f32> {
+    let derived = logs.then(|| logarithms(&observations));
+    normalise(&mut observations);
+    match derived {
+        Some(logs) => concatenate(Axis(1), &[observations.view(), logs.view()]).expect("as many rows"),
+        None => observations,
+    }
+}
+
 /// What is derived from the steps of observations, where the networks want it.
 fn logarithms(observations: &Array2<f32>) -> Array2<f32> {
     let mut logs = Array2::zeros((observations.nrows(), HISTORY * DERIVED));
@@ -302,12 +308,8 @@ mod tests {
         let mut draws = Draws::new(9, 9);
         for _ in 0..20 {
             let x: Vec<f32> = (0..INPUTS).map(|_| draws.uniform(0.0, 2.0) as f32).collect();
-            let mut row = Array2::from_shape_vec((1, INPUTS), x.clone()).unwrap();
-            let logs = logarithms(&row);
-            normalise(&mut row);
-            if learner.settings.logs {
-                row = concatenate(Axis(1), &[row.view(), logs.view()]).unwrap();
-            }
+            let row = Array2::from_shape_vec((1, INPUTS), x.clone()).unwrap();
+            let row = prepared(row, learner.settings.logs);
             let expected = libm::tanhf(learner.actor.forward(row).output()[[0, 0]]);
             let got = policy.evaluate(&x, &mut policy.scratch());
             assert!((got - expected).abs() < 1e-4, "{got} {expected}");
