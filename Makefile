@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 DEMO := runs/demo
 
-.PHONY: help setup demo kernel hosts test learn slow check bench fuzz kills conserve mutants figures docs format vendor clean
+.PHONY: help setup demo kernel hosts test learn cluster slow check bench fuzz kills conserve mutants figures docs format vendor clean
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -41,6 +41,10 @@ test: setup  ## Quick tests, Rust and Python: at most ten minutes on two cores, 
 learn: setup  ## The extra "learn" (Gymnasium, PettingZoo) into .venv, and its tests
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-learn.lock
 	$(BIN)/python -m pytest -q tests/test_learn.py tests/test_weights.py
+
+cluster: setup  ## The extra "cluster" (Dask, object stores) into .venv, and its tests
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-cluster.lock
+	$(BIN)/python -m pytest -q tests/test_cluster.py
 
 slow: setup  ## The tests that `make test` leaves out
 	$(BIN)/python -m pytest -q -m slow

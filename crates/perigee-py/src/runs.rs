@@ -82,6 +82,10 @@ impl Scenario {
         self.0.run.duration.0
     }
     #[getter]
+    fn sample_ns(&self) -> u64 {
+        self.0.run.sample.0
+    }
+    #[getter]
     fn seed(&self) -> u64 {
         self.0.run.seed
     }

@@ -20,6 +20,7 @@ from perigee.cli import kernel as kernel_cli
 from perigee.cli import learn as learn_cli
 from perigee.cli import measure as measure_cli
 from perigee.cli import measuring as measuring_cli
+from perigee.cli import results as results_cli
 from perigee.cli import sky as sky_cli
 from perigee.cli import study as study_cli
 from perigee.cli import sweep as sweep_cli
@@ -29,16 +30,20 @@ from perigee.cli.arguments import without_programs
 from perigee.cli.options import (
     CcOption,
     ClockOption,
+    ClusterOption,
     ForceOption,
     HostsOption,
+    JobsOption,
     JsonOption,
     KernelOption,
     ScenarioArg,
     SetOption,
+    StoreOption,
     TleOption,
     TrustOption,
     check_free,
     count,
+    machines_of,
     names_of,
 )
 from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
@@ -136,7 +141,9 @@ def run(
     cc: CcOption = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first run.")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Repetitions with successive seeds.")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once; default: one per core.")] = None,
+    jobs: JobsOption = None,
+    cluster: ClusterOption = None,
+    store: StoreOption = None,
     tle: TleOption = None,
     sets: SetOption = None,
     pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures (docs/record.md).")] = False,
@@ -167,7 +174,11 @@ def run(
     if dry:
         check_free(save_job, force=force)
         raise SystemExit(dry_command(loaded, schemes, save_job, pcap=pcap, kernel=on, as_json=as_json))
-    raise SystemExit(run_command(loaded, schemes, Asked(jobs, out, force, report, as_json), pcap=pcap, kernel=on))
+    raise SystemExit(
+        run_command(
+            loaded, schemes, Asked(machines_of(jobs, cluster, store), out, force, report, as_json), pcap=pcap, kernel=on
+        )
+    )
 
 
 def _kernel(hosts: str | None, name: str | None) -> Kernel | None:
@@ -203,12 +214,15 @@ def _hosts(hosts: str | None, name: str | None, clock: str) -> Hosts | None:
 
 at_hosts.register(app, _scenario, _kernel)
 sweep_cli.register(app, _kernel)
+results_cli.register(app)
 
 
 @app.command("run-job")
 def run_job(
     file: Annotated[Path, typer.Argument(help="Jobs that `perigee run --dry --save-job` has written.")],
-    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once; default: one per core.")] = None,
+    jobs: JobsOption = None,
+    cluster: ClusterOption = None,
+    store: StoreOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME.")] = None,
     force: ForceOption = False,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
@@ -218,7 +232,9 @@ def run_job(
     """Run saved jobs, here or on another machine: the tables are the same."""
     from perigee.cli.commands import Asked, run_job_command
 
-    raise SystemExit(run_job_command(file, Asked(jobs, out, force, report, as_json), trust=trust))
+    raise SystemExit(
+        run_job_command(file, Asked(machines_of(jobs, cluster, store), out, force, report, as_json), trust=trust)
+    )
 
 
 @app.command()

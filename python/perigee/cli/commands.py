@@ -30,8 +30,10 @@ from perigee.results.summary import (
     finite,
     shown,
 )
-from perigee.runs import job, work
+from perigee.runs import job
+from perigee.runs.cost import cost_of
 from perigee.runs.executor import RemoteError
+from perigee.runs.machines import HERE, Machines
 from perigee.runs.runner import Interrupted, Plan, execute, unfinished
 from perigee.runs.work import BrokenRunError
 
@@ -54,7 +56,7 @@ LONG_RUN_S = 5.0
 class Asked:
     """What the command line asks for."""
 
-    jobs: int | None = None
+    machines: Machines = HERE
     out: Path | None = None
     force: bool = False
     report: bool = True
@@ -97,14 +99,14 @@ def dry_command(
     except OSError as error:
         print(f"perigee: {cannot_write(save or Path(), error)}", file=sys.stderr)
         return BAD_INPUT
-    hops, cpu_s = plan.first.world().estimate(work.as_core(plan.first.kernel))
+    cost = cost_of(plan).times(plan.size)
     seeds, schemes = [j.seed for j in plan.jobs], list(plan.jobs[0].schemes)
     if as_json:
         told = {"scenario": scenario.name, "cc": schemes, "seeds": seeds, "runs": plan.size}
-        print(json.dumps({**told, "estimate_cpu_s": cpu_s * plan.size, "job": save and str(save)}, indent=1))
+        print(json.dumps({**told, **cost.as_data(), "job": save and str(save)}, indent=1))
         return 0
     print(f"{scenario.name}: {count(plan.size, 'run')} of {', '.join(schemes)}, seeds {', '.join(map(str, seeds))}")
-    print(f"  about {hops * plan.size:.2g} packet-hops, {cpu_s * plan.size:.2g} s of one core")
+    print(f"  {cost.in_words()}")
     if save is not None:
         print(f"job: {save}; now, here or elsewhere: perigee run-job {save}")
     return 0
@@ -131,7 +133,7 @@ def _run(made: Callable[[], Plan], asked: Asked) -> int:
             plan = plan.into(folder, force=asked.force)
             if (there := plan.resumed()) and not as_json:
                 print(f"from an earlier call: {there} of {count(plan.size, 'run')} in {folder}", file=sys.stderr)
-            results = _execute(plan, asked.jobs, quiet=as_json)
+            results = _execute(plan, asked.machines, quiet=as_json)
             strangers = conclude(folder, results[-1], report=report)
     except _core.ScenarioError as error:
         print(error.args[0], file=sys.stderr)
@@ -176,23 +178,23 @@ def _print_cause(error: Exception) -> None:
         traceback.print_exception(error.__cause__, file=sys.stderr)
 
 
-def _execute(plan: Plan, jobs: int | None, *, quiet: bool) -> Results:
+def _execute(plan: Plan, machines: Machines, *, quiet: bool) -> Results:
     from rich.console import Console
 
     console = Console(stderr=True)
-    hops, cpu_s = plan.first.world().estimate(work.as_core(plan.first.kernel))
     n = len(plan.missing())
-    if not quiet and cpu_s * n > LONG_RUN_S:
+    cost = cost_of(plan).times(n)
+    if not quiet and cost.cpu_s > LONG_RUN_S:
         print(
-            f"estimate: {count(n, 'run')}, about {hops * n:.2g} packet-hops, {cpu_s * n:.0f} s of one core",
+            f"estimate: {count(n, 'run')}, {cost.in_words(None if machines.cluster else machines.cores)}",
             file=sys.stderr,
         )
     if quiet or not console.is_terminal:
-        return execute(plan, jobs=jobs)
-    return _with_bar(console, plan, jobs)
+        return execute(plan, machines=machines)
+    return _with_bar(console, plan, machines)
 
 
-def _with_bar(console: Console, plan: Plan, jobs: int | None) -> Results:
+def _with_bar(console: Console, plan: Plan, machines: Machines) -> Results:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     simulated_s = plan.first.core.duration_ns / 1e9 * plan.size
@@ -205,7 +207,7 @@ def _with_bar(console: Console, plan: Plan, jobs: int | None) -> Results:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(plan.jobs[0].scenario, total=simulated_s)
         on_progress: Callable[[float], None] = lambda share: bar.update(task, completed=share * simulated_s)  # noqa: E731
-        return execute(plan, jobs=jobs, progress=on_progress)
+        return execute(plan, machines=machines, progress=on_progress)
 
 
 def _print_results(results: Results, folder: Path, *, report: bool) -> None:

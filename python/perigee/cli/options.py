@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from perigee.common.exit_codes import BAD_INPUT
+
+if TYPE_CHECKING:
+    from perigee.runs.machines import Machines
 
 ScenarioArg = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
 SetOption = Annotated[
@@ -51,8 +54,29 @@ WritableOption = Annotated[
 ProgramsKernelOption = Annotated[
     str | None, typer.Option("--kernel", metavar="NAME", help="One of `perigee kernel list`.")
 ]
+JobsOption = Annotated[int | None, typer.Option("--jobs", min=1, help="Runs at once; default: one per core.")]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", metavar="ADDRESS|local|slurm|kubernetes", help="Run on a Dask cluster (docs/cluster.md)."
+    ),
+]
+StoreOption = Annotated[
+    str | None, typer.Option("--store", metavar="URL", help="With --cluster: where workers leave results (s3://...).")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace what exists.")]
+
+
+def machines_of(jobs: int | None, cluster: str | None, store: str | None) -> Machines:
+    """Where to run; ends where that cannot be."""
+    from perigee.common.files import RecordError
+    from perigee.runs.machines import Machines
+
+    try:
+        return Machines(jobs, cluster, store)
+    except RecordError as error:
+        stop(str(error))
 
 
 def count(n: int, noun: str) -> str:

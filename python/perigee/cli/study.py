@@ -9,7 +9,16 @@ from typing import Annotated
 
 import typer
 
-from perigee.cli.options import CcOption, JsonOption, names_of, stop
+from perigee.cli.options import (
+    CcOption,
+    ClusterOption,
+    JobsOption,
+    JsonOption,
+    StoreOption,
+    machines_of,
+    names_of,
+    stop,
+)
 
 study = typer.Typer(help="Make the figures and tables of five published studies again.", no_args_is_help=True)
 
@@ -37,7 +46,9 @@ def run(
     names: Annotated[list[str], typer.Argument(metavar="NAME", help="STUDY/EXPERIMENT, a study, or all.")],
     quick: Annotated[bool, typer.Option("--quick", help="Shortened or fewer runs: a smoke check.")] = False,
     full: Annotated[bool, typer.Option("--full", help="All published runs.")] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once; default: one per core.")] = None,
+    jobs: JobsOption = None,
+    cluster: ClusterOption = None,
+    store: StoreOption = None,
     only: Annotated[
         list[str] | None, typer.Option(help="Of the names, only experiments that contain this; repeatable.")
     ] = None,
@@ -62,7 +73,11 @@ def run(
     if only and "" in only:
         stop("--only '' is empty and would keep everything: give a part of a name, or leave --only out")
     ask = Ask(size, _known(wanted), data)
-    raise SystemExit(run_command(_chosen(names, only), ask, out, jobs=jobs, force=force, as_json=as_json))
+    raise SystemExit(
+        run_command(
+            _chosen(names, only), ask, out, machines=machines_of(jobs, cluster, store), force=force, as_json=as_json
+        )
+    )
 
 
 @study.command()

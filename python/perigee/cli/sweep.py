@@ -13,14 +13,18 @@ import typer
 
 from perigee.cli.options import (
     CcOption,
+    ClusterOption,
     ForceOption,
     HostsOption,
+    JobsOption,
     JsonOption,
     KernelOption,
     ScenarioArg,
+    StoreOption,
     TrustOption,
     check_free,
     count,
+    machines_of,
     names_of,
     stop,
 )
@@ -55,7 +59,9 @@ def sweep(
     cc: CcOption = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first run.")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Repetitions with successive seeds.")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at once; default: one per core.")] = None,
+    jobs: JobsOption = None,
+    cluster: ClusterOption = None,
+    store: StoreOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder; default: a fresh runs/NAME-sweep.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
     plots: Annotated[bool, typer.Option(help="Draw heat maps and lines into OUT/plots.")] = True,
@@ -77,6 +83,7 @@ def sweep(
     single += [f"run.seed={seed}"] if seed is not None else []
     single += [f"run.runs={runs}"] if runs is not None else []
     on = _kernel[0](hosts, kernel)
+    machines = machines_of(jobs, cluster, store)
     folder = out
     try:
         if out is not None:
@@ -91,7 +98,9 @@ def sweep(
             plan = plan.into(folder, force=force)
             if (there := plan.resumed()) and not as_json:
                 print(f"from an earlier call: {there} of {count(plan.size, 'run')} in {folder}", file=sys.stderr)
-            done = _with_bar(lambda p: execute_sweep(plan, folder, jobs=jobs, progress=p), plan.size, quiet=as_json)
+            done = _with_bar(
+                lambda p: execute_sweep(plan, folder, machines=machines, progress=p), plan.size, quiet=as_json
+            )
             drawn = _drawn(done, folder) if plots and not plan.failed else []
     except _core.ScenarioError as error:
         print(error.args[0], file=sys.stderr)
@@ -246,12 +255,12 @@ def _tell(plan: SweepPlan, *, as_json: bool) -> int:
     schemes, seeds = list(plan.plans[0].jobs[0].schemes), [j.seed for j in plan.plans[0].jobs]
     if as_json:
         told = {"keys": shape, "cells": len(plan.plans), "runs": plan.size, "cc": schemes, "seeds": seeds}
-        print(json.dumps({**told, "estimate_cpu_s": plan.cpu_s}, indent=1))
+        print(json.dumps({**told, **plan.cost.as_data()}, indent=1))
         return 0
     for key, values in shape.items():
         print(f"{key}: {', '.join(values)}")
     print(f"{count(len(plan.plans), 'cell')}, {', '.join(schemes)}, seeds {', '.join(map(str, seeds))}: ", end="")
-    print(f"{count(plan.size, 'run')}, about {plan.cpu_s:.2g} s of one core")
+    print(f"{count(plan.size, 'run')}\n  {plan.cost.in_words()}")
     return 0
 
 

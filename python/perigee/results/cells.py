@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import RecordError, write_text
 from perigee.common.structures import Reader
+from perigee.results import kept
 from perigee.results.columns import COLUMNS
 from perigee.results.metrics import Row
 from perigee.results.record import Run, find_records
-from perigee.results.summary import SUMMARY, as_csv, spread, summary_csv
+from perigee.results.summary import SUMMARY, as_csv, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -64,9 +65,10 @@ class Index:
 class Sweep:
     """The results of a sweep: `frame()` for pandas, `plot()` for pictures."""
 
-    def __init__(self, folder: Path, index: Index, rows: list[Row]) -> None:
-        """Rows have the swept keys and the columns of summary.csv, one for each run."""
+    def __init__(self, folder: Path, index: Index, rows: list[Row], origins: list[Row] | None = None) -> None:
+        """Rows have the swept keys and the columns of summary.csv, one per run; `origins` say where they are from."""
         self.folder, self.index, self.rows = folder, index, rows
+        self.origins = origins or []
 
     @property
     def keys(self) -> list[str]:
@@ -183,20 +185,20 @@ def read_index(folder: Path) -> Index:
 
 
 def gather(folder: Path, index: Index, progress: Callable[[int], None] | None = None) -> Sweep:
-    """Reads all records, writes the summary of each cell; cells without a complete run have no rows."""
+    """Reads all summaries, writes that of each cell; cells without a complete run have no rows."""
     rows: list[Row] = []
+    origins: list[Row] = []
     for n, cell in enumerate(index.cells):
         where = folder / CELLS / cell.folder
         values = {a.key: number(bare(v)) for a, v in zip(index.axes, cell.values, strict=True)}
-        try:
-            runs = find_records(where)
-        except RecordError:
-            continue
-        write_text(where / SUMMARY, summary_csv(runs))
-        rows += [{**values, **run.summary} for run in runs]
+        found = kept.read_all(where)
+        if found:
+            write_text(where / SUMMARY, kept.summary_csv([k for _, k in found]))
+        rows += [{**values, **k.run} for _, k in found]
+        origins += [{"record": str(f.relative_to(folder)), **k.about} for f, k in found]
         if progress is not None:
             progress(n + 1)
-    return Sweep(folder, index, rows)
+    return Sweep(folder, index, rows, origins)
 
 
 def write_table(sweep: Sweep) -> None:

@@ -10,7 +10,7 @@ import json
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -188,18 +188,25 @@ def open_record(folder: str | Path) -> Run:
 
 def find_records(folder: str | Path) -> list[Run]:
     """All complete records under `folder`, in the order scheme (as first run), seed."""
-    folder = Path(folder)
-    found = [m.parent for m in folder.glob(f"*/*/{MANIFEST}") if not m.parent.name.endswith((PARTIAL, OLD))]
-    if (folder / MANIFEST).exists():
-        found = [folder]
+    found = record_folders(folder)
     if not found:
         raise RecordError(f"{folder} holds no complete record of a run")
     runs = [open_record(f) for f in found]
-    order = {cc: i for i, cc in enumerate(_scheme_order())}
+    order = {cc: i for i, cc in enumerate(scheme_order())}
     return sorted(runs, key=lambda r: (order.get(r.cc, len(order)), r.cc, r.seed))
 
 
-def _scheme_order() -> list[str]:
+def record_folders(folder: str | Path) -> list[Path]:
+    """The folders of complete records: `folder` itself, or those of schemes and seeds in it."""
+    folder = Path(folder)
+    if (folder / MANIFEST).exists():
+        return [folder]
+    return [m.parent for m in folder.glob(f"*/*/{MANIFEST}") if not m.parent.name.endswith((PARTIAL, OLD))]
+
+
+@lru_cache(maxsize=1)
+def scheme_order() -> list[str]:
+    """The names of the schemes as tables list them."""
     from perigee import _core
 
     return [s["id"] for s in json.loads(_core.schemes())]

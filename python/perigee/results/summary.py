@@ -16,7 +16,7 @@ from perigee.results.metrics import Row, flow_rows, mean_and_interval
 from perigee.results.record import Run, comparable, find_records
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 # (column, heading, format); the table of a terminal.
@@ -55,10 +55,14 @@ def experiment(run: Run) -> list[str]:
 
 
 def summary_csv(runs: Sequence[Run]) -> str:
-    """A row per run, then a row per flow."""
-    rows = [r.summary for r in runs]
-    if len(runs) < sum(r.rows("flow_totals") for r in runs) <= MAX_FLOW_ROWS:
-        rows += [row for r in runs for row in flow_rows(r)]
+    """A row per run, then, where runs have several flows, a row per flow."""
+    flows = lambda: [row for r in runs for row in flow_rows(r)]  # noqa: E731
+    return rows_csv([r.summary for r in runs], sum(r.rows("flow_totals") for r in runs), flows)
+
+
+def rows_csv(runs: list[Row], flow_count: int, flows: Callable[[], list[Row]]) -> str:
+    """The same of rows; `flows` makes those of flows, of which there are so many."""
+    rows = runs + flows() if len(runs) < flow_count <= MAX_FLOW_ROWS else runs
     used = {name for row in rows for name in row}
     return as_csv(rows, [c.name for c in DEFINED if c.name in used])
 

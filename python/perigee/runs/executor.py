@@ -56,6 +56,8 @@ class Task:
     capture: Path | None = None
     partial: Path | None = None
     """What a killed worker may leave half written."""
+    cost_s: float = 0.0
+    """Estimated; a cluster begins with the longest."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +108,9 @@ class Executor:
 
     def run(self, tasks: Sequence[Task]) -> None:
         """Runs all tasks. Whatever ends this early also ends the runs; those that are complete have been reported."""
-        groups: dict[int, list[Task]] = {}
-        for task in tasks:
-            groups.setdefault(id(task.job), []).append(task)
-        self.waiting = deque(groups.values())
+        self.waiting = deque(groups_of(tasks))
         try:
-            for _ in range(min(self.cores, len(groups))):
+            for _ in range(min(self.cores, len(self.waiting))):
                 self._begin()
             while not self.stopped and (self.waiting or any(w.group for w in self.workers)):
                 self._step(POLL_S)
@@ -136,18 +135,8 @@ class Executor:
         if self.waiting:
             tasks = self.waiting.popleft()
             worker.group = {id(t): t for t in tasks}
-            self._send(worker, **self._message(tasks))
+            self._send(worker, **message_of(tasks, self.permission, self.about))
         self._spread()
-
-    def _message(self, tasks: list[Task]) -> dict[str, Any]:
-        may = self.permission
-        rows = [
-            {"id": id(t), "cc": t.cc, "call": t.sink.call, "arguments": dict(t.sink.arguments)}
-            | {"capture": None if t.capture is None else str(t.capture)}
-            for t in tasks
-        ]
-        permission = {"everything": may.everything, "files": [*map(str, may.files)], "modules": [*may.modules]}
-        return {"job": dataclasses.asdict(tasks[0].job), "tasks": rows, "about": self.about, "may": permission}
 
     def _spread(self) -> None:
         """Cores that no worker of its own needs go to the groups under way."""
@@ -234,6 +223,25 @@ class Executor:
                     _remove(task)
             self.workers.clear()
             self.selector.close()
+
+
+def groups_of(tasks: Sequence[Task]) -> list[list[Task]]:
+    """The tasks of each job together: they share its network."""
+    groups: dict[int, list[Task]] = {}
+    for task in tasks:
+        groups.setdefault(id(task.job), []).append(task)
+    return list(groups.values())
+
+
+def message_of(tasks: Sequence[Task], may: Permission, about: Mapping[str, Any]) -> dict[str, Any]:
+    """A group as it is sent to who works it off."""
+    rows = [
+        {"id": id(t), "cc": t.cc, "call": t.sink.call, "arguments": dict(t.sink.arguments), "places": [*t.sink.places]}
+        | {"capture": None if t.capture is None else str(t.capture)}
+        for t in tasks
+    ]
+    permission = {"everything": may.everything, "files": [*map(str, may.files)], "modules": [*may.modules]}
+    return {"job": dataclasses.asdict(tasks[0].job), "tasks": rows, "about": dict(about), "may": permission}
 
 
 def _over(process: subprocess.Popen[bytes], patience_s: float) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -30,7 +29,8 @@ from perigee.results.record import Run, comparable, find_records, open_record, r
 from perigee.results.summary import SUMMARY, forget_conclusions
 from perigee.results.writer import OLD
 from perigee.runs import job, work
-from perigee.runs.executor import Executor, Outcome, Task, partial_of
+from perigee.runs.executor import Outcome, Task, partial_of
+from perigee.runs.machines import HERE, Machines
 from perigee.runs.scenario import Results
 from perigee.runs.work import Sink, capture_of
 
@@ -189,6 +189,13 @@ class Plan:
         """Number of runs that are complete from an earlier call."""
         return self.size - len(self.missing())
 
+    def refuse_cluster(self) -> None:
+        """Raises RecordError where other machines cannot run the plan."""
+        if self.stays:
+            raise RecordError("--cluster: code that exists in this process only cannot be sent; put it into a file")
+        if self.first.kernel is not None:
+            raise RecordError("--cluster: real hosts run on this machine only; leave --cluster or --hosts out")
+
 
 def with_policy(scenario: Scenario, cc: Sequence[str | type]) -> tuple[Scenario, list[str | type]]:
     """The scenario with the file that `policy:FILE` names, and the schemes with `policy` in its place.
@@ -217,15 +224,16 @@ def with_policy(scenario: Scenario, cc: Sequence[str | type]) -> tuple[Scenario,
     return type(scenario)(core, Path.cwd(), scenario.permission, scenario.functions), names
 
 
-def execute(plan: Plan, *, jobs: int | None = None, progress: Callable[[float], None] | None = None) -> Results:
+def execute(plan: Plan, *, machines: Machines = HERE, progress: Callable[[float], None] | None = None) -> Results:
     """Runs what is missing. On Ctrl-C, what is complete is kept and `Interrupted` is raised."""
+    if machines.cluster is not None:
+        plan.refuse_cluster()
     todo = plan.missing()
     if plan.out is not None:
         make_ready(plan.out)
         forget_conclusions(plan.out)
-    cores = max(1, jobs or os.cpu_count() or 1)
     _, cpu_s = plan.first.world().estimate(work.as_core(plan.first.kernel))
-    short = not plan.runs_python and (len(todo) <= 1 or cpu_s * len(todo) < SHORT_S)
+    short = not plan.runs_python and (len(todo) <= 1 or cpu_s * len(todo) < SHORT_S) and machines.cluster is None
     if plan.stays and len(todo) > 1 and sys.stderr.isatty():
         print("perigee: code that exists in this process only runs here, one run after the other", file=sys.stderr)
     with contextlib.ExitStack() as stack:
@@ -233,7 +241,7 @@ def execute(plan: Plan, *, jobs: int | None = None, progress: Callable[[float], 
         if folder is None and not (short or plan.stays or plan.in_real_time):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="perigee-")))
         here = short or plan.stays or plan.in_real_time
-        runs = _here(plan, todo, progress) if here else _in_workers(plan, todo, folder, cores, progress)
+        runs = _here(plan, todo, progress) if here else _in_workers(plan, todo, folder, machines, progress)
         return Results([_found(plan, runs, j, cc) for j in plan.jobs for cc in j.schemes], plan.out)
 
 
@@ -247,7 +255,11 @@ def _found(plan: Plan, runs: dict[tuple[str, int], Run], j: Job, cc: str) -> Run
 
 
 def _in_workers(
-    plan: Plan, todo: list[tuple[Job, str]], out: Path | None, cores: int, progress: Callable[[float], None] | None
+    plan: Plan,
+    todo: list[tuple[Job, str]],
+    out: Path | None,
+    machines: Machines,
+    progress: Callable[[float], None] | None,
 ) -> dict[tuple[str, int], Run]:
     assert out is not None
     done: dict[tuple[str, int], Run] = {}
@@ -269,7 +281,7 @@ def _in_workers(
 
     before = plan.size - len(todo)
     on_progress = None if progress is None else lambda n: progress((before + n) / plan.size)
-    executor = Executor(cores, plan.permission, on_outcome, on_progress, {"command": plan.command})
+    executor = machines.pool(plan.permission, on_outcome, on_progress, {"command": plan.command})
     try:
         executor.run([task_of(plan, j, cc, out) for j, cc in todo])
     except KeyboardInterrupt:
@@ -279,13 +291,14 @@ def _in_workers(
     return done
 
 
-def task_of(plan: Plan, j: Job, cc: str, out: Path) -> Task:
-    """A run of a plan for an executor, its record in `out`."""
+def task_of(plan: Plan, j: Job, cc: str, out: Path, *, cost_s: float = 0.0, summarize: bool = False) -> Task:
+    """A run of a plan for an executor, its record in `out`; `cost_s` is an estimate, in seconds of one core."""
     folder = run_folder(out, cc, j.seed)
     capture = capture_of(folder) if j.capture else None
     force = plan.replaces(folder)
     arguments = {"folder": str(folder), "force": force, "capture": None if capture is None else str(capture)}
-    return Task(j, cc, Sink(RECORD, arguments), capture, partial_of(folder))
+    sink = Sink(RECORD, {**arguments, "summarize": summarize}, ("folder", "capture"))
+    return Task(j, cc, sink, capture, partial_of(folder), cost_s)
 
 
 # ---- in this process -------------------------------------------------------------------------------------------

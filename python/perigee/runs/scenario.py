@@ -163,6 +163,8 @@ class Scenario:
         *,
         seeds: Sequence[int] | None = None,
         jobs: int | None = None,
+        cluster: str | None = None,
+        store: str | None = None,
         out: str | Path | None = None,
         force: bool = False,
         pcap: bool = False,
@@ -172,17 +174,20 @@ class Scenario:
 
         With `out`, records, summary.csv and report.html are written there; runs of the same scenario that are complete
         there are taken as they are, unless `force`. `progress` hears the share done, 0 to 1. Long comparisons run in
-        worker processes; classes and functions that exist in memory only, in this one.
+        worker processes; classes and functions that exist in memory only, in this one. With `cluster` (docs/cluster.md)
+        they run on other machines, which leave results in `store` or send them back.
         """
         from perigee.common.files import claimed
         from perigee.results.summary import conclude
+        from perigee.runs.machines import Machines
         from perigee.runs.runner import Plan, execute
 
+        machines = Machines(jobs, cluster, store)
         plan = Plan.of(self, cc, seeds=seeds, pcap=pcap)
         if out is None:
-            return execute(plan, jobs=jobs, progress=progress)
+            return execute(plan, machines=machines, progress=progress)
         with claimed(Path(out)):
-            results = execute(plan.into(Path(out), force=force), jobs=jobs, progress=progress)
+            results = execute(plan.into(Path(out), force=force), machines=machines, progress=progress)
             conclude(Path(out), results[-1], report=True)
         return results
 

@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import itertools
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,10 +19,10 @@ from typing import TYPE_CHECKING
 
 from perigee import _core
 from perigee.common.files import RecordError, claimed, is_claimed, make_ready
-from perigee.results import cells
+from perigee.results import cells, dataset
 from perigee.results.cells import CELLS, INDEX, TABLE, Axis, Cell, Index
-from perigee.runs import work
-from perigee.runs.executor import Executor, Outcome
+from perigee.runs.cost import Cost, cost_of
+from perigee.runs.machines import HERE, Machines
 from perigee.runs.runner import Interrupted, Plan, execute, task_of
 from perigee.runs.scenario import Results, open_file, overrides
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from perigee.hosts.kernels import Kernel
+    from perigee.runs.executor import Outcome
 
 MOST_CELLS = 10_000
 # Of a folder's name, the part that people read.
@@ -43,13 +43,19 @@ class SweepPlan:
 
     index: Index
     plans: list[Plan]
-    cpu_s: float = 0.0
+    costs: list[Cost] = field(default_factory=list)
+    """Of one run of each cell."""
     failed: list[str] = field(default_factory=list)
 
     @property
     def size(self) -> int:
         """Number of runs."""
         return sum(p.size for p in self.plans)
+
+    @property
+    def cost(self) -> Cost:
+        """Of all runs, estimated."""
+        return sum((c.times(p.size) for c, p in zip(self.costs, self.plans, strict=True)), Cost())
 
     def into(self, out: Path, *, force: bool = False) -> SweepPlan:
         """The plan with a folder. Raises RecordError where that holds what is not of it, unless `force`."""
@@ -90,22 +96,21 @@ def plan_of(
     combinations = list(itertools.product(*(a.values for a in every)))
     made: list[Cell] = []
     plans: list[Plan] = []
-    cpu_s = 0.0
+    costs: list[Cost] = []
     for n, values in enumerate(combinations):
         cell = Cell(_folder_of(every, values), values)
         own_sets = [f"{a.key}={v}" for a, v in zip(every, values, strict=True)]
         # Without the section, which is for the whole.
         scenario = open_file(path, [*sets, "sweep={}", *own_sets], trust=trust)
         plan = Plan.of(scenario, cc, seeds=seeds, kernel=kernel, command=command)
-        _, cost = plan.first.world().estimate(work.as_core(kernel))
-        cpu_s += cost * plan.size
+        costs.append(cost_of(plan))
         # Networks of a thousand cells do not fit into memory.
         plan.first.forget_world()
         plans.append(plan)
         made.append(cell)
         if progress is not None:
             progress(n + 1, len(combinations))
-    return SweepPlan(Index(cells.FORMAT, base.name, tuple(every), tuple(made)), plans, cpu_s)
+    return SweepPlan(Index(cells.FORMAT, base.name, tuple(every), tuple(made)), plans, costs)
 
 
 def check_size(axes: Sequence[Axis]) -> None:
@@ -139,24 +144,27 @@ def unfinished(plan: SweepPlan, name: str, base: Path) -> Path | None:
 
 
 def execute_sweep(
-    plan: SweepPlan, out: Path, *, jobs: int | None = None, progress: Callable[[float], None] | None = None
+    plan: SweepPlan, out: Path, *, machines: Machines = HERE, progress: Callable[[float], None] | None = None
 ) -> cells.Sweep:
     """Runs what is missing into `out`, gathers everything and writes sweep.csv.
 
     Failures of single runs do not end the others: `plan.failed` lists them. On Ctrl-C what is complete stays and
     `Interrupted` is raised.
     """
+    if machines.cluster is not None:
+        plan.plans[0].refuse_cluster()
     make_ready(out)
     (out / TABLE).unlink(missing_ok=True)
     cells.write_index(out, plan.index)
     if any(p.stays for p in plan.plans):
         _here(plan, progress)
     else:
-        _in_workers(plan, jobs, progress)
+        _in_workers(plan, machines, progress)
     sweep = cells.gather(out, plan.index)
     if not sweep.rows:
         raise RecordError(f"no run of the sweep was completed: {plan.failed[0] if plan.failed else 'nothing was run'}")
     if not plan.failed:
+        dataset.write(sweep)
         cells.write_table(sweep)
     return sweep
 
@@ -169,12 +177,12 @@ def _here(plan: SweepPlan, progress: Callable[[float], None] | None) -> None:
             progress((n + 1) / len(plan.plans))
 
 
-def _in_workers(plan: SweepPlan, jobs: int | None, progress: Callable[[float], None] | None) -> None:
+def _in_workers(plan: SweepPlan, machines: Machines, progress: Callable[[float], None] | None) -> None:
     tasks = []
-    for one in plan.plans:
+    for one, cost in zip(plan.plans, plan.costs, strict=True):
         assert one.out is not None, "a sweep has a folder"
         one.out.mkdir(parents=True, exist_ok=True)
-        tasks += [task_of(one, j, cc, one.out) for j, cc in one.missing()]
+        tasks += [task_of(one, j, cc, one.out, cost_s=cost.cpu_s, summarize=True) for j, cc in one.missing()]
     if not tasks:
         return
     before = plan.size - len(tasks)
@@ -186,9 +194,7 @@ def _in_workers(plan: SweepPlan, jobs: int | None, progress: Callable[[float], N
 
     first = plan.plans[0]
     on_progress = None if progress is None else lambda n: progress((before + n) / plan.size)
-    executor = Executor(
-        jobs or os.cpu_count() or 1, first.permission, on_outcome, on_progress, {"command": first.command}
-    )
+    executor = machines.pool(first.permission, on_outcome, on_progress, {"command": first.command})
     try:
         executor.run(tasks)
     except KeyboardInterrupt:
@@ -204,6 +210,8 @@ def sweep(
     out: str | Path,
     sets: Mapping[str, object] | None = None,
     jobs: int | None = None,
+    cluster: str | None = None,
+    store: str | None = None,
     force: bool = False,
     trust: bool = False,
     progress: Callable[[float], None] | None = None,
@@ -211,14 +219,16 @@ def sweep(
     """Runs a scenario file with every combination of the values of `keys`, and those of its `[sweep]`, into `out`.
 
     What is complete there is not run again. Returns the results: `frame()` is a tidy frame with a row per run and a
-    column per key. Raises ScenarioError, RecordError; RunError if a run failed, after all others have been made.
+    column per key; `cluster` and `store` as for `perigee sweep` (docs/cluster.md). Raises ScenarioError, RecordError;
+    RunError if a run failed, after all others have been made.
     """
+    machines = Machines(jobs, cluster, store)
     schemes = [cc] if isinstance(cc, (str, type)) else list(cc)
     axes = [Axis(key, tuple(_values(key, list(values)))) for key, values in (keys or {}).items()]
     plan = plan_of(Path(path), overrides(sets, {}), axes, schemes, seeds=seeds, trust=trust)
     with claimed(Path(out)):
         plan = plan.into(Path(out), force=force)
-        found = execute_sweep(plan, Path(out), jobs=jobs, progress=progress)
+        found = execute_sweep(plan, Path(out), machines=machines, progress=progress)
     if plan.failed:
         raise _core.RunError(
             f"{len(plan.failed)} of {plan.size} runs failed, the others are in {out}: {plan.failed[0]}"

@@ -10,7 +10,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from perigee.extensions.congestion import class_in, find, with_params
 from perigee.hosts import kernels
 from perigee.hosts.kernels import Kernel
 from perigee.hosts.real_time import MACHINE, Machine, punctual
+from perigee.results import kept
 from perigee.results.record import Run, from_core
 from perigee.results.writer import RecordWriter
 from perigee.runs.stories import Program, Stories, of_scenario
@@ -173,6 +174,18 @@ class Sink:
 
     call: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
+    """Arguments that are files or folders to be written: the first is what is left of the run, others are scratch."""
+
+    @property
+    def target(self) -> Path:
+        """What is left of the run: a folder or a file."""
+        return Path(self.arguments[self.places[0]])
+
+    def moved(self, folder: Path) -> Sink:
+        """The same, written into another folder."""
+        names = {n: v for n in self.places if (v := self.arguments[n]) is not None}
+        return replace(self, arguments={**self.arguments, **{n: str(folder / Path(v).name) for n, v in names.items()}})
 
     def __call__(self, make: Make) -> Run | None:
         """Makes the run and stores it."""
@@ -283,8 +296,12 @@ def capture_of(folder: Path) -> Path:
     return folder.with_name(folder.name + ".pcapng.partial")
 
 
-def store_record(make: Make, folder: str, *, force: bool, capture: str | None = None) -> Run | None:
+def store_record(
+    make: Make, folder: str, *, force: bool, capture: str | None = None, summarize: bool = False
+) -> Run | None:
     """A sink: the record of a run in its folder, written while the run goes on, and its captures out of theirs.
+
+    `summarize` keeps the summary beside the tables (`perigee.results.kept`), where many runs are gathered later.
 
     Raises BrokenRunError where a host has ended, when what there is has been written.
     """
@@ -298,6 +315,8 @@ def store_record(make: Make, folder: str, *, force: bool, capture: str | None = 
         if capture is not None:
             for file in Path(capture).iterdir():
                 file.rename(partial / file.name)
+        if summarize and run is not None:
+            kept.keep(run, partial)
 
     with RecordWriter(Path(folder), force=force) as writer:
         try:

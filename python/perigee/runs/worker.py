@@ -16,7 +16,10 @@ import threading
 import time
 from collections import deque
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from perigee.runs.work import Opened
 
 # A task's progress is reported no more often.
 REPORT_S = 0.25
@@ -66,7 +69,7 @@ class Worker:
 
     def _work(self, group: dict[str, Any]) -> None:
         try:
-            at = self._opened(group)
+            at = opened(group)
             at.world()
         except BaseException as error:
             for task in group["tasks"]:
@@ -74,14 +77,6 @@ class Worker:
         else:
             self._share(at, group)
         self.report(idle=True)
-
-    def _opened(self, group: dict[str, Any]) -> Any:
-        from perigee.extensions import trust
-        from perigee.runs import job, work
-
-        may = group["may"]
-        permission = trust.Permission(may["everything"], frozenset(map(Path, may["files"])), frozenset(may["modules"]))
-        return work.opened(job.from_json(group["job"]), permission)
 
     def _share(self, at: Any, group: dict[str, Any]) -> None:
         """Hands the tasks of a group to as many threads as are wanted at the moment."""
@@ -138,6 +133,16 @@ class Worker:
         finally:
             if capture is not None:
                 shutil.rmtree(capture, ignore_errors=True)
+
+
+def opened(group: dict[str, Any]) -> Opened:
+    """The job of a group. Raises what `work.opened` does."""
+    from perigee.extensions import trust
+    from perigee.runs import job, work
+
+    may = group["may"]
+    permission = trust.Permission(may["everything"], frozenset(map(Path, may["files"])), frozenset(may["modules"]))
+    return work.opened(job.from_json(group["job"]), permission)
 
 
 def described(error: BaseException) -> dict[str, Any]:

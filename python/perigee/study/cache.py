@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -86,8 +87,11 @@ class Cache:
 
     def sweep(self) -> None:
         """Removes what killed writers left behind."""
-        for path in self.folder.glob("*/*.partial-*"):
-            path.unlink(missing_ok=True)
+        for path in self.folder.glob("*/*.partial*"):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def write(path: Path, digest: Digest) -> None:

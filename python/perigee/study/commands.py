@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
 import time
 from pathlib import Path
@@ -25,6 +24,7 @@ from perigee.study.verdicts import REPRODUCED
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from perigee.runs.machines import Machines
     from perigee.study.model import Ask
     from perigee.study.verdicts import Verdict
 
@@ -32,14 +32,14 @@ FAILURES = "failures.json"
 
 
 def run_command(
-    names: Sequence[str], ask: Ask, out: Path, *, jobs: int | None, force: bool, as_json: bool = False
+    names: Sequence[str], ask: Ask, out: Path, *, machines: Machines, force: bool, as_json: bool = False
 ) -> int:
     """Runs what is missing, then tables, verdicts, figures and the gallery. Returns the exit code."""
     try:
         # All of it, because sizes share the cache.
         with claimed(out):
             make_ready(out / ask.size.value)
-            return _run(names, ask, out, jobs=jobs, force=force, as_json=as_json)
+            return _run(names, ask, out, machines=machines, force=force, as_json=as_json)
     except RecordError as error:
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
@@ -48,14 +48,14 @@ def run_command(
         return BAD_INPUT
 
 
-def _run(names: Sequence[str], ask: Ask, out: Path, *, jobs: int | None, force: bool, as_json: bool) -> int:
+def _run(names: Sequence[str], ask: Ask, out: Path, *, machines: Machines, force: bool, as_json: bool) -> int:
     begin = time.perf_counter()
     folder = out / ask.size.value
     chosen = [experiments()[n] for n in names]
     plan = Plan.of(chosen, ask)
     cache = Cache(out / "cache")
     screen = Screen()
-    runner = Runner(plan, cache, jobs or os.cpu_count() or 1, screen.show)
+    runner = Runner(plan, cache, machines, screen.show)
     try:
         failures = runner.run(force=force)
     except KeyboardInterrupt:

@@ -16,7 +16,7 @@ from perigee import _core
 from perigee.common.files import has_no_room
 from perigee.extensions.trust import NOTHING
 from perigee.runs import job
-from perigee.runs.executor import Executor, Task
+from perigee.runs.executor import Task
 from perigee.runs.scenario import Scenario, overrides
 from perigee.runs.work import Sink
 from perigee.study import beside
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from perigee.runs.executor import Outcome
+    from perigee.runs.machines import Machines
     from perigee.study.model import Ask, Case, Experiment
 
 DIGEST = "perigee.study.cache:store"
@@ -113,10 +114,10 @@ class Runner:
     """Runs a plan in worker processes."""
 
     def __init__(
-        self, plan: Plan, cache: Cache, jobs: int, on_progress: Callable[[Progress], None] | None = None
+        self, plan: Plan, cache: Cache, machines: Machines, on_progress: Callable[[Progress], None] | None = None
     ) -> None:
         """`on_progress` is called a few times a second."""
-        self.plan, self.cache, self.jobs, self.on_progress = plan, cache, jobs, on_progress
+        self.plan, self.cache, self.machines, self.on_progress = plan, cache, machines, on_progress
         self.cost: dict[tuple[str, str], list[float]] = {}
 
     def run(self, *, force: bool = False) -> list[Failure]:
@@ -147,7 +148,7 @@ class Runner:
 
         tell = self.on_progress
         on_progress = None if tell is None else lambda _: tell(progress)
-        executor = Executor(max(1, self.jobs), NOTHING, on_outcome, on_progress)
+        executor = self.machines.pool(NOTHING, on_outcome, on_progress)
         executor.run([task for task, _, _ in tasks.values()])
         if full:
             raise full[0]
@@ -164,8 +165,8 @@ class Runner:
             [shared] = job.of(rows[0][1].scenario, [seed], schemes, {})
             for key, p in rows:
                 path = self.cache.path(key)
-                sink = Sink(DIGEST, {"path": str(path), "keep": asdict(p.case.keep)})
-                found[key] = Task(shared, p.case.cc, sink)
+                sink = Sink(DIGEST, {"path": str(path), "keep": asdict(p.case.keep)}, ("path",))
+                found[key] = Task(shared, p.case.cc, sink, cost_s=p.simulated_s)
         return found
 
     def _eta(self, pending: Iterable[tuple[str, Planned]]) -> float:
@@ -180,7 +181,7 @@ class Runner:
         rough = {k: sum(v) / len(v) for k, v in of_name.items()}
         whole = sum(every) / len(every)
         left: float = sum(p.simulated_s * exact.get((name, p.case.cc), rough.get(name, whole)) for name, p in pending)
-        return left / max(1, self.jobs)
+        return left / self.machines.cores
 
 
 def outcomes(plan: Plan, cache: Cache, experiment: str) -> list[CaseOutcome]:

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee results`: the runs of sweeps and comparisons, a row each: listed, filtered, joined, exported."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perigee.cli.options import ForceOption, JsonOption, check_free, names_of, stop
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SHOWN = ("goodput_mbps", "share", "rtt_mean_ms", "inflation", "retransmits", "jain")
+MOST_LINES = 60
+# Of a file or a pipe, which have no width.
+WIDE = 2000
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("results")(results)
+
+
+def results(
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Folders of sweeps or of perigee run.")],
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", metavar="COND", help="Only rows with KEY=VALUE, !=, <, <=, > or >=; repeatable."),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option("--columns", metavar="A,B,C", help="Columns, or all (`perigee columns`; record, key).")
+    ] = None,
+    sort: Annotated[str | None, typer.Option(metavar="COLUMN", help="Sort by it; -COLUMN: largest first.")] = None,
+    join: Annotated[bool, typer.Option("--join", help="Sets side by side: rows of equal keys, scheme, seed.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Export: .csv, .parquet or .json.")] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List the runs of sweeps and comparisons: a row per run; filter, sort, join and export them."""
+    from perigee.common.files import RecordError, cannot_write
+    from perigee.results import dataset
+
+    check_free(out, force=force)
+    if join and len(folders) < 2:
+        stop("--join puts sets side by side: give two folders or more")
+    try:
+        tables = [_queried(f, where or [], names_of("--columns", columns)) for f in folders]
+        found = tables[0]
+        if len(folders) > 1:
+            found = dataset.joined(folders, tables) if join else dataset.together(folders, tables)
+        if sort is not None:
+            name = dataset.resolved(sort.removeprefix("-"), found.column_names)
+            found = found.sort_by([(name, "descending" if sort.startswith("-") else "ascending")])
+        if out is not None:
+            _export(found, out)
+            print(f"{out}: {found.num_rows} rows, {found.num_columns} columns")
+        elif as_json:
+            print(json.dumps(found.to_pylist(), indent=1))
+        else:
+            _print(found)
+    except RecordError as error:
+        stop(str(error))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        stop(cannot_write(out or folders[0], error))
+
+
+def _queried(folder: Path, where: list[str], names: list[str]) -> pa.Table:
+    from perigee.results import dataset
+
+    if names == ["all"]:
+        return dataset.query(folder, where)
+    keys = dataset.keys_of(folder)
+    there = dataset.dataset(folder).schema.names
+    chosen = names or [n for n in SHOWN if n in there]
+    return dataset.query(folder, where, list(dict.fromkeys([*keys, "cc", "seed", *chosen])))
+
+
+def _export(table: pa.Table, out: Path) -> None:
+    from perigee.common.files import write_text, written
+
+    if out.suffix == ".json":
+        write_text(out, json.dumps(table.to_pylist(), indent=1) + "\n")
+        return
+    with written(out) as partial:
+        if out.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            pq.write_table(table, partial, compression="zstd")
+        elif out.suffix == ".csv":
+            import pyarrow.csv
+
+            pyarrow.csv.write_csv(table, partial)
+        else:
+            stop(f"--out {out}: one of .csv, .parquet, .json")
+
+
+def _print(table: pa.Table) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from perigee.results.columns import COLUMNS
+
+    forms = {c.name: c.form for c in COLUMNS}
+    console = Console(width=None if sys.stdout.isatty() else WIDE)
+    shown = Table(box=box.SIMPLE_HEAD if console.is_terminal else box.ASCII2, pad_edge=False)
+    for name in table.column_names:
+        shown.add_column(name, no_wrap=True, justify="left" if str(table[name].type) == "string" else "right")
+    for row in table.slice(0, MOST_LINES).to_pylist():
+        shown.add_row(*(_cell(v, forms.get(n.partition("@")[0], "{:g}")) for n, v in row.items()))
+    console.print(shown)
+    more = table.num_rows - MOST_LINES
+    print(f"{table.num_rows} rows" + (f"; {more} are not shown: --where filters, --out writes all" if more > 0 else ""))
+
+
+def _cell(value: Any, form: str) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    return form.format(value) if isinstance(value, float) else str(value)

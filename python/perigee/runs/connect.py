@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The way to a cluster: a scheduler that is there, or one that is started for the call."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from perigee.common.files import RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from perigee.runs.machines import Machines
+
+CONNECT_S = 15.0
+LOCAL, SLURM, KUBERNETES = "local", "slurm", "kubernetes"
+
+
+class Connection:
+    """A client of a scheduler."""
+
+    def __init__(self, address: str, owned: Any = None) -> None:
+        """Connects; `owned` is the cluster that was started for it. Raises RecordError where nobody answers."""
+        self.address, self.owned = address, owned
+        self.client = self._connect(CONNECT_S)
+        self.alone_since: float | None = None
+
+    def _connect(self, patience_s: float) -> Any:
+        try:
+            # What is sent are a few lines of JSON: heartbeats decide whether one is there.
+            return module("distributed").Client(self.owned or self.address, timeout=patience_s, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise RecordError(f"--cluster {self.address}: no scheduler answers there: {error}") from None
+
+    def is_there(self) -> bool:
+        """Whether the scheduler is."""
+        return bool(self.client.status == "running")
+
+    def come_back(self, patience_s: float) -> None:
+        """Waits for the scheduler. Raises RecordError where it does not come."""
+        end_s = time.monotonic() + patience_s
+        while True:
+            with suppress(Exception):
+                self.client.close(timeout=1)
+            try:
+                self.client = self._connect(min(CONNECT_S, patience_s))
+                return
+            except RecordError:
+                if time.monotonic() > end_s:
+                    raise RecordError(
+                        f"the scheduler at {self.address} has been gone for {patience_s:.0f} s; what is complete is "
+                        "kept, the same call goes on"
+                    ) from None
+                time.sleep(1.0)
+
+    def workers(self) -> list[str]:
+        """Their addresses."""
+        return list(self._info()["workers"])
+
+    def threads(self) -> int:
+        """How many runs there can be at once."""
+        return sum(w["nthreads"] for w in self._info()["workers"].values())
+
+    def lonely_s(self) -> float:
+        """For how long there has been no worker."""
+        if self._info()["workers"]:
+            self.alone_since = None
+            return 0.0
+        self.alone_since = self.alone_since or time.monotonic()
+        return time.monotonic() - self.alone_since
+
+    def refuse_without_jobs(self) -> None:
+        """Raises RecordError where the queue has taken none of the jobs that were to become workers."""
+        jobs = getattr(self.owned, "workers", {}).values()
+        if jobs and all(j.status.name == "created" for j in jobs):
+            raise RecordError("the queue refused every job that was to become a worker; what it says is above")
+
+    def _info(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.client.scheduler_info(n_workers=-1)
+        return found
+
+    def close(self) -> None:
+        """Ends the client, and the cluster that was started for it."""
+        with suppress(Exception):
+            self.client.close(timeout=2)
+        if self.owned is not None:
+            with suppress(Exception):
+                self.owned.close(timeout=5)
+
+
+def module(name: str) -> Any:
+    """A module of Dask's. Raises RecordError where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        package = name.partition(".")[0].replace("_", "-")
+        remedy = "pip install 'perigee-lab[cluster]'" if "kubernetes" not in name else f"pip install {package}"
+        raise RecordError(f"--cluster needs {package}: {remedy}") from None
+
+
+@contextmanager
+def connected(machines: Machines) -> Iterator[Connection]:
+    """The cluster that is asked for. Raises RecordError where it cannot be had."""
+    module("distributed")
+    for name in ("distributed", "distributed.nanny", "distributed.worker", "distributed.client", "bokeh"):
+        # What matters is said in our words.
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    assert machines.cluster is not None
+    owned = _started(machines.cluster, machines.jobs)
+    connection = Connection(machines.cluster if owned is None else owned.scheduler_address, owned)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _started(which: str, jobs: int | None) -> Any:
+    """A cluster for this call; None where the name is the address of one."""
+    if which == LOCAL:
+        return module("distributed").LocalCluster(
+            n_workers=jobs or os.cpu_count() or 1,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=0,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        )
+    if which == SLURM:
+        return _queued(jobs)
+    if which == KUBERNETES:
+        return _in_kubernetes(jobs)
+    if "://" not in which and ":" not in which:
+        known = f"{LOCAL}, {SLURM}, {KUBERNETES}, or the address of a scheduler (tcp://HOST:8786)"
+        raise RecordError(f"--cluster {which!r}: give {known}")
+    return None
+
+
+def _queued(jobs: int | None) -> Any:
+    queued = module("dask_jobqueue")
+    try:
+        cluster = queued.SLURMCluster()
+    except (ValueError, TypeError) as error:
+        remedy = "say cores, memory, queue and so on in ~/.config/dask/jobqueue.yaml (docs/cluster.md)"
+        raise RecordError(f"--cluster slurm: {error}: {remedy}") from None
+    if jobs is None:
+        cluster.adapt(minimum=1, maximum=64)
+    else:
+        cluster.scale(n=jobs)
+    return cluster
+
+
+def _in_kubernetes(jobs: int | None) -> Any:
+    cluster = module("dask_kubernetes.operator").KubeCluster(name="perigee")
+    if jobs is None:
+        cluster.adapt(minimum=1, maximum=64)
+    else:
+        cluster.scale(jobs)
+    return cluster

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Other machines: the same results over a Dask cluster, whatever dies, fills up or is not shared."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Begin, Cli, wait_for
+from perigee.common.files import RecordError
+from perigee.runs import parcels
+from perigee.runs.machines import Machines
+
+SWEPT = """
+[run]
+duration = "{duration}"
+sample = "10 ms"
+[source.dumbbell]
+rtt = "10 ms"
+[port.bottleneck]
+rate = "20 Mbit"
+queue = "1 bdp"
+[[flow]]
+cc = "*"
+"""
+needs_dask = pytest.mark.skipif(
+    not __import__("importlib.util").util.find_spec("distributed"), reason="the extra 'cluster' is not installed"
+)
+
+
+def swept(folder: Path, duration: str = "1 s") -> list[str]:
+    """A sweep of four cells, two schemes, two seeds: the words without the place."""
+    (folder / "s.toml").write_text(SWEPT.format(duration=duration), encoding="utf-8")
+    axes = ["--set", "source.dumbbell.rtt=10ms,20ms", "--set", "port.bottleneck.queue=1bdp,2bdp"]
+    return ["sweep", "s.toml", *axes, "--cc", "cubic,newreno", "--runs", "2", "--no-plots", "--json"]
+
+
+def table(out: Path) -> str:
+    """The table of a sweep."""
+    return (out / "sweep.csv").read_text(encoding="utf-8")
+
+
+def leftovers(out: Path) -> list[Path]:
+    """What should have gone."""
+    return [p for p in out.rglob("*") if ".partial" in p.name or p.name.startswith(".perigee-shared")]
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as s:
+        return s.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Cluster:
+    """A scheduler and its workers as processes."""
+
+    def __init__(self) -> None:
+        """Starts the scheduler."""
+        self.port = free_port()
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.processes = [self._start(["scheduler", "--host", "127.0.0.1", "--port", str(self.port)])]
+
+    def _start(self, words: list[str], **more: Any) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
+        null = subprocess.DEVNULL
+        return subprocess.Popen(command, stdout=null, stderr=null, start_new_session=True, **more)
+
+    def worker(self, limit: Callable[[], None] | None = None) -> subprocess.Popen[bytes]:
+        """One more, without a nanny: the process that runs things is the one that is started."""
+        words = ["worker", self.address, "--no-nanny", "--nthreads", "1"]
+        process = self._start(words, preexec_fn=limit)
+        self.processes.append(process)
+        return process
+
+    def end(self) -> None:
+        """Kills what still lives."""
+        for process in self.processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    """A scheduler without workers."""
+    made = Cluster()
+    yield made
+    made.end()
+
+
+@needs_dask
+def test_a_local_cluster_leaves_what_this_machine_leaves_and_a_second_call_makes_nothing(
+    cli: Cli, tmp_path: Path
+) -> None:
+    words = swept(tmp_path)
+    assert cli(*words, "--out", "here").returncode == 0
+    done = cli(*words, "--out", "there", "--cluster", "local")
+    assert done.returncode == 0, done.stderr
+    assert table(tmp_path / "there") == table(tmp_path / "here")
+    assert leftovers(tmp_path / "there") == []
+    made = {p: p.stat().st_mtime_ns for p in (tmp_path / "there").glob("cells/*/*/seed?/manifest.json")}
+    assert len(made) == 16
+    assert cli(*words, "--out", "there", "--cluster", "local").returncode == 0
+    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "there").glob("cells/*/*/seed?/manifest.json")} == made
+
+
+@needs_dask
+def test_runs_of_a_comparison_and_digests_of_a_study_go_over_a_cluster_too(cli: Cli, small: Path) -> None:
+    here, there = (
+        cli("run", small, "--out", "a", "--runs", 2),
+        cli("run", small, "--out", "b", "--runs", 2, "--cluster", "local"),
+    )
+    assert here.returncode == there.returncode == 0, there.stderr
+    folder = small.parent
+    assert (folder / "a/summary.csv").read_bytes() == (folder / "b/summary.csv").read_bytes()
+    study = ["study", "run", "leotcp/initial-phase", "--quick", "--json"]
+    one, other = cli(*study, "--out", "c"), cli(*study, "--out", "d", "--cluster", "local")
+    assert one.returncode == other.returncode == 0, other.stderr
+    names = [sorted(p.name for p in (folder / x / "cache").rglob("*.digest")) for x in "cd"]
+    assert names[0] == names[1] != []
+
+
+@needs_dask
+def test_a_worker_that_is_killed_costs_no_run(cluster: Cluster, cli: Cli, begin: Begin, tmp_path: Path) -> None:
+    words = swept(tmp_path, "20 s")
+    assert cli(*words, "--out", "here").returncode == 0
+    cluster.worker()
+    process = begin(*words, "--out", "there", "--cluster", cluster.address)
+    for _ in range(3):
+        before = len(list((tmp_path / "there").glob("cells/*/*/seed?/manifest.json")))
+        wait_for(
+            lambda before=before: len(list((tmp_path / "there").glob("cells/*/*/seed?/manifest.json"))) > before,
+            process,
+        )
+        victim, _ = cluster.processes[-1], cluster.worker()
+        victim.kill()
+    _, told = process.communicate()
+    assert process.returncode == 0, told
+    assert table(tmp_path / "there") == table(tmp_path / "here")
+    assert leftovers(tmp_path / "there") == []
+
+
+@needs_dask
+def test_a_worker_without_room_leaves_its_runs_to_the_others(cluster: Cluster, cli: Cli, tmp_path: Path) -> None:
+    import resource
+
+    words = swept(tmp_path)
+    assert cli(*words, "--out", "here").returncode == 0
+    cluster.worker(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)))
+    alone = cli(*words, "--out", "there", "--cluster", cluster.address)
+    assert alone.returncode != 0
+    assert "File too large" in alone.stderr
+    assert ".partial" not in alone.stderr
+    cluster.worker()
+    done = cli(*words, "--out", "there", "--cluster", cluster.address)
+    assert done.returncode == 0, done.stderr
+    assert table(tmp_path / "there") == table(tmp_path / "here")
+
+
+ELSEWHERE = """
+import sys
+import perigee
+from perigee.runs import cluster
+if __name__ == "__main__":
+    cluster.ClusterExecutor._sign = lambda self, task: "/nowhere"
+    perigee.sweep("s.toml", {"source.dumbbell.rtt": ["10ms", "20ms"], "port.bottleneck.queue": ["1bdp", "2bdp"]},
+                  ["cubic", "newreno"], seeds=[1, 2], out="there", cluster="local")
+"""
+
+
+@needs_dask
+def test_results_come_back_from_workers_that_do_not_share_the_folder(cli: Cli, tmp_path: Path) -> None:
+    assert cli(*swept(tmp_path), "--out", "here").returncode == 0
+    (tmp_path / "elsewhere.py").write_text(ELSEWHERE, encoding="utf-8")
+    done = subprocess.run([sys.executable, "elsewhere.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert table(tmp_path / "there") == table(tmp_path / "here")
+    assert leftovers(tmp_path / "there") == []
+
+
+@needs_dask
+def test_results_wait_in_a_store_for_whoever_asks(cli: Cli, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    words, store = swept(tmp_path), f"file://{tmp_path}/store"
+    first = cli(*words, "--out", "one", "--cluster", "local", "--store", store)
+    assert first.returncode == 0, first.stderr
+    objects = sorted((tmp_path / "store").iterdir())
+    assert len(objects) == 16
+    # Another folder, and no cluster that answers: all is there.
+    second = cli(*words, "--out", "two", "--cluster", "tcp://127.0.0.1:9", "--store", store)
+    assert second.returncode == 0, second.stderr
+    assert table(tmp_path / "one") == table(tmp_path / "two")
+    objects[0].write_bytes(b"damaged")
+    third = cli(*words, "--out", "three", "--cluster", "tcp://127.0.0.1:9", "--store", store)
+    assert third.returncode == 1
+    assert "is damaged" in third.stderr
+
+
+@needs_dask
+def test_an_object_store_that_speaks_s3(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("s3fs")
+    pytest.importorskip("moto.server")
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    server = subprocess.Popen(
+        [sys.executable, "-m", "moto.server", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        for name, value in {"ENDPOINT_URL": url, "ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b"}.items():
+            monkeypatch.setenv(f"AWS_{name}", value)
+        wait_for(lambda: listens(port))
+        make = "import s3fs; s3fs.S3FileSystem().mkdir('results')"
+        subprocess.run([sys.executable, "-c", make], check=True)
+        words = swept(tmp_path)
+        assert cli(*words, "--out", "here").returncode == 0
+        done = cli(*words, "--out", "there", "--cluster", "local", "--store", "s3://results/sweep")
+        assert done.returncode == 0, done.stderr
+        assert table(tmp_path / "there") == table(tmp_path / "here")
+        again = cli(*words, "--out", "again", "--cluster", "tcp://127.0.0.1:9", "--store", "s3://results/sweep")
+        assert again.returncode == 0, again.stderr
+        absent = cli(*words, "--out", "no", "--cluster", "local", "--store", "s3://nobody/sweep")
+        assert absent.returncode != 0
+        assert "Traceback" not in absent.stderr
+    finally:
+        server.kill()
+        server.wait()
+
+
+@needs_dask
+def test_a_cluster_that_cannot_be_had_is_said_in_a_line(cli: Cli, small: Path) -> None:
+    for words, said in (
+        (["--cluster", "nowhere"], "local, slurm, kubernetes"),
+        (["--cluster", "tcp://127.0.0.1:9"], "no scheduler answers there"),
+        (["--store", "s3://x/y"], "say --cluster, too"),
+        (["--cluster", "local", "--store", "nix://x"], "--store nix://x"),
+        (["--cluster", "kubernetes"], "pip install dask-kubernetes"),
+    ):
+        done = cli("run", small, "--out", "o", *words)
+        assert done.returncode == 2, done.stderr
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@needs_dask
+def test_ctrl_c_ends_a_sweep_on_a_cluster_and_the_same_call_goes_on(begin: Begin, cli: Cli, tmp_path: Path) -> None:
+    words = swept(tmp_path, "60 s")
+    process = begin(*words, "--out", "there", "--cluster", "local", "--jobs", "1")
+    wait_for(lambda: any((tmp_path / "there").glob("cells/*/*/seed?/manifest.json")), process)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert "the same call goes on" in told
+    done = cli(*words, "--out", "there")
+    assert done.returncode == 0, done.stderr
+    assert leftovers(tmp_path / "there") == []
+
+
+# ---- without Dask ----------------------------------------------------------------------------------------------
+
+
+def test_of_two_attempts_one_result_stays(tmp_path: Path) -> None:
+    target = tmp_path / "cubic" / "seed1"
+    barrier = threading.Barrier(8)
+    first: list[bool] = []
+
+    def attempt(n: int) -> None:
+        with parcels.scratch(target) as folder:
+            made = folder / "seed1"
+            made.mkdir()
+            (made / "manifest.json").write_text(str(n), encoding="utf-8")
+            barrier.wait()
+            first.append(parcels.place(made, target, force=False))
+
+    threads = [threading.Thread(target=attempt, args=(n,)) for n in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert sorted(first) == [False] * 7 + [True]
+    assert [p.name for p in target.parent.iterdir()] == ["seed1"]
+    with parcels.scratch(target) as folder:
+        (folder / "seed1").mkdir()
+        (folder / "seed1" / "manifest.json").write_text("new", encoding="utf-8")
+        assert parcels.place(folder / "seed1", target, force=True)
+    assert (target / "manifest.json").read_text(encoding="utf-8") == "new"
+
+
+def test_a_network_folder_may_be_stale_for_a_moment_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    left = [3]
+
+    def act() -> str:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise OSError(errno.ESTALE, "Stale file handle")
+        return "done"
+
+    assert parcels.patiently(act) == "done"
+    left[0] = 100
+    with pytest.raises(OSError, match="Stale"):
+        parcels.patiently(act)
+    left[0] = 100
+
+    def forbidden() -> None:
+        left[0] -= 1
+        raise OSError(errno.EACCES, "no")
+
+    with pytest.raises(OSError, match="no"):
+        parcels.patiently(forbidden)
+    assert left[0] == 99
+
+
+def test_what_comes_back_is_what_was_packed_or_refused(tmp_path: Path) -> None:
+    made = tmp_path / "made" / "seed1"
+    (made / "programs").mkdir(parents=True)
+    (made / "manifest.json").write_text("{}", encoding="utf-8")
+    (made / "programs" / "out").write_bytes(b"\0\1")
+    data = parcels.pack(made)
+    target = tmp_path / "out" / "cubic" / "seed1"
+    assert parcels.unpack(data, target, force=False)
+    assert (target / "programs" / "out").read_bytes() == b"\0\1"
+    assert not parcels.unpack(data, target, force=False)
+    for damaged in (b"", b"x" * 600, data[:700]):
+        with pytest.raises((RecordError, OSError)):
+            parcels.unpack(damaged, tmp_path / "other" / "seed1", force=False)
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_store_without_a_cluster_has_no_effect_and_is_refused() -> None:
+    with pytest.raises(RecordError, match="say --cluster, too"):
+        Machines(store="s3://bucket/x")

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The runs of sweeps as a dataset: listed, filtered, joined, exported; kept summaries equal computed ones."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from conftest import Cli
+from perigee.common.files import RecordError
+from perigee.results import dataset, kept
+from perigee.results.record import find_records
+from perigee.results.summary import summary_csv
+
+SWEPT = """
+[run]
+duration = "500 ms"
+[source.dumbbell]
+rtt = "10 ms"
+[port.bottleneck]
+rate = "5 Mbit"
+queue = "1 bdp"
+[[flow]]
+count = 2
+cc = "*"
+"""
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep of four cells, two schemes and two seeds."""
+    import perigee
+
+    folder = tmp_path_factory.mktemp("sweep")
+    (folder / "s.toml").write_text(SWEPT, encoding="utf-8")
+    keys = {"source.dumbbell.rtt": ["10ms", "20ms"], "port.bottleneck.queue": ["1bdp", "2bdp"]}
+    perigee.sweep(folder / "s.toml", keys, ["cubic", "newreno"], seeds=[1, 2], out=folder / "out")
+    return folder / "out"
+
+
+def test_each_run_is_a_row_with_its_keys_and_where_it_comes_from(swept: Path) -> None:
+    found = dataset.query(swept)
+    assert found.num_rows == 16
+    with (swept / "sweep.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row, text in zip(found.to_pylist(), rows, strict=True):
+        assert row["goodput_mbps"] == pytest.approx(float(text["goodput_mbps"]), rel=1e-8)
+        assert row["port.bottleneck.queue"] == text["port.bottleneck.queue"]
+        [record] = find_records(swept / row["record"])
+        assert (record.manifest.key, record.cc, record.seed) == (row["key"], row["cc"], row["seed"])
+        assert row["version"]
+        assert row["finished"].endswith("Z")
+
+
+def test_conditions_and_columns(swept: Path) -> None:
+    assert dataset.query(swept, ["queue=2bdp", "cc = cubic"], ["seed"]).to_pylist() == [
+        {"seed": 1},
+        {"seed": 2},
+        {"seed": 1},
+        {"seed": 2},
+    ]
+    assert dataset.query(swept, ["seed>1", "rtt!=10ms"]).num_rows == 4
+    assert dataset.query(swept, ["goodput_mbps<=1e9"]).num_rows == 16
+    for wrong, said in (("nix=1", "no column 'nix'"), ("seed=a", "is a number"), ("seed", "write KEY=VALUE")):
+        with pytest.raises(RecordError, match=said):
+            dataset.query(swept, [wrong])
+
+
+def test_a_kept_summary_is_the_computed_one_and_a_damaged_one_is_computed(swept: Path) -> None:
+    cell = next((swept / "cells").iterdir())
+    runs = find_records(cell)
+    assert (cell / "summary.csv").read_text(encoding="utf-8") == summary_csv(runs)
+    for run in runs:
+        assert run.folder is not None
+        read = kept.read(run.folder)
+        assert {k for k, v in read.run.items() if v != run.summary[k] and not math.isnan(v)} == set()
+        text = (run.folder / kept.FILE).read_text(encoding="utf-8")
+        other = json.loads(text)
+        other["run"]["goodput_mbps"] = -1.0
+        for damaged in ("", "{", "[]", text.replace(kept.version(), "another"), json.dumps({**other, "code": "x"})):
+            (run.folder / kept.FILE).write_text(damaged, encoding="utf-8")
+            assert kept.read(run.folder).run["goodput_mbps"] == run.summary["goodput_mbps"]
+        (run.folder / kept.FILE).write_text(text, encoding="utf-8")
+
+
+def test_large_sets_are_split_by_keys_and_read_back_equal(tmp_path: Path) -> None:
+    n = 20_000
+    queues = [f"{1 + i % 3}bdp" for i in range(n)]
+    rows = pa.table(
+        {"a.queue": queues, "a.loss": [i % 5000 / 1000 for i in range(n)], "cc": ["cubic"] * n, "seed": list(range(n))}
+    )
+    assert dataset.partitions(rows, ["a.queue", "a.loss"]) == ["a.queue"]
+    dataset.write_table(rows, tmp_path, ["a.queue", "a.loss"])
+    assert sorted(p.name for p in (tmp_path / "results").iterdir()) == ["a.queue=1bdp", "a.queue=2bdp", "a.queue=3bdp"]
+    found = dataset.query(tmp_path).select(rows.column_names).sort_by("seed")
+    assert found.to_pylist() == rows.to_pylist()
+    assert dataset.query(tmp_path, ["queue=2bdp", "loss<0.01"]).num_rows == sum(
+        q == "2bdp" and i % 5000 / 1000 < 0.01 for i, q in enumerate(queues)
+    )
+
+
+def test_polars_reads_it_lazily(swept: Path) -> None:
+    pl = pytest.importorskip("polars")
+    lazy = pl.scan_parquet(swept / "results" / "**" / "*.parquet")
+    assert lazy.filter(pl.col("cc") == "cubic").select(pl.len()).collect().item() == 8
+
+
+def test_the_command_lists_sorts_joins_and_exports(swept: Path, cli: Cli, tmp_path: Path) -> None:
+    done = cli(
+        "results", swept, "--where", "cc=cubic", "--sort", "-goodput_mbps", "--columns", "goodput_mbps", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    values = [r["goodput_mbps"] for r in json.loads(done.stdout)]
+    assert len(values) == 8
+    assert values == sorted(values, reverse=True)
+    for suffix in ("csv", "parquet", "json"):
+        assert cli("results", swept, "--columns", "all", "--out", f"x.{suffix}").returncode == 0
+    assert pq.read_table(tmp_path / "x.parquet").num_rows == len(json.loads((tmp_path / "x.json").read_text())) == 16
+    assert (tmp_path / "x.csv").read_text().count("\n") == 17
+    assert cli("results", swept, "--out", "x.csv").returncode == 2
+    small = cli("run", swept.parent / "s.toml", "--cc", "cubic", "--out", "r", "--no-report")
+    assert small.returncode == 0
+    joined = cli("results", swept, "r", "--join", "--columns", "goodput_mbps", "--where", "seed=1", "--json")
+    assert joined.returncode == 0, joined.stderr
+    rows = json.loads(joined.stdout)
+    assert {"goodput_mbps@out", "goodput_mbps@r", "cc", "seed"} <= rows[0].keys()
+    below = cli("results", swept, "r")
+    assert below.returncode == 0
+    assert "17 rows" in below.stdout
+
+
+def test_what_cannot_be_listed_is_said_in_a_line(cli: Cli, swept: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for words, said in (
+        (["empty"], "holds no results"),
+        (["absent"], "holds no results"),
+        ([swept, "--columns", "nix"], "no column 'nix'"),
+        ([swept, "--sort", "nix"], "no column 'nix'"),
+        ([swept, "--join"], "give two folders"),
+        ([swept, "--out", "x.doc"], ".csv, .parquet, .json"),
+    ):
+        done = cli("results", *words)
+        assert done.returncode == 2, done.stderr
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
