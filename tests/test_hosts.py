@@ -202,13 +202,15 @@ def test_nothing_outlives_a_kill(begin: Begin, scenario: Path, tmp_path: Path, v
     process = begin(*words, "--out", tmp_path / "out", env=environment)
     wait_for(lambda: of_the_run(folder) != 0, process)
     os.kill(of_the_run(folder) if victim == "guest" else process.pid, signal.SIGKILL)
-    _, errors = process.communicate(timeout=PATIENCE_S)
+    shown, errors = process.communicate(timeout=PATIENCE_S)
     wait_for(lambda: not guests(folder))
     assert list(folder.glob("perigee-*")) == []
     if victim == "guest":
         assert process.returncode == 3
         assert "the guest has ended by signal 9" in errors
-        # What there was is kept, and says so; the next call makes it again.
+        # What there was is shown and kept, and says so; the next call makes it again.
+        assert "cubic (incomplete)" in shown
+        assert not (tmp_path / "out/summary.csv").exists()
         run = open_record(run_folder(tmp_path / "out", "cubic", 1))
         assert run.manifest.stopped
         assert "signal 9" in run.manifest["broken"]

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee.hosts import real_time
+from perigee.hosts import kernels, real_time
 from perigee.results.record import open_record, run_folder
 from test_hosts import SCENARIO, real
 
@@ -77,6 +79,25 @@ def test_a_record_of_another_kernel_names_what_differs(cli: Cli, scenario: Path,
     done = cli("verify", tmp_path / "out")
     assert done.returncode == 3
     assert f"differs in {changed}\n" in done.stdout, done.stdout
+
+
+@real
+def test_a_kernel_that_does_not_boot_ends_the_run_with_3(
+    cli: Cli, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = kernels.find(None)
+    copy = tmp_path / "cache/perigee/kernels" / built.folder.name
+    shutil.copytree(built.folder, copy)
+    (copy / "linux").write_text("#!/bin/sh\necho no memory\nexit 9\n")
+    told = json.loads((copy / "kernel.json").read_text())
+    told["files"]["linux"] = hashlib.sha256((copy / "linux").read_bytes()).hexdigest()
+    (copy / "kernel.json").write_text(json.dumps(told))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    done = cli("run", scenario, "--hosts", "linux", "--cc", "cubic", "--out", tmp_path / "out")
+    assert (done.returncode, "the guest has ended with exit code 9" in done.stderr) == (3, True), done.stderr
+    assert "no memory" in done.stderr
+    done = cli("exec", scenario, "--at", "s1", "--", "true")
+    assert done.returncode == 125, done.stderr
 
 
 @real

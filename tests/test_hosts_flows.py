@@ -160,6 +160,9 @@ def test_a_split_transfer_takes_as_long_as_a_simulated_one(cli: Cli, tmp_path: P
     assert [f["goodput_bytes"] for f in mine.table("flow_totals").to_pylist()] == [5_000_000] * 3
     assert mine.manifest["splits"] == theirs.manifest["splits"]
     assert set(completions(mine)) == set(completions(theirs)) == {(2, 0)}
+    # A standing connection begins where the simulator's does, but for the first leg's handshake.
+    starts = [[f["started_ns"] for f in run.table("flow_totals").to_pylist()] for run in (mine, theirs)]
+    assert starts[0] == pytest.approx(starts[1], abs=60_000_000)
     took, expected = (row["done_ns"] - row["asked_ns"] for row in (completions(mine)[2, 0], completions(theirs)[2, 0]))
     assert took == pytest.approx(expected, rel=0.001)
 

@@ -15,6 +15,7 @@ __all__ = [
     "AttachView",
     "Cx",
     "Hop",
+    "HostsError",
     "IslView",
     "Policy",
     "RouteView",
@@ -65,6 +66,9 @@ class ScenarioError(ValueError):
 
 class RunError(RuntimeError):
     """A run failed."""
+
+class HostsError(RunError):
+    """Real hosts of a run did not come up, or ended."""
 
 @final
 class Scenario:

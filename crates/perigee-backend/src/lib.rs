@@ -57,13 +57,15 @@ pub enum BackendError {
     },
     /// It failed, in words for a person.
     Failed(String),
+    /// Hosts outside of the simulator did not come up, or ended before the run began.
+    Hosts(String),
 }
 
 impl std::fmt::Display for BackendError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             BackendError::Unsupported { flow, why } => write!(f, "flow {flow:?}: {why}"),
-            BackendError::Failed(why) => f.write_str(why),
+            BackendError::Failed(why) | BackendError::Hosts(why) => f.write_str(why),
         }
     }
 }

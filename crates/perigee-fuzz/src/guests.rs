@@ -4,7 +4,7 @@
 
 use perigee_hosts::clock::{Clock, Doorbell};
 use perigee_hosts::device::Device;
-use perigee_hosts::{report, GuestError};
+use perigee_hosts::{report, GuestError, Offer};
 use perigee_run::hosts::meter::Meter;
 use perigee_run::hosts::plan::Plan;
 use perigee_run::hosts::{frames, telemetry};
@@ -89,8 +89,17 @@ pub fn devices() -> Vec<Vec<u8>> {
     }
     let sends = [set_up.clone(), step(b't', &[1, 0]), step(b't', &[1, 0])].concat();
     let receives = [set_up.clone(), step(b's', &[200, 0]), step(b'l', &[])].concat();
-    let both = [&sends[..], &step(b's', &[200, 0]), &step(b'm', &message(24, &pair(0, 6)))].concat();
-    vec![sends, receives, both]
+    let ask = message(24, &[&pair(0, 8)[..], &[0; 12]].concat());
+    let both = [&sends[..], &step(b's', &[200, 0]), &step(b'm', &ask)].concat();
+    let carrier = [
+        set_up,
+        step(b'm', &message(1, &[])),
+        step(b'c', &[0]),
+        step(b'm', &ask),
+        step(b'c', &[1]),
+        step(b'm', &ask),
+    ];
+    vec![sends, receives, both, carrier.concat()]
 }
 
 /// Damaged messages, rings and buffers. True if the device served all steps.
@@ -101,7 +110,8 @@ pub fn device(input: &[u8]) -> bool {
         return false;
     }
     let memory = File::from(memory);
-    let mut device = Device::new(ours, [2, 0, 0, 0, 0, 1]);
+    let offer = Offer { carrier: true, ..Offer::default() };
+    let mut device = Device::offering(ours, [2, 0, 0, 0, 0, 1], offer);
     let mut drained = [0; 4096];
     let served = |step: (u8, &[u8])| -> Result<(), GuestError> {
         let (kind, payload) = step;
@@ -117,6 +127,7 @@ pub fn device(input: &[u8]) -> bool {
                 device.take(half(payload, 0), |_| frames += 1)?;
                 assert!(frames <= MOST_FRAMES, "{frames} frames of one ring");
             }
+            b'c' => device.set_carrier(payload.first() == Some(&1)),
             b's' => drop(device.stage(&vec![7; usize::from(half(payload, 0))])?),
             _ => drop(device.seen()?),
         }

@@ -4,6 +4,7 @@
 use crate::clock::{Clock, Doorbell, Said, BELLS, MAX_DEVICES};
 use crate::core::Core;
 use crate::device::{Device, RECEIVE, TRANSMIT};
+use crate::effort::used_by;
 use crate::job;
 use crate::spawn::spawn;
 pub use crate::types::{GuestError, GuestSpec, SentFrame, PATIENCE};
@@ -24,6 +25,10 @@ use std::time::{Duration, Instant};
 
 /// How often the guest's process is looked at while it says nothing.
 const LOOK: Duration = Duration::from_millis(200);
+/// Processor time is looked at after so much silence.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
+/// Patience with a guest that hardly computes, as a multiple of that with one that does.
+const STARVED: u32 = 10;
 /// Milliseconds between a guest's last word and its end.
 const PATIENCE_OF_ENDING: u32 = 100;
 /// Bytes that a guest's rings can hold as it waits: it is not believed to have sent more at once.
@@ -84,6 +89,8 @@ pub struct Guest {
     console: File,
     offer: Offer,
     patience: Duration,
+    /// Since when nothing is heard of it, and the processor time that it had used then.
+    quiet: Option<(Instant, Duration)>,
     core: Option<Arc<Core>>,
 }
 
@@ -140,6 +147,7 @@ impl Guest {
             console,
             offer: spec.offer,
             patience: spec.patience,
+            quiet: None,
             core,
         };
         guest.bring_up(&listeners, &spec.interfaces).map_err(|e| guest.explained(e))?;
@@ -393,7 +401,24 @@ impl Guest {
             return Err(GuestError::closed());
         }
         let quiet = since.elapsed();
-        if quiet > self.patience {
+        if quiet < FIRST_LOOK {
+            return Ok(());
+        }
+        let leader = self.child.id();
+        let before = match self.quiet {
+            Some((then, used)) if then == since => used,
+            _ => {
+                let used = used_by(leader);
+                self.quiet = Some((since, used));
+                used
+            }
+        };
+        if quiet <= self.patience {
+            return Ok(());
+        }
+        // A guest that others keep from the processor is not stuck.
+        let busy = used_by(leader).saturating_sub(before) > self.patience / 2;
+        if busy || quiet > self.patience * STARVED {
             return Err(GuestError::Stuck { seconds: quiet.as_secs(), console: String::new() });
         }
         Ok(())

@@ -21,6 +21,8 @@ mod core;
 #[cfg(target_os = "linux")]
 pub mod device;
 #[cfg(target_os = "linux")]
+mod effort;
+#[cfg(target_os = "linux")]
 pub mod guest;
 #[cfg(not(target_os = "linux"))]
 #[path = "elsewhere.rs"]

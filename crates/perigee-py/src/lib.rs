@@ -29,6 +29,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         .setattr("__str__", m.py().eval(c"lambda e: str(e.args[0]) if e.args else ''", None, None)?)?;
     m.add("ScenarioError", scenario_error)?;
     m.add("RunError", m.py().get_type::<runs::RunError>())?;
+    m.add("HostsError", m.py().get_type::<runs::HostsError>())?;
     m.add_class::<runs::Scenario>()?;
     m.add_class::<runs::World>()?;
     m.add_class::<congestion::PyCx>()?;

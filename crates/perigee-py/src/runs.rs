@@ -26,6 +26,7 @@ create_exception!(
     "A scenario is wrong; the second argument lists the problems as JSON."
 );
 create_exception!(perigee, RunError, PyRuntimeError, "A run failed.");
+create_exception!(perigee, HostsError, RunError, "Real hosts of a run did not come up, or ended.");
 
 /// Time between calls of the progress function: often enough for eyes and Ctrl-C, too rarely to cost anything.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
@@ -323,6 +324,7 @@ fn failed(e: Failed) -> PyErr {
     match e {
         Failed::Scenario(e) => wrong(&e),
         Failed::Failed(why) => RunError::new_err(why),
+        Failed::Hosts(why) => HostsError::new_err(why),
     }
 }
 

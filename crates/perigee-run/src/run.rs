@@ -34,13 +34,15 @@ pub enum RunError {
     Scenario(ScenarioError),
     /// The simulator or a source failed.
     Failed(String),
+    /// Real hosts did not come up.
+    Hosts(String),
 }
 
 impl std::fmt::Display for RunError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             RunError::Scenario(e) => e.fmt(f),
-            RunError::Failed(why) => f.write_str(why),
+            RunError::Failed(why) | RunError::Hosts(why) => f.write_str(why),
         }
     }
 }
@@ -52,7 +54,10 @@ impl From<ScenarioError> for RunError {
 }
 impl From<BackendError> for RunError {
     fn from(e: BackendError) -> Self {
-        RunError::Failed(e.to_string())
+        match e {
+            BackendError::Hosts(why) => RunError::Hosts(why),
+            other => RunError::Failed(other.to_string()),
+        }
     }
 }
 impl From<SinkError> for RunError {

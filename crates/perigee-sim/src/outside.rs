@@ -10,6 +10,9 @@ use perigee_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+/// Packets that are larger carry data: headers of IPv6 and TCP with all options, and some.
+const MOST_HEADERS: u16 = 120;
+
 /// An end of a flow. Ends are ordered: by flow, the source first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EndpointId {
@@ -251,7 +254,11 @@ impl Flow {
 
     /// A packet of an end outside enters the simulation.
     pub(crate) fn enter<O: crate::Observer>(&mut self, side: Side, from: OutsidePacket, cx: &mut Cx<'_, O>) {
-        self.note_start(cx.now, cx.obs);
+        // A standing connection is there before it is needed: its flow begins with its first data.
+        let standing = self.setup.leg.is_some_and(|l| l.standing);
+        if !standing || from.ip_bytes > MOST_HEADERS {
+            self.note_start(cx.now, cx.obs);
+        }
         let kind = from.content.kind(side);
         let mut packet = self.packet(cx.now, kind, u32::from(from.ip_bytes), from.content.number());
         packet.sent = from.sent;

@@ -30,18 +30,18 @@ from perigee.results.summary import (
     finite,
     shown,
 )
-from perigee.runs import job
+from perigee.runs import job, work
 from perigee.runs.cost import cost_of
 from perigee.runs.executor import RemoteError
 from perigee.runs.machines import HERE, Machines
 from perigee.runs.runner import Interrupted, Plan, execute, unfinished
-from perigee.runs.work import BrokenRunError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
+    from perigee.results.record import Run
     from perigee.runs.scenario import Results, Scenario
     from perigee.runs.work import Hosts
 
@@ -133,22 +133,13 @@ def _run(made: Callable[[], Plan], asked: Asked) -> int:
             plan = plan.into(folder, force=asked.force)
             if (there := plan.resumed()) and not as_json:
                 print(f"from an earlier call: {there} of {count(plan.size, 'run')} in {folder}", file=sys.stderr)
-            results = _execute(plan, asked.machines, quiet=as_json)
+            try:
+                results = _execute(plan, asked.machines, quiet=as_json)
+            except work.BrokenRunError as error:
+                return _broken(error, folder, asked)
             strangers = conclude(folder, results[-1], report=report)
-    except _core.ScenarioError as error:
-        print(error.args[0], file=sys.stderr)
-        return BAD_INPUT
-    except (RecordError, PluginError) as error:
-        _print_cause(error)
-        print(f"perigee: {error}", file=sys.stderr)
-        return BAD_INPUT
-    except _core.RunError as error:
-        _print_cause(error)
-        print(f"perigee: {error}", file=sys.stderr)
-        return INCOMPLETE if isinstance(error, BrokenRunError) else FAILED
-    except OSError as error:
-        print(f"perigee: {cannot_write(folder, error)}", file=sys.stderr)
-        return BAD_INPUT
+    except (_core.ScenarioError, RecordError, PluginError, _core.RunError, OSError) as error:
+        return _failed(error, folder)
     except Interrupted as stop:
         return _interrupted(stop, folder)
     if as_json:
@@ -158,6 +149,37 @@ def _run(made: Callable[[], Plan], asked: Asked) -> int:
         for r in strangers:
             print(f"left out of summary and report, as it is of another scenario: {r.folder}")
     return 0
+
+
+def _failed(error: Exception, folder: Path) -> int:
+    """Says why there are no results. Returns the exit code."""
+    if isinstance(error, _core.ScenarioError):
+        print(error.args[0], file=sys.stderr)
+        return BAD_INPUT
+    if isinstance(error, OSError):
+        print(f"perigee: {cannot_write(folder, error)}", file=sys.stderr)
+        return BAD_INPUT
+    _print_cause(error)
+    print(f"perigee: {error}", file=sys.stderr)
+    if isinstance(error, _core.RunError):
+        return INCOMPLETE if isinstance(error, _core.HostsError) else FAILED
+    return BAD_INPUT
+
+
+def _broken(error: work.BrokenRunError, folder: Path, asked: Asked) -> int:
+    """Shows what there is of a comparison whose hosts ended. It gets no summary: the next call goes on with it."""
+    results = error.results
+    report = asked.report and len(results) > 0
+    if report:
+        from perigee.results.report import write_report
+
+        write_report(results, folder / "report.html")
+    if asked.as_json:
+        print(json.dumps({**as_data(results, folder), "broken": str(error)}, indent=1))
+    elif results:
+        _print_results(results, folder, report=report)
+    print(f"perigee: {error}", file=sys.stderr)
+    return INCOMPLETE
 
 
 def _interrupted(stop: Interrupted, folder: Path) -> int:
@@ -210,12 +232,15 @@ def _with_bar(console: Console, plan: Plan, machines: Machines) -> Results:
         return execute(plan, machines=machines, progress=on_progress)
 
 
-def _print_results(results: Results, folder: Path, *, report: bool) -> None:
+def _print_results(results: Sequence[Run], folder: Path, *, report: bool) -> None:
     from rich.console import Console
 
     # Files and pipes have no width: cells must not be cut there.
     console = Console(width=None if sys.stdout.isatty() else 200)
-    console.print(scheme_table(by_scheme(results), width=console.width, plain=not console.is_terminal))
+    schemes = by_scheme(results)
+    ended = {r.cc for r in results if "broken" in r.manifest}
+    schemes = {f"{cc} (incomplete)" if cc in ended else cc: rows for cc, rows in schemes.items()}
+    console.print(scheme_table(schemes, width=console.width, plain=not console.is_terminal))
     for line in [*beside(results), *about_seeds(results)]:
         print(line)
     remarks = _remarks(results)
@@ -226,7 +251,7 @@ def _print_results(results: Results, folder: Path, *, report: bool) -> None:
     print(f"record: {folder}" + (f", report: {folder / 'report.html'}" if report else ""))
 
 
-def _remarks(results: Results) -> list[str]:
+def _remarks(results: Sequence[Run]) -> list[str]:
     """Warnings of the runs; what all schemes have in common is said once."""
     every = list(dict.fromkeys(w for r in results for w in r.manifest.warnings))
     schemes = dict.fromkeys(r.cc for r in results)

@@ -241,8 +241,20 @@ def execute(plan: Plan, *, machines: Machines = HERE, progress: Callable[[float]
         if folder is None and not (short or plan.stays or plan.in_real_time):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="perigee-")))
         here = short or plan.stays or plan.in_real_time
-        runs = _here(plan, todo, progress) if here else _in_workers(plan, todo, folder, machines, progress)
+        try:
+            runs = _here(plan, todo, progress) if here else _in_workers(plan, todo, folder, machines, progress)
+        except work.BrokenRunError as error:
+            error.results = _kept(plan, error)
+            raise
         return Results([_found(plan, runs, j, cc) for j in plan.jobs for cc in j.schemes], plan.out)
+
+
+def _kept(plan: Plan, error: work.BrokenRunError) -> Results:
+    """What there is of a comparison of which one run broke off."""
+    if plan.out is None:
+        return Results([] if error.run is None else [error.run])
+    folders = [run_folder(plan.out, cc, j.seed) for j in plan.jobs for cc in j.schemes]
+    return Results([open_record(f) for f in folders if (f / MANIFEST).exists()], plan.out)
 
 
 def _found(plan: Plan, runs: dict[tuple[str, int], Run], j: Job, cc: str) -> Run:

@@ -42,13 +42,15 @@ SENDERS = "senders.pcapng"
 """The capture at the flows' senders; beside it may lie others."""
 
 
-class BrokenRunError(_core.RunError):
+class BrokenRunError(_core.HostsError):
     """A host of a run ended or stood still. What there is until then goes with it, within a process."""
 
     found: tuple[str, dict[str, list[Column]]] = ("{}", {})
     """Manifest and tables, as of `simulate`."""
     run: Run | None = None
     """The same as of `perform`."""
+    results: Sequence[Run] = ()
+    """The same with all runs of the comparison that there are."""
 
 
 @dataclass
@@ -327,5 +329,7 @@ def store_record(
             writer.finish(run.manifest, extra)
             run.folder = Path(folder)
         if broken is not None:
-            raise BrokenRunError(f"{broken}\nwhat there is of this run is in {folder}") from None
+            told = BrokenRunError(f"{broken}\nwhat there is of this run is in {folder}")
+            told.run = run
+            raise told from None
         return run

@@ -2,7 +2,6 @@
 //! The kernels of a run: one for all hosts, one for each, or as many as the hosts need. Before an instant at which the network
 //! can reach any of them they depend on nobody: each runs up to it on its own, and what they sent is put in order of time.
 
-use crate::simulator::failed;
 use perigee_backend::BackendError;
 use perigee_hosts::guest::PATIENCE;
 use perigee_hosts::job::{self, Job, Root, MAX_HOSTS, REPORTS};
@@ -47,6 +46,11 @@ pub fn divide(hosts: usize, own: bool) -> Result<Vec<Range<usize>>, BackendError
     Ok((0..kernels).map(|k| k * hosts / kernels..(k + 1) * hosts / kernels).collect())
 }
 
+/// What is wrong with hosts before a run has begun.
+pub fn refused(e: impl ToString) -> BackendError {
+    BackendError::Hosts(e.to_string())
+}
+
 /// A kernel and its hosts.
 struct Member {
     guest: Guest,
@@ -71,7 +75,7 @@ impl Guests {
     ) -> Result<Self, BackendError> {
         let mut all: Vec<Member> = Vec::new();
         for (number, hosts) in (0u64..).zip(kernels) {
-            let root = Root::make(kernel, job, hosts).map_err(failed)?;
+            let root = Root::make(kernel, job, hosts).map_err(refused)?;
             let spec = GuestSpec {
                 kernel: kernel.join("linux"),
                 folder: root.path().to_path_buf(),
@@ -87,7 +91,7 @@ impl Guests {
                 None => Guest::boot(&spec),
                 Some(first) => Guest::boot_beside(&first.guest, &spec),
             };
-            all.push(Member { guest: guest.map_err(failed)?, root, hosts: hosts.clone() });
+            all.push(Member { guest: guest.map_err(refused)?, root, hosts: hosts.clone() });
         }
         Ok(Guests(all))
     }

@@ -432,7 +432,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
     /// The agent makes its hosts before time zero; nothing is carried then.
     fn set_up(&mut self) -> Result<(), BackendError> {
         let mut sent = VecDeque::new();
-        self.guests.run(EPOCH, &mut || true, &mut sent).map_err(failed)?;
+        self.guests.run(EPOCH, &mut || true, &mut sent).map_err(guests::refused)?;
         for report in sent.iter().filter(|s| s.host.is_none()) {
             self.hear(&report.bytes)?;
         }

@@ -407,7 +407,19 @@ impl Plan {
         for (setup, _) in setups.iter_mut().zip(&self.ends).filter(|(_, ends)| ends.is_some()) {
             setup.outside = Outside { source: true, destination: true };
         }
+        self.mark_standing(&mut setups);
         Ok(setups)
+    }
+
+    /// Legs behind a standing connection stand, too: its SYN, when the run begins, opens them.
+    fn mark_standing(&self, setups: &mut [FlowSetup]) {
+        for relay in &self.job.relays {
+            let standing = |id: u32| setups[id as usize].leg.is_some_and(|l| l.standing);
+            let stands = standing(relay.flow) || standing(relay.next);
+            if let Some(leg) = &mut setups[relay.next as usize].leg {
+                leg.standing = stands;
+            }
+        }
     }
 
     /// Names of hosts, where nodes are called otherwise.

@@ -15,6 +15,7 @@ from perigee.measure.net.kernel import NAMES, tcp_info
 # Random, so that nothing on the way makes it smaller.
 BLOCK = memoryview(os.urandom(1 << 20))
 PIECE_BYTES = 1 << 17
+NOTHING_TAKEN_S = 0.001
 STALLED_S = 60.0
 """A transfer in which nothing moves for so long is given up."""
 
@@ -86,8 +87,12 @@ def send(sock: socket.socket, sample_ns: int, *, most_bytes: int | None, most_ns
                 continue
             left = PIECE_BYTES if most_bytes is None else min(PIECE_BYTES, most_bytes - sent)
             at = sent % (len(BLOCK) - PIECE_BYTES)
-            sent += _sent(sock, BLOCK[at : at + left])
-            moved = clock.now()
+            taken = _sent(sock, BLOCK[at : at + left])
+            if taken == 0:
+                # A kernel at the limit of TCP's memory (tcp_mem) calls a socket writable that takes nothing.
+                time.sleep(NOTHING_TAKEN_S)
+                continue
+            sent, moved = sent + taken, clock.now()
         sock.shutdown(socket.SHUT_WR)
         _drain(series, sock, clock, sent, limit_ns)
     except OSError as error:

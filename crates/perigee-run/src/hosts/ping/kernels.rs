@@ -2,7 +2,7 @@
 //! Kernels that ping each other: those of a run, booted for nothing else.
 
 use super::{Hosts, Pings, Seen};
-use crate::hosts::guests::{Guests, Sent};
+use crate::hosts::guests::{refused, Guests, Sent};
 use crate::simulator::failed;
 use perigee_backend::BackendError;
 use perigee_hosts::job::EPOCH;
@@ -29,7 +29,7 @@ impl Kernels {
 
     fn run(&mut self) -> Result<Vec<Seen>, BackendError> {
         let (mut seen, mut sent) = (Vec::new(), VecDeque::new());
-        self.guests.run(self.now, &mut || true, &mut sent).map_err(failed)?;
+        self.guests.run(self.now, &mut || true, &mut sent).map_err(refused)?;
         for Sent { host, bytes, .. } in sent {
             match host {
                 Some(host) => seen.push(Seen { host, bytes }),

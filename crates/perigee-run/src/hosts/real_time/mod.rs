@@ -9,6 +9,7 @@ mod plan;
 
 use super::border::{self, Border, Strays};
 use super::carrier::{Carriers, Listener as CarrierListener};
+use super::guests::refused;
 use super::observe::{FrameTap, Hosted};
 use super::ping::{Beginning, Pings, LENGTH};
 use super::plan::{our_name, Plan, Program, Schemes, ENVIRONMENT};
@@ -154,7 +155,7 @@ impl Records for RealTimeHosts {
         }
         let pings = Pings::of(&plan, &setups);
         job.pings.clone_from(&pings.job.pings);
-        let mut live = Live::make(&self.command, &job).map_err(failed)?;
+        let mut live = Live::make(&self.command, &job).map_err(refused)?;
         let mut hosts = Namespaces { live: &mut live, pings: job.pings.len(), arrived: Vec::new() };
         let pinged = pings.check(header, &beginning, &|| beginning.reader(), &mut hosts)?;
         let mut clocked = Clocked {
@@ -248,7 +249,7 @@ struct Clocked<'p, 's, O> {
 impl<'p, O: FrameTap> Clocked<'p, '_, O> {
     /// Runs to the end, or until `progress` returns false: true then.
     fn run(&mut self, progress: &mut dyn FnMut(Nanos) -> bool) -> Result<bool, BackendError> {
-        self.live.start().map_err(failed)?;
+        self.live.start().map_err(refused)?;
         let mut due = Nanos::ZERO;
         loop {
             let now = self.live.now();
