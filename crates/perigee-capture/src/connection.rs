@@ -45,6 +45,8 @@ pub struct Connection {
     pub closed: bool,
 }
 
+/// Data that comes within this time of the handshake's end was waiting for it.
+const AT_ONCE: Nanos = Nanos::from_millis(1);
 /// A share of the handshake's time below this means that the capture was taken at that end.
 const AT_AN_END: f64 = 0.1;
 
@@ -87,6 +89,11 @@ impl Connection {
                 self.shares = Some((answered.saturating_sub(syn.at), at.saturating_sub(answered)));
             }
         }
+    }
+
+    /// What its opener sends now comes with the handshake's end: the transfer began with the SYN, as runs count it.
+    pub fn is_followed_at(&self, at: Nanos) -> bool {
+        self.shares.is_some_and(|(there, here)| self.began + there + here + AT_ONCE >= at)
     }
 
     /// Where it was captured, seen from the data of a direction; None where nothing tells.

@@ -20,8 +20,6 @@ pub struct Doubts {
     ahead: (u64, u64),
     pub duplicates: u64,
     pub tcp: u64,
-    udp: u64,
-    quic: u64,
     fragments: u64,
     cut: u64,
     other: u64,
@@ -49,10 +47,7 @@ impl Doubts {
         }
         match seen {
             Seen::Tcp(_) => self.tcp += 1,
-            Seen::Udp { quic } => {
-                self.udp += 1;
-                self.quic += u64::from(*quic);
-            }
+            Seen::Udp(_) => {}
             Seen::Fragment => self.fragments += 1,
             Seen::Cut => self.cut += 1,
             Seen::OtherIp | Seen::NotIp => self.other += 1,
@@ -131,13 +126,6 @@ impl Doubts {
         say(n > 0, format!("{n} packets have cut or damaged headers: left out (a snap length of 128 bytes keeps all headers)"));
         let n = self.fragments;
         say(n > 0, format!("{n} packets are further fragments: their data is missing here"));
-        let (n, quic) = (self.udp, self.quic);
-        say(
-            n > 0,
-            format!(
-                "{n} packets are UDP ({quic} of them QUIC with a long header): no flows are made of them"
-            ),
-        );
         let n = self.other;
         say(n > 0, format!("{n} packets are neither TCP nor UDP: left out"));
         for (kind, n) in &self.links {

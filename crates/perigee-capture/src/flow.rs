@@ -13,6 +13,8 @@ use perigee_units::Nanos;
 const RTO_MIN: Nanos = Nanos::from_millis(200);
 /// Payload of a full segment, where no SYN was seen: Ethernet's, with timestamps.
 const USUAL_MSS: u32 = 1448;
+/// The longest packet that is surely none of several datagrams.
+const ETHERNET_MTU: u32 = 1500;
 /// The longest payload of a segment that was surely not put together by an interface.
 const LARGEST_FRAME: u32 = 9000;
 
@@ -23,6 +25,7 @@ pub struct Flow {
     pub from: End,
     pub to: End,
     pub place: Place,
+    quic: bool,
     /// Payload of a full segment, by the SYNs.
     pub mss: Option<u32>,
     pub asked: Nanos,
@@ -56,11 +59,19 @@ pub const OWN_COLUMNS: [&str; 3] =
     ["capture.receive_window_bytes", "capture.needless_packets", "capture.reordered_packets"];
 
 impl Flow {
-    pub fn new(number: u32, s: &Segment, place: Place, at: Nanos, asked: Nanos, mss: Option<u32>) -> Self {
+    pub fn new(
+        number: u32,
+        (from, to): (End, End),
+        place: Place,
+        at: Nanos,
+        asked: Nanos,
+        mss: Option<u32>,
+    ) -> Self {
         Flow {
             number,
-            from: s.from,
-            to: s.to,
+            from,
+            to,
+            quic: false,
             place,
             mss,
             asked,
@@ -87,6 +98,24 @@ impl Flow {
             row_before: (at, 0),
             touched: false,
         }
+    }
+
+    /// Of QUIC.
+    pub fn quic(self) -> Self {
+        Flow { quic: true, ..self }
+    }
+
+    pub fn is_quic(&self) -> bool {
+        self.quic
+    }
+
+    /// A datagram passes: one packet, unless the interface was given several at once.
+    pub fn datagram(&mut self, payload: u32, ip_bytes: u32) {
+        if payload > self.largest.0 && ip_bytes <= ETHERNET_MTU {
+            self.largest = (payload, ip_bytes);
+        }
+        let several = ip_bytes > ETHERNET_MTU && self.largest.0 > 0;
+        self.sent_packets += if several { u64::from(payload.div_ceil(self.largest.0)) } else { 1 };
     }
 
     pub fn name(&self) -> String {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A file of packets as a record: follows each connection, writes rows at the sampling instants and the totals at the end.
 
+mod datagrams;
+
 use crate::connection::Connection;
 use crate::doubts::Doubts;
 use crate::flow::{window_row, Flow, OWN_COLUMNS};
 use crate::packet::{self, End, Seen, Segment};
+use crate::quic::Talk;
 use crate::reader::{Packets, Raw};
 use crate::{CaptureError, Place};
+use datagrams::Spins;
 use perigee_record::sink::BATCH_ROWS;
 use perigee_record::table::{Column, Values};
 use perigee_record::tables::{
@@ -63,11 +67,20 @@ const LONGEST: Nanos = Nanos::from_secs(10 * 365 * 86_400);
 
 type Key = (End, End);
 
+/// Both directions have one.
+fn key_of(from: End, to: End) -> Key {
+    if from <= to {
+        (from, to)
+    } else {
+        (to, from)
+    }
+}
+
 /// Reads a capture to its end and hands the tables to `sink`. `go_on` is told the bytes read now and then, and stops the
 /// import by answering false.
 ///
 /// # Errors
-/// What is no capture, or holds no TCP connection with data; those of the sink; being stopped.
+/// What is no capture, or holds no connection with data; those of the sink; being stopped.
 pub fn import(
     mut packets: Packets,
     options: &Options,
@@ -109,6 +122,9 @@ struct Import<'s> {
     next_row: Nanos,
     seen: u64,
     connections: HashMap<Key, Connection>,
+    talks: HashMap<Key, Talk>,
+    spins: Spins,
+    other_datagrams: u64,
     began: u64,
     flows: Vec<Flow>,
     infos: Vec<FlowInfo>,
@@ -137,6 +153,9 @@ impl<'s> Import<'s> {
             next_row: options.sample,
             seen: 0,
             connections: HashMap::new(),
+            talks: HashMap::new(),
+            spins: Spins::default(),
+            other_datagrams: 0,
             began: 0,
             flows: Vec::new(),
             infos: Vec::new(),
@@ -170,6 +189,7 @@ impl<'s> Import<'s> {
         }
         match seen {
             Seen::Tcp(s) => self.tcp(at, raw.at_ns, &s),
+            Seen::Udp(d) => self.datagram(at, &d),
             _ => Ok(()),
         }
     }
@@ -223,7 +243,7 @@ impl<'s> Import<'s> {
     }
 
     fn tcp(&mut self, at: Nanos, at_ns: u64, s: &Segment) -> Result<(), SinkError> {
-        let key = if s.from <= s.to { (s.from, s.to) } else { (s.to, s.from) };
+        let key = key_of(s.from, s.to);
         if self.connections.get(&key).is_some_and(|c| c.is_succeeded_by(s)) {
             self.end(&key);
         }
@@ -345,29 +365,36 @@ impl<'s> Import<'s> {
     }
 
     fn new_flow(&mut self, c: &mut Connection, i: usize, at: Nanos, s: &Segment) -> Result<u32, SinkError> {
-        let number = self.flows.len() as u32;
         let place = self.options.place.or_else(|| c.place(i));
         self.unplaced += u64::from(place.is_none());
         self.between += u64::from(c.between().is_some());
-        let f = Flow::new(number, s, place.unwrap_or(Place::Sender), at, c.began, c.mss(i));
+        let (number, place) = (self.flows.len() as u32, place.unwrap_or(Place::Sender));
+        let begin = if i == 0 && c.is_followed_at(at) { c.began } else { at };
+        let f = Flow::new(number, (s.from, s.to), place, begin, c.began, c.mss(i));
+        let number = self.add_flow(f, at, s.stamps.is_some())?;
+        c.directions[i].flow = Some(number);
+        Ok(number)
+    }
+
+    fn add_flow(&mut self, f: Flow, at: Nanos, timestamps: bool) -> Result<u32, SinkError> {
+        let number = f.number;
         let info = FlowInfo {
             flow: number,
             name: f.name(),
-            from: s.from.address.to_string(),
-            to: s.to.address.to_string(),
+            from: f.from.address.to_string(),
+            to: f.to.address.to_string(),
             cc: self.options.cc.clone(),
             bottleneck: None,
-            start_ns: at.0,
+            start_ns: f.started().0,
             stop_ns: 0,
             mss: f.mss.unwrap_or(0),
-            timestamps: s.stamps.is_some(),
+            timestamps,
             base_rtt_ns: None,
             real: true,
         };
         self.sink.flow_added(&info)?;
         self.infos.push(info);
         self.flows.push(f);
-        c.directions[i].flow = Some(number);
         self.event(at, "flow-start", Some(number), 0.0, String::new());
         Ok(number)
     }
@@ -390,6 +417,7 @@ impl<'s> Import<'s> {
         let old = |c: &Connection| c.closed && c.last + FORGET_AFTER < now;
         let keys: Vec<Key> = self.connections.iter().filter(|(_, c)| old(c)).map(|(k, _)| *k).collect();
         keys.iter().for_each(|k| self.end(k));
+        self.forget_talks(false);
     }
 
     fn flush(&mut self) -> Result<(), SinkError> {
@@ -420,6 +448,7 @@ impl<'s> Import<'s> {
         self.flush()?;
         let keys: Vec<Key> = self.connections.keys().copied().collect();
         keys.iter().for_each(|k| self.end(k));
+        self.forget_talks(true);
         self.totals()?;
         let mut nodes: Vec<String> = self.infos.iter().flat_map(|i| [i.from.clone(), i.to.clone()]).collect();
         nodes.sort();
@@ -447,9 +476,11 @@ impl<'s> Import<'s> {
 
     fn nothing(&self, packets: &Packets) -> String {
         let n = packets.footer().packets;
-        let mut why =
-            format!("no TCP connection in it carries data ({n} packets, {} of them TCP)", self.doubts.tcp);
-        for line in self.doubts.lines(packets.footer()) {
+        let mut why = format!(
+            "no connection of TCP or QUIC in it carries data ({n} packets, {} of them TCP)",
+            self.doubts.tcp
+        );
+        for line in self.doubts.lines(packets.footer()).into_iter().chain(self.remarks_of_quic()) {
             why += "; ";
             why += &line;
         }
@@ -476,6 +507,7 @@ impl<'s> Import<'s> {
 
     fn remarks(&self, packets: &Packets) -> Vec<String> {
         let mut lines = self.doubts.lines(packets.footer());
+        lines.extend(self.remarks_of_quic());
         let mut say = |n: u64, text: &str| {
             if n > 0 {
                 lines.push(format!("{n} {text}"));
@@ -494,7 +526,7 @@ impl<'s> Import<'s> {
             self.between,
             "flows were captured between their ends: RTTs cover only the way from there to the receiver and back",
         );
-        let receivers = self.flows.iter().filter(|f| f.place == Place::Receiver).count();
+        let receivers = self.flows.iter().filter(|f| f.place == Place::Receiver && !f.is_quic()).count();
         say(
             receivers as u64,
             "flows were captured at their receiver: RTTs are those of its timestamps, which include the sender's pauses, and \
@@ -507,7 +539,7 @@ impl<'s> Import<'s> {
     /// Flows whose RTTs say that they were captured at the other end.
     fn wrong_place(&self) -> u64 {
         let short = |f: &&Flow| {
-            let expected = self.options.place.is_some() && f.place == Place::Sender;
+            let expected = self.options.place.is_some() && f.place == Place::Sender && !f.is_quic();
             expected && f.rtt_samples() > 10 && f.mean_rtt().is_some_and(|r| r < Nanos::from_micros(500))
         };
         self.flows.iter().filter(short).count() as u64

@@ -7,6 +7,7 @@
 
 pub mod import;
 pub mod packet;
+pub mod quic;
 pub mod reader;
 pub mod received;
 pub mod sent;

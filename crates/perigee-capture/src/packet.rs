@@ -3,12 +3,16 @@
 //! loopback of BSD, plain IP; IPv4 and IPv6 with extension headers. Payloads are not needed: what a snap length cut off is
 //! known from the lengths in the headers.
 
+use crate::quic::{self, Head};
 use crate::reader::{Raw, ETHERNET};
-use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TcpSlice, TransportSlice};
+use etherparse::{
+    EtherType, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TcpSlice, TransportSlice, UdpSlice,
+};
 use std::net::IpAddr;
 
 /// SACK blocks that an option can hold.
 pub const SACK_BLOCKS: usize = 4;
+const UDP_HEADER: u32 = 8;
 
 /// An end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,16 +69,28 @@ impl Segment {
     }
 }
 
+/// A datagram of UDP, or several that an interface was given as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Who sends it.
+    pub from: End,
+    /// To whom.
+    pub to: End,
+    /// Bytes that it carried, captured or not.
+    pub payload: u32,
+    /// The whole IP packet.
+    pub ip_bytes: u32,
+    /// What it begins with.
+    pub head: Head,
+}
+
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// TCP.
     Tcp(Segment),
-    /// UDP, and whether it looks like QUIC version 1 or 2 with a long header (RFC 9000 section 17.2, RFC 9369).
-    Udp {
-        /// See above.
-        quic: bool,
-    },
+    /// UDP.
+    Udp(Datagram),
     /// A further piece of an IP packet.
     Fragment,
     /// IP, but neither of these.
@@ -99,7 +115,7 @@ pub fn read(raw: &Raw<'_>) -> Seen {
     }
     match &sliced.transport {
         Some(TransportSlice::Tcp(tcp)) => segment(tcp, &ip, raw).map_or(Seen::Cut, Seen::Tcp),
-        Some(TransportSlice::Udp(udp)) => Seen::Udp { quic: is_quic(udp.payload()) },
+        Some(TransportSlice::Udp(udp)) => datagram(udp, &ip).map_or(Seen::Cut, Seen::Udp),
         Some(_) => Seen::OtherIp,
         None if sliced.stop_err.is_some() || ip.protocol == 6 => Seen::Cut,
         None => Seen::OtherIp,
@@ -192,6 +208,16 @@ impl Ip {
     }
 }
 
+fn datagram(udp: &UdpSlice<'_>, ip: &Ip) -> Option<Datagram> {
+    Some(Datagram {
+        from: End { address: ip.from, port: udp.source_port() },
+        to: End { address: ip.to, port: udp.destination_port() },
+        payload: ip.bytes.checked_sub(ip.headers)?.checked_sub(UDP_HEADER)?,
+        ip_bytes: ip.bytes,
+        head: quic::head(udp.payload()),
+    })
+}
+
 fn segment(tcp: &TcpSlice<'_>, ip: &Ip, raw: &Raw<'_>) -> Option<Segment> {
     let length = u32::from(tcp.data_offset()) * 4;
     let payload = ip.bytes.checked_sub(ip.headers)?.checked_sub(length)?;
@@ -245,9 +271,4 @@ impl Segment {
             TcpOptionElement::Noop => {}
         }
     }
-}
-
-fn is_quic(payload: &[u8]) -> bool {
-    matches!(payload, [first, v @ ..] if first & 0xc0 == 0xc0
-        && matches!(v.get(..4), Some([0, 0, 0, 1] | [0x6b, 0x33, 0x43, 0xcf])))
 }

@@ -11,7 +11,7 @@ use std::io::Cursor;
 
 /// Small captures: pcapng of ours, pcap of either byte order with Ethernet and cooked headers.
 pub fn seeds() -> Vec<Vec<u8>> {
-    vec![pcapng(), pcap(1, true), pcap(113, false)]
+    vec![pcapng(), pcap(1, true), pcap(113, false), quic()]
 }
 
 /// Imports one; true if it holds a flow.
@@ -42,6 +42,29 @@ fn pcapng() -> Vec<u8> {
         }
     }
     c.finish().expect("memory")
+}
+
+/// A handshake of QUIC and packets whose spin bit changes, as raw IPv4.
+fn quic() -> Vec<u8> {
+    let mut out: Vec<u8> = [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
+    for n in 0..14u8 {
+        let (first, back) = match n {
+            0 => (0xc3, 0),
+            1 => (0xc3, 1),
+            2 => (0xe3, 0),
+            _ => (0x40 | 0x20 * (n / 3 % 2), 1),
+        };
+        let udp =
+            [[1 + back, 0, 2 - back, 0].as_slice(), &[2, 96, 0, 0, first, 0, 0, 0, 1, 8], &[7; 594]].concat();
+        let mut ip = vec![0x45, 0, 2, 116, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1 + back, 10, 0, 0, 2 - back];
+        ip.extend(udp);
+        let size = ip.len() as u32;
+        [u32::from(n / 10), 100_000 * u32::from(n % 10), size, size]
+            .iter()
+            .for_each(|v| out.extend(v.to_le_bytes()));
+        out.extend(ip);
+    }
+    out
 }
 
 fn pcap(link: u32, little: bool) -> Vec<u8> {

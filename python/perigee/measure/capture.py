@@ -46,7 +46,7 @@ def import_capture(
     """Makes the record of a capture; returns its folder. `progress` gets the bytes read; False stops it.
 
     Raises:
-        RecordError: the file is no capture or holds no TCP connection with data; the record is in the way.
+        RecordError: the file is no capture or holds no connection with data; the record is in the way.
         CaptureStopped: `progress` returned False.
         OSError: a file cannot be read or written.
     """

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! UDP: connections of QUIC are followed, other datagrams are counted.
+
+use super::{key_of, Import, FORGET_AFTER};
+use crate::flow::Flow;
+use crate::packet::Datagram;
+use crate::quic::{Head, Talk};
+use crate::Place;
+use perigee_record::SinkError;
+use perigee_units::Nanos;
+
+/// A direction is a flow from its first datagram behind the handshake that is longer than acknowledgements are.
+const LONGER_THAN_ACKS: u32 = 512;
+/// Silence after which a connection is forgotten, in `FORGET_AFTER`: its end cannot be seen.
+const PATIENCE: u64 = 10;
+
+impl Import<'_> {
+    pub(super) fn datagram(&mut self, at: Nanos, d: &Datagram) -> Result<(), SinkError> {
+        let key = key_of(d.from, d.to);
+        let mut talk = match (self.talks.remove(&key), d.head) {
+            (Some(known), _) => known,
+            (None, Head::Long(_)) => {
+                self.began += 1;
+                Talk::new(d, at)
+            }
+            _ => {
+                self.other_datagrams += 1;
+                return Ok(());
+            }
+        };
+        let followed = self.follow_talk(&mut talk, at, d);
+        self.talks.insert(key, talk);
+        followed
+    }
+
+    fn follow_talk(&mut self, talk: &mut Talk, at: Nanos, d: &Datagram) -> Result<(), SinkError> {
+        let i = talk.direction(d);
+        talk.last = at;
+        if talk.shake(at, i, d.head) {
+            let (from, to) = if i == 0 { (d.from, d.to) } else { (d.to, d.from) };
+            let rtt_s = talk.rtt().map_or(0.0, Nanos::as_secs_f64);
+            self.event(at, "handshake", None, rtt_s, format!("{from} > {to}, QUIC"));
+        }
+        let short = matches!(d.head, Head::Short { .. });
+        let usual = talk.rtt();
+        talk.ways[i].bytes += u64::from(d.payload);
+        if talk.ways[i].flow.is_none() && short && d.payload >= LONGER_THAN_ACKS {
+            self.new_talk_flow(talk, i, at, d)?;
+        }
+        let way = &mut talk.ways[i];
+        let rtt = match d.head {
+            Head::Short { spin } => way.spin.see(at, spin, usual),
+            _ => None,
+        };
+        let Some(number) = way.flow else { return Ok(()) };
+        self.touch(number, at);
+        let (bytes, warmup) = (way.bytes, self.options.warmup);
+        let f = &mut self.flows[number as usize];
+        f.datagram(d.payload, d.ip_bytes);
+        f.progress(at, bytes, None, warmup);
+        if let Some(rtt) = rtt {
+            f.rtt(at.saturating_sub(rtt), rtt, warmup);
+        }
+        Ok(())
+    }
+
+    fn new_talk_flow(&mut self, talk: &mut Talk, i: usize, at: Nanos, d: &Datagram) -> Result<(), SinkError> {
+        let place = self.options.place.unwrap_or(Place::Sender);
+        // What came before belongs to the handshake.
+        talk.ways[i].bytes = u64::from(d.payload);
+        let f = Flow::new(self.flows.len() as u32, (d.from, d.to), place, at, talk.began, None).quic();
+        talk.ways[i].flow = Some(self.add_flow(f, at, false)?);
+        Ok(())
+    }
+
+    /// Connections that have been silent for long, and at the end all of them: what is known of their spin bits stays.
+    pub(super) fn forget_talks(&mut self, all: bool) {
+        let (now, spins) = (self.now, &mut self.spins);
+        self.talks.retain(|_, talk| {
+            let over = all || talk.last + Nanos(FORGET_AFTER.0 * PATIENCE) < now;
+            if over {
+                for way in talk.ways.iter().filter(|w| w.flow.is_some()) {
+                    spins.still += u64::from(way.spin.taken + way.spin.refused == 0);
+                    spins.random += u64::from(way.spin.refused > way.spin.taken);
+                }
+            }
+            !over
+        });
+    }
+
+    /// What is to be known of QUIC.
+    pub(super) fn remarks_of_quic(&self) -> Vec<String> {
+        let flows = self.flows.iter().filter(|f| f.is_quic()).count() as u64;
+        let lines = [
+            (
+                flows,
+                "flows are QUIC: their goodput is payload of UDP, with QUIC's own headers and what was sent again; \
+                 retransmissions, acknowledgements and windows are encrypted",
+            ),
+            (self.spins.still, "flows of QUIC have a spin bit that stands still: no RTT but that of the handshake"),
+            (self.spins.random, "flows of QUIC have a spin bit that seems random: few or no RTTs are taken of it"),
+            (self.other_datagrams, "packets are UDP and of no connection of QUIC whose beginning is in the file: no flows are made of them"),
+        ];
+        lines.iter().filter(|(n, _)| *n > 0).map(|(n, text)| format!("{n} {text}")).collect()
+    }
+}
+
+/// Directions whose spin bit tells nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spins {
+    still: u64,
+    random: u64,
+}

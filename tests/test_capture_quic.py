@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""QUIC in captures: handshake, sizes, and RTTs from the spin bit; random bits and other datagrams tell nothing."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli
+from perigee.results.record import Run, find_records
+from test_capture import TSHARK, tshark
+
+RTT_NS, COUNT, SIZE = 40_000_000, 400, 1200
+Packet = tuple[int, bool, bytes]
+INITIAL, HANDSHAKE = 0xC3, 0xE3
+
+
+def long(first: int, size: int = SIZE) -> bytes:
+    """A long header of version 1 with connection IDs of 8 bytes, padded."""
+    ids = b"\x08" + b"c" * 8 + b"\x08" + b"s" * 8
+    token = b"\0" if first == INITIAL else b""
+    head = bytes([first]) + struct.pack(">I", 1) + ids + token
+    return head + struct.pack(">H", 0x4000 | (size - len(head) - 2)) + bytes(size - len(head) - 2)
+
+
+def short(spin: bool, size: int = SIZE) -> bytes:
+    return bytes([0x40 | 0x20 * spin]) + b"c" * 8 + bytes(size - 9)
+
+
+def talk(spin: Callable[[int], bool]) -> Iterator[Packet]:
+    """As the client sees it: each packet with its time and whether it comes from the server."""
+    yield 0, False, long(INITIAL)
+    yield RTT_NS, True, long(INITIAL)
+    yield RTT_NS + 1000, False, long(HANDSHAKE, 80)
+    for k in range(COUNT):
+        # A packet every millisecond, and acknowledgements.
+        t = 2 * RTT_NS + k * 1_000_000
+        yield t, True, short(spin(k))
+        yield t + 500_000, False, short(spin(k), 40)
+
+
+def capture(packets: Iterator[Packet]) -> bytes:
+    found = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262_144, 1)]
+    for t_ns, back, payload in packets:
+        ports = (443, 5000) if back else (5000, 443)
+        udp = struct.pack(">HHHH", *ports, 8 + len(payload), 0) + payload
+        ends = (b"\x0a\0\0\x02", b"\x0a\0\0\x01") if back else (b"\x0a\0\0\x01", b"\x0a\0\0\x02")
+        ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0) + b"".join(ends)
+        data = bytes(12) + b"\x08\0" + ip + udp
+        second, rest = divmod(t_ns, 10**9)
+        found.append(struct.pack("<IIII", 1_700_000_000 + second, rest, len(data), len(data)) + data)
+    return b"".join(found)
+
+
+def imported(cli: Cli, tmp_path: Path, packets: Iterator[Packet]) -> Run:
+    (tmp_path / "q.pcap").write_bytes(capture(packets))
+    done = cli("import", "capture", "q.pcap", "--out", "in", "--force")
+    assert done.returncode == 0, done.stderr
+    return find_records(tmp_path / "in")[0]
+
+
+def regular(k: int) -> bool:
+    return k * 1_000_000 // RTT_NS % 2 == 1
+
+
+def test_rtts_are_those_of_the_spin_bit(cli: Cli, tmp_path: Path) -> None:
+    run = imported(cli, tmp_path, talk(regular))
+    totals = run.table("flow_totals").to_pylist()
+    # Acknowledgements are no flow.
+    assert [t["name"] for t in totals] == ["10.0.0.2:443 > 10.0.0.1:5000"]
+    assert totals[0]["goodput_bytes"] == COUNT * SIZE
+    assert totals[0]["sent_packets"] == COUNT
+    # Nine edges, eight RTTs between them.
+    assert run.table("rtt").to_pylist() == [{"flow": 0, "rtt_us": RTT_NS // 1000, "count": 8}]
+    shaken = next(e for e in run.table("events").to_pylist() if e["kind"] == "handshake")
+    assert shaken["value"] == pytest.approx((RTT_NS + 1000) / 1e9)
+    assert "QUIC" in shaken["text"]
+    assert any("1 flows are QUIC" in w for w in run.manifest.warnings)
+
+
+@pytest.mark.skipif(TSHARK is None, reason="no tshark on this machine: nothing to compare with")
+def test_the_edges_are_those_that_tshark_shows(cli: Cli, tmp_path: Path) -> None:
+    imported(cli, tmp_path, talk(regular))
+    bits = [b for (b,) in tshark(tmp_path / "q.pcap", "udp.srcport==443 && quic.short", "quic.spin_bit")]
+    assert len(bits) == COUNT
+    assert sum(a != b for a, b in pairwise(bits)) == 9
+
+
+def test_bits_that_tell_nothing_are_named(cli: Cli, tmp_path: Path) -> None:
+    draw = random.Random(1)
+    still, wild = (imported(cli, tmp_path, talk(spin)) for spin in (lambda _: False, lambda _: draw.random() < 0.5))
+    for run, words in ((still, "stands still"), (wild, "seems random")):
+        assert run.table("flow_totals").to_pylist()[0]["rtt_samples"] == 0
+        assert any(words in w for w in run.manifest.warnings), run.manifest.warnings
+
+
+def test_other_datagrams_are_counted(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "q.pcap").write_bytes(capture((k, False, b"\x12\x34" + bytes(50)) for k in range(7)))
+    done = cli("import", "capture", "q.pcap", "--out", "in")
+    assert done.returncode == 2
+    assert "7 packets are UDP and of no connection of QUIC" in done.stderr
