@@ -63,8 +63,9 @@ bench: setup  ## The speed table
 vendor:  ## Bundle the libraries of the globe anew (needs npm)
 	cd web && npm ci --silent --ignore-scripts && npm run --silent bundle
 
-fuzz:  ## A million damaged inputs for each parser and codec
+fuzz: setup  ## A million damaged inputs for each parser and codec
 	cargo run --release --locked -p perigee-fuzz -- all 1000000
+	$(BIN)/python tests/fuzz_logs.py 1000000
 
 kills: setup  ## Kills each part of runs with real hosts, 50 times by each clock, and counts what is left
 	$(BIN)/python examples/kills.py

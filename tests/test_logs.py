@@ -174,25 +174,31 @@ def test_zones_are_names_or_offsets() -> None:
     assert str(zone_of("-05:30").utcoffset(None)) == "-1 day, 18:30:00"
 
 
+def damaged(draw: random.Random, source: str) -> str:
+    """Characters changed, pieces cut out and doubled."""
+    text = list(source)
+    for _ in range(draw.randrange(1, 8)):
+        at = draw.randrange(len(text))
+        damage = draw.randrange(3)
+        if damage == 0:
+            text[at] = draw.choice('0-9.,:{}[]"\n\t eE+√')
+        elif damage == 1:
+            del text[at : at + draw.randrange(1, 30)]
+        else:
+            text[at:at] = text[: draw.randrange(60)]
+        if not text:
+            break
+    return "".join(text)
+
+
 def test_damaged_logs_end_in_a_line_for_a_person(tmp_path: Path) -> None:
     """Bytes flipped, lines cut, swapped and doubled: a log or a LogError, never another exception."""
     draw, seen = random.Random(7), 0
     sources = [PING, WINDOWS, SS, DISH, json.dumps(IPERF3)]
     for _ in range(1500):
-        text = list(draw.choice(sources))
-        for _ in range(draw.randrange(1, 8)):
-            at = draw.randrange(len(text))
-            damage = draw.randrange(3)
-            if damage == 0:
-                text[at] = draw.choice('0-9.,:{}[]"\n\t eE+√')
-            elif damage == 1:
-                del text[at : at + draw.randrange(1, 30)]
-            else:
-                text[at:at] = text[: draw.randrange(60)]
-            if not text:
-                break
+        text = damaged(draw, draw.choice(sources))
         try:
-            log = read_log(written(tmp_path, "d", "".join(text)), Asked(interval_ns=10**9))
+            log = read_log(written(tmp_path, "d", text), Asked(interval_ns=10**9))
             assert log.flows
         except LogError:
             seen += 1

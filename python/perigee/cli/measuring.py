@@ -126,13 +126,13 @@ def run(
         Runner(campaign, journal, secret, server, _say, over).run()
     except MeasureError as error:
         print(f"perigee: {error}", file=sys.stderr)
-        _conclude(locals().get("folder"))
+        _conclude(locals().get("folder") if report else None)
         raise SystemExit(2) from None
     except (OSError, RecordError) as error:
         print(
             f"perigee: {cannot_write(out or Path(), error) if isinstance(error, OSError) else error}", file=sys.stderr
         )
-        _conclude(locals().get("folder"))
+        _conclude(locals().get("folder") if report else None)
         raise SystemExit(1) from None
     if not report:
         print(f"measured: {folder}; perigee measure report {folder} makes its records")
@@ -150,15 +150,17 @@ def _finish(folder: Path, campaign: Campaign, *, stopped: bool) -> None:
 
 def _conclude(folder: Path | None) -> None:
     """The records of what was measured, however it ended."""
-    from perigee.common.files import RecordError
+    from perigee.common.files import RecordError, cannot_write
     from perigee.measure.measured import write_records
 
     if folder is None:
         return
     try:
         write_records(folder)
-    except RecordError as error:
-        print(f"perigee: {error}", file=sys.stderr)
+    except (OSError, RecordError) as error:
+        # What was measured stays where it is: `perigee measure report` makes records of it later.
+        why = cannot_write(folder, error) if isinstance(error, OSError) else error
+        print(f"perigee: {why}; what was measured is in {folder}", file=sys.stderr)
         return
     tell(folder)
 

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee measure` when things break: a disk that fills, a server that vanishes, one that forgets a session."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import command
+from perigee.measure import journal
+from perigee.measure.net import client, pings, protocol
+from perigee.measure.net.client import Peer
+from perigee.measure.net.limits import Limits
+from perigee.measure.net.pings import Pace, Pinger
+from perigee.measure.net.server import Server
+from perigee.results.record import find_records
+
+KEY = b"0123456789abcdef0123"
+ENVIRONMENT = {**os.environ, protocol.KEY_VARIABLE: KEY.decode()}
+linux = pytest.mark.skipif(not client.kernel.LINUX, reason="the server's rate is bounded on Linux only")
+
+
+def run(folder: Path, *, largest: int | None = None) -> subprocess.CompletedProcess[str]:
+    """`perigee measure run c.toml`, whose files may have so many bytes: what is longer cannot be written."""
+    limit = None if largest is None else (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest)))
+    words = command("measure", "run", "c.toml", "--out", "out", *(["--no-report"] if largest else []))
+    return subprocess.run(
+        words, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False, preexec_fn=limit
+    )
+
+
+@linux
+def test_a_disk_that_fills_during_a_write_loses_nothing(tmp_path: Path) -> None:
+    server = Server(KEY, "127.0.0.1", 0, Limits(rate_bytes_per_s=4_000_000))
+    server.start()
+    text = f"""
+[campaign]
+server = "127.0.0.1:{server.port}"
+[[step]]
+do = "pings"
+duration = "100 ms"
+interval = "5 ms"
+[[step]]
+do = "download"
+bytes = "12 MB"
+sample = "10 ms"
+"""
+    (tmp_path / "c.toml").write_text(text, encoding="utf-8")
+    full = run(tmp_path, largest=4096)
+    assert full.returncode == 1, full.stderr
+    assert "File too large" in full.stderr
+    assert "00001-01-0000-0000.npz" in full.stderr
+    assert "Traceback" not in full.stderr
+    # The pings are there; of the download, which could not be written, nothing is left.
+    parts = sorted(p.name for p in (tmp_path / "out/measurements").iterdir() if p.suffix != ".toml")
+    assert parts == ["00001-00-0000-0000.npz", "journal.jsonl"]
+    kept = (tmp_path / "out/measurements/00001-00-0000-0000.npz").read_bytes()
+    again = run(tmp_path)
+    server.stop()
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "out/measurements/00001-00-0000-0000.npz").read_bytes() == kept
+    (bulk,) = (r for r in find_records(tmp_path / "out") if r.cc != "ping")
+    assert [t["goodput_bytes"] for t in bulk.table("flow_totals").to_pylist() if t["cc"] != "ping"] == [12_000_000]
+
+
+@contextmanager
+def served(port: int) -> Iterator[subprocess.Popen[str]]:
+    words = command("measure", "serve", "--host", "127.0.0.1", "--port", str(port), "--max-rate", "32Mbit")
+    process = subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("measure: port")
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@linux
+def test_a_server_that_vanishes_leaves_what_came_and_is_found_again(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    text = f"""
+[campaign]
+server = "127.0.0.1:{port}"
+[[step]]
+do = "download"
+bytes = "20 MB"
+[[step]]
+do = "download"
+bytes = "1 MB"
+"""
+    (tmp_path / "c.toml").write_text(text, encoding="utf-8")
+    words = command("measure", "run", "c.toml", "--out", "out", "--no-report")
+    with served(port) as first:
+        work = subprocess.Popen(words, cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+        assert work.stderr is not None
+        time.sleep(2.5)
+        first.send_signal(signal.SIGKILL)
+        said = work.stderr.readline()
+    with served(port):
+        _, rest = work.communicate(timeout=60)
+    assert work.returncode == 0, said + rest
+    whole, cut = (p.about for p in sorted(journal.read_parts(tmp_path / "out"), key=lambda p: -p.group))
+    assert whole["remarks"] == []
+    assert any("ended early" in r for r in cut["remarks"])
+    assert any("what the sender saw is missing" in r for r in cut["remarks"])
+    totals = {p.group: int(p.columns["r_total"][-1]) for p in journal.read_parts(tmp_path / "out")}
+    assert 0 < totals[0] < 20_000_000
+    assert totals[1] == 1_000_000
+
+
+def test_a_server_that_forgets_a_session_is_asked_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pings, "SPEAK_S", 0.2)
+    server = Server(KEY, "127.0.0.1", 0)
+    server.start()
+    pinger = Pinger(Peer("127.0.0.1", server.port, KEY), Pace(10_000_000))
+
+    def forget() -> None:
+        time.sleep(0.4)
+        assert pinger.asked is not None
+        # The server forgets a session with its connection.
+        pinger.asked.channel.sock.shutdown(socket.SHUT_RDWR)
+
+    threading.Thread(target=forget, daemon=True).start()
+    probes = pinger.run(1_500_000_000)
+    server.stop()
+    assert any("had forgotten us" in r for r in probes.remarks)
+    epoch, back = np.array(probes.epoch), np.array(probes.back)
+    assert set(epoch) == {0, 1}
+    # Answered before and after; in between are the lost ones.
+    assert (back[epoch == 0] >= 0).sum() >= 20
+    assert (back[epoch == 1] >= 0).mean() > 0.9
+    assert (back < 0).sum() > 0
