@@ -149,3 +149,22 @@ def test_other_refusals(cli: Cli, lossy: Path, tmp_path: Path) -> None:
     assert cli("import", "capture", "a.pcapng", "--out", "in").returncode == 0
     taken = cli("import", "capture", "a.pcapng", "--out", "in")
     assert (taken.returncode, "--force" in taken.stderr) == (2, True)
+
+
+@pytest.mark.skipif(TSHARK is None, reason="no tshark on this machine: nothing to compare with")
+def test_wireshark_s_classification_stands_beside_ours(cli: Cli, lossy: Path, tmp_path: Path) -> None:
+    run = captured(cli, lossy, tmp_path, "--cc", "cubic", "--set", "run.duration=6 s")
+    assert run.folder is not None
+    file = run.folder / "senders.pcapng"
+    done = cli("import", "capture", file, "--out", "in", "--wireshark")
+    assert done.returncode == 0, done.stderr
+    (found,) = find_records(tmp_path / "in")
+    row = found.table("flow_totals").to_pylist()[0]
+    theirs = found.manifest["wireshark"]["flows"][row["name"]]
+    assert theirs.get("retransmission", 0) + theirs.get("out_of_order", 0) == row["retransmits"] > 0
+    assert theirs["duplicate_ack"] == len(tshark(file, "tcp.analysis.duplicate_ack", "frame.number"))
+    assert "Wireshark's: duplicate ACKs" in done.stdout
+    assert "Beside Wireshark's analysis" in (tmp_path / "in/report.html").read_text(encoding="utf-8")
+    # An import without it leaves nothing of it.
+    assert cli("import", "capture", file, "--out", "in", "--force").returncode == 0
+    assert "Beside Wireshark's analysis" not in (tmp_path / "in/report.html").read_text(encoding="utf-8")

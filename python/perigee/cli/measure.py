@@ -24,6 +24,9 @@ CcName = Annotated[
 ]
 SampleOption = Annotated[str, typer.Option(help="Time between rows of the time series.")]
 
+MOST_COLUMNS = 4
+"""Flows whose classification is printed; the report has more."""
+
 group = typer.Typer(
     no_args_is_help=True, help="Turn what others recorded into records, and their networks into timelines."
 )
@@ -44,17 +47,24 @@ def capture(
     cc: CcName = None,
     sample: SampleOption = "100ms",
     warmup: Annotated[str, typer.Option(help="Metrics leave out what is before this.")] = "0s",
+    wireshark: Annotated[
+        bool, typer.Option("--wireshark", help="Also count what tshark's analysis finds, beside ours.")
+    ] = False,
     out: OutFolder = None,
     force: ForceOption = False,
 ) -> None:
-    """Make a record of a capture: goodput, RTTs, bytes in flight, retransmissions of each TCP connection."""
+    """Make a record of a capture: goodput, RTTs, bytes in flight, retransmissions of each TCP connection.
+
+    Connections of QUIC are followed as far as they can be seen: handshake, sizes, spin bit.
+    """
     from perigee.common.files import RecordError, cannot_write
     from perigee.measure.capture import PLACES, CaptureStopped, Reading, import_capture
     from perigee.measure.store import UNKNOWN
 
     if at is not None and at not in PLACES:
         stop(f"--at {at!r}: a capture is taken at the {' or the '.join(PLACES)}")
-    reading = Reading(at, cc or UNKNOWN, time_ns("--sample", sample), time_ns("--warmup", warmup, zero=True))
+    times_ns = time_ns("--sample", sample), time_ns("--warmup", warmup, zero=True)
+    reading = Reading(at, cc or UNKNOWN, *times_ns, wireshark=wireshark)
     begin = time.perf_counter()
     try:
         size = file.stat().st_size if file.is_file() else 0
@@ -68,8 +78,33 @@ def capture(
         stop(cannot_write(out or file, error))
     took_s = time.perf_counter() - begin
     tell(folder)
+    if wireshark:
+        _beside_wireshark(folder)
     if took_s > 2:
         print(f"{size / 1e6:.0f} MB in {took_s:.1f} s", file=sys.stderr)
+
+
+def _beside_wireshark(folder: Path) -> None:
+    """The classification of both, a line for each number."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from perigee.measure import wireshark
+    from perigee.results.record import find_records
+
+    found = wireshark.section(find_records(folder)[0])
+    if found is None:
+        return
+    heads, *rows = found["table"]
+    # Addresses of IPv6 are in brackets, which mean something else to tables.
+    table = Table("", *(escape(row[0]) for row in rows[:MOST_COLUMNS]))
+    for k, head in enumerate(heads[1:], 1):
+        whose = "ours" if k <= len(wireshark.OURS) else "Wireshark's"
+        table.add_row(f"{whose}: {head}", *(row[k] for row in rows[:MOST_COLUMNS]))
+        if k == len(wireshark.OURS):
+            table.add_section()
+    Console(width=None if sys.stdout.isatty() else 200).print(table)
 
 
 def time_ns(option: str, text: str, *, zero: bool = False) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.common.files import RecordError
+from perigee.measure import wireshark
 from perigee.measure.store import UNKNOWN, About, manifest_of, stored
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Reading:
     cc: str = UNKNOWN
     sample_ns: int = 100_000_000
     warmup_ns: int = 0
+    wireshark: bool = False
+    """Wireshark's own analysis is counted beside ours."""
 
 
 class CaptureStopped(Exception):  # noqa: N818 - nothing is wrong
@@ -53,6 +56,9 @@ def import_capture(
     if not file.is_file():
         raise RecordError(f"{file}: there is no such file" if not file.exists() else f"{file} is no plain file")
 
+    # Before the record is begun: there may be no tshark.
+    theirs = {wireshark.KEY: wireshark.classified(file)} if reading.wireshark else {}
+
     def make(writer: RecordWriter) -> Manifest:
         try:
             found = _core.import_capture(
@@ -76,11 +82,14 @@ def import_capture(
             nodes=facts["nodes"],
             remarks=facts["remarks"],
             files=[file],
-            more={"capture": {"packets": facts["packets"], "connections": facts["connections"], "at": reading.at}},
+            more={
+                "capture": {"packets": facts["packets"], "connections": facts["connections"], "at": reading.at},
+                **theirs,
+            },
         )
         return manifest_of(about, facts["tables"])
 
-    return stored(out, stem_of(file), reading.cc, make, force=force)
+    return stored(out, stem_of(file), reading.cc, make, force=force, section=wireshark.section)
 
 
 def stem_of(file: Path) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import sys
@@ -16,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.common.columns import from_arrow
-from perigee.common.files import claimed, fresh_folder, refuse_file
+from perigee.common.files import claimed, fresh_folder, refuse_file, write_text
 from perigee.results import manifest as manifests
 from perigee.results.manifest import MANIFEST, Manifest
 from perigee.results.record import Run, open_record, run_folder
+from perigee.results.report import SECTIONS
 from perigee.results.summary import conclude
 from perigee.results.writer import RecordWriter
 
@@ -104,10 +106,19 @@ def digest_of(path: Path) -> str:
     return found.hexdigest()
 
 
-def stored(out: Path | None, name: str, cc: str, make: Callable[[RecordWriter], Manifest], *, force: bool) -> Path:
+def stored(
+    out: Path | None,
+    name: str,
+    cc: str,
+    make: Callable[[RecordWriter], Manifest],
+    *,
+    force: bool,
+    section: Callable[[Run], dict[str, Any] | None] | None = None,
+) -> Path:
     """Makes the record of one measurement under `out` (default: a new folder in runs/) and its report.
 
-    Returns the folder. Raises RecordError and OSError, and whatever `make` raises.
+    `section` makes what its page shows besides. Returns the folder. Raises RecordError and OSError, and whatever
+    `make` raises.
     """
     if out is not None:
         refuse_file(out)
@@ -116,6 +127,11 @@ def stored(out: Path | None, name: str, cc: str, make: Callable[[RecordWriter], 
         record = run_folder(folder, cc, 0)
         with RecordWriter(record, force=force) as writer:
             writer.finish(make(writer))
+        found = None if section is None else section(open_record(record))
+        # An earlier import may have left one.
+        (folder / SECTIONS).unlink(missing_ok=True)
+        if found is not None:
+            write_text(folder / SECTIONS, json.dumps([found]))
         conclude(folder, open_record(record), report=True)
     return folder
 
