@@ -30,6 +30,7 @@ from perigee.measure.net.pings import Pace, Pinger
 from perigee.measure.net.protocol import MeasureError
 from perigee.measure.net.server import Server, Session
 from perigee.measure.runner import Runner
+from perigee.results.beside import said_once
 from perigee.results.record import find_records
 
 KEY = b"0123456789abcdef0123"
@@ -363,3 +364,18 @@ def test_runs_of_losses_and_correlation() -> None:
     t = np.arange(len(x)) * 0.1
     assert series.correlation_s(t, x) == pytest.approx(2.0, rel=0.25)
     assert series.correlation_s(t, rng.normal(size=len(x))) < 0.1
+
+
+def test_remarks_that_differ_in_numbers_are_said_once() -> None:
+    few = ["a: 1 of 2 lost", "a: 3 of 4 lost", "other"]
+    assert said_once([*few, *few]) == few
+    many = [f"off by {k}.5 ms" for k in range(9)]
+    assert said_once([*many, "other"]) == ["off by 0.5 ms (and 8 more that differ in their numbers)", "other"]
+
+
+def test_uploads_are_told_apart_from_downloads_of_the_same_scheme(server: Server, tmp_path: Path) -> None:
+    steps = "".join(f'[[step]]\ndo = "{do}"\nbytes = "200 kB"\nsample = "10 ms"\n' for do in ("download", "upload"))
+    runner(f"[campaign]\ntitle = 'Both'\n{steps}", tmp_path / "out", server).run()
+    down, up = measured.write_records(tmp_path / "out")
+    assert up.cc == f"{down.cc}-up"
+    assert [t["cc"] for t in up.table("flow_totals").to_pylist()] == [down.cc]

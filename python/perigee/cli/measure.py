@@ -125,7 +125,7 @@ def tell(folder: Path) -> None:
     from rich.console import Console
 
     from perigee.cli.commands import scheme_table
-    from perigee.results.beside import beside
+    from perigee.results.beside import beside, said_once
     from perigee.results.record import find_records
     from perigee.results.summary import by_scheme
 
@@ -137,7 +137,7 @@ def tell(folder: Path) -> None:
     remarks = [w for r in runs for w in r.manifest.warnings]
     if remarks:
         print("Look before you trust:")
-        for remark in dict.fromkeys(remarks):
+        for remark in said_once(remarks):
             print(f"  {remark}")
     print(f"record: {folder}, report: {folder / 'report.html'}")
 

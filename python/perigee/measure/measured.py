@@ -73,8 +73,9 @@ def write_records(folder: Path, *, force: bool = True) -> list[Run]:
     by_group: dict[tuple[int, int], list[Part]] = {}
     for part in parts:
         by_group.setdefault((part.cycle, part.group), []).append(part)
+    both = {"download", "upload"} <= {p.about["do"] for p in parts}
     for (cycle, _), own in by_group.items():
-        records.setdefault((_scheme(own), cycle), []).extend(own)
+        records.setdefault((_scheme(own, both=both), cycle), []).extend(own)
     with claimed(folder, fresh=False):
         for (cc, cycle), own in records.items():
             record = run_folder(folder, cc, cycle)
@@ -87,9 +88,15 @@ def write_records(folder: Path, *, force: bool = True) -> list[Run]:
     return runs
 
 
-def _scheme(parts: Sequence[Part]) -> str:
-    """Of a group: what its transfers ran on, or that there are pings only."""
-    return next((str(p.about["cc"]) for p in parts if "cc" in p.about), "ping")
+def _scheme(parts: Sequence[Part], *, both: bool) -> str:
+    """Of a group: what its transfers ran on, or that there are pings only.
+
+    In a campaign with both directions, which have rates of their own, uploads are told apart.
+    """
+    first = next((p.about for p in parts if "cc" in p.about), None)
+    if first is None:
+        return "ping"
+    return f"{first['cc']}-up" if both and first["do"] == "upload" else str(first["cc"])
 
 
 def _record(folder: Path, cc: str, cycle: int, parts: Sequence[Part]) -> tuple[dict[str, pa.Table], About]:

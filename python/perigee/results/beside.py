@@ -4,15 +4,20 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from perigee.results.metrics import Row, flow_rows
 from perigee.results.summary import by_scheme, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from perigee.results.record import Run
+
+NUMBER = re.compile(r"\d+(\.\d+)?")
+FEW_ALIKE = 3
+"""So many lines that differ in numbers only are shown as they are."""
 
 # Shown beside the table where objects or transfers were complete, by what they are.
 COMPLETION_COLUMNS = [
@@ -120,5 +125,19 @@ def _probes(results: Sequence[Run]) -> list[str]:
     return lines
 
 
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}" + ("" if n == 1 else "s")
+def said_once(lines: Iterable[str]) -> list[str]:
+    """Lines, each once; of many that differ in numbers only the first, and how many more there are."""
+    alike: dict[str, list[str]] = {}
+    for line in dict.fromkeys(lines):
+        alike.setdefault(NUMBER.sub("0", line), []).append(line)
+    found = []
+    for group in alike.values():
+        if len(group) <= FEW_ALIKE:
+            found += group
+        else:
+            found.append(f"{group[0]} (and {len(group) - 1} more that differ in their numbers)")
+    return found
+
+
+def _count(n: float, what: str) -> str:
+    return f"{n:g} {what}" + ("" if n == 1 else "s")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.results import looks
-from perigee.results.beside import beside
+from perigee.results.beside import beside, said_once
 from perigee.results.columns import TABLE, one_line
 from perigee.results.metrics import WITHOUT_TCP, inner_legs
 from perigee.results.summary import about_seeds, by_scheme, shown
@@ -78,7 +78,7 @@ def payload(runs: Sequence[Run]) -> dict[str, Any]:
         "measured": _measured(firsts[0]),
         "sections": sections(runs),
         "again": _again(firsts[0]),
-        "warnings": list(dict.fromkeys(f"{labels.get(r.cc, r.cc)}: {w}" for r in runs for w in r.manifest.warnings)),
+        "warnings": said_once(f"{labels.get(r.cc, r.cc)}: {w}" for r in runs for w in r.manifest.warnings),
         "manifests": [{k: v for k, v in r.manifest.items() if k != "flows"} for r in firsts],
     }
 
@@ -143,13 +143,17 @@ def _punctuality(measured: dict[str, Any] | None) -> str:
 
 
 def _table(runs: Sequence[Run], labels: dict[str, str]) -> dict[str, Any]:
+    schemes = by_scheme(runs)
+    # What a measurement cannot know of any of them would only make the table wider than the page.
+    measured = runs[0].manifest.backend in MEASURED
+    known = [c for c in TABLE if not measured or any(shown(rows, c.name, c.form) != "-" for rows in schemes.values())]
     rows = [
-        {"cc": cc, "label": labels.get(cc, cc), "cells": [shown(summaries, c.name, c.form) for c in TABLE]}
-        for cc, summaries in by_scheme(runs).items()
+        {"cc": cc, "label": labels.get(cc, cc), "cells": [shown(summaries, c.name, c.form) for c in known]}
+        for cc, summaries in schemes.items()
     ]
     return {
-        "heads": [one_line(c.heading) for c in TABLE],
-        "meanings": [c.meaning for c in TABLE],
+        "heads": [one_line(c.heading) for c in known],
+        "meanings": [c.meaning for c in known],
         "rows": rows,
         "runs": len({r.seed for r in runs}),
         "remarks": about_seeds(runs),
