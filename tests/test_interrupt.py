@@ -19,6 +19,7 @@ import pytest
 from conftest import PATIENCE_S, ROOT, Begin, Cli, hear_ctrl_c, wait_for
 from perigee import CongestionControl, load
 from perigee.runs import runner
+from perigee.runs.machines import Machines
 from perigee.runs.runner import Interrupted, Plan
 
 LEO = ROOT / "scenarios/leo/london-new-york.toml"
@@ -123,7 +124,7 @@ def test_ctrl_c_while_the_runs_are_being_started_leaves_none(small: Path, monkey
     threading.Thread.__base__.start(watchdog)
     try:
         with pytest.raises(Interrupted):
-            runner.execute(plan, jobs=2)
+            runner.execute(plan, machines=Machines(2))
         assert not [t for t in threading.enumerate() if t.name == "perigee-run"]
     finally:
         over.set()
@@ -320,6 +321,6 @@ def test_a_study_that_cannot_write_its_last_files_says_which(
 
     monkeypatch.setattr(f"perigee.study.commands.{write}", full)
     ask = Ask(Size.QUICK, ("newreno",))
-    assert commands.run_command(["leotcp/responsiveness"], ask, tmp_path / "o", jobs=2, force=False) == 2
+    assert commands.run_command(["leotcp/responsiveness"], ask, tmp_path / "o", machines=Machines(2), force=False) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith(f"perigee: cannot write {tmp_path}/o/quick/last: No space left on device; make room")
