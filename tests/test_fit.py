@@ -10,7 +10,9 @@ import pytest
 
 import perigee
 from conftest import Cli
+from perigee.measure.fit import quality
 from perigee.measure.fit.command import Fit, fit
+from perigee.measure.fit.early import early
 from perigee.measure.fit.model import fitted
 from perigee.measure.fit.seen import Probes, loads_of, probes_of
 from perigee.measure.net.protocol import MeasureError
@@ -72,6 +74,31 @@ def test_its_replay_does_what_the_record_did(found: Fit) -> None:
     assert [f.cc for f in unseen] == ["bbr"]
     assert all(abs(f.error) < 0.1 for f in found.flows)
     assert (found.scenario.parent / "fit.png").stat().st_size > 10_000
+
+
+def test_a_flow_the_other_way_tells_the_rate_of_the_way_back(tmp_path: Path) -> None:
+    text = PATH.replace('"40 s"', '"30 s"').replace("[port.all]", '[port.reverse]\nrate = "6 Mbit"\n[port.all]')
+    way_back = perigee.loads(text + 'from = "d1"\nto = "s1"\n').run("cubic")
+    found = fit([*recorded(text, ("cubic",)), way_back], tmp_path, title="t", command="c", score=False)
+    assert [r for _, r in found.path.rates] == pytest.approx([20e6], rel=0.01)
+    assert found.path.reverse_bps == pytest.approx(6e6, rel=0.02)
+    assert 'rate = "6' in found.scenario.read_text(encoding="utf-8").partition("[port.reverse]")[2]
+
+
+def test_a_queue_that_drops_early_grows_while_it_drops() -> None:
+    sent = np.full(40, 1000.0)
+    # One that is full stays where it is; above a threshold of 10 kB the other drops 0.02 % for each 100 bytes.
+    full = np.full(40, 10_000.0)
+    rising = np.minimum(10_000.0 + 100 * np.arange(40), 13_000.0)
+    drops = sent * 0.0002 * (rising - 10_000) / 100
+    assert early([10_000.0] * 3, [(full, sent, np.full(40, 5.0))] * 3) is None
+    found = early([10_000.0] * 3, [(rising, sent, drops)] * 3)
+    assert found is not None
+    assert (found.threshold_bytes, found.share_per_byte) == pytest.approx((10_000, 0.0002 / 100), rel=0.1)
+    # Random losses begin at any level; and half of the packets are lost where a queue is full.
+    assert early([2_000.0, 6_000.0, 10_000.0], [(rising, sent, drops)] * 3) is None
+    assert early([10_000.0] * 3, [(rising, sent, sent / 2)] * 3) is None
+    assert early([], []) is None
 
 
 STILL = """
@@ -207,3 +234,10 @@ def test_skies_come_back(text: str, ks: float, shift_ms: float, tmp_path: Path) 
     assert found.probes.ks < ks
     assert found.probes.shift_ms < shift_ms
     assert {f.cc: round(f.error, 3) for f in found.flows if abs(f.error) >= 0.1} == {}
+    # One of them drops at random before its queue is full: RTTs under load tell, and come back.
+    assert (found.path.early is not None) == ("red" in text)
+    if found.path.early is not None:
+        assert found.path.early.threshold_bytes == pytest.approx(18e6, rel=0.1)
+        cubic = next(f for f in found.flows if f.cc == "cubic")
+        here, there = (q[len(quality.SHOWN) // 2] for q in (cubic.rtt.here, cubic.rtt.there))
+        assert there == pytest.approx(here, rel=0.05)

@@ -43,12 +43,15 @@ def fit(
     probes, loads = probes_of(runs), loads_of(runs)
     known = _known()
     chosen = _chosen(loads, on)
-    path = fitted(probes, chosen, rate_bps)
+    ways = {(x.target, x.origin) for x in chosen}
+    back = [x for x in loads if (x.origin, x.target) in ways]
+    loads = [x for x in loads if (x.origin, x.target) not in ways]
+    path = fitted(probes, chosen, rate_bps, back)
     scenario = write_scenario(path, folder, title=title, command=command)
     if not score:
         return Fit(scenario, path, quality.probes_beside(probes, probes), [])
     with tempfile.TemporaryDirectory() as scratch:
-        half = fitted(probes.part(slice(0, None, 2)), chosen, rate_bps)
+        half = fitted(probes.part(slice(0, None, 2)), chosen, rate_bps, back)
         trial = write_scenario(half, File(scratch), title=title, command=command)
         tell("probes are replayed")
         found = quality.probes_beside(probes.part(slice(1, None, 2)), quality.replayed_probes(trial, probes))
@@ -88,7 +91,10 @@ def lines(found: Fit) -> list[str]:
         + (f", on a grid of 15 s, phase {p.grid.phase_s:.2f} s" if p.grid and p.grid.found else ""),
         f"capacity: {_range([r / 1e6 for _, r in p.rates])} Mbit/s"
         + (f", {len(p.rates)} values" if len(p.rates) > 1 else ""),
-        "queue: " + ("unknown" if p.queue_bytes is None else f"{p.queue_bytes / 1e3:.0f} kB"),
+        "queue: "
+        + ("unknown" if p.queue_bytes is None else f"{p.queue_bytes / 1e3:.0f} kB")
+        + ("" if p.early is None else ", from where on it drops at random (taken for RED)"),
+        "way back: " + ("unknown" if p.reverse_bps is None else f"{p.reverse_bps / 1e6:.2f} Mbit/s"),
         "jitter: " + (_jitter(p) if p.added else "none beyond the steps"),
         "losses: " + _losses(p),
         "",

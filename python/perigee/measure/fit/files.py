@@ -71,7 +71,7 @@ def _scenario(path: Path, title: str, command: str, *, scheduled: bool) -> str:
         "",
         "[port.bottleneck]",
         f'rate = "{rate / 1e6:.6g} Mbit"',
-        f'queue = "{max(1500.0, queue):.0f} B"',
+        *_queue(path, queue),
         "",
         "[port.reverse]",
         f'rate = "{(path.reverse_bps or rate) / 1e6:.6g} Mbit"',
@@ -82,6 +82,21 @@ def _scenario(path: Path, title: str, command: str, *, scheduled: bool) -> str:
         lines += ["", "[schedule]", f'file = "{SCHEDULE}"', *([f'mode = "{mode}"'] if path.outages else [])]
     lines += _jitter(path) + _bursts(path)
     return "\n".join([*lines, "", "[[flow]]", 'cc = "*"', ""])
+
+
+def _queue(path: Path, bytes_: float) -> list[str]:
+    """Its size; one that drops early has twice the threshold, over which the share grows as was seen."""
+    if path.early is None:
+        return [f'queue = "{max(1500.0, bytes_):.0f} B"']
+    low = path.early.threshold_bytes
+    share = min(1.0, path.early.share_per_byte * low)
+    return [
+        f'queue = "{2 * low:.0f} B"',
+        'discipline = "red"',
+        f'red_min = "{low:.0f} B"',
+        f'red_max = "{2 * low:.0f} B"',
+        f"red_p = {share:.6g}",
+    ]
 
 
 def _jitter(path: Path) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perigee.measure import series
+from perigee.measure.fit.early import Early, early
 from perigee.measure.fit.seen import Load, Probes
 from perigee.measure.net.protocol import MeasureError
 
@@ -34,6 +35,7 @@ STANDING_MS = 3.0
 STEADY = 0.12
 """A capacity whose middle 80 % lie within this of the median is constant."""
 CAPACITY_BIN_S = 1.0
+FEWEST_BINS = 5
 QUIET_S = 0.5
 
 
@@ -64,6 +66,8 @@ class Path:
     """From when on, bit/s on the wire."""
     reverse_bps: float | None = None
     queue_bytes: float | None = None
+    early: Early | None = None
+    """It drops at random before it is full."""
     grid: series.Grid | None = None
     unknown: list[str] = field(default_factory=list)
     """What cannot be known, in words."""
@@ -81,8 +85,11 @@ class Path:
         return found
 
 
-def fitted(probes: Probes, loads: Sequence[Load], rate_bps: float | None = None) -> Path:
-    """The path behind these probes and flows; `rate_bps` where no flow can tell. Raises MeasureError."""
+def fitted(probes: Probes, loads: Sequence[Load], rate_bps: float | None = None, back: Sequence[Load] = ()) -> Path:
+    """The path behind these probes and flows; `rate_bps` where no flow can tell, `back`: flows the other way.
+
+    Raises MeasureError.
+    """
     fine = probes.answered
     t, rtt = probes.sent_s[fine], probes.rtt_ms[fine]
     path = Path(float(probes.sent_s[-1]) + probes.interval_s, [], series.steps(t, rtt))
@@ -92,6 +99,7 @@ def fitted(probes: Probes, loads: Sequence[Load], rate_bps: float | None = None)
     _losses(path, probes, loads)
     _capacity(path, loads, rate_bps)
     _queue(path, loads)
+    _reverse(path, back)
     # What a probe takes at the slowest port, both ways, is no propagation.
     own_ms = 2 * probes.bytes * 8e3 / path.rates[0][1]
     path.base = [(t, max(0.01, ms - own_ms)) for t, ms in path.base]
@@ -210,7 +218,7 @@ def _capacity(path: Path, loads: Sequence[Load], rate_bps: float | None) -> None
         t, rates = _arrivals(path, load)
         if best is None or len(t) > len(best[0]):
             best = t, rates
-    if best is None or len(best[0]) < 5:
+    if best is None or len(best[0]) < FEWEST_BINS:
         raise MeasureError(
             "the capacity cannot be known: in no flow a queue stood for some seconds; measure a download of cubic "
             "(perigee measure run HOST --download 30s --cc cubic), or say it: --rate 100Mbit"
@@ -244,11 +252,28 @@ def _arrivals(path: Path, load: Load) -> tuple[Floats, Floats]:
 def _queue(path: Path, loads: Sequence[Load]) -> None:
     """How much waited when a flow began to lose packets, outages apart: the median over these moments."""
     found: list[float] = []
+    episodes: list[tuple[Floats, Floats, Floats]] = []
     for load in loads:
         above = (load.rtt_ms - path.base_at(load.t_s)) / 1e3 * path.rate_at(load.t_s) / 8
-        found += [float(np.nanmax(above[k])) for k in _before_losses(path, load) if not np.isnan(above[k]).all()]
+        sent, lost = (np.maximum(0.0, np.nan_to_num(np.diff(x, prepend=x[0]))) for x in (load.sent, load.again))
+        for k in _before_losses(path, load):
+            if np.isnan(above[k]).all():
+                continue
+            found.append(float(np.nanmax(above[k])))
+            # Until the flow's answer to the first loss has reached the queue, and shows.
+            until = load.t_s[k.stop - 1] + 2.5 * float(np.nanmax(load.rtt_ms[k])) / 1e3
+            after = slice(k.stop - 1, int(np.searchsorted(load.t_s, until)))
+            episodes.append((above[after], sent[after], lost[after]))
     if found:
         path.queue_bytes = max(1.0, float(np.median(found)))
+        path.early = early(found, episodes)
+
+
+def _reverse(path: Path, back: Sequence[Load]) -> None:
+    """The rate of the way back: at which data arrived there while a queue stood; unknown without such a flow."""
+    rates = [r for load in back for r in _arrivals(path, load)[1]]
+    if len(rates) >= FEWEST_BINS:
+        path.reverse_bps = float(np.median(rates))
 
 
 def _before_losses(path: Path, load: Load) -> list[slice]:
@@ -271,9 +296,14 @@ def _unknown(path: Path, probes: Probes, loads: Sequence[Load]) -> None:
     path.unknown += [
         f"outages shorter than {2 * probes.interval_s * 1e3:.0f} ms, and when within "
         f"{probes.interval_s * 1e3:.0f} ms the others began",
-        "the law by which a queue drops (it is taken for drop-tail), and queues before the slowest one",
-        "how the delay is shared between both ways, and the rate of the way back, unless a flow went there",
+        "how the delay is shared between both ways, and queues before the slowest one",
     ]
+    if path.early is None:
+        path.unknown.append("whether the queue drops before it is full: no flow showed it; taken for drop-tail")
+    else:
+        path.unknown.append("up to where the queue grows: twice its threshold is taken, as no flow filled it")
+    if path.reverse_bps is None:
+        path.unknown.append("the rate of the way back: no flow went there for long; taken as that of the way there")
     if path.queue_bytes is None:
         path.unknown.append("the queue's size: no flow lost packets to it; taken as two bandwidth-delay products")
     if len(path.rates) == 1 and not loads:
