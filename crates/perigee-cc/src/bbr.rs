@@ -30,7 +30,7 @@ mod long_term;
 pub(crate) mod pacing;
 pub(crate) mod units;
 
-use self::core::{Core, Mode, ProbeRttCwnd, ProbeRttRule, Sample};
+use self::core::{Core, Mode, Model, ProbeRttCwnd, ProbeRttRule, Sample};
 use crate::*;
 use long_term::{LongTerm, Observation, Totals, Verdict};
 use units::UNIT;
@@ -39,10 +39,10 @@ use units::UNIT;
 pub const PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "variant",
-        domain: Domain::Choice(&["linux", "inet"]),
+        domain: Domain::Choice(&["linux", "inet", "ns3"]),
         unit: "",
-        source: "Linux; Avian688/bbr a18f919, the model of the OrbCC study's simulator",
-        help: "inet: bursts of one packet, nothing promised by the pacer counted, four packets after a timeout and no return to the window before it",
+        source: "Linux; Avian688/bbr a18f919, the model of the OrbCC study's simulator; ns-3 TcpBbr",
+        help: "inet: bursts of one packet, nothing promised by the pacer counted, four packets after a timeout and no return to the window before it; ns3: the same with one packet after a timeout, a bandwidth assumed from the first window, and excess counted over 4096 bytes",
     },
     ParamSpec {
         name: "ack_aggregation",
@@ -106,7 +106,11 @@ impl Bbr {
             cwnd: ProbeRttCwnd::FourPackets,
         };
         let mut core = Core::new(init, rule, params.bool("ack_aggregation"));
-        core.inet = params.choice("variant") == "inet";
+        core.model = match params.choice("variant").as_str() {
+            "inet" => Model::Inet,
+            "ns3" => Model::Ns3,
+            _ => Model::Linux,
+        };
         if params.choice("pacing_rule") == "linux-4.15" {
             core.pacing.count_whole_packets();
         }
@@ -195,7 +199,7 @@ impl CongestionControl for Bbr {
         match t {
             Transition::EnterRto => {
                 self.core.on_timeout();
-                if self.core.inet {
+                if self.core.model == Model::Inet {
                     w.cwnd = cx.bytes(core::MIN_CWND);
                 }
                 self.sample_long_term(cx, true, false);

@@ -19,6 +19,46 @@ pub struct RateSampler {
     /// The sample is application-limited until this many packets are delivered; 0 = it is not.
     pub app_limited: u64,
     first_sent: Nanos,
+    /// `None`: each ACK has a sample of its own.
+    lasting: Option<Lasting>,
+}
+
+/// A sample that stands until a packet arrives that was sent after more had been delivered. Packets that left between
+/// two ACKs share what had been delivered: all but the first of them add to the old sample and leave its time as it was, so
+/// that it is too high, by a packet or two of a window.
+#[derive(Clone, Debug, Default)]
+struct Lasting {
+    tx: Snapshot,
+    send_elapsed: Nanos,
+    ack_elapsed: Nanos,
+    renewed: bool,
+    /// Packets and time of the last valid one, which is told again in place of one that is not.
+    valid: (u64, Nanos),
+}
+
+impl Lasting {
+    fn close(&mut self, total: u64, now: Nanos, min_rtt: Nanos, mss: u64) -> RateSample {
+        if std::mem::take(&mut self.renewed) {
+            self.ack_elapsed = now.saturating_sub(self.tx.delivered_time);
+        }
+        let interval = self.send_elapsed.max(self.ack_elapsed);
+        if interval >= min_rtt {
+            self.valid = (total - self.tx.delivered, interval);
+        }
+        let (delivered, interval) = self.valid;
+        RateSample {
+            valid: interval > Nanos::ZERO,
+            delivered: delivered * mss,
+            interval,
+            prior_delivered: self.tx.delivered * mss,
+            has_prior: interval > Nanos::ZERO,
+            send_elapsed: self.send_elapsed,
+            ack_elapsed: self.ack_elapsed,
+            tx_in_flight: self.tx.in_flight as u64 * mss,
+            is_app_limited: self.tx.app_limited,
+            ..RateSample::default()
+        }
+    }
 }
 
 /// The sample of one ACK while it is being processed.
@@ -36,9 +76,15 @@ impl Sampling {
 }
 
 impl RateSampler {
+    /// Of a new connection. `lasting`: a sample stands until a packet arrives that was sent after more had been delivered.
+    pub fn new(lasting: bool) -> Self {
+        RateSampler { lasting: lasting.then(Lasting::default), ..RateSampler::default() }
+    }
+
     /// What a packet remembers when it departs at `sent`; `in_flight` counts it.
     pub fn snapshot(&mut self, sent: Nanos, nothing_out: bool, in_flight: u64) -> Snapshot {
-        if nothing_out {
+        // A timeout takes everything for lost: then nothing is in flight for ns-3, and a sample begins with the packet.
+        if nothing_out || (self.lasting.is_some() && in_flight <= 1) {
             self.first_sent = sent;
             self.delivered_time = sent;
         }
@@ -59,13 +105,22 @@ impl RateSampler {
         if slot.flags & SAMPLED != 0 {
             return;
         }
+        if let Some(l) = &mut self.lasting {
+            if l.tx.delivered == 0 || slot.tx.delivered > l.tx.delivered {
+                self.first_sent = slot.tx.sent;
+                l.send_elapsed = slot.tx.sent.saturating_sub(slot.tx.first_sent);
+                (l.tx, l.renewed) = (slot.tx, true);
+            }
+        }
         let newer = match &s.newest {
             None => true,
             Some((tx, last, _)) => (slot.tx.sent, seg) > (tx.sent, *last),
         };
         if newer {
             s.newest = Some((slot.tx, seg, slot.flags & EVER_RETRANS != 0));
-            self.first_sent = slot.tx.sent;
+            if self.lasting.is_none() {
+                self.first_sent = slot.tx.sent;
+            }
             s.send_elapsed = slot.tx.sent.saturating_sub(slot.tx.first_sent);
         }
     }
@@ -84,6 +139,9 @@ impl RateSampler {
         }
         if delivered > 0 {
             self.delivered_time = now;
+        }
+        if let Some(l) = &mut self.lasting {
+            return l.close(self.delivered, now, min_rtt, mss);
         }
         let Some((tx, _, is_retrans)) = s.newest else {
             return RateSample::default();
@@ -147,6 +205,22 @@ mod tests {
         let b = delivered(&mut r, ms(51), &[(2, third), (1, second)]);
         assert_eq!((b.send_elapsed, b.ack_elapsed, b.interval, b.delivered), (ms(40), ms(51), ms(51), 3000));
         assert_eq!(b.tx_in_flight, 3000);
+    }
+
+    #[test]
+    fn a_lasting_sample_counts_packets_that_left_together_over_the_time_of_the_first() {
+        let samples = |lasting| {
+            let mut r = RateSampler::new(lasting);
+            let first = slot(r.snapshot(ms(0), true, 1), 0);
+            delivered(&mut r, ms(50), &[(0, first)]);
+            // Two leave between two ACKs, and arrive a millisecond apart.
+            let two = [51, 52].map(|t| slot(r.snapshot(ms(t), false, 2), 0));
+            let a = delivered(&mut r, ms(102), &[(1, two[0])]);
+            let b = delivered(&mut r, ms(103), &[(2, two[1])]);
+            [(a.delivered, a.interval), (b.delivered, b.interval)]
+        };
+        assert_eq!(samples(false), [(1000, ms(52)), (2000, ms(53))]);
+        assert_eq!(samples(true), [(1000, ms(52)), (2000, ms(52))]);
     }
 
     #[test]

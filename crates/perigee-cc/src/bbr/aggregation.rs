@@ -12,6 +12,8 @@ pub const SLOT_ROUNDS: u32 = 5;
 pub const STARTUP_SLOT_ROUNDS: u32 = 1;
 /// The kernel's counter has 20 bits.
 const EPOCH_LIMIT: u64 = 1 << 20;
+/// ns-3 has 12 bits, and counts bytes.
+const NS3_EPOCH_BYTES: u64 = 1 << 12;
 
 /// The estimator.
 #[derive(Clone, Debug, Default)]
@@ -52,6 +54,19 @@ impl Aggregation {
         self.slots[self.slot] = self.slots[self.slot].max(excess);
     }
 
+    /// The same in ns-3, where an epoch lasts 4,095 bytes at most and its time counts in whole seconds.
+    pub fn on_ack_like_ns3(&mut self, delivered_us: u64, bw: Bw, acked: u64, cwnd: u64, mss: u32) {
+        let whole_us = delivered_us.saturating_sub(self.epoch_start_us) / 1_000_000 * 1_000_000;
+        let mut expected = packets_in(bw, whole_us);
+        if self.epoch_acked <= expected || (self.epoch_acked + acked) * u64::from(mss) >= NS3_EPOCH_BYTES {
+            self.restart(delivered_us);
+            expected = 0;
+        }
+        self.epoch_acked += acked;
+        let excess = self.epoch_acked.saturating_sub(expected).min(cwnd);
+        self.slots[self.slot] = self.slots[self.slot].max(excess);
+    }
+
     /// Largest excess seen lately, in packets.
     pub fn extra_acked(&self) -> u64 {
         self.slots[0].max(self.slots[1])
@@ -77,6 +92,17 @@ mod tests {
             a.on_ack(90_112 + i * 1024, bw, 1, 100);
         }
         assert_eq!(a.extra_acked(), 1, "a single packet is an excess of one at its epoch's start");
+    }
+
+    #[test]
+    fn ns3_counts_two_full_packets_at_most_unless_one_ack_is_for_more() {
+        let mut a = Aggregation::default();
+        for i in 0..10 {
+            a.on_ack_like_ns3(1000 * i, bandwidth(1, 1000), 1, 100, 1448);
+        }
+        assert_eq!(a.extra_acked(), 2);
+        a.on_ack_like_ns3(20_000, bandwidth(1, 1000), 7, 100, 1448);
+        assert_eq!(a.extra_acked(), 7);
     }
 
     #[test]

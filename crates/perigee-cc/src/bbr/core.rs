@@ -17,6 +17,8 @@ const CWND_GAIN: u64 = 2 * UNIT;
 pub const CYCLE: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
 /// The cycle may start in any phase but the draining one.
 const CYCLE_START_CHOICES: u32 = 7;
+/// ns-3 draws a real number below 6.
+const NS3_START_CHOICES: u32 = 6;
 pub const MAX_BW_ROUNDS: u64 = CYCLE.len() as u64 + 2;
 /// STARTUP goes on while the bandwidth grows by this per round.
 const FULL_BW_GROWTH: u64 = UNIT * 5 / 4;
@@ -47,6 +49,16 @@ impl Mode {
             Mode::ProbeRtt => "probe_rtt",
         }
     }
+}
+
+/// Whose BBR it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Model {
+    Linux,
+    /// The OMNeT++ model of the OrbCC study.
+    Inet,
+    /// `TcpBbr` of ns-3.
+    Ns3,
 }
 
 /// One ACK in the model's units.
@@ -101,8 +113,7 @@ pub(crate) enum ProbeRttCwnd {
 /// State shared by BBR version 1 and its descendants.
 #[derive(Clone, Debug)]
 pub(crate) struct Core {
-    /// As the OMNeT++ model of the OrbCC study has it.
-    pub inet: bool,
+    pub model: Model,
     use_aggregation: bool,
     probe_rtt_rule: ProbeRttCwnd,
     min_rtt_window: u64,
@@ -148,7 +159,7 @@ impl Core {
     pub fn new(init: &ConnInit, rule: ProbeRttRule, use_aggregation: bool) -> Self {
         let clock = JiffyClock::new(init.hz);
         Core {
-            inet: false,
+            model: Model::Linux,
             use_aggregation,
             probe_rtt_rule: rule.cwnd,
             min_rtt_window: clock.ceil(rule.min_rtt_window),
@@ -188,11 +199,20 @@ impl Core {
         self.min_rtt_stamp = self.clock.at(cx.now);
         self.aggregation.restart(cx.now.as_micros());
         self.pacing.initialise(cx, w);
+        if self.model == Model::Ns3 {
+            self.assume_bandwidth(cx, w);
+        }
         w.quantum = self.burst_packets(w) as u32;
     }
 
     pub fn bw(&self) -> Bw {
         self.replaced_bw.unwrap_or_else(|| self.max_bw.get())
+    }
+
+    /// ns-3 begins with the bandwidth of the first window in one RTT, of whole milliseconds.
+    fn assume_bandwidth(&mut self, cx: &Cx, w: &Window) {
+        let rtt_ms = (cx.srtt.as_micros() / 1000).max(1);
+        self.max_bw.reset(0, bandwidth(cx.packets(w.cwnd), rtt_ms * 1000));
     }
 
     // ---- bandwidth and rounds ------------------------------------------------------------------------------------
@@ -225,6 +245,11 @@ impl Core {
                 self.aggregation.on_round(SLOT_ROUNDS);
             }
             let delivered_us = cx.delivered_time.as_micros();
+            if self.model == Model::Ns3 {
+                let window = cx.packets(w.cwnd);
+                self.aggregation.on_ack_like_ns3(delivered_us, self.bw(), s.acked, window, cx.mss);
+                return;
+            }
             self.aggregation.on_ack(delivered_us, self.bw(), s.acked, cx.packets(w.cwnd));
         }
     }
@@ -257,9 +282,9 @@ impl Core {
 
     /// Room for the bursts at the sender and the receiver, and for delayed ACKs.
     fn quantise(&self, w: &Window, packets: u64) -> u64 {
-        let even = match self.inet {
-            true => packets + 3,
-            false => (packets + 3 * self.burst_packets(w) + 1) & !1,
+        let even = match self.model {
+            Model::Linux => (packets + 3 * self.burst_packets(w) + 1) & !1,
+            Model::Inet | Model::Ns3 => packets + 3,
         };
         let probing = self.mode == Mode::ProbeBw && self.phase == 0;
         even + if probing { 2 } else { 0 }
@@ -271,7 +296,7 @@ impl Core {
 
     /// What will be in flight when the next packet departs: pacing has promised departures that have yet to come.
     fn inflight_at_departure(&self, cx: &Cx, w: &Window, in_flight: u64) -> u64 {
-        if self.inet {
+        if self.model != Model::Linux {
             return in_flight;
         }
         let wait_us = cx.edt.saturating_sub(cx.now).as_micros();
@@ -291,7 +316,8 @@ impl Core {
 
     pub fn enter_probe_bw(&mut self, cx: &Cx) {
         self.mode = Mode::ProbeBw;
-        self.phase = CYCLE.len() - 1 - self.rng.below(CYCLE_START_CHOICES) as usize;
+        let choices = if self.model == Model::Ns3 { NS3_START_CHOICES } else { CYCLE_START_CHOICES };
+        self.phase = CYCLE.len() - 1 - self.rng.below(choices) as usize;
         self.advance_phase(cx);
     }
 
@@ -341,7 +367,8 @@ impl Core {
         let expired = now > self.min_rtt_stamp + self.min_rtt_window;
         if let Some(rtt) = s.rtt_us {
             // At expiry the present sample replaces the minimum at once, queue or not.
-            if self.min_rtt_us.is_none_or(|m| rtt < m) || (expired && !s.delayed) {
+            let lower = self.min_rtt_us.is_none_or(|m| rtt < m || (rtt == m && self.model == Model::Ns3));
+            if lower || (expired && !s.delayed) {
                 self.set_min_rtt(cx, rtt);
             }
         }
@@ -364,8 +391,8 @@ impl Core {
     }
 
     fn stay_in_probe_rtt(&mut self, cx: &Cx, w: &mut Window, now: u64) -> bool {
-        // The rate samples of this time say nothing about the path.
-        w.mark_app_limited = true;
+        // The rate samples of this time say nothing about the path; ns-3 takes them all the same.
+        w.mark_app_limited = self.model != Model::Ns3;
         if self.probe_rtt_done.is_some() {
             self.probe_rtt_round_done |= self.round_start;
             return self.probe_rtt_round_done && self.check_probe_rtt_done(cx, w);
@@ -429,13 +456,17 @@ impl Core {
     /// The window after losses and recovery transitions, and whether it stands for this ACK.
     fn conserve_or_restore(&mut self, cx: &Cx, cwnd: u64, s: &Sample) -> (u64, bool) {
         let in_flight = cx.packets(cx.in_flight);
-        let mut cwnd = if s.losses > 0 { cwnd.saturating_sub(s.losses).max(1) } else { cwnd };
+        let heeded = self.model != Model::Ns3 || cx.ca == CaState::Recovery;
+        let mut cwnd = if s.losses > 0 && heeded { cwnd.saturating_sub(s.losses).max(1) } else { cwnd };
         if cx.ca == CaState::Recovery && self.prior.ca != CaState::Recovery {
             self.conserving = true;
-            self.round_end = cx.packets(cx.delivered);
+            // ns-3: until the round at hand is over, however short its rest is.
+            if self.model != Model::Ns3 {
+                self.round_end = cx.packets(cx.delivered);
+            }
             cwnd = in_flight + s.acked;
         } else if self.prior.ca >= CaState::Recovery && cx.ca < CaState::Recovery {
-            if !(self.inet && self.prior.ca == CaState::Loss) {
+            if self.model == Model::Linux || self.prior.ca != CaState::Loss {
                 cwnd = cwnd.max(self.prior.cwnd);
             }
             self.conserving = false;
@@ -488,7 +519,9 @@ impl Core {
     /// What was in flight is gone: a timeout ends the round.
     pub fn on_timeout(&mut self) {
         self.prior.ca = CaState::Loss;
-        self.full_bw = 0;
+        if self.model != Model::Ns3 {
+            self.full_bw = 0;
+        }
         self.round_start = true;
     }
 

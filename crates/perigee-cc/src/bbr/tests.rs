@@ -254,7 +254,8 @@ fn the_pacing_of_linux_4_15_counts_headers_and_holds_nothing_back() {
 }
 
 #[test]
-fn inets_model_starts_again_with_four_packets_and_does_not_return_to_the_window_before() {
+fn the_simulators_models_do_not_return_to_the_window_before_a_timeout_and_inets_starts_again_with_four_packets(
+) {
     let of = |variant: &str| {
         let given = [("variant".to_string(), Value::Text(variant.to_string()))].into();
         let mut p = Path::new(Params::new(PARAMS, given).unwrap());
@@ -272,4 +273,5 @@ fn inets_model_starts_again_with_four_packets_and_does_not_return_to_the_window_
     };
     assert_eq!(of("linux"), (1, true));
     assert_eq!(of("inet"), (4, false));
+    assert_eq!(of("ns3"), (1, false));
 }

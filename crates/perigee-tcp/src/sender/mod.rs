@@ -229,7 +229,7 @@ impl Sender {
             win: init.window(),
             board: Scoreboard::default(),
             rtt,
-            rate: RateSampler::default(),
+            rate: RateSampler::new(cfg.lasting_samples),
             ca: CaState::Open,
             window_end: first_window(&cfg),
             high: 0,

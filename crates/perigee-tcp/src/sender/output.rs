@@ -263,7 +263,8 @@ impl Sender {
             return;
         }
         let departed = self.pacer.next.max(now);
-        let credit = departed - self.pacer.next;
+        let idle = departed - self.pacer.next;
+        let credit = if self.cfg.pacing_credit { idle } else { Nanos::ZERO };
         self.pacer.next = departed;
         if self.pacer.data_sent <= self.caps.unpaced_start as u64 || self.pacing_rate.0 == 0 {
             return;
