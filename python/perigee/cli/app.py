@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from perigee.cli import at_hosts
+from perigee.cli import doctor as doctor_cli
 from perigee.cli import emulate as emulate_cli
 from perigee.cli import fit as fit_cli
 from perigee.cli import kernel as kernel_cli
@@ -215,6 +216,7 @@ def _hosts(hosts: str | None, name: str | None, clock: str) -> Hosts | None:
 at_hosts.register(app, _scenario, _kernel)
 sweep_cli.register(app, _kernel)
 results_cli.register(app)
+doctor_cli.register(app)
 
 
 @app.command("run-job")

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee doctor`: what is there, what is missing, and what is broken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli
+from perigee.cli import doctor
+
+
+def test_an_installation_that_works_is_called_so(cli: Cli) -> None:
+    done = cli("doctor")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "perigee works" in done.stdout
+    told = json.loads(cli("doctor", "--json").stdout)
+    assert told["ok"]
+    parts = {f["part"]: f for f in told["findings"]}
+    assert "Mbit/s" in parts["a run"]["said"]
+    assert {"core", "packages", "real hosts", "learn", "cluster"} <= parts.keys()
+
+
+def test_what_is_missing_comes_with_its_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(doctor, "_version", lambda p: None if p in ("pettingzoo", "scipy") else "1")
+    found = {f.part: f for f in doctor.examined()}
+    assert not found["learn"].ok
+    assert "perigee-lab[learn]" in found["learn"].said
+    assert found["learn"].optional
+    assert "pip install scipy" in found["packages"].said
+    assert not found["packages"].optional
+    assert "perigee kernel build" in found["real hosts"].said
+
+
+def test_a_run_that_fails_is_what_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(doctor, "TINY", "[run]\nduration = 1\n")
+    with pytest.raises(SystemExit) as end:
+        doctor.doctor()
+    assert end.value.code == 1
+    assert "!!  a run" in capsys.readouterr().out
