@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from gymnasium.spaces import Dict
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.env.wrappers.pettingzoo_env import ParallelPettingZooEnv
 from ray.tune.registry import register_env
@@ -13,9 +14,20 @@ from ray.tune.registry import register_env
 from perigee.learn.parallel import PathsEnv
 
 
-def make(_: dict[str, Any]) -> ParallelPettingZooEnv:
-    """The environment as RLlib wants it."""
-    return ParallelPettingZooEnv(PathsEnv("smoke", flows=2))
+class Paths(ParallelPettingZooEnv):  # type: ignore[misc]
+    """The environment as RLlib wants it, which otherwise knows only the agents that are there at the first reset."""
+
+    def __init__(self, flows: int = 2) -> None:
+        """With the spaces of all agents that may come."""
+        super().__init__(PathsEnv("smoke", flows=flows))
+        self.possible_agents = list(self.par_env.possible_agents)
+        self.observation_space = Dict(self.par_env.observation_spaces)
+        self.action_space = Dict(self.par_env.action_spaces)
+
+
+def make(_: dict[str, Any]) -> Paths:
+    """For RLlib's registry."""
+    return Paths()
 
 
 def main(rounds: int = 5) -> float:
@@ -26,7 +38,7 @@ def main(rounds: int = 5) -> float:
         .environment("perigee_paths")
         .env_runners(num_env_runners=0)
         .multi_agent(policies={"shared"}, policy_mapping_fn=lambda agent, *_, **__: "shared")
-        .training(gamma=0.98, train_batch_size=2000)
+        .training(gamma=0.98, train_batch_size=2000, minibatch_size=256, num_epochs=6)
     )
     algorithm = config.build_algo()
     results = [algorithm.train() for _ in range(rounds)]
