@@ -3,6 +3,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from perigee.study.digest import Digest
+
 SCHEMES = ("cubic", "satcp", "bbr3", "leocc", "vivace", "astraea")
 DEVIATIONS = (
     "Astraea decides by weights of our own (docs/astraea-policy.md), trained as the published ones, which carry no "
@@ -17,6 +24,12 @@ RATIO = """Ratio: for each second of the last 100 s (100 to 200 s) min / max of 
 seconds and runs. Beside it the ratio of means (`ratio_of_means`), Jain's index over all flows' means (`jain`) and
 goodputs, Mbit/s."""
 CAPACITY_MBPS = 100.0
+
+
+def lowest_over_base(d: Digest) -> float:
+    """What a window of one product of the lowest RTT so far has of the capacity: that RTT over the base RTT, mean."""
+    base = d.columns["base_rtt_ns"][0]
+    return float(np.nanmean(np.fmin.accumulate(base) / base))
 
 
 def bdp_bytes(rtt_ms: float, bdp: float = 1.0) -> int:

@@ -42,11 +42,14 @@ def efficiency_cases(ask: Ask) -> list[Case]:
     some = [c for c in figure(ask) if int(c.labels["run"]) <= 2]
     for name, (cc, counts, sets) in EFFICIENCY.items():
         for c in (c for c in some if c.cc == cc and c.labels["flows"] in counts):
-            more = dict(sets)
-            if name == AT_ONCE:
-                more["flow"] = [f | {"start": f"{k / 20:g} s"} for k, f in enumerate(_flows(c))]
-            out.append(_variant(c, name, more))
+            out.append(starting_within_a_second(c) if name == AT_ONCE else _variant(c, name, sets))
     return out
+
+
+def starting_within_a_second(case: Case) -> Case:
+    """Its flows begin a twentieth of a second after each other."""
+    flows = [f | {"start": f"{k / 20:g} s"} for k, f in enumerate(_flows(case))]
+    return _variant(case, AT_ONCE, {"flow": flows})
 
 
 def parking_cases(ask: Ask) -> list[Case]:

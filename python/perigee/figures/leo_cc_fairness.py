@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.figures import leo_cc_astraea as astraea
 from perigee.figures import leo_cc_evidence as evidence
 from perigee.figures.leo_cc_common import BARS, CAPACITY_MBPS, DEVIATIONS, RATIO, SCHEMES, bdp_bytes
 from perigee.study import frames, style
@@ -404,6 +405,8 @@ WHY_NOISE = (
     "at 20, 100 and 200 ms without its latency term, 0.14, 0.13 and 0.12 with it), as its other published traits here "
     "(see inter-rtt)."
 )
+PARKING = Evidence(evidence.parking_cases, evidence.explain_parking)
+EFFICIENCY = Evidence(evidence.efficiency_cases, evidence.explain_efficiency)
 
 EXPERIMENTS = [
     Experiment(
@@ -420,6 +423,7 @@ EXPERIMENTS = [
         "it.",
         deviations=DEVIATIONS,
         explained={"vivace": WHY_VIVACE, "vivace-winner": WHY_VIVACE},
+        evidence=astraea.INTER,
         metrics=RATIO,
         captions={"inter-rtt": f"Ratio by the second flow's RTT, a panel per queue. {BARS}"},
     ),
@@ -435,6 +439,7 @@ EXPERIMENTS = [
         method=f"As inter-rtt with both flows at 20 to 200 ms, 1 BDP, a cut of 45 to 120 ms every 15 s. {COMMON}",
         deviations=DEVIATIONS,
         explained={"bbr3": WHY_FAIR, "vivace": WHY_NOISE},
+        evidence=astraea.INTRA,
         metrics=f"{RATIO} Standard deviation (claim on Vivace): over all seconds and runs of an RTT, mean over RTTs.",
         captions={"intra-rtt": f"Ratio by both flows' RTT. {BARS}"},
     ),
@@ -451,7 +456,7 @@ EXPERIMENTS = [
         f"bottlenecks at once. {COMMON}",
         deviations=DEVIATIONS,
         explained=WHY_PARKING,
-        evidence=Evidence(evidence.parking_cases, evidence.explain_parking),
+        evidence=astraea.with_astraea(PARKING, astraea.parking_cases, astraea.explain_parking),
         metrics=RATIO.replace("the two flows' goodputs", "the long flow's goodput and that of the best short flow")
         + " Max-min fairness gives 1, proportional fairness 1/3 and 1/6.",
         captions={
@@ -472,7 +477,7 @@ EXPERIMENTS = [
         f"{COMMON} Window 100 to 150 s.",
         deviations=DEVIATIONS,
         explained={"cubic-5": WHY_CUBIC_5},
-        evidence=Evidence(evidence.efficiency_cases, evidence.explain_efficiency),
+        evidence=astraea.with_astraea(EFFICIENCY, astraea.efficiency_cases, astraea.explain_efficiency),
         metrics="""Goodput (utilisation): sum of all flows', over 100 Mbit/s. Delay: mean of the seconds' smoothed RTTs
 over 50 ms, mean over flows (`inflation_by_sample`: each RTT sample counts alike). `useful`: goodput less the frames of
 1500 bytes sent again. Jain's index over mean goodputs (`jain`).""",

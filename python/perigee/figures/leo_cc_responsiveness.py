@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.figures import leo_cc_astraea as astraea
 from perigee.figures import orbcc_responsiveness as orbcc
-from perigee.figures.leo_cc_common import DEVIATIONS, SCHEMES
+from perigee.figures.leo_cc_common import DEVIATIONS, SCHEMES, lowest_over_base
 from perigee.study import frames, style
-from perigee.study.model import Ask, Case, Experiment, Tables
+from perigee.study.model import Ask, Case, Experiment, Outcome, Tables
 from perigee.study.stats import Estimate, mean, median
 from perigee.study.verdicts import Verdict, order, within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
 
@@ -48,6 +49,13 @@ def cases(*, loss: bool) -> Callable[[Ask], list[Case]]:
 def both(ask: Ask) -> list[Case]:
     """With and without loss: a figure needs both."""
     return [*cases(loss=False)(ask), *cases(loss=True)(ask)]
+
+
+def tables(found: Sequence[Outcome]) -> Tables:
+    """OrbCC's, and how far the path was from its shortest."""
+    both = orbcc.tables(found)
+    both["runs"]["lowest_over_base"] = [lowest_over_base(o.digest) for o in found]
+    return both
 
 
 def draw(t: Tables) -> dict[str, Any]:
@@ -140,7 +148,7 @@ EXPERIMENTS = [
         figure="Fig. 3",
         schemes=SCHEMES,
         cases=both,
-        tables=orbcc.tables,
+        tables=tables,
         verdicts=verdicts,
         draw=draw,
         method=METHOD,
@@ -149,6 +157,7 @@ EXPERIMENTS = [
             "The series drawn are those of run 2, as in the code; the text's events fit run 33 better.",
         ),
         explained={"cubic": WHY_CUBIC, "leocc-loss": WHY_PROBES},
+        evidence=astraea.RESPONSIVENESS,
         metrics="""Goodput of a run: plain mean of its seconds, Mbit/s. Share: goodput over the mean rate of the run's
 schedule, median over schedules; what loss costs: the difference of the shares without and with loss of the same run,
 mean over runs.""",
