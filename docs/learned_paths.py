@@ -2,10 +2,12 @@
 """Writes docs/learned-paths.md and its figure: policies that were trained on dumbbells, over satellites.
 
 python docs/learned_paths.py
+python docs/learned_paths.py POLICY…    the table of Cubic that these policies (of `perigee train`) correct
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -18,6 +20,7 @@ import matplotlib.pyplot as plt
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMES = ("astraea", "astraea_leo", "cubic", "bbr3", "leocc", "orbcc")
 SECONDS = "120 s"
+LOSSY = "dumbbell, 50 ms, random loss of 1 %"
 LINK = """
 [run]
 duration = "120 s"
@@ -44,36 +47,66 @@ BENT_PIPE = {
 }
 
 
-def link(rtt: str, rate: str, *, loss: float = 0.0, bdp_rtt: str | None = None, more: str = "") -> perigee.Scenario:
-    """One bottleneck."""
-    return perigee.loads(LINK.format(rtt=rtt, rate=rate, loss=loss, bdp_rtt=bdp_rtt or rtt) + more)
-
-
-def paths() -> dict[str, perigee.Scenario]:
-    """By their names in the table."""
+def paths(sets: dict[str, object]) -> dict[str, perigee.Scenario]:
+    """By their names in the table, with some keys set."""
     leo = ROOT / "scenarios/leo"
+
+    def link(rtt: str, rate: str, *, loss: float = 0.0, bdp_rtt: str | None = None, more: str = "") -> perigee.Scenario:
+        text = LINK.format(rtt=rtt, rate=rate, loss=loss, bdp_rtt=bdp_rtt or rtt) + more
+        return perigee.loads(text, sets)
+
     return {
-        "London to New York, handovers": perigee.load(leo / "london-new-york.toml", {"run.duration": SECONDS}),
+        "London to New York, handovers": perigee.load(leo / "london-new-york.toml", {"run.duration": SECONDS, **sets}),
         "Seattle to New York, bent pipe": perigee.load(
-            ROOT / "python/perigee/study/scenarios/leo-cc/leoem-compat.toml", BENT_PIPE
+            ROOT / "python/perigee/study/scenarios/leo-cc/leoem-compat.toml", {**BENT_PIPE, **sets}
         ),
-        "San Diego to New York, recorded": perigee.load(leo / "path-log.toml"),
+        "San Diego to New York, recorded": perigee.load(leo / "path-log.toml", sets),
         "geostationary, 560 ms": link("560 ms", "20 Mbit"),
         "geostationary, random loss of 0.5 %": link("560 ms", "20 Mbit", loss=0.005),
         "base RTT redrawn every 15 s": link("50 ms", "100 Mbit", bdp_rtt="100 ms", more=CHANGES),
         "dumbbell, 50 ms": link("50 ms", "100 Mbit"),
+        LOSSY: link("50 ms", "100 Mbit", loss=0.01),
     }
+
+
+def cell(run: perigee.Run) -> str:
+    """Goodput and inflation."""
+    return f"{run.summary['goodput_mbps']:.1f}, {run.summary['inflation']:.2f}"
+
+
+def write(mark: str, lines: list[str]) -> None:
+    """Puts a table in the place of the one after the mark."""
+    page = ROOT / "docs/learned-paths.md"
+    before, _, rest = page.read_text(encoding="utf-8").partition(f"<!-- {mark} -->\n")
+    _, _, after = rest.partition("\n\n")
+    page.write_text(f"{before}<!-- {mark} -->\n" + "\n".join(lines) + f"\n\n{after}", encoding="utf-8")
+
+
+def corrected(policies: list[str]) -> None:
+    """Cubic alone, and with the policies of some seeds."""
+    names = ["cubic", *(f"seed {k}" for k in range(1, len(policies) + 1)), "astraea", "astraea_leo"]
+    lines = ["| path | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    sets = [{"cc.policy.weights": str(Path(p).resolve()), "cc.policy.below": "cubic"} for p in policies]
+    of = [paths(s) for s in sets]
+    for name, scenario in paths({}).items():
+        with_policy = [mine[name].run(cc="policy", seed=1) for mine in of]
+        alone, *learned = scenario.run_all(("cubic", "astraea", "astraea_leo"), seeds=[1])
+        cells = [cell(r) for r in (alone, *with_policy, *learned)]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        print(lines[-1], flush=True)
+    write("corrected", lines)
 
 
 def main() -> None:
     """Runs, draws, writes."""
     lines = ["| path | " + " | ".join(SCHEMES) + " |", "|---" * (len(SCHEMES) + 1) + "|"]
     drawn = None
-    for name, scenario in paths().items():
+    for name, scenario in paths({}).items():
+        if name == LOSSY:
+            continue
         found = scenario.run_all(SCHEMES, seeds=[1])
         drawn = drawn or found
-        cells = [f"{r.summary['goodput_mbps']:.1f}, {r.summary['inflation']:.2f}" for r in found]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        lines.append(f"| {name} | " + " | ".join(cell(r) for r in found) + " |")
         print(lines[-1], flush=True)
     figure, axes = plt.subplots(2, 1, figsize=(9, 5), sharex=True, layout="constrained")
     for run in drawn or ():
@@ -87,11 +120,8 @@ def main() -> None:
     axes[1].set_xlabel("time, s")
     axes[0].legend(ncols=3, fontsize=8)
     figure.savefig(ROOT / "docs/learned-paths.png", dpi=90, metadata={"Software": None})
-    page = ROOT / "docs/learned-paths.md"
-    before, _, rest = page.read_text(encoding="utf-8").partition("<!-- table -->\n")
-    _, _, after = rest.partition("\n\n")
-    page.write_text(f"{before}<!-- table -->\n" + "\n".join(lines) + f"\n\n{after}", encoding="utf-8")
+    write("table", lines)
 
 
 if __name__ == "__main__":
-    main()
+    corrected(sys.argv[1:]) if sys.argv[1:] else main()

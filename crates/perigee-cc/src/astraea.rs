@@ -96,7 +96,7 @@ pub const PARAMS: &[ParamSpec] = &[
         domain: Domain::Choice(&["nothing", "cubic"]),
         unit: "",
         source: "Orca",
-        help: "cubic: Cubic acts on each ACK, and once per SRTT the policy multiplies its window by 2^a; module and guard have no part then",
+        help: "cubic: Cubic acts on each ACK, and once per SRTT the policy multiplies its window by 2^a; module and guard are refused beside it",
     },
     ParamSpec {
         name: "guard",
@@ -105,6 +105,13 @@ pub const PARAMS: &[ParamSpec] = &[
         source: "choice",
         help: "bounds, and Cubic for 10 s where a policy starves or floods",
     },
+];
+
+/// Parameters that have an effect beside certain others only.
+pub const NEEDS: &[Needs] = &[
+    Needs { name: "module", other: "below", word: "nothing" },
+    Needs { name: "guard", other: "below", word: "nothing" },
+    Needs { name: "window", other: "lifetime", word: "window" },
 ];
 
 /// The options of `astraea_leo`: told of changes of the path, with a policy that was trained over such paths.
@@ -371,12 +378,12 @@ impl Astraea {
 
     /// Lays what was seen since the latest call on the desk.
     fn report(&mut self, cx: &Cx, w: &Window) {
-        let Some(desk) = self.desk.clone() else { return };
         let (features, seen) = self.see(cx, w);
-        self.history.rotate_left(1);
-        self.history[HISTORY - 1] = features;
+        let Some(desk) = &self.desk else { return };
         let mut desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
-        (desk.history, desk.seen) = (self.history, seen);
+        desk.history.copy_within(1.., 0);
+        desk.history[HISTORY - 1] = features;
+        desk.seen = seen;
         desk.reports += 1;
     }
 

@@ -52,4 +52,4 @@ mod closed_loop;
 pub use interface::*;
 pub use perigee_units::params;
 pub use perigee_units::params::{Domain, FileError, FileSpec, ParamError, ParamSpec, Params, Value};
-pub use schemes::{info, Controller, SchemeInfo, SCHEMES};
+pub use schemes::{info, Controller, Needs, SchemeInfo, SCHEMES};

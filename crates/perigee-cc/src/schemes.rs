@@ -20,6 +20,17 @@ pub struct SchemeInfo {
     pub profile: fn() -> Vec<(&'static str, Value)>,
 }
 
+/// What a parameter needs of another one to have an effect.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs {
+    /// The parameter.
+    pub name: &'static str,
+    /// The other one, a choice.
+    pub other: &'static str,
+    /// The word that it must be.
+    pub word: &'static str,
+}
+
 fn no_profile() -> Vec<(&'static str, Value)> {
     Vec::new()
 }
@@ -164,6 +175,16 @@ impl SchemeInfo {
         }
     }
 
+    /// The first of the given parameters that has no effect beside the others.
+    pub fn idle(&self, given: &BTreeMap<String, Value>) -> Option<&'static Needs> {
+        let needs: &[Needs] = match self.id {
+            "astraea" | "astraea_leo" | "policy" => astraea::NEEDS,
+            _ => return None,
+        };
+        let params = self.params(given.clone()).ok()?;
+        needs.iter().find(|n| given.contains_key(n.name) && params.choice(n.other) != n.word)
+    }
+
     /// It runs without being given a file; only such schemes are among all.
     pub fn is_whole(&self) -> bool {
         self.id != "policy"
@@ -195,6 +216,20 @@ mod tests {
             let given = (s.profile)().into_iter().map(|(name, value)| (name.to_string(), value)).collect();
             assert!(Params::new(s.params, given).is_ok(), "{}", s.id);
         }
+    }
+
+    #[test]
+    fn a_parameter_without_effect_is_noticed_beside_the_profile() {
+        let idle = |id: &str, given: &[(&str, &str)]| {
+            let text = |(k, v): &(&str, &str)| (k.to_string(), Value::Text(v.to_string()));
+            info(id).unwrap().idle(&given.iter().map(text).collect()).map(|n| n.name)
+        };
+        assert_eq!(idle("astraea", &[("module", "normal"), ("below", "cubic")]), Some("module"));
+        assert_eq!(idle("policy", &[("guard", "on"), ("below", "cubic")]), Some("guard"));
+        assert_eq!(idle("astraea", &[("module", "normal"), ("guard", "off")]), None);
+        assert_eq!(idle("astraea", &[("window", "5 s")]), Some("window"));
+        assert_eq!(idle("astraea_leo", &[("window", "5 s"), ("lifetime", "window")]), None);
+        assert_eq!(idle("cubic", &[("below", "cubic")]), None);
     }
 
     /// The default of each row of a page in docs/cc: `| name | default unit | …`.

@@ -69,6 +69,7 @@ struct Agent {
     due: Nanos,
     /// When it decided last.
     observed: Nanos,
+    history: [[f32; FEATURES]; HISTORY],
     seen: Seen,
     base_rtt_ms: f64,
     delivered: u64,
@@ -77,10 +78,12 @@ struct Agent {
 
 /// What a learner sees of a flow.
 pub struct View<'a> {
-    /// It is there.
+    /// It is there, and it is its turn to decide.
     pub active: bool,
+    /// It is there.
+    pub present: bool,
     /// Features of the latest steps, oldest first; zero before the first.
-    pub history: [[f32; FEATURES]; HISTORY],
+    pub history: &'a [[f32; FEATURES]; HISTORY],
     /// Its reward for the latest step.
     pub reward: f64,
     /// What it measured.
@@ -193,7 +196,8 @@ impl Env {
         let a = &self.agents[i];
         View {
             active: a.active,
-            history: lock(&a.desk).history,
+            present: a.present,
+            history: &a.history,
             reward: a.reward,
             seen: &a.seen,
             base_rtt_ms: a.base_rtt_ms,
@@ -247,7 +251,10 @@ impl Env {
         if !agent.active {
             return Ok(());
         }
-        agent.seen = lock(&agent.desk).seen;
+        {
+            let desk = lock(&agent.desk);
+            (agent.history, agent.seen) = (desk.history, desk.seen);
+        }
         let pause = Nanos((agent.seen.srtt_us * 1e3 * self.rules.step_rtts) as u64);
         agent.due = now.saturating_add(pause);
         let elapsed = match agent.observed {
@@ -364,6 +371,7 @@ impl Agent {
             present: false,
             due: Nanos::ZERO,
             observed: Nanos::ZERO,
+            history: [[0.0; FEATURES]; HISTORY],
             seen: Seen::default(),
             base_rtt_ms: 0.0,
             delivered: 0,

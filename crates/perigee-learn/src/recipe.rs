@@ -17,6 +17,7 @@ use std::path::Path;
 pub const RECIPES: &[(&str, &str)] = &[
     ("astraea", include_str!("../recipes/astraea.toml")),
     ("astraea-leo", include_str!("../recipes/astraea-leo.toml")),
+    ("cubic-corrected", include_str!("../recipes/cubic-corrected.toml")),
     ("smoke", include_str!("../recipes/smoke.toml")),
 ];
 
@@ -67,7 +68,7 @@ pub struct Agents {
     step_rtts: f64,
     lifetime: String,
     /// Astraea's parameter of that name: whether the transport reduces windows in recovery while flows learn.
-    module: String,
+    module: Option<String>,
     /// Astraea's parameter of that name: the scheme that decisions correct.
     below: String,
 }
@@ -78,7 +79,7 @@ impl Default for Agents {
             step_ms: 30.0,
             step_rtts: 0.0,
             lifetime: "forever".into(),
-            module: "bypass".into(),
+            module: None,
             below: "nothing".into(),
         }
     }
@@ -148,10 +149,15 @@ impl Recipe {
         let widths = s.actor.iter().chain(&s.critic);
         let stages = self.stage.iter().map(|s| s.until);
         let table = self.train.table.as_deref();
-        let rules: [(bool, &str); 18] = [
+        let module = self.agent.module.as_deref();
+        let rules: [(bool, &str); 19] = [
             (
-                ["normal", "bypass"].contains(&self.agent.module.as_str()),
+                ["normal", "bypass"].contains(&module.unwrap_or("bypass")),
                 "agent.module: allowed are \"normal\", \"bypass\"",
+            ),
+            (
+                module.is_none() || self.agent.below == "nothing",
+                "agent.module: no effect without agent.below = \"nothing\"; leave it out",
             ),
             (
                 ["nothing", "cubic"].contains(&self.agent.below.as_str()),
@@ -219,7 +225,7 @@ impl Recipe {
             step: Nanos((self.agent.step_ms * 1e6) as u64),
             step_rtts: self.agent.step_rtts,
             lifetime: self.agent.lifetime.clone(),
-            module: self.agent.module.clone(),
+            module: self.agent.module.clone().unwrap_or_else(|| "bypass".into()),
             below: self.agent.below.clone(),
             reward: self.reward.clone(),
         };
@@ -240,11 +246,16 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let smoke = RECIPES[2].1;
+        let smoke = RECIPES.iter().find(|r| r.0 == "smoke").unwrap().1;
         for (from, to, said) in [
             ("[world]", "[world]\nrate = 3", "rate"),
             ("[train]", "[train]\nrandom = 2.0", "train.random"),
             ("rtt_ms = ", "rtt_ms = -1 # ", "rtt_ms"),
+            (
+                "[train]",
+                "[agent]\nbelow = \"cubic\"\nmodule = \"normal\"\n[train]",
+                "agent.module: no effect",
+            ),
         ] {
             let e = Recipe::parse(&smoke.replace(from, to), Path::new("")).unwrap_err().to_string();
             assert!(e.contains(said) || e.contains("world"), "{e}");

@@ -94,7 +94,8 @@ impl Reward {
             - self.loss * loss;
         out.extend(flows.iter().map(|f| {
             let apart = ((f.throughput - mean).abs() / mean).min(1.0);
-            (common - self.share * apart * used - self.queue * self.off_goal(f)).max(FLOOR)
+            let off_goal = if self.queue == 0.0 { 0.0 } else { self.queue * self.off_goal(f) };
+            (common - self.share * apart * used - off_goal).max(FLOOR)
         }));
     }
 

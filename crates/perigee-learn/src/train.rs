@@ -405,6 +405,7 @@ fn live(
         let mut used = 0.0;
         for i in 0..agents {
             let view = env.view(i);
+            used += if view.present { view.goodput } else { 0.0 };
             if !view.active {
                 continue;
             }
@@ -422,7 +423,6 @@ fn live(
                 reward: 0.0,
             });
             decisions[i] = Decision::Step(action);
-            used += view.goodput;
             if counted {
                 goodputs[i] += view.goodput;
                 sums.flow_steps += 1.0;

@@ -50,6 +50,11 @@ const SPOILS: &[(&str, &[&str])] = &[
     ("port.bottleneck.queue=0 bdp", &["holds nothing"]),
     ("port.bottleneck.discipline=reed", &["drop-tail"]),
     ("port.bottleneck.framing=1000000", &["256"]),
+    (
+        "cc.astraea={below = \"cubic\", guard = \"off\"}",
+        &["cc.astraea.guard", "no effect without below = \"nothing\"", "leave it out"],
+    ),
+    ("cc.policy={window = \"3 s\"}", &["cc.policy.window", "no effect without lifetime = \"window\""]),
     ("port.bottleneck=5", &["must be a table"]),
     ("source.chain.links=3", &["more than one source", "chain", "dumbbell"]),
     ("source.dumbbell.loss=1.5", &["source.dumbbell.loss", "largest"]),

@@ -26,7 +26,8 @@ def register(app: typer.Typer) -> None:
 
 def train(
     recipe: Annotated[
-        str, typer.Argument(help="A recipe (TOML), or one that comes along: astraea, astraea-leo, smoke.")
+        str,
+        typer.Argument(help="A recipe (TOML), or one that comes along: astraea, astraea-leo, cubic-corrected, smoke."),
     ],
     out: Annotated[Path | None, typer.Option(help="Folder; one with a checkpoint is gone on with.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything.")] = 1,

@@ -8,7 +8,7 @@ use crate::file::grammar::{quoted, By, Content, Key, Section, DISCIPLINE_PARAMS}
 use crate::file::spell;
 use crate::file::sweep;
 use crate::file::tree::{Entry, Item, Raw, Table};
-use perigee_cc::{FileSpec, ParamError, ParamSpec, Params, Value as Param};
+use perigee_cc::{FileSpec, Needs, ParamError, ParamSpec, Params, SchemeInfo, Value as Param};
 use perigee_queue::{DisciplineInfo, DISCIPLINES};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -222,7 +222,7 @@ fn content(
                 out.push(Problem::new(path, why).at(&entry.place).hint("use [cc.SCHEME] for all its flows"));
                 return None;
             };
-            Some(Part::Params(params(info.params, info.files(), t, path, out)))
+            Some(Part::Params(of_scheme(info, t, path, out)))
         }
     }
 }
@@ -280,10 +280,23 @@ fn by_scheme(item: &Item, path: &str, out: &mut Vec<Problem>) -> Option<Part> {
             continue;
         };
         if let Some(t) = as_table(&e.item, &path, out) {
-            found.insert(e.key.clone(), params(info.params, info.files(), t, &path, out));
+            found.insert(e.key.clone(), of_scheme(info, t, &path, out));
         }
     }
     Some(Part::ByScheme(found))
+}
+
+/// Parameters of a scheme of the list; those without effect beside the others are refused.
+fn of_scheme(info: &SchemeInfo, table: &Table, path: &str, out: &mut Vec<Problem>) -> Given {
+    let given = params(info.params, info.files(), table, path, out);
+    let values = given.iter().filter(|(name, _)| info.params.iter().any(|p| p.name == name.as_str()));
+    let values = values.map(|(name, (value, _))| (name.clone(), value.clone())).collect();
+    if let Some(Needs { name, other, word }) = info.idle(&values) {
+        let (value, place) = &given[*name];
+        let p = Problem::new(join(path, name), format!("no effect without {other} = {word:?}")).at(place);
+        out.push(p.found(value.to_string()).hint(format!("leave it out, or set {other} = {word:?}")));
+    }
+    given
 }
 
 /// What is no scheme of the list and looks like the name of a Python class is one; whether the class declares the

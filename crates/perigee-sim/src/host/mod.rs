@@ -333,10 +333,15 @@ impl Flow {
 
     /// Gives its congestion control a signal.
     pub fn signal(&mut self, now: Nanos, signal: &Signal<'_>, net: &mut Net) {
-        if let Some(tcp) = self.sender_mut().and_then(|s| s.tcp.as_mut()) {
-            tcp.signal(now, signal);
+        if self.hear(now, signal) {
             self.reschedule(net);
         }
+    }
+
+    /// The same for a caller that reschedules the flow. False where there is no connection.
+    pub fn hear(&mut self, now: Nanos, signal: &Signal<'_>) -> bool {
+        let tcp = self.sender_mut().and_then(|s| s.tcp.as_mut());
+        tcp.map(|tcp| tcp.signal(now, signal)).is_some()
     }
 
     /// A packet reached its destination. Returns what a probe's reply tells.

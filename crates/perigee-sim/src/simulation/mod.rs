@@ -437,7 +437,7 @@ impl<'s> Simulation<'s> {
         self.now = self.now.max(self.reached);
         let now = self.now;
         let (flow, mut cx) = self.cx(flow, obs);
-        flow.signal(now, signal, cx.net);
+        flow.hear(now, signal);
         flow.pump(&mut cx);
         flow.reschedule(cx.net);
         Ok(true)
