@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 from conftest import Begin, Cli
+from perigee.runs.machines import Machines
 from perigee.runs.scenario import load, schemes
 from perigee.study import pages, stats
 from perigee.study.cache import Cache
@@ -224,7 +225,7 @@ def test_a_failing_run_is_reported_and_stops_nothing(tmp_path: Path) -> None:
     ill = replace(good, cc="no-such-scheme", seed=4)
     one = replace(experiments()["leotcp/responsiveness"], cases=lambda _: [bad, ill, good])
     plan, cache = Plan.of([one], Ask(Size.QUICK)), Cache(tmp_path / "cache")
-    failures = Runner(plan, cache, 2).run()
+    failures = Runner(plan, cache, Machines(2)).run()
     assert [(f.case.scenario, f.case.seed) for f in failures] == [(good.scenario, 3), (good.scenario, 4)]
     assert "20 parsecs" in failures[0].error
     assert [o.case for o in outcomes(plan, cache, one.name)] == [good]
