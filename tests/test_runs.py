@@ -154,8 +154,13 @@ def test_verify_names_a_summary_that_does_not_follow_from_the_tables(cli: Cli, s
 def test_compare_puts_two_records_side_by_side(cli: Cli, small: Path) -> None:
     assert cli("run", small, "--out", "a", "--no-report").returncode == 0
     assert cli("run", small, "--out", "b", "--no-report", "--set", "port.bottleneck.rate=20 Mbit").returncode == 0
-    assert "goodput" in cli("compare", "a", "b").stdout
-    rows = json.loads(cli("compare", "a", "b", "--json").stdout)["schemes"]
+    shown = cli("compare", "a", "b").stdout
+    assert "goodput" in shown
+    assert "The scenarios differ in port.bottleneck.rate (10 Mbit and 20 Mbit)" in shown
+    assert "differ" not in cli("compare", "a", "a").stdout
+    told = json.loads(cli("compare", "a", "b", "--json").stdout)
+    assert [k for k, _, _ in told["differing_keys"]] == ["port.bottleneck.rate"]
+    rows = told["schemes"]
     assert rows[0]["b"]["goodput_mbps"] > rows[0]["a"]["goodput_mbps"]
 
 

@@ -19,6 +19,7 @@ from perigee.common.interrupt import announce
 from perigee.extensions.trust import Permission, PluginError
 from perigee.results.beside import beside
 from perigee.results.columns import one_line
+from perigee.results.differing import differing
 from perigee.results.metrics import Row, mean_and_interval
 from perigee.results.record import find_records
 from perigee.results.summary import (
@@ -50,6 +51,8 @@ RUNS = Path("runs")
 WIDE_TABLE = 142
 # An estimate is worth a line when it is longer than this.
 LONG_RUN_S = 5.0
+# Keys by which two scenarios differ that are named.
+MOST_KEYS = 6
 
 
 @dataclass(frozen=True)
@@ -288,14 +291,16 @@ def scheme_table(schemes: dict[str, list[Row]], *, width: int, plain: bool) -> A
 def compare_command(a: Path, b: Path, *, as_json: bool) -> int:
     """Two records side by side."""
     try:
-        left, right = by_scheme(find_records(a)), by_scheme(find_records(b))
+        runs = find_records(a), find_records(b)
+        left, right = (by_scheme(r) for r in runs)
     except RecordError as error:
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
+    others = differing(*(r[0].manifest.scenario_toml for r in runs))
     names = list(dict.fromkeys([*left, *right]))
     rows = [_compared(cc, left.get(cc, []), right.get(cc, [])) for cc in names]
     if as_json:
-        print(json.dumps({"a": str(a), "b": str(b), "schemes": rows}, indent=1))
+        print(json.dumps({"a": str(a), "b": str(b), "differing_keys": others, "schemes": rows}, indent=1))
         return 0
     from rich.console import Console
     from rich.table import Table
@@ -309,6 +314,10 @@ def compare_command(a: Path, b: Path, *, as_json: bool) -> int:
             table.add_row(row["cc"] if i == 0 else "", one_line(heading), *cells, difference)
         table.add_section()
     Console(width=None if sys.stdout.isatty() else 160).print(table)
+    if others:
+        more = f" and {len(others) - MOST_KEYS} more" if len(others) > MOST_KEYS else ""
+        shown_keys = ", ".join(f"{k} ({x} and {y})" for k, x, y in others[:MOST_KEYS])
+        print(f"The scenarios differ in {shown_keys}{more}")
     return 0
 
 

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""By which keys two scenarios differ: what must be said where their results stand side by side."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+# What runs of one comparison may differ in.
+FREE = {"title", "run.cc", "run.seed", "run.runs"}
+
+
+def differing(a: str, b: str) -> list[tuple[str, str, str]]:
+    """Keys of two resolved scenarios (TOML) whose values differ, with both values; "-" where there is none.
+
+    Nothing where one of them is no scenario, as of records of measurements.
+    """
+    try:
+        left, right = _flat(tomllib.loads(a)), _flat(tomllib.loads(b))
+    except tomllib.TOMLDecodeError:
+        return []
+    if not left or not right:
+        return []
+    keys = [k for k in dict.fromkeys([*left, *right]) if k not in FREE]
+    return [(k, left.get(k, "-"), right.get(k, "-")) for k in keys if left.get(k) != right.get(k)]
+
+
+def _flat(value: Any, path: str = "") -> dict[str, str]:
+    if isinstance(value, dict):
+        inner = value.items()
+    elif isinstance(value, list) and any(isinstance(v, dict) for v in value):
+        inner = ((str(i), v) for i, v in enumerate(value))  # type: ignore[assignment]
+    else:
+        return {path: value if isinstance(value, str) else json.dumps(value, default=str)}
+    found: dict[str, str] = {}
+    for key, one in inner:
+        found.update(_flat(one, f"{path}.{key}" if path else str(key)))
+    return found
