@@ -4,7 +4,7 @@
 
 use super::aggregation::{Aggregation, SLOT_ROUNDS};
 use super::pacing::{paced_bytes_per_s, PacingRate, PriorCwnd};
-use super::units::{bandwidth, bdp, packets_in, Bw, BW_SHIFT, UNIT};
+use super::units::{bandwidth, bdp, packets_in, whole_bdp, Bw, BW_SHIFT, UNIT};
 use crate::clock::JiffyClock;
 use crate::filter::WindowedMax;
 use crate::rng::Rng;
@@ -277,7 +277,10 @@ impl Core {
     }
 
     fn bdp(&self, bw: Bw, gain: u64) -> u64 {
-        self.min_rtt_us.map_or(INITIAL_CWND, |rtt| bdp(bw, rtt, gain))
+        // ns-3 has bytes, of which the rest below a packet is of no use.
+        let up = self.model != Model::Ns3;
+        self.min_rtt_us
+            .map_or(INITIAL_CWND, |rtt| if up { bdp(bw, rtt, gain) } else { whole_bdp(bw, rtt, gain) })
     }
 
     /// Room for the bursts at the sender and the receiver, and for delayed ACKs.

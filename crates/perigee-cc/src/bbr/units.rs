@@ -50,6 +50,12 @@ pub fn bdp(bw: Bw, min_rtt_us: u64, gain: u64) -> u64 {
     scaled.div_ceil(1 << BW_SHIFT).min(u32::MAX as u128) as u64
 }
 
+/// The same, rounded down.
+pub fn whole_bdp(bw: Bw, min_rtt_us: u64, gain: u64) -> u64 {
+    let scaled = (bw as u128 * min_rtt_us as u128 * gain as u128) >> 8;
+    (scaled >> BW_SHIFT).min(u32::MAX as u128) as u64
+}
+
 /// Payload bytes per second that `gain` times `bw` is, less the pacing margin.
 #[inline]
 pub fn bytes_per_s(bw: Bw, gain: u64, mss: u32) -> u64 {
