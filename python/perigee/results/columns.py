@@ -196,7 +196,7 @@ COLUMNS = (
     Column(
         "retransmits",
         "",
-        "Data packets sent again, whole run.",
+        "Data packets sent again, whole run; not of what programs send, which nobody counts.",
         heading="retrans-\nmits",
         form="{:.0f}",
     ),

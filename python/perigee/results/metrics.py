@@ -272,6 +272,8 @@ def _merged(parts: Iterable[Samples]) -> Samples:
 
 
 def _loss_columns(flows: list[Row]) -> Row:
+    # What programs send is not followed: nobody counted what they sent again.
+    flows = [t for t in flows if t["class"] != "programs"]
     sent, again, timeouts = (sum(_number(t[c]) for t in flows) for c in ("data_sent", "retransmits", "timeouts"))
     known = bool(flows) and any(t["cc"] not in WITHOUT_TCP for t in flows)
     return {

@@ -34,6 +34,8 @@ pub struct Known {
     /// What has arrived at its receiver, where that has another kernel than the sender.
     pub arrivals: Option<Arrivals>,
     latest: Option<Box<Sample>>,
+    /// Its last sample is there: it was taken at the end of the run.
+    ended: bool,
     rtt_sum_ns: u128,
     rtt_count: u64,
     started: Option<Nanos>,
@@ -128,7 +130,15 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
         if when == When::Stopped {
             self.inner.event(sample.at, &SimEvent::FlowStop { flow, delivered_bytes });
         }
-        self.known[flow as usize].latest = Some(sample);
+        let known = &mut self.known[flow as usize];
+        known.ended |= when == When::End;
+        known.latest = Some(sample);
+    }
+
+    /// Whether the last sample of a transfer that has begun is still to come.
+    pub fn awaits_last_samples(&self) -> bool {
+        let begun = |flow: u32| self.plan.is_real(flow) && self.known[flow as usize].latest.is_some();
+        self.plan.job.transfers.iter().any(|t| begun(t.flow) && !self.known[t.flow as usize].ended)
     }
 
     fn complete(&mut self, at: Nanos, flow: u32) {

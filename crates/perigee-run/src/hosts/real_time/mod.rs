@@ -32,6 +32,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const LATE: Nanos = Nanos::from_millis(1);
 /// Time for which nothing was done although something was due, from which on the run has fallen behind.
 const BEHIND: Nanos = Nanos::from_millis(20);
+/// Patience with the samples of the run's end.
+const LAST_SAMPLES: Nanos = Nanos::from_millis(500);
 /// Longest wait: progress is told, and Ctrl-C heard.
 const LOOK: Nanos = Nanos::from_millis(100);
 /// What is due within this time is waited for together: the clock is read again after it.
@@ -262,6 +264,7 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
             self.set_carriers()?;
             self.hear()?;
             if self.simulation.reached() > self.end {
+                self.hear_last_samples()?;
                 return Ok(false);
             }
             if !progress(self.simulation.reached()) {
@@ -321,6 +324,18 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
                 self.end = self.end.min(self.simulation.reached());
             }
             self.observer.hear(report);
+        }
+        Ok(())
+    }
+
+    /// Samples of the end may come after it, on a busy machine: without them totals would be those of an earlier one.
+    fn hear_last_samples(&mut self) -> Result<(), BackendError> {
+        let until = self.live.now() + LAST_SAMPLES;
+        while self.observer.awaits_last_samples() && self.live.now() < until {
+            self.live.wait(self.live.now() + TOGETHER * 100).map_err(failed)?;
+            // Packets that come now are of no use, but they would end every wait.
+            drop(self.live.receive().map_err(failed)?);
+            self.hear()?;
         }
         Ok(())
     }
