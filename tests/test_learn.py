@@ -163,6 +163,27 @@ def test_gymnasium_accepts_the_environment(tmp_path: Path) -> None:
         steps += 1
     assert 50 < steps <= 100, "three seconds of 30 ms, less what the start takes"
     assert env.render().shape[2] == 3
+    with pytest.raises(RuntimeError, match="the episode is over"):
+        env.step([0.0])
+
+
+def test_actions_outside_of_the_space_are_its_bounds_or_refused(tmp_path: Path) -> None:
+    pytest.importorskip("gymnasium", reason="the extra learn is not installed")
+    from perigee.learn.gym import PathEnv
+
+    env, other = PathEnv(str(tiny(tmp_path))), PathEnv(str(tiny(tmp_path)))
+    env.reset(seed=1)
+    other.reset(seed=1)
+    for beyond, bound in ((50.0, 1.0), (-7.0, -1.0)):
+        assert (env.step([beyond])[0] == other.step([bound])[0]).all()
+    for wrong in ([0.1, 0.2], [], [[0.1], [0.2]]):
+        with pytest.raises(ValueError, match="shape"):
+            env.step(wrong)
+    env = PathEnv(str(tiny(tmp_path)), action=spaces.Choices())
+    env.reset(seed=1)
+    for wrong in (-1, 2.5, 10**6):
+        with pytest.raises(ValueError, match="choice"):
+            env.step(wrong)
 
 
 def test_pettingzoo_accepts_the_environment(tmp_path: Path) -> None:

@@ -16,12 +16,15 @@ use perigee_cc::astraea::policy::Policy;
 use perigee_cc::astraea::{FEATURES, HISTORY};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// First episode of evaluations; those of trainings never get that far.
 const EVALUATION: u64 = 1 << 48;
 /// First bytes of a checkpoint.
-const MAGIC: &[u8; 8] = b"perilrn1";
+const MAGIC: &[u8; 8] = b"perilrn2";
+/// Of the SHA-256 of all that follows.
+const CHECK_BYTES: usize = 32;
 
 /// How good a policy is on the evaluation's episodes, over their second halves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -168,6 +171,10 @@ impl Training {
         let bytes = std::fs::read(checkpoint).map_err(|e| named(e.to_string()))?;
         let damaged = || named("damaged, or no checkpoint of a training; remove it to begin anew".into());
         let rest = bytes.strip_prefix(MAGIC).ok_or_else(damaged)?;
+        let (check, rest) = rest.split_at_checked(CHECK_BYTES).ok_or_else(damaged)?;
+        if Sha256::digest(rest).as_slice() != check {
+            return Err(damaged());
+        }
         let (length, rest) = rest.split_at_checked(8).ok_or_else(damaged)?;
         let length = u64::from_le_bytes(length.try_into().map_err(|_| damaged())?);
         let (json, replay) = rest.split_at_checked(length as usize).ok_or_else(damaged)?;
@@ -192,10 +199,10 @@ impl Training {
     /// When it cannot be written.
     pub fn save(&self, checkpoint: &Path) -> Result<(), LearnError> {
         let json = serde_json::to_vec(&self.state).map_err(|e| LearnError::Run(e.to_string()))?;
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend((json.len() as u64).to_le_bytes());
-        bytes.extend(json);
-        bytes.extend(self.replay.save());
+        let mut body = (json.len() as u64).to_le_bytes().to_vec();
+        body.extend(json);
+        body.extend(self.replay.save());
+        let bytes = [MAGIC.as_slice(), Sha256::digest(&body).as_slice(), &body].concat();
         let partial: PathBuf = checkpoint.with_extension("partial");
         let named = |e: std::io::Error| LearnError::Run(format!("{}: {e}", checkpoint.display()));
         std::fs::write(&partial, bytes).map_err(named)?;
@@ -511,8 +518,16 @@ evaluation_episodes = 2
         }
         assert_eq!(parts.policy(), whole.policy());
         assert!(Training::resume(TINY, Path::new(""), 4, &file).is_err());
-        std::fs::write(&file, b"perilrn1").unwrap();
-        assert!(Training::resume(TINY, Path::new(""), 3, &file).is_err());
+        let good = std::fs::read(&file).unwrap();
+        for at in [0, 9, 50, good.len() / 2, good.len() - 1] {
+            let mut damaged = good.clone();
+            damaged[at] ^= 1;
+            for wrong in [&damaged[..], &good[..at]] {
+                std::fs::write(&file, wrong).unwrap();
+                let error = Training::resume(TINY, Path::new(""), 3, &file).err().unwrap();
+                assert!(error.to_string().contains("damaged"), "{at}: {error}");
+            }
+        }
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -30,11 +30,12 @@ def train(
         typer.Argument(help="A recipe (TOML), or one that comes along: astraea, astraea-leo, cubic-corrected, smoke."),
     ],
     out: Annotated[Path | None, typer.Option(help="Folder; one with a checkpoint is gone on with.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=2**64 - 1, help="Seed of everything.")] = 1,
     quick: Annotated[bool, typer.Option("--quick", help="Stop after 50 seconds, with a checkpoint.")] = False,
     report: Annotated[bool, typer.Option(help="Write report.html at the end.")] = True,
 ) -> None:
     """Train a policy."""
+    from perigee.common.files import cannot_write
     from perigee.learn.training import POLICY
     from perigee.learn.training import train as work
 
@@ -53,6 +54,8 @@ def train(
         scores = work(recipe, folder, seed, tell, 50.0 if quick else None)
     except ValueError as error:
         stop(str(error))
+    except OSError as error:
+        stop(cannot_write(folder, error))
     if sys.stderr.isatty():
         print(file=sys.stderr)
     if rewards:
@@ -60,9 +63,9 @@ def train(
         begin, end = sum(rewards[:part]) / part, sum(rewards[-part:]) / part
         print(f"reward while learning {begin:.4f} -> {end:.4f}, first and last quarter of {len(rewards)} rounds")
     if scores:
-        print(
-            f"reward {scores[0]['reward']:.4f} -> {max(s['reward'] for s in scores):.4f} in {len(scores)} evaluations"
-        )
+        of = [s["reward"] for s in scores]
+        best = f"best {max(of):.4f} (evaluation {of.index(max(of)) + 1} of {len(of)})"
+        print(f"reward in evaluations: first {of[0]:.4f}, {best}, last {of[-1]:.4f}")
     print(f"policy: {folder / POLICY}")
     if report:
         from perigee.learn.report import write

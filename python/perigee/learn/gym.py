@@ -70,6 +70,7 @@ class PathEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc,unused-ignore]
         self.render_mode = render_mode
         self._env: VecEnv | None = None
         self._flow: spaces.FlowView | None = None
+        self._over = False
         self._told: list[dict[str, float]] = []
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -82,6 +83,7 @@ class PathEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc,unused-ignore]
         super().reset(seed=seed)
         self._env = VecEnv(self.scenario, count=1, flows=1, seed=int(self.np_random.integers(1 << 31)))
         self._told = []
+        self._over = False
         for _ in range(LIMIT_STEPS):
             step = self._env.step([[0.0]])
             if step.active[0, 0]:
@@ -93,19 +95,34 @@ class PathEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc,unused-ignore]
         """Carries out a decision.
 
         Raises:
-            RuntimeError: there was no reset.
+            RuntimeError: there was no reset, or the episode is over.
+            ValueError: the action has another shape than those of the space, or is no number of a choice.
         """
         if self._env is None or self._flow is None:
             raise RuntimeError("reset the environment first")
-        told = np.atleast_1d(np.asarray(action, np.float32))
+        if self._over:
+            raise RuntimeError("the episode is over: reset() begins the next")
+        told = self._within(action)
         cwnd, rate = self._does.decide(told, self._flow)
         step = self._env.step([[cwnd]], [[rate]])
-        truncated = bool(step.ended[0] or not step.active[0, 0])
+        self._over = truncated = bool(step.ended[0] or not step.active[0, 0])
         if step.active[0, 0]:
             self._flow = spaces.view(step, 0, 0)
         self._told.append(self._flow.measured)
         # The path goes on after the episode: learners bootstrap from its last observation.
         return self._sees.of(self._flow), self._earns.of(self._flow), False, truncated, dict(self._flow.measured)
+
+    def _within(self, action: Any) -> Any:
+        """An action as numbers of the space: beyond its bounds it is the bound."""
+        told = np.asarray(action, np.float32)
+        if told.size != (1 if self._does.choices else self._does.size):
+            raise ValueError(f"an action of shape {told.shape}: the space is {self.action_space}")
+        told = told.reshape(-1)
+        if self._does.choices:
+            if not (float(told[0]).is_integer() and 0 <= told[0] < self._does.choices):
+                raise ValueError(f"the choice {told[0]:g}: there are 0 to {self._does.choices - 1}")
+            return told
+        return np.clip(told, -1.0, 1.0)
 
     def render(self) -> Any:
         """The episode so far, as an image of height x width x 3 bytes."""
