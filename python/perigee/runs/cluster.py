@@ -39,8 +39,8 @@ AHEAD, AHEAD_PER_THREAD = 32, 3
 ATTEMPTS = 4
 # Dask's word for a task whose workers have died.
 KILLED = "KilledWorker"
-# Patience with a scheduler that has gone, with a cluster without workers before a word is said, with Ctrl-C.
-BACK_S, LONELY_S, GRACE_S = 120.0, 15.0, 2.0
+# Patience with a scheduler that has gone, and with a cluster without workers before a word is said.
+BACK_S, LONELY_S = 120.0, 15.0
 
 
 @dataclass
@@ -112,11 +112,15 @@ class ClusterExecutor:
         """Takes what an earlier call, or another one's, has left in the store. Gives the other tasks."""
         if self.store is None:
             return tasks
-        may_be_old = [t for t in tasks if t.sink.arguments.get("force", False)]
-        there, missing = parcels.without([t for t in tasks if t not in may_be_old], self.store.names())
-        for task in there:
-            self._told(Outcome(task, self._placed(task, self.store.get(parcels.name_of(task)))))
-        return [*missing, *may_be_old]
+        names, left = self.store.names(), []
+        for task in tasks:
+            name = parcels.name_of(task)
+            # What is to be replaced may be what the store has.
+            if name in names and not task.sink.arguments.get("force", False):
+                self._told(Outcome(task, self._placed(task, self.store.get(name))))
+            else:
+                left.append(task)
+        return left
 
     def _begin(self, tasks: list[Task]) -> None:
         self._check_workers()

@@ -23,7 +23,7 @@ from perigee.common.files import PARTIAL, RecordError, forget_empty, naming
 from perigee.results.manifest import MANIFEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from typing import TypeVar
 
     from perigee.runs.executor import Task
@@ -179,16 +179,3 @@ def absolute(sink: Sink) -> dict[str, Any]:
     """The arguments of a sink for a process that works in another folder."""
     given = sink.arguments
     return {k: str(Path(v).absolute()) if k in sink.places and v is not None else v for k, v in given.items()}
-
-
-def arguments_moved(task: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Path]:
-    """The arguments of a sink (of a message) written into another folder, and the result there."""
-    given, places = task["arguments"], task["places"]
-    moved = {n: str(folder / Path(v).name) for n in places if (v := given[n]) is not None}
-    return {**given, **moved}, Path(moved[places[0]])
-
-
-def without(tasks: Sequence[Task], names: set[str]) -> tuple[list[Task], list[Task]]:
-    """Tasks whose results are named, and the others."""
-    there = [t for t in tasks if name_of(t) in names]
-    return there, [t for t in tasks if t not in there]

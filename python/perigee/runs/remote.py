@@ -90,14 +90,14 @@ def _one(
 ) -> bool:
     from perigee.runs import work
 
-    target = Path(task["arguments"][task["places"][0]])
-    force = bool(task["arguments"].get("force", False))
+    sink = work.Sink(task["call"], task["arguments"], tuple(task["places"]))
+    target, force = sink.target, bool(sink.arguments.get("force", False))
     if shared and store is None and not force and parcels.is_there(target):
         # An attempt before this one, on a worker that has died since.
         return True
     with _folder(target, shared=shared and store is None) as folder:
-        arguments, made = parcels.arguments_moved(task, folder)
-        capture = None if task["capture"] is None else Path(arguments["capture"])
+        here = sink.moved(folder)
+        capture = None if task["capture"] is None else Path(here.arguments["capture"])
         if capture is not None:
             capture.mkdir(parents=True, exist_ok=True)
 
@@ -106,15 +106,15 @@ def _one(
             return work.perform(at, task["cc"], go_on, batches=batches, capture=capture, about=group["about"])
 
         with _at_home(folder, target):
-            run = work.Sink(task["call"], arguments)(make)
+            run = here(make)
         if run is None:
             return False
         if store is not None:
-            store.put(task["name"], parcels.pack(made))
+            store.put(task["name"], parcels.pack(here.target))
         elif shared:
-            parcels.place(made, target, force=force)
+            parcels.place(here.target, target, force=force)
         else:
-            data[task["id"]] = parcels.pack(made)
+            data[task["id"]] = parcels.pack(here.target)
     return True
 
 
