@@ -53,3 +53,8 @@ pub use interface::*;
 pub use perigee_units::params;
 pub use perigee_units::params::{Domain, FileError, FileSpec, ParamError, ParamSpec, Params, Value};
 pub use schemes::{info, Controller, Needs, SchemeInfo, SCHEMES};
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

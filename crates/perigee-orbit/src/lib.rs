@@ -15,22 +15,7 @@
 //!   packets; [`stream`]: the timeline.
 //! * [`cities`]: places by name; [`hypatia`]: state folders of another tool; [`compat`]: skies as other tools see them.
 //!
-//! ```
-//! use perigee_orbit::{cities, GroundKind, GroundNode, Sky, SkySpec};
-//! use perigee_timeline::{GeoPoint, PairId};
-//! use perigee_units::Nanos;
-//!
-//! let terminal = |name: &str| {
-//!     let city = cities::find(name).unwrap();
-//!     let place = GeoPoint { lat_deg: city.lat_deg, lon_deg: city.lon_deg, height_m: 0.0 };
-//!     GroundNode::new(name, GroundKind::Terminal, place)
-//! };
-//! let ground = vec![terminal("London"), terminal("New York")];
-//! let sky = Sky::new(SkySpec { ground, pairs: vec![(0, 1), (1, 0)], ..SkySpec::default() })?;
-//! let rtt = sky.rtt_at(PairId(0), Nanos::ZERO)?.expect("a path");
-//! assert!((40.0..60.0).contains(&rtt.as_millis_f64()));
-//! # Ok::<(), perigee_orbit::SkyError>(())
-//! ```
+//! The crate's README has an example.
 
 pub mod aim;
 pub mod attach;
@@ -76,3 +61,8 @@ pub use rules::{LoadRule, PathRule};
 pub use sky::{Route, Sky, SkyError};
 pub use snapshot::TableScratch;
 pub use spec::*;
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -24,3 +24,8 @@ pub mod schedule;
 mod testdata;
 pub mod topology;
 pub mod trace;
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -28,3 +28,8 @@ pub use sender::{Ack, Sender, Stats, Transmit};
 
 /// A segment's number: the n-th segment of the stream, from 0.
 pub type Seg = u64;
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

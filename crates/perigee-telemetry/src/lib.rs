@@ -25,3 +25,8 @@ pub use echo::{BottleneckEcho, EchoMode, Overhead, StackDecoder};
 pub use meter::{counted_bytes, switch_id, Meter};
 pub use pint::WirePint;
 pub use wire::{Stamp, WireCompact, WireHeader, WireHop, MAX_HOPS};
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

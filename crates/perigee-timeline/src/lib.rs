@@ -27,3 +27,8 @@ pub use applications::*;
 pub use discipline::Discipline;
 pub use model::*;
 pub use workload::*;
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

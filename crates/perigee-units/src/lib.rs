@@ -216,3 +216,8 @@ mod tests {
         assert_eq!(BitRate::from_mbit(100).to_string(), "100 Mbit/s");
     }
 }
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
