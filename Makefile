@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 DEMO := runs/demo
 
-.PHONY: help setup demo kernel hosts test learn cluster slow check bench fuzz kills conserve mutants figures docs format vendor clean
+.PHONY: help setup demo kernel hosts test learn cluster slow check bench fuzz kills conserve mutants figures docs dist format vendor clean
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -52,8 +52,8 @@ slow: setup  ## The tests that `make test` leaves out
 check: setup  ## Formatting, lints, types
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff format --check python tests docs examples .ci/budget
-	$(BIN)/ruff check python tests docs examples .ci/budget
+	$(BIN)/ruff format --check python tests docs examples .ci/budget .ci/dist
+	$(BIN)/ruff check python tests docs examples .ci/budget .ci/dist
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest perigee._core --mypy-config-file pyproject.toml
 
@@ -88,6 +88,10 @@ docs: setup  ## API documentation of the crates, references of scenario files, c
 	$(BIN)/python docs/disciplines.py
 	$(BIN)/python docs/record_tables.py
 	$(BIN)/python docs/kernel.py
+
+dist: setup  ## Crates, sdist and wheels of a release, in dist/ (PARTS="crates sdist wheel", or targets of rustc)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dist.lock
+	$(BIN)/python .ci/dist $(PARTS)
 
 format: $(VENV)/requirements  ## Format everything
 	cargo fmt --all

@@ -43,7 +43,9 @@ FromOption = Annotated[
     str | None, typer.Option("--from", metavar="PLACE", help='Node, city or "lat, lon"; default: the flows.')
 ]
 ToOption = Annotated[str | None, typer.Option("--to", metavar="PLACE", help="The other end.")]
-OutOption = Annotated[Path | None, typer.Option(help="Picture to write (.png or .svg).")]
+OutOption = Annotated[
+    Path | None, typer.Option(help="Picture to write (.png, .svg or .pdf; --over: .gif, .mp4, .csv, .geojson, .czml).")
+]
 
 Load = Callable[..., "Scenario"]
 _load: list[Load] = []
@@ -105,7 +107,10 @@ def paths(
     if as_json:
         _print_json(flat, contrasts)
     else:
-        _print_table(pairs, contrasts)
+        if len(pairs) >= MANY_PAIRS and not listed:
+            _print_distribution(pairs)
+        else:
+            _print_table(pairs, contrasts)
         if listed:
             _print_legs(flat)
     if out is not None:
@@ -134,17 +139,37 @@ def sky(
         Path | None,
         typer.Option(metavar="RUN", help="Colour the links by their load in this record (OUT/SCHEME/seedN)."),
     ] = None,
+    over: Annotated[
+        str | None, typer.Option(metavar="TIME", help="A map over so long instead of an instant, such as 24h.")
+    ] = None,
+    what: Annotated[
+        str, typer.Option("--map", help="With --over: latency (--from), coverage, handovers or load (--utilisation).")
+    ] = "coverage",
+    step: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="With --over: between instants; default: a 144th, 15s for handovers."),
+    ] = None,
     tle: TleOption = None,
     sets: SetOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Draw a map of satellites, ISLs, coverage and paths at an instant."""
+    """Draw a map of satellites, ISLs, coverage and paths at an instant, or a map over hours (--over)."""
     from perigee import _core
     from perigee.sky.skymap import draw, picture
 
     loaded = _load[0](scenario, sets, tle, trust=trust, as_json=as_json)
     record = None if utilisation is None else _record(utilisation, loaded)
+    if over is not None:
+        from perigee.cli.sky_maps import draw_over
+
+        if target is not None:
+            stop("--to has no effect on a map over time: it shows the way to everywhere")
+        step_s = None if step is None else _seconds(step)
+        draw_over(loaded, what, _seconds(over), step_s, origin, record, out, as_json=as_json)
+        return
+    if step is not None or what != "coverage":
+        stop("--map and --step are for maps over time: say --over, such as --over 24h")
     try:
         found = picture(loaded, _seconds(time), _ends(origin, target), seed=None if record is None else record.seed)
     except (_core.ScenarioError, _core.RunError) as error:
@@ -447,9 +472,48 @@ def _print_legs(pairs: Sequence[PairPaths]) -> None:
                 print(f"  {leg.t_s:9.1f} s  {leg.rtt_ms:8.2f} ms  {leg.links:2d} links  {names}")
 
 
-def _write_plots(pairs: Sequence[Sequence[PairPaths]], out: Path, *, quiet: bool) -> None:
-    from perigee.sky.path_plot import plot
+# From so many pairs on there is one table and one distribution instead of a block and a picture for each pair.
+MANY_PAIRS = 9
 
+
+def _print_distribution(pairs: Sequence[Sequence[PairPaths]]) -> None:
+    """A line for each policy and number: how it is distributed over the pairs."""
+    import numpy as np
+
+    print(
+        f"{len(pairs)} pairs{'':<18}" + "".join(f"{name:>12}" for name in ("least", "10 %", "median", "90 %", "most"))
+    )
+    for i, first in enumerate(pairs[0]):
+        rows = [of_pair[i].statistics() for of_pair in pairs]
+        there = [r for r in rows if r["rtt_mean_ms"] is not None]
+        numbers = {
+            "mean RTT, ms": [r["rtt_mean_ms"] for r in there],
+            "mean RTT over fibre": [r["rtt_mean_ms"] / r["fibre_rtt_ms"] for r in there if r["fibre_rtt_ms"]],
+            "path changes": [r["path_changes"] for r in rows],
+            "time without path, %": [100 * r["unreachable_share"] for r in rows],
+        }
+        print(f"  {first.label}")
+        for name, values in numbers.items():
+            if values:
+                shown = np.percentile(np.array(values, dtype=float), [0, 10, 50, 90, 100])
+                print(f"    {name:<22}" + "".join(f"{v:>12.4g}" for v in shown))
+
+
+def _write_plots(pairs: Sequence[Sequence[PairPaths]], out: Path, *, quiet: bool) -> None:
+    from perigee.sky.path_plot import distribution, plot
+
+    if len(pairs) >= MANY_PAIRS:
+        from perigee.sky.survey import write_statistics
+
+        table = out.with_suffix(".csv")
+        try:
+            write_statistics(table, [p for of_pair in pairs for p in of_pair])
+        except OSError as error:
+            stop(cannot_write(table, error))
+        save(distribution(pairs), out)
+        if not quiet:
+            print(f"distribution over the pairs: {out}, a row for each: {table}")
+        return
     for i, of_pair in enumerate(pairs):
         file = out if len(pairs) == 1 else out.with_stem(f"{out.stem}-{i + 1}")
         save(plot(of_pair), file)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from perigee import _core
 from perigee.extensions import plugins
 from perigee.extensions import trust as trusts
+from perigee.runs import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,6 +40,7 @@ def open_file(
     path: Path, sets: list[str], functions: dict[str, Callable[..., Any]] | None = None, *, trust: bool = False
 ) -> Scenario:
     """As `load`, with overrides as the core takes them, `key=value`."""
+    path = shipped.found(path)
     permission = trusts.of(sets, path.parent, trust=trust)
     with trusts.permitted(permission):
         return Scenario(_core.Scenario.load(path, sets, functions), path.parent, permission, functions)

@@ -55,6 +55,46 @@ def plot(pairs: Sequence[PairPaths]) -> Any:
     return figure
 
 
+def distribution(pairs: Sequence[Sequence[PairPaths]]) -> Any:
+    """Many pairs in one picture: which share of them has at most so much, a line for each policy."""
+    import matplotlib.pyplot as plt
+
+    from perigee.results.plots import COLOURS
+
+    figure, axes = plt.subplots(2, 2, sharey=True, figsize=(7.16, 5.4), layout="constrained")
+    labels = [p.label for p in pairs[0]]
+    for i, (label, colour) in enumerate(zip(labels, COLOURS * len(labels), strict=False)):
+        rows = [of_pair[i].statistics() for of_pair in pairs]
+        hours = [max(float(of_pair[i].t_s[-1]), 1.0) / 3600 for of_pair in pairs]
+        there = [r for r in rows if r["rtt_mean_ms"] is not None]
+        curves = (
+            [r["rtt_mean_ms"] for r in there],
+            [r["rtt_mean_ms"] / r["fibre_rtt_ms"] for r in there if r["fibre_rtt_ms"]],
+            [r["rtt_max_ms"] - r["rtt_min_ms"] for r in there],
+            [(r["handovers_from"] + r["handovers_to"]) / h for r, h in zip(rows, hours, strict=True)],
+        )
+        for axis, values in zip(axes.flat, curves, strict=True):
+            if values:
+                steps = np.sort(np.array(values))
+                axis.step(steps, np.arange(1, len(steps) + 1) / len(steps), where="post", color=colour, label=label)
+    names = ("mean RTT, ms", "mean RTT over that of a great-circle fibre", "largest less smallest RTT, ms",
+             "handovers at both ends per hour")  # fmt: skip
+    for axis, name in zip(axes.flat, names, strict=True):
+        axis.set_xlabel(name, fontsize=8)
+        axis.tick_params(labelsize=8)
+        axis.set_ylim(0, 1.02)
+        axis.grid(alpha=0.2)
+        axis.spines[["top", "right"]].set_visible(False)
+    # Between places near each other the satellites' height alone is many times the way.
+    axes[0, 1].set_xscale("log")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("share of pairs", fontsize=8)
+    figure.suptitle(f"{len(pairs)} pairs", x=0.01, ha="left", fontsize=10)
+    if len(labels) > 1:
+        legend(figure, axes[0, 0].get_legend_handles_labels()[0])
+    return figure
+
+
 def legend(figure: Any, handles: Sequence[Any], width: int = LEGEND_WIDTH) -> None:
     """A legend below the panels, in as many columns as its longest entry allows."""
     longest = max((len(str(h.get_label())) for h in handles), default=1)

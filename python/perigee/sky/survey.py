@@ -184,6 +184,15 @@ def hop_name(hop: Hop) -> str:
     return f"{hop['name']}{arrow}" if hop["plane"] is None else f"{hop['name']}{arrow}p{hop['plane']}"
 
 
+def write_statistics(path: Path, pairs: Sequence[PairPaths]) -> None:
+    """A row for each pair and policy."""
+    table = [p.statistics() for p in pairs]
+    with written(path, folders=True) as partial, partial.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, list(table[0]))
+        writer.writeheader()
+        writer.writerows(table)
+
+
 def write_csv(path: Path, pairs: Sequence[PairPaths]) -> None:
     """RTT and links over time, a row per step and pair. An `OSError` names the file."""
     with written(path, folders=True) as partial, partial.open("w", newline="", encoding="utf-8") as file:

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What is installed is enough: the wheel in an empty environment, without a compiler, Rust or the clone."""
+
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from perigee import _core
+
+ROOT = Path(__file__).parents[1]
+NOT_NEEDED = ["cargo", "rustc", "cc", "gcc", "clang", "ld", "make", "git"]
+
+
+def call(*words, **options):
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, f"{words}: {done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel of this code; its extension is built already, so that it takes seconds."""
+    out = tmp_path_factory.mktemp("wheel")
+    maturin = Path(sys.executable).with_name("maturin")
+    if not maturin.is_file():
+        pytest.skip("maturin is not installed")
+    call(maturin, "build", "--release", "--locked", "--out", out, cwd=ROOT)
+    (file,) = out.glob("*.whl")
+    return file
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """A call in an environment that has the wheel and what it names, on a PATH that has nothing else."""
+    folder = tmp_path_factory.mktemp("environment")
+    call(sys.executable, "-m", "venv", folder / "env")
+    pip = [folder / "env/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    call(*pip, "--only-binary", ":all:", "--constraint", ROOT / "requirements.lock", wheel)
+    home = folder / "home"
+    home.mkdir()
+    environment = {"PATH": str(folder / "env/bin"), "HOME": str(home), "LANG": "C.UTF-8"}
+    for tool in NOT_NEEDED:
+        assert not (folder / "env/bin" / tool).exists()
+    return lambda *words: call(folder / "env/bin" / words[0], *words[1:], cwd=home, env=environment), home
+
+
+@pytest.mark.slow
+def test_the_wheel_runs_the_demo_in_an_empty_environment(installed):
+    run, home = installed
+    assert run("perigee", "--version").strip() == _core.__version__
+    assert "perigee works" in run("perigee", "doctor")
+    table = run("perigee", "run", "scenarios/leo/london-new-york.toml", "--out", "demo")
+    assert all(scheme in table for scheme in ("cubic", "bbr", "orbcc"))
+    assert (home / "demo/report.html").stat().st_size > 100_000
+    run("perigee", "view", "demo", "--html", "globe.html")
+    assert (home / "globe.html").stat().st_size > 1_000_000
+
+
+@pytest.mark.slow
+def test_what_perigee_proposes_can_be_done_without_a_clone(installed):
+    run, _ = installed
+    proposed = run("perigee", "init", "mine.toml").split("now: ")[1]
+    run(*proposed.split(), "--set", "run.duration=2s")
+    proposed = run("perigee", "new-cc", "my_scheme", "--python").split("now: ")[1].split("; ")[1]
+    run(*proposed.split(), "--set", "run.duration=2s")
+
+
+@pytest.mark.slow
+def test_the_sdist_has_all_that_its_build_reads(tmp_path):
+    maturin = Path(sys.executable).with_name("maturin")
+    if not maturin.is_file():
+        pytest.skip("maturin is not installed")
+    call(maturin, "sdist", "--out", tmp_path, cwd=ROOT)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        opened.extractall(tmp_path, filter="data")
+    (tree,) = (p for p in tmp_path.iterdir() if p.is_dir())
+    # Checking types reads every file that the build reads.
+    shared = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target/sdist")}
+    call("cargo", "check", "--locked", "--offline", "-p", "perigee-py", cwd=tree, env=shared)
+    assert (tree / "python/perigee/scenarios/leo/london-new-york.toml").is_file()
+    assert not list(tree.rglob("*.so"))
