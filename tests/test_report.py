@@ -112,12 +112,12 @@ def test_every_panel_of_a_sky_is_drawn(sky_report: Path, width: int, tmp_path: P
     assert found["drawn"] == "yes"
     assert found["errors"] == []
     assert found["fetched"] == []
-    assert found["panels"] == {"goodput": 3, "rtt": 6, "queue": 3, "cdf": 3}
+    assert found["panels"] == {"goodput": 4, "rtt": 6, "queue": 3, "cdf": 3}
     assert (found["rows"], found["map"], found["manifests"]) == (3, 1, 3)
     assert int(str(found["ends"])) >= 2
     assert int(str(found["handovers"])) >= 1
     assert found["moved"], "the path follows the slider"
-    assert found["hidden"] == 2, "the legend hides a scheme"
+    assert found["hidden"] == 3, "the legend hides a scheme; the capacity stays"
     assert not found["wider"], "nothing is wider than the window"
 
 
@@ -133,7 +133,7 @@ def test_a_network_without_places_is_drawn_too(cli: Cli, small: Path, tmp_path: 
     lines: Any = found["beside"]
     assert [line.split(":")[0] for line in lines] == [f"constant rate beside {c}, 1 flow" for c in ("newreno", "cubic")]
     assert all(line in done.stdout for line in lines)
-    assert found["panels"] == {"goodput": 2, "rtt": 4, "queue": 2, "cdf": 2}
+    assert found["panels"] == {"goodput": 3, "rtt": 4, "queue": 2, "cdf": 2}
 
 
 TWO_PAIRS = """

@@ -21,7 +21,7 @@ from perigee.results.beside import beside
 from perigee.results.columns import one_line
 from perigee.results.differing import differing
 from perigee.results.metrics import Row, mean_and_interval
-from perigee.results.record import find_records
+from perigee.results.record import find_records, in_order
 from perigee.results.summary import (
     COLUMNS,
     about_seeds,
@@ -240,7 +240,7 @@ def _print_results(results: Sequence[Run], folder: Path, *, report: bool) -> Non
 
     # Files and pipes have no width: cells must not be cut there.
     console = Console(width=None if sys.stdout.isatty() else 200)
-    schemes = by_scheme(results)
+    schemes = by_scheme(in_order(results))
     ended = {r.cc for r in results if "broken" in r.manifest}
     schemes = {f"{cc} (incomplete)" if cc in ended else cc: rows for cc, rows in schemes.items()}
     console.print(scheme_table(schemes, width=console.width, plain=not console.is_terminal))

@@ -53,8 +53,12 @@ def overview(runs: Sequence[Run], flow: str | None = None) -> Any:
         axes[2].plot(scheme["queue"]["t"], _gaps(scheme["queue"]["ms"]), **style)
     base = data["schemes"][0]["curves"][str(chosen["flow"])]
     axes[1].plot(base["t"], _gaps(base["base"]), color="#5b6876", linewidth=0.9, linestyle=":", label="base RTT")
-    for time, kind, *_ in data["marks"]:
-        if kind in ("handover", "outage-begin"):
+    if base["capacity"]:
+        axes[0].plot(
+            base["t"], _gaps(base["capacity"]), color="#5b6876", linewidth=0.9, linestyle=":", label="capacity"
+        )
+    for time, kind, _, _, node in data["marks"]:
+        if kind in ("handover", "outage-begin") and (not node or node in _along(data, chosen)):
             for a in axes:
                 a.axvline(time, color="#7c3aed", alpha=0.35, linewidth=0.8)
     for a, label in zip(axes, ("goodput, Mbit/s", "RTT, ms", "fullest queue, ms"), strict=True):
@@ -69,6 +73,15 @@ def overview(runs: Sequence[Run], flow: str | None = None) -> Any:
     axes[2].set_xlim(0, data["duration_s"])
     figure.supxlabel(NOTE, fontsize=7, x=0.02, ha="left", color="#5b6876")
     return figure
+
+
+def _along(data: dict[str, Any], flow: dict[str, Any]) -> set[str]:
+    """Names of the nodes whose handovers are those of a flow."""
+    where = data["map"]
+    steps = where["routes"].get(str(flow["pair"]))
+    if not steps:
+        return {m[4] for m in data["marks"]}
+    return {*flow["ends"], *(where["names"].get(str(n), "") for _, nodes in steps for n in nodes)}
 
 
 def _legend(figure: Any, axis: Any, schemes: int) -> None:

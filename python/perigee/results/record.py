@@ -191,7 +191,11 @@ def find_records(folder: str | Path) -> list[Run]:
     found = record_folders(folder)
     if not found:
         raise RecordError(f"{folder} holds no complete record of a run")
-    runs = [open_record(f) for f in found]
+    return in_order([open_record(f) for f in found])
+
+
+def in_order(runs: Sequence[Run]) -> list[Run]:
+    """The order of tables, reports and summary.csv: schemes as `perigee schemes` lists them, others by name; seeds."""
     order = {cc: i for i, cc in enumerate(scheme_order())}
     return sorted(runs, key=lambda r: (order.get(r.cc, len(order)), r.cc, r.seed))
 

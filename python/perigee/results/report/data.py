@@ -12,6 +12,7 @@ from perigee.results import looks
 from perigee.results.beside import beside, said_once
 from perigee.results.columns import TABLE, one_line
 from perigee.results.metrics import WITHOUT_TCP, inner_legs
+from perigee.results.report.shares import bands, completions, shares
 from perigee.results.summary import about_seeds, by_scheme, shown
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ MARKS = (
     "reconfiguration",
 )
 MAX_MARKS = 2000
+# A path whose rate is so many times the best goodput is not drawn as its bound.
+BEYOND = 5
 # Names of flows in a line.
 MAX_NAMES = 8
 SECTIONS = "sections.json"
@@ -59,6 +62,7 @@ def payload(runs: Sequence[Run]) -> dict[str, Any]:
     manifest = firsts[0].manifest
     found = looks.of([r.cc for r in firsts])
     flows = shown_flows(firsts[0])
+    where = _map(firsts[0], {f["pair"] for f in flows})
     return {
         "title": manifest.title,
         "scenario": manifest.scenario,
@@ -72,8 +76,11 @@ def payload(runs: Sequence[Run]) -> dict[str, Any]:
             for r in firsts
         ],
         "table": _table(runs, labels),
-        "marks": _marks(firsts[0]),
-        "map": _map(firsts[0], {f["pair"] for f in flows}),
+        "shares": [] if manifest.backend in MEASURED else shares(runs, labels),
+        "bands": bands(runs, flows),
+        "completions": completions(runs),
+        "marks": _marks(firsts[0], flows, where),
+        "map": where,
         "hosts": hosts(firsts[0]),
         "measured": _measured(firsts[0]),
         "sections": sections(runs),
@@ -168,7 +175,13 @@ def shown_flows(run: Run) -> list[dict[str, Any]]:
     rows.sort(key=lambda r: (r["cc"] in WITHOUT_TCP, r["flow"] in inner))
     pairs = {(p.origin, p.target): i for i, p in enumerate(run.manifest.pairs)}
     return [
-        {"flow": r["flow"], "name": _flow_name(r), "pair": pairs.get((r["from"], r["to"]))} for r in rows[:MAX_FLOWS]
+        {
+            "flow": r["flow"],
+            "name": _flow_name(r),
+            "pair": pairs.get((r["from"], r["to"])),
+            "ends": [r["from"], r["to"]],
+        }
+        for r in rows[:MAX_FLOWS]
     ]
 
 
@@ -179,12 +192,15 @@ def _flow_name(row: dict[str, Any]) -> str:
 
 
 def _scheme(run: Run, label: str, flows: list[dict[str, Any]]) -> dict[str, Any]:
-    needed = ["t_ns", "flow", "goodput_bps", "rtt_ns", "base_rtt_ns", "cwnd_bytes"]
+    needed = ["t_ns", "flow", "goodput_bps", "rtt_ns", "base_rtt_ns", "cwnd_bytes", "path_rate_bps"]
     frame, rtts = run.columns("flows", needed).to_pandas(), run.to_pandas("rtt")
+    totals = run.table("flow_totals").select(["flow", "payload_share"]).to_pylist()
+    payload = {t["flow"]: t["payload_share"] for t in totals}
     points = max(MIN_POINTS, min(MAX_POINTS, 4 * MAX_POINTS // max(1, len(flows))))
     curves = {
         str(f["flow"]): _series(frame[frame["flow"] == f["flow"]], points)
         | {"cdf": _cdf(rtts[rtts["flow"] == f["flow"]])}
+        | {"capacity": _capacity(frame[frame["flow"] == f["flow"]], payload.get(f["flow"]), points)}
         for f in flows
     }
     return {"cc": run.cc, "label": label, "curves": curves, "queue": _queue(run)}
@@ -203,6 +219,17 @@ def _series(frame: Any, points: int) -> dict[str, Any]:
     }
     thin = _thinner(times, points)
     return {"t": thin(times), **{n: thin(np.asarray(frame[c], dtype=float) / unit) for n, (c, unit) in units.items()}}
+
+
+def _capacity(frame: Any, payload_share: float | None, points: int) -> list[float | None]:
+    """Payload that the slowest port of the path carries, Mbit/s; empty where the path is no limit at all."""
+    import numpy as np
+
+    rate = np.asarray(frame["path_rate_bps"], dtype=float) / 1e6 * (payload_share or 1.0)
+    most = np.nanmax(np.asarray(frame["goodput_bps"], dtype=float), initial=0.0) / 1e6
+    if not np.isfinite(rate).any() or np.nanmin(rate) > BEYOND * most:
+        return []
+    return list(_thinner(rate, points)(rate))
 
 
 def _queue(run: Run) -> dict[str, Any]:
@@ -262,13 +289,20 @@ def _cdf(frame: Any) -> dict[str, Any]:
     return {"p": _plain(p), "ms": _plain(ms)}
 
 
-def _marks(run: Run) -> list[list[Any]]:
-    """Events of the network: time, kind, value, text. They are the same for every scheme."""
+def _marks(run: Run, flows: Sequence[dict[str, Any]], where: dict[str, Any]) -> list[list[Any]]:
+    """Events of the network: time, kind, value, text, node. They are the same for every scheme.
+
+    Handovers are those of nodes on the paths of the flows shown: of 500 terminals the others say nothing about them.
+    """
     frame = run.to_pandas("events")
-    frame = frame[frame["kind"].isin(MARKS)].head(MAX_MARKS)
+    frame = frame[frame["kind"].isin(MARKS)]
+    along = {end for f in flows for end in f["ends"]} | set(where["names"].values())
+    if where["routes"]:
+        frame = frame[(frame["node"] == "") | frame["node"].isin(along)]
+    frame = frame.head(MAX_MARKS)
     columns = (frame["t_ns"] / 1e9, frame["kind"], frame["value"], frame["node"], frame["text"])
     return [
-        [round(t, 6), kind, value, " ".join(x for x in (node, text) if x)]
+        [round(t, 6), kind, value, " ".join(x for x in (node, text) if x), node]
         for t, kind, value, node, text in zip(*columns, strict=True)
     ]
 

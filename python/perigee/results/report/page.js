@@ -82,7 +82,12 @@
       const name = html("th", line);
       swatch(name, i);
       name.append(r.label);
-      r.cells.forEach((c) => html("td", line, c));
+      r.cells.forEach((c) => {
+        // The interval stands below the mean: beside it the table would be wider than the page.
+        const [mean, interval] = c.split(" ± ");
+        const cell = html("td", line, mean);
+        if (interval !== undefined) html("small", cell, `± ${interval}`);
+      });
     });
     if (data.table.beside.length) {
       const list = html("ul");
@@ -97,6 +102,45 @@
     html("summary", all, "What the columns mean");
     const list = html("dl", all);
     data.table.heads.forEach((h, k) => { html("dt", list, h); html("dd", list, data.table.meanings[k]); });
+  }
+
+  // A bar for each flow of each scheme: who starved beside whom.
+  function shares() {
+    if (!data.shares.length) return;
+    $("#shares").hidden = false;
+    const most = Math.max(...data.shares.map((s) => s.quantiles[4]), 1e-9);
+    data.shares.forEach((s) => {
+      const i = data.schemes.findIndex((other) => other.cc === s.cc);
+      const card = html("div", $("#shares .cards"));
+      card.className = "card";
+      const head = html("h3", card);
+      swatch(head, i);
+      head.append(s.label);
+      if (s.starving) {
+        const word = html("strong", head, s.starving === 1 ? "one flow starves" : `${s.starving} flows starve`);
+        word.className = "starves";
+      }
+      s.bars.forEach((b) => {
+        const line = html("div", card);
+        line.className = b.starves ? "bar starves" : "bar";
+        const name = html("span", line, b.cc === s.cc ? b.name : `${b.name} (${b.cc})`);
+        name.className = "flow-name";
+        name.title = name.textContent;
+        const rail = html("span", line);
+        rail.className = "rail";
+        const fill = html("span", rail);
+        fill.style.width = `${(100 * b.mbps) / most}%`;
+        fill.style.background = colour(i);
+        html("span", line, number(b.mbps, 2) + (b.of_fair === null ? "" : ` · ${(100 * b.of_fair).toFixed(0)} %`)).className = "value";
+      });
+      const [least, low, middle, high, top] = s.quantiles.map((q) => number(q, 2));
+      if (s.flows > s.bars.length) {
+        html("p", card, `${s.flows} flows, those with the least above; least ${least}, 10 % ${low}, median ${middle}, 90 % ${high}, most ${top} Mbit/s`).className = "note";
+      }
+    });
+    const equal = data.shares.some((s) => s.bars.some((b) => b.of_fair !== null));
+    $("#shares-note").textContent = "Goodput in Mbit/s" + (data.table.runs > 1 ? ", means over seeds" : "") +
+      (equal ? "; beside it the share of what the flows over the same bottleneck have on average: a flow with less than 25 % starves." : ".");
   }
 
   const NOTHING = { t: [], goodput: [], rtt: [], base: [], cdf: { p: [], ms: [] } };
@@ -148,6 +192,11 @@
     });
     if (options.marks) marks(svg, px, m.top, inner.h);
     make("line", { class: "axis", x1: m.left, x2: width - m.right, y1: m.top + inner.h, y2: m.top + inner.h }, svg);
+    visible.filter((c) => c.band).forEach((c) => {
+      const points = c.band.x.map((x, k) => [x, c.band.low[k], c.band.high[k]]).filter((p) => p[1] !== null && p[0] >= x0 && p[0] <= x1);
+      const edge = (list, which) => list.map((p) => `${px(p[0]).toFixed(1)} ${py(Math.min(p[which], high)).toFixed(1)}`).join("L");
+      if (points.length) make("path", { class: "band", d: `M${edge(points, 1)}L${edge(points.reverse(), 2)}Z`, style: `fill:${colour(c.i)}` }, svg);
+    });
     visible.forEach((c) => {
       let d = "";
       let pen = false;
@@ -157,9 +206,9 @@
         d += `${pen ? "L" : "M"}${px(x).toFixed(1)} ${py(Math.min(y, high)).toFixed(1)}`;
         pen = true;
       });
-      const line = c.base ? { class: "curve base" } : { class: "curve", "stroke-dasharray": dashes(c.i) };
-      make("path", { ...line, d, style: `stroke:${colour(c.i)}` }, svg);
-      beyond(c, high).filter((x) => x >= x0 && x <= x1).forEach((x) => {
+      const line = c.capacity ? { class: "curve capacity" } : c.base ? { class: "curve base" } : { class: "curve", "stroke-dasharray": dashes(c.i) };
+      make("path", c.capacity ? { ...line, d } : { ...line, d, style: `stroke:${colour(c.i)}` }, svg);
+      if (!c.capacity) beyond(c, high).filter((x) => x >= x0 && x <= x1).forEach((x) => {
         const [a, b] = [px(x), m.top];
         make("path", { d: `M${a - 3} ${b + 5}L${a + 3} ${b + 5}L${a} ${b}Z`, style: `fill:${colour(c.i)}` }, svg);
       });
@@ -170,7 +219,13 @@
 
   function marks(svg, px, top, height) {
     let open = null;
-    data.marks.forEach(([t, kind, value]) => {
+    const steps = chosen() && data.map.routes[chosen().pair];
+    // Of other terminals' handovers and outages this flow knows nothing.
+    const along = new Set(chosen() ? chosen().ends : []);
+    (steps || []).forEach((s) => s[1].forEach((n) => along.add(data.map.names[n])));
+    const own = data.marks.filter((m) => !m[4] || !steps || along.has(m[4]));
+    if (steps && steps.length) return ownMarks(svg, px, top, height, own, steps);
+    own.forEach(([t, kind, value]) => {
       const span = (a, b) => make("rect", { class: "outage", x: px(a), y: top, width: Math.max(1, px(b) - px(a)), height }, svg);
       if (kind === "handover") {
         make("line", { class: "handover", x1: px(t), x2: px(t), y1: top, y2: top + height }, svg);
@@ -185,6 +240,28 @@
       }
     });
     if (open !== null) make("rect", { class: "outage", x: px(open), y: top, width: Math.max(1, px(data.duration_s) - px(open)), height }, svg);
+  }
+
+  // What the routes of the pair say: changes, and spans without one. Outages of links that no event ties to a pair are all shown.
+  function ownMarks(svg, px, top, height, events, steps) {
+    const span = (a, b) => make("rect", { class: "outage", x: px(a), y: top, width: Math.max(1, px(b) - px(a)), height }, svg);
+    let open = null;
+    events.forEach(([t, kind, value]) => {
+      if (kind === "handover") {
+        make("line", { class: "handover", x1: px(t), x2: px(t), y1: top, y2: top + height }, svg);
+        if (value > 0) span(t, t + value);
+      } else if (kind === "outage-begin") {
+        open = open === null ? t : open;
+      } else if (kind === "outage-end" && open !== null) {
+        span(open, t);
+        open = null;
+      }
+    });
+    if (open !== null) span(open, data.duration_s);
+    steps.forEach(([t, nodes], k) => {
+      if (!nodes.length) span(t, k + 1 < steps.length ? steps[k + 1][0] : data.duration_s);
+      else if (k) make("line", { class: "change", x1: px(t), x2: px(t), y1: top + height - 6, y2: top + height }, svg);
+    });
   }
 
   function hover(figure, svg, curves, g) {
@@ -207,7 +284,7 @@
       const tip = html("div", figure);
       tip.className = "tip";
       html("div", tip, `${at.toFixed(2)}${g.options.unit}`);
-      curves.filter((c) => !c.base).forEach((c) => {
+      curves.filter((c) => !c.base && !c.capacity).forEach((c) => {
         const row = html("div", tip);
         swatch(row, c.i);
         row.append(`${data.schemes[c.i].label} ${number(c.y[nearest(c.x, at)], g.options.digits)}`);
@@ -232,10 +309,20 @@
 
   function curves() {
     const time = { x: () => [0, data.duration_s], unit: " s", marks: true };
-    const of = (name) => data.schemes.map((s, i) => ({ x: own(s).t, y: own(s)[name], i }));
+    const bandOf = (s, name) => {
+      const b = chosen() && data.bands[s.cc] && data.bands[s.cc][chosen().flow];
+      return b ? { x: b.t, low: b[name][0], high: b[name][1] } : null;
+    };
+    const of = (name) => data.schemes.map((s, i) => ({ x: own(s).t, y: own(s)[name], i, band: bandOf(s, name) }));
+    const first = data.schemes.findIndex((s) => shown.has(s.cc));
+    const bound = first >= 0 && own(data.schemes[first]).capacity && own(data.schemes[first]).capacity.length
+      ? [{ x: own(data.schemes[first]).t, y: own(data.schemes[first]).capacity, i: first, capacity: true }] : [];
+    const many = Object.keys(data.bands).length > 0;
+    $("#capacity-note").textContent = (bound.length ? "(grey: what the slowest port of the path carries)" : "") +
+      (many ? " (bands: least and most of all seeds)" : "");
     const base = data.schemes.map((s, i) => ({ x: own(s).t, y: own(s).base, i, base: true }));
     const fromLow = (ys, high) => { const least = ys.reduce((a, b) => Math.min(a, b), high); return least > high / 2 ? least * 0.96 : 0; };
-    plot($("#goodput"), of("goodput"), { ...time, digits: 2, cut: true });
+    plot($("#goodput"), [...bound, ...of("goodput")], { ...time, digits: 2, cut: true });
     plot($("#rtt"), [...base, ...of("rtt")], { ...time, digits: 1, bottom: fromLow, cut: true });
     plot($("#queue"), data.schemes.map((s, i) => ({ x: s.queue.t, y: s.queue.ms, i })), { ...time, digits: 2, cut: true });
     // The last half per cent of samples would squeeze all others into a corner.
@@ -247,6 +334,9 @@
     };
     const cdf = data.schemes.map((s, i) => ({ x: own(s).cdf.ms, y: own(s).cdf.p, i }));
     plot($("#cdf"), cdf, { x: span, unit: " ms", digits: 3, top: 1 });
+    const done = data.schemes.map((s, i) => ({ x: (data.completions[s.cc] || NOTHING.cdf).ms, y: (data.completions[s.cc] || NOTHING.cdf).p, i }));
+    $("#completions").hidden = !done.some((c) => c.x.length);
+    if (!$("#completions").hidden) plot($("#fct"), done, { x: span, unit: " ms", digits: 3, top: 1 });
   }
 
   function legend() {
@@ -264,7 +354,7 @@
     });
     const kinds = new Set(data.marks.map((m) => m[1]));
     const words = [];
-    if (kinds.has("handover")) words.push("violet lines: handovers, whoever's");
+    if (kinds.has("handover")) words.push("violet lines: handovers of this flow's ends");
     if (kinds.has("outage-begin") || kinds.has("unreachable") || kinds.has("handover")) words.push("red bands: outages");
     if (kinds.has("path-change") || kinds.has("reconfiguration")) words.push("ticks at the foot: changes of the path");
     $("#marks-note").textContent = [...words, "single peaks are cut off (▲)", "click a plot to see the path at that time"].join("; ") + ".";
@@ -444,6 +534,7 @@
   paint();
   head();
   table();
+  shares();
   controls();
   legend();
   sections();
