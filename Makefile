@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 DEMO := runs/demo
 
-.PHONY: help setup demo kernel hosts test learn cluster slow check bench fuzz kills conserve mutants figures docs dist format vendor clean
+.PHONY: help setup demo kernel hosts test learn cluster slow check bench fuzz kills conserve mutants figures docs site dist format vendor clean
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -89,6 +89,14 @@ docs: setup  ## API documentation of the crates, references of scenario files, c
 	$(BIN)/python docs/record_tables.py
 	$(BIN)/python docs/kernel.py
 
+.venv-site/installed: requirements-site.lock
+	$(PYTHON) -m venv .venv-site
+	.venv-site/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-site.lock
+	touch $@
+
+site: setup .venv-site/installed  ## The documentation site, in site/: open site/index.html, without a server or a network
+	$(BIN)/python docs/site.py build/site-source .venv-site/bin/mkdocs
+
 dist: setup  ## Crates, sdist and wheels of a release, in dist/ (PARTS="crates sdist wheel", or targets of rustc)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dist.lock
 	$(BIN)/python .ci/dist $(PARTS)
@@ -99,4 +107,4 @@ format: $(VENV)/requirements  ## Format everything
 	$(BIN)/ruff check --fix python tests docs examples
 
 clean:  ## Remove what was built
-	rm -rf target $(VENV)
+	rm -rf target $(VENV) .venv-site build dist site

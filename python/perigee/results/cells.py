@@ -8,6 +8,7 @@ run and is written last: a folder that has it is complete.
 from __future__ import annotations
 
 import csv
+import html
 import json
 import math
 import re
@@ -80,6 +81,9 @@ class Sweep:
 
     def __repr__(self) -> str:
         return f"<Sweep of {self.index.scenario}: {len(self.index.cells)} cells, {len(self.rows)} runs>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self))}</p>{self.frame()._repr_html_()}"
 
     def frame(self) -> pd.DataFrame:
         """A tidy frame: a row per run; the swept keys, `cc`, `seed`, then the columns of docs/columns.md."""

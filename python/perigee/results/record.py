@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from perigee.common.columns import Column
 
 
-@dataclass
+@dataclass(repr=False)
 class Run:
     """What one run left behind: a manifest and tables, in memory or on disk."""
 
@@ -39,6 +39,15 @@ class Run:
     _tables: dict[str, pa.Table] = field(default_factory=dict, repr=False)
     attached: dict[str, bytes] = field(default_factory=dict, repr=False)
     """Further files of its record that are to be written, by name."""
+
+    def __repr__(self) -> str:
+        where = "in memory" if self.folder is None else str(self.folder)
+        return f"<Run of {self.manifest.scenario!r}: {self.cc}, seed {self.seed}, {where}>"
+
+    def _repr_html_(self) -> str:
+        from perigee.results.notebook import of_runs
+
+        return of_runs([self], self.folder)
 
     @property
     def cc(self) -> str:
@@ -133,9 +142,10 @@ class Run:
 
     def plot(self, flow: str | None = None) -> Any:
         """Goodput and RTT of a flow (default: the first), and the fullest queue, as a matplotlib figure."""
+        from perigee.results.notebook import once
         from perigee.results.plots import overview
 
-        return overview([self], flow)
+        return once(overview([self], flow))
 
     def save(self, folder: Path, *, force: bool = False, extra: Callable[[Path], None] | None = None) -> Run:
         """Writes the record; `extra` may add files to the folder before it gets its name."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -87,6 +88,10 @@ def overrides(sets: Mapping[str, object] | None, keys: Mapping[str, object]) -> 
     return [f"{key}={_toml(value)}" for key, value in _merged(sets, keys).items()]
 
 
+def _folded(toml: str) -> str:
+    return f"<details><summary>all keys</summary><pre>{html.escape(toml.strip())}</pre></details>"
+
+
 def _merged(sets: Mapping[str, object] | None, keys: Mapping[str, object]) -> dict[str, object]:
     return {**(sets or {}), **{k.replace("__", "."): v for k, v in keys.items()}}
 
@@ -132,6 +137,13 @@ class Scenario:
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}, {self.core.duration_ns / 1e9:g} s>"
+
+    def _repr_html_(self) -> str:
+        from perigee.results.notebook import facts
+
+        compared = ", ".join(self.core.schemes([])) or "none"
+        rows = [("file", self.name), ("compares", compared), ("seed", self.core.seed)]
+        return facts(f"{self.title}: {self.core.duration_ns / 1e9:g} s", rows) + _folded(self.core.toml)
 
     @property
     def name(self) -> str:
@@ -219,6 +231,11 @@ class Results(Sequence["Run"]):
     def __repr__(self) -> str:
         return f"<Results of {len(self)} runs: {', '.join(dict.fromkeys(r.cc for r in self))}>"
 
+    def _repr_html_(self) -> str:
+        from perigee.results.notebook import of_runs
+
+        return of_runs(self.runs, self.out) if self.runs else "<p>no runs</p>"
+
     def summary(self) -> pd.DataFrame:
         """The metrics, a row per run."""
         import pandas as pd
@@ -227,9 +244,10 @@ class Results(Sequence["Run"]):
 
     def plot(self) -> Any:
         """Goodput, RTT and queue over time of the first seed of each scheme."""
+        from perigee.results.notebook import once
         from perigee.results.plots import overview
 
-        return overview(self.firsts())
+        return once(overview(self.firsts()))
 
     def firsts(self) -> list[Run]:
         """The first run of each scheme."""

@@ -63,6 +63,11 @@ class Timeline:
     def __repr__(self) -> str:
         return f"<Timeline {self.title!r}, {self.duration_s:g} s, {len(self.pairs)} pairs>"
 
+    def _repr_html_(self) -> str:
+        from perigee.results.notebook import of_pairs
+
+        return of_pairs(self.title, self.duration_s, self.pairs)
+
     @property
     def title(self) -> str:
         """What it is, for a person."""
@@ -99,7 +104,9 @@ class Timeline:
         """Base RTT and rate over time with outages and changes of the path, as a matplotlib figure."""
         chosen = range(min(len(self.pairs), MAX_DRAWN)) if pairs is None else pairs
         step_s = plotted_step(self.duration_s)
-        return draw(self.title, self.duration_s, [self.pair(i, step_s=step_s) for i in chosen])
+        from perigee.results.notebook import once
+
+        return once(draw(self.title, self.duration_s, [self.pair(i, step_s=step_s) for i in chosen]))
 
 
 def _over_time(place: dict[str, Any], seen: str) -> PairOverTime:

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The tutorial and the how-tos do what they say: their files are written, their commands run, in their order."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from perigee.hosts import kernels
+
+BLOCK = re.compile(r"```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)```", re.DOTALL)
+PAGES = [
+    "tutorial.md",
+    *sorted(f"how-to/{p.name}" for p in (ROOT / "docs/how-to").glob("*.md") if p.name != "README.md"),
+]
+# What a page promises to leave, besides commands that end with 0.
+LEFT = {
+    "tutorial.md": [
+        "first/report.html",
+        "globe.html",
+        "path.png",
+        "mine/report.html",
+        "patience/plots",
+        "rtt-goodput.pdf",
+    ],
+    "how-to/pair.md": ["pair.png", "pair.csv", "latency.png", "coverage.geojson"],
+    "how-to/constellation.md": ["shell.png", "shell/report.html"],
+    "how-to/satellites.md": ["sizes/sweep.csv", "sixty-planes.png"],
+    "how-to/trace.md": ["trace/report.html", "path-log/report.html"],
+    "how-to/scheme.md": ["mine/report.html", "loss/report.html"],
+    "how-to/figure.md": ["overview.pdf", "rtt.pdf", "map.pdf"],
+    "how-to/sweep.md": ["sweep/sweep.csv", "heat.png"],
+    "how-to/comparison.md": ["five/summary.csv"],
+    "how-to/pcap.md": ["captured/cubic/seed1/senders.pcapng", "one-second.qlog", "imported"],
+    "how-to/programs.md": ["programs", "linux/report.html"],
+}
+
+
+def blocks(page: str) -> list[tuple[str, str, str]]:
+    """Language, title and text of each block of a page."""
+    return BLOCK.findall((ROOT / "docs" / page).read_text(encoding="utf-8"))
+
+
+def test_every_page_is_known_and_has_commands() -> None:
+    assert set(PAGES) == set(LEFT)
+    for page in PAGES:
+        assert any(language == "sh" for language, _, _ in blocks(page)), page
+    listed = (ROOT / "docs/how-to/README.md").read_text(encoding="utf-8")
+    assert all(f"({Path(page).name})" in listed for page in PAGES if page.startswith("how-to/"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_says_works(page: str, tmp_path: Path) -> None:
+    if page == "how-to/programs.md" and not kernels.sound():
+        pytest.skip("no kernel for real hosts: perigee kernel build")
+    # Without the clone: what a page names has to come with the installation.
+    environment = {**os.environ, "MPLBACKEND": "Agg", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for language, title, text in blocks(page):
+        if title:
+            (tmp_path / title).write_text(text, encoding="utf-8")
+        elif language == "sh":
+            for command in text.splitlines():
+                done = subprocess.run(
+                    shlex.split(command), cwd=tmp_path, capture_output=True, text=True, check=False, env=environment
+                )
+                assert done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
+    for name in LEFT[page]:
+        assert (tmp_path / name).exists(), name
