@@ -2,6 +2,7 @@
 """What is installed is enough: the wheel in an empty environment, without a compiler, Rust or the clone."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -84,3 +85,22 @@ def test_the_sdist_has_all_that_its_build_reads(tmp_path):
     call("cargo", "check", "--locked", "--offline", "-p", "perigee-py", cwd=tree, env=shared)
     assert (tree / "python/perigee/scenarios/leo/london-new-york.toml").is_file()
     assert not list(tree.rglob("*.so"))
+
+
+@pytest.mark.slow
+def test_the_steps_of_the_container_file_work_as_a_script(tmp_path):
+    if shutil.which("cargo") is None:
+        pytest.skip("the first stage has Rust")
+    text = (ROOT / "Containerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    steps = [line.removeprefix("RUN ") for line in text.splitlines() if line.startswith("RUN ")]
+    build, install = (
+        next(s for s in steps if "maturin build" in s),
+        next(s for s in steps if s.startswith("pip install")),
+    )
+    build = build.replace("/maturin", f"{tmp_path}/maturin").replace("/wheels", f"{tmp_path}/wheels")
+    call("bash", "-euc", build, cwd=ROOT)
+    call(sys.executable, "-m", "venv", tmp_path / "image")
+    lock = str(ROOT / "requirements.lock")
+    install = install.split(" && ")[0].replace("/wheels", f"{tmp_path}/wheels").replace("/tmp/requirements.lock", lock)
+    call("bash", "-euc", f"{tmp_path}/image/bin/{install}")
+    assert "Usage: perigee" in call(tmp_path / "image/bin/perigee", "--help", env={"PATH": str(tmp_path / "image/bin")})

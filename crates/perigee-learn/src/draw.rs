@@ -116,6 +116,15 @@ impl Distribution {
         }
     }
 
+    /// The values that are written down one by one; none of a range.
+    pub fn listed(&self) -> &[f64] {
+        match self {
+            Distribution::Constant(x) => std::slice::from_ref(x),
+            Distribution::Choice(all) => all,
+            Distribution::Uniform(..) | Distribution::LogUniform(..) => &[],
+        }
+    }
+
     /// The smallest and the largest draw.
     pub fn range(&self) -> (f64, f64) {
         match self {

@@ -64,7 +64,7 @@ pub struct Dumbbells {
     pub extra_rtt_ms: Distribution,
     /// Queue of the bottleneck, in bandwidth-delay products.
     pub buffer_bdp: Distribution,
-    /// Flows, rounded.
+    /// Flows: whole numbers; a draw from a range is rounded.
     #[serde(default = "one")]
     pub flows: Distribution,
     /// Length of an episode.
@@ -164,6 +164,9 @@ impl Dumbbells {
         within("extra_rtt_ms", &self.extra_rtt_ms, 0.0, 10_000.0)?;
         within("buffer_bdp", &self.buffer_bdp, 0.01, 1000.0)?;
         within("flows", &self.flows, 1.0, 1000.0)?;
+        if let Some(part) = self.flows.listed().iter().find(|x| x.fract() != 0.0) {
+            return Err(LearnError::Input(format!("world.flows: {part} is no whole number of flows")));
+        }
         within("duration_s", &self.duration_s, 1.0, 3600.0)?;
         within("loss", &self.loss, 0.0, 1.0)?;
         within("window", &self.window, 0.001, 1000.0)?;

@@ -170,6 +170,7 @@ def run(
     schemes = names_of("--cc", cc)
     on = _hosts(hosts, kernel, clock)
     loaded = _scenario(scenario, given, tle, trust=trust, as_json=as_json)
+    at_hosts.refuse_idle(loaded, clock)
     if loaded.core.sweep() and not as_json:
         print(f"{scenario}: [sweep] is for `perigee sweep`; this runs the scenario without it", file=sys.stderr)
     if dry:
@@ -260,6 +261,7 @@ def check(
     asked = names_of("--cc", cc)
     on = as_core(_hosts(hosts, kernel, clock))
     loaded = _scenario(scenario, sets, tle, trust=trust, as_json=as_json)
+    at_hosts.refuse_idle(loaded, clock)
     try:
         given, classes = named(asked)
         classes = with_params({**loaded.classes(), **classes}, loaded.core)

@@ -121,3 +121,12 @@ def _check_surroundings(env: list[str] | None, writable: list[Path] | None) -> N
     missing = [w for w in writable or [] if not w.is_dir()]
     if missing:
         stop(f"--writable {missing[0]} is no folder")
+
+
+def refuse_idle(scenario: Scenario, clock: str) -> None:
+    """Ends where a key of the scenario means nothing by this clock."""
+    if clock == "real":
+        from perigee.hosts.real_time import without_effect
+
+        if (why := without_effect(scenario.core.toml)) is not None:
+            stop(why)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from perigee.cli.arguments import AT
 from perigee.cli.options import stop
 from perigee.cli.programs import Asked, exec_command, groups_of, words_of
-from perigee.hosts.real_time import Machine, why_not, wrong_place
+from perigee.hosts.real_time import Machine, why_not, without_effect, wrong_place
 from perigee.runs.programs import STAGGER_NS
 from perigee.runs.stories import Program
 
@@ -51,6 +51,7 @@ def emulate_command(scenario: Scenario, programs: list[Program], asked: Asked, p
     for place in places:
         if (wrong := wrong_place(place)) is not None:
             stop(wrong)
-    if (missing := why_not()) is not None:
-        stop(missing)
+    for refused in (why_not(), without_effect(scenario.core.toml)):
+        if refused is not None:
+            stop(refused)
     return exec_command(scenario, programs, Machine(all_flows=False, places=tuple(places)), asked)

@@ -49,7 +49,10 @@ def timeline(
         if out is not None and isinstance(found, Timeline):
             found.save(out, force=force)
         if plot is not None:
-            with written(plot) as partial:
+            import matplotlib.pyplot as plt
+
+            # Fonts as journals want them: TrueType, not Type 3.
+            with written(plot) as partial, plt.rc_context({"pdf.fonttype": 42}):
                 found.plot().savefig(partial, dpi=130, format=plot.suffix[1:] or "png")
     except (_core.ScenarioError, _core.RunError) as error:
         stop(error.args[0])

@@ -160,7 +160,7 @@ def named(cc: Sequence[str | type]) -> tuple[list[str], dict[str, type]]:
     """
     names: list[str] = []
     classes: dict[str, type] = {}
-    for given in cc:
+    for given in map(_with_class, cc):
         if isinstance(given, str) and ":" not in given:
             names.append(given)
             continue
@@ -170,6 +170,18 @@ def named(cc: Sequence[str | type]) -> tuple[list[str], dict[str, type]]:
             raise PluginError(f"two congestion controls are called {found.__name__}: rename one")
         names.append(name)
     return names, classes
+
+
+def _with_class(given: str | type) -> str | type:
+    """`file.py` as `file.py:Class` if it has one class. Raises PluginError if it has several, or none."""
+    if not (isinstance(given, str) and given.endswith(".py")):
+        return given
+    file = Path(given)
+    there = [str(c["id"]) for c in described(file)]
+    if len(there) == 1:
+        return f"{file}:{there[0]}"
+    which = " or ".join(f"{file}:{name}" for name in there)
+    raise PluginError(f"{file}: {'say which class: ' + which if there else 'there is no class in it'}")
 
 
 def with_params(classes: Mapping[str, type], core: _core.Scenario) -> dict[str, type]:

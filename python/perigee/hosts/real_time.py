@@ -15,6 +15,11 @@ from typing import TYPE_CHECKING
 
 from perigee.hosts.namespaces import AS_ROOT, COMMAND
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -83,6 +88,13 @@ def why_not() -> str | None:
     if tried.returncode == 0:
         return None
     return _named(tried.stderr.strip())
+
+
+def without_effect(toml: str) -> str | None:
+    """The key of a resolved scenario that means nothing to hosts in real time; None = none of them."""
+    if tomllib.loads(toml).get("hosts", {}).get("kernel") == "own":
+        return 'hosts.kernel = "own" has no effect in real time: all hosts have this machine\'s kernel; leave it away'
+    return None
 
 
 def _named(said: str) -> str:

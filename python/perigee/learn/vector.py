@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from perigee import _core
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 OBSERVATION = 50
 GLOBALS = 12
@@ -72,13 +78,21 @@ def recipe_text(world: str | Path) -> tuple[str, Path]:
     if not path.is_file():
         raise ValueError(f"{path}: no such file; recipes that come along: {', '.join(shipped)}")
     text = path.read_text(encoding="utf-8")
-    if "[train]" in text:
+    if _is_recipe(text):
         return text, path.parent
     name = json.dumps(str(path.resolve()))
     return (
         f'title = "a scenario"\n[world]\nfile = {name}\n[train]\ntransitions = 1000000\nexplore = 100000\n',
         path.parent,
     )
+
+
+def _is_recipe(text: str) -> bool:
+    """A recipe says how to train; a comment that has the word does not make one. What is no TOML is refused later."""
+    try:
+        return "train" in tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
 
 
 class VecEnv:

@@ -37,9 +37,11 @@ impl Scenario {
                 || (open.is_none() && id == own)
         };
         if let Some(unknown) = list.iter().find(|id| !known(id)) {
-            let ids = perigee_cc::SCHEMES.iter().map(|s| s.id);
-            let theirs = others.iter().map(String::as_str).filter(|id| perigee_cc::info(id).is_none());
-            let ids: Vec<_> = ids.chain(theirs).collect();
+            // Real hosts have what their kernel has; that a flow of the simulator may have more is said elsewhere.
+            let ids: Vec<_> = match others {
+                [] => perigee_cc::SCHEMES.iter().map(|s| s.id).collect(),
+                _ => others.iter().map(String::as_str).collect(),
+            };
             let mut p = Problem::new("cc", "no such congestion control").found(format!("{unknown:?}"));
             p.hint = crate::file::spell::hint(unknown, ids.iter().copied());
             return Err(p.allowed(ids.join(", ")).into());
