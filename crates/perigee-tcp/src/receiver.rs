@@ -3,7 +3,7 @@
 
 use crate::window::ReceiveWindow;
 use crate::{Config, Seg};
-use perigee_units::Nanos;
+use perigee_units::{Nanos, NS_PER_S};
 
 /// ACKs for the same hole that are sent at once before they wait: the sender's threshold of duplicates.
 const PROMPT_ACKS: u8 = 3;
@@ -11,8 +11,10 @@ const PROMPT_ACKS: u8 = 3;
 const MAX_COMPRESSED: u8 = 44;
 /// Blocks that any ACK has room for (Linux `TCP_SACK_BLOCKS_EXPECTED`): what waits is told before a packet needs a third.
 const SAFE_BLOCKS: usize = 2;
-/// Longest wait (Linux `tcp_comp_sack_delay_ns`).
+/// Longest wait (Linux `tcp_comp_sack_delay_ns`), and what its timer may be late by (`tcp_comp_sack_slack_ns`): all of it where
+/// nothing else wakes the host.
 const MAX_COMPRESSION: Nanos = Nanos::from_millis(1);
+const COMPRESSION_SLACK: Nanos = Nanos::from_micros(100);
 
 /// Out-of-order packets whose ACKs wait for each other.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +76,10 @@ pub struct Receiver {
     /// Longest delay of an ACK; in bulk transfer it never comes to that.
     delay: Nanos,
     deadline: Nanos,
+    /// When the timer of the latest delayed ACK fires, whether or not that ACK was sent meanwhile: Linux lets it run, and what
+    /// waits to be bundled by then is told.
+    delayed_until: Nanos,
+    tick: Nanos,
     /// The peer's timestamp to echo, and what was acknowledged last (RFC 7323 section 4.3).
     ts_recent: u32,
     last_acked: Seg,
@@ -102,6 +108,8 @@ impl Receiver {
             pending: 0,
             delay: config.delayed_ack_timeout,
             deadline: Nanos::MAX,
+            delayed_until: Nanos::ZERO,
+            tick: Nanos(NS_PER_S.checked_div(u64::from(config.hz)).unwrap_or(0)),
             ts_recent: 0,
             last_acked: 0,
             // 40 bytes of options hold four blocks, or three beside a timestamp.
@@ -118,6 +126,7 @@ impl Receiver {
     /// Lets ACKs of out-of-order packets wait for each other on a path with this RTT (unknown: the longest wait).
     pub fn compress_sacks(&mut self, rtt: Option<Nanos>) {
         let delay = rtt.map_or(MAX_COMPRESSION, |rtt| (rtt / 20).min(MAX_COMPRESSION));
+        let delay = delay + COMPRESSION_SLACK;
         self.compression = Some(Compression { delay, hole: 0, prompt: 0, waiting: 0 });
     }
 
@@ -157,10 +166,11 @@ impl Receiver {
         }
     }
 
-    /// The window may grow because of a packet: then Linux gives an immediate ACK back.
+    /// The window may grow because of a packet: then Linux gives an immediate ACK back. `held` packets are in the buffer by
+    /// now; the one that begins a new range behind a hole does not count yet.
     #[inline]
-    fn grow_window(&mut self) {
-        if self.window.as_mut().is_some_and(|w| w.grow(self.beyond_count)) {
+    fn grow_window(&mut self, held: u64) {
+        if self.window.as_mut().is_some_and(|w| w.grow(held)) {
             self.quick |= 1;
         }
     }
@@ -178,9 +188,11 @@ impl Receiver {
         }
         if seg > self.next {
             let told = self.tells_before(seg);
+            let (begins, held) = (!self.is_received(seg - 1), self.beyond_count);
             self.keep(seg);
-            self.grow_window();
-            if self.waits_for_more(now) {
+            self.grow_window(held + u64::from(!begins));
+            // An ACK went out while the packet was stored: of that it is the sender's to hear later, with the next one.
+            if told.is_some() || self.waits_for_more(now) {
                 return told;
             }
             return Some(self.acknowledge(None));
@@ -188,16 +200,29 @@ impl Receiver {
         let holes = self.beyond_count > 0;
         self.next += 1;
         self.highest = self.highest.max(self.next);
-        self.grow_window();
+        self.grow_window(self.beyond_count + 1);
         if holes {
             self.absorb();
+            self.note_next_hole();
             return Some(self.acknowledge(None));
         }
         if self.quick > 0 || self.pending >= self.every || (push && self.push_acks) {
             return Some(self.acknowledge(None));
         }
-        self.deadline = self.deadline.min(now + self.delay);
+        self.delay_ack(now);
         None
+    }
+
+    /// The ACK of an in-order packet is left to the timer, which counts ticks from the next one on.
+    fn delay_ack(&mut self, now: Nanos) {
+        if self.deadline == Nanos::MAX {
+            let begin = match self.tick.0 {
+                0 => now,
+                tick => Nanos((now.0 / tick + 1) * tick),
+            };
+            self.delayed_until = begin + self.delay;
+            self.deadline = self.delayed_until;
+        }
     }
 
     /// What waits is acknowledged before a packet puts a third range first, and with it pushes one out of the blocks:
@@ -216,6 +241,19 @@ impl Receiver {
         Some(told)
     }
 
+    /// A hole was filled and another is left. The ACK that says so is one of the prompt ones for the next hole, unless it is
+    /// sent for what it covers: two packets or more, behind a window that has not become smaller (Linux `__tcp_ack_snd_check`).
+    fn note_next_hole(&mut self) {
+        let Some(c) = &mut self.compression else { return };
+        if self.beyond_count == 0 || self.quick > 0 {
+            return;
+        }
+        let held = self.beyond_count + (self.next - self.last_acked);
+        let whole = self.window.as_ref().is_none_or(|w| w.is_whole(held));
+        let counts = self.next - self.last_acked < 2 || !whole;
+        (c.hole, c.prompt) = (self.next, u8::from(counts));
+    }
+
     /// The ACK of an out-of-order packet is left to the timer or to the packet that fills the bundle.
     fn waits_for_more(&mut self, now: Nanos) -> bool {
         let Some(c) = &mut self.compression else { return false };
@@ -231,6 +269,9 @@ impl Receiver {
         }
         c.waiting += 1;
         self.deadline = self.deadline.min(now + c.delay);
+        if self.delayed_until > now {
+            self.deadline = self.deadline.min(self.delayed_until);
+        }
         true
     }
 
@@ -317,6 +358,10 @@ impl Receiver {
     fn slot(&self, seg: Seg) -> usize {
         seg as usize & (self.beyond.len() * 64 - 1)
     }
+    /// It lies beyond a hole, and has arrived.
+    fn is_received(&self, seg: Seg) -> bool {
+        (self.next..self.highest).contains(&seg) && self.is_beyond(seg)
+    }
     fn is_beyond(&self, seg: Seg) -> bool {
         let i = self.slot(seg);
         self.beyond[i / 64] >> (i % 64) & 1 == 1
@@ -366,10 +411,26 @@ mod tests {
     fn a_lone_segment_is_acknowledged_when_the_timer_fires() {
         let mut r = receiver();
         assert!(r.on_data(T, 0, 7, false).is_none());
-        assert_eq!(r.deadline(), Nanos::from_millis(40));
+        assert_eq!(r.deadline(), Nanos::from_millis(41), "40 ticks from the next one on");
         let ack = r.on_timer(r.deadline()).unwrap();
         assert_eq!((ack.ack, ack.ts_ecr, ack.covered), (1, 7, 1));
         assert_eq!(r.deadline(), Nanos::MAX);
+    }
+
+    #[test]
+    fn a_timer_whose_ack_was_sent_meanwhile_tells_what_waits() {
+        let mut r = receiver();
+        r.compress_sacks(None);
+        assert!(r.on_data(T, 0, 0, false).is_none() && r.on_data(T, 1, 0, false).is_some());
+        for s in 3..6 {
+            r.on_data(Nanos::from_millis(40), s, 0, false).unwrap();
+        }
+        let at = Nanos::from_micros(40_500);
+        assert!(r.on_data(at, 6, 0, false).is_none());
+        assert_eq!(r.deadline(), Nanos::from_millis(41), "not 41.6");
+        assert_eq!(r.on_timer(r.deadline()).unwrap().sacks(), [(3, 7)]);
+        assert!(r.on_data(r.delayed_until, 7, 0, false).is_none());
+        assert_eq!(r.deadline(), Nanos::from_micros(42_100), "once");
     }
 
     #[test]
@@ -388,7 +449,7 @@ mod tests {
         r.compress_sacks(Some(Nanos::from_millis(50)));
         let sent: Vec<u64> = (1..=100).filter(|&s| r.on_data(T, s, 0, false).is_some()).collect();
         assert_eq!(sent, [1, 2, 3, 48, 93]);
-        assert_eq!(r.deadline(), Nanos::from_millis(1));
+        assert_eq!(r.deadline(), Nanos::from_micros(1100), "a timer with slack is as late as it may be");
         let ack = r.on_timer(r.deadline()).unwrap();
         assert_eq!((ack.sacks(), ack.covered), (&[(1, 101)][..], 7));
         assert!(r.on_data(T, 0, 0, false).is_some(), "a filled hole is news");
@@ -402,11 +463,62 @@ mod tests {
         // Every other packet is lost.
         let acks: Vec<AckBlocks> = (0..20).filter_map(|i| r.on_data(T, 2 * i + 1, 0, false)).collect();
         let known = |seg| acks.iter().any(|a| a.sacks().iter().any(|&(s, e)| s <= seg && seg < e));
-        assert!((0..19).all(|i| known(2 * i + 1)), "each is reported once by the time the last one waits");
-        assert_eq!((acks.len(), acks.iter().map(|a| a.covered).sum::<u32>()), (19, 19));
-        assert_eq!(acks[18].sacks()[0], (37, 38), "without the packet that needs another block");
+        assert!((0..18).all(|i| known(2 * i + 1)), "each is reported once by the time two are left");
+        assert_eq!((acks.len(), acks.iter().map(|a| a.covered).sum::<u32>()), (11, 18));
+        assert_eq!(acks[10].sacks()[0], (35, 36), "without the packet that needs another block");
         // Two ranges that grow go on waiting.
         assert!(r.on_data(T, 38, 0, false).is_none() && r.on_data(T, 36, 0, false).is_none());
+    }
+
+    #[test]
+    fn the_packet_that_made_the_receiver_tell_begins_no_bundle() {
+        let mut r = receiver();
+        r.compress_sacks(None);
+        for s in [1, 3, 4, 5] {
+            r.on_data(T, s, 0, false);
+        }
+        let later = Nanos::from_micros(500);
+        assert_eq!(r.on_data(later, 7, 0, false).unwrap().sacks(), [(3, 6), (1, 2)]);
+        assert_eq!(r.deadline(), Nanos::MAX);
+        assert!(r.on_data(later * 2, 8, 0, false).is_none());
+        assert_eq!(r.deadline(), later * 2 + MAX_COMPRESSION + COMPRESSION_SLACK);
+    }
+
+    #[test]
+    fn the_ack_of_a_filled_hole_is_one_of_the_prompt_ones_for_the_next() {
+        let prompt = |fills: &[Seg], rmem| {
+            let config = Config { quickack: 0, rmem, rmem_max: rmem, truesize: 2176, ..Config::default() };
+            let mut r = Receiver::new(&config, 2, T);
+            r.compress_sacks(None);
+            while r.window.as_mut().is_some_and(|w| w.grow(0)) {}
+            r.on_data(T, 0, 0, false);
+            r.on_data(T, 1, 0, false);
+            // Holes at 2 and 5.
+            for s in [3, 4, 6, 7].iter().chain(fills) {
+                r.on_data(T, *s, 0, false);
+            }
+            (8..20).take_while(|&s| r.on_data(T, s, 0, false).is_some()).count()
+        };
+        assert_eq!(prompt(&[2], 1 << 20), 2, "what waits in the buffer is missing from the window");
+        assert_eq!(prompt(&[2], 0), 3, "without a window it is sent for the three packets that it covers");
+    }
+
+    #[test]
+    fn the_window_grows_before_a_packet_that_begins_a_range_is_counted() {
+        let config = Config { quickack: 0, rmem: 1 << 20, rmem_max: 1 << 20, ..Config::default() };
+        let mut r = Receiver::new(&config, 2, T);
+        r.compress_sacks(None);
+        let quick = (0..200).filter(|&s| r.on_data(T, s, 0, false).is_some()).count();
+        assert!((120..130).contains(&quick), "{quick} of 200: some for growth, then every second");
+        // The last packet of growth: those in order are in the buffer themselves.
+        let prompt = |r: &mut Receiver, hole: Seg| {
+            (hole + 1..hole + 9).take_while(|&s| r.on_data(T, s, 0, false).is_some()).count()
+        };
+        assert_eq!(prompt(&mut r, 200), 4);
+        for s in [200, 206, 207] {
+            r.on_data(T, s, 0, false);
+        }
+        assert_eq!(prompt(&mut r, 208), 3);
     }
 
     #[test]
@@ -415,7 +527,7 @@ mod tests {
         r.compress_sacks(Some(Nanos::from_millis(10)));
         let sent: Vec<u64> = (1..=12).filter(|&s| r.on_data(T, s, 0, false).is_some()).collect();
         assert_eq!(sent, [1, 2, 3, 4, 5, 6, 7, 8]);
-        assert_eq!(r.deadline(), Nanos::from_micros(500));
+        assert_eq!(r.deadline(), Nanos::from_micros(600));
     }
 
     #[test]

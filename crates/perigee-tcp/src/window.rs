@@ -135,6 +135,11 @@ impl ReceiveWindow {
         (self.round_began, self.round_from) = (now, next);
     }
 
+    /// What could be offered while `held` packets lie in the buffer is no less than what was offered last.
+    pub fn is_whole(&self, held: u64) -> bool {
+        self.free(held).min(self.allowed).next_multiple_of(self.unit) >= self.offered
+    }
+
     /// An acknowledgement up to the byte `next` is sent while `held` packets wait for a hole: one past the last byte that
     /// the peer may send, and whether memory is so short that no ACK is due at once.
     pub fn offer(&mut self, next: u64, held: u64) -> (u64, bool) {
