@@ -61,8 +61,8 @@ pub const OPTIONS: &[ParamSpec] = &[
     flag(
         "sack_compression",
         true,
-        "Linux tcp_comp_sack_nr 44, tcp_comp_sack_delay_ns 1 ms",
-        "receivers bundle the ACKs of out-of-order packets: after three for the same hole one for 44 packets or 5 % of the RTT, 1 ms at most",
+        "Linux tcp_comp_sack_nr 44, tcp_comp_sack_delay_ns 1 ms, tcp_comp_sack_slack_ns 0.1 ms",
+        "receivers bundle the ACKs of out-of-order packets: after three for the same hole one for 44 packets or 5 % of the RTT, 1 ms at most, and the 0.1 ms that the timer may be late",
     ),
     flag(
         "push_acks",
@@ -135,7 +135,7 @@ pub const OPTIONS: &[ParamSpec] = &[
         domain: Domain::Choice(&["rfc9937", "linux-4.15", "rfc6937", "rfc6675", "ns3"]),
         unit: "",
         source: "PRR of Linux 6.12; of Linux 4.15; as published, with the slow start bound; RFC 6675; ns-3 up to 3.48 (TcpPrrRecovery)",
-        help: "how the window comes down to ssthresh after a loss: in proportion, bounded by conservation in four ways; at once; or in proportion to the pipe, with ACKs that bring SACKs counted double and a product of 32 bits, where a timeout reduces again",
+        help: "how the window comes down to ssthresh after a loss: in proportion, bounded by conservation in four ways; at once; or in proportion to the pipe, with ACKs that bring SACKs counted double and a product of 32 bits, where a timeout reduces again, what was sent after the highest SACKed segment is not repeated, the first repair ignores window and pacer, and ACKs with news of a hole neither grow the window nor restart the timer",
     },
     flag("ecn", false, "RFC 3168; off in Linux unless the peer asks", "data may be marked instead of dropped; a mark reduces a window-based scheme once per round"),
     flag("undo", true, "RFC 3708, RFC 4015", "take reductions back that prove spurious"),
@@ -217,7 +217,7 @@ pub const OPTIONS: &[ParamSpec] = &[
         },
         unit: "time",
         source: "Linux TCP_DELACK_MIN; 200 ms in ns-3",
-        help: "longest delay of an acknowledgement",
+        help: "longest delay of an acknowledgement, in ticks from the next one on",
     },
     ParamSpec {
         name: "min_rto",

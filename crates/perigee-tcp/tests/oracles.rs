@@ -195,22 +195,6 @@ fn without_samples_of_sacks_a_hole_keeps_the_smoothed_rtt() {
 }
 
 #[test]
-fn a_timeout_in_a_recovery_reduces_again_with_ns3() {
-    for (reduction, ssthresh) in [(Reduction::Rfc9937, 7), (Reduction::Ns3, 4)] {
-        let cfg = Config { reduction, tlp: false, frto: false, undo: false, ..plain() };
-        let mut s = Script::new("cubic", cfg, 10);
-        s.send();
-        s.now += RTT;
-        s.sacks(0, &[(4, 10)]);
-        assert_eq!((s.state(), s.ssthresh()), (CaState::Recovery, 7));
-        let window = s.cwnd();
-        s.wait();
-        assert_eq!(s.state(), CaState::Loss);
-        assert_eq!(s.ssthresh(), ssthresh, "{reduction:?}: window {window}");
-    }
-}
-
-#[test]
 fn a_reduction_by_a_mark_lasts_until_a_packet_sent_after_it_is_acknowledged() {
     // RFC 3168 section 6.1.2: once per window of data. Linux leaves CWR on the first ACK beyond what was sent at its beginning.
     let begin = || {

@@ -457,21 +457,22 @@ impl Core {
     }
 
     /// The window after losses and recovery transitions, and whether it stands for this ACK.
-    fn conserve_or_restore(&mut self, cx: &Cx, cwnd: u64, s: &Sample) -> (u64, bool) {
+    fn conserve_or_restore(&mut self, cx: &Cx, w: &Window, s: &Sample) -> (u64, bool) {
         let in_flight = cx.packets(cx.in_flight);
         let heeded = self.model != Model::Ns3 || cx.ca == CaState::Recovery;
+        let cwnd = cx.packets(w.cwnd);
         let mut cwnd = if s.losses > 0 && heeded { cwnd.saturating_sub(s.losses).max(1) } else { cwnd };
         if cx.ca == CaState::Recovery && self.prior.ca != CaState::Recovery {
             self.conserving = true;
-            // ns-3: until the round at hand is over, however short its rest is.
-            if self.model != Model::Ns3 {
+            cwnd = in_flight + s.acked;
+            // ns-3: until the round at hand is over, however short its rest is; the first lost packet went out already.
+            if self.model == Model::Ns3 {
+                cwnd += 1;
+            } else {
                 self.round_end = cx.packets(cx.delivered);
             }
-            cwnd = in_flight + s.acked;
         } else if self.prior.ca >= CaState::Recovery && cx.ca < CaState::Recovery {
-            if self.model == Model::Linux || self.prior.ca != CaState::Loss {
-                cwnd = cwnd.max(self.prior.cwnd);
-            }
+            cwnd = self.after_recovery(cx, w, cwnd);
             self.conserving = false;
         }
         self.prior.ca = cx.ca;
@@ -479,6 +480,28 @@ impl Core {
             cwnd = cwnd.max(in_flight + s.acked);
         }
         (cwnd, self.conserving)
+    }
+
+    /// The window of before is restored. In ns-3 the transport sets it to ssthresh, which is that of the end of STARTUP, and
+    /// infinite before it.
+    fn after_recovery(&self, cx: &Cx, w: &Window, cwnd: u64) -> u64 {
+        match self.model {
+            Model::Ns3 if self.prior.ca == CaState::Recovery => {
+                cx.packets(w.ssthresh.min(u64::from(u32::MAX)))
+            }
+            Model::Linux => cwnd.max(self.prior.cwnd),
+            _ if self.prior.ca == CaState::Loss => cwnd,
+            _ => cwnd.max(self.prior.cwnd),
+        }
+    }
+
+    /// The window and what was acknowledged. ns-3 adds bytes in 32 bits, where a window without limit wraps around.
+    fn grown(&self, cx: &Cx, cwnd: u64, acked: u64) -> u64 {
+        let sum = cwnd + acked;
+        match self.model {
+            Model::Ns3 => cx.packets(u64::from(cx.bytes(sum) as u32)),
+            _ => sum,
+        }
     }
 
     fn target_cwnd(&self, w: &Window) -> u64 {
@@ -494,11 +517,11 @@ impl Core {
         let mut cwnd = cx.packets(w.cwnd);
         if s.acked > 0 {
             let stands;
-            (cwnd, stands) = self.conserve_or_restore(cx, cwnd, s);
+            (cwnd, stands) = self.conserve_or_restore(cx, w, s);
             if !stands {
                 let target = self.target_cwnd(w);
                 if self.pipe_full {
-                    cwnd = (cwnd + s.acked).min(target);
+                    cwnd = self.grown(cx, cwnd, s.acked).min(target);
                 } else if cwnd < target || cx.packets(cx.delivered) < INITIAL_CWND {
                     cwnd += s.acked;
                 }

@@ -200,6 +200,25 @@ fn recovery_conserves_packets_for_a_round_and_then_restores_the_window() {
 }
 
 #[test]
+fn ns3_goes_on_after_a_recovery_with_the_threshold_of_the_end_of_startup_or_with_no_limit_before_it() {
+    let after = |at_s: u64| {
+        let given = [("variant".to_string(), Value::Text("ns3".into()))].into();
+        let mut p = Path::new(Params::new(PARAMS, given).unwrap());
+        p.run_until(Nanos::from_millis(at_s), |_, _| {});
+        p.cx.ca = CaState::Recovery;
+        p.bbr.on_transition(&p.cx.clone(), &mut p.w, Transition::EnterRecovery);
+        while p.step().is_none() {}
+        assert_eq!(p.w.cwnd, p.cx.in_flight + 2 * MSS, "the first lost packet went out already");
+        p.cx.ca = CaState::Open;
+        while p.step().is_none() {}
+        (p.w.cwnd / MSS, p.w.ssthresh / MSS)
+    };
+    let (cwnd, ssthresh) = after(3000);
+    assert!((ssthresh..ssthresh + 3).contains(&cwnd), "{cwnd} {ssthresh}");
+    assert_eq!(after(150).0, u64::from(u32::MAX) / MSS);
+}
+
+#[test]
 fn a_timeout_forgets_the_plateau_but_not_the_bandwidth() {
     let mut p = path();
     p.run_until(Nanos::from_secs(3), |_, _| {});

@@ -182,7 +182,7 @@ const STUDY_HYPATIA: &[Setting] = &[
     int("tcp.init_cwnd", 10, HYPATIA),
     int("tcp.delayed_ack", 1, "fits the published Vegas; 2 is ns-3's default"),
     text("tcp.delayed_ack_timeout", "200 ms", HYPATIA),
-    int("tcp.quickack", 0, NS3),
+    int("tcp.quickack", 1, "ns-3: TcpSocketBase::ProcessSynRcvd: the first segment is acknowledged at once"),
     text("tcp.rtt_granularity", "1 ms", "ns-3: timestamps in milliseconds"),
     on("tcp.smoothed_samples", "ns-3: EstimateRtt keeps the estimate as the last RTT"),
     off(

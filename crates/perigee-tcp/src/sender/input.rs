@@ -47,10 +47,12 @@ impl Sender {
     pub fn on_ack(&mut self, now: Nanos, ack: &Ack<'_>) -> Option<Nanos> {
         let blocks = ack.blocks;
         let before = Before {
+            ca: self.ca,
             una: self.board.una(),
             in_flight: self.board.in_flight(),
             delivered: self.rate.delivered,
             lost: self.rate.lost,
+            lost_out: self.board.lost,
             sacked: self.board.sacked,
             highest_sacked: if self.board.sacked > 0 { self.highest_sacked } else { self.board.una() },
         };
@@ -113,6 +115,9 @@ impl Sender {
 
     /// It restarts its timer on the first ACK only that advances during a recovery.
     fn keeps_timer(&mut self, p: &Progress) -> bool {
+        if self.is_held_up() {
+            return true;
+        }
         if !self.cfg.impatient || self.ca != CaState::Recovery {
             return false;
         }
@@ -244,7 +249,7 @@ impl Sender {
         AckEvent {
             newly_acked: delivered * self.mss,
             newly_cum_acked: p.acked * self.mss,
-            newly_lost: (self.rate.lost - before.lost) * self.mss,
+            newly_lost: self.newly_lost(before) * self.mss,
             rtt: if self.cfg.smoothed_samples { ca_rtt.map(|_| self.rtt.srtt()) } else { ca_rtt },
             seq_rtt,
             prior_in_flight: before.in_flight * self.mss,
@@ -252,10 +257,32 @@ impl Sender {
             is_dup: delivered == 0 && ack.blocks.ack == before.una,
             ack_delayed: p.maybe_delayed,
             acks_tlp: self.probe.high.is_some_and(|h| self.probe.was_retrans && self.board.una() >= h),
-            may_grow: !self.in_reduction() && if self.reordering > 3 { p.forward() } else { p.acked > 0 },
+            may_grow: !self.in_reduction()
+                && !self.grows_late(before)
+                && if self.reordering > 3 { p.forward() } else { p.acked > 0 },
             ece: u64::from(self.new_marks) * self.mss,
             acked,
             telemetry: ack.telemetry.filter(|_| self.caps.telemetry != TelemetryNeed::None),
+        }
+    }
+
+    /// In ns-3 an ACK neither restarts the timer nor opens the window while SACKs tell of a hole.
+    fn is_held_up(&self) -> bool {
+        self.cfg.reduction == Reduction::Ns3 && self.ca == CaState::Disorder
+    }
+
+    /// And the ACK that ends the repair after a timeout counts with what it covers beyond: nothing.
+    fn grows_late(&self, before: &Before) -> bool {
+        let repaired = before.ca == CaState::Loss && self.ca != CaState::Loss;
+        self.is_held_up() || (repaired && self.cfg.reduction == Reduction::Ns3)
+    }
+
+    /// Packets that this ACK marked lost. ns-3 takes the difference of those that are marked, without its sign: lost packets
+    /// that are delivered at last count once more.
+    fn newly_lost(&self, before: &Before) -> u64 {
+        match self.cfg.lasting_samples {
+            true => self.board.lost.abs_diff(before.lost_out),
+            false => self.rate.lost - before.lost,
         }
     }
 
@@ -306,10 +333,13 @@ impl Sender {
 /// The state before the ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
+    pub ca: CaState,
     pub una: Seg,
     pub in_flight: u64,
     pub delivered: u64,
     pub lost: u64,
+    /// Marked lost and not delivered since.
+    pub lost_out: u64,
     pub sacked: u64,
     pub highest_sacked: Seg,
 }

@@ -161,6 +161,8 @@ pub struct Sender {
     reduction: Episode,
     frto: bool,
     resend: Resend,
+    /// The first lost segment is sent again before anything else, window and pacer or not (ns-3, when a recovery begins).
+    head_at_once: bool,
     /// Timeouts in a row without progress, and the doublings of the timeout.
     retransmits: u32,
     backoff: u32,
@@ -253,6 +255,7 @@ impl Sender {
             reduction: Episode::default(),
             frto: false,
             resend: Resend::Nothing,
+            head_at_once: false,
             retransmits: 0,
             backoff: 0,
             timer: TimerKind::None,

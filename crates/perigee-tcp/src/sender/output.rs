@@ -2,6 +2,7 @@
 //! What is sent: retransmissions first, then new data, under the window, in units, paced or not.
 
 use super::*;
+use crate::config::Reduction;
 use crate::scoreboard::BEGINS;
 use perigee_cc::{HeaderStamp, SentPkt};
 
@@ -37,6 +38,9 @@ impl Sender {
             self.restart_after_idle(now);
         }
         let mut new_sent = 0;
+        if std::mem::take(&mut self.head_at_once) {
+            self.resend_head(now, out);
+        }
         self.pacer.holds_back = false;
         loop {
             if self.paced && self.pacer.next > now {
@@ -98,7 +102,7 @@ impl Sender {
         let mut count = 0;
         let mut previous = None;
         while count < unit && self.has_room() && self.board.lost > self.board.retrans {
-            let Some(seg) = self.board.next_lost() else { break };
+            let Some(seg) = self.next_to_resend() else { break };
             let begins = self.board.slot(seg).flags & BEGINS != 0;
             if previous.is_some_and(|p| seg != p + 1 || begins) {
                 break;
@@ -114,6 +118,24 @@ impl Sender {
             out.last_mut().expect("what was just sent").push = true;
         }
         count
+    }
+
+    /// The lowest segment that is to be sent again. In ns-3 what was sent after the highest segment that is selectively
+    /// acknowledged is not, a timeout or not: new data goes first.
+    fn next_to_resend(&mut self) -> Option<Seg> {
+        let seg = self.board.next_lost()?;
+        let bounded = self.cfg.reduction == Reduction::Ns3 && self.board.sacked > 0;
+        (!bounded || seg + 1 < self.highest_sacked).then_some(seg)
+    }
+
+    /// Whatever window and pacer say.
+    fn resend_head(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
+        if let Some(seg) = self.next_to_resend() {
+            let next = self.pacer.next;
+            self.pacer.next = next.min(now);
+            self.emit_again(now, seg, out);
+            self.pacer.next = next;
+        }
     }
 
     /// It gathers what ACKs allow into bursts, paced or not.

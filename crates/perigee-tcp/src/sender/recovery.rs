@@ -110,6 +110,7 @@ impl Sender {
         }
         self.stats.recoveries += 1;
         self.resend = Resend::Lost;
+        self.head_at_once = self.cfg.reduction == Reduction::Ns3;
         // Re-entering after an undo within recovery is a new episode for the controller too.
         self.set_state(now, CaState::Recovery);
     }
