@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 DEMO := runs/demo
 
-.PHONY: help setup demo kernel hosts test learn cluster slow check bench fuzz kills conserve mutants figures docs site dist format vendor clean
+.PHONY: help setup demo kernel hosts test learn cluster slow shipped check bench fuzz kills conserve mutants figures docs site dist format vendor clean
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -47,7 +47,10 @@ cluster: setup  ## The extra "cluster" (Dask, object stores) into .venv, and its
 	$(BIN)/python -m pytest -q tests/test_cluster.py
 
 slow: setup  ## The tests that `make test` leaves out
-	$(BIN)/python -m pytest -q -m slow
+	$(BIN)/python -m pytest -q -m "slow and not release"
+
+shipped: setup  ## The tests of what a release consists of
+	$(BIN)/python -m pytest -q -m "slow" tests/test_install.py tests/test_site.py tests/test_pages.py
 
 check: setup  ## Formatting, lints, types
 	cargo fmt --all --check

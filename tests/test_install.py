@@ -70,6 +70,7 @@ def test_what_perigee_proposes_can_be_done_without_a_clone(installed):
     run(*proposed.split(), "--set", "run.duration=2s")
 
 
+@pytest.mark.release
 @pytest.mark.slow
 def test_the_sdist_has_all_that_its_build_reads(tmp_path):
     maturin = Path(sys.executable).with_name("maturin")
@@ -87,6 +88,7 @@ def test_the_sdist_has_all_that_its_build_reads(tmp_path):
     assert not list(tree.rglob("*.so"))
 
 
+@pytest.mark.release
 @pytest.mark.slow
 def test_the_steps_of_the_container_file_work_as_a_script(tmp_path):
     if shutil.which("cargo") is None:
