@@ -87,7 +87,13 @@ def _along(data: dict[str, Any], flow: dict[str, Any]) -> set[str]:
 def _legend(figure: Any, axis: Any, schemes: int) -> None:
     """Within the first panel while it fits there, above all panels beyond that."""
     if schemes <= MOST_WITHIN:
-        axis.legend(ncols=schemes, loc="lower right", edgecolor="none", framealpha=0.85, handlelength=3)
+        axis.legend(
+            ncols=len(axis.get_legend_handles_labels()[0]),
+            loc="lower right",
+            edgecolor="none",
+            framealpha=0.85,
+            handlelength=3,
+        )
     else:
         handles, names = axis.get_legend_handles_labels()
         # Letters of 8 points are about 0.07 in wide; a line with its margins takes 0.6 in.

@@ -12,7 +12,7 @@ from perigee.results import looks
 from perigee.results.beside import beside, said_once
 from perigee.results.columns import TABLE, one_line
 from perigee.results.metrics import WITHOUT_TCP, inner_legs
-from perigee.results.report.shares import bands, completions, shares
+from perigee.results.report.shares import bands, completions, plain, shares
 from perigee.results.summary import about_seeds, by_scheme, shown
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def _thinner(times: npt.NDArray[np.float64], points: int = MAX_POINTS) -> Any:
 
     def thin(values: npt.NDArray[np.float64]) -> list[float | None]:
         full = len(values) // step * step
-        return _plain(_means(values[:full].reshape(-1, step)))
+        return plain(_means(values[:full].reshape(-1, step)))
 
     return thin
 
@@ -270,11 +270,6 @@ def _means(rows: npt.NDArray[np.float64]) -> Iterable[float]:
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
-def _plain(values: Iterable[float]) -> list[float | None]:
-    """Six digits are more than a screen shows; JSON knows no NaN."""
-    return [None if math.isnan(v) else float(f"{v:.6g}") for v in values]
-
-
 def _cdf(frame: Any) -> dict[str, Any]:
     """RTT (ms) of one flow at evenly spaced shares of its samples."""
     import numpy as np
@@ -286,7 +281,7 @@ def _cdf(frame: Any) -> dict[str, Any]:
     p = np.linspace(0, 1, CDF_POINTS + 1)[1:]
     at = np.minimum(np.searchsorted(share, p - 1e-12), len(counts) - 1)
     ms = np.asarray(counts.index, dtype=float)[at] / 1e3
-    return {"p": _plain(p), "ms": _plain(ms)}
+    return {"p": plain(p), "ms": plain(ms)}
 
 
 def _marks(run: Run, flows: Sequence[dict[str, Any]], where: dict[str, Any]) -> list[list[Any]]:

@@ -119,7 +119,7 @@ def _thin(curves: Sequence[Floats]) -> list[list[float | None]]:
         # Instants of which no seed knows anything.
         warnings.simplefilter("ignore", RuntimeWarning)
         thin = np.stack([np.nanmean(c[:full].reshape(-1, step), axis=1) for c in curves])
-        return [_plain(np.nanmin(thin, axis=0)), _plain(np.nanmax(thin, axis=0))]
+        return [plain(np.nanmin(thin, axis=0)), plain(np.nanmax(thin, axis=0))]
 
 
 def completions(runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
@@ -140,10 +140,10 @@ def completions(runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
         if len(all_ms):
             p = np.linspace(0, 1, min(COMPLETION_POINTS, len(all_ms)) + 1)[1:]
             at = np.minimum(np.ceil(p * len(all_ms)).astype(int) - 1, len(all_ms) - 1)
-            found[cc] = {"p": _plain(p), "ms": _plain(all_ms[at]), "n": len(all_ms)}
+            found[cc] = {"p": plain(p), "ms": plain(all_ms[at]), "n": len(all_ms)}
     return found
 
 
-def _plain(values: Iterable[float]) -> list[float | None]:
+def plain(values: Iterable[float]) -> list[float | None]:
     """Six digits are more than a screen shows; JSON knows no NaN."""
     return [None if math.isnan(v) else float(f"{v:.6g}") for v in values]
