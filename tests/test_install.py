@@ -99,7 +99,7 @@ def test_the_steps_of_the_container_file_work_as_a_script(tmp_path):
         next(s for s in steps if "maturin build" in s),
         next(s for s in steps if s.startswith("pip install")),
     )
-    build = build.replace("/maturin", f"{tmp_path}/maturin").replace("/wheels", f"{tmp_path}/wheels")
+    build = build.replace("/tools", f"{tmp_path}/tools").replace("/wheels", f"{tmp_path}/wheels")
     call("bash", "-euc", build, cwd=ROOT)
     call(sys.executable, "-m", "venv", tmp_path / "image")
     lock = str(ROOT / "requirements.lock")
