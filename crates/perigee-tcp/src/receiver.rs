@@ -206,11 +206,12 @@ impl Receiver {
             self.note_next_hole();
             return Some(self.acknowledge(None));
         }
-        if self.quick > 0 || self.pending >= self.every || (push && self.push_acks) {
+        if self.quick > 0 || self.pending >= self.every {
             return Some(self.acknowledge(None));
         }
         self.delay_ack(now);
-        None
+        // Who reads it acknowledges it; by then the timer runs.
+        (push && self.push_acks).then(|| self.acknowledge(None))
     }
 
     /// The ACK of an in-order packet is left to the timer, which counts ticks from the next one on.
