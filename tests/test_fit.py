@@ -14,7 +14,7 @@ from perigee.measure.fit import quality
 from perigee.measure.fit.command import Fit, fit
 from perigee.measure.fit.early import early
 from perigee.measure.fit.model import fitted
-from perigee.measure.fit.seen import Probes, loads_of, probes_of
+from perigee.measure.fit.seen import Probes, Told, loads_of, probes_of
 from perigee.measure.net.protocol import MeasureError
 from perigee.results.record import Run
 
@@ -83,6 +83,24 @@ def test_a_flow_the_other_way_tells_the_rate_of_the_way_back(tmp_path: Path) -> 
     assert [r for _, r in found.path.rates] == pytest.approx([20e6], rel=0.01)
     assert found.path.reverse_bps == pytest.approx(6e6, rel=0.02)
     assert 'rate = "6' in found.scenario.read_text(encoding="utf-8").partition("[port.reverse]")[2]
+
+
+def test_trains_tell_a_capacity_that_no_flow_tells(runs: list[Run]) -> None:
+    probes = probes_of(runs)
+    rng = np.random.default_rng(2)
+    dense, wide = np.full(50, 1.0), np.full(50, 20.0)
+    down, up = Told("down", rng.normal(20, 1, 50), wide), Told("up", rng.normal(5, 0.2, 50), wide)
+    path = fitted(probes, [], told=[up, down])
+    assert [r / 1e6 for _, r in path.rates] == pytest.approx([20], abs=0.6)
+    assert path.reverse_bps == pytest.approx(5e6, rel=0.03)
+    assert "from 50 trains" in path.dispersion["there"].told
+    # A flow that fills the queue says it better; a bound is not a capacity.
+    flown = fitted(probes, loads_of(runs)[:1], told=[Told("down", rng.normal(80, 1, 50), wide)])
+    assert [r for _, r in flown.rates] == pytest.approx([20e6], rel=0.01)
+    assert not flown.dispersion
+    with pytest.raises(MeasureError, match="at least 20"):
+        fitted(probes, [], told=[Told("down", down.mbps, dense)])
+    assert fitted(probes, [], told=[down, Told("up", up.mbps, dense)]).reverse_bps is None
 
 
 def test_a_queue_that_drops_early_grows_while_it_drops() -> None:

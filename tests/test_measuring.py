@@ -22,7 +22,8 @@ import pytest
 
 from conftest import Cli, command
 from perigee.measure import campaign as campaigns
-from perigee.measure import clocks, journal, measured, series
+from perigee.measure import clocks, journal, measured, series, trains
+from perigee.measure.fit.seen import probes_of, told_of
 from perigee.measure.net import client, protocol
 from perigee.measure.net.client import Peer
 from perigee.measure.net.limits import Daily, Limits
@@ -96,9 +97,8 @@ def test_downloads_and_uploads_arrive_to_the_byte_with_what_the_kernel_saw(peer:
 
 def test_a_stranger_gets_less_than_he_sends(server: Server, peer: Peer) -> None:
     """10,000 hostile datagrams and 60 hostile connections: no answer but the nonces, and the server goes on."""
-    session = Pinger(peer, Pace(10_000_000))
-    session._join()
-    valid = protocol.probe(session.key, session.session, 0, 1, 64)
+    session = Pinger(peer, Pace(10_000_000))._join()
+    valid = protocol.probe(session.key, session.number, 0, 1, 64)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.connect(("127.0.0.1", server.port))
         sock.settimeout(0.3)
@@ -138,7 +138,7 @@ def test_a_stranger_gets_less_than_he_sends(server: Server, peer: Peer) -> None:
                 # It was cut off.
                 pass
             assert len(got) in (0, protocol.NONCE_BYTES)
-    session._close()
+    session.close()
     other = Peer("127.0.0.1", server.port, b"another key of this length")
     with pytest.raises(OSError, match="is the key the same there"):
         client.ask(other, {"do": "pings"})
@@ -379,3 +379,86 @@ def test_uploads_are_told_apart_from_downloads_of_the_same_scheme(server: Server
     down, up = measured.write_records(tmp_path / "out")
     assert up.cc == f"{down.cc}-up"
     assert [t["cc"] for t in up.table("flow_totals").to_pylist()] == [down.cc]
+
+
+def sent_in_trains(spacing_there_ns: int, spacing_back_ns: int, lost: tuple[int, ...] = ()) -> dict[str, np.ndarray]:
+    """Columns of six trains of ten, one a second, that leave with 1 us between their packets."""
+    n = np.arange(60)
+    train, place = n // 10, n % 10
+    sent = train * 10**9 + place * 1000
+    arrived = train * 10**9 + 10**7 + place * spacing_there_ns
+    left = train * 10**9 + 2 * 10**7 + place * 1000
+    back = train * 10**9 + 3 * 10**7 + place * spacing_back_ns
+    gone = np.isin(n, lost)
+    return {"sent": sent, "arrived": arrived, "left": left, "back": np.where(gone, -1, back)}
+
+
+def test_trains_tell_the_rate_of_each_way_as_far_as_they_are_spread() -> None:
+    about = {"burst": 10, "size": 1222, "header_bytes": 28}
+    # 1250 bytes a millisecond are 10 Mbit/s; back they come as dense as they left.
+    found = trains.trains_of(sent_in_trains(10**6, 1000), about)
+    assert found.first.tolist() == [0, 10, 20, 30, 40, 50]
+    assert found.mbps["there"] == pytest.approx([10.0] * 6)
+    there, back = (trains.capacity(found.mbps[way], found.spread[way]) for way in ("there", "back"))
+    assert there is not None
+    assert back is not None
+    assert (there.mbps, there.least, back.least) == (pytest.approx(10), False, True)
+    assert "at least 10000.0 Mbit/s" in back.told
+    # Of a train of which one packet came, nothing is known; one that lost its last packets still tells.
+    short = trains.trains_of(sent_in_trains(10**6, 10**6, (*range(1, 10), 18, 19, 20)), about)
+    assert short.first.tolist() == [0, 10, 21, 30, 40, 50]
+    assert math.isnan(short.mbps["there"][0])
+    assert short.mbps["there"][1:] == pytest.approx([10.0] * 5)
+    assert trains.capacity(short.mbps["there"][:4], short.spread["there"][:4]) is None
+
+
+def test_what_trains_differ_by_is_stated() -> None:
+    rates = np.random.default_rng(3).normal(50, 5, 200)
+    found = trains.capacity(rates, np.full(200, 10.0))
+    assert found is not None
+    assert found.low < 50 < found.high
+    assert found.high - found.low < 3
+    assert found.tenth == pytest.approx(50 - 1.28 * 5, abs=1.5)
+    assert f"{found.mbps:.2f} Mbit/s from 200 trains" in found.told
+
+
+def test_answers_to_a_train_leave_together_also_without_its_last_probe(server: Server, peer: Peer) -> None:
+    joined = Pinger(peer, Pace(10**9, burst=4, size=200, train=True))._join()
+    with joined.sock as sock:
+        sock.setblocking(True)
+        sock.settimeout(5)
+
+        def send(number: int, last: int) -> None:
+            sock.send(protocol.probe(joined.key, joined.number, number, 1, 200, last))
+
+        def answered(count: int) -> list[protocol.Seen]:
+            found = [protocol.verified(joined.key, sock.recv(2048)) for _ in range(count)]
+            assert all(f is not None for f in found)
+            return [f for f in found if f is not None]
+
+        for n in (0, 1, 2, 3):
+            send(n, 3)
+        first = answered(4)
+        assert [f.number for f in first] == [0, 1, 2, 3]
+        assert min(f.left_ns for f in first) >= max(f.arrived_ns for f in first)
+        # The last of the next train is lost: what came is answered when another train comes, or after a while.
+        send(4, 7)
+        send(8, 11)
+        assert [f.number for f in answered(2)] == [4, 8]
+    joined.close()
+
+
+def test_trains_of_a_campaign_are_in_its_record(server: Server, tmp_path: Path) -> None:
+    steps = '[[step]]\ndo = "trains"\nduration = "700 ms"\ninterval = "100 ms"\nburst = 5\nsize = 1200\n'
+    runner(f"[campaign]\ntitle = 'T'\n{steps}", tmp_path / "out", server).run()
+    (run,) = measured.write_records(tmp_path / "out")
+    assert len(run.table("flows")) == 7
+    (total,) = run.table("flow_totals").to_pylist()
+    assert (total["sent_packets"], total["delivered_packets"]) == (35, 35)
+    remarks = "\n".join(run.manifest["warnings"])
+    assert "on the way there: " in remarks
+    assert "on the way back: " in remarks
+    assert {t.way: len(t.mbps) for t in told_of([run])} == {"up": 7, "down": 7}
+    # They are no series of probes that a delay could be fitted to.
+    with pytest.raises(MeasureError, match="no quiet probes"):
+        probes_of([run])

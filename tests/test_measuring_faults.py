@@ -129,9 +129,9 @@ def test_a_server_that_forgets_a_session_is_asked_for_another(monkeypatch: pytes
 
     def forget() -> None:
         time.sleep(0.4)
-        assert pinger.asked is not None
+        assert pinger.joined is not None
         # The server forgets a session with its connection.
-        pinger.asked.channel.sock.shutdown(socket.SHUT_RDWR)
+        pinger.joined.asked.channel.sock.shutdown(socket.SHUT_RDWR)
 
     threading.Thread(target=forget, daemon=True).start()
     probes = pinger.run(1_500_000_000)

@@ -88,6 +88,9 @@ def run(
     key_file: KeyFile = None,
     pings: Annotated[str | None, typer.Option(help="Without a campaign: probes for so long, such as 60s.")] = None,
     interval: Annotated[str, typer.Option(help="Time between probes.")] = "20ms",
+    trains: Annotated[
+        str | None, typer.Option(help="Trains of 20 packets, one a second, for so long: what each way can carry.")
+    ] = None,
     download: Annotated[str | None, typer.Option(help="Downloads of so much (10MB) or so long (20s).")] = None,
     upload: Annotated[str | None, typer.Option(help="Uploads of so much or so long.")] = None,
     cc: Annotated[str | None, typer.Option(help="Schemes of the senders, such as cubic,bbr.")] = None,
@@ -109,14 +112,16 @@ def run(
     try:
         secret = read_key(key_file)
         if what.endswith(".toml"):
-            if pings or download or upload or cc:
+            if pings or trains or download or upload or cc:
                 stop(
-                    "a campaign file says itself what is measured: --pings, --download, --upload and --cc are for HOST"
+                    "a campaign file says itself what is measured: --pings, --trains, --download, --upload and --cc "
+                    "are for HOST"
                 )
             campaign = read_campaign(Path(what))
         else:
             campaign = parsed(
-                _written(what, pings, interval, download, upload, cc, streams, sample, runs, beside=beside), "measured"
+                _written(what, pings, interval, trains, download, upload, cc, streams, sample, runs, beside=beside),
+                "measured",
             )
         if out is not None:
             refuse_file(out)
@@ -199,14 +204,16 @@ def _until_signal() -> threading.Event:
 
 
 def _written(
-    server: str, pings: str | None, interval: str, download: str | None, upload: str | None, cc: str | None,
-    streams: int, sample: str, runs: int, *, beside: bool,
+    server: str, pings: str | None, interval: str, trains: str | None, download: str | None, upload: str | None,
+    cc: str | None, streams: int, sample: str, runs: int, *, beside: bool,
 ) -> str:  # fmt: skip
     """A campaign file of what options say."""
     from perigee.measure.net.protocol import MeasureError
 
-    if not (pings or download or upload):
-        raise MeasureError("nothing to measure: --pings 60s, --download 10MB, --upload 10MB or a campaign file")
+    if not (pings or trains or download or upload):
+        raise MeasureError(
+            "nothing to measure: --pings 60s, --trains 60s, --download 10MB, --upload 10MB or a campaign file"
+        )
     if (streams > 1 or cc) and not (download or upload):
         raise MeasureError("--cc and --streams are of downloads and uploads")
     if beside and not (download or upload):
@@ -215,6 +222,8 @@ def _written(
     probes = ["[[step]]", 'do = "pings"', f'interval = "{interval}"']
     if pings:
         lines += [*probes, f'duration = "{pings}"']
+    if trains:
+        lines += ["[[step]]", 'do = "trains"', f'duration = "{trains}"']
     for do, size in (("download", download), ("upload", upload)):
         for scheme in (cc or "").split(",") if size else []:
             key = "bytes" if size and size.rstrip().endswith("B") else "duration"

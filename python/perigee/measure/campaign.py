@@ -29,7 +29,7 @@ class Step:
     """A thing that is measured; times in ns."""
 
     do: str
-    """download, upload, pings or pause."""
+    """download, upload, pings, trains or pause."""
     name: str = ""
     cc: str | None = None
     """Scheme of the sender's kernel; None = its default."""
@@ -166,7 +166,7 @@ def _days(value: Any, where: str) -> tuple[str, ...]:
 
 
 STEP: dict[str, Reader] = {
-    "do": _one_of("download", "upload", "pings", "pause"), "name": _text, "cc": _text, "bytes": _bytes,
+    "do": _one_of("download", "upload", "pings", "trains", "pause"), "name": _text, "cc": _text, "bytes": _bytes,
     "duration": _time, "streams": _whole(1, MAX_STREAMS), "sample": _sample, "interval": _time,
     "burst": _whole(1, 100), "size": _whole(PROBE_BYTES, 1400), "buffer": _bytes, "server": _text, "beside": _yes,
     "first": _yes,
@@ -175,7 +175,10 @@ TRANSFER = {"cc", "bytes", "duration", "streams", "sample", "buffer", "server", 
 ONLY = {
     "download": TRANSFER, "upload": TRANSFER, "pause": {"do", "duration", "first", "name"},
     "pings": {"do", "name", "duration", "interval", "burst", "size", "server", "beside", "first"},
+    "trains": {"do", "name", "duration", "interval", "burst", "size", "server", "first"},
 }  # fmt: skip
+TRAINS = {"interval": 10**9, "burst": 20, "size": 1400}
+"""Of trains by default: 28 kB a second."""
 CAMPAIGN: dict[str, Reader] = {
     "title": _text, "server": _text, "cycles": _whole(1, MAX_CYCLES), "every": _time, "patience": _time,
     "hours": _hours, "days": _days,
@@ -215,13 +218,19 @@ def parsed(text: str, name: str) -> Campaign:
 def _step(row: Any, number: int, text: str) -> Step:
     where = f"[[step]] {number}"
     if not isinstance(row, dict) or "do" not in row:
-        raise MeasureError(f'{where} does not say what it does: do = "download", "upload", "pings" or "pause"')
+        raise MeasureError(
+            f'{where} does not say what it does: do = "download", "upload", "pings", "trains" or "pause"'
+        )
     values = _read(row, STEP, where, text, number)
-    step = Step(**values)
+    step = Step(**((TRAINS if values["do"] == "trains" else {}) | values))
     for key in row:
         if key not in ONLY[step.do]:
             raise MeasureError(f"{where}{_line(text, number, key)}: {key} has no effect on {step.do}; take it out")
-    timed = step.do in ("pings", "pause")
+    timed = step.do in ("pings", "trains", "pause")
+    if step.do == "trains" and step.burst < 2:
+        raise MeasureError(
+            f"{where}{_line(text, number, 'burst')}: burst = {step.burst}: a train has two packets or more"
+        )
     if timed and step.duration is None and not (step.do == "pings" and step.beside):
         raise MeasureError(f"{where}: {step.do} need a duration (only pings beside something else end with it)")
     if not timed and step.bytes is None and step.duration is None:

@@ -16,6 +16,7 @@ from perigee.measure.journal import CAMPAIGN, FOLDER, Part, read_parts
 from perigee.measure.net.kernel import CA_STATES, INFINITE, NAMES
 from perigee.measure.sections import write_sections
 from perigee.measure.store import About, add_tables, as_table, columns_table, manifest_of
+from perigee.measure.trains import WAYS, capacity, trains_of
 from perigee.results.record import Run, open_record, run_folder
 from perigee.results.summary import conclude
 from perigee.results.writer import RecordWriter
@@ -108,7 +109,7 @@ def _record(folder: Path, cc: str, cycle: int, parts: Sequence[Part]) -> tuple[d
         flows.setdefault((part.group, part.step), []).append(part)
     ends, names = [], _names([own[0] for own in flows.values()])
     for number, own in enumerate(flows.values()):
-        add = _add_pings if own[0].about["do"] == "pings" else _add_transfer
+        add = ADDING.get(own[0].about["do"], _add_transfer)
         ends.append(add(tables, number, names[number], own, start))
     name = folder.resolve().name
     nodes = list(dict.fromkeys(end for t in tables.totals for end in (t["from"], t["to"])))
@@ -305,9 +306,7 @@ def _piece(part: Part, start_ns: int) -> _Piece:
 def _add_pings(tables: Tables, number: int, name: str, parts: Sequence[Part], start_ns: int) -> int:
     """Probes; returns their end."""
     pieces = [_piece(p, start_ns) for p in parts]
-    sent, rtt, out, back, came = (
-        np.concatenate([getattr(p, k) for p in pieces]) for k in ("sent", "rtt", "out", "back", "came")
-    )
+    sent, rtt, out, back = (np.concatenate([getattr(p, k) for p in pieces]) for k in ("sent", "rtt", "out", "back"))
     answered = rtt != LOST
     arrived = (sent + rtt)[answered]
     rows = {
@@ -317,6 +316,41 @@ def _add_pings(tables: Tables, number: int, name: str, parts: Sequence[Part], st
     }  # fmt: skip
     tables.flows.append(columns_table("flows", rows, len(arrived)))
     tables.rtt.append(_counted(number, rtt[answered]))
+    return _end_pings(tables, number, name, parts, pieces, start_ns, rtt[answered])
+
+
+def _add_trains(tables: Tables, number: int, name: str, parts: Sequence[Part], start_ns: int) -> int:
+    """Trains, a row each: the RTT of the first that came back of it, and what each way carried; returns their end."""
+    pieces = [_piece(p, start_ns) for p in parts]
+    columns: dict[str, list[Any]] = {}
+    for part, piece in zip(parts, pieces, strict=True):
+        found = trains_of(part.columns, part.about)
+        sent, rtt = piece.sent[found.first], piece.rtt[found.first]
+        of_train = {
+            "t_ns": sent + rtt, "rtt_ns": rtt, "measure.sent_s": sent / 1e9,
+            "measure.out_ms": piece.out[found.first] / 1e6, "measure.back_ms": piece.back[found.first] / 1e6,
+        }  # fmt: skip
+        for way in WAYS:
+            of_train |= {f"measure.{way}_mbps": found.mbps[way], f"measure.{way}_spread": found.spread[way]}
+        for key, values in of_train.items():
+            columns.setdefault(key, []).append(values)
+    whole = {key: np.concatenate(values) for key, values in columns.items()}
+    rows = whole | {"flow": number, "goodput_bps": 0.0, "delivered_bytes": 0}
+    tables.flows.append(columns_table("flows", rows, len(whole["t_ns"])))
+    tables.rtt.append(_counted(number, whole["rtt_ns"]))
+    for way, label in (("there", "on the way there"), ("back", "on the way back")):
+        said = capacity(whole[f"measure.{way}_mbps"], whole[f"measure.{way}_spread"])
+        tables.remarks.append(f"{name}, {label}: " + ("too few trains for a rate" if said is None else said.told))
+    return _end_pings(tables, number, name, parts, pieces, start_ns, whole["rtt_ns"])
+
+
+def _end_pings(
+    tables: Tables, number: int, name: str, parts: Sequence[Part], pieces: Sequence[_Piece], start_ns: int, rtts: Ints
+) -> int:
+    """What probes and trains have in common: losses, totals, remarks; `rtts` are their samples. Returns their end."""
+    sent, rtt, came = (np.concatenate([getattr(p, k) for p in pieces]) for k in ("sent", "rtt", "came"))
+    answered = rtt != LOST
+    arrived = (sent + rtt)[answered]
     way = {0: "on the way there", 1: "on the way back", LOST: ""}
     tables.events += [
         {"t_ns": int(sent[i]), "kind": "probe-lost", "flow": number, "value": float(i), "text": way[int(came[i])]}
@@ -335,14 +369,17 @@ def _add_pings(tables: Tables, number: int, name: str, parts: Sequence[Part], st
         }
         | {
             "delivered_packets": int(answered.sum()),
-            "rtt_samples": int(answered.sum()),
-            "rtt_sum_ns": int(rtt[answered].sum()),
+            "rtt_samples": len(rtts),
+            "rtt_sum_ns": int(rtts.sum()),
         }
     )
     tables.windows.append({"flow": number, "class": "ping", "payload_bytes": 0, "there_ns": end - begin})
     tables.remarks += _told_of_pings(name, parts, pieces, answered, came)
     tables.events += _clock_steps(tables, name, parts, start_ns)
     return end
+
+
+ADDING = {"pings": _add_pings, "trains": _add_trains}
 
 
 def _told_of_pings(

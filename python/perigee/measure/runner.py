@@ -150,7 +150,7 @@ class Runner:
         peer = self._peer(step)
         if step.do == "pause":
             self.stop.wait((step.duration or 0) / 1e9)
-        elif step.do == "pings":
+        elif step.do in ("pings", "trains"):
             self._pings(cycle, group, number, step, peer, over)
         else:
             self._transfer(cycle, group, number, step, peer)
@@ -167,7 +167,7 @@ class Runner:
         had = self.journal.kept(cycle, group, number)
         left = (step.duration or ENDLESS_NS) - sum(_measured_ns(p, step) for p in had)
         piece = len(had)
-        pace = pings.Pace(step.interval, step.burst, step.size)
+        pace = pings.Pace(step.interval, step.burst, step.size, train=step.do == "trains")
         while left > 0 and not ends.is_set():
             length = min(left, PIECE_NS)
             began = time.time_ns()
@@ -229,7 +229,7 @@ def _of_probes(probes: Probes, pace: pings.Pace) -> dict[str, Any]:
     return {
         "interval_ns": pace.interval_ns, "burst": pace.burst, "size": pace.size, "mono_ns": probes.began_ns,
         "duplicates": probes.duplicates, "there_twice": probes.there_twice, "reordered": probes.reordered,
-        "there_reordered": probes.there_reordered, "remarks": probes.remarks,
+        "there_reordered": probes.there_reordered, "remarks": probes.remarks, "header_bytes": probes.header_bytes,
     }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from perigee.measure.fit import quality
 from perigee.measure.fit.files import write_scenario
 from perigee.measure.fit.model import Path, fitted
-from perigee.measure.fit.seen import Load, Probes, loads_of, probes_of
+from perigee.measure.fit.seen import Load, Probes, loads_of, probes_of, told_of
 
 if TYPE_CHECKING:
     from perigee.results.record import Run
@@ -40,18 +40,18 @@ def fit(
     Distances are those of a fit with every other probe and one flow, on the probes and flows that it has not seen;
     what is written is the fit with all probes. Raises MeasureError: what is missing; ScenarioError.
     """
-    probes, loads = probes_of(runs), loads_of(runs)
+    probes, loads, told = probes_of(runs), loads_of(runs), told_of(runs)
     known = _known()
     chosen = _chosen(loads, on)
     ways = {(x.target, x.origin) for x in chosen}
     back = [x for x in loads if (x.origin, x.target) in ways]
     loads = [x for x in loads if (x.origin, x.target) not in ways]
-    path = fitted(probes, chosen, rate_bps, back)
+    path = fitted(probes, chosen, rate_bps, back, told)
     scenario = write_scenario(path, folder, title=title, command=command)
     if not score:
         return Fit(scenario, path, quality.probes_beside(probes, probes), [])
     with tempfile.TemporaryDirectory() as scratch:
-        half = fitted(probes.part(slice(0, None, 2)), chosen, rate_bps, back)
+        half = fitted(probes.part(slice(0, None, 2)), chosen, rate_bps, back, told)
         trial = write_scenario(half, File(scratch), title=title, command=command)
         tell("probes are replayed")
         found = quality.probes_beside(probes.part(slice(1, None, 2)), quality.replayed_probes(trial, probes))
@@ -90,11 +90,14 @@ def lines(found: Fit) -> list[str]:
         f"{len(p.steps)} steps"
         + (f", on a grid of 15 s, phase {p.grid.phase_s:.2f} s" if p.grid and p.grid.found else ""),
         f"capacity: {_range([r / 1e6 for _, r in p.rates])} Mbit/s"
-        + (f", {len(p.rates)} values" if len(p.rates) > 1 else ""),
+        + (f", {len(p.rates)} values" if len(p.rates) > 1 else "")
+        + _by_trains(p, "there"),
         "queue: "
         + ("unknown" if p.queue_bytes is None else f"{p.queue_bytes / 1e3:.0f} kB")
         + ("" if p.early is None else ", from where on it drops at random (taken for RED)"),
-        "way back: " + ("unknown" if p.reverse_bps is None else f"{p.reverse_bps / 1e6:.2f} Mbit/s"),
+        "way back: "
+        + ("unknown" if p.reverse_bps is None else f"{p.reverse_bps / 1e6:.2f} Mbit/s")
+        + _by_trains(p, "back"),
         "jitter: " + (_jitter(p) if p.added else "none beyond the steps"),
         "losses: " + _losses(p),
         "",
@@ -115,6 +118,11 @@ def lines(found: Fit) -> list[str]:
             f"({100 * f.error:+.1f} %){rtt}"
         )
     return [*out, "cannot be known from this record:", *(f"  {u}" for u in p.unknown)]
+
+
+def _by_trains(p: Path, way: str) -> str:
+    said = p.dispersion.get(way)
+    return "" if said is None else f", by dispersion: {said.told}"
 
 
 def _range(values: Sequence[float]) -> str:

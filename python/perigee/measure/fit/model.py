@@ -12,8 +12,9 @@ import numpy as np
 
 from perigee.measure import series
 from perigee.measure.fit.early import Early, early
-from perigee.measure.fit.seen import Load, Probes
+from perigee.measure.fit.seen import Load, Probes, Told
 from perigee.measure.net.protocol import MeasureError
+from perigee.measure.trains import Capacity, capacity
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -64,6 +65,8 @@ class Path:
     """Instead, bursts (Gilbert and Elliott): s apart, s long, loss inside."""
     rates: list[tuple[float, float]] = field(default_factory=list)
     """From when on, bit/s on the wire."""
+    dispersion: dict[str, Capacity] = field(default_factory=dict)
+    """By way (there, back), where trains of probes told its rate."""
     reverse_bps: float | None = None
     queue_bytes: float | None = None
     early: Early | None = None
@@ -85,8 +88,13 @@ class Path:
         return found
 
 
-def fitted(probes: Probes, loads: Sequence[Load], rate_bps: float | None = None, back: Sequence[Load] = ()) -> Path:
-    """The path behind these probes and flows; `rate_bps` where no flow can tell, `back`: flows the other way.
+def fitted(
+    probes: Probes, loads: Sequence[Load], rate_bps: float | None = None, back: Sequence[Load] = (),
+    told: Sequence[Told] = (),
+) -> Path:  # fmt: skip
+    """The path behind these probes and flows; `rate_bps` where nothing else can tell, `back`: flows the other way.
+
+    `told`: trains, which tell a rate where no flow does. The way there is that of `loads`; without any, it is down.
 
     Raises MeasureError.
     """
@@ -97,11 +105,12 @@ def fitted(probes: Probes, loads: Sequence[Load], rate_bps: float | None = None,
     path.grid = series.grid([s.t_s for s in path.steps])
     _jitter(path, t, rtt, probes.interval_s)
     _losses(path, probes, loads)
-    _capacity(path, loads, rate_bps)
+    trains = _of_trains(loads, told)
+    _capacity(path, loads, rate_bps, trains.get("there"))
     _queue(path, loads)
-    _reverse(path, back)
-    # What a probe takes at the slowest port, both ways, is no propagation.
-    own_ms = 2 * probes.bytes * 8e3 / path.rates[0][1]
+    _reverse(path, back, trains.get("back"))
+    # What a probe takes at the slowest port of each way is no propagation.
+    own_ms = sum(probes.bytes * 8e3 / bps for bps in (path.rates[0][1], path.reverse_bps or path.rates[0][1]))
     path.base = [(t, max(0.01, ms - own_ms)) for t, ms in path.base]
     _unknown(path, probes, loads)
     return path
@@ -208,8 +217,15 @@ def _standing(path: Path, load: Load) -> npt.NDArray[np.bool_]:
     return np.nan_to_num(above) > np.maximum(STANDING_MS, STANDING * base)
 
 
-def _capacity(path: Path, loads: Sequence[Load], rate_bps: float | None) -> None:
-    """The rate at which data arrived while a queue stood."""
+def _of_trains(loads: Sequence[Load], told: Sequence[Told]) -> dict[str, Capacity]:
+    """What trains say of the way of these flows, and of the other one."""
+    there = next((x.way for x in loads if x.way), "down")
+    found = {"there" if x.way == there else "back": capacity(x.mbps, x.spread) for x in told}
+    return {way: said for way, said in found.items() if said is not None}
+
+
+def _capacity(path: Path, loads: Sequence[Load], rate_bps: float | None, trains: Capacity | None) -> None:
+    """The rate at which data arrived while a queue stood; where it never did, that of trains."""
     if rate_bps is not None:
         path.rates = [(0.0, rate_bps)]
         return
@@ -219,9 +235,13 @@ def _capacity(path: Path, loads: Sequence[Load], rate_bps: float | None) -> None
         if best is None or len(t) > len(best[0]):
             best = t, rates
     if best is None or len(best[0]) < FEWEST_BINS:
+        if trains is not None and not trains.least:
+            path.rates, path.dispersion["there"] = [(0.0, trains.mbps * 1e6)], trains
+            return
+        bound = "" if trains is None else f" (trains: {trains.told})"
         raise MeasureError(
-            "the capacity cannot be known: in no flow a queue stood for some seconds; measure a download of cubic "
-            "(perigee measure run HOST --download 30s --cc cubic), or say it: --rate 100Mbit"
+            f"the capacity cannot be known: in no flow a queue stood for some seconds{bound}; measure a download of "
+            "cubic (perigee measure run HOST --download 30s --cc cubic), or say it: --rate 100Mbit"
         )
     t, rates = best
     middle = float(np.median(rates))
@@ -269,11 +289,13 @@ def _queue(path: Path, loads: Sequence[Load]) -> None:
         path.early = early(found, episodes)
 
 
-def _reverse(path: Path, back: Sequence[Load]) -> None:
-    """The rate of the way back: at which data arrived there while a queue stood; unknown without such a flow."""
+def _reverse(path: Path, back: Sequence[Load], trains: Capacity | None) -> None:
+    """The rate of the way back: at which data arrived there while a queue stood, or that of trains; else unknown."""
     rates = [r for load in back for r in _arrivals(path, load)[1]]
     if len(rates) >= FEWEST_BINS:
         path.reverse_bps = float(np.median(rates))
+    elif trains is not None and not trains.least:
+        path.reverse_bps, path.dispersion["back"] = trains.mbps * 1e6, trains
 
 
 def _before_losses(path: Path, load: Load) -> list[slice]:
@@ -306,6 +328,11 @@ def _unknown(path: Path, probes: Probes, loads: Sequence[Load]) -> None:
         path.unknown.append("the rate of the way back: no flow went there for long; taken as that of the way there")
     if path.queue_bytes is None:
         path.unknown.append("the queue's size: no flow lost packets to it; taken as two bandwidth-delay products")
+    if "there" in path.dispersion:
+        path.unknown.append(
+            "whether a bucket of tokens or a timetable of slots lets less through for long than trains of some "
+            "packets see"
+        )
     if len(path.rates) == 1 and not loads:
         path.unknown.append("how the capacity varies")
     if path.steps and not (path.grid and path.grid.found):

@@ -79,11 +79,47 @@ class Load:
     """All of its RTT samples: ms, and how often each came."""
     bytes: float | None
     """Its limit."""
+    way: str = ""
+    """down or up, where who measured says it."""
 
     @property
     def goodput_bps(self) -> float:
         """Over its life."""
         return float(self.delivered[-1] * 8 / max(1e-9, self.stop_s - self.start_s)) if len(self.delivered) else 0.0
+
+
+@dataclass(frozen=True)
+class Told:
+    """What trains of probes say of one way."""
+
+    way: str
+    """down: to who measured; up."""
+    mbps: Floats
+    """On the wire, of each train."""
+    spread: Floats
+    """Time that each took to arrive over that to leave."""
+
+
+def told_of(runs: Sequence[Run]) -> list[Told]:
+    """Each way's trains, of all runs together."""
+    found: dict[str, list[tuple[Floats, Floats]]] = {}
+    for run in runs:
+        for flow in run.table("flow_totals").to_pylist():
+            if not _is_trains(run, flow):
+                continue
+            for way, key in (("up", "there"), ("down", "back")):
+                columns = [f"measure.{key}_mbps", f"measure.{key}_spread"]
+                rows = _rows(run, flow["flow"], columns)
+                mbps, spread = (rows[c].to_numpy(zero_copy_only=False).astype(float) for c in columns)
+                found.setdefault(way, []).append((mbps, spread))
+    return [Told(way, *(np.concatenate(c) for c in zip(*parts, strict=True))) for way, parts in found.items()]
+
+
+def _is_trains(run: Run, flow: dict[str, Any]) -> bool:
+    if run.manifest.backend != "measure":
+        return False
+    flows = run.manifest["measure"]["flows"]
+    return bool(flow["flow"] < len(flows) and flows[flow["flow"]]["do"] == "trains")
 
 
 def probes_of(runs: Sequence[Run]) -> Probes:
@@ -93,7 +129,7 @@ def probes_of(runs: Sequence[Run]) -> Probes:
         totals = run.table("flow_totals").to_pylist()
         if any(t["cc"] not in WITHOUT_TCP for t in totals):
             continue
-        found += [_probes(run, t) for t in totals if t["cc"] == "ping"]
+        found += [_probes(run, t) for t in totals if t["cc"] == "ping" and not _is_trains(run, t)]
     if not found:
         raise MeasureError(
             "no quiet probes: a path without load is needed to tell its delay from its queues (perigee measure "
@@ -189,12 +225,20 @@ def _load(run: Run, flow: dict[str, Any]) -> Load:
         start_s=float(flow["started_ns"] or 0) / 1e9, stop_s=float(flow["stop_ns"] if done is None else done) / 1e9,
         smoothed=run.manifest.backend == "measure",
         rtts=(counted["rtt_us"].to_numpy(dtype=float) / 1e3, counted["count"].to_numpy(dtype=float)),
-        bytes=None if done is None else float(flow["goodput_bytes"]),
+        bytes=None if done is None else float(flow["goodput_bytes"]), way=_way(run, flow),
     )  # fmt: skip
 
 
-def _rows(run: Run, flow: int) -> Any:
+def _way(run: Run, flow: dict[str, Any]) -> str:
+    if run.manifest.backend != "measure":
+        return ""
+    flows = run.manifest["measure"]["flows"]
+    does = flows[flow["flow"]]["do"] if flow["flow"] < len(flows) else ""
+    return {"download": "down", "upload": "up"}.get(does, "")
+
+
+def _rows(run: Run, flow: int, more: Sequence[str] = ("delivered_bytes", "sent_packets", "retransmits")) -> Any:
     import pyarrow.compute as pc
 
-    rows = run.columns("flows", ["t_ns", "flow", "delivered_bytes", "rtt_ns", "sent_packets", "retransmits"])
+    rows = run.columns("flows", ["t_ns", "flow", "rtt_ns", "goodput_bps", *more])
     return rows.filter(pc.equal(rows["flow"], flow))

@@ -17,6 +17,7 @@ SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
 LINUX = sys.platform == "linux"
 ANCILLARY_BYTES = 64
 TIMESPEC = struct.Struct("@qq")
+TRAIN_BUFFER_BYTES = 1 << 20
 INFINITE = 0x7FFF_FFFF
 NO_LIMIT = (1 << 64) - 1
 

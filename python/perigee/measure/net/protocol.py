@@ -6,6 +6,7 @@ with nothing else before a message with a valid HMAC-SHA256 (RFC 2104) under a k
 So a stranger gets less than he sent. Messages are JSON, deflated, each with its length and its HMAC, which counts them.
 
 Probes are UDP packets with an HMAC of 128 bits under a key of their session; an answer is as long as what it answers.
+Those of a train are answered together, one right behind the other, when its last one has come.
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ LEAST_KEY_BYTES = 16
 HASH = "sha256"
 
 # magic, kind, session, number, the client's time of sending; the server adds its times and how many came before.
+# Of a train the client says in place of that number which probe is its last.
 PROBE = struct.Struct(">4sB3xQIqqqI")
 PROBE_MAC_BYTES = 16
 PROBE_BYTES = PROBE.size + PROBE_MAC_BYTES
 """Shortest probe: payload of UDP."""
-ASK, ANSWER = 1, 2
+ASK, ANSWER, TRAIN = 1, 2, 3
 
 
 class MeasureError(Exception):
@@ -173,12 +175,13 @@ class Seen:
     arrived_ns: int
     left_ns: int
     before: int
-    """Probes that the server had from this session, this one too."""
+    """Probes that the server had from this session, this one too; of a train, as it comes there: its last number."""
 
 
-def probe(key: bytes, session: int, number: int, sent_ns: int, size: int) -> bytes:
-    """A probe of the client."""
-    return _signed(key, PROBE.pack(MAGIC, ASK, session, number, sent_ns, 0, 0, 0), size)
+def probe(key: bytes, session: int, number: int, sent_ns: int, size: int, last: int | None = None) -> bytes:
+    """A probe of the client; `last`: number of the last one of its train."""
+    kind = ASK if last is None else TRAIN
+    return _signed(key, PROBE.pack(MAGIC, kind, session, number, sent_ns, 0, 0, last or 0), size)
 
 
 def answer(key: bytes, asked: Seen, arrived_ns: int, left_ns: int, before: int, size: int) -> bytes:
@@ -187,9 +190,9 @@ def answer(key: bytes, asked: Seen, arrived_ns: int, left_ns: int, before: int, 
     return _signed(key, head, size)
 
 
-def session_of(packet: bytes, kind: int) -> int | None:
+def session_of(packet: bytes, *kinds: int) -> int | None:
     """The session that a packet claims; None: it is no probe. Nothing is verified yet."""
-    if len(packet) < PROBE_BYTES or packet[:4] != MAGIC or packet[4] != kind:
+    if len(packet) < PROBE_BYTES or packet[:4] != MAGIC or packet[4] not in kinds:
         return None
     return int.from_bytes(packet[8:16], "big")
 

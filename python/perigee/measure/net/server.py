@@ -24,6 +24,10 @@ LEAST_SAMPLE_NS = 10_000_000
 MAX_TOLD_GAPS = 100_000
 SILENCE_S = 300.0
 """A session whose client says nothing for so long is over."""
+HOLD_NS = 500_000_000
+"""Answers to a train whose last probe was lost leave after so long."""
+LOOK_S = 0.25
+MOST_IN_TRAIN = 100
 
 
 @dataclass
@@ -36,6 +40,10 @@ class Session:
     """Only from here, and only to here."""
     size: int
     bucket: Bucket
+    train: int = 0
+    """Probes of a train; 0: each is answered at once."""
+    held: list[tuple[protocol.Seen, int, Any]] = field(default_factory=list)
+    """Of a train that is not over: the probe, when it arrived, where from."""
     seen: bytearray = field(default_factory=bytearray)
     """A bit for each number."""
     came: int = 0
@@ -79,6 +87,8 @@ class Server:
         self.key, self.limits = key, limits or Limits()
         self.daily = Daily(self.limits.daily_bytes)
         self.sessions: dict[int, Session] = {}
+        self.holding: dict[int, Session] = {}
+        """Sessions that hold answers; only the thread that answers knows of it."""
         self.series: dict[str, tuple[float, dict[str, Any]]] = {}
         self.counts: Counter[str] = Counter()
         self.lock = threading.Lock()
@@ -107,6 +117,7 @@ class Server:
             try:
                 packet, ancillary, _, address = self.udp.recvmsg(2048, kernel.ANCILLARY_BYTES)
             except TimeoutError:
+                self._leave_late(time.monotonic_ns())
                 continue
             except OSError:
                 if self.stopped.is_set():
@@ -114,10 +125,11 @@ class Server:
                 continue
             arrived = kernel.arrival(ancillary)
             self.counts["datagrams"] += 1
+            self._leave_late(arrived)
             self._one_probe(packet, arrived, address)
 
     def _one_probe(self, packet: bytes, arrived: int, address: Any) -> None:
-        claimed = protocol.session_of(packet, protocol.ASK)
+        claimed = protocol.session_of(packet, protocol.ASK, protocol.TRAIN)
         session = None if claimed is None else self.sessions.get(claimed)
         if session is None or address[0] != session.address or len(packet) != session.size:
             self.counts["strange datagrams"] += 1
@@ -129,10 +141,33 @@ class Server:
         # What came before is not answered again: whoever recorded a probe gets nothing for it.
         if not session.first_time(asked.number):
             return
+        if session.train == 0:
+            self._reply(session, asked, arrived, address)
+            return
+        if session.held and asked.before != session.held[0][0].before:
+            self._leave(session)
+        session.held.append((asked, arrived, address))
+        self.holding[session.number] = session
+        if asked.number >= asked.before or len(session.held) >= session.train:
+            self._leave(session)
+
+    def _reply(self, session: Session, asked: protocol.Seen, arrived: int, address: Any) -> None:
         reply = protocol.answer(session.key, asked, arrived, time.monotonic_ns(), session.came, session.size)
         with contextlib.suppress(OSError):
             self.udp.sendto(reply, address)
             self.counts["answers"] += 1
+
+    def _leave(self, session: Session) -> None:
+        """Answers what came of a train, one probe right behind the other."""
+        for asked, arrived, address in session.held:
+            self._reply(session, asked, arrived, address)
+        session.held.clear()
+        self.holding.pop(session.number, None)
+
+    def _leave_late(self, now: int) -> None:
+        """The same for trains whose last probe did not come."""
+        for session in [s for s in self.holding.values() if now - s.held[0][1] > HOLD_NS]:
+            self._leave(session)
 
     # Connections.
 
@@ -193,7 +228,8 @@ class Server:
 
     def _work(self, channel: Channel, request: dict[str, Any], address: Any) -> None:
         does: dict[str, Callable[[Channel, dict[str, Any], Any], None]] = {
-            "pings": self._pings, "download": self._download, "upload": self._upload, "series": self._told,
+            "pings": self._pings, "trains": self._pings, "download": self._download, "upload": self._upload,
+            "series": self._told,
         }  # fmt: skip
         what = request.get("do")
         work = does.get(what) if isinstance(what, str) else None
@@ -210,9 +246,10 @@ class Server:
         limits = self.limits
         size = _whole(request, "size", protocol.PROBE_BYTES, limits.probe_bytes)
         rate = _whole(request, "per_s", 1, limits.probes_per_s)
+        train = _whole(request, "train", 2, MOST_IN_TRAIN) if request["do"] == "trains" else 0
         number = secrets.randbits(64)
         # Some more than agreed: what waited somewhere comes at once.
-        session = Session(number, channel.key_for(b"probes"), address[0], size, Bucket(max(100.0, 1.5 * rate)))
+        session = Session(number, channel.key_for(b"probes"), address[0], size, Bucket(max(100.0, 1.5 * rate)), train)
         with self.lock:
             if len(self.sessions) >= limits.sessions:
                 raise _Refused("the server has as many sessions of probes as it may have")
@@ -340,6 +377,7 @@ def _bound(host: str, port: int) -> tuple[socket.socket, socket.socket]:
             f"cannot listen on port {port}{f' of {host}' if host else ''}: {error.strerror or error}"
         ) from None
     kernel.want_arrivals(udp)
-    for sock in (tcp, udp):
-        sock.settimeout(1.0)
+    kernel.buffers(udp, kernel.TRAIN_BUFFER_BYTES, sending=False)
+    tcp.settimeout(1.0)
+    udp.settimeout(LOOK_S)
     return tcp, udp
