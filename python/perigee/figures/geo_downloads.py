@@ -21,7 +21,7 @@ import numpy as np
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import Estimate, t_test
-from perigee.study.verdicts import Verdict, count, near, order, value, within
+from perigee.study.verdicts import Verdict, count, near, order, telling, value, within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -240,17 +240,26 @@ def check(t: Tables) -> list[Verdict]:
 def _means(runs: pd.DataFrame) -> list[Verdict]:
     """Tables I to III: throughput in Mbit/s and RTT in ms with their tolerances."""
     out = []
-    for cc, steady, start, rtt in (("cubic", (123, 12), 16.6, (821, 200)), ("bbr", (113, 10), 23.1, (780, 120))):
-        steady_words = f"{style.label(cc)}: mean steady throughput"
-        rtt_words = f"{style.label(cc)}: mean steady RTT"
-        start_words = f"{style.label(cc)}: start-up throughput (first 50 MB)"
-        mbps, ms, start_mbps = (_of(runs, cc, column) for column in ("mean_mbps", "rtt_ms", "startup_mbps"))
-        out += [
-            near(f"steady-{cc}", steady_words, "Table I", steady[0], mbps, steady[1], "Mbit/s"),
-            near(f"rtt-{cc}", rtt_words, "Table II", rtt[0], ms, rtt[1], "ms"),
-            near(f"start-{cc}", start_words, "Table III", start, start_mbps, 3, "Mbit/s"),
-        ]
+    for key, (words, source, column, unit, published) in TABLES.items():
+        for i, cc in enumerate(SCHEMES):
+            ours, name = _of(runs, cc, column), style.label(cc)
+            mean, sd = (row[i] for row in published)
+            tolerance = telling(mean, published[0], 0.1 * mean, 0.02 * mean)
+            out.append(near(f"{key}-{cc}", f"{name}: mean {words}", source, mean, ours, round(tolerance, 1), unit))
+            spread = value(float(runs[runs["cc"] == cc][column].std()))
+            limit = round(telling(sd, published[1], 0.5 * sd, 0.1 * sd), 2)
+            claim = f"{name}: standard deviation of the {words}"
+            out.append(near(f"{key}-sd-{cc}", claim, source, sd, spread, limit, unit))
     return out
+
+
+TABLES = {
+    "steady": ("steady throughput", "Table I", "mean_mbps", "Mbit/s", ((123.3, 112.9), (17.0, 12.2))),
+    "rtt": ("steady RTT", "Table II", "rtt_ms", "ms", ((821, 780), (206.4, 125.1))),
+    "start": ("start-up throughput (first 50 MB)", "Table III", "startup_mbps", "Mbit/s", ((16.6, 23.1), (0.3, 1.8))),
+    "start-rtt": ("start-up RTT (first 50 MB)", "Table III", "startup_rtt_ms", "ms", ((757, 917), (22.3, 42.9))),
+}
+"""Published means and standard deviations over downloads, of Cubic and of BBR."""
 
 
 def _times_to_download(times: pd.DataFrame, runs: pd.DataFrame) -> list[Verdict]:
@@ -377,11 +386,13 @@ WHY_PROBES = (
     " next it is 10.6 s)."
 )
 EXPLAINED = {
+    **{f"steady-sd-{cc}": WHY_EFFECT for cc in SCHEMES},
+    **{f"{key}-{cc}": WHY_QUEUE for key in ("rtt", "rtt-sd") for cc in SCHEMES},
+    **{f"{key}-{cc}": WHY_RAMP for key in ("start-rtt", "start-rtt-sd", "start-sd") for cc in SCHEMES},
     "steady-cubic": WHY_RATE,
     "steady-bbr": WHY_RATE,
     "effect-steady": WHY_EFFECT,
     "p90": WHY_RATE + " Both 90th percentiles are at the ceiling; they differ by less than 1 %.",
-    "rtt-cubic": WHY_QUEUE,
     "rtt-spread": WHY_QUEUE,
     "late": WHY_LATE,
     "start-bbr": WHY_RAMP,

@@ -206,7 +206,7 @@ def explain_fairness(t: Tables, variants: Tables) -> dict[str, str]:
     by_run = {cc: " and ".join(f"{x:.1f}" for x in found) for cc, found in calm.items()}
     steps = {cc: _mean(t, "step_sd_mbps", cc=cc, **here) for cc in ("bbr3", "leocc")}
     return {
-        "L9-bbr3": f"Alike within chance: {by_run['bbr3']} Mbit/s (BBRv3) and {by_run['leocc']} (LeoCC) by run. From "
+        "L9-noisy": f"Alike within chance: {by_run['bbr3']} Mbit/s (BBRv3) and {by_run['leocc']} (LeoCC) by run. From "
         f"second to second (column step_sd_mbps) BBRv3 has {steps['bbr3']}, LeoCC {steps['leocc']}.",
         "L9-astraea": "It follows the base RTT (second figure): where the path is short the two flows have 60 Mbit/s "
         f"each, where it is long 15. From second to second (column step_sd_mbps) it varies by {step} Mbit/s, BBRv3 by "

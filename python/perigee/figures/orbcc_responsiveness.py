@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.figures import orbcc_evidence as evidence
 from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, theirs
 from perigee.study import frames, style
-from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee.study.model import Ask, Case, Evidence, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import mean, median
 from perigee.study.verdicts import Verdict, near, order, within
 
@@ -228,7 +229,10 @@ def _orders(now: pd.DataFrame, source: str, study: str) -> list[Verdict]:
         high = [*_least(now, goodput, rivals), *by(goodput, [MINE])]
         large = [*_least(now, rtt, rivals), *by(rtt, [MINE])]
         words = "LeoCC and SaTCP about as high as OrbCC"
+        cubic = mean(frames.pick(now, cc="cubic")["goodput_mbps"].to_numpy())
+        short = "Cubic: mean goodput, sustained underutilisation (read off the figure)"
         out += [
+            near("goodput-cubic", short, source, 50, cubic, 5, "Mbit/s"),
             order("goodput-satcp", "SaTCP above Cubic", source, by(goodput, ["satcp", "cubic"])),
             order("goodput-high", words, source, high, slack=3, unit="Mbit/s"),
             order("rtt-large", "RTT: SaTCP and LeoCC above OrbCC", source, large, unit="ms"),
@@ -312,6 +316,9 @@ def _deviations(study: str, *, loss: bool) -> tuple[str, ...]:
     return (*DEVIATIONS, *(() if loss else (ORDER_OF_RTTS,)), *((bound,) if bound else ()))
 
 
+CUBIC = Evidence(lambda ask: evidence.cubic_cases(cases("orbcc", loss=False)(ask)), evidence.explain_cubic)
+
+
 def _experiment(study: str, *, loss: bool) -> Experiment:
     what = WHAT[study] + (", and random loss of 0 to 1 % in the data direction" if loss else "")
     return Experiment(
@@ -327,6 +334,7 @@ def _experiment(study: str, *, loss: bool) -> Experiment:
         deviations=_deviations(study, loss=loss),
         explained=EXPLAINED,
         theirs=theirs(study),
+        evidence=CUBIC if study == "orbcc" and not loss else None,
         metrics=METRICS,
         captions=CAPTIONS,
     )

@@ -150,16 +150,17 @@ def _inter(source: str) -> Callable[[Tables], list[Verdict]]:
                 "orbcc", "OrbCC: smallest ratio over all RTTs", source, "close to 1", smallest(mine.to_numpy()), 0.97
             ),
         ]
+        unfair: dict[str, bool] = {}
+        falls: dict[str, bool] = {}
         for cc in ("cubic", "bbr", "bbr3"):
-            one = _by_rtt(runs, cc)
-            far = one[one.index >= 120]
-            holds = {f"{r} ms ({v:.2f})": v <= 0.6 for r, v in far.items()}
-            out.append(
-                count(f"unfair-{cc}", f"{style.label(cc)}: unfair at 120 ms and more", source, "ratio ≤ 0.6", holds)
-            )
+            one, name = _by_rtt(runs, cc), style.label(cc)
+            unfair |= {f"{name} {r} ms ({v:.2f})": bool(v <= 0.6) for r, v in one[one.index >= 120].items()}
             if len(one) > 1:
-                ends = [("at 20 ms", float(one.iloc[0])), ("at 200 ms", float(one.iloc[-1]))]
-                out.append(order(f"falls-{cc}", f"{style.label(cc)}: the ratio falls with the RTT", source, ends))
+                falls[f"{name} ({one.iloc[0]:.2f}, {one.iloc[-1]:.2f})"] = bool(one.iloc[0] > one.iloc[-1])
+        words = "Cubic, BBRv1 and BBRv3: unfair at 120 ms and more"
+        out.append(count("unfair", words, source, "ratio ≤ 0.6", unfair))
+        words = "Cubic, BBRv1 and BBRv3: the ratio is smaller at 200 ms than at 20 ms"
+        out.append(count("falls", words, source, "falls with the RTT", falls))
         return out
 
     return check

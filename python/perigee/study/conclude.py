@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from perigee.study.exchanged import Power
     from perigee.study.model import Ask, Experiment, Outcome, Tables
     from perigee.study.verdicts import Verdict
 
@@ -112,7 +113,7 @@ def _read_csv(file: Path) -> pd.DataFrame:
 def finish(experiment: Experiment, out: Path) -> list[Verdict]:
     """Verdicts and figures from the tables as saved. Raises ConcludeError if they are not as they were saved."""
     from perigee.study import style
-    from perigee.study.exchanged import power
+    from perigee.study.exchanged import power, weighed
     from perigee.study.kinds import PUBLISHED, kinds, twin_of
     from perigee.study.registry import experiments
 
@@ -120,14 +121,24 @@ def finish(experiment: Experiment, out: Path) -> list[Verdict]:
     about = read_about(folder)
     saved = read_tables(folder)
     tables = beside.of_figure(saved)
-    verdicts = experiment.verdicts(tables)
+    plain = experiment.verdicts(tables)
     explained = beside.explained(experiment, saved)
-    of = kinds(experiment, verdicts, twin_of(experiment, experiments(), tables))
-    rows = [{**asdict(v), "why": why(explained, v), "kind": kind.value} for v, kind in zip(verdicts, of, strict=True)]
-    published = {v.key for v, kind in zip(verdicts, of, strict=True) if kind in PUBLISHED}
-    found = power(experiment, tables, published)
-    about["exchanged"] = None if found is None else asdict(found)
-    about["theirs"] = beside.compared(experiment, saved, verdicts)
+    of = kinds(experiment, plain, twin_of(experiment, experiments(), tables))
+    found = power(experiment, tables)
+    verdicts = weighed(plain, found)
+    rows = [
+        {
+            **asdict(v),
+            "why": why(explained, v),
+            "kind": kind.value,
+            "exchanged": f"{found[v.key].passed} of {found[v.key].tried}" if v.key in found else "",
+        }
+        for v, kind in zip(verdicts, of, strict=True)
+    ]
+    counted = [found[v.key] for v, k in zip(verdicts, of, strict=True) if k in PUBLISHED and _telling(v, found)]
+    passed, tried = sum(p.passed for p in counted), sum(p.tried for p in counted)
+    about["exchanged"] = {"passed": passed, "tried": tried} if counted else None
+    about["theirs"] = beside.compared(experiment, saved, plain)
     if experiment.note is not None:
         about["note"] = experiment.note(tables)
     write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
@@ -135,6 +146,10 @@ def finish(experiment: Experiment, out: Path) -> list[Verdict]:
     for name, figure in experiment.draw(tables).items():
         style.save(figure, folder, name)
     return verdicts
+
+
+def _telling(verdict: Verdict, found: Mapping[str, Power]) -> bool:
+    return verdict.key in found and found[verdict.key].telling
 
 
 def why(explained: Mapping[str, str], verdict: Verdict) -> str:

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Could the claims of an experiment fail? They are computed once more with the schemes' results exchanged."""
+"""Could the claims of an experiment fail? They are computed once more with the schemes' results exchanged.
+
+A claim that holds under at least half of the exchanges says nothing of its scheme, and does not count as reproduced.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from perigee.study.verdicts import REPRODUCED
+from perigee.study import style
+from perigee.study.verdicts import ANY, REPRODUCED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Mapping, Sequence
 
     from perigee.study.model import Experiment, Tables
     from perigee.study.verdicts import Verdict
@@ -20,39 +24,47 @@ NAMES = ("cc", "what")
 
 @dataclass(frozen=True)
 class Power:
-    """How many claims that hold would hold with other schemes' results too."""
+    """Under how many exchanges a claim still holds."""
 
     passed: int
-    """Claims that still hold, summed over all exchanges."""
     tried: int
 
     @property
-    def share(self) -> float:
-        """Of all that were tried, those that still hold."""
-        return self.passed / self.tried
+    def telling(self) -> bool:
+        """It fails under most of them."""
+        return 2 * self.passed < self.tried
 
 
-def power(experiment: Experiment, tables: Tables, keys: Collection[str]) -> Power | None:
-    """Each scheme's results under the next one's name, then the one after that, …: all cyclic shifts.
+def power(experiment: Experiment, tables: Tables) -> dict[str, Power]:
+    """Each scheme's results under the next one's name, then the one after that, …: all cyclic shifts; by claim.
 
-    Counted are the claims named by `keys` that are reproduced as it was run and of which some exchange changes the
-    figures: others say nothing of a scheme. None where there are no such claims, or a single scheme.
+    Only claims that are reproduced as it was run and that are on schemes: they name one, or an exchange changes their
+    figures. Nothing where there is a single scheme.
     """
     schemes = sorted({cc for frame in tables.values() if "cc" in frame for cc in frame["cc"]})
-    before = _by_key(experiment.verdicts(tables), keys)
-    after = [_by_key(experiment.verdicts(_shifted(tables, schemes, by)), keys) for by in range(1, len(schemes))]
-    held = [
-        key
-        for key, v in before.items()
-        if v.verdict == REPRODUCED and any(key in other and other[key].ours != v.ours for other in after)
-    ]
+    labels = [style.label(cc) for cc in schemes]
+    before = _by_key(experiment.verdicts(tables))
+    after = [_by_key(experiment.verdicts(_shifted(tables, schemes, by))) for by in range(1, len(schemes))]
+
+    def on_schemes(key: str, v: Verdict) -> bool:
+        changes = any(key in other and other[key].ours != v.ours for other in after)
+        return changes or any(label in v.claim for label in labels)
+
+    held = [key for key, v in before.items() if after and v.verdict == REPRODUCED and on_schemes(key, v)]
     # A claim that has no data under another name did not hold there.
-    passed = sum(key in other and other[key].verdict == REPRODUCED for other in after for key in held)
-    return Power(passed, len(held) * len(after)) if held else None
+    return {
+        key: Power(sum(key in other and other[key].verdict == REPRODUCED for other in after), len(after))
+        for key in held
+    }
 
 
-def _by_key(verdicts: list[Verdict], keys: Collection[str]) -> dict[str, Verdict]:
-    return {v.key: v for v in verdicts if v.key in keys}
+def weighed(verdicts: Sequence[Verdict], found: Mapping[str, Power]) -> list[Verdict]:
+    """The verdicts, those of claims apart that other schemes' results would meet as well."""
+    return [replace(v, verdict=ANY) if v.key in found and not found[v.key].telling else v for v in verdicts]
+
+
+def _by_key(verdicts: list[Verdict]) -> dict[str, Verdict]:
+    return {v.key: v for v in verdicts}
 
 
 def _shifted(tables: Tables, schemes: list[str], by: int) -> Tables:

@@ -16,7 +16,7 @@ from perigee.results.webpage import policy
 from perigee.study.conclude import ABOUT, DATA, VERDICTS
 from perigee.study.kinds import PUBLISHED, Kind, kind_of, split
 from perigee.study.registry import STUDIES, experiments
-from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED, TIE
+from perigee.study.verdicts import ANY, DIFFERS, MISSING, REPRODUCED, TIE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -32,9 +32,10 @@ TITLES = {
     "hypatia": "TCP over Starlink's lasers (Barbosa et al.)",
     "geo": "Cubic and BBR over a geostationary service (Claypool et al.)",
 }
-HEADS = ("claim", "kind", "published", "ours", "95 % interval", "tolerance", "verdict")
-SHOWN = (REPRODUCED, DIFFERS, TIE, MISSING)
-WIDE = {"kind", "compared with", "95 % interval", "tolerance", "published as", "no data", "title", "runs", "size"}
+HEADS = ("claim", "kind", "published", "ours", "95 % interval", "tolerance", "exchanged", "verdict")
+SHOWN = (REPRODUCED, DIFFERS, TIE, ANY, MISSING)
+ASIDE = {"kind", "compared with", "95 % interval", "tolerance", "exchanged"}
+WIDE = {*ASIDE, "published as", "no data", "title", "runs", "size"}
 """Columns that narrow screens leave out; interval and tolerance stand below our value there."""
 NARROW = 0.52
 """Scale of figures on narrow screens, which show a part of wide ones: letters stay legible."""
@@ -88,7 +89,8 @@ def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) 
         if e.name in damaged:
             rows.append(
                 f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{html.escape(e.title)}</td>"
-                f"<td class=wide>{html.escape(e.figure)}</td><td>damaged</td><td></td><td></td><td class=wide></td>"
+                f"<td class=wide>{html.escape(e.figure)}</td><td>damaged</td><td></td><td></td><td></td>"
+                "<td class=wide></td>"
                 "<td class=wide></td><td class=wide></td></tr>"
             )
             continue
@@ -96,17 +98,20 @@ def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) 
         good = sum(v["verdict"] == REPRODUCED for v in verdicts)
         bad = sum(v["verdict"] == DIFFERS for v in verdicts)
         ties = sum(v["verdict"] == TIE for v in verdicts)
+        loose = sum(v["verdict"] == ANY for v in verdicts)
         about = _json(f / ABOUT, {})
         done, planned = about.get("runs", 0), about.get("planned", 0)
         runs = f"{done}" if done == planned else f"{done} of {planned}"
         rows.append(
             f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{html.escape(e.title)}</td>"
             f"<td class=wide>{html.escape(e.figure)}</td>"
-            f"<td>{good}</td><td>{bad}</td><td>{ties}</td><td class=wide>{len(verdicts) - good - bad - ties}</td>"
+            f"<td>{good}</td><td>{bad}</td><td>{ties}</td><td>{loose}</td>"
+            f"<td class=wide>{len(verdicts) - good - bad - ties - loose}</td>"
             f"<td class=wide>{html.escape(runs)}</td>"
             f"<td class=wide>{html.escape(str(about.get('size', '')))}</td></tr>"
         )
-    heads = ("experiment", "title", "published as", "published: reproduced", "not", "tie", "no data", "runs", "size")
+    counts = ("published: reproduced", "not", "tie", "any scheme", "no data")
+    heads = ("experiment", "title", "published as", *counts, "runs", "size")
     return f"<div class=scroll><table class=sum>{_head(heads)}{''.join(rows)}</table></div>"
 
 
@@ -157,6 +162,7 @@ def _table(verdicts: list[dict[str, Any]]) -> str:
         small = "; ".join(f"{h} {c}" for h, c in zip(HEADS[4:6], cells[2:], strict=True) if c)
         mine = f"{cells[1]}<div class='soft narrow'>{small}</div>"
         ours = f"<td>{cells[0]}</td><td>{mine}</td><td class=wide>{cells[2]}</td><td class=wide>{cells[3]}</td>"
+        ours += f"<td class=wide>{html.escape(v.get('exchanged', ''))}</td>"
         kind = f"<td class=wide>{html.escape(v.get('kind', ''))}</td>"
         verdict = f"<td class='v {mark}'>{html.escape(v['verdict'])}</td>"
         rows.append(f"<tr class='{_class(v)}'><td class=w>{claim}</td>{kind}{ours}{verdict}</tr>")

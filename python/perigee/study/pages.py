@@ -11,31 +11,34 @@ from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import write_text
 from perigee.results.webpage import filled
-from perigee.study.conclude import VERDICTS, ConcludeError, read_about
+from perigee.study.conclude import DATA, VERDICTS, ConcludeError, read_about
 from perigee.study.gallery import TITLES
 from perigee.study.kinds import PUBLISHED, Kind, kind_of, split
 from perigee.study.registry import STUDIES, experiments
-from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED, TIE
+from perigee.study.verdicts import ANY, DIFFERS, MISSING, REPRODUCED, TIE
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Sequence
     from pathlib import Path
 
     from perigee.study.model import Experiment
 
 WIDTH = 116
+TABLES = "data"
+"""Folder of the pages' tables."""
 HEAD = (
-    "| experiment | published as | published: reproduced | not | tie | other: reproduced | not | tie | exchanged "
-    "| runs | size |"
+    "| experiment | published as | published: reproduced | not | tie | any scheme | other: reproduced | not | tie "
+    "| any scheme | exchanged | runs | size |"
 )
 # A row of a page's table of verdicts: its kind and its verdict.
-_KINDS, _VERDICTS = "|".join(kind.value for kind in Kind), f"{REPRODUCED}|{DIFFERS}|{TIE}|{MISSING}"
+_KINDS, _VERDICTS = "|".join(kind.value for kind in Kind), f"{REPRODUCED}|{DIFFERS}|{TIE}|{ANY}|{MISSING}"
 ROW = re.compile(rf"^\| .* \| ({_KINDS}) \| .* \| ({_VERDICTS}) \|$", re.MULTILINE)
 
 # Under the table of verdicts; the front page finds the two numbers again.
 EXCHANGED = (
-    "With the schemes' results exchanged (each under the name of the next, of the one after that, …) {passed} of "
-    "{tried} reproduced claims still hold: the fewer, the more the claims say of a scheme."
+    "With the schemes' results exchanged (each under the name of the next, of the one after that, …) the reproduced "
+    "published claims still hold in {passed} of {tried} cases; those that do in half of theirs or more count as *any "
+    "scheme*."
 )
 # What a page says of the study's simulator; the front page sums it up.
 THEIRS = (
@@ -59,7 +62,8 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
             saved = None if e.name in damaged else _saved(results / e.name)
             if saved is not None:
                 verdicts, about = saved
-                write_text(page, _page(e, verdicts, about, _pictures(e, results, docs)))
+                tables = _tables(e, results, docs)
+                write_text(page, _page(e, verdicts, about, _pictures(e, results, docs), tables))
                 written.append(page)
             if page.exists():
                 text = page.read_text(encoding="utf-8")
@@ -93,26 +97,26 @@ def _saved(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]] | None:
 def _split(claims: list[dict[str, str]]) -> list[str]:
     """Claims by kind: what was published and came out stands first."""
     rows = [
-        "| kind of claim | reproduced | not reproduced | tie | no data | compared with |",
-        "|---|---|---|---|---|---|",
+        "| kind of claim | reproduced | not reproduced | tie | any scheme | no data | compared with |",
+        "|---|---|---|---|---|---|---|",
     ]
     for kind, n in split(claims).items():
-        counts = " | ".join(str(n.get(verdict, 0)) for verdict in (REPRODUCED, DIFFERS, TIE, MISSING))
+        counts = " | ".join(str(n.get(verdict, 0)) for verdict in (REPRODUCED, DIFFERS, TIE, ANY, MISSING))
         name = f"**{kind.value}**" if kind in PUBLISHED else kind.value
         rows.append(f"| {name} | {counts} | {kind.meaning} |")
     return rows
 
 
-def _counts(claims: list[dict[str, str]], *, published: bool) -> tuple[int, int, int]:
-    """Claims reproduced, not, and ties, of those that were published or of the others."""
+def _counts(claims: list[dict[str, str]], *, published: bool) -> list[int]:
+    """Claims reproduced, not, ties, and those that hold for any scheme; of what was published or of the rest."""
     mine = [c["verdict"] for c in claims if (kind_of(c) in PUBLISHED) == published]
-    return mine.count(REPRODUCED), mine.count(DIFFERS), mine.count(TIE)
+    return [mine.count(verdict) for verdict in (REPRODUCED, DIFFERS, TIE, ANY)]
 
 
 def _size(page: str) -> str:
     """The share that holds with the schemes exchanged, runs and size, as a page says."""
     size = re.search(r"\((\w+) size: (\d+) runs\)", page)
-    exchanged = re.search(r"…\)\s+(\d+)\s+of\s+(\d+)\s+reproduced\s+claims\s+still", page)
+    exchanged = re.search(r"still\s+hold\s+in\s+(\d+)\s+of\s+(\d+)\s+cases", page)
     share = f"{int(exchanged[1]) / int(exchanged[2]):.0%}" if exchanged else ""
     return f"{share} | {size[2]} | {size[1]}" if size else f"{share} | | "
 
@@ -132,7 +136,28 @@ def _pictures(e: Experiment, results: Path, docs: Path) -> dict[str, str]:
     return files
 
 
-def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], pictures: dict[str, str]) -> str:
+def _tables(e: Experiment, results: Path, docs: Path) -> list[str]:
+    """Copies the tables that claims and explanations are computed from, and says where they are, relative to the pages.
+
+    Time series over recorded paths stay with the results: they hold what the recordings of others say.
+    """
+    folder = docs / TABLES / e.name.replace("/", "-")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    found = sorted((results / e.name / DATA).glob("*.csv"))
+    chosen = [p for p in found if e.study != "leo-cc" or not p.stem.endswith("series")]
+    for path in chosen:
+        shutil.copyfile(path, folder / path.name)
+    return [f"{TABLES}/{folder.name}/{path.name}" for path in chosen]
+
+
+def _page(
+    e: Experiment,
+    verdicts: list[dict[str, Any]],
+    about: dict[str, Any],
+    pictures: dict[str, str],
+    tables: Sequence[str] = (),
+) -> str:
     parts = ["<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->", f"# {e.title}", ""]
     where = e.figure if e.figure.startswith(TITLES[e.study]) else f"{TITLES[e.study]}: {e.figure}"
     parts += [
@@ -143,7 +168,7 @@ def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], 
         parts += [f"![{e.title}]({file})", ""]
         caption = e.captions.get(name, "")
         parts += [*textwrap.wrap(f"*{caption}*", WIDTH), ""] if caption else []
-    heads = ("claim", "kind", "published", "ours", "95 % interval", "tolerance", "verdict")
+    heads = ("claim", "kind", "published", "ours", "95 % interval", "tolerance", "exchanged", "verdict")
     parts += ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for v in verdicts:
         cells = [
@@ -153,6 +178,7 @@ def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], 
             v["ours"],
             v["interval"],
             v["tolerance"],
+            v.get("exchanged", ""),
             v["verdict"],
         ]
         parts.append("| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |")
@@ -174,6 +200,9 @@ def _page(e: Experiment, verdicts: list[dict[str, Any]], about: dict[str, Any], 
     if e.deviations or e.missing:
         parts += ["", "## Deviations", ""]
         parts += [_item(d) for d in (*e.deviations, *e.missing)]
+    if tables:
+        names = ", ".join(f"[{path.rsplit('/', 1)[1]}]({path})" for path in tables)
+        parts += ["", "## Data", "", f"What claims and explanations are computed from, mostly a row per run: {names}."]
     return "\n".join(parts) + "\n"
 
 

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from perigee.study.stats import Estimate, difference, known, mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 REPRODUCED, DIFFERS, TIE, MISSING = "reproduced", "not reproduced", "tie", "no data"
+ANY = "any scheme"
+"""Holds, but with other schemes' results as well (`perigee.study.exchanged`)."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,16 @@ def count(
     ours = f"{yes} of {len(holds)}" + (f"; not: {', '.join(failing[:6])}{' …' * (len(failing) > 6)}" if failing else "")
     verdict = REPRODUCED if yes >= need else DIFFERS
     return Verdict(key, claim, source, published, ours, "", f"{need} of {len(holds)}", verdict)
+
+
+def telling(published: float, others: Iterable[float], tolerance: float, least: float) -> float:
+    """A tolerance that tells a scheme from the others: no more than half the distance to the next published value.
+
+    Values closer than twice `least` (how exactly the published number, and a single run, can be taken) are not told
+    apart by the study either and do not count; `tolerance` is the largest.
+    """
+    apart = [abs(published - other) / 2 for other in others if abs(published - other) > 2 * least]
+    return min([tolerance, *apart])
 
 
 def value(number: float) -> Estimate:
