@@ -44,10 +44,12 @@ def talk(spin: Callable[[int], bool]) -> Iterator[Packet]:
         yield t + 500_000, False, short(spin(k), 40)
 
 
-def capture(packets: Iterator[Packet]) -> bytes:
+def capture(packets: Iterator[Packet], moves_at_ns: int | None = None) -> bytes:
+    """`moves_at_ns`: when the client's port becomes another."""
     found = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262_144, 1)]
     for t_ns, back, payload in packets:
-        ports = (443, 5000) if back else (5000, 443)
+        port = 5000 if moves_at_ns is None or t_ns < moves_at_ns else 6000
+        ports = (443, port) if back else (port, 443)
         udp = struct.pack(">HHHH", *ports, 8 + len(payload), 0) + payload
         ends = (b"\x0a\0\0\x02", b"\x0a\0\0\x01") if back else (b"\x0a\0\0\x01", b"\x0a\0\0\x02")
         ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0) + b"".join(ends)
@@ -104,3 +106,14 @@ def test_other_datagrams_are_counted(cli: Cli, tmp_path: Path) -> None:
     done = cli("import", "capture", "q.pcap", "--out", "in")
     assert done.returncode == 2
     assert "7 packets are UDP and of no connection of QUIC" in done.stderr
+
+
+def test_a_connection_that_changes_its_address_is_told(cli: Cli, tmp_path: Path) -> None:
+    """Its second half is in no flow; what stands there without a handshake is counted by itself."""
+    (tmp_path / "q.pcap").write_bytes(capture(talk(regular), 2 * RTT_NS + COUNT // 2 * 1_000_000))
+    done = cli("import", "capture", "q.pcap", "--out", "in")
+    assert done.returncode == 0, done.stderr
+    (run,) = find_records(tmp_path / "in")
+    assert [t["goodput_bytes"] for t in run.table("flow_totals").to_pylist()] == [COUNT // 2 * SIZE]
+    assert any(w.startswith(f"{COUNT} packets look like QUIC's") for w in run.manifest.warnings), run.manifest.warnings
+    assert not any("of no connection" in w for w in run.manifest.warnings)

@@ -7,6 +7,7 @@ import math
 import os
 import re
 import secrets
+import shutil
 import signal
 import socket
 import struct
@@ -22,7 +23,7 @@ import pytest
 
 from conftest import Cli, command
 from perigee.measure import campaign as campaigns
-from perigee.measure import clocks, journal, measured, series, trains
+from perigee.measure import clocks, journal, measured, series, trains, transfers
 from perigee.measure.fit.seen import probes_of, told_of
 from perigee.measure.net import client, protocol
 from perigee.measure.net.client import Peer
@@ -462,3 +463,24 @@ def test_trains_of_a_campaign_are_in_its_record(server: Server, tmp_path: Path) 
     # They are no series of probes that a delay could be fitted to.
     with pytest.raises(MeasureError, match="no quiet probes"):
         probes_of([run])
+
+
+@pytest.mark.skipif(not client.kernel.LINUX, reason="the server's rate is bounded on Linux only")
+def test_downloads_of_different_sizes_have_no_common_mean(slow_server: Server, tmp_path: Path) -> None:
+    def step(amount: str, cc: str) -> str:
+        return f'[[step]]\ndo = "download"\ncc = "{cc}"\nbytes = "{amount}"\nsample = "10 ms"\n'
+
+    text = "[campaign]\ntitle = 'Sizes'\n" + step("1 MB", "cubic") + step("2 MB", "cubic")
+    out = tmp_path / "out"
+    runner(text + step("1 MB", "reno"), out, slow_server).run()
+    old = out / "cubic/seed1"
+    (run,) = [r for r in measured.write_records(out) if (r.cc, r.seed) == ("cubic-1MB", 1)]
+    # A record that an earlier version made of both goes.
+    shutil.copytree(run.folder, old)
+    runs = measured.write_records(out)
+    assert not old.parent.exists()
+    assert sorted({r.cc for r in runs}) == ["cubic-1MB", "cubic-2MB", "newreno-1MB"]
+    found = transfers.kinds(runs)
+    assert sorted((k.name, k.cc) for k in found) == [
+        ("download 1MB", "cubic"), ("download 1MB", "newreno"), ("download 2MB", "cubic"),
+    ]  # fmt: skip

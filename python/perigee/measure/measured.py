@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +16,11 @@ from perigee.common.files import RecordError, claimed
 from perigee.measure.clocks import Offset, offset_of
 from perigee.measure.journal import CAMPAIGN, FOLDER, Part, read_parts
 from perigee.measure.net.kernel import CA_STATES, INFINITE, NAMES
+from perigee.measure.quantities import amount_text
 from perigee.measure.sections import write_sections
 from perigee.measure.store import About, add_tables, as_table, columns_table, manifest_of
 from perigee.measure.trains import WAYS, capacity, trains_of
-from perigee.results.record import Run, open_record, run_folder
+from perigee.results.record import Run, open_record, record_folders, run_folder
 from perigee.results.summary import conclude
 from perigee.results.writer import RecordWriter
 
@@ -25,9 +28,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    from perigee.measure.campaign import Campaign, Step
+
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
+TRANSFERS = ("download", "upload")
 LOST = -1
 NO_LINK = 0xFFFF_FFFF
 CLOCK_STEP_NS = 5_000_000
@@ -75,9 +81,12 @@ def write_records(folder: Path, *, force: bool = True) -> list[Run]:
     for part in parts:
         by_group.setdefault((part.cycle, part.group), []).append(part)
     both = {"download", "upload"} <= {p.about["do"] for p in parts}
-    for (cycle, _), own in by_group.items():
-        records.setdefault((_scheme(own, both=both), cycle), []).extend(own)
+    apart = _apart(folder)
+    for (cycle, group), own in by_group.items():
+        scheme = _scheme(own, both=both) + apart.get(group, "")
+        records.setdefault((scheme, cycle), []).extend(own)
     with claimed(folder, fresh=False):
+        _forget(folder, {run_folder(folder, cc, cycle) for cc, cycle in records})
         for (cc, cycle), own in records.items():
             record = run_folder(folder, cc, cycle)
             with RecordWriter(record, force=force) as writer:
@@ -87,6 +96,49 @@ def write_records(folder: Path, *, force: bool = True) -> list[Run]:
         write_sections(runs, folder)
         conclude(folder, runs[-1], report=True)
     return runs
+
+
+def _forget(folder: Path, keep: set[Path]) -> None:
+    """Takes away records that earlier versions made of the same measurements under another name."""
+    for record in record_folders(folder):
+        if record not in keep and open_record(record).manifest.backend == "measure":
+            shutil.rmtree(record)
+            with contextlib.suppress(OSError):
+                record.parent.rmdir()
+
+
+def _apart(folder: Path) -> dict[int, str]:
+    """What stands behind the scheme, for each group of a campaign whose downloads (or uploads) are not all alike.
+
+    Their goodputs answer different questions: 1 MB and 1 GB of cubic have no mean. It goes by the campaign and not by
+    what there is so far, so that names stay.
+    """
+    campaign = _campaign(folder)
+    if campaign is None:
+        return {}
+    kinds: dict[str, dict[int, tuple[str, ...]]] = {}
+    for group, steps in enumerate(campaign.groups()):
+        moved = [s for s in steps if s.do in TRANSFERS]
+        if moved:
+            kinds.setdefault(moved[0].do, {})[group] = _says(moved)
+    found = {}
+    for says in kinds.values():
+        different = [len(set(column)) > 1 for column in zip(*says.values(), strict=True)]
+        for group, words in says.items():
+            label = "-".join(w for w, d in zip(words, different, strict=True) if d and w)
+            found[group] = f"-{label}" if label else ""
+    return found
+
+
+def _says(steps: Sequence[Step]) -> tuple[str, ...]:
+    """What a group of transfers measures, in words: server, amount, time, streams, buffer; what is beside."""
+    first = steps[0]
+    amount = "" if first.bytes is None else amount_text(first.bytes)
+    time = "" if first.duration is None else f"{first.duration / 1e9:g}s"
+    buffer = "" if first.buffer is None else f"buffer-{amount_text(first.buffer)}"
+    streams = sum(s.streams for s in steps)
+    rest = "-".join(f"{s.do}-{s.cc or 'default'}-{s.bytes or ''}-{s.duration or ''}" for s in steps[1:])
+    return (first.server or "", amount, time, f"{streams}-streams" if streams > 1 else "", buffer, rest)
 
 
 def _scheme(parts: Sequence[Part], *, both: bool) -> str:
@@ -145,13 +197,18 @@ def _names(parts: Sequence[Part]) -> list[str]:
 
 
 def _title(folder: Path, name: str) -> str:
+    campaign = _campaign(folder)
+    return (campaign.title if campaign is not None else "") or f"Measurement {name}"
+
+
+def _campaign(folder: Path) -> Campaign | None:
     from perigee.measure.campaign import parsed
     from perigee.measure.net.protocol import MeasureError
 
     try:
-        return parsed((folder / FOLDER / CAMPAIGN).read_text(encoding="utf-8"), name).title or f"Measurement {name}"
+        return parsed((folder / FOLDER / CAMPAIGN).read_text(encoding="utf-8"), folder.resolve().name)
     except (OSError, MeasureError):
-        return f"Measurement {name}"
+        return None
 
 
 def _add_transfer(tables: Tables, number: int, name: str, parts: Sequence[Part], start_ns: int) -> int:

@@ -25,6 +25,12 @@ def amount_bytes(text: str, where: str) -> int:
     return _quantity(text, where, BYTES, "an amount such as 10MB or 1GB")
 
 
+def amount_text(amount: int) -> str:
+    """The same the other way: 1500000 is 1.5MB."""
+    unit = next((u for u in ("GB", "MB", "kB") if amount >= BYTES[u]), "B")
+    return f"{amount / BYTES[unit]:g}{unit}"
+
+
 def rate_bps(text: str, where: str) -> int:
     """A rate such as "100 Mbit", in bit/s. Raises MeasureError."""
     return _quantity(text.removesuffix("/s"), where, RATES_BPS, "a rate such as 100Mbit")

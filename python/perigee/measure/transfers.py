@@ -29,6 +29,8 @@ START_UP_BYTES = 50e6
 FEWEST = 3
 """Transfers of a kind from which on they are compared."""
 LEAST_ROWS = 4
+KERNELS = {"newreno": ("reno",)}
+"""What campaigns call a scheme, by Linux's names, where we call it otherwise."""
 METRICS = {
     "steady_mbps": "steady throughput, Mbit/s",
     "startup_mbps": "start-up throughput, Mbit/s",
@@ -76,16 +78,23 @@ def kinds(runs: Sequence[Run]) -> list[Kind]:
             values = of_flow(run, flow)
             if values is None:
                 continue
-            name = _without_scheme(flow["name"], flow["cc"])
+            name = " ".join(filter(None, (_without_scheme(flow["name"], flow["cc"]), _which(run, flow["cc"]))))
             kind = found.setdefault((name, flow["cc"]), Kind(name, flow["cc"], {m: [] for m in METRICS}))
             for metric, value in values.items():
                 kind.values[metric].append(value)
     return list(found.values())
 
 
+def _which(run: Run, cc: str) -> str:
+    """What a measured record's name has behind its scheme to tell its transfers from others."""
+    if run.manifest.backend != "measure":
+        return ""
+    return run.cc.removeprefix(cc).removeprefix("-up").removeprefix("-")
+
+
 def _without_scheme(name: str, cc: str) -> str:
     """What flows of different schemes have in common in their names."""
-    return " ".join(w for w in name.split() if w != cc) or name
+    return " ".join(w for w in name.split() if w not in (cc, *KERNELS.get(cc, ()))) or name
 
 
 def of_flow(run: Run, flow: dict[str, Any]) -> dict[str, float] | None:

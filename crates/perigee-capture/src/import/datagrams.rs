@@ -3,16 +3,19 @@
 
 use super::{key_of, Import, FORGET_AFTER};
 use crate::flow::Flow;
-use crate::packet::Datagram;
+use crate::packet::{Datagram, End};
 use crate::quic::{Head, Talk};
 use crate::Place;
 use perigee_record::SinkError;
 use perigee_units::Nanos;
+use std::collections::HashSet;
 
 /// A direction is a flow from its first datagram behind the handshake that is longer than acknowledgements are.
 const LONGER_THAN_ACKS: u32 = 512;
 /// Silence after which a connection is forgotten, in `FORGET_AFTER`: its end cannot be seen.
 const PATIENCE: u64 = 10;
+/// So many servers are kept at most: a file may be hostile.
+const MOST_SERVERS: usize = 65_536;
 
 impl Import<'_> {
     pub(super) fn datagram(&mut self, at: Nanos, d: &Datagram) -> Result<(), SinkError> {
@@ -22,6 +25,12 @@ impl Import<'_> {
             (None, Head::Long(_)) => {
                 self.began += 1;
                 Talk::new(d, at)
+            }
+            (None, Head::Short { .. })
+                if self.spins.servers.contains(&d.to) || self.spins.servers.contains(&d.from) =>
+            {
+                self.spins.moved += 1;
+                return Ok(());
             }
             _ => {
                 self.other_datagrams += 1;
@@ -39,6 +48,9 @@ impl Import<'_> {
         if talk.shake(at, i, d.head) {
             let (from, to) = if i == 0 { (d.from, d.to) } else { (d.to, d.from) };
             let rtt_s = talk.rtt().map_or(0.0, Nanos::as_secs_f64);
+            if self.spins.servers.len() < MOST_SERVERS {
+                self.spins.servers.insert(to);
+            }
             self.event(at, "handshake", None, rtt_s, format!("{from} > {to}, QUIC"));
         }
         let short = matches!(d.head, Head::Short { .. });
@@ -99,15 +111,24 @@ impl Import<'_> {
             ),
             (self.spins.still, "flows of QUIC have a spin bit that stands still: no RTT but that of the handshake"),
             (self.spins.random, "flows of QUIC have a spin bit that seems random: few or no RTTs are taken of it"),
+            (
+                self.spins.moved,
+                "packets look like QUIC's, at a server of a connection in the file, with an address that shook no hands: a \
+                 connection that changed its address (RFC 9000, section 9) looks like this; from there on it is in no flow",
+            ),
             (self.other_datagrams, "packets are UDP and of no connection of QUIC whose beginning is in the file: no flows are made of them"),
         ];
         lines.iter().filter(|(n, _)| *n > 0).map(|(n, text)| format!("{n} {text}")).collect()
     }
 }
 
-/// Directions whose spin bit tells nothing.
-#[derive(Clone, Copy, Debug, Default)]
+/// What counts for remarks on QUIC.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Spins {
+    /// Directions whose spin bit stands still, and those where it seems random.
     still: u64,
     random: u64,
+    /// Ends that answered a handshake, and packets at them that belong to no connection known.
+    servers: HashSet<End>,
+    moved: u64,
 }

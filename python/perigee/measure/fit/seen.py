@@ -217,8 +217,10 @@ def _load(run: Run, flow: dict[str, Any]) -> Load:
     counted = run.to_pandas("rtt")
     counted = counted[counted["flow"] == flow["flow"]]
     done = flow["completed_ns"]
+    # The name of a measured record may say more than its scheme.
+    cc = str(flow["cc"]) if run.manifest.backend == "measure" else run.cc
     return Load(
-        cc=run.cc, name=flow["name"], origin=flow["from"], target=flow["to"], t_s=t,
+        cc=cc, name=flow["name"], origin=flow["from"], target=flow["to"], t_s=t,
         step_s=float(np.median(np.diff(t))) if len(t) > 1 else 1.0, delivered=column("delivered_bytes"),
         rtt_ms=column("rtt_ns") / 1e6, sent=column("sent_packets"), again=column("retransmits"),
         payload_share=PLAIN_SHARE if measured else float(flow["payload_share"]),
