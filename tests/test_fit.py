@@ -13,6 +13,7 @@ from conftest import Cli
 from perigee.measure.fit import quality
 from perigee.measure.fit.command import Fit, fit
 from perigee.measure.fit.early import early
+from perigee.measure.fit.held import held
 from perigee.measure.fit.model import fitted
 from perigee.measure.fit.seen import Probes, Told, loads_of, probes_of
 from perigee.measure.net.protocol import MeasureError
@@ -83,6 +84,32 @@ def test_a_flow_the_other_way_tells_the_rate_of_the_way_back(tmp_path: Path) -> 
     assert [r for _, r in found.path.rates] == pytest.approx([20e6], rel=0.01)
     assert found.path.reverse_bps == pytest.approx(6e6, rel=0.02)
     assert 'rate = "6' in found.scenario.read_text(encoding="utf-8").partition("[port.reverse]")[2]
+
+
+def test_an_outage_that_keeps_what_waits_is_told_from_one_that_loses_it(tmp_path: Path) -> None:
+    text = PATH.replace('outage = "100 ms"', 'outage = "300 ms"\nmode = "hold"')
+    found = fit(recorded(text, ("cubic",)), tmp_path, title="t", command="c", score=False)
+    assert found.path.hold
+    ((at, length),) = found.path.outages
+    assert at == pytest.approx(25, abs=0.06)
+    assert length == pytest.approx(0.3, abs=0.05)
+    assert not found.path.added
+    assert 'mode = "hold"' in found.scenario.read_text(encoding="utf-8")
+    replay = quality.replayed_probes(found.scenario, probes_of([perigee.loads(text + PINGS).run()]))
+    assert replay.answered.all()
+    assert [round(n, 1) for _, n in held(replay).outages] == [0.3]
+
+
+def test_measured_probes_show_what_was_kept_one_by_one() -> None:
+    sent = np.arange(0, 20, 0.02)
+    # Down from 10.005 s on for 300 ms: what is due in it comes at its end.
+    rtt = 40.0 + 1e3 * np.where((sent > 10.005) & (sent < 10.305), 10.305 - sent, 0)
+    found = held(Probes(sent, rtt, 0.02))
+    assert found.outages == [(pytest.approx(10.01), pytest.approx(0.3, abs=0.02))]
+    assert found.waited.sum() == 15
+    # A longer path is none, and neither is one of which nothing comes.
+    assert not held(Probes(sent, np.where(sent > 10, 400.0, 40.0), 0.02)).outages
+    assert not held(Probes(sent, np.where((sent > 10) & (sent < 10.3), np.nan, 40.0), 0.02)).outages
 
 
 def test_trains_tell_a_capacity_that_no_flow_tells(runs: list[Run]) -> None:

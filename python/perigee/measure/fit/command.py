@@ -139,7 +139,7 @@ def _losses(p: Path) -> str:
     parts = []
     if p.outages:
         lengths = sorted(1e3 * n for _, n in p.outages)
-        what = "what waits is lost" if p.flush else "the queue is served"
+        what = "what waits is served afterwards" if p.hold else "what waits is lost"
         parts.append(f"{len(lengths)} outages of {lengths[0]:.0f} to {lengths[-1]:.0f} ms ({what})")
     if p.events is not None:
         parts.append(f"events every {p.events[0]:.1f} s, {100 * p.events[1]:.0f} % of one packet")

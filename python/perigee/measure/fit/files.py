@@ -78,7 +78,7 @@ def _scenario(path: Path, title: str, command: str, *, scheduled: bool) -> str:
         f'queue = "{max(1500.0, queue):.0f} B"',
     ]
     if scheduled:
-        mode = "flush" if path.flush else "blackhole"
+        mode = "hold" if path.hold else "flush"
         lines += ["", "[schedule]", f'file = "{SCHEDULE}"', *([f'mode = "{mode}"'] if path.outages else [])]
     lines += _jitter(path) + _bursts(path)
     return "\n".join([*lines, "", "[[flow]]", 'cc = "*"', ""])

@@ -12,6 +12,7 @@ import numpy as np
 
 from perigee.measure import series
 from perigee.measure.fit.early import Early, early
+from perigee.measure.fit.held import Held, held
 from perigee.measure.fit.seen import Load, Probes, Told
 from perigee.measure.net.protocol import MeasureError
 from perigee.measure.trains import Capacity, capacity
@@ -54,8 +55,8 @@ class Path:
     jitter_step_s: float = 0.02
     outages: list[tuple[float, float]] = field(default_factory=list)
     """When, how long, s."""
-    flush: bool = True
-    """An outage loses what waits; else the queue is served while it lasts."""
+    hold: bool = False
+    """Outages keep what waits, and serve it afterwards; else it is lost."""
     loss: float = 0.0
     """Of packets at random, besides."""
     events: tuple[float, float, float, int] | None = None
@@ -98,13 +99,15 @@ def fitted(
 
     Raises MeasureError.
     """
-    fine = probes.answered
+    kept = held(probes)
+    fine = probes.answered & ~kept.waited
     t, rtt = probes.sent_s[fine], probes.rtt_ms[fine]
     path = Path(float(probes.sent_s[-1]) + probes.interval_s, [], series.steps(t, rtt))
     path.base = _base(path, t, rtt)
     path.grid = series.grid([s.t_s for s in path.steps])
     _jitter(path, t, rtt, probes.interval_s)
     _losses(path, probes, loads)
+    _fate(path, kept)
     trains = _of_trains(loads, told)
     _capacity(path, loads, rate_bps, trains.get("there"))
     _queue(path, loads)
@@ -194,6 +197,20 @@ def _losses(path: Path, probes: Probes, loads: Sequence[Load]) -> None:
                 "whether losses hit a share of the packets or come so often in time: probes alone do not tell; "
                 "taken as a share"
             )
+
+
+def _fate(path: Path, kept: Held) -> None:
+    """Whether outages keep what waits or lose it: what most of them do, as a schedule has one way for all."""
+    if not kept.outages:
+        return
+    left_out = min(len(path.outages), len(kept.outages))
+    if len(kept.outages) > len(path.outages):
+        path.outages, path.hold = kept.outages, True
+    if left_out:
+        what = "lose" if path.hold else "keep"
+        path.unknown.append(
+            f"when the path's outages lose and when they keep what waits: {left_out} that {what} it are left out"
+        )
 
 
 def _random_share(load: Load) -> float:
@@ -320,6 +337,8 @@ def _unknown(path: Path, probes: Probes, loads: Sequence[Load]) -> None:
         f"{probes.interval_s * 1e3:.0f} ms the others began",
         "how the delay is shared between both ways, and queues before the slowest one",
     ]
+    if path.outages and not path.hold:
+        path.unknown.append("what was in the queue as an outage began: taken for lost, as the probes in it were")
     if path.early is None:
         path.unknown.append("whether the queue drops before it is full: no flow showed it; taken for drop-tail")
     else:
