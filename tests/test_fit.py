@@ -86,6 +86,37 @@ def test_a_flow_the_other_way_tells_the_rate_of_the_way_back(tmp_path: Path) -> 
     assert 'rate = "6' in found.scenario.read_text(encoding="utf-8").partition("[port.reverse]")[2]
 
 
+def test_a_grid_goes_on_after_the_record(tmp_path: Path) -> None:
+    rtts = np.random.default_rng(1).uniform(30, 60, 10)
+    changes = "".join(
+        f'[[change]]\nat = "{4 + 15 * k} s"\nrtt = "{r:.2f} ms"\noutage = "100 ms"\n' for k, r in enumerate(rtts)
+    )
+    head, tail = PATH.replace('"40 s"', '"150 s"').split("[[change]]", 1)[0], "[[flow]]\n" + PINGS
+    found = fit(
+        [perigee.loads(head + changes + tail).run()], tmp_path, title="t", command="c", rate_bps=2e7, score=False
+    )
+    assert found.path.grid is not None
+    assert found.path.grid.phase_s == pytest.approx(4, abs=0.2)
+    longer = found.scenario.read_text(encoding="utf-8").partition("[[flow]]")[0] + tail
+    keys: dict[str, object] = {"run.duration": "300 s", "run.sample": "20 ms"}
+    replay = probes_of([perigee.loads(longer, keys, folder=tmp_path).run()])
+    assert held(replay).outages == []
+    lost = replay.sent_s[~replay.answered & (replay.sent_s > 160)]
+    assert sorted({round(float(t) - 4) // 15 for t in lost}) == list(range(11, 20))
+    rows = np.genfromtxt(tmp_path / "path.csv", delimiter=",", names=True)
+    after = rows[rows["t_s"] > 150]
+    # The next slot begins at 154 s; each has an RTT that the record has, and its outage.
+    assert after["t_s"][0] == pytest.approx(154, abs=0.5)
+    assert after["t_s"][-1] > 3600
+    assert {round(float(v)) for v in after["rtt_ms"]} <= {round(float(v)) for v in rows["rtt_ms"][rows["t_s"] <= 150]}
+    down = after["t_s"][after["outage_ms"] > 0]
+    assert np.diff(down) == pytest.approx(np.full(len(down) - 1, 15), abs=0.5)
+    # Within the record nothing changes by it.
+    assert [round(float(t)) for t in rows["t_s"][(rows["outage_ms"] > 0) & (rows["t_s"] < 150)]] == list(
+        range(4, 150, 15)
+    )
+
+
 def test_an_outage_that_keeps_what_waits_is_told_from_one_that_loses_it(tmp_path: Path) -> None:
     text = PATH.replace('outage = "100 ms"', 'outage = "300 ms"\nmode = "hold"')
     found = fit(recorded(text, ("cubic",)), tmp_path, title="t", command="c", score=False)

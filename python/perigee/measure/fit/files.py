@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Mapping
 from pathlib import Path as File
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from perigee.common.files import write_text
 from perigee.measure.fit.model import Path
@@ -12,8 +16,15 @@ from perigee.measure.fit.model import Path
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from perigee.measure.series import Grid
+
 SCENARIO, SCHEDULE = "replay.toml", "path.csv"
 ACCESS_BPS = 10e9
+CONTINUED_S = 3600.0
+"""A schedule with a grid goes on for so long after its record."""
+FEWEST_SLOTS = 4
+LEAD_S = 0.25
+"""Steps are found this much early at most: a slot is taken from there."""
 LEAST_GAP_S = 1e-6
 
 
@@ -35,6 +46,8 @@ def schedule_rows(path: Path) -> list[str]:
         changes.setdefault(round(t, 6), {})["rate_mbps"] = bps / 1e6
     for t, length in path.outages:
         changes.setdefault(round(t, 6), {})["outage_ms"] = length * 1e3
+    if path.grid is not None and path.grid.found:
+        changes |= _continued(path, path.grid, changes)
     columns = ["rate_mbps", "rtt_ms", *(["outage_ms"] if path.outages else [])]
     now = {"rate_mbps": path.rates[0][1] / 1e6, "rtt_ms": path.base[0][1]}
     rows = ["t_s," + ",".join(columns)]
@@ -43,6 +56,30 @@ def schedule_rows(path: Path) -> list[str]:
         full = now | {"outage_ms": changes[t].get("outage_ms", 0.0)}
         rows.append(f"{t:.6f}," + ",".join(f"{full[c]:.6g}" for c in columns))
     return rows
+
+
+def _continued(path: Path, grid: Grid, changes: Mapping[float, Mapping[str, float]]) -> dict[float, dict[str, float]]:
+    """What follows the record on its grid: slots of the record, drawn anew, so that longer replays go on changing."""
+    slots = np.arange(grid.phase_s % grid.period_s, path.duration_s + 1e-9, grid.period_s) - LEAD_S
+    whole = slots[(slots >= 0) & (slots + grid.period_s <= path.duration_s)]
+    if len(whole) < FEWEST_SLOTS:
+        return {}
+    rng, times = np.random.default_rng(1), sorted(changes)
+    found: dict[float, dict[str, float]] = {}
+    for at in np.arange(whole[-1] + grid.period_s, path.duration_s + CONTINUED_S, grid.period_s):
+        begin = float(rng.choice(whole))
+        one = np.array([begin])
+        own: dict[float, dict[str, float]] = {
+            begin: {"rtt_ms": float(path.base_at(one)[0]), "rate_mbps": float(path.rate_at(one)[0]) / 1e6}
+        }
+        for t in times[bisect_left(times, begin) : bisect_left(times, begin + grid.period_s)]:
+            own[t] = own.get(t, {}) | dict(changes[t])
+        for t, values in own.items():
+            moved = round(float(at) + t - begin, 6)
+            # What the record itself shows stays.
+            if moved > path.duration_s:
+                found[moved] = values
+    return found
 
 
 def _scenario(path: Path, title: str, command: str, *, scheduled: bool) -> str:

@@ -354,5 +354,9 @@ def _unknown(path: Path, probes: Probes, loads: Sequence[Load]) -> None:
         )
     if len(path.rates) == 1 and not loads:
         path.unknown.append("how the capacity varies")
-    if path.steps and not (path.grid and path.grid.found):
+    if path.grid and path.grid.found:
+        path.unknown.append(
+            "what the path does after the record: for an hour more, slots of its grid are drawn from the record"
+        )
+    elif path.steps:
         path.unknown.append("when the path will change after the record: its steps keep to no grid")
