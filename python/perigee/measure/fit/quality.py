@@ -149,7 +149,8 @@ def draw(file: File, record: Probes, replay: Probes, flows: Sequence[tuple[Load,
     """Record and replay side by side, as a picture."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
+    wide = 3 if flows else 2
+    figure, axes = plt.subplots(1, wide, figsize=(4 * wide, 3.4), layout="constrained")
     for probes, label, colour in ((record, "record", "#0b6fb8"), (replay, "replay", "#d1495b")):
         fine = probes.answered
         rtt = np.sort(probes.rtt_ms[fine])
@@ -176,8 +177,9 @@ def draw(file: File, record: Probes, replay: Probes, flows: Sequence[tuple[Load,
                 linewidth=1,
                 label=f"{load.cc}{'' if style == '-' else ', replayed'}",
             )
-    axes[2].set_xlabel("time, s")
-    axes[2].set_ylabel("goodput, Mbit/s")
+    if flows:
+        axes[2].set_xlabel("time, s")
+        axes[2].set_ylabel("goodput, Mbit/s")
     for axis in axes:
         axis.grid(alpha=0.25)
         axis.spines[["top", "right"]].set_visible(False)
