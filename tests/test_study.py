@@ -423,3 +423,18 @@ def test_verdicts_need_no_scheme_in_particular(name: str) -> None:
     verdicts = experiments()[name].verdicts({"runs": pd.DataFrame([row])})
     assert verdicts
     assert {v.verdict for v in verdicts} == {MISSING}
+
+
+def test_explanations_are_printed_on_request(cli: Cli, tmp_path: Path) -> None:
+    docs = Path(__file__).parents[1] / "docs/studies/data/orbcc-responsiveness"
+    folder = tmp_path / "default/orbcc/responsiveness"
+    (folder / "data").mkdir(parents=True)
+    for table in docs.glob("*.csv"):
+        (folder / "data" / table.name).write_bytes(table.read_bytes())
+    (folder / "about.json").write_text('{"size": "default", "runs": 1, "planned": 1}', encoding="utf-8")
+    command = ("study", "report", "orbcc/responsiveness", "--out", str(tmp_path))
+    plain, explained = cli(*command), cli(*command, "--explain")
+    assert plain.returncode == explained.returncode == 0
+    assert "why: Cubic: mean goodput" in explained.stdout
+    assert "with tail loss probes" in " ".join(explained.stdout.split())
+    assert "why:" not in plain.stdout

@@ -20,6 +20,10 @@ from perigee.cli.options import (
     stop,
 )
 
+ExplainOption = Annotated[
+    bool, typer.Option("--explain", help="Also print why claims are not reproduced, from the runs beside the figure.")
+]
+
 study = typer.Typer(help="Make the figures and tables of five published studies again.", no_args_is_help=True)
 
 
@@ -60,6 +64,7 @@ def run(
         "runs/study"
     ),
     force: Annotated[bool, typer.Option("--force", help="Run again what has been run.")] = False,
+    explain: ExplainOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run experiments, draw their figures and compare them with what was published."""
@@ -73,11 +78,9 @@ def run(
     if only and "" in only:
         stop("--only '' is empty and would keep everything: give a part of a name, or leave --only out")
     ask = Ask(size, _known(wanted), data)
-    raise SystemExit(
-        run_command(
-            _chosen(names, only), ask, out, machines=machines_of(jobs, cluster, store), force=force, as_json=as_json
-        )
-    )
+    machines = machines_of(jobs, cluster, store)
+    chosen = _chosen(names, only)
+    raise SystemExit(run_command(chosen, ask, out, machines=machines, force=force, explain=explain, as_json=as_json))
 
 
 @study.command()
@@ -86,6 +89,7 @@ def report(
     size: Annotated[str, typer.Option(help="quick, default or full.")] = "default",
     out: Annotated[Path, typer.Option(help="Folder of results.")] = Path("runs/study"),
     docs: Annotated[Path | None, typer.Option(help="Also write a page per experiment into this folder.")] = None,
+    explain: ExplainOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Draw the figures, the verdicts and the gallery again from saved tables, without running anything."""
@@ -93,7 +97,8 @@ def report(
 
     if size not in {"quick", "default", "full"}:
         stop(f"--size {size!r}: one of quick, default, full")
-    raise SystemExit(report_command(_chosen(names or ["all"], None), out / size, docs=docs, as_json=as_json))
+    chosen = _chosen(names or ["all"], None)
+    raise SystemExit(report_command(chosen, out / size, docs=docs, explain=explain, as_json=as_json))
 
 
 def _chosen(names: list[str], only: list[str] | None) -> list[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import textwrap
 import time
 from pathlib import Path
 from types import MappingProxyType
@@ -32,14 +33,21 @@ FAILURES = "failures.json"
 
 
 def run_command(
-    names: Sequence[str], ask: Ask, out: Path, *, machines: Machines, force: bool, as_json: bool = False
+    names: Sequence[str],
+    ask: Ask,
+    out: Path,
+    *,
+    machines: Machines,
+    force: bool,
+    explain: bool = False,
+    as_json: bool = False,
 ) -> int:
     """Runs what is missing, then tables, verdicts, figures and the gallery. Returns the exit code."""
     try:
         # All of it, because sizes share the cache.
         with claimed(out):
             make_ready(out / ask.size.value)
-            return _run(names, ask, out, machines=machines, force=force, as_json=as_json)
+            return _run(names, ask, out, machines=machines, force=force, explain=explain, as_json=as_json)
     except RecordError as error:
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
@@ -48,7 +56,9 @@ def run_command(
         return BAD_INPUT
 
 
-def _run(names: Sequence[str], ask: Ask, out: Path, *, machines: Machines, force: bool, as_json: bool) -> int:
+def _run(
+    names: Sequence[str], ask: Ask, out: Path, *, machines: Machines, force: bool, explain: bool, as_json: bool
+) -> int:
     begin = time.perf_counter()
     folder = out / ask.size.value
     chosen = [experiments()[n] for n in names]
@@ -78,20 +88,22 @@ def _run(names: Sequence[str], ask: Ask, out: Path, *, machines: Machines, force
             _concluding_failed(failures, experiment.name, error)
     _write_failures(folder, failures)
     gallery.write(folder)
-    _tell(verdicts, failures, folder, time.perf_counter() - begin, as_json=as_json)
+    _tell(verdicts, failures, folder, time.perf_counter() - begin, explain=explain, as_json=as_json)
     return FAILED if failures else 0
 
 
-def report_command(names: Sequence[str], folder: Path, *, docs: Path | None = None, as_json: bool = False) -> int:
+def report_command(
+    names: Sequence[str], folder: Path, *, docs: Path | None = None, explain: bool = False, as_json: bool = False
+) -> int:
     """Draws everything again from saved tables; those that are damaged are named, and the others drawn."""
     try:
-        return _report(names, folder, docs, as_json=as_json)
+        return _report(names, folder, docs, explain=explain, as_json=as_json)
     except OSError as error:
         print(f"perigee: {cannot_write(folder, error)}", file=sys.stderr)
         return BAD_INPUT
 
 
-def _report(names: Sequence[str], folder: Path, docs: Path | None, *, as_json: bool) -> int:
+def _report(names: Sequence[str], folder: Path, docs: Path | None, *, explain: bool, as_json: bool) -> int:
     begin = time.perf_counter()
     verdicts: dict[str, list[Verdict]] = {}
     damaged: dict[str, str] = {}
@@ -116,7 +128,7 @@ def _report(names: Sequence[str], folder: Path, docs: Path | None, *, as_json: b
     gallery.write(folder, damaged)
     if docs is not None:
         pages.write(folder, docs, damaged)
-    _tell(verdicts, [], folder, time.perf_counter() - begin, as_json=as_json, damaged=damaged)
+    _tell(verdicts, [], folder, time.perf_counter() - begin, explain=explain, as_json=as_json, damaged=damaged)
     return FAILED if ill else 0
 
 
@@ -175,6 +187,7 @@ def _tell(
     folder: Path,
     wall_s: float,
     *,
+    explain: bool,
     as_json: bool,
     damaged: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
@@ -191,6 +204,8 @@ def _tell(
         for v in found:
             if v.verdict != REPRODUCED:
                 print(f"    {v.verdict}: {v.claim}: published {v.published}, ours {v.ours or 'none'} ({v.tolerance})")
+        if explain:
+            _explain(folder / name)
     for f in failures[:20]:
         print(
             f"failed: {f.experiment}: {f.case.scenario} --cc {f.case.cc} --seed {f.case.seed}: {f.error}",
@@ -199,6 +214,18 @@ def _tell(
     if len(failures) > 20:
         print(f"failed: {len(failures) - 20} more, see {folder / FAILURES}", file=sys.stderr)
     print(f"{wall_s:.0f} s; gallery: {folder / 'index.html'}")
+
+
+def _explain(folder: Path) -> None:
+    """Why claims are not reproduced, as the tables of the runs beside the figure say."""
+    rows = json.loads((folder / conclude.VERDICTS).read_text(encoding="utf-8"))
+    by_reason: dict[str, list[str]] = {}
+    for row in rows:
+        if row["why"]:
+            by_reason.setdefault(row["why"], []).append(row["claim"])
+    for reason, claims in by_reason.items():
+        print(f"    why: {'; '.join(claims)}")
+        print(textwrap.fill(reason, 116, initial_indent=" " * 9, subsequent_indent=" " * 9))
 
 
 class Screen:
