@@ -120,7 +120,8 @@ def _tell(found: OverTime) -> None:
             whose, values = "cells", panel.cells[np.isfinite(panel.cells)]
         if len(values):
             low, middle, high = np.percentile(values, [0, 50, 100])
-            print(f"  {panel.title}, {len(values)} {whose}: {low:.4g} to {high:.4g} {panel.unit}, median {middle:.4g}")
+            unit = f" {panel.unit}" if panel.unit else ""
+            print(f"  {panel.title}, {len(values)} {whose}: {low:.4g} to {high:.4g}{unit}, median {middle:.4g}")
 
 
 @contextmanager

@@ -208,7 +208,7 @@ def _one(runs: list[Run], wanted: Wanted) -> Run:
     chosen = [r for r in runs if wanted.cc in {None, r.cc} and wanted.seed in {None, r.seed}]
     if len(chosen) == 1:
         return chosen[0]
-    have = ", ".join(f"{r.cc} seed {r.seed}" for r in runs)
+    have = ", ".join(f"{r.cc} seed {r.seed}" for r in chosen or runs)
     what = "say which with --cc and --seed" if chosen else "none of them is what --cc and --seed ask for"
     raise TraceError(f"the record has {have}: {what}")
 
