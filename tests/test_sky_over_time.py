@@ -117,6 +117,7 @@ def test_czml_has_every_satellite_and_the_path_over_time(scenario: Path) -> None
         (["--map", "rain"], "none of latency, coverage, handovers, load"),
         (["--out", "map.bmp"], "the end of the name is one of"),
         (["--step", "1ms"], "instants"),
+        (["--out", "/dev/null/map.png"], "cannot write to /dev/null"),
     ],
 )
 def test_maps_that_cannot_be_made_are_refused(cli: Cli, scenario: Path, words: list[str], said: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee.cli.options import stop
-from perigee.common.files import cannot_write
+from perigee.common.files import RecordError, cannot_write, make_ready
 
 if TYPE_CHECKING:
     from perigee.results.record import Run
@@ -34,7 +34,6 @@ def draw_over(
 ) -> None:
     """Computes a map over time and writes it in the form that the file's name asks for."""
     from perigee import _core
-    from perigee.common.files import RecordError
     from perigee.sky import over_time, over_time_maps
 
     _check(what, origin, record)
@@ -49,6 +48,7 @@ def draw_over(
     if not 1 < len(t_s) <= MOST_INSTANTS:
         stop(f"--over and --step make {len(t_s)} instants; 2 to {MOST_INSTANTS:,} can be looked at")
     try:
+        make_ready(file.parent)
         with _progress(f"{what} at {len(t_s)} instants", len(t_s)) as tick:
             found = _found(scenario, what, t_s, origin, record, tick)
     except (_core.ScenarioError, _core.RunError, RecordError) as error:
