@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The meter of [`crate::meter`] for a switch: integers of bounded width, no multiplication and no division per packet.
+//! The meter of [`crate::meter`] for a switch: integers of bounded width, no multiplication and no division.
 //!
 //! Idea: products and quotients of the reference meter become sums in logarithms. A logarithm is a leading-zero count and one
 //! look-up in a table of 2,048 entries, its inverse a shift and one look-up in a table of 4,096:
 //!
 //! ```text
 //! lg x  = 4096 log2 x, rounded               r = header's base RTT (µs), s = payload (B), w = header's window (uf16, B)
-//! a     = lg s + lg r − lg w                 A += 2^(a/4096)        r·s/w   in 2^-16 µs
-//! b     = a + lg r                           B += 2^(b/4096)        r²·s/w  in 2^-8 µs²
+//! a     = lg s + lg r − lg w                 A += 2^(a/4096)        r·s/w   in 2^-24 µs
+//! b     = a + lg r                           B += 2^(b/4096)        r²·s/w  in 2^-10 µs²
 //! avgRTT = 2^((lg B − lg A)/4096)            once per interval, by the same tables
 //! flowCnt: 65,536 cells hold the interval in which a flow last hashed to them; a cell that is old counts one more,
 //!          occupied n of m: n + n²/2m + n³/3m² flows (linear counting, Whang et al. 1990, its series), once per interval
@@ -16,38 +16,49 @@
 //! | per port | bits |
 //! |---|---|
 //! | A, B | 64, 64 |
-//! | deadline, interval (µs) | 48, 21 |
-//! | avgRTT, flowCnt, interval number, occupied cells | 20, 12, 16, 17 |
+//! | deadline (µs; 0 = the timer is off) | 48 |
+//! | avgRTT, flowCnt, its flag, interval number, occupied cells | 20, 12, 1, 16, 17 |
 //! | txBytes | 31 |
 //! | cells | 65,536 × 16 |
 //!
 //! Tables are shared by all ports: 2,048 and 4,096 entries of 16 bits, 12 KiB. Per packet: 3 logarithms, 2 inverses, 5 additions
 //! of logarithms, 2 of sums, one cell read and written. The 16-bit interval number comes round after 65,535 intervals, some
-//! 65 s at the shortest mean RTT (1 ms): a control plane has that long to clear cells that no flow touched.
+//! 65 s at the shortest mean RTT (1 ms): a control plane clears the cells then.
+//!
+//! `p4/meter.p4` of this crate is the same in P4₁₆; `tests/p4` runs its arithmetic beside this one.
 
 use crate::wire::{FLAG_FLOWS_SATURATED, FLOWS_MAX, RTT_MAX_US};
+use std::sync::LazyLock;
 
 /// Bits of a logarithm's fraction.
 const FRACTION: u32 = 12;
 /// Bits of a number that its logarithm looks at, behind the leading one.
 const MANTISSA: u32 = 11;
 /// Fractions of the sums: r·s/w is small where windows are large.
-const SHIFT_A: u32 = 16;
-const SHIFT_B: u32 = 8;
+const SHIFT_A: u32 = 24;
+const SHIFT_B: u32 = 10;
 /// Cells of the flow counter.
 pub const CELLS: usize = 1 << 16;
+/// 4096 log2 of twice their number, and of three times its square.
+const LG_2M: i32 = 17 << FRACTION;
+const LG_3MM: i32 = (32 << FRACTION) + 6492;
 /// Interval until the first mean RTT is known, in microseconds.
 const FIRST_INTERVAL_US: u64 = 10_000;
+/// The timer is off.
+const OFF: u64 = 0;
 /// Mean RTTs that a port publishes are not shorter.
 const SHORTEST_US: u32 = 1;
+
+/// What all meters share.
+pub static TABLES: LazyLock<Tables> = LazyLock::new(Tables::default);
 
 /// Logarithms of 1 to 2 and their inverses.
 #[derive(Clone, Debug)]
 pub struct Tables {
     /// 4096 log2(1 + i/2048).
-    log: [u16; 1 << MANTISSA],
+    pub log: [u16; 1 << MANTISSA],
     /// 2^15 · 2^(i/4096), from 2^15 to 2^16 − 1.
-    exp: [u16; 1 << FRACTION],
+    pub exp: [u16; 1 << FRACTION],
 }
 
 impl Default for Tables {
@@ -101,14 +112,14 @@ impl Tables {
 /// Meter of one egress queue in integers. Times are in microseconds.
 #[derive(Clone, Debug)]
 pub struct IntegerMeter {
-    /// End of the running interval; `u64::MAX` = the timer is off.
+    /// End of the running interval; zero = the timer is off.
     deadline_us: u64,
-    interval_us: u64,
     a: u64,
     b: u64,
     interval: u16,
     occupied: u32,
     cells: Box<[u16]>,
+    /// What the last completed interval left.
     avg_rtt_us: u32,
     flows: u16,
     flags: u8,
@@ -117,8 +128,7 @@ pub struct IntegerMeter {
 impl Default for IntegerMeter {
     fn default() -> Self {
         IntegerMeter {
-            deadline_us: u64::MAX,
-            interval_us: FIRST_INTERVAL_US,
+            deadline_us: OFF,
             a: 0,
             b: 0,
             interval: 1,
@@ -144,8 +154,8 @@ impl IntegerMeter {
         hash: u16,
     ) {
         self.advance(t, now_us);
-        if self.deadline_us == u64::MAX {
-            self.deadline_us = now_us + self.interval_us;
+        if self.deadline_us == OFF {
+            self.deadline_us = now_us + self.interval_us();
         }
         if base_rtt_us > 0 && cwnd > 0 && payload > 0 {
             let lg_r = t.lg(u64::from(base_rtt_us));
@@ -160,24 +170,24 @@ impl IntegerMeter {
         }
     }
 
-    /// Lets the timer expire as often as it would have by `now_us`.
-    pub fn advance(&mut self, t: &Tables, now_us: u64) {
-        while self.deadline_us <= now_us && self.deadline_us != u64::MAX {
-            self.expire(t);
+    /// Lets the timer expire as often as it would have by `now_us`. True: an interval is complete.
+    pub fn advance(&mut self, t: &Tables, now_us: u64) -> bool {
+        let mut complete = false;
+        // At most twice: an interval that begins at an expiry is empty when it ends without a packet.
+        while self.deadline_us != OFF && self.deadline_us <= now_us {
+            complete |= self.expire(t);
         }
+        complete
     }
 
-    fn expire(&mut self, t: &Tables) {
+    fn expire(&mut self, t: &Tables) -> bool {
         if self.a == 0 {
-            self.deadline_us = u64::MAX;
-            return;
+            self.deadline_us = OFF;
+            return false;
         }
         let quotient = t.lg(self.b.max(1)) - t.lg(self.a) + (((SHIFT_A - SHIFT_B) << FRACTION) as i32);
         self.avg_rtt_us = (t.exp(quotient) as u32).clamp(SHORTEST_US, RTT_MAX_US);
-        let n = u64::from(self.occupied);
-        // n/m² is below 2^-16 of n, so that the cube is taken in two steps.
-        let square = n * n;
-        let distinct = n + (square >> 17) + (((square >> 16) * n / 3) >> 16);
+        let distinct = self.distinct(t);
         self.flows = distinct.min(FLOWS_MAX as u64) as u16;
         self.flags = if distinct > FLOWS_MAX as u64 { FLAG_FLOWS_SATURATED } else { 0 };
         (self.a, self.b, self.occupied) = (0, 0, 0);
@@ -187,8 +197,25 @@ impl IntegerMeter {
             self.cells.fill(0);
             self.interval = 1;
         }
-        self.interval_us = u64::from(self.avg_rtt_us);
-        self.deadline_us += self.interval_us;
+        self.deadline_us += self.interval_us();
+        true
+    }
+
+    /// Flows that occupy so many cells.
+    fn distinct(&self, t: &Tables) -> u64 {
+        if self.occupied == 0 {
+            return 0;
+        }
+        let lg = t.lg(u64::from(self.occupied));
+        u64::from(self.occupied) + t.exp(lg + lg - LG_2M) + t.exp(lg + lg + lg - LG_3MM)
+    }
+
+    /// How long the next interval lasts.
+    fn interval_us(&self) -> u64 {
+        match self.avg_rtt_us {
+            0 => FIRST_INTERVAL_US,
+            us => u64::from(us),
+        }
     }
 
     /// Mean base RTT of the last completed interval in microseconds; zero = not yet measured.
@@ -282,6 +309,86 @@ mod tests {
             let error = f64::from(m.avg_rtt_us()) / f64::from(rtt_us) - 1.0;
             prop_assert!(error.abs() < 0.01, "{} for {rtt_us}", m.avg_rtt_us());
         }
+    }
+
+    /// Packets of one interval: (RTT in µs, window, payload, flow).
+    type Interval = Vec<(u32, u16, u32, u32)>;
+
+    /// What the reference's formulas say of an interval: mean RTT in µs, flows.
+    fn exact(packets: &Interval) -> (f64, usize) {
+        let (mut a, mut b) = (0.0, 0.0);
+        for &(rtt_us, cwnd, payload, _) in packets {
+            let weight = Stamp::coded(rtt_us, cwnd, payload).weight;
+            a += f64::from(rtt_us) * weight;
+            b += f64::from(rtt_us) * f64::from(rtt_us) * weight;
+        }
+        (b / a, packets.iter().map(|p| p.3).collect::<std::collections::BTreeSet<_>>().len())
+    }
+
+    /// A flow at a port: (RTT in µs, payload, load over the flow's own window).
+    fn any_flow() -> impl Strategy<Value = (u32, u32, f64)> {
+        (1_000u32..700_000, 64u32..9000, 0.25..4.0f64)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        /// Any traffic at a port of 1 Mbit/s to 100 Gbit/s: bursts, gaps, idle seconds, more than its rate. The integer meter's own
+        /// intervals are followed, and what it publishes is what the reference's formulas say of the same packets.
+        #[test]
+        fn whatever_the_rate_the_sizes_and_the_gaps_it_is_the_reference_within_a_percent(
+            rate_log in 6.0..11.0f64,
+            flows in prop::collection::vec(any_flow(), 1..30),
+            packets in prop::collection::vec((0usize..30, 0u32..40, 0u64..4), 50..2500),
+        ) {
+            let (t, mut m) = (Tables::default(), IntegerMeter::default());
+            let share = libm::pow(10.0, rate_log) / 8.0 / flows.len() as f64;
+            let (mut now_ns, mut seen, mut published) = (0u64, Interval::new(), 0);
+            for (flow, pause, burst) in packets {
+                let (rtt_us, payload, load) = flows[flow % flows.len()];
+                // A transmission time or less, and now and then a pause of up to 4 s.
+                now_ns += (f64::from(payload) / share / flows.len() as f64 * 1e9) as u64 * burst / 2;
+                now_ns += if pause == 0 { (now_ns % 4001) * 1_000_000 } else { 0 };
+                let window = uf16::encode((share * f64::from(rtt_us) / 1e6 / load) as u64 + 1);
+                if m.advance(&t, now_ns / 1000) {
+                    let (rtt, n) = exact(&seen);
+                    let error = f64::from(m.avg_rtt_us()) / rtt - 1.0;
+                    prop_assert!(error.abs() < 0.01, "{} for {rtt} µs", m.avg_rtt_us());
+                    prop_assert!(m.flows().abs_diff(n as u32) <= 1, "{} for {n} flows", m.flows());
+                    seen.clear();
+                    published += 1;
+                }
+                m.on_enqueue(&t, now_ns / 1000, rtt_us, window, payload, switch_id((flow % flows.len()) as u32));
+                seen.push((rtt_us, window, payload, (flow % flows.len()) as u32));
+            }
+            m.advance(&t, now_ns / 1000 + 2_000_000);
+            prop_assert!(m.avg_rtt_us() > 0, "{published} intervals and the last");
+        }
+    }
+
+    #[test]
+    fn neither_a_fast_port_full_of_small_packets_nor_thousands_of_slow_flows_leave_the_range() {
+        let t = Tables::default();
+        // 64 bytes at 100 Gbit/s, four times the window: the smallest terms.
+        let mut m = IntegerMeter::default();
+        let window = uf16::encode(4 * 12_500_000);
+        (0..2_000_000u64).for_each(|i| m.on_enqueue(&t, i * 64 / 12_500, 1_000, window, 64, (i % 7) as u16));
+        assert!(m.avg_rtt_us().abs_diff(1_000) <= 10, "{}", m.avg_rtt_us());
+        // 4,095 flows of 700 ms at four times their windows: the largest sums.
+        let mut m = IntegerMeter { avg_rtt_us: 700_000, ..IntegerMeter::default() };
+        for i in 0..4095u64 * 40 {
+            m.on_enqueue(
+                &t,
+                i * 700_000 / (4095 * 40),
+                700_000,
+                uf16::encode(9000 * 10),
+                9000,
+                switch_id((i % 4095) as u32),
+            );
+        }
+        assert!(m.b < u64::MAX && m.a < u64::MAX, "the sums are full");
+        m.advance(&t, 700_001);
+        assert!(m.avg_rtt_us().abs_diff(700_000) <= 7_000, "{}", m.avg_rtt_us());
     }
 
     #[test]

@@ -24,6 +24,7 @@
 //!
 //! The timer has no event of its own: each entry point first lets it expire as often as it would have by then.
 
+use crate::integer::{IntegerMeter, TABLES};
 use crate::pint::{PintPort, WirePint};
 use crate::uf16;
 use crate::wire::{rate_code, Stamp, WireHop, FLAG_FLOWS_SATURATED, FLOWS_MAX, RTT_MAX_US, TS_MASK, TX_MASK};
@@ -70,6 +71,8 @@ pub struct Meter {
     flows_by_weight: f64,
     /// Only where packets carry records of fixed size.
     pint: Option<Box<PintPort>>,
+    /// Measures in place of the sums and the set above, where the port is to compute as a switch does.
+    integer: Option<Box<IntegerMeter>>,
 }
 
 impl Default for Meter {
@@ -88,6 +91,7 @@ impl Default for Meter {
             flags: 0,
             flows_by_weight: 0.0,
             pint: None,
+            integer: None,
         }
     }
 }
@@ -98,12 +102,25 @@ impl Meter {
         Meter::default()
     }
 
+    /// A meter that computes in integers, as a switch can ([`crate::integer`]).
+    pub fn integer() -> Self {
+        Meter { integer: Some(Box::default()), ..Meter::default() }
+    }
+
     /// A data packet with a telemetry header is about to be queued (or dropped: it counts all the same) behind
     /// `queued_bytes`. `flow` is a small dense number that stands for the four-tuple. Returns the coded rxQlen, which the
     /// caller keeps with the packet.
     #[inline]
     pub fn on_enqueue(&mut self, now: Nanos, stamp: &Stamp, flow: u32, queued_bytes: u64) -> u16 {
         self.advance(now);
+        if let Some(pint) = &mut self.pint {
+            pint.on_enqueue(flow);
+        }
+        if let Some(integer) = &mut self.integer {
+            let (us, hash) = (now.as_micros(), switch_id(flow));
+            integer.on_enqueue(&TABLES, us, stamp.base_rtt_us, stamp.cwnd, stamp.payload, hash);
+            return uf16::encode(queued_bytes);
+        }
         if self.deadline == Nanos::MAX {
             self.deadline = now + self.interval;
         }
@@ -111,9 +128,6 @@ impl Meter {
         self.sum_r += r * stamp.weight;
         self.sum_r2 += r * r * stamp.weight;
         self.seen.insert(flow);
-        if let Some(pint) = &mut self.pint {
-            pint.on_enqueue(flow);
-        }
         uf16::encode(queued_bytes)
     }
 
@@ -175,9 +189,24 @@ impl Meter {
     /// before they read.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
+        if self.integer.is_some() {
+            return self.advance_integer(now);
+        }
         // At most twice: an interval that begins at an expiry is empty when it ends without a packet.
         while self.deadline <= now && self.deadline != Nanos::MAX {
             self.expire();
+        }
+    }
+
+    fn advance_integer(&mut self, now: Nanos) {
+        let Some(integer) = &mut self.integer else { return };
+        if !integer.advance(&TABLES, now.as_micros()) {
+            return;
+        }
+        (self.avg_rtt_us, self.flags) = (integer.avg_rtt_us(), integer.flags());
+        self.flows = integer.flows() as u16;
+        if let Some(pint) = &mut self.pint {
+            pint.end_interval();
         }
     }
 
@@ -212,7 +241,7 @@ impl Meter {
         self.flows as u32
     }
 
-    /// Flows of the last completed interval as their weights tell (A/d): needs no set of ids.
+    /// Flows of the last completed interval as their weights tell (A/d): needs no set of ids. Zero in integers.
     pub fn flows_by_weight(&self) -> f64 {
         self.flows_by_weight
     }

@@ -75,6 +75,8 @@ pub struct Stamp {
     /// Payload over window: the share of the flow's window that this packet is. Zero if either is unknown. Not on the
     /// wire: every meter would compute the same quotient, so the sender does it once.
     pub weight: f64,
+    /// Payload of the packet in bytes, as its other headers say.
+    pub payload: u32,
 }
 
 impl Stamp {
@@ -89,7 +91,7 @@ impl Stamp {
     pub fn coded(base_rtt_us: u32, cwnd: u16, payload: u32) -> Self {
         let known = base_rtt_us > 0 && cwnd > 0;
         let weight = if known { payload as f64 / uf16::decode(cwnd) as f64 } else { 0.0 };
-        Stamp { base_rtt_us, cwnd, weight }
+        Stamp { base_rtt_us, cwnd, weight, payload }
     }
 }
 

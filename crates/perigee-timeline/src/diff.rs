@@ -182,7 +182,11 @@ fn port_words(t: &Timeline) -> BTreeMap<String, String> {
             QueueLimit::Bytes(n) => format!("{n} B"),
         };
         let discipline = discipline_words(&p.queue.discipline);
-        let metered = if p.metered { ", metered" } else { "" };
+        let metered = match (p.metered, p.queue.integer_meter) {
+            (false, _) => "",
+            (true, false) => ", metered",
+            (true, true) => ", metered in integers",
+        };
         let burst = if p.burst > 0 { format!(", burst {} B", p.burst) } else { String::new() };
         format!("{}, {limit}{discipline}, framing {} B{burst}{metered}", p.rate, p.framing)
     };

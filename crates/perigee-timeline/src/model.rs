@@ -93,12 +93,21 @@ pub struct Queue {
     /// Probe packets (pings) wait in a side queue of the same limit that is served first.
     #[serde(default)]
     pub probe_priority: bool,
+    /// What its port meters, it meters in integers, as a switch can.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub integer_meter: bool,
 }
 
 impl Queue {
     /// A drop-tail queue that does not count the packet in transmission.
     pub fn drop_tail(limit: QueueLimit) -> Self {
-        Queue { limit, discipline: Arc::default(), count_in_service: false, probe_priority: false }
+        Queue {
+            limit,
+            discipline: Arc::default(),
+            count_in_service: false,
+            probe_priority: false,
+            integer_meter: false,
+        }
     }
 }
 
@@ -133,6 +142,10 @@ pub struct Delay {
     /// Change in nanoseconds per second since then.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub slope: i64,
+}
+
+fn is_false(v: &bool) -> bool {
+    !*v
 }
 
 fn is_zero(v: &i64) -> bool {

@@ -270,6 +270,7 @@ fn report(port: &Port) -> PortReport {
         framing_bytes: port.framing,
         burst_bytes: None,
         metered: port.metered,
+        meter: None,
         discipline: port.queue.discipline.clone(),
     }
 }

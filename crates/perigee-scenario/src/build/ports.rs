@@ -32,6 +32,7 @@ pub struct Settled {
     count_in_service: bool,
     probe_priority: bool,
     metered: bool,
+    integer_meter: bool,
     /// Probability that a packet is lost on each of its links; `None` = as the source says.
     pub loss: Option<f64>,
 }
@@ -48,6 +49,7 @@ fn defaults(class: &str) -> Settled {
         count_in_service: false,
         probe_priority: false,
         metered: true,
+        integer_meter: false,
         loss: None,
     };
     let fast = Settled { rate: BitRate::from_mbit(10_000), ..base.clone() };
@@ -69,6 +71,7 @@ impl Settled {
         self.count_in_service = c.opt_bool("count_in_service").unwrap_or(self.count_in_service);
         self.probe_priority = c.opt_bool("probe_priority").unwrap_or(self.probe_priority);
         self.metered = c.opt_bool("metered").unwrap_or(self.metered);
+        self.integer_meter = c.opt_text("meter").map_or(self.integer_meter, |w| w == "integer");
         self.bdp_rate = c.opt_rate("bdp_rate").or(self.bdp_rate);
         self.bdp_rtt = c.opt_time("bdp_rtt").or(self.bdp_rtt);
         self.loss = c.opt_number("loss").or(self.loss);
@@ -95,6 +98,8 @@ impl Settled {
             discipline: self.discipline.resolve(&setup(limit, self.framing)),
             count_in_service: self.count_in_service,
             probe_priority: self.probe_priority,
+            // Nothing can be told of a meter that is not there.
+            integer_meter: self.metered && self.integer_meter,
         };
         PortSpec { rate: self.rate, queue, framing: self.framing, burst: self.burst, metered: self.metered }
     }
@@ -137,6 +142,8 @@ pub struct PortReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst_bytes: Option<u64>,
     pub metered: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meter: Option<&'static str>,
     pub discipline: Arc<Discipline>,
 }
 
@@ -187,12 +194,17 @@ impl<'a> PortTable<'a> {
                 let p = Problem::new(format!("port.{own}.count_in_service"), why).at(&section.place);
                 problems.push(p.hint("leave it out, or leave out burst"));
             }
+            let concerned =
+                || ports.iter().filter(|(class, name)| layers(class).contains(&own.as_str()) || *name == own);
+            if section.has("meter") && concerned().all(|(class, name)| !self.settled(class, name).metered) {
+                let why = "no effect: no port of this table is metered";
+                let p = Problem::new(format!("port.{own}.meter"), why).at(&section.place);
+                problems.push(p.hint("leave it out, or set metered = true"));
+            }
             let (params, probe_priority) = (Chosen::read(section).params, section.opt_bool("probe_priority"));
             if params.is_empty() && probe_priority != Some(true) {
                 continue;
             }
-            let concerned =
-                || ports.iter().filter(|(class, name)| layers(class).contains(&own.as_str()) || *name == own);
             let disciplines = || concerned().map(|(class, name)| self.settled(class, name).discipline.info());
             let Some(first) = disciplines().next() else { continue };
             for (key, (_, place)) in &params {
@@ -357,6 +369,7 @@ impl PortReport {
             framing_bytes: spec.framing,
             burst_bytes: (spec.burst > 0).then_some(spec.burst),
             metered: spec.metered,
+            meter: spec.queue.integer_meter.then_some("integer"),
             discipline: spec.queue.discipline.clone(),
         }
     }

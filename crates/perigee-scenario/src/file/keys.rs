@@ -209,6 +209,7 @@ pub const PORT: Section = Section {
         optional("probe_priority", Kind::Bool, "pings wait in a side queue that is served first"),
         optional("loss", Kind::Number(0.0, 1.0), "probability that a packet is lost on each link of this port; default: as the source says, mostly 0"),
         optional("metered", Kind::Bool, "runs OrbCC's egress meter and writes telemetry"),
+        optional("meter", Kind::Word(&["reference", "integer"]), "how that meter computes: reference (the default) = in floating point with an exact set of flows, integer = as a P4 switch can (docs/integer-meter.md)"),
     ],
     kinds: None,
 };

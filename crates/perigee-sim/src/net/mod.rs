@@ -361,7 +361,10 @@ impl Net {
                 link: NONE,
                 node: p.node.0,
                 cached: (0, Nanos::ZERO),
-                meter: p.metered.then(Box::default),
+                meter: p.metered.then(|| {
+                    let integer = p.queue.integer_meter;
+                    Box::new(if integer { Meter::integer() } else { Meter::new() })
+                }),
                 aqm,
             });
         }
