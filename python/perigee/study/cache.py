@@ -85,6 +85,23 @@ class Cache:
         """Stores a digest: wholly or not at all."""
         write(self.path(key), digest)
 
+    def took(self, key: str) -> float | None:
+        """Processor time of the run behind a digest, s; None where it was not noted."""
+        try:
+            return float(self._cost(key).read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            return None
+
+    def note(self, key: str, cost_s: float) -> None:
+        """Keeps what a run took: its digest is the same whatever that was."""
+        path = self._cost(key)
+        with naming(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{cost_s:.3f}\n", encoding="ascii")
+
+    def _cost(self, key: str) -> Path:
+        return self.path(key).with_suffix(".cost")
+
     def sweep(self) -> None:
         """Removes what killed writers left behind."""
         for path in self.folder.glob("*/*.partial*"):

@@ -129,7 +129,9 @@ class Runner:
         failures = list(self.plan.failures)
         # Long runs first would starve short experiments of early results; order is that of the gallery. Schemes of one
         # network come together, so that it is built once.
-        tasks = {id(task): (task, *todo[key]) for key, task in self._tasks(todo).items()}
+        made = self._tasks(todo)
+        tasks = {id(task): (task, *todo[key]) for key, task in made.items()}
+        keys = {id(task): key for key, task in made.items()}
         pending = dict(tasks)
         full: list[BaseException] = []
 
@@ -137,6 +139,7 @@ class Runner:
             _, name, planned = pending.pop(id(outcome.task))
             if outcome.error is None:
                 self.cost.setdefault((name, planned.case.cc), []).append(outcome.cost_s / planned.simulated_s)
+                self.cache.note(keys[id(outcome.task)], outcome.cost_s)
             elif has_no_room(outcome.error):
                 full.append(outcome.error)
                 executor.stop()
@@ -182,6 +185,13 @@ class Runner:
         whole = sum(every) / len(every)
         left: float = sum(p.simulated_s * exact.get((name, p.case.cc), rough.get(name, whole)) for name, p in pending)
         return left / self.machines.cores
+
+
+def took(plan: Plan, cache: Cache, experiment: str) -> float | None:
+    """Processor time of an experiment's runs, s; None where that of one is not known."""
+    each = [cache.took(key) for key in dict.fromkeys(p.key for p in plan.planned[experiment])]
+    known = [cost_s for cost_s in each if cost_s is not None]
+    return sum(known) if known and len(known) == len(each) else None
 
 
 def outcomes(plan: Plan, cache: Cache, experiment: str) -> list[CaseOutcome]:

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What made the results of an experiment: version, commit, command, processor time. Results do not depend on it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee import _core
+from perigee.common.files import write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MADE = "made.json"
+"""Beside `about.json`, which is the same for the same results; this is not."""
+
+
+@lru_cache(maxsize=1)
+def commit() -> str:
+    """The commit of the checkout that this package lies in, "-dirty" where files differ from it; empty elsewhere."""
+    folder = Path(__file__).parent
+    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
+
+
+def note(folder: Path, command: str, cpu_s: float | None) -> None:
+    """Writes what made the tables in `folder`; `cpu_s` is None where some runs were made by an earlier version."""
+    what = {"version": _core.__version__, "commit": commit(), "command": command, "cpu_s": None if cpu_s is None else round(cpu_s)}
+    write_text(folder / MADE, json.dumps(what, indent=1) + "\n")
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """What was noted; empty where nothing was or it cannot be read."""
+    try:
+        found = json.loads((folder / MADE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def in_words(made: Mapping[str, Any]) -> str:
+    """A sentence for pages; empty where nothing is known."""
+    if not made.get("version"):
+        return ""
+    words = f"Made by Perigee {made['version']}"
+    if made.get("commit"):
+        words += f" at commit {made['commit']}"
+    if made.get("cpu_s"):
+        words += f" in {_time(float(made['cpu_s']))} of processor time"
+    return words + "."
+
+
+def _time(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
