@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee study list|run|report`: the figures and tables of five studies."""
+"""`perigee study list|run|explain|report`: the figures and tables of five studies."""
 
 from __future__ import annotations
 
@@ -23,6 +23,20 @@ from perigee.cli.options import (
 ExplainOption = Annotated[
     bool, typer.Option("--explain", help="Also print why claims are not reproduced, from the runs beside the figure.")
 ]
+
+FromOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        help="Folder of pages, as docs/studies: their tables are taken where nothing was run.",
+        exists=True,
+        file_okay=False,
+    ),
+]
+DataOption = Annotated[
+    Path | None, typer.Option(help="Folder with recorded paths (leoem/paths/*.log).", exists=True, file_okay=False)
+]
+ResultsOption = Annotated[Path, typer.Option(help="Folder of results; digests of runs are shared in OUT/cache.")]
 
 study = typer.Typer(help="Make the figures and tables of five published studies again.", no_args_is_help=True)
 
@@ -57,12 +71,8 @@ def run(
         list[str] | None, typer.Option(help="Of the names, only experiments that contain this; repeatable.")
     ] = None,
     cc: CcOption = None,
-    data: Annotated[
-        Path | None, typer.Option(help="Folder with recorded paths (leoem/paths/*.log).", exists=True, file_okay=False)
-    ] = None,
-    out: Annotated[Path, typer.Option(help="Folder of results; digests of runs are shared in OUT/cache.")] = Path(
-        "runs/study"
-    ),
+    data: DataOption = None,
+    out: ResultsOption = Path("runs/study"),
     force: Annotated[bool, typer.Option("--force", help="Run again what has been run.")] = False,
     explain: ExplainOption = False,
     as_json: JsonOption = False,
@@ -84,11 +94,34 @@ def run(
 
 
 @study.command()
+def explain(
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="STUDY/EXPERIMENT, a study, or all.")],
+    variant: Annotated[list[str] | None, typer.Option(help="Only this one of the variants; repeatable.")] = None,
+    jobs: JobsOption = None,
+    cluster: ClusterOption = None,
+    store: StoreOption = None,
+    data: DataOption = None,
+    tables: FromOption = None,
+    out: ResultsOption = Path("runs/study"),
+) -> None:
+    """Run the variants that explanations rest on, without the figures' own runs, and print the explanations."""
+    from perigee.study.commands import explain_command
+    from perigee.study.model import Ask, Size
+
+    machines = machines_of(jobs, cluster, store)
+    ask = Ask(Size.DEFAULT, (), data)
+    chosen = _chosen(names, None)
+    code = explain_command(chosen, ask, out, machines=machines, tables=tables, variants=variant or ())
+    raise SystemExit(code)
+
+
+@study.command()
 def report(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Default: all that was run.")] = None,
     size: Annotated[str, typer.Option(help="quick, default or full.")] = "default",
     out: Annotated[Path, typer.Option(help="Folder of results.")] = Path("runs/study"),
     docs: Annotated[Path | None, typer.Option(help="Also write a page per experiment into this folder.")] = None,
+    tables: FromOption = None,
     explain: ExplainOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -98,7 +131,8 @@ def report(
     if size not in {"quick", "default", "full"}:
         stop(f"--size {size!r}: one of quick, default, full")
     chosen = _chosen(names or ["all"], None)
-    raise SystemExit(report_command(chosen, out / size, docs=docs, explain=explain, as_json=as_json))
+    code = report_command(chosen, out / size, docs=docs, tables=tables, explain=explain, as_json=as_json)
+    raise SystemExit(code)
 
 
 def _chosen(names: list[str], only: list[str] | None) -> list[str]:

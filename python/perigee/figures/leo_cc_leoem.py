@@ -98,9 +98,15 @@ def two_cases(ask: Ask) -> list[Case]:
 
 
 def one_tables(found: Sequence[Outcome]) -> Tables:
-    """One row per run, and seconds of the first runs of the path with jumps."""
+    """One row per run, seconds of the first runs of the path with jumps, and what those say of the first jump."""
+    import pandas as pd
+
     jumps = [o for o in found if o.case.seed == 1 and o.case.labels["path"] == "SD-NY ISL"]
-    return {"runs": frames.table(found, _one), "series": frames.series(jumps, _seconds)}
+    return {
+        "runs": frames.table(found, _one),
+        "series": frames.series(jumps, _seconds),
+        "jumps": frames.table(jumps, lambda o: _after_jump(pd.DataFrame(_seconds(o)))),
+    }
 
 
 def two_tables(found: Sequence[Outcome]) -> Tables:
@@ -335,29 +341,39 @@ def check_one(t: Tables) -> list[Verdict]:
     return out
 
 
-def _jump(t: Tables) -> list[Verdict]:
-    """L7: how long BBRv3 keeps its old window after the first rise of the base RTT by more than 40 ms.
+def _after_jump(seconds: pd.DataFrame) -> dict[str, Any] | None:
+    """What a flow does after the first rise of the base RTT by more than 40 ms; None where there is none.
 
-    The window is two products of the *old* RTT, so that the rate falls to 2 x old / new RTT (56 to 143 ms: 0.78 of the
-    link, 0.75 of the capacity in payload), around which single seconds scatter. So: seconds until 0.9 of the capacity
-    is reached again, and the mean rate of the first of them.
+    BBRv3 keeps its window of two products of the *old* RTT, so that the rate falls to 2 x old / new RTT (56 to 143 ms:
+    0.78 of the link, 0.75 of the capacity in payload), around which single seconds scatter. So: seconds until 0.9 of
+    the capacity is reached again, and the mean rate of the first of them.
     """
-    s = t.get("series")
-    if s is None or not len(s):
-        return []
-    one = frames.pick(s[s["network"] != "constellation"], cc="bbr3").reset_index(drop=True)
-    rises = one.index[one["base_rtt_ms"].diff() > 40]
+    rises = seconds.index[seconds["base_rtt_ms"].diff() > 40]
     if not len(rises):
-        return []
-    after = one.loc[rises[0] + 1 : rises[0] + 20, "goodput_mbps"].to_numpy()
+        return None
+    after = seconds.loc[rises[0] + 1 : rises[0] + 20, "goodput_mbps"].to_numpy()
     back = after >= 0.9 * CAPACITY_MBPS
-    seconds = int(back.argmax()) if back.any() else len(after)
+    return {
+        "jump_ms": float(seconds["base_rtt_ms"].diff()[rises[0]]),
+        "back_s": int(back.argmax()) if back.any() else len(after),
+        "held": float(after[:LEAST_S].mean()) / CAPACITY_MBPS,
+    }
+
+
+def _jump(t: Tables) -> list[Verdict]:
+    """L7: how long BBRv3 keeps its old window after the first jump (see `_after_jump`)."""
+    found = t.get("jumps")
+    if found is None or not len(found):
+        return []
+    one = frames.pick(found[found["network"] != "constellation"], cc="bbr3")
+    if not len(one):
+        return []
+    seconds, held = value(one["back_s"].iloc[0]), value(one["held"].iloc[0])
     source = "text; LeoEM path SD-NY ISL"
     words = "L7: seconds until 0.9 of the capacity after the base RTT rose by more than 40 ms, BBRv3"
-    held = value(float(after[:LEAST_S].mean()) / CAPACITY_MBPS)
     rate = f"L7: mean goodput of the first {LEAST_S} s after it"
     return [
-        within("L7", words, source, "until its minimum expires (10 s)", value(seconds), LEAST_S, 12, "s"),
+        within("L7", words, source, "until its minimum expires (10 s)", seconds, LEAST_S, 12, "s"),
         within("L7-rate", rate, source, "the old, smaller product", held, high=0.75),
     ]
 

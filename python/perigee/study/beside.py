@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perigee.study.model import Size
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pandas as pd
 
@@ -44,9 +44,14 @@ def cases(experiment: Experiment, ask: Ask) -> list[Case]:
         if experiment.theirs is not None:
             again = [replace(c, sets={**c.sets, **experiment.theirs.sets}) for c in ours if _is_theirs(experiment, c)]
             more += [_marked(c, THEIRS) for c in again]
-        if experiment.evidence is not None:
-            more += [_marked(c, VARIANTS) for c in experiment.evidence.cases(ask)]
+        more += variants(experiment, ask)
     return [*ours, *more]
+
+
+def variants(experiment: Experiment, ask: Ask, names: Collection[str] = ()) -> list[Case]:
+    """The variants that explanations rest on; with `names` only those called so."""
+    found = [] if experiment.evidence is None else experiment.evidence.cases(ask)
+    return [_marked(c, VARIANTS) for c in found if not names or c.labels["variant"] in names]
 
 
 def _is_theirs(experiment: Experiment, case: Case) -> bool:
@@ -60,11 +65,18 @@ def _marked(case: Case, what: str) -> Case:
 def tables(experiment: Experiment, found: Sequence[Outcome]) -> Tables:
     """The tables of the figure, and those of the runs beside it."""
     kept = experiment.tables([o for o in found if LABEL not in o.case.labels])
-    for what in (THEIRS, VARIANTS):
-        if these := [_plain(o) for o in found if o.case.labels.get(LABEL) == what]:
-            of_these = experiment.tables(these).items()
-            kept |= {f"{what}-{name}": frame for name, frame in of_these if "cc" in frame}
-    return kept
+    return kept | _beside(experiment, found, THEIRS) | tables_of_variants(experiment, found)
+
+
+def tables_of_variants(experiment: Experiment, found: Sequence[Outcome]) -> Tables:
+    """Those of the variants alone, by the names under which they are kept."""
+    return _beside(experiment, found, VARIANTS)
+
+
+def _beside(experiment: Experiment, found: Sequence[Outcome], what: str) -> Tables:
+    these = [_plain(o) for o in found if o.case.labels.get(LABEL) == what]
+    of_these = experiment.tables(these).items() if these else ()
+    return {f"{what}-{name}": frame for name, frame in of_these if "cc" in frame}
 
 
 def _plain(o: Outcome) -> Outcome:
@@ -107,8 +119,16 @@ def _with(frame: pd.DataFrame, theirs: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def explained(experiment: Experiment, saved: Tables) -> Mapping[str, str]:
-    """Explanations by claim; those that rest on variants say what these did."""
-    variants = _of(saved, VARIANTS)
-    if experiment.evidence is None or not variants:
-        return experiment.explained
-    return {**experiment.explained, **experiment.evidence.words(of_figure(saved), variants)}
+    """Explanations by claim: what needs no numbers, what the figure's own tables say, what variants did."""
+    figure, beside = of_figure(saved), of_variants(saved)
+    found = dict(experiment.explained)
+    if experiment.explain is not None:
+        found |= experiment.explain(figure, _of(saved, THEIRS))
+    if experiment.evidence is not None and beside:
+        found |= experiment.evidence.words(figure, beside)
+    return found
+
+
+def of_variants(saved: Tables) -> Tables:
+    """The tables of the variants, by the names of the figure's."""
+    return _of(saved, VARIANTS)

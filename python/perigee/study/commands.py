@@ -15,18 +15,17 @@ from typing import TYPE_CHECKING
 from perigee.common import interrupt
 from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.common.files import RecordError, cannot_write, claimed, has_no_room, make_ready, write_text
-from perigee.study import conclude, gallery, pages
+from perigee.study import beside, conclude, gallery, made, pages, published
 from perigee.study.cache import Cache
-from perigee.study.execute import Failure, Plan, Progress, Runner, outcomes
-from perigee.study.model import Size
+from perigee.study.execute import Failure, Plan, Progress, Runner, outcomes, took
+from perigee.study.model import Ask, Size
 from perigee.study.registry import experiments
 from perigee.study.verdicts import REPRODUCED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from perigee.runs.machines import Machines
-    from perigee.study.model import Ask
     from perigee.study.verdicts import Verdict
 
 FAILURES = "failures.json"
@@ -79,6 +78,8 @@ def _run(
             found = outcomes(plan, cache, experiment.name)
             if found:
                 conclude.tabulate(experiment, found, ask, folder, len(plan.planned[experiment.name]))
+                cpu_s = took(plan, cache, experiment.name)
+                made.note(folder / experiment.name, f"perigee study run {experiment.name}{_size(ask.size)}", cpu_s)
                 verdicts[experiment.name] = conclude.finish(experiment, folder)
         except Exception as error:  # one experiment that fails must not stop the others
             if interrupt.was_interrupted():
@@ -92,11 +93,87 @@ def _run(
     return FAILED if failures else 0
 
 
-def report_command(
-    names: Sequence[str], folder: Path, *, docs: Path | None = None, explain: bool = False, as_json: bool = False
+def explain_command(
+    names: Sequence[str],
+    ask: Ask,
+    out: Path,
+    *,
+    machines: Machines,
+    tables: Path | None = None,
+    variants: Collection[str] = (),
 ) -> int:
-    """Draws everything again from saved tables; those that are damaged are named, and the others drawn."""
+    """Runs the variants that explanations rest on, beside tables of the figures that are there, and prints these."""
     try:
+        with claimed(out):
+            make_ready(out / ask.size.value)
+            return _explain_by_runs(names, ask, out, machines=machines, tables=tables, variants=variants)
+    except RecordError as error:
+        print(f"perigee: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except OSError as error:
+        print(f"perigee: {cannot_write(out, error)}; what is complete is kept", file=sys.stderr)
+        return BAD_INPUT
+
+
+def _explain_by_runs(
+    names: Sequence[str], ask: Ask, out: Path, *, machines: Machines, tables: Path | None, variants: Collection[str]
+) -> int:
+    folder = out / ask.size.value
+    chosen = [experiments()[n] for n in names if experiments()[n].evidence is not None]
+    if tables is not None:
+        published.restore(chosen, tables, folder)
+    plan = Plan.of(chosen, ask, lambda e, a: beside.variants(e, a, variants))
+    if not any(plan.planned.values()):
+        print(f"perigee: {_nothing_beside(names, variants)}", file=sys.stderr)
+        return BAD_INPUT
+    cache, screen = Cache(out / "cache"), Screen()
+    try:
+        failures = Runner(plan, cache, machines, screen.show).run()
+    except KeyboardInterrupt:
+        screen.end()
+        interrupt.announce("what is complete is kept, the same command goes on")
+        return INTERRUPTED
+    screen.end()
+    ill = []
+    for e in (e for e in chosen if plan.planned[e.name]):
+        try:
+            conclude.add_variants(e, outcomes(plan, cache, e.name), folder)
+            conclude.finish(e, folder)
+        except conclude.ConcludeError as error:
+            ill.append(f"{error}: {_remedy(e.name, folder)}, or take the pages' tables with --from docs/studies")
+            continue
+        print(e.name)
+        _explain(folder / e.name)
+    for message in [*ill, *(f"failed: {f.experiment}: {f.case.scenario}: {f.error}" for f in failures[:20])]:
+        print(f"perigee: {message}", file=sys.stderr)
+    gallery.write(folder)
+    return FAILED if ill or failures else 0
+
+
+def _nothing_beside(names: Sequence[str], variants: Collection[str]) -> str:
+    """Why there is nothing to run."""
+    there = sorted({str(c.labels["variant"]) for n in names for c in beside.variants(experiments()[n], Ask())})
+    if there:
+        return f"no variant is called {' or '.join(map(repr, variants))}; there are {', '.join(there)}"
+    return f"no explanation of {', '.join(names)} rests on variants"
+
+
+def report_command(
+    names: Sequence[str],
+    folder: Path,
+    *,
+    docs: Path | None = None,
+    tables: Path | None = None,
+    explain: bool = False,
+    as_json: bool = False,
+) -> int:
+    """Draws everything again from saved tables; those that are damaged are named, and the others drawn.
+
+    With `tables`, a folder of pages, theirs are taken where nothing was run.
+    """
+    try:
+        if tables is not None:
+            published.restore([experiments()[name] for name in names], tables, folder)
         return _report(names, folder, docs, explain=explain, as_json=as_json)
     except OSError as error:
         print(f"perigee: {cannot_write(folder, error)}", file=sys.stderr)
@@ -139,6 +216,10 @@ def _where(names: Sequence[str], folder: Path) -> str:
     if have:
         return "there are some of another size, say " + " or ".join(f"--size {size}" for size in have)
     return "`perigee study run` first"
+
+
+def _size(size: Size) -> str:
+    return "" if size is Size.DEFAULT else f" --{size.value}"
 
 
 def _remedy(name: str, folder: Path) -> str:

@@ -43,7 +43,7 @@ def tabulate(experiment: Experiment, found: Sequence[Outcome], ask: Ask, out: Pa
     try:
         for name, frame in tables.items():
             with naming(folder / DATA / f"{name}.csv"):
-                frame.to_csv(fresh / f"{name}.csv", index=False, float_format="%.9g", lineterminator="\n")
+                _write_csv(frame, fresh / f"{name}.csv")
         shutil.rmtree(folder / DATA, ignore_errors=True)
         fresh.rename(folder / DATA)
     finally:
@@ -56,12 +56,43 @@ def tabulate(experiment: Experiment, found: Sequence[Outcome], ask: Ask, out: Pa
         "simulated_s": sum(o.digest.info["duration_ns"] for o in found) / 1e9,
         "packet_hops": sum(o.digest.info["packet_hops"] for o in found),
         "conserved": all(o.digest.info["conserved"] for o in found),
-        "tables": {f.name: _checksum(f) for f in sorted((folder / DATA).glob("*.csv"))},
+        "tables": {f.name: checksum(f) for f in sorted((folder / DATA).glob("*.csv"))},
     }
     write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
 
 
-def _checksum(file: Path) -> str:
+def add_variants(experiment: Experiment, found: Sequence[Outcome], out: Path) -> None:
+    """Writes what variants did beside tables of the figure that are there; earlier rows of the same variants go.
+
+    Raises:
+        ConcludeError: the figure's tables are not there, or damaged.
+    """
+    import pandas as pd
+
+    folder = out / experiment.name
+    about = read_about(folder)
+    names = {o.case.labels["variant"] for o in found}
+    for name, frame in beside.tables_of_variants(experiment, found).items():
+        file = folder / DATA / f"{name}.csv"
+        rows = [frame]
+        if file.exists():
+            before = _read_csv(file)
+            rows = [before[~before["variant"].isin(names)], frame]
+        after = pd.concat([r for r in rows if len(r)], ignore_index=True)
+        if name == f"{beside.VARIANTS}-runs":
+            about["runs"] += len(after) - (len(before) if len(rows) == 2 else 0)
+            about["planned"] = max(about["planned"], about["runs"])
+        _write_csv(after, file)
+    about["tables"] = {f.name: checksum(f) for f in sorted((folder / DATA).glob("*.csv"))}
+    write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
+
+
+def _write_csv(frame: pd.DataFrame, file: Path) -> None:
+    frame.to_csv(file, index=False, float_format="%.9g", lineterminator="\n")
+
+
+def checksum(file: Path) -> str:
+    """By which damage to a table is found."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
@@ -86,7 +117,7 @@ def read_about(folder: Path) -> dict[str, Any]:
         file = folder / DATA / name
         if not file.is_file():
             raise ConcludeError(f"{file} is missing")
-        if _checksum(file) != expected:
+        if checksum(file) != expected:
             raise ConcludeError(f"{file} is damaged")
     return about
 

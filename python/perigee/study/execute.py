@@ -74,12 +74,14 @@ class Plan:
     failures: list[Failure] = field(default_factory=list)
 
     @staticmethod
-    def of(experiments: Sequence[Experiment], ask: Ask) -> Plan:
+    def of(
+        experiments: Sequence[Experiment], ask: Ask, cases: Callable[[Experiment, Ask], list[Case]] = beside.cases
+    ) -> Plan:
         """Loads and checks every scenario; one that is wrong is a failure of its case only."""
         plan = Plan(ask)
         for experiment in experiments:
             rows = plan.planned.setdefault(experiment.name, [])
-            for case in beside.cases(experiment, ask):
+            for case in cases(experiment, ask):
                 try:
                     rows.append(_planned(case))
                 except (_core.ScenarioError, OSError) as error:

@@ -33,7 +33,12 @@ def commit() -> str:
 
 def note(folder: Path, command: str, cpu_s: float | None) -> None:
     """Writes what made the tables in `folder`; `cpu_s` is None where some runs were made by an earlier version."""
-    what = {"version": _core.__version__, "commit": commit(), "command": command, "cpu_s": None if cpu_s is None else round(cpu_s)}
+    what = {
+        "version": _core.__version__,
+        "commit": commit(),
+        "command": command,
+        "cpu_s": None if cpu_s is None else round(cpu_s),
+    }
     write_text(folder / MADE, json.dumps(what, indent=1) + "\n")
 
 

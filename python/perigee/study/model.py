@@ -126,7 +126,9 @@ class Experiment:
     deviations: tuple[str, ...] = ()
     """Where the method differs from the published one, and why."""
     explained: Mapping[str, str] = field(default_factory=dict)
-    """By claim: the explanation, with its evidence, that is shown if the claim is not reproduced."""
+    """By claim: the explanation that is shown if the claim is not reproduced. Results of runs do not stand here."""
+    explain: Callable[[Tables, Tables], Mapping[str, str]] | None = None
+    """Explanations by claim that are computed from the figure's tables, and from those with the schemes of `theirs`."""
     note: Callable[[Tables], str] | None = None
     """What the tables say of where their inputs came from, for the page and the gallery."""
     missing: tuple[str, ...] = ()

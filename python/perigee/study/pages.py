@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import write_text
 from perigee.results.webpage import filled
-from perigee.study.conclude import DATA, VERDICTS, ConcludeError, read_about
+from perigee.study import made, published
+from perigee.study.conclude import VERDICTS, ConcludeError, read_about
 from perigee.study.gallery import TITLES
 from perigee.study.kinds import PUBLISHED, Kind, kind_of, split
 from perigee.study.registry import STUDIES, experiments
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from perigee.study.model import Experiment
 
 WIDTH = 116
-TABLES = "data"
-"""Folder of the pages' tables."""
 HEAD = (
     "| experiment | published as | published: reproduced | not | tie | any scheme | other: reproduced | not | tie "
     "| any scheme | exchanged | runs | size |"
@@ -62,7 +61,8 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
             saved = None if e.name in damaged else _saved(results / e.name)
             if saved is not None:
                 verdicts, about = saved
-                tables = _tables(e, results, docs)
+                tables = published.save(e, results, docs, about)
+                about["made"] = made.read(results / e.name)
                 write_text(page, _page(e, verdicts, about, _pictures(e, results, docs), tables))
                 written.append(page)
             if page.exists():
@@ -136,21 +136,6 @@ def _pictures(e: Experiment, results: Path, docs: Path) -> dict[str, str]:
     return files
 
 
-def _tables(e: Experiment, results: Path, docs: Path) -> list[str]:
-    """Copies the tables that claims and explanations are computed from, and says where they are, relative to the pages.
-
-    Time series over recorded paths stay with the results: they hold what the recordings of others say.
-    """
-    folder = docs / TABLES / e.name.replace("/", "-")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    found = sorted((results / e.name / DATA).glob("*.csv"))
-    chosen = [p for p in found if e.study != "leo-cc" or not p.stem.endswith("series")]
-    for path in chosen:
-        shutil.copyfile(path, folder / path.name)
-    return [f"{TABLES}/{folder.name}/{path.name}" for path in chosen]
-
-
 def _page(
     e: Experiment,
     verdicts: list[dict[str, Any]],
@@ -164,6 +149,8 @@ def _page(
         f"{where}. `perigee study run {e.name}` ({about['size']} size: {about['runs']} runs)",
         "",
     ]
+    words = made.in_words(about.get("made", {}))
+    parts += [words, ""] if words else []
     for name, file in pictures.items():
         parts += [f"![{e.title}]({file})", ""]
         caption = e.captions.get(name, "")

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Results from the tables beside the pages: pages, verdicts and gallery can change where no run was made.
+
+`docs/studies/data/STUDY-EXPERIMENT/` holds the tables and `about.json`. What they lack (time series over recorded
+paths) no figure is drawn from: that figure stays as it stands beside the page.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from perigee.common.files import write_text
+from perigee.study import made
+from perigee.study.conclude import ABOUT, DATA, VERDICTS, checksum
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from perigee.study.model import Experiment
+
+TABLES = "data"
+"""Folder of the pages' tables."""
+# What is computed from the tables is not kept, it is computed again.
+_KEPT = ("size", "schemes", "runs", "planned", "simulated_s", "packet_hops", "conserved")
+
+
+def word_of(experiment: Experiment) -> str:
+    """What an experiment's page, pictures and folder of tables begin with."""
+    return experiment.name.replace("/", "-")
+
+
+def save(experiment: Experiment, results: Path, docs: Path, about: Mapping[str, Any]) -> list[str]:
+    """Copies the tables that claims and explanations are computed from, and says where they are, relative to the pages.
+
+    Time series over recorded paths stay with the results: they hold what the recordings of others say.
+    """
+    source, folder = results / experiment.name, docs / TABLES / word_of(experiment)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    found = sorted((source / DATA).glob("*.csv"))
+    chosen = [p for p in found if experiment.study != "leo-cc" or not p.stem.endswith("series")]
+    for path in chosen:
+        shutil.copyfile(path, folder / path.name)
+    kept = {name: about[name] for name in _KEPT if name in about}
+    write_text(folder / ABOUT, json.dumps(kept | {"made": made.read(source)}, indent=1) + "\n")
+    return [f"{TABLES}/{folder.name}/{path.name}" for path in chosen]
+
+
+def restore(experiments: Sequence[Experiment], docs: Path, results: Path) -> list[str]:
+    """Puts tables and pictures of pages among the results where there are none; returns the experiments' names."""
+    words = {word_of(e) for e in experiments}
+    restored = []
+    for e in experiments:
+        source, folder = docs / TABLES / word_of(e), results / e.name
+        if (folder / ABOUT).exists() or not (source / ABOUT).exists():
+            continue
+        (folder / DATA).mkdir(parents=True, exist_ok=True)
+        for path in source.glob("*.csv"):
+            shutil.copyfile(path, folder / DATA / path.name)
+        for name, picture in _pictures(word_of(e), words, docs).items():
+            shutil.copyfile(picture, folder / f"{name}.png")
+        about = json.loads((source / ABOUT).read_text(encoding="utf-8"))
+        what = about.pop("made", {})
+        about["tables"] = {p.name: checksum(p) for p in sorted((folder / DATA).glob("*.csv"))}
+        write_text(folder / made.MADE, json.dumps(what, indent=1) + "\n")
+        (folder / VERDICTS).unlink(missing_ok=True)
+        write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
+        restored.append(e.name)
+    return restored
+
+
+def _pictures(word: str, words: set[str], docs: Path) -> dict[str, Path]:
+    """The pictures beside a page by their names; those of `responsiveness-loss` are not those of `responsiveness`."""
+    longer = tuple(f"{other}-" for other in words if other.startswith(f"{word}-"))
+    mine = (p for p in sorted(docs.glob(f"{word}-*.png")) if not p.stem.startswith(longer or ("/",)))
+    return {p.stem.removeprefix(f"{word}-"): p for p in mine}
