@@ -2,12 +2,12 @@
 //! A file of packets as a record: follows each connection, writes rows at the sampling instants and the totals at the end.
 
 mod datagrams;
+mod talks;
 
 use crate::connection::Connection;
 use crate::doubts::Doubts;
 use crate::flow::{window_row, Flow, OWN_COLUMNS};
 use crate::packet::{self, End, Seen, Segment};
-use crate::quic::Talk;
 use crate::reader::{Packets, Raw};
 use crate::{CaptureError, Place};
 use datagrams::Spins;
@@ -20,6 +20,7 @@ use perigee_record::tables::{
 use perigee_record::{FlowInfo, RecordSink, RunHeader, RunOutcome, SinkError};
 use perigee_units::Nanos;
 use std::collections::HashMap;
+use talks::Talks;
 
 /// The name of captures as a backend.
 pub const BACKEND: &str = "capture";
@@ -122,7 +123,7 @@ struct Import<'s> {
     next_row: Nanos,
     seen: u64,
     connections: HashMap<Key, Connection>,
-    talks: HashMap<Key, Talk>,
+    talks: Talks,
     spins: Spins,
     other_datagrams: u64,
     began: u64,
@@ -153,7 +154,7 @@ impl<'s> Import<'s> {
             next_row: options.sample,
             seen: 0,
             connections: HashMap::new(),
-            talks: HashMap::new(),
+            talks: Talks::default(),
             spins: Spins::default(),
             other_datagrams: 0,
             began: 0,

@@ -5,6 +5,7 @@
 //!
 //! What a capture cannot tell (congestion windows, losses in the network, the network itself) is null.
 
+pub mod ids;
 pub mod import;
 pub mod packet;
 pub mod quic;

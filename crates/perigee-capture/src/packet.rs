@@ -3,6 +3,7 @@
 //! loopback of BSD, plain IP; IPv4 and IPv6 with extension headers. Payloads are not needed: what a snap length cut off is
 //! known from the lengths in the headers.
 
+use crate::ids::Start;
 use crate::quic::{self, Head};
 use crate::reader::{Raw, ETHERNET};
 use etherparse::{
@@ -82,6 +83,8 @@ pub struct Datagram {
     pub ip_bytes: u32,
     /// What it begins with.
     pub head: Head,
+    /// Its first bytes.
+    pub start: Start,
 }
 
 /// What a packet is.
@@ -215,6 +218,7 @@ fn datagram(udp: &UdpSlice<'_>, ip: &Ip) -> Option<Datagram> {
         payload: ip.bytes.checked_sub(ip.headers)?.checked_sub(UDP_HEADER)?,
         ip_bytes: ip.bytes,
         head: quic::head(udp.payload()),
+        start: Start::of(udp.payload()),
     })
 }
 

@@ -2,15 +2,13 @@
 //! QUIC as an observer sees it (RFC 9000, RFC 9369, RFC 9312): the long headers of the handshake, sizes, and the spin bit.
 //! All else is encrypted: what was sent again, what was acknowledged, windows.
 
-use crate::packet::{Datagram, End};
+use crate::ids::LONGEST;
 use perigee_units::Nanos;
 
 /// Version 2 (RFC 9369), whose packet types have other numbers.
 const VERSION_2: u32 = 0x6b33_43cf;
 /// Drafts that differ from version 1 in nothing that is seen from outside.
 const DRAFTS: std::ops::RangeInclusive<u32> = 0xff00_001d..=0xff00_0022;
-/// Longest connection ID of these versions.
-const LONGEST_ID: u8 = 20;
 /// Client's packets within this time are one flight: a ClientHello may need several.
 const ONE_FLIGHT: Nanos = Nanos::from_millis(10);
 /// An edge of the spin bit earlier than this share of the RTT after the one before comes from a packet that was overtaken, or
@@ -56,7 +54,7 @@ pub fn head(payload: &[u8]) -> Head {
     let Some(version) = version.filter(|v| *v == 1 || *v == VERSION_2 || DRAFTS.contains(v)) else {
         return Head::Other;
     };
-    if payload.get(5).is_some_and(|id| *id > LONGEST_ID) {
+    if payload.get(5).is_some_and(|id| usize::from(*id) > LONGEST) {
         return Head::Other;
     }
     // RFC 9369 section 3.2: the types of version 2 are those of version 1, one further.
@@ -65,11 +63,9 @@ pub fn head(payload: &[u8]) -> Head {
 }
 
 /// A connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Talk {
-    /// The client: direction 0 goes from here.
-    pub opener: End,
-    /// Both directions.
+    /// Both directions: that of the client first.
     pub ways: [Way; 2],
     /// First packet.
     pub began: Nanos,
@@ -82,7 +78,7 @@ pub struct Talk {
 }
 
 /// One direction of it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Way {
     /// Its flow, once it is one.
     pub flow: Option<u32>,
@@ -94,21 +90,8 @@ pub struct Way {
 
 impl Talk {
     /// Begun by a packet with a long header.
-    pub fn new(d: &Datagram, at: Nanos) -> Self {
-        Talk {
-            opener: d.from,
-            ways: Default::default(),
-            began: at,
-            last: at,
-            shares: None,
-            asked: None,
-            answered: None,
-        }
-    }
-
-    /// Number of the direction in which a datagram goes.
-    pub fn direction(&self, d: &Datagram) -> usize {
-        usize::from(d.from != self.opener)
+    pub fn new(at: Nanos) -> Self {
+        Talk { ways: Default::default(), began: at, last: at, shares: None, asked: None, answered: None }
     }
 
     /// The handshake; true when it has just told its RTT.

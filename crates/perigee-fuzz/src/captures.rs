@@ -44,7 +44,7 @@ fn pcapng() -> Vec<u8> {
     c.finish().expect("memory")
 }
 
-/// A handshake of QUIC and packets whose spin bit changes, as raw IPv4.
+/// A handshake of QUIC and packets whose spin bit changes, the last ones to another port of the client, as raw IPv4.
 fn quic() -> Vec<u8> {
     let mut out: Vec<u8> = [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
     for n in 0..14u8 {
@@ -54,8 +54,9 @@ fn quic() -> Vec<u8> {
             2 => (0xe3, 0),
             _ => (0x40 | (0x20 * (n / 3 % 2)), 1),
         };
-        let udp =
-            [[1 + back, 0, 2 - back, 0].as_slice(), &[2, 96, 0, 0, first, 0, 0, 0, 1, 8], &[7; 594]].concat();
+        let ids: &[u8] = if n < 3 { &[0, 0, 0, 1, 8] } else { &[7; 5] };
+        let port = if n < 9 { 2 - back } else { 9 };
+        let udp = [[1 + back, 0, port, 0].as_slice(), &[2, 96, 0, 0, first], ids, &[7; 594]].concat();
         let mut ip = vec![0x45, 0, 2, 116, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1 + back, 10, 0, 0, 2 - back];
         ip.extend(udp);
         let size = ip.len() as u32;

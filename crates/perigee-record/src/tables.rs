@@ -221,7 +221,7 @@ table! {
         t_ns: u64,
         /// What happened: flow-start, flow-complete, mode, ca-state, timeout, undo, loss-burst; of a video stall-end, quality;
         /// of the network handover, path-change, unreachable, reachable, outage-begin, outage-end, reconfiguration; of
-        /// captures handshake, reset, zero-window; of measurements probe-lost, clock-step.
+        /// captures handshake, reset, zero-window, address-change; of measurements probe-lost, clock-step.
         kind: &'static str,
         /// Number of the flow.
         flow: Option<u32> = "it is not of one flow",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! UDP: connections of QUIC are followed, other datagrams are counted.
 
-use super::{key_of, Import, FORGET_AFTER};
+use super::{Import, FORGET_AFTER};
 use crate::flow::Flow;
 use crate::packet::{Datagram, End};
 use crate::quic::{Head, Talk};
@@ -19,12 +19,11 @@ const MOST_SERVERS: usize = 65_536;
 
 impl Import<'_> {
     pub(super) fn datagram(&mut self, at: Nanos, d: &Datagram) -> Result<(), SinkError> {
-        let key = key_of(d.from, d.to);
-        let mut talk = match (self.talks.remove(&key), d.head) {
-            (Some(known), _) => known,
+        let found = match (self.talks.find(d), d.head) {
+            (Some(found), _) => found,
             (None, Head::Long(_)) => {
                 self.began += 1;
-                Talk::new(d, at)
+                self.talks.begin(d, at)
             }
             (None, Head::Short { .. })
                 if self.spins.servers.contains(&d.to) || self.spins.servers.contains(&d.from) =>
@@ -37,13 +36,21 @@ impl Import<'_> {
                 return Ok(());
             }
         };
-        let followed = self.follow_talk(&mut talk, at, d);
-        self.talks.insert(key, talk);
+        self.talks.learn(&found, d);
+        let Some(mut talk) = self.talks.talk(found.number).copied() else { return Ok(()) };
+        if let Some((old, new)) = found.moved {
+            self.spins.followed += 1;
+            let flow = talk.ways[1].flow.or(talk.ways[0].flow);
+            self.event(at, "address-change", flow, 0.0, format!("{old} is now {new}"));
+        }
+        let followed = self.follow_talk(&mut talk, found.direction, at, d);
+        if let Some(known) = self.talks.talk(found.number) {
+            *known = talk;
+        }
         followed
     }
 
-    fn follow_talk(&mut self, talk: &mut Talk, at: Nanos, d: &Datagram) -> Result<(), SinkError> {
-        let i = talk.direction(d);
+    fn follow_talk(&mut self, talk: &mut Talk, i: usize, at: Nanos, d: &Datagram) -> Result<(), SinkError> {
         talk.last = at;
         if talk.shake(at, i, d.head) {
             let (from, to) = if i == 0 { (d.from, d.to) } else { (d.to, d.from) };
@@ -88,7 +95,7 @@ impl Import<'_> {
     /// Connections that have been silent for long, and at the end all of them: what is known of their spin bits stays.
     pub(super) fn forget_talks(&mut self, all: bool) {
         let (now, spins) = (self.now, &mut self.spins);
-        self.talks.retain(|_, talk| {
+        self.talks.retain(|talk| {
             let over = all || talk.last + Nanos(FORGET_AFTER.0 * PATIENCE) < now;
             if over {
                 for way in talk.ways.iter().filter(|w| w.flow.is_some()) {
@@ -96,7 +103,7 @@ impl Import<'_> {
                     spins.random += u64::from(way.spin.refused > way.spin.taken);
                 }
             }
-            !over
+            over
         });
     }
 
@@ -112,9 +119,15 @@ impl Import<'_> {
             (self.spins.still, "flows of QUIC have a spin bit that stands still: no RTT but that of the handshake"),
             (self.spins.random, "flows of QUIC have a spin bit that seems random: few or no RTTs are taken of it"),
             (
+                self.spins.followed,
+                "times a connection of QUIC went on from another address, known by its connection ID: its flows are one each, \
+                 named by the first address",
+            ),
+            (
                 self.spins.moved,
-                "packets look like QUIC's, at a server of a connection in the file, with an address that shook no hands: a \
-                 connection that changed its address (RFC 9000, section 9) looks like this; from there on it is in no flow",
+                "packets look like QUIC's, at a server of a connection in the file, with an address that shook no hands and a \
+                 connection ID that was not seen before: a client that moves on purpose takes new IDs (RFC 9000, section 9.5), \
+                 agreed on where nobody sees it; from there on it is in no flow",
             ),
             (self.other_datagrams, "packets are UDP and of no connection of QUIC whose beginning is in the file: no flows are made of them"),
         ];
@@ -131,4 +144,6 @@ pub(super) struct Spins {
     /// Ends that answered a handshake, and packets at them that belong to no connection known.
     servers: HashSet<End>,
     moved: u64,
+    /// Changes of an address that connection IDs bridged.
+    followed: u64,
 }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Connection IDs of QUIC (RFC 9000, section 5.1): what a connection keeps when an address changes. A long header tells both
+//! with their lengths; a short one has the receiver's, whose length only the handshake tells.
+
+use crate::quic::Head;
+
+/// Longest ID of the versions that are known.
+pub const LONGEST: usize = 20;
+/// Shorter ones may be those of another connection by chance.
+pub const SHORTEST: usize = 4;
+/// Type, version, and two IDs with their lengths.
+const START: usize = 7 + 2 * LONGEST;
+/// Where a long header has the length of its first ID.
+const LENGTH_AT: usize = 5;
+
+/// The first bytes of a datagram's payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    bytes: [u8; START],
+    length: usize,
+}
+
+/// A connection ID, four bytes or more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Id {
+    bytes: [u8; LONGEST],
+    length: u8,
+}
+
+impl Id {
+    fn of(bytes: &[u8]) -> Option<Id> {
+        if !(SHORTEST..=LONGEST).contains(&bytes.len()) {
+            return None;
+        }
+        let mut id = Id { bytes: [0; LONGEST], length: bytes.len() as u8 };
+        id.bytes[..bytes.len()].copy_from_slice(bytes);
+        Some(id)
+    }
+
+    /// Bytes of it.
+    pub fn length(&self) -> usize {
+        usize::from(self.length)
+    }
+}
+
+impl Start {
+    /// Of this payload.
+    pub fn of(payload: &[u8]) -> Start {
+        let length = payload.len().min(START);
+        let mut start = Start { bytes: [0; START], length };
+        start.bytes[..length].copy_from_slice(&payload[..length]);
+        start
+    }
+
+    fn known(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    /// The ID of the packet's receiver; `short`: its length in a short header.
+    pub fn target(&self, head: Head, short: usize) -> Option<Id> {
+        match head {
+            Head::Long(_) => Id::of(self.at(LENGTH_AT)?),
+            Head::Short { .. } => Id::of(self.known().get(1..=short)?),
+            Head::Other => None,
+        }
+    }
+
+    /// The length of the ID that the sender of a long header wants to be called by.
+    pub fn source_length(&self) -> Option<usize> {
+        let at = LENGTH_AT + 1 + self.at(LENGTH_AT)?.len();
+        let length = usize::from(*self.known().get(at)?);
+        (length <= LONGEST).then_some(length)
+    }
+
+    /// The bytes behind a length at this place.
+    fn at(&self, place: usize) -> Option<&[u8]> {
+        let length = usize::from(*self.known().get(place)?);
+        self.known().get(place + 1..place + 1 + length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quic::{head, Kind};
+
+    #[test]
+    fn a_long_header_tells_both() {
+        let bytes = [0xc3, 0, 0, 0, 1, 4, 1, 2, 3, 4, 5, 9, 9, 9, 9, 9, 0];
+        let start = Start::of(&bytes);
+        assert_eq!(start.target(Head::Long(Kind::Initial), 0), Id::of(&[1, 2, 3, 4]));
+        assert_eq!(start.source_length(), Some(5));
+        assert_eq!(Start::of(&bytes[..8]).target(Head::Long(Kind::Initial), 0), None, "cut");
+        assert_eq!(Start::of(&bytes[..10]).source_length(), None, "cut");
+    }
+
+    #[test]
+    fn a_short_header_has_one_of_known_length() {
+        let bytes = [0x40, 1, 2, 3, 4, 5, 6];
+        let start = Start::of(&bytes);
+        assert_eq!(start.target(head(&bytes), 5), Id::of(&[1, 2, 3, 4, 5]));
+        assert_ne!(start.target(head(&bytes), 4), start.target(head(&bytes), 5));
+        assert_eq!(start.target(head(&bytes), 3), None, "too short to be told from others");
+        assert_eq!(start.target(head(&bytes), 8), None, "cut");
+        assert_eq!(Start::of(&[]).target(Head::Other, 8), None);
+    }
+}

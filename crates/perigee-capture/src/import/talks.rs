@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Connections of QUIC by their addresses and, where an address changes (RFC 9000, section 9), by their connection IDs.
+
+use super::{key_of, Key};
+use crate::ids::{Id, LONGEST, SHORTEST};
+use crate::packet::{Datagram, End};
+use crate::quic::{Head, Talk};
+use perigee_units::Nanos;
+use std::collections::HashMap;
+
+/// Of a connection, so many of the latest IDs of a direction and of its pairs of addresses are kept: a file may be hostile.
+const MOST: usize = 8;
+
+/// See the module text.
+#[derive(Debug, Default)]
+pub(super) struct Talks {
+    /// Which connection uses a pair of addresses, and which of the two is its opener's.
+    paths: HashMap<Key, (u64, End)>,
+    talks: HashMap<u64, Known>,
+    /// Connection and direction.
+    ids: HashMap<Id, (u64, usize)>,
+    /// Lengths of IDs that short headers may have: a bit for each.
+    lengths: u32,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Known {
+    talk: Talk,
+    /// The latest ends.
+    ends: [End; 2],
+    keys: Vec<Key>,
+    /// What each direction's packets are addressed to, the latest last.
+    ids: [Vec<Id>; 2],
+    /// Length of the IDs of short headers.
+    lengths: [usize; 2],
+}
+
+/// A connection that was found for a datagram.
+pub(super) struct Found {
+    pub(super) number: u64,
+    pub(super) direction: usize,
+    /// An end that was elsewhere before: its old address and its new one.
+    pub(super) moved: Option<(End, End)>,
+}
+
+impl Talks {
+    /// The connection of a datagram, by its addresses or its ID.
+    pub(super) fn find(&mut self, d: &Datagram) -> Option<Found> {
+        let key = key_of(d.from, d.to);
+        if let Some(&(number, opener)) = self.paths.get(&key) {
+            return Some(Found { number, direction: usize::from(d.from != opener), moved: None });
+        }
+        let (number, direction) = self.by_id(d)?;
+        let known = self.talks.get_mut(&number)?;
+        // What was sent by an end and to an end; one of both has to be where it was.
+        let (from, to) = (known.ends[direction], known.ends[1 - direction]);
+        let moved = match (from == d.from, to == d.to) {
+            (false, true) => (from, d.from),
+            (true, false) => (to, d.to),
+            _ => return None,
+        };
+        known.ends[direction] = d.from;
+        known.ends[1 - direction] = d.to;
+        known.keys.push(key);
+        if known.keys.len() > MOST {
+            self.paths.remove(&known.keys.remove(0));
+        }
+        self.paths.insert(key, (number, known.ends[0]));
+        Some(Found { number, direction, moved: Some(moved) })
+    }
+
+    fn by_id(&self, d: &Datagram) -> Option<(u64, usize)> {
+        let known = |length| d.start.target(d.head, length).and_then(|id| self.ids.get(&id).copied());
+        match d.head {
+            Head::Long(_) => known(0),
+            Head::Short { .. } => (SHORTEST..=LONGEST).filter(|n| self.lengths >> n & 1 == 1).find_map(known),
+            Head::Other => None,
+        }
+    }
+
+    /// A connection that begins with this datagram.
+    pub(super) fn begin(&mut self, d: &Datagram, at: Nanos) -> Found {
+        let (number, key) = (self.next, key_of(d.from, d.to));
+        self.next += 1;
+        let known = Known {
+            talk: Talk::new(at),
+            ends: [d.from, d.to],
+            keys: vec![key],
+            ids: Default::default(),
+            lengths: [0; 2],
+        };
+        self.talks.insert(number, known);
+        self.paths.insert(key, (number, d.from));
+        Found { number, direction: 0, moved: None }
+    }
+
+    /// What is known of a connection.
+    pub(super) fn talk(&mut self, number: u64) -> Option<&mut Talk> {
+        self.talks.get_mut(&number).map(|known| &mut known.talk)
+    }
+
+    /// What a datagram's header says of the IDs of its connection.
+    pub(super) fn learn(&mut self, found: &Found, d: &Datagram) {
+        let (number, i) = (found.number, found.direction);
+        let Some(known) = self.talks.get_mut(&number) else { return };
+        if let (Head::Long(_), Some(length)) = (d.head, d.start.source_length()) {
+            known.lengths[1 - i] = length;
+            self.lengths |= 1 << length;
+        }
+        let Some(id) = d.start.target(d.head, known.lengths[i]) else { return };
+        if known.ids[i].last() == Some(&id) || known.ids[i].contains(&id) {
+            return;
+        }
+        known.ids[i].push(id);
+        if known.ids[i].len() > MOST {
+            self.ids.remove(&known.ids[i].remove(0));
+        }
+        self.ids.insert(id, (number, i));
+    }
+
+    /// Connections for which `over` says so are forgotten.
+    pub(super) fn retain(&mut self, mut over: impl FnMut(&Talk) -> bool) {
+        let (paths, ids) = (&mut self.paths, &mut self.ids);
+        self.talks.retain(|number, known| {
+            if !over(&known.talk) {
+                return true;
+            }
+            for key in &known.keys {
+                paths.remove(key);
+            }
+            for id in known.ids.iter().flatten() {
+                // Another connection may have come to it since.
+                if ids.get(id).is_some_and(|(other, _)| other == number) {
+                    ids.remove(id);
+                }
+            }
+            false
+        });
+    }
+}
