@@ -120,7 +120,7 @@ def test_a_grid_goes_on_after_the_record(tmp_path: Path) -> None:
 def test_an_outage_that_keeps_what_waits_is_told_from_one_that_loses_it(tmp_path: Path) -> None:
     text = PATH.replace('outage = "100 ms"', 'outage = "300 ms"\nmode = "hold"')
     found = fit(recorded(text, ("cubic",)), tmp_path, title="t", command="c", score=False)
-    assert found.path.hold
+    assert found.path.mode == "hold"
     ((at, length),) = found.path.outages
     assert at == pytest.approx(25, abs=0.06)
     assert length == pytest.approx(0.3, abs=0.05)

@@ -81,6 +81,22 @@ def test_pings_have_their_instants_losses_and_duplicates(tmp_path: Path) -> None
     assert log.strange == ["line 6: 'what is this'"]
 
 
+@pytest.mark.parametrize(
+    ("head", "size"),
+    [
+        ("PING example.org (192.0.2.1) 56(84) bytes of data.", 84),
+        ("PING example.org(2001:db8::1 (2001:db8::1)) 56 data bytes", 104),
+        ("PING example.org (192.0.2.1): 56 data bytes", 84),
+        ("Pinging 192.0.2.1 with 32 bytes of data:", 60),
+        ("PING example.org", None),
+    ],
+)
+def test_the_size_of_probes_is_what_ping_says(tmp_path: Path, head: str, size: int | None) -> None:
+    reply = "64 bytes from 192.0.2.1: icmp_seq=1 ttl=64 time=12.3 ms\n"
+    log = read_log(written(tmp_path, "p", f"{head}\n{reply}"), Asked(interval_ns=10**9))
+    assert log.flows[0].probe_bytes == size
+
+
 def test_pings_without_times_need_to_be_told(tmp_path: Path) -> None:
     path = written(tmp_path, "w", WINDOWS)
     with pytest.raises(LogError, match="--interval 1s"):

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as File
 from typing import TYPE_CHECKING
 
-from perigee.measure.fit import quality
+from perigee.measure.fit import files, quality
 from perigee.measure.fit.files import write_scenario
 from perigee.measure.fit.model import Path, fitted
+from perigee.measure.fit.recording import Given, Recording, exactly, read
 from perigee.measure.fit.seen import Load, Probes, loads_of, probes_of, told_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 
 FIT_ON = ("cubic", "newreno", "bbr", "bbr3")
 """What a fit prefers of the flows that there are: those that fill a queue."""
+
+
+FATES = {
+    "flush": "what waits is lost",
+    "hold": "what waits is served afterwards",
+    "blackhole": "what waits is served meanwhile, into nothing",
+}
 
 
 @dataclass(frozen=True)
@@ -33,37 +41,75 @@ class Fit:
 
 def fit(
     runs: Sequence[Run], folder: File, *, title: str, command: str, rate_bps: float | None = None, on: str | None =
-    None, score: bool = True, tell: Callable[[str], None] = lambda _: None,
+    None, score: bool = True, tell: Callable[[str], None] = lambda _: None, given: Given | None = None,
+    queue_bytes: float | None = None,
 ) -> Fit:  # fmt: skip
-    """Fits a path to these runs and writes scenario, schedule and picture into `folder`.
+    """Fits a path to these runs, or to the recordings `given`, and writes scenario, schedule and picture into `folder`.
 
     Distances are those of a fit with every other probe and one flow, on the probes and flows that it has not seen;
     what is written is the fit with all probes. Raises MeasureError: what is missing; ScenarioError.
     """
-    probes, loads, told = probes_of(runs), loads_of(runs), told_of(runs)
-    known = _known()
+    with tempfile.TemporaryDirectory() as scratch:
+        recorded = None if given is None or not given.any else read(given, File(scratch))
+        seen = _seen(runs, on, recorded, rate_bps, queue_bytes)
+        path = seen.fitted(seen.probes)
+        scenario = write_scenario(path, folder, title=title, command=command)
+        if not score:
+            return Fit(scenario, path, quality.probes_beside(seen.probes, seen.probes), [])
+        if recorded is not None and recorded.probes is not None:
+            tell("the recording is replayed as it is")
+            exact, loads = exactly(recorded, files.queue_bytes(path), path.usual_bps, path.duration_s)
+            seen = replace(seen, exact=exact, loads=loads)
+        with tempfile.TemporaryDirectory() as trials:
+            return _scored(seen, Fit(scenario, path, quality.NONE, []), File(trials), tell)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a fit may see, and what it is held to."""
+
+    probes: Probes
+    exact: Probes
+    """Those that the replay is compared with: the same, or what a recording gives to probes."""
+    chosen: list[Load]
+    loads: list[Load]
+    fitted: Callable[[Probes], Path]
+
+
+def _seen(
+    runs: Sequence[Run], on: str | None, recorded: Recording | None, rate_bps: float | None, queue_bytes: float | None
+) -> _Seen:
+    probes = recorded.probes if recorded is not None and recorded.probes is not None else probes_of(runs)
+    told = told_of(runs)
+    loads = [x.beside(probes) for x in loads_of(runs)]
     chosen = _chosen(loads, on)
     ways = {(x.target, x.origin) for x in chosen}
     back = [x for x in loads if (x.origin, x.target) in ways]
     loads = [x for x in loads if (x.origin, x.target) not in ways]
-    path = fitted(probes, chosen, rate_bps, back, told)
-    scenario = write_scenario(path, folder, title=title, command=command)
-    if not score:
-        return Fit(scenario, path, quality.probes_beside(probes, probes), [])
-    with tempfile.TemporaryDirectory() as scratch:
-        half = fitted(probes.part(slice(0, None, 2)), chosen, rate_bps, back, told)
-        trial = write_scenario(half, File(scratch), title=title, command=command)
-        tell("probes are replayed")
-        found = quality.probes_beside(probes.part(slice(1, None, 2)), quality.replayed_probes(trial, probes))
-        flows, drawn = [], []
-        for load in loads:
-            if load.cc in known:
-                tell(f"{load.cc} is replayed")
-                flows.append(quality.flow_beside(trial, load, seen=load in chosen))
-    replay = quality.replayed_probes(scenario, probes)
-    drawn = [(x, quality.replayed_load(scenario, x)) for x in loads[:4] if x.cc in known]
-    quality.draw(folder / "fit.png", probes, replay, drawn)
-    return Fit(scenario, path, found, flows)
+
+    def path_of(some: Probes) -> Path:
+        return fitted(some, chosen, rate_bps, back, told, recorded, queue_bytes)
+
+    return _Seen(probes, probes, chosen, loads, path_of)
+
+
+def _scored(seen: _Seen, found: Fit, scratch: File, tell: Callable[[str], None]) -> Fit:
+    """How well it does: by a fit that has seen half of the probes, on the other half and on flows."""
+    known = _known()
+    half = seen.fitted(seen.probes.part(slice(0, None, 2)))
+    trial = write_scenario(half, scratch, title="trial", command="trial")
+    tell("probes are replayed")
+    unseen = seen.exact.part(slice(1, None, 2))
+    probes = quality.probes_beside(unseen, quality.replayed_probes(trial, seen.exact))
+    flows = []
+    for load in seen.loads:
+        if load.cc in known:
+            tell(f"{load.cc} is replayed")
+            flows.append(quality.flow_beside(trial, load, seen=load in seen.chosen))
+    replay = quality.replayed_probes(found.scenario, seen.exact)
+    drawn = [(x, quality.replayed_load(found.scenario, x)) for x in seen.loads[:4] if x.cc in known]
+    quality.draw(found.scenario.parent / "fit.png", seen.exact, replay, drawn)
+    return replace(found, probes=probes, flows=flows)
 
 
 def _chosen(loads: Sequence[Load], on: str | None) -> list[Load]:
@@ -139,8 +185,7 @@ def _losses(p: Path) -> str:
     parts = []
     if p.outages:
         lengths = sorted(1e3 * n for _, n in p.outages)
-        what = "what waits is served afterwards" if p.hold else "what waits is lost"
-        parts.append(f"{len(lengths)} outages of {lengths[0]:.0f} to {lengths[-1]:.0f} ms ({what})")
+        parts.append(f"{len(lengths)} outages of {lengths[0]:.0f} to {lengths[-1]:.0f} ms ({_fate(p)})")
     if p.events is not None:
         parts.append(f"events every {p.events[0]:.1f} s, {100 * p.events[1]:.0f} % of one packet")
     if p.bursts is not None:
@@ -148,6 +193,14 @@ def _losses(p: Path) -> str:
     if p.loss:
         parts.append(f"{100 * p.loss:.3g} % of packets at random")
     return "; ".join(parts) or "none seen"
+
+
+def _fate(p: Path) -> str:
+    what = FATES[p.mode]
+    if p.seen is None or not p.seen.decided:
+        return what
+    said = max(p.seen.lost, p.seen.served)
+    return f"{what}: {said} of {p.seen.lost + p.seen.served} that a flow with a queue met"
 
 
 __all__ = ["Fit", "Probes", "fit", "lines"]

@@ -49,6 +49,7 @@ def schedule_rows(path: Path) -> list[str]:
     if path.grid is not None and path.grid.found:
         changes |= _continued(path, path.grid, changes)
     columns = ["rate_mbps", "rtt_ms", *(["outage_ms"] if path.outages else [])]
+    # A rate of zero blocks: what waits, waits.
     now = {"rate_mbps": path.rates[0][1] / 1e6, "rtt_ms": path.base[0][1]}
     rows = ["t_s," + ",".join(columns)]
     for t in sorted(changes):
@@ -83,8 +84,8 @@ def _continued(path: Path, grid: Grid, changes: Mapping[float, Mapping[str, floa
 
 
 def _scenario(path: Path, title: str, command: str, *, scheduled: bool) -> str:
-    rate, rtt = path.rates[0][1], path.base[0][1]
-    queue = path.queue_bytes or 2 * rate / 8 * rtt / 1e3
+    rate, rtt = path.usual_bps, path.base[0][1]
+    queue = queue_bytes(path)
     lines = [
         f"# Fitted to a record: {command}",
         "# What cannot be known of it:",
@@ -115,10 +116,16 @@ def _scenario(path: Path, title: str, command: str, *, scheduled: bool) -> str:
         f'queue = "{max(1500.0, queue):.0f} B"',
     ]
     if scheduled:
-        mode = "hold" if path.hold else "flush"
-        lines += ["", "[schedule]", f'file = "{SCHEDULE}"', *([f'mode = "{mode}"'] if path.outages else [])]
+        lines += ["", "[schedule]", f'file = "{SCHEDULE}"', *([f'mode = "{path.mode}"'] if path.outages else [])]
     lines += _jitter(path) + _bursts(path)
     return "\n".join([*lines, "", "[[flow]]", 'cc = "*"', ""])
+
+
+def queue_bytes(path: Path) -> float:
+    """The queue's size; of one that is not known, two bandwidth-delay products: of the usual rate and RTT."""
+    if path.queue_bytes is not None:
+        return path.queue_bytes
+    return 2 * path.usual_bps / 8 * float(np.median([ms for _, ms in path.base])) / 1e3
 
 
 def _queue(path: Path, bytes_: float) -> list[str]:

@@ -13,6 +13,8 @@ import numpy as np
 from perigee.measure import series
 from perigee.measure.fit.early import Early, early
 from perigee.measure.fit.held import Held, held
+from perigee.measure.fit.outages import Votes, silences, votes
+from perigee.measure.fit.recording import Recording
 from perigee.measure.fit.seen import Load, Probes, Told
 from perigee.measure.net.protocol import MeasureError
 from perigee.measure.trains import Capacity, capacity
@@ -55,8 +57,10 @@ class Path:
     jitter_step_s: float = 0.02
     outages: list[tuple[float, float]] = field(default_factory=list)
     """When, how long, s."""
-    hold: bool = False
-    """Outages keep what waits, and serve it afterwards; else it is lost."""
+    mode: str = "flush"
+    """What outages do to what waits, in the words of scenarios: flush loses it, hold keeps it, blackhole serves it."""
+    seen: Votes | None = None
+    """How many outages a flow met that told what lossy ones do; None: there was no question."""
     loss: float = 0.0
     """Of packets at random, besides."""
     events: tuple[float, float, float, int] | None = None
@@ -82,6 +86,11 @@ class Path:
         found: Floats = values[np.maximum(np.searchsorted(times, t_s, side="right") - 1, 0)]
         return found
 
+    @property
+    def usual_bps(self) -> float:
+        """The capacity, where one number is wanted."""
+        return float(np.median([bps for _, bps in self.rates if bps > 0]))
+
     def rate_at(self, t_s: Floats) -> Floats:
         """The capacity at these times."""
         times, values = (np.array(c) for c in zip(*self.rates, strict=True))
@@ -91,31 +100,41 @@ class Path:
 
 def fitted(
     probes: Probes, loads: Sequence[Load], rate_bps: float | None = None, back: Sequence[Load] = (),
-    told: Sequence[Told] = (),
+    told: Sequence[Told] = (), recorded: Recording | None = None, queue_bytes: float | None = None,
 ) -> Path:  # fmt: skip
     """The path behind these probes and flows; `rate_bps` where nothing else can tell, `back`: flows the other way.
 
     `told`: trains, which tell a rate where no flow does. The way there is that of `loads`; without any, it is down.
+    `recorded`: rates that stand for flows and trains; `queue_bytes`: of a queue that is known.
 
     Raises MeasureError.
     """
     kept = held(probes)
     fine = probes.answered & ~kept.waited
     t, rtt = probes.sent_s[fine], probes.rtt_ms[fine]
+    loads = [x.beside(probes) for x in loads]
     path = Path(float(probes.sent_s[-1]) + probes.interval_s, [], series.steps(t, rtt))
     path.base = _base(path, t, rtt)
     path.grid = series.grid([s.t_s for s in path.steps])
     _jitter(path, t, rtt, probes.interval_s)
     _losses(path, probes, loads)
     _fate(path, kept)
+    _waiting(path, loads, probes.interval_s)
     trains = _of_trains(loads, told)
-    _capacity(path, loads, rate_bps, trains.get("there"))
+    if recorded is None:
+        _capacity(path, loads, rate_bps, trains.get("there"), probes.carried_bps)
+    else:
+        path.rates = _recorded(recorded.rates, path.duration_s) if rate_bps is None else [(0.0, rate_bps)]
+        path.reverse_bps = recorded.back_bps
     _queue(path, loads)
+    if queue_bytes is not None:
+        path.queue_bytes, path.early = queue_bytes, None
     _reverse(path, back, trains.get("back"))
-    # What a probe takes at the slowest port of each way is no propagation.
-    own_ms = sum(probes.bytes * 8e3 / bps for bps in (path.rates[0][1], path.reverse_bps or path.rates[0][1]))
-    path.base = [(t, max(0.01, ms - own_ms)) for t, ms in path.base]
-    _unknown(path, probes, loads)
+    if probes.source == "probes":
+        # What a probe takes at the slowest port of each way is no propagation.
+        own_ms = sum(probes.bytes * 8e3 / bps for bps in (path.usual_bps, path.reverse_bps or path.usual_bps))
+        path.base = [(t, max(0.01, ms - own_ms)) for t, ms in path.base]
+    _unknown(path, probes, loads, recorded)
     return path
 
 
@@ -205,12 +224,32 @@ def _fate(path: Path, kept: Held) -> None:
         return
     left_out = min(len(path.outages), len(kept.outages))
     if len(kept.outages) > len(path.outages):
-        path.outages, path.hold = kept.outages, True
+        path.outages, path.mode = kept.outages, "hold"
     if left_out:
-        what = "lose" if path.hold else "keep"
+        what = "lose" if path.mode == "hold" else "keep"
         path.unknown.append(
             f"when the path's outages lose and when they keep what waits: {left_out} that {what} it are left out"
         )
+
+
+def _waiting(path: Path, loads: Sequence[Load], interval_s: float) -> None:
+    """What lossy outages do to the queue, where a flow that filled it met some."""
+    if not path.outages or path.mode == "hold":
+        return
+    each = [votes(silences(x, _base_of(path, x)), path.outages, interval_s, together=x.together) for x in loads]
+    path.seen = Votes(sum(v.lost for v in each), sum(v.served for v in each))
+    if path.seen.decided and path.seen.served > path.seen.lost:
+        path.mode = "blackhole"
+
+
+def _base_of(path: Path, load: Load) -> Floats:
+    """The base RTT beside a flow; of one that ran at another time the usual one, or its own least."""
+    if load.together:
+        return path.base_at(load.t_s)
+    usual = float(np.median(path.base_at(np.linspace(0, path.duration_s, 1000))))
+    own = float(np.nanmin(load.rtt_ms)) if np.isfinite(load.rtt_ms).any() else usual
+    found: Floats = np.full(len(load.t_s), min(usual, own))
+    return found
 
 
 def _random_share(load: Load) -> float:
@@ -228,7 +267,7 @@ def _random_share(load: Load) -> float:
 
 def _standing(path: Path, load: Load) -> npt.NDArray[np.bool_]:
     """Samples in which a queue stood: what arrived then is what the path can carry."""
-    base = path.base_at(load.t_s)
+    base = _base_of(path, load)
     spread = path.added[-4][1] if len(path.added) > 4 else 0.0
     above = load.rtt_ms - base - spread
     return np.nan_to_num(above) > np.maximum(STANDING_MS, STANDING * base)
@@ -241,7 +280,9 @@ def _of_trains(loads: Sequence[Load], told: Sequence[Told]) -> dict[str, Capacit
     return {way: said for way, said in found.items() if said is not None}
 
 
-def _capacity(path: Path, loads: Sequence[Load], rate_bps: float | None, trains: Capacity | None) -> None:
+def _capacity(
+    path: Path, loads: Sequence[Load], rate_bps: float | None, trains: Capacity | None, carried_bps: float | None
+) -> None:
     """The rate at which data arrived while a queue stood; where it never did, that of trains."""
     if rate_bps is not None:
         path.rates = [(0.0, rate_bps)]
@@ -256,6 +297,8 @@ def _capacity(path: Path, loads: Sequence[Load], rate_bps: float | None, trains:
             path.rates, path.dispersion["there"] = [(0.0, trains.mbps * 1e6)], trains
             return
         bound = "" if trains is None else f" (trains: {trains.told})"
+        if carried_bps is not None:
+            bound += f" (the terminal carried up to {carried_bps / 1e6:.1f} Mbit/s: it is at least that)"
         raise MeasureError(
             f"the capacity cannot be known: in no flow a queue stood for some seconds{bound}; measure a download of "
             "cubic (perigee measure run HOST --download 30s --cc cubic), or say it: --rate 100Mbit"
@@ -268,6 +311,19 @@ def _capacity(path: Path, loads: Sequence[Load], rate_bps: float | None, trains:
         return
     # Held from one bin to the next in which a queue stood.
     path.rates = [(0.0 if i == 0 else float(a), float(r)) for i, (a, r) in enumerate(zip(t, rates, strict=True))]
+
+
+def _recorded(rates: Sequence[tuple[float, float]], until_s: float) -> list[tuple[float, float]]:
+    """Recorded rates; one, where they hardly differ from second to second."""
+    at = np.arange(0, max(until_s, 1e-3), 1e-2)
+    times, values = (np.array(c) for c in zip(*rates, strict=True))
+    fine = values[np.maximum(np.searchsorted(times, at + 1e-9, side="right") - 1, 0)]
+    bins = np.floor(at / CAPACITY_BIN_S).astype(np.int64)
+    seconds = np.bincount(bins, fine) / np.bincount(bins)
+    low, middle, high = np.quantile(seconds, (0.1, 0.5, 0.9))
+    if (values > 0).all() and high - low < 2 * STEADY * middle and np.ptp(values) < 2 * STEADY * middle:
+        return [(0.0, float(fine.mean()))]
+    return [(t, bps) for t, bps in rates if t < until_s]
 
 
 def _arrivals(path: Path, load: Load) -> tuple[Floats, Floats]:
@@ -291,7 +347,7 @@ def _queue(path: Path, loads: Sequence[Load]) -> None:
     found: list[float] = []
     episodes: list[tuple[Floats, Floats, Floats]] = []
     for load in loads:
-        above = (load.rtt_ms - path.base_at(load.t_s)) / 1e3 * path.rate_at(load.t_s) / 8
+        above = (load.rtt_ms - _base_of(path, load)) / 1e3 * path.rate_at(load.t_s) / 8
         sent, lost = (np.maximum(0.0, np.nan_to_num(np.diff(x, prepend=x[0]))) for x in (load.sent, load.again))
         for k in _before_losses(path, load):
             if np.isnan(above[k]).all():
@@ -318,6 +374,9 @@ def _reverse(path: Path, back: Sequence[Load], trains: Capacity | None) -> None:
 def _before_losses(path: Path, load: Load) -> list[slice]:
     """The samples of some RTTs before each loss that follows a quiet time."""
     again = np.nan_to_num(load.again)
+    # Of a flow that ran at another time than the probes only its own silences are known.
+    own = silences(load, _base_of(path, load))
+    outages = path.outages if load.together else [(s.begin_s, s.length_s) for s in own]
     lossy = np.flatnonzero(np.diff(again, prepend=0) > 0)
     out, quiet_since = [], -1e9
     for k in lossy:
@@ -325,34 +384,41 @@ def _before_losses(path: Path, load: Load) -> list[slice]:
         rtt = float(np.nan_to_num(load.rtt_ms[k], nan=100.0)) / 1e3
         calm = t - quiet_since > 2 * rtt + QUIET_S
         quiet_since = t
-        if calm and not any(at - 0.1 < t < at + length + 2 * rtt + QUIET_S for at, length in path.outages):
+        if calm and not any(at - 0.1 < t < at + length + 2 * rtt + QUIET_S for at, length in outages):
             low = int(np.searchsorted(load.t_s, t - 2.5 * rtt))
             out.append(slice(min(low, int(k)), int(k) + 1))
     return out
 
 
-def _unknown(path: Path, probes: Probes, loads: Sequence[Load]) -> None:
-    path.unknown += [
-        f"outages shorter than {2 * probes.interval_s * 1e3:.0f} ms, and when within "
-        f"{probes.interval_s * 1e3:.0f} ms the others began",
-        "how the delay is shared between both ways, and queues before the slowest one",
-    ]
-    if path.outages and not path.hold:
-        path.unknown.append("what was in the queue as an outage began: taken for lost, as the probes in it were")
+def _unknown(path: Path, probes: Probes, loads: Sequence[Load], recorded: Recording | None) -> None:
+    path.unknown += [*(recorded.remarks if recorded is not None else ()), *_of_probes(probes, recorded)]
+    if path.seen is not None and not path.seen.decided:
+        why = "no flow with a queue longer than the outages met one" if path.seen == Votes(0, 0) else "both was seen"
+        path.unknown.append(
+            f"what becomes of the queue in an outage, whether it is lost or served into nothing: {why}; taken for lost"
+        )
+    if probes.busy:
+        path.unknown.append(f"the RTT while the terminal was busy: {probes.busy} samples are left out")
+    if not probes.size_known:
+        path.unknown.append(f"how long the probes were: taken as {probes.bytes} bytes")
     if path.early is None:
         path.unknown.append("whether the queue drops before it is full: no flow showed it; taken for drop-tail")
     else:
         path.unknown.append("up to where the queue grows: twice its threshold is taken, as no flow filled it")
     if path.reverse_bps is None:
-        path.unknown.append("the rate of the way back: no flow went there for long; taken as that of the way there")
+        why = "no flow went there for long" if recorded is None else "it was not recorded"
+        path.unknown.append(f"the rate of the way back: {why}; taken as that of the way there")
+    elif recorded is not None and recorded.back_bps is not None:
+        path.unknown.append("the way back's rate over time: its median is taken")
     if path.queue_bytes is None:
-        path.unknown.append("the queue's size: no flow lost packets to it; taken as two bandwidth-delay products")
+        why = "no flow lost packets to it" if recorded is None else "recordings of rates have none"
+        path.unknown.append(f"the queue's size: {why}; taken as two bandwidth-delay products")
     if "there" in path.dispersion:
         path.unknown.append(
             "whether a bucket of tokens or a timetable of slots lets less through for long than trains of some "
             "packets see"
         )
-    if len(path.rates) == 1 and not loads:
+    if len(path.rates) == 1 and not loads and recorded is None:
         path.unknown.append("how the capacity varies")
     if path.grid and path.grid.found:
         path.unknown.append(
@@ -360,3 +426,22 @@ def _unknown(path: Path, probes: Probes, loads: Sequence[Load]) -> None:
         )
     elif path.steps:
         path.unknown.append("when the path will change after the record: its steps keep to no grid")
+
+
+def _of_probes(probes: Probes, recorded: Recording | None) -> list[str]:
+    """What probes, or that which stands for them, do not tell."""
+    shared = "how the delay is shared between both ways, and queues before the slowest one"
+    if probes.source == "said":
+        return ["how the RTT varies: one value was said", "losses and outages: recordings of rates have none"]
+    if probes.source == "delays":
+        return ["losses: recordings of delays have none", "queues: delays are taken for those without load"]
+    found = [
+        f"outages shorter than {2 * probes.interval_s * 1e3:.0f} ms, and when within "
+        f"{probes.interval_s * 1e3:.0f} ms the others began",
+        shared,
+    ]
+    if recorded is not None:
+        found.append(
+            "which rates go with which RTTs: they are of two recordings, laid side by side from their beginnings"
+        )
+    return found

@@ -43,6 +43,10 @@ class Distance:
     """The same of the replay."""
 
 
+NONE = Distance(float("nan"), float("nan"), float("nan"), float("nan"), (), ())
+"""Where nothing is compared."""
+
+
 @dataclass(frozen=True)
 class Flow:
     """A flow of the record beside its replay."""

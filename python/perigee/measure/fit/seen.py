@@ -8,7 +8,7 @@ measurement could have seen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 PLAIN_SHARE = 1448 / 1500
 """Payload of a packet of TCP over IPv4 with timestamps, of 1500 bytes: where the record does not know it."""
 FEWEST_PROBES = 100
-MEASURED_BYTES, SIMULATED_BYTES = 92, 64
-"""Of probes by default: their IP packets."""
+IDLE_BPS, IDLE_SHARE = 1e6, 0.05
+"""A terminal that carries no more than this, or than this share of the most that it carried, is idle."""
+UDP_HEADERS = 28
+"""Bytes of IPv4 and UDP around a probe that was measured."""
+USUAL_BYTES = 84
+"""IP packets of ping by default: where a log does not say how long its probes were."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,16 @@ class Probes:
     interval_s: float
     bytes: int = 64
     """Length of a probe's IP packet."""
+    busy: int = 0
+    """So many were left out, as the path was not idle then."""
+    carried_bps: float | None = None
+    """The most that it carried beside them, where that was counted."""
+    size_known: bool = True
+    """Else it is the usual one of ping."""
+    source: str = "probes"
+    """Else what stands for them: delays of a recording, or one value that was said."""
+    clock_s: float | None = 0.0
+    """When time 0 is, since 1970; of simulated runs 0, as they share their scenario's time; None: unknown."""
 
     @property
     def answered(self) -> npt.NDArray[np.bool_]:
@@ -51,7 +65,7 @@ class Probes:
     def part(self, which: slice) -> Probes:
         """Some of them."""
         step = which.step or 1
-        return Probes(self.sent_s[which], self.rtt_ms[which], self.interval_s * step, self.bytes)
+        return replace(self, sent_s=self.sent_s[which], rtt_ms=self.rtt_ms[which], interval_s=self.interval_s * step)
 
 
 @dataclass(frozen=True)
@@ -81,6 +95,21 @@ class Load:
     """Its limit."""
     way: str = ""
     """down or up, where who measured says it."""
+    clock_s: float | None = 0.0
+    """As that of probes."""
+    together: bool = True
+    """It ran while the probes did, and its times are theirs; else they are its own."""
+
+    def beside(self, probes: Probes) -> Load:
+        """The same in the time of these probes, if it ran while they did."""
+        if self.clock_s is None or probes.clock_s is None:
+            return replace(self, together=False)
+        by = self.clock_s - probes.clock_s
+        if self.start_s + by > probes.sent_s[-1] or self.stop_s + by < probes.sent_s[0]:
+            return replace(self, together=False)
+        return replace(
+            self, t_s=self.t_s + by, start_s=self.start_s + by, stop_s=self.stop_s + by, clock_s=probes.clock_s
+        )
 
     @property
     def goodput_bps(self) -> float:
@@ -128,6 +157,8 @@ def probes_of(runs: Sequence[Run]) -> Probes:
     for run in runs:
         totals = run.table("flow_totals").to_pylist()
         if any(t["cc"] not in WITHOUT_TCP for t in totals):
+            if _is_telemetry(run):
+                found += [_idle(run, _probes(run, t), totals) for t in totals if t["cc"] == "ping"]
             continue
         found += [_probes(run, t) for t in totals if t["cc"] == "ping" and not _is_trains(run, t)]
     if not found:
@@ -140,6 +171,26 @@ def probes_of(runs: Sequence[Run]) -> Probes:
     if best.answered.sum() < FEWEST_PROBES:
         raise MeasureError(f"{int(best.answered.sum())} answered probes are too few; {FEWEST_PROBES} are needed")
     return best
+
+
+def _is_telemetry(run: Run) -> bool:
+    """A table of a terminal's own counters: its rates are what was used, not what a flow could get."""
+    return run.manifest.backend == "log" and run.manifest["log"]["format"] == "table"
+
+
+def _idle(run: Run, probes: Probes, totals: Sequence[dict[str, Any]]) -> Probes:
+    """Those probes beside which the terminal carried little, either way; how many were left out goes with them."""
+    rates = next(t for t in totals if t["cc"] not in WITHOUT_TCP)
+    more = ["log.upload_bps"] if "log.upload_bps" in run.table("flows").column_names else []
+    rows = _rows(run, rates["flow"], more)
+    t = rows["t_ns"].to_numpy().astype(float) / 1e9
+    ways = [np.nan_to_num(rows[c].to_numpy(zero_copy_only=False).astype(float)) for c in ("goodput_bps", *more)]
+    busy = np.any([w > max(IDLE_BPS, IDLE_SHARE * float(w.max(initial=0))) for w in ways], axis=0)
+    nearest = np.clip(np.searchsorted(t, probes.sent_s, side="right") - 1, 0, len(t) - 1)
+    idle = ~busy[nearest]
+    most = float(ways[0].max(initial=0))
+    kept = replace(probes, sent_s=probes.sent_s[idle], rtt_ms=probes.rtt_ms[idle])
+    return replace(kept, busy=int((~idle).sum()), carried_bps=most)
 
 
 def _probes(run: Run, flow: dict[str, Any]) -> Probes:
@@ -155,8 +206,29 @@ def _probes(run: Run, flow: dict[str, Any]) -> Probes:
         sent, rtt = _simulated(run, flow, rows, t, rtt)
     order = np.argsort(sent, kind="stable")
     sent, rtt = sent[order], rtt[order]
-    size = MEASURED_BYTES if is_measured(run) else SIMULATED_BYTES
-    return Probes(sent, rtt, float(np.median(np.diff(sent))) if len(sent) > 1 else 1.0, size)
+    size = _probe_bytes(run, flow["flow"])
+    interval = float(np.median(np.diff(sent))) if len(sent) > 1 else 1.0
+    return Probes(sent, rtt, interval, USUAL_BYTES if size is None else size, size is not None, _clock(run))
+
+
+def _probe_bytes(run: Run, flow: int) -> int | None:
+    """Of a probe's IP packet, as the record says; None where it does not."""
+    backend = run.manifest.backend
+    if backend == "measure":
+        return int(run.manifest["measure"]["flows"][flow]["size"]) + UDP_HEADERS
+    if backend == "log":
+        sizes = run.manifest["log"].get("probe_bytes", [])
+        return None if flow >= len(sizes) or sizes[flow] is None else int(sizes[flow])
+    app = run.manifest["flows"][flow]["app"]
+    return int(app["ping"]["size"])
+
+
+def _clock(run: Run) -> float | None:
+    """When time 0 of a record is, s since 1970; None where it does not say."""
+    if not is_measured(run):
+        return 0.0
+    began = run.manifest["measured"]["began_ns"]
+    return float(began) / 1e9 if began else None
 
 
 def _simulated(run: Run, flow: dict[str, Any], rows: Any, t: Floats, rtt: Floats) -> tuple[Floats, Floats]:
@@ -199,8 +271,8 @@ def loads_of(runs: Sequence[Run]) -> list[Load]:
     found = []
     for run in runs:
         flows = [t for t in run.table("flow_totals").to_pylist() if t["cc"] not in WITHOUT_TCP]
-        # Several share a path: what one of them got is not what the path can carry.
-        if len(flows) == 1:
+        # Several share a path: what one of them got is not what the path can carry; nor is what a terminal counted.
+        if len(flows) == 1 and not _is_telemetry(run):
             found.append(_load(run, flows[0]))
     return found
 
@@ -228,6 +300,7 @@ def _load(run: Run, flow: dict[str, Any]) -> Load:
         smoothed=run.manifest.backend == "measure",
         rtts=(counted["rtt_us"].to_numpy(dtype=float) / 1e3, counted["count"].to_numpy(dtype=float)),
         bytes=None if done is None else float(flow["goodput_bytes"]), way=_way(run, flow),
+        clock_s=_clock(run),
     )  # fmt: skip
 
 

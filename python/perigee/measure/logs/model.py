@@ -65,6 +65,8 @@ class Flow:
     totals: dict[str, Any] = field(default_factory=dict)
     """Columns of flow_totals that the log itself sums up."""
     duplicates: int = 0
+    probe_bytes: int | None = None
+    """Length of a probe's IP packet, where the log says it."""
 
 
 @dataclass

@@ -21,6 +21,12 @@ LOST = re.compile(
     r"|Request timed out|From .* icmp_seq=(?P<from>\d+) .*)"
 )
 HEAD = re.compile(r"^(?:PING|Pinging) (\S+)")
+# iputils says both the data and the IP packet, others the data alone.
+SIZE = re.compile(
+    r"^PING .*\) .*?\d+\((?P<whole>\d+)\)|^(?:PING|Pinging) .*?(?P<data>\d+) (?:data )?bytes(?: of data)?"
+)
+HEADERS = {False: 28, True: 48}
+"""Of ICMP or UDP, and of IP: version 4, version 6."""
 MOST_MISSING = 1_000_000
 TOTAL = re.compile(r"(\d+) packets transmitted, (\d+) (?:packets )?received.*?(?:time (\d+) ?ms)?$")
 IGNORED = re.compile(r"^(---|rtt |round-trip |Ping statistics|Approximate|\s+(Packets:|Minimum)|\s*$|PING|Pinging)")
@@ -35,7 +41,7 @@ def read_ping(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
     """A probe for each number; what has none is lost."""
     log = Log("ping")
     seen: list[tuple[float | None, int | None, int | None]] = []
-    target, total_ms, sent, duplicates = "?", None, None, 0
+    target, total_ms, sent, duplicates, size = "?", None, None, 0, None
     for where, line in lines:
         if match := REPLY.match(line):
             if match["dup"]:
@@ -50,14 +56,24 @@ def read_ping(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
             sent, total_ms = int(match[1]), _int(match[3])
         elif match := HEAD.match(line):
             target = match[1]
+            size = _size(line)
         elif not IGNORED.match(line):
             log.strange.append(f"line {where}: {line[:80]!r}")
     if not any(rtt is not None for _, _, rtt in seen):
         raise LogError("no answer of ping is in it")
-    flow = Flow("ping", "here", target, "ping", duplicates=duplicates)
+    flow = Flow("ping", "here", target, "ping", duplicates=duplicates, probe_bytes=size)
     flow.probes = _probes(seen, sent, total_ms, asked, log)
     log.flows = [flow]
     return log
+
+
+def _size(line: str) -> int | None:
+    """Of a probe's IP packet, by ping's first line."""
+    match = SIZE.match(line)
+    if match is None:
+        return None
+    whole = match["whole"]
+    return int(whole) if whole else int(match["data"]) + HEADERS[line.count(":") > 1]
 
 
 def _probes(
@@ -131,6 +147,9 @@ def read_irtt(data: Any, asked: Asked) -> Log:
     log = Log("irtt")
     target = str(at(data, "config", "remote_address") or at(data, "config", "remoteAddress") or "server")
     flow = Flow("irtt", "here", target, "ping")
+    length = number(at(data, "config", "length"))
+    if length is not None and 0 < length < 1 << 16:
+        flow.probe_bytes = int(length) + HEADERS[target.count(":") > 1]
     for i, trip in enumerate(data["round_trips"]):
         sent = number(at(trip, "timestamps", "client", "send", "wall"))
         if sent is None:

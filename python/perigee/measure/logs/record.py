@@ -59,11 +59,15 @@ def import_log(
             nodes=list(dict.fromkeys(end for f in log.flows for end in (f.origin, f.target))),
             remarks=remarks(log),
             files=[file],
-            more={"log": {"format": log.format, "not_understood": len(log.strange)}},
+            more={"log": {"format": log.format, "not_understood": len(log.strange), "probe_bytes": _sizes(log)}},
         )
         return manifest_of(about, tables)
 
     return stored(out, stem_of(file), scheme, make, force=force)
+
+
+def _sizes(log: Log) -> list[int | None]:
+    return [f.probe_bytes for f in log.flows]
 
 
 def _span(log: Log) -> tuple[int, int]:
