@@ -77,6 +77,13 @@ def test_its_replay_does_what_the_record_did(found: Fit) -> None:
     assert (found.scenario.parent / "fit.png").stat().st_size > 10_000
 
 
+def test_flows_of_several_cycles_are_told_apart(runs: list[Run], tmp_path: Path) -> None:
+    """Of the same scheme and name, as a campaign measures them; the fit has seen the first."""
+    again = perigee.loads(PATH.replace('"40 s"', '"30 s"')).run("cubic")
+    found = fit([*runs[:2], again], tmp_path, title="t", command="c")
+    assert [(f.cc, f.seen) for f in found.flows] == [("cubic", True), ("cubic", False)]
+
+
 def test_a_flow_the_other_way_tells_the_rate_of_the_way_back(tmp_path: Path) -> None:
     text = PATH.replace('"40 s"', '"30 s"').replace("[port.all]", '[port.reverse]\nrate = "6 Mbit"\n[port.all]')
     way_back = perigee.loads(text + 'from = "d1"\nto = "s1"\n').run("cubic")

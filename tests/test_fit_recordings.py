@@ -173,6 +173,7 @@ def test_telemetry_of_a_dish_is_fitted_where_it_is_idle(tmp_path: Path, cli: Cli
     file = dish(tmp_path, rtts + busy, down)
     probes = probes_of(runs_of([file], tmp_path / "scratch"))
     assert (probes.busy, probes.carried_bps) == (120, 80e6)
+    assert (probes.bytes, probes.size_known, probes.clock_s) == (84, False, 1.7e9)
     done = cli("fit", file, "--out", "fit")
     assert done.returncode == 2
     assert "carried up to 80.0 Mbit/s: it is at least that" in done.stderr
@@ -202,6 +203,10 @@ def test_logs_and_captures_are_imported_for_a_fit(tmp_path: Path, cli: Cli) -> N
     ]
     pings = "\n".join(["PING a (192.0.2.1) 56(84) bytes of data.", *lines, ""])
     (tmp_path / "pings.txt.gz").write_bytes(gzip.compress(pings.encode()))
+    (pings_of_log,) = runs_of([tmp_path / "pings.txt.gz"], tmp_path / "scratch")
+    probes = probes_of([pings_of_log])
+    assert (probes.bytes, probes.size_known, probes.busy, probes.carried_bps) == (84, True, 0, None)
+    assert probes.clock_s == pytest.approx(1.7e9, abs=1)
     done = cli("fit", "pings.txt.gz", capture, "--out", "fit", "--no-score")
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "fit/replay.toml").read_text(encoding="utf-8")

@@ -23,8 +23,8 @@ import pytest
 
 from conftest import Cli, command
 from perigee.measure import campaign as campaigns
-from perigee.measure import clocks, journal, measured, series, trains, transfers
-from perigee.measure.fit.seen import probes_of, told_of
+from perigee.measure import clocks, journal, measured, sections, series, trains, transfers
+from perigee.measure.fit.seen import Told, probes_of, told_of
 from perigee.measure.net import client, protocol
 from perigee.measure.net.client import Peer
 from perigee.measure.net.limits import Daily, Limits
@@ -411,6 +411,23 @@ def test_trains_tell_the_rate_of_each_way_as_far_as_they_are_spread() -> None:
     assert math.isnan(short.mbps["there"][0])
     assert short.mbps["there"][1:] == pytest.approx([10.0] * 5)
     assert trains.capacity(short.mbps["there"][:4], short.spread["there"][:4]) is None
+
+
+def test_the_report_says_what_trains_of_all_cycles_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = [
+        Told("down", np.full(12, 20.0), np.full(12, 16.0)),
+        Told("up", np.array([5.0, 5.1, np.nan]), np.full(3, 40.0)),
+    ]
+    monkeypatch.setattr("perigee.measure.fit.seen.told_of", lambda _: told)
+    found = sections.dispersion([])
+    assert found is not None
+    assert found["table"][1:] == [
+        ["on the way there", "3", "too few", "-", "-"],
+        ["on the way back", "12", "20.00", "20.00 to 20.00", "20.00 to 20.00"],
+    ]
+    assert found["image"].startswith("data:image/png")
+    monkeypatch.setattr("perigee.measure.fit.seen.told_of", lambda _: [])
+    assert sections.dispersion([]) is None
 
 
 def test_what_trains_differ_by_is_stated() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee.common.files import write_text
-from perigee.measure import series, transfers
+from perigee.measure import series, trains, transfers
 from perigee.results import looks
 from perigee.results.metrics import WITHOUT_TCP
 from perigee.results.report import SECTIONS
@@ -35,7 +35,11 @@ GREY = "#5b6876"
 
 def write_sections(runs: Sequence[Run], folder: Path) -> None:
     """Computes and writes them to where the report looks for them."""
-    found = [s for make in (distributions, changes, times_of_day, start_up, tests) if (s := make(runs)) is not None]
+    found = [
+        s
+        for make in (distributions, dispersion, changes, times_of_day, start_up, tests)
+        if (s := make(runs)) is not None
+    ]
     write_text(folder / SECTIONS, json.dumps(found))
 
 
@@ -96,6 +100,39 @@ def distributions(runs: Sequence[Run]) -> Section | None:
         axis.legend(frameon=False, fontsize=8)
     heads = ["probes", "answered", "least", "1 %", "median", "99 %", "most", "way there", "way back"]
     return _section("Probes: distributions", ["Milliseconds; one-way delays: medians."], [heads, *table], figure)
+
+
+WAYS = {"up": "on the way there", "down": "on the way back"}
+
+
+def dispersion(runs: Sequence[Run]) -> Section | None:
+    """What trains of all cycles say that each way can carry."""
+    import matplotlib.pyplot as plt
+
+    from perigee.measure.fit.seen import told_of
+
+    told = {t.way: (t, trains.capacity(t.mbps, t.spread)) for t in told_of(runs)}
+    known = [(way, *told[way]) for way in WAYS if way in told]
+    if not known:
+        return None
+    figure, axis = plt.subplots(figsize=(8, 3), layout="constrained")
+    table = [["way", "trains", "median, Mbit/s", "95 % interval", "four fifths within"]]
+    for way, each, said in known:
+        if said is None:
+            table.append([WAYS[way], f"{len(each.mbps)}", "too few", "-", "-"])
+            continue
+        least = "at least " if said.least else ""
+        spans = [f"{said.low:.2f} to {said.high:.2f}", f"{said.tenth:.2f} to {said.ninetieth:.2f}"]
+        table.append([WAYS[way], f"{said.trains}", f"{least}{said.mbps:.2f}", *spans])
+        axis.plot(each.mbps, ".", markersize=4, label=WAYS[way])
+    axis.set_xlabel("train")
+    axis.set_ylabel("Mbit/s")
+    axis.set_ylim(bottom=0)
+    _plain(axis)
+    if axis.has_data():
+        axis.legend(frameon=False, fontsize=8)
+    lines = ["Rate of packets that were sent back to back, on the wire, by how far apart they arrived."]
+    return _section("Trains: what each way can carry", lines, table, figure)
 
 
 def changes(runs: Sequence[Run]) -> Section | None:
@@ -219,16 +256,19 @@ def start_up(runs: Sequence[Run]) -> Section | None:
         table.append([f"{kind.name} ({kind.cc})", f"n = {len(kind.values['steady_mbps'])}", *cells])
     figure, axis = plt.subplots(figsize=(8, 3), layout="constrained")
     style = looks.of(list(dict.fromkeys(k.cc for k in found)))
-    drawn = 0
+    drawn, schemes = 0, set()
     for kind in found:
         at = [(kind.of(f"t_{mb}mb_s"), mb) for mb in transfers.SIZES_MB]
         points = [(e, mb) for e, mb in at if not np.isnan(e.value)]
         if points:
             drawn += 1
+            # A second kind of the same scheme (uploads) is hollow.
+            hollow = {"markerfacecolor": "none", "linestyle": ":"} if kind.cc in schemes else {}
+            schemes.add(kind.cc)
             halves = [0.0 if np.isnan(e.low) else (e.high - e.low) / 2 for e, _ in points]
             axis.errorbar(
-                [e.value for e, _ in points], [mb for _, mb in points], xerr=halves, **style[kind.cc].both(),
-                markersize=4, linewidth=1.1, label=f"{kind.name} ({kind.cc})",
+                [e.value for e, _ in points], [mb for _, mb in points], xerr=halves,
+                **{**style[kind.cc].both(), **hollow}, markersize=4, linewidth=1.1, label=f"{kind.name} ({kind.cc})",
             )  # fmt: skip
     axis.set_xlabel("time since the connection began, s")
     axis.set_ylabel("downloaded, MB")

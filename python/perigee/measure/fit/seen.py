@@ -8,7 +8,7 @@ measurement could have seen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ USUAL_BYTES = 84
 """IP packets of ping by default: where a log does not say how long its probes were."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Probes:
     """Probes of a quiet path, in the order of sending."""
 
@@ -46,15 +46,15 @@ class Probes:
     interval_s: float
     bytes: int = 64
     """Length of a probe's IP packet."""
-    busy: int = 0
+    busy: int = field(default=0, kw_only=True)
     """So many were left out, as the path was not idle then."""
-    carried_bps: float | None = None
+    carried_bps: float | None = field(default=None, kw_only=True)
     """The most that it carried beside them, where that was counted."""
-    size_known: bool = True
+    size_known: bool = field(default=True, kw_only=True)
     """Else it is the usual one of ping."""
-    source: str = "probes"
+    source: str = field(default="probes", kw_only=True)
     """Else what stands for them: delays of a recording, or one value that was said."""
-    clock_s: float | None = 0.0
+    clock_s: float | None = field(default=0.0, kw_only=True)
     """When time 0 is, since 1970; of simulated runs 0, as they share their scenario's time; None: unknown."""
 
     @property
@@ -68,7 +68,7 @@ class Probes:
         return replace(self, sent_s=self.sent_s[which], rtt_ms=self.rtt_ms[which], interval_s=self.interval_s * step)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Load:
     """A flow over TCP that took what it could get."""
 
@@ -208,7 +208,8 @@ def _probes(run: Run, flow: dict[str, Any]) -> Probes:
     sent, rtt = sent[order], rtt[order]
     size = _probe_bytes(run, flow["flow"])
     interval = float(np.median(np.diff(sent))) if len(sent) > 1 else 1.0
-    return Probes(sent, rtt, interval, USUAL_BYTES if size is None else size, size is not None, _clock(run))
+    bytes_ = USUAL_BYTES if size is None else size
+    return Probes(sent, rtt, interval, bytes_, size_known=size is not None, clock_s=_clock(run))
 
 
 def _probe_bytes(run: Run, flow: int) -> int | None:
