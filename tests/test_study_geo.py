@@ -83,7 +83,7 @@ def test_verdicts_of_the_set_ups_are_computed() -> None:
     assert [v.key for v in wrong] == ["all-128 Mbit/s"]
     assert wrong[0].ours.startswith("7 of 8; not: BBRv1's start-up throughput 33 Mbit/s")
     known = {v.key for v in found}
-    assert set(geo_set_ups.EXPLAINED) <= known
+    assert set(geo_set_ups.explain({}, {"runs": runs})) <= known
 
 
 def test_the_sizes_of_the_effects_are_claims() -> None:

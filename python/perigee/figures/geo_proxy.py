@@ -191,8 +191,8 @@ rest as receive window. SYNs are answered at once and the proxies keep a standin
 neither. The 1 MB, start-up and steady checks are with buffers of 16 MB."""
 EXPLAINED = {
     "window": "A proxy's buffer is the receive window of the satellite segment (what it has not passed on must fit): "
-    "a window W over 600 ms carries W / 600 ms at most, the line in the figure. Of the suggested 2 to 8 MB "
-    "even 8 MB carry 107 Mbit/s; the bandwidth-delay product, 10.8 MB, is what the segment takes."
+    "a window W over 600 ms carries W / 600 ms at most, the line in the figure. Of the suggested sizes "
+    "even the largest carries less than the service gives; the bandwidth-delay product is what the segment takes."
 }
 
 EXPERIMENTS = [

@@ -300,11 +300,11 @@ def check_vegas(t: Tables) -> list[Verdict]:
 
 
 WHY_PLATEAU = (
-    "ns-3's own rule in whole segments: at 273.8 ms with a base RTT of 79 ms six segments expect 1 (6 x 79 / 274 = "
-    "1.7, cut), so that five seem queued, one more than beta, and the window falls to five; five expect 1 as well and "
-    "four seem queued. The study's text has 6 there. On the next plateau (146 ms) the same rule goes up to 7, as "
-    "published. At 130 s a packet that turns off under way comes late and is taken for lost (one retransmission): the "
-    "window falls from 7 to 4, and comes back to 5 only until 135 s."
+    "ns-3's own rule in whole segments: on the longest path six segments expect one (six times the base RTT over the "
+    "RTT, cut), so that five seem queued, one more than beta, and the window falls to five, where four seem queued. "
+    "The study's text has six there. On the next plateau the same rule goes up as published. Later a packet that turns "
+    "off under way comes late and is taken for lost: the window falls, and has not come back when the path changes "
+    "again."
 )
 
 EXPERIMENTS = [

@@ -11,10 +11,13 @@ from perigee.study import frames
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pandas as pd
+
     from perigee.study.model import Ask, Case, Tables
 
 FLOWS = (5, 10, 20)
 OWN, TOLD, FIRST, CALM, AT_ONCE, ACCESS = "own", "told", "first", "calm", "at once", "access"
+FRAMES, BURSTS = "no bucket", "bursts of 64 kB"
 EFFICIENCY: Mapping[str, tuple[str, tuple[int, ...], Mapping[str, object]]] = {
     OWN: ("leocc", FLOWS, {"cc.leocc.trigger_scope": "path"}),
     TOLD: ("leocc", (10,), {"cc.leocc.signal": "notices"}),
@@ -29,9 +32,14 @@ PARKING: Mapping[str, tuple[tuple[str, ...], tuple[float, ...], Mapping[str, obj
     ACCESS: (("bbr3",), (1.0,), {"source.parking_lot.rtt_at": "access"}),
     TOLD: (("leocc",), (1.0,), {"cc.leocc.signal": "notices"}),
     OWN: (("leocc",), (0.2, 0.4), {"cc.leocc.trigger_scope": "path"}),
+    FRAMES: (("bbr3", "leocc"), (1.0,), {"port.bottleneck.burst": "1514 B"}),
+    BURSTS: (("bbr3", "leocc"), (1.0,), {"tcp.tso_segments": 44}),
 }
 """By name: schemes, lengths of the queue in BDP, settings."""
 SHALLOW_RTT_MS = 120
+INET, LINUX = "simulator's", "Linux"
+INTRA: Mapping[str, Mapping[str, object]] = {INET: {"cc.bbr3.variant": "inet"}, LINUX: {"tcp.profile": "linux"}}
+"""BBRv3 of the OrbCC study's simulator; all of Linux 6.12's transport."""
 
 
 def efficiency_cases(ask: Ask) -> list[Case]:
@@ -89,8 +97,8 @@ def explain_efficiency(t: Tables, variants: Tables) -> dict[str, str]:
     own, shared = [of(OWN, n) for n in FLOWS], [run("leocc", n) for n in FLOWS]
     leocc = (
         "How reconfigurations are detected decides it. The companion's probes wait in the queue of 5 BDP, and when a "
-        "cut empties it or a probe finds it full, gaps of more than 45 ms appear that are none. If each flow heeds its "
-        f"own probes, the delay is {own[0]}, {own[1]} and {own[2]} with 5, 10 and 20 flows; in Mininet all hosts share "
+        "cut empties it or a probe finds it full, gaps beyond the threshold appear that are none. If each flow heeds "
+        f"its own probes, the delay is {own[0]}, {own[1]} and {own[2]} with 5, 10 and 20 flows; in Mininet hosts share "
         "the kernel module and one flow's gap triggers all (as run): "
         f"{shared[0]}, {shared[1]} and {shared[2]}. With 10 flows it is {of(TOLD, 10)} with notices of the true cuts, "
         f"{of(FIRST, 10)} if probes go first, {of(CALM, 10)} without cuts (means of two runs)."
@@ -120,15 +128,42 @@ def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
         "One BDP holds the two products that BBR keeps under way without losses: the flows are bound by their windows, "
         "the long one waits in three queues, the short ones in one, and its best rates fall round by round. Over 1 BDP "
         f"it is {of('bbr3', CALM)} without cuts, {of('bbr3', FIRST)} where the long flow begins and "
-        f"{of('bbr3', ACCESS)} with the RTT on access links. Two BBRv3 flows of the measured kernel over 1 BDP are as "
-        "uneven for the same reason (20 and 100 ms: 11.9 and 81.7 Mbit/s)."
+        f"{of('bbr3', ACCESS)} with the RTT on access links; {of('bbr3', FRAMES)} without a token bucket's depth, "
+        f"{of('bbr3', BURSTS)} with the largest bursts that Linux sends. Two BBRv3 flows of the measured kernel over 1 "
+        "BDP are as uneven for the same reason (docs/kernel.md)."
     )
     leocc = (
         "As BBRv3's over 1 BDP: a model of BBRv1 that keeps two products under way. With shallower queues it is "
         f"{run('leocc', 0.2)} and {run('leocc', 0.4)} (0.2 and 0.4 BDP, second figure), where one flow's gap makes all "
         f"start anew, as in Mininet; with each flow's own probes {of('leocc', OWN, 0.2)} and "
         f"{of('leocc', OWN, 0.4)} there. Over 1 BDP it is {run('leocc')}, {of('leocc', CALM)} without cuts, "
-        f"{of('leocc', FIRST)} where the long flow begins, {of('leocc', TOLD)} with notices in place of probes. What "
-        "the study's flows did otherwise is open."
+        f"{of('leocc', FIRST)} where the long flow begins, {of('leocc', TOLD)} with notices in place of probes, "
+        f"{of('leocc', FRAMES)} without the depth of the token bucket, {of('leocc', BURSTS)} with the largest bursts. "
+        "What the study's flows did otherwise is open."
     )
     return {f"{cc}-{n}": why for cc, why in (("bbr3", bbr3), ("leocc", leocc)) for n in (3, 6)}
+
+
+def intra_cases(ask: Ask) -> list[Case]:
+    """BBRv3's runs of `leo-cc/intra-rtt` as the OrbCC study's simulator has it, and with all of Linux's transport."""
+    from perigee.figures.leo_cc_fairness import intra_cases as figure
+
+    mine = [c for c in figure(ask) if c.cc == "bbr3" and int(c.labels["run"]) <= 2]
+    return [_variant(c, name, sets) for name, sets in INTRA.items() for c in mine]
+
+
+def explain_intra(t: Tables, variants: Tables) -> dict[str, str]:
+    """BBRv3's ratio by version and transport, over all RTTs and at the longest."""
+    far = int(t["runs"]["rtt_ms"].max())
+
+    def of(runs: pd.DataFrame, **where: object) -> str:
+        here = frames.pick(runs, cc="bbr3", **where)
+        longest = frames.average(here, "ratio", rtt_ms=far).value
+        return f"{frames.average(here, 'ratio').value:.2f} ({longest:.2f} at {far} ms)"
+
+    cubic = frames.average(t["runs"], "ratio", cc="cubic").value
+    return {
+        "bbr3": f"BBRv3 has {of(t['runs'])}, Cubic {cubic:.2f}; {of(variants['runs'], variant=LINUX)} with all of "
+        f"Linux's transport, {of(variants['runs'], variant=INET)} with the version of the OrbCC study's simulator. At "
+        "long RTTs 100 s are few probes."
+    }

@@ -14,8 +14,9 @@ import numpy as np
 
 from perigee.figures import leo_cc_astraea as astraea
 from perigee.figures import leo_cc_evidence as evidence
+from perigee.figures import leo_cc_vivace as vivace
 from perigee.figures.leo_cc_common import BARS, CAPACITY_MBPS, DEVIATIONS, HIGH, RATIO, SCHEMES, VERY_HIGH, bdp_bytes
-from perigee.study import frames, style
+from perigee.study import beside, frames, style
 from perigee.study.model import Ask, Case, Evidence, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import jain, ratio_of_means, ratios
 from perigee.study.verdicts import Verdict, count, near, order, smallest, value, within
@@ -201,7 +202,15 @@ def draw_efficiency(t: Tables) -> dict[str, Any]:
             size = 2 * one["inflation"].std(), 2 * one["utilisation"].std()
             a.add_patch(Ellipse((x, y), *size, facecolor=look["color"], alpha=0.2, edgecolor=look["color"]))
 
-    return {"efficiency": frames.efficiency_panels(t["runs"], "smoothed RTT / 50 ms", mark)}
+    figure = frames.efficiency_panels(t["runs"], "smoothed RTT / 50 ms", mark)
+    for a in figure.axes:
+        for delay, name in ((NEAR_FULL, "cubic"), (SHORTER, "bbr3")):
+            style.published(a, delay, style.look(name)["color"], None)
+    return {"efficiency": figure}
+
+
+NEAR_FULL, SHORTER = 6, 2.5
+"""Published delays: "near 6" of Cubic and SaTCP; of BBRv3 and LeoCC."""
 
 
 def _mean(runs: pd.DataFrame, cc: str, column: str = "ratio") -> float:
@@ -342,10 +351,12 @@ def check_efficiency(t: Tables) -> list[Verdict]:
         here = runs[runs["flows"] == n]
         for cc in ("cubic", "satcp"):
             inflation = frames.average(here, "inflation", cc=cc)
-            out.append(within(f"{cc}-{n}", f"{style.label(cc)}, {n} flows: delay", source, "near 6", inflation, 4.5))
+            out.append(
+                within(f"{cc}-{n}", f"{style.label(cc)}, {n} flows: delay", source, f"near {NEAR_FULL}", inflation, 4.5)
+            )
         for cc, tolerance in (("bbr3", 0.4), ("leocc", 0.5)):
             words = f"{style.label(cc)}, {n} flows: delay"
-            out.append(near(f"{cc}-{n}", words, source, 2.5, frames.average(here, "inflation", cc=cc), tolerance))
+            out.append(near(f"{cc}-{n}", words, source, SHORTER, frames.average(here, "inflation", cc=cc), tolerance))
         low = min(frames.by_scheme(here, "inflation", ["cubic", "satcp"], "mean"), key=lambda v: v[1])
         rest = [cc for cc in SCHEMES if cc not in {"cubic", "satcp"}]
         top = max(frames.by_scheme(here, "inflation", rest, "mean"), key=lambda v: v[1])
@@ -383,38 +394,24 @@ def _queue_of_astraea(runs: pd.DataFrame, source: str) -> list[Verdict]:
 
 
 COMMON = "100 Mbit/s, whole RTT on the way of the data, queues in bytes."
-WHY_VIVACE = (
-    "Vivace's latency term. With it (the study's flag) both flows give way as soon as the queue grows: 40 and 50 "
-    "Mbit/s at 100 and 200 ms. Without it the flow of 20 ms dominates as published (65 and 30, 67 and 29 Mbit/s; "
-    "ratios 0.47 and 0.43), and so it does in the authors' newer program (55 and 38, 63 and 30). Least fair are BBRv3 "
-    "and LeoCC here in any case; the measured kernel's BBRv3 has 0.15 at 20 and 100 ms over 1 BDP from 60 to 120 s and "
-    "0.11 in the last 20 s of it, ours 0.10 after 200 s."
+PARKING = beside.together(
+    Evidence(evidence.parking_cases, evidence.explain_parking, tuple(evidence.PARKING)),
+    astraea.PARKING,
+    vivace.evidence(parking_cases, check_parking, lambda c: c.labels["queue_bdp"] == 1.0),
 )
-WHY_LONG_VIVACE = (
-    "Vivace's latency term again (see inter-rtt): at 100 ms 0.41 and 0.22 with it, 0.09 and 0.02 without, as "
-    "published; 0.25 and 0.17 in the authors' newer program. The study's fairness is that of a program that does not "
-    "mind the queue."
+EFFICIENCY = beside.together(
+    Evidence(evidence.efficiency_cases, evidence.explain_efficiency, tuple(evidence.EFFICIENCY)),
+    astraea.EFFICIENCY,
+    vivace.evidence(efficiency_cases, check_efficiency),
 )
-WHY_PARKING = {f"vivace-{n}": WHY_LONG_VIVACE for n in (3, 6)}
-WHY_FAIR = (
-    "Over 1 BDP of 100 Mbit/s two BBRv3 flows of the measured kernel, the second 20 s later, have 42.2 and 51.4 Mbit/s "
-    "at 20 ms (0.82), 52.3 and 41.5 at 50 ms (0.79; both from 60 to 120 s). Ours, with cuts: 0.80 at 20 ms, 0.75 at "
-    "100, 0.5 from 140 ms on, where 100 s are few probes."
+INTER = beside.together(
+    astraea.INTER, vivace.evidence(inter_cases, check_inter, lambda c: c.labels["queue_bdp"] == 1.0)
 )
-WHY_CUBIC_5 = (
-    "0.13 beyond the tolerance: whether all five flows lose at the same overflow or one after the other. A full queue "
-    "is 6 times the base RTT; flows that are reduced together leave more of it empty. Where senders send what each ACK "
-    "allows, without gathering bursts (`tcp.tso_defer = off`), it is 4.59 (3.77 to 5.40); with 10 and 20 flows, as run,"
-    " 5.25 and 5.32."
+INTRA = beside.together(
+    astraea.INTRA,
+    Evidence(evidence.intra_cases, evidence.explain_intra, tuple(evidence.INTRA)),
+    vivace.evidence(intra_cases, check_intra),
 )
-WHY_NOISE = (
-    "All are alike: standard deviations of 0.08 to 0.21 by scheme and RTT, of which those of Cubic and SaTCP come from "
-    "losses that hit one flow. Vivace's grows with the RTT as soon as it does not mind the queue (0.09, 0.15 and 0.22 "
-    "at 20, 100 and 200 ms without its latency term, 0.14, 0.13 and 0.12 with it), as its other published traits here "
-    "(see inter-rtt)."
-)
-PARKING = Evidence(evidence.parking_cases, evidence.explain_parking)
-EFFICIENCY = Evidence(evidence.efficiency_cases, evidence.explain_efficiency)
 
 EXPERIMENTS = [
     Experiment(
@@ -430,8 +427,7 @@ EXPERIMENTS = [
         f"{COMMON} Window: the last 100 s. The study describes this figure without cuts; with cuts every 15 s beside "
         "it.",
         deviations=DEVIATIONS,
-        explained={"vivace": WHY_VIVACE, "vivace-winner": WHY_VIVACE},
-        evidence=astraea.INTER,
+        evidence=INTER,
         metrics=RATIO,
         captions={"inter-rtt": f"Ratio by the second flow's RTT, a panel per queue. {BARS}"},
     ),
@@ -446,8 +442,7 @@ EXPERIMENTS = [
         draw=draw_intra,
         method=f"As inter-rtt with both flows at 20 to 200 ms, 1 BDP, a cut of 45 to 120 ms every 15 s. {COMMON}",
         deviations=DEVIATIONS,
-        explained={"bbr3": WHY_FAIR, "vivace": WHY_NOISE},
-        evidence=astraea.INTRA,
+        evidence=INTRA,
         metrics=f"{RATIO} Standard deviation (claim on Vivace): over all seconds and runs of an RTT, mean over RTTs.",
         captions={"intra-rtt": f"Ratio by both flows' RTT. {BARS}"},
     ),
@@ -463,8 +458,7 @@ EXPERIMENTS = [
         method=f"Short flows from 0 s, the long one from 50 s; 200 s; 1 BDP; 20 to 200 ms; cuts every 15 s on all "
         f"bottlenecks at once. {COMMON}",
         deviations=DEVIATIONS,
-        explained=WHY_PARKING,
-        evidence=astraea.with_astraea(PARKING, astraea.parking_cases, astraea.explain_parking),
+        evidence=PARKING,
         metrics=RATIO.replace("the two flows' goodputs", "the long flow's goodput and that of the best short flow")
         + " Max-min fairness gives 1, proportional fairness 1/3 and 1/6.",
         captions={
@@ -484,14 +478,14 @@ EXPERIMENTS = [
         method="Flows start evenly over 100 s and last 150 s; 50 ms, queue 5 BDP, cuts every 15 s. "
         f"{COMMON} Window 100 to 150 s.",
         deviations=DEVIATIONS,
-        explained={"cubic-5": WHY_CUBIC_5},
-        evidence=astraea.with_astraea(EFFICIENCY, astraea.efficiency_cases, astraea.explain_efficiency),
+        evidence=EFFICIENCY,
         metrics="""Goodput (utilisation): sum of all flows', over 100 Mbit/s. Delay: mean of the seconds' smoothed RTTs
 over 50 ms, mean over flows (`inflation_by_sample`: each RTT sample counts alike). `useful`: goodput less the frames of
 1500 bytes sent again. Jain's index over mean goodputs (`jain`).""",
         captions={
             "efficiency": "Means over runs; ellipses: one standard deviation over runs; pale: the frames sent again "
-            "subtracted. The upper right is best; panels have scales of their own."
+            "subtracted. Dotted: the published delays, near 6 (Cubic, SaTCP) and 2.5 (BBRv3, LeoCC). The upper right "
+            "is best; panels have scales of their own."
         },
     ),
 ]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee.figures import leo_cc_astraea as astraea
+from perigee.figures import leo_cc_reasons as reasons
 from perigee.figures.leo_cc_common import CAPACITY_MBPS, HIGH, NEAR_1, SCHEMES, VERY_HIGH, lowest_over_base
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
@@ -470,16 +471,6 @@ DEVIATIONS = (
     "`leoem-compat`; of the logs that can be compared it makes 93 % of the rows and more). Without --data all are.",
     "New delays hold from the start of a second; LeoEM's emulator sets them when its outages are over.",
 )
-WHY_INFLATION = (
-    "Queues of one BDP of the path's mean RTT cannot do it. One that is never less than full inflates LeoEM's paths by "
-    "2.14 at most (column full_inflation: the queue's time over the base RTT of each second, averaged: Seattle - New "
-    "York over lasers), and Cubic empties it by 0.3 of the window at each loss. So 2.14 for Cubic needs a queue that is"
-    " always full, 2.30 for SaTCP more than one BDP. Whether the queue stands at the dish that is cut or at the host "
-    "before it makes no difference (1.78 both on San Diego - New York: what stands at the host runs into the cut). "
-    "On the physical rows, whose RTTs are below the study's ping means, Cubic has up to 2.33 and SaTCP up to 2.43."
-)
-EXPLAINED = {"L2-cubic": WHY_INFLATION, "L2-satcp": WHY_INFLATION}
-
 EXPERIMENTS = [
     Experiment(
         name="leo-cc/single-flow",
@@ -492,7 +483,7 @@ EXPERIMENTS = [
         draw=draw_one,
         method=METHOD,
         deviations=DEVIATIONS,
-        explained=EXPLAINED,
+        explain=reasons.explain_single,
         evidence=astraea.SINGLE,
         note=paths_used,
         metrics=ONE_METRICS,
@@ -509,7 +500,7 @@ EXPERIMENTS = [
         draw=draw_two,
         method=METHOD + " The second flow joins after a third of the run.",
         deviations=DEVIATIONS,
-        explained=EXPLAINED,
+        explain=reasons.explain_fairness,
         evidence=astraea.FAIRNESS,
         note=paths_used,
         metrics=TWO_METRICS,

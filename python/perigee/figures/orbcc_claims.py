@@ -216,24 +216,24 @@ def check_partial(t: Tables) -> list[Verdict]:
 
 
 WHY_BYTES = (
-    'Without bytes OrbCC leads Cubic by 0.5 to 1 % (rows "no bytes" of the table); 17 bytes per hop in each packet '
+    'Without bytes OrbCC leads Cubic by little (rows "no bytes" of the table); the bytes of each hop '
     "take more than that, because Cubic loses less to outages in our transport than in the papers' "
-    "(orbcc/responsiveness). Over both BBRs it keeps its lead with the bytes of 12 hops too, by 1 Mbit/s."
+    "(orbcc/responsiveness). Over both BBRs it keeps its lead with the bytes of all hops too."
 )
 WHY_STATIC = (
-    "Without outages Cubic fills the link as well (OrbCC without bytes is within 0.2 % of it in the table): the bytes "
-    "are a pure cost in goodput there. What OrbCC gains is delay (column inflation)."
+    "Without outages Cubic fills the link as well (OrbCC without bytes has the same in the table): the bytes are a "
+    "pure cost in goodput there. What OrbCC gains is delay (column inflation)."
 )
 WHY_RESERVED = (
-    "Packets reserve the bytes of telemetry for all eight hops whether ports write them or not: the payload share in "
+    "Packets reserve the bytes of telemetry for all hops whether ports write them or not: the payload share in "
     "the table (column payload_share) is what is missing. (More than that share at some points is data that waited for "
     "retransmissions in the first half.)"
 )
 WHY_UNFAIR = (
     "A bottleneck without telemetry between ports with it is the worst case: OrbCC sees only links with room and grows "
-    "to several products, the rule that we assumed (an RTT a fifth above the base) hands over late where the queue"
-    " stood full when the flow came, and Cubic begins from the window as it is (2 of 8 ports, run 4: 5.9 MB over a "
-    "product of 0.6 MB, a third of the packets lost for ten seconds, the other flow in timeouts meanwhile)."
+    "to several products, the rule that we assumed (an RTT above the base by a share) hands over late where the queue"
+    " stood full when the flow came, and Cubic begins from the window as it is: many packets are lost at once, and the "
+    "other flow has timeouts meanwhile."
 )
 
 EXPERIMENTS = [

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.figures import orbcc_epochs as epochs
 from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator, theirs
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
@@ -286,37 +287,14 @@ NO_ROUTES = (
     "The published runs load routing files that are not public; their paths are not quite the shortest ones of ours "
     "(`orbcc/intermittent` shows by how much: the share of the time on one link)."
 )
-WHY_SHARED = (
-    "The share s follows from the geometry alone: exact shortest paths over links that change every 100 ms. Two flows "
-    "that share a link fairly for s of the time have 96.085 (1 - s/2) Mbit/s in the mean; OrbCC's goodput gives our s "
-    "in our runs and the study's s in the study's, so that each agrees with its own paths. The authors' routing files "
-    "are not public; an independent calculation has 0.50 and 0.64."
-)
-WHY_DELAY = (
-    "Queues come to be while both flows are on one link, and ours share one for longer (first row): what delay exceeds "
-    "1 by grows with that share. Divided by it, BBRv1's is alike in Pair1: 0.70 / 0.60 = 1.2, the study's 0.39 / 0.37 "
-    "= 1.1; OrbCC has its 1.05 with any share. In Pair2, from 125 to 165 s, two links in a row have queues (227 packets"
-    " and 146 to 184 at 140 and 145 s, 54 ms together): what came to the one when a path changed stays as long as the "
-    "other delivers 100 Mbit/s; where that happens depends on the paths. Cubic as the study's simulator has it "
-    "(no TCP friendliness, no HyStart) has 2.25 and 2.31 (one run; 2.24 and 2.40 as run). "
-    "BBRv3 has more also for its share: ours is the kernel's and keeps a longer queue with other flows. "
-    "With the BBRv3 of the study's simulator as of commit a18f919 (`cc.bbr3.variant = inet`) it has 1.16 "
-    "to 1.33 (published 1.18 to 1.38; Linux's 1.63 and 1.75), but that version is far too slow where "
-    "rates and losses change (responsiveness, hard handover)."
-)
-WHY_RATIO = (
-    "Two flows of the same scheme and different RTTs on one link are unfair to each other (inter-rtt), and ours share "
-    "a link for another part of the time than the study's: the ratio of means moves with it. Cubic's 0.96 would need "
-    "flows of 33 and 16 ms that share a link nearly alike; ours differ by a drop-tail queue in which paced flows meet "
-    "the same losses again and again, also without TCP friendliness and HyStart, as the study's simulator has Cubic "
-    "(0.84 and 0.71 in one run; 0.82 and 0.76 as run)."
-)
-EXPLAINED = (
-    {f"shared-{p}": WHY_SHARED for p in CROSSING}
-    | {f"goodput-{p}-{cc}": WHY_SHARED for p in CROSSING for cc in GOODPUT_MBPS[p]}
-    | {f"delay-{p}-{cc}": WHY_DELAY for p in CROSSING for cc in DELAY[p]}
-    | {f"ratio-{p}-{cc}": WHY_RATIO for p in CROSSING for cc in RATIO[p]}
-)
+SAME_RUNS = "The runs are those of `orbcc/intermittent`, whose page says why, from variants of them."
+
+
+def _crossing_keys() -> list[str]:
+    """The claims of both pairs."""
+    by_scheme = [f"{what}-{p}-{cc}" for what in ("goodput", "delay", "ratio") for p in CROSSING for cc in RATIO[p]]
+    return [*(f"shared-{p}" for p in CROSSING), *by_scheme]
+
 
 EXPERIMENTS = [
     *(
@@ -352,7 +330,8 @@ EXPERIMENTS = [
             ),
             deviations=(*DEVIATIONS, NO_ROUTES),
             theirs=theirs(study),
-            explained=EXPLAINED,
+            evidence=epochs.evidence(crossing_cases) if study == "orbcc" else None,
+            explained={} if study == "orbcc" else dict.fromkeys(_crossing_keys(), SAME_RUNS),
             metrics=METRICS,
             captions=CAPTIONS,
         )

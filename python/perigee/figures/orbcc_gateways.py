@@ -171,10 +171,9 @@ WHY_BBR = (
     "That is the same from end to end, where it has less still."
 )
 WHY_DIPS = (
-    "By 0.3 %: between the gateways OrbCC governs, which has 95.76 Mbit/s there from end to end too: it keeps 4 % of "
-    "an RTT queued, and its rate dips to 92 Mbit/s for a tenth of a second once every few RTTs. Cubic's queue of half "
-    "a product or more never lets the link idle, at 1.7 times the delay. With `cc.orbcc-repro.eta = 1` in place of "
-    "0.95 the split flow has what Cubic has, 96.085 Mbit/s both (run 1)."
+    "Between the gateways OrbCC governs, which has as much there from end to end: it keeps a small part of an RTT "
+    "queued, and its rate dips for a tenth of a second once every few RTTs. Cubic's queue never lets the link idle, at "
+    "a longer delay. With `cc.orbcc-repro.eta = 1` the split flow has what Cubic has."
 )
 EXPLAINED = {f"delay-{path}-{cc}": WHY_DELAY for path in FILES for cc in SPLITS} | {
     "share-LEO-bbr": WHY_BBR,

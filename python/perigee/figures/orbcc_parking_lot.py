@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.figures import orbcc_evidence as evidence
 from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator, theirs
 from perigee.figures.orbcc_two_flows import KEEP, RTTS_MS, length_in_rtts, queue_packets
 from perigee.study import frames, style
@@ -118,16 +119,8 @@ CAPTIONS = {
 }
 
 WHY_PHASE = (
-    "Only at 20 ms (0.43 to 0.49 at the other RTTs). A run there is 40 s with some 7 reductions of the long flow, and "
-    "which of four equal, evenly paced flows finds a full drop-tail queue is a matter of phase: starts up to 12 ms "
-    "later give 0.38, 0.43 and 0.73 in place of 0.88, queues of 0.9 to 1.3 BDP 0.29 to 0.53; the long flow has 17 to 71"
-    " Mbit/s. No pacing 0.43, Linux's recovery 0.43. The study's starts are as few draws of the same kind."
-)
-WHY_SHALLOW = (
-    "From 1 to 4 BDP it falls as published; with 0.2 BDP the long flow is reduced 38 times in the time in which a short"
-    " one is 21 times (100 ms), since the overflow of each of three queues is its own too: 0.17, and 0.08 to 0.19 with "
-    "other starts, other or no pacing, Linux's recovery or all of Linux's TCP. Deep queues have fewer overflows, which "
-    "fewer flows share."
+    "Only at 20 ms. A run is short there, and which of four equal, evenly paced flows finds a full drop-tail queue is "
+    "a matter of phase: other starts and other queues give other ratios. The study's starts are as few draws."
 )
 
 EXPERIMENTS = [
@@ -143,7 +136,8 @@ EXPERIMENTS = [
         method=METHOD,
         deviations=DEVIATIONS,
         theirs=theirs(study),
-        explained={"low": WHY_PHASE, "cubic-queue": WHY_SHALLOW},
+        explained={"low": WHY_PHASE, "cubic-queue": "The runs are those of `orbcc/parking-lot`, whose page says why."},
+        evidence=evidence.parking(cases) if study == "orbcc" else None,
         metrics=METRICS,
         captions=CAPTIONS,
     )

@@ -14,7 +14,7 @@ import numpy as np
 from perigee.figures import orbcc_evidence as evidence
 from perigee.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, theirs
 from perigee.study import frames, style
-from perigee.study.model import Ask, Case, Evidence, Experiment, Keep, Outcome, Tables
+from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import mean, median
 from perigee.study.verdicts import Verdict, near, order, within
 
@@ -292,15 +292,11 @@ BOUNDS = {
     ("leotcp", True): "The bound of a collapse, 40 % of the path's rate, is ours.",
 }
 EXPLAINED = {
-    "goodput-high": "Neither the paper's figure nor its text has a number; the bound of 3 Mbit/s is ours, and LeoCC "
-    "is 4 below (12 schedules). Open: whether the figure shows as much.",
-    "goodput-bbr": "The medians are closer than the schedules can tell apart. Three (quick size) are too few; with "
-    "LeoTCP's, 12 of them and without outages, BBRv1 has 0.7 Mbit/s more than BBRv3 on the same schedule "
-    "(standard deviation 1.5, more on 7 of 12). With outages (OrbCC's) the order comes out. The BBRv3 of "
-    "the study's simulator as of commit a18f919 (`cc.bbr3.variant = inet`) is far below: 42.8 and 50.0 "
-    "Mbit/s.",
-    "goodput-satcp": "The medians are closer than the three schedules of the quick size can tell apart: with 12 "
-    "(default size) the order comes out.",
+    "goodput-high": "Neither the paper's figure nor its text has a number; the bound of 3 Mbit/s is ours. Open: "
+    "whether the figure shows as much.",
+    "goodput-bbr": "The medians are closer than the schedules can tell apart. The BBRv3 of the study's simulator as of "
+    "commit `a18f919` (`cc.bbr3.variant = inet`) is far below.",
+    "goodput-satcp": "The medians are closer than the schedules of the quick size can tell apart.",
     "retransmit-order": "BBRv3 delivers about a quarter less and so has less under way when an outage takes "
     "everything; per delivered bit (next row) the order is computed again.",
 }
@@ -316,7 +312,7 @@ def _deviations(study: str, *, loss: bool) -> tuple[str, ...]:
     return (*DEVIATIONS, *(() if loss else (ORDER_OF_RTTS,)), *((bound,) if bound else ()))
 
 
-CUBIC = Evidence(lambda ask: evidence.cubic_cases(cases("orbcc", loss=False)(ask)), evidence.explain_cubic)
+CUBIC = evidence.cubic(cases("orbcc", loss=False))
 
 
 def _experiment(study: str, *, loss: bool) -> Experiment:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from perigee.study.model import Size
+from perigee.study.model import Evidence, Size
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import pandas as pd
 
@@ -60,6 +60,22 @@ def _is_theirs(experiment: Experiment, case: Case) -> bool:
 
 def _marked(case: Case, what: str) -> Case:
     return replace(case, labels={**case.labels, LABEL: what})
+
+
+def together(*pieces: Evidence) -> Evidence:
+    """Several pieces of evidence on one experiment; those whose variants were not run say nothing."""
+
+    def words(t: Tables, variants: Tables) -> dict[str, str]:
+        there = set(variants["runs"]["variant"])
+        return {key: why for e in pieces if set(e.names) <= there for key, why in e.words(t, variants).items()}
+
+    names = tuple(dict.fromkeys(name for e in pieces for name in e.names))
+    return Evidence(lambda ask: [c for e in pieces for c in e.cases(ask)], words, names)
+
+
+def varied(cases: Iterable[Case], name: str, sets: Mapping[str, object]) -> list[Case]:
+    """Cases under other settings, as a variant of that name."""
+    return [replace(c, labels={**c.labels, "variant": name}, sets={**c.sets, **sets}) for c in cases]
 
 
 def tables(experiment: Experiment, found: Sequence[Outcome]) -> Tables:

@@ -76,7 +76,7 @@ def add_variants(experiment: Experiment, found: Sequence[Outcome], out: Path) ->
         file = folder / DATA / f"{name}.csv"
         rows = [frame]
         if file.exists():
-            before = _read_csv(file)
+            before = read_csv(file)
             rows = [before[~before["variant"].isin(names)], frame]
         after = pd.concat([r for r in rows if len(r)], ignore_index=True)
         if name == f"{beside.VARIANTS}-runs":
@@ -127,10 +127,11 @@ def read_tables(folder: Path) -> Tables:
     files = sorted((folder / DATA).glob("*.csv"))
     if not files:
         raise ConcludeError(f"{folder / DATA} holds no tables")
-    return {f.stem: _read_csv(f) for f in files}
+    return {f.stem: read_csv(f) for f in files}
 
 
-def _read_csv(file: Path) -> pd.DataFrame:
+def read_csv(file: Path) -> pd.DataFrame:
+    """A table as saved; one without columns is empty."""
     import pandas as pd
 
     try:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from perigee.common.files import write_text
 from perigee.results.webpage import policy
+from perigee.study import made, misses
 from perigee.study.conclude import ABOUT, DATA, VERDICTS
 from perigee.study.kinds import PUBLISHED, Kind, kind_of, split
 from perigee.study.registry import STUDIES, experiments
@@ -62,6 +63,8 @@ def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Pa
     )
     parts.append(_split([(e, f) for e, f in found if e.name not in damaged]))
     parts.append(_overview(found, damaged))
+    good = {e.name for e, _ in found if e.name not in damaged}
+    parts.append(misses.section(misses.findings(lambda name: folder / name / DATA if name in good else folder / "-")))
     for study in STUDIES:
         mine = [(e, f) for e, f in found if e.study == study]
         if mine:
@@ -138,7 +141,13 @@ def _section(e: Experiment, folder: Path) -> str:
     return (
         f"<h3 id='{e.name}'>{html.escape(e.title)} <span class=soft>{e.name} · {html.escape(e.figure)}</span></h3>"
         f"{pictures}{note}{_table(_json(folder / VERDICTS, []))}{method}<p class=soft>data: {links}</p>"
+        f"{_soft(_made(made.read(folder)))}"
     )
+
+
+def _made(what: Mapping[str, Any]) -> str:
+    """The command and what made the results, where that is known."""
+    return " ".join(filter(None, (f"{what['command']}." if what.get("command") else "", made.in_words(what))))
 
 
 def _link(folder: str, path: Path) -> str:

@@ -33,12 +33,19 @@ def commit() -> str:
 
 def note(folder: Path, command: str, cpu_s: float | None) -> None:
     """Writes what made the tables in `folder`; `cpu_s` is None where some runs were made by an earlier version."""
-    what = {
-        "version": _core.__version__,
-        "commit": commit(),
-        "command": command,
-        "cpu_s": None if cpu_s is None else round(cpu_s),
-    }
+    _write(folder, _now(cpu_s) | {"command": command})
+
+
+def note_variants(folder: Path, cpu_s: float | None) -> None:
+    """The same of variants that were run by themselves, beside tables that were there."""
+    _write(folder, read(folder) | {"variants": _now(cpu_s)})
+
+
+def _now(cpu_s: float | None) -> dict[str, Any]:
+    return {"version": _core.__version__, "commit": commit(), "cpu_s": None if cpu_s is None else round(cpu_s)}
+
+
+def _write(folder: Path, what: Mapping[str, Any]) -> None:
     write_text(folder / MADE, json.dumps(what, indent=1) + "\n")
 
 
@@ -52,15 +59,25 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def in_words(made: Mapping[str, Any]) -> str:
-    """A sentence for pages; empty where nothing is known."""
-    if not made.get("version"):
-        return ""
-    words = f"Made by Perigee {made['version']}"
-    if made.get("commit"):
-        words += f" at commit {made['commit']}"
+    """Sentences for pages; empty where nothing is known."""
+    found = []
+    if made.get("since"):
+        found.append(f"The tables are in the repository since commit {made['since']}.")
+    elif made.get("version"):
+        found.append(f"Made by {_by(made)}.")
+    if made.get("variants"):
+        found.append(f"Variants for explanations: {_by(made['variants'])}.")
+    return " ".join(found)
+
+
+def _by(made: Mapping[str, Any]) -> str:
+    words = f"Perigee {made['version']}"
+    if at := str(made.get("commit") or ""):
+        clean = at.removesuffix("-dirty")
+        words += f" at commit {clean}" + (" with changes" if at != clean else "")
     if made.get("cpu_s"):
         words += f" in {_time(float(made['cpu_s']))} of processor time"
-    return words + "."
+    return words
 
 
 def _time(seconds: float) -> str:

@@ -104,6 +104,8 @@ class Evidence:
     cases: Callable[[Ask], list[Case]]
     words: Callable[[Tables, Tables], Mapping[str, str]]
     """From the figure's tables and theirs: explanations by claim."""
+    names: tuple[str, ...] = ()
+    """What the variants are called, where several pieces of evidence stand together."""
 
 
 @dataclass(frozen=True, kw_only=True)

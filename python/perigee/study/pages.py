@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import write_text
 from perigee.results.webpage import filled
-from perigee.study import made, published
+from perigee.study import made, misses, published
 from perigee.study.conclude import VERDICTS, ConcludeError, read_about
 from perigee.study.gallery import TITLES
 from perigee.study.kinds import PUBLISHED, Kind, kind_of, split
@@ -74,6 +74,9 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
                 rows.append(f"| [{e.title}]({page.name}) | {e.figure} | {counts} | {_size(text)} |")
         if rows:
             lines += [f"\n## {TITLES[study]}\n", HEAD, "|---" * (HEAD.count("|") - 1) + "|", *rows]
+    if decided := misses.findings(lambda name: docs / published.TABLES / name.replace("/", "-")):
+        write_text(docs / misses.PAGE, misses.page(decided))
+        written.append(docs / misses.PAGE)
     text = filled(_reading(), {"SPLIT": "\n".join(_split(claims)), "THEIRS": _theirs_in_all(theirs)})
     write_text(docs / "README.md", text + "\n".join(lines) + "\n")
     return [*written, docs / "README.md"]

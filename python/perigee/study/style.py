@@ -148,6 +148,11 @@ def tick(axis: Any, x: float, half: float, level: float) -> None:
         axis.plot([x - half, x + half], [level, level], color=colour, linewidth=width, solid_capstyle="butt", zorder=5)
 
 
+def published(axis: Any, x: float, colour: str = "black", label: str | None = "published") -> None:
+    """A published value on the abscissa: a dotted line in its scheme's colour."""
+    axis.axvline(x, color=colour, linewidth=1, linestyle=(0, (1, 1.5)), zorder=0.5, label=label)
+
+
 def cdf(axis: Any, values: Sequence[float], cc: str, name: str | None = None, **keys: Any) -> None:
     """The empirical distribution of values as steps."""
     import numpy as np
