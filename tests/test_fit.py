@@ -238,6 +238,18 @@ def test_losses_are_outages_bursts_events_or_a_share() -> None:
     assert any("share of the packets" in u for u in alone.unknown)
 
 
+def test_a_flow_counts_that_has_the_path_to_itself() -> None:
+    """But for what is as little as a control connection; of two that share the path, none does."""
+    head, tail = PATH.replace('"40 s"', '"10 s"').split("[[change]]", 1)[0], "[[flow]]\ncc = 'cubic'\n"
+    small = tail + 'bytes = "20 kB"\nstart = "3 s"\n'
+    assert [x.name for x in loads_of([perigee.loads(head + tail + small).run()])] == ["s1->d1"]
+    assert loads_of([perigee.loads(head + tail + tail).run()]) == []
+    after = tail + 'stop = "4 s"\n' + tail + 'start = "5 s"\n'
+    assert len(loads_of([perigee.loads(head + after).run()])) == 2
+    with pytest.raises(MeasureError, match="had the path to itself"):
+        fitted(Probes(np.arange(0, 10, 0.02), np.full(500, 40.0), 0.02), [])
+
+
 def test_what_is_missing_is_asked_for(runs: list[Run], cli: Cli, tmp_path: Path) -> None:
     with pytest.raises(MeasureError, match="no quiet probes"):
         fit(runs[1:], tmp_path / "a", title="t", command="c")

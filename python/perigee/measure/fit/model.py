@@ -299,8 +299,9 @@ def _capacity(
         bound = "" if trains is None else f" (trains: {trains.told})"
         if carried_bps is not None:
             bound += f" (the terminal carried up to {carried_bps / 1e6:.1f} Mbit/s: it is at least that)"
+        why = "in no flow a queue stood for some seconds" if loads else "no flow over TCP had the path to itself"
         raise MeasureError(
-            f"the capacity cannot be known: in no flow a queue stood for some seconds{bound}; measure a download of "
+            f"the capacity cannot be known: {why}{bound}; measure a download of "
             "cubic (perigee measure run HOST --download 30s --cc cubic), or say it: --rate 100Mbit"
         )
     t, rates = best

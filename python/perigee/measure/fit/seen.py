@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 PLAIN_SHARE = 1448 / 1500
 """Payload of a packet of TCP over IPv4 with timestamps, of 1500 bytes: where the record does not know it."""
 FEWEST_PROBES = 100
+BESIDE_SHARE = 0.02
+"""What all others carry beside a flow that has the path to itself, in its bytes."""
 IDLE_BPS, IDLE_SHARE = 1e6, 0.05
 """A terminal that carries no more than this, or than this share of the most that it carried, is idle."""
 UDP_HEADERS = 28
@@ -268,14 +270,26 @@ def _merged(rtt_ms: Floats, lost: int) -> npt.NDArray[np.bool_]:
 
 
 def loads_of(runs: Sequence[Run]) -> list[Load]:
-    """Flows over TCP, one for each run that has a single one."""
+    """Flows over TCP that had the path to themselves, but for the like of control connections."""
     found = []
     for run in runs:
         flows = [t for t in run.table("flow_totals").to_pylist() if t["cc"] not in WITHOUT_TCP]
-        # Several share a path: what one of them got is not what the path can carry; nor is what a terminal counted.
-        if len(flows) == 1 and not _is_telemetry(run):
-            found.append(_load(run, flows[0]))
+        # What a terminal counted is not what its path can carry.
+        if not _is_telemetry(run):
+            found += [_load(run, t) for t in flows if _is_alone(t, flows)]
     return found
+
+
+def _is_alone(flow: dict[str, Any], flows: Sequence[dict[str, Any]]) -> bool:
+    """Of several that share a path, what one got is not what the path can carry."""
+    begin, end = _life(flow)
+    beside = [t for t in flows if t is not flow and _life(t)[0] < end and _life(t)[1] > begin]
+    return sum(int(t["goodput_bytes"]) for t in beside) <= BESIDE_SHARE * int(flow["goodput_bytes"])
+
+
+def _life(flow: dict[str, Any]) -> tuple[int, int]:
+    done = flow["completed_ns"]
+    return int(flow["started_ns"] or 0), int(flow["stop_ns"] if done is None else done)
 
 
 def _load(run: Run, flow: dict[str, Any]) -> Load:
@@ -298,11 +312,16 @@ def _load(run: Run, flow: dict[str, Any]) -> Load:
         rtt_ms=column("rtt_ns") / 1e6, sent=column("sent_packets"), again=column("retransmits"),
         payload_share=PLAIN_SHARE if measured else float(flow["payload_share"]),
         start_s=float(flow["started_ns"] or 0) / 1e9, stop_s=float(flow["stop_ns"] if done is None else done) / 1e9,
-        smoothed=run.manifest.backend == "measure",
+        smoothed=_is_smoothed(run),
         rtts=(counted["rtt_us"].to_numpy(dtype=float) / 1e3, counted["count"].to_numpy(dtype=float)),
         bytes=None if done is None else float(flow["goodput_bytes"]), way=_way(run, flow),
         clock_s=_clock(run),
     )  # fmt: skip
+
+
+def _is_smoothed(run: Run) -> bool:
+    backend = run.manifest.backend
+    return backend == "measure" or (backend == "log" and run.manifest["log"]["format"] in ("iperf3", "ss"))
 
 
 def _way(run: Run, flow: dict[str, Any]) -> str:

@@ -67,6 +67,11 @@ def read_iperf3(data: Any, asked: Asked) -> Log:
         flow.totals["started_ns"] = base
     log.flows = list(flows.values())
     log.remarks.append("iperf3's rtt is the kernel's smoothed value at the end of each interval, not a sample")
+    if not (reverse or udp):
+        log.remarks.append(
+            "bytes are what iperf3 handed to its kernel, ahead of what arrived by as much as its socket buffers; "
+            "with -R, or at the server, they are what arrived"
+        )
     if at(data, "error"):
         log.remarks.append(f"iperf3 ended with an error: {data['error']}")
     return log
