@@ -19,7 +19,7 @@
 //!  startup ──one avgRTT after the first usable stack──► initial phase ──next reference update──► control
 //!  5 packets, AI = 1 byte                               once: W = η · bw_b · base RTT / flowCnt_b    │ ▲
 //!                                    telemetry missing or blind  ▼ │ complete again
-//!                                                               fallback (Cubic)
+//!                                                               fallback (Cubic; or another of `beside`)
 //! ```
 //!
 //! With `echo = pint` packets carry one record of fixed size: ports average u themselves and the sender
@@ -30,6 +30,7 @@
 //! numbers; base RTT, window and path id travel with the packets. Differs from the authors' simulator, in the profile
 //! `orbcc`, in the options listed in [`options`]; `orbcc-repro` takes its side in each.
 
+mod beside;
 mod fallback;
 pub mod options;
 mod path;
@@ -38,6 +39,7 @@ mod rtt;
 use crate::rng::Rng;
 use crate::utilisation::{bottleneck, queue_delay, STACK_LIFETIME};
 use crate::*;
+use beside::Beside;
 use fallback::{Coverage, Fallback, Handover, Seen};
 pub use options::{head, paper, pint, repro, PARAMS};
 use options::{Decrease, Jump, Options, PathChange, Reference};
@@ -114,6 +116,7 @@ pub struct OrbCc {
     reference_timer: Option<Nanos>,
     update_reference: bool,
     fallback: Option<Fallback>,
+    beside: Option<Beside>,
     rng: Rng,
     /// When an ACK last brought a sample of the RTT.
     last_sample: Nanos,
@@ -142,6 +145,7 @@ impl OrbCc {
             reference_timer: None,
             update_reference: false,
             fallback: options.fallback.then(|| Fallback::new(init)),
+            beside: options.beside.map(|(second, rule)| Beside::new(second, rule, init)),
             rng: Rng::new(init.seed),
             last_sample: Nanos::ZERO,
             timeout: None,
@@ -256,6 +260,9 @@ impl OrbCc {
     fn on_path_change(&mut self) -> Option<Port> {
         if let Some(f) = &mut self.fallback {
             f.on_path_change();
+        }
+        if let Some(b) = &mut self.beside {
+            b.on_path_change();
         }
         // The later source steers by the old port once more; no time has passed, so that U stays as it is.
         self.port
@@ -397,33 +404,56 @@ impl OrbCc {
 
     // ---- around it -------------------------------------------------------------------------------------------------
 
-    /// Lets control change hands where telemetry demands it. True: the fallback controls.
-    fn fallback_controls(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) -> bool {
-        let Some(f) = &mut self.fallback else { return false };
-        let seen = Seen {
+    /// What the watch over telemetry is told of an ACK.
+    fn seen(&self, w: &Window, ev: &AckEvent<'_>) -> Seen {
+        Seen {
             coverage: Coverage::of(ev.telemetry.as_ref()),
             srtt: self.rtt.smoothed(),
             base_rtt_s: self.rtt.base_s,
             window: w.cwnd,
             rate: if ev.rs.valid { ev.rs.delivered as f64 / ev.rs.interval.as_secs_f64() } else { 0.0 },
             utilisation: self.utilisation,
-        };
+        }
+    }
+
+    /// Lets control change hands where telemetry demands it. True: OrbCC's law does not count.
+    fn fallback_controls(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) -> bool {
+        let seen = self.seen(w, ev);
+        if let Some(b) = &mut self.beside {
+            let (hands_back, alone) = (b.on_ack(cx, w, ev, &seen), b.alone());
+            if hands_back {
+                self.go_on_from(w);
+            }
+            return alone;
+        }
+        let Some(f) = &mut self.fallback else { return false };
         match f.watch(cx.now, &seen) {
             Some(Handover::ToFallback) => f.take_over(cx, w),
             Some(Handover::Back) => {
                 f.hand_back(w);
-                self.ref_cwnd = w.cwnd as f64;
-                self.update_reference = false;
-                self.phase = Phase::Control;
-                self.initial_timer = None;
+                self.go_on_from(w);
             }
             None => {}
         }
-        let active = f.active();
-        if active {
-            f.on_ack(cx, w, ev);
+        let Some(f) = self.active_fallback() else { return false };
+        f.on_ack(cx, w, ev);
+        true
+    }
+
+    /// Control is back: from the window of the moment.
+    fn go_on_from(&mut self, w: &Window) {
+        self.ref_cwnd = w.cwnd as f64;
+        self.update_reference = false;
+        self.phase = Phase::Control;
+        self.initial_timer = None;
+    }
+
+    /// A second controller bounds the window, and OrbCC's reference with it.
+    fn settle_beside(&mut self, cx: &Cx, w: &mut Window) {
+        let share = self.port.map_or(0.0, |port| self.initial_target(&port));
+        if let Some(b) = &mut self.beside {
+            self.ref_cwnd = self.ref_cwnd.min(b.settle(cx, w, share));
         }
-        active
     }
 
     fn active_fallback(&mut self) -> Option<&mut Fallback> {
@@ -433,6 +463,13 @@ impl OrbCc {
     fn set_pacing(&self, cx: &Cx, w: &mut Window) {
         if self.rtt.smoothed_s > 0.0 {
             w.pacing = Some(self.pacing_rate(w.cwnd.max(cx.in_flight), self.rtt.smoothed_s));
+        }
+    }
+
+    fn pace(&mut self, cx: &Cx, w: &mut Window) {
+        self.set_pacing(cx, w);
+        if let Some(b) = &mut self.beside {
+            b.pace(w);
         }
     }
 
@@ -452,7 +489,8 @@ impl OrbCc {
     }
 
     fn publish_timers(&self, w: &mut Window) {
-        w.next_timer = [self.initial_timer, self.reference_timer].into_iter().flatten().min();
+        let beside = self.beside.as_ref().and_then(Beside::next_timer);
+        w.next_timer = [self.initial_timer, self.reference_timer, beside].into_iter().flatten().min();
     }
 }
 
@@ -497,6 +535,9 @@ impl CongestionControl for OrbCc {
         w.quantum = 1;
         let rtt = if cx.srtt > Nanos::ZERO { cx.srtt } else { Nanos::from_millis(1) };
         w.pacing = Some(self.pacing_rate(w.cwnd, rtt.as_secs_f64()));
+        if let Some(b) = &mut self.beside {
+            b.on_start(cx, w);
+        }
     }
 
     fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
@@ -518,12 +559,16 @@ impl CongestionControl for OrbCc {
         if ev.newly_cum_acked == 0 && matches!(self.phase, Phase::Jump | Phase::Settling) {
             self.phase = Phase::Control;
         }
+        self.settle_beside(cx, w);
         self.cwnd = w.cwnd;
-        self.set_pacing(cx, w);
+        self.pace(cx, w);
         self.arm_timers(cx, w);
     }
 
     fn ssthresh(&mut self, cx: &Cx, w: &Window) -> u64 {
+        if let Some(b) = &mut self.beside {
+            b.ssthresh(cx);
+        }
         self.active_fallback().map_or(w.ssthresh, |f| f.ssthresh(cx, w))
     }
 
@@ -535,12 +580,22 @@ impl CongestionControl for OrbCc {
             f.on_transition(cx, w, t);
             self.cwnd = w.cwnd;
         }
+        if let Some(b) = &mut self.beside {
+            b.on_transition(cx, w, t);
+            self.cwnd = w.cwnd;
+        }
     }
 
     fn on_tx_start(&mut self, cx: &Cx, w: &mut Window) {
         if let Some(f) = self.active_fallback() {
             f.on_tx_start(cx, w);
             return;
+        }
+        if let Some(b) = &mut self.beside {
+            b.on_tx_start(cx);
+            if b.binds() {
+                return;
+            }
         }
         let idle = cx.outstanding == 0 && cx.now.saturating_sub(cx.last_sent) > self.rtt.rto();
         let Some(port) = self.port.filter(|_| idle && self.options.restart_after_idle) else { return };
@@ -555,6 +610,9 @@ impl CongestionControl for OrbCc {
 
     fn on_timer(&mut self, cx: &Cx, w: &mut Window) {
         let due = |timer: Option<Nanos>| timer.is_some_and(|t| t <= cx.now);
+        if let Some(b) = &mut self.beside {
+            b.on_timer(cx);
+        }
         if due(self.initial_timer) {
             self.initial_timer = None;
             if self.phase == Phase::Startup {
@@ -573,6 +631,13 @@ impl CongestionControl for OrbCc {
         self.publish_timers(w);
     }
 
+    fn on_signal(&mut self, cx: &Cx, w: &mut Window, s: &Signal<'_>) {
+        if let Some(b) = &mut self.beside {
+            b.on_signal(cx, s);
+            self.publish_timers(w);
+        }
+    }
+
     fn stamp(&self) -> HeaderStamp {
         let base_s = if self.options.subtract_queueing { self.rtt.base_s } else { self.rtt.smoothed_s };
         HeaderStamp { base_rtt: Nanos::from_secs_f64(base_s), cwnd: self.cwnd }
@@ -581,6 +646,7 @@ impl CongestionControl for OrbCc {
     fn mode(&self, _w: &Window) -> &'static str {
         match self.phase {
             _ if self.fallback.as_ref().is_some_and(Fallback::active) => "fallback",
+            _ if self.beside.as_ref().is_some_and(Beside::binds) => "fallback",
             Phase::Startup => "startup",
             Phase::Jump | Phase::Settling => "initial phase",
             Phase::Control => "control",
@@ -601,5 +667,7 @@ impl CongestionControl for OrbCc {
     }
 }
 
+#[cfg(test)]
+mod beside_tests;
 #[cfg(test)]
 mod tests;

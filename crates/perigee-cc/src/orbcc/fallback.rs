@@ -109,6 +109,11 @@ impl Fallback {
         self.active
     }
 
+    /// Somebody else has taken over: what is watched for is the way back.
+    pub fn set_active(&mut self) {
+        self.active = true;
+    }
+
     /// The lowest base RTT of the old path says nothing about the new one.
     pub fn on_path_change(&mut self) {
         self.lowest_base_rtt_s = f64::INFINITY;

@@ -2,6 +2,7 @@
 //! OrbCC's options. The published papers, the authors' simulator and its later states differ in them; a profile is a
 //! set of option values and nothing else. Defaults are the profile `orbcc` (the papers, with the gaps filled).
 
+use super::beside::{Rule, Second};
 use crate::*;
 
 const fn choice(
@@ -152,9 +153,18 @@ pub const PARAMS: &[ParamSpec] = &[
     time("rtt_granularity", Nanos::ZERO, "source: 1 ms", "tick of the clock that measures RTTs; 0 = exact"),
     choice(
         "fallback",
-        &["cubic", "none"],
+        &[
+            "cubic",
+            "leocc",
+            "partial_cubic",
+            "partial_leocc",
+            "smaller_cubic",
+            "smaller_leocc",
+            "none",
+        ],
         "choice; none in the source",
-        "who controls while telemetry is missing",
+        "who controls while telemetry is missing, or partial and blind; partial_: as soon as it is partial; smaller_: \
+         while it is partial the smaller of both windows holds",
     ),
 ];
 
@@ -259,6 +269,7 @@ pub(super) struct Options {
     pub restart_after_idle: bool,
     pub rtt_granularity: Nanos,
     pub fallback: bool,
+    pub beside: Option<(Second, Rule)>,
 }
 
 impl Options {
@@ -312,6 +323,14 @@ impl Options {
             restart_after_idle: is("idle_restart", "share"),
             rtt_granularity: p.time("rtt_granularity"),
             fallback: is("fallback", "cubic"),
+            beside: match p.choice("fallback").as_str() {
+                "leocc" => Some((Second::LeoCc, Rule::Blind)),
+                "partial_cubic" => Some((Second::Cubic, Rule::Partial)),
+                "partial_leocc" => Some((Second::LeoCc, Rule::Partial)),
+                "smaller_cubic" => Some((Second::Cubic, Rule::Smaller)),
+                "smaller_leocc" => Some((Second::LeoCc, Rule::Smaller)),
+                _ => None,
+            },
         }
     }
 }

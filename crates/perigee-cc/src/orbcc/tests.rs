@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 const MSS: u64 = 1448;
 const RTT: Nanos = Nanos::from_millis(52);
-const BW: BitRate = BitRate::from_mbit(100);
+pub(super) const BW: BitRate = BitRate::from_mbit(100);
 
 fn init() -> ConnInit {
     ConnInit { now: Nanos::ZERO, mss: MSS as u32, init_cwnd: 10 * MSS, srtt: Some(RTT), seed: 1, hz: 1000 }
@@ -18,15 +18,15 @@ fn hop(at: Nanos, tx_bytes: u64, q_out: u64, flows: u32) -> Hop {
     Hop { ts, bw: BW, q_out, q_in: 0, tx_bytes, avg_rtt: Nanos::from_millis(50), flows }
 }
 
-struct Loop {
-    cc: OrbCc,
-    w: Window,
-    now: Nanos,
+pub(super) struct Loop {
+    pub cc: OrbCc,
+    pub w: Window,
+    pub now: Nanos,
     sent: u64,
 }
 
 impl Loop {
-    fn new(given: &[(&str, Value)], profile: Vec<(&'static str, Value)>) -> Self {
+    pub fn new(given: &[(&str, Value)], profile: Vec<(&'static str, Value)>) -> Self {
         let given = given.iter().map(|(k, v)| (k.to_string(), v.clone())).collect::<BTreeMap<_, _>>();
         let params = Params::new(PARAMS, given).unwrap().with_profile(&profile);
         let mut l = Loop { cc: OrbCc::new(&params, &init()), w: init().window(), now: RTT, sent: 0 };
@@ -35,7 +35,7 @@ impl Loop {
         l
     }
 
-    fn cx(&self) -> Cx {
+    pub fn cx(&self) -> Cx {
         Cx {
             now: self.now,
             mss: MSS as u32,
@@ -49,7 +49,7 @@ impl Loop {
     }
 
     /// Timers that are due, then an ACK.
-    fn ack(&mut self, telemetry: Option<Telemetry<'_>>) {
+    pub fn ack(&mut self, telemetry: Option<Telemetry<'_>>) {
         while self.w.next_timer.is_some_and(|t| t <= self.now) {
             self.w.next_timer = None;
             let cx = self.cx();
@@ -70,14 +70,23 @@ impl Loop {
 
     /// An ACK `us` later over a port that has sent at `load` of its rate meanwhile.
     fn busy(&mut self, us: u64, load: f64, path_id: u64) {
+        self.report(us, load, path_id, false);
+    }
+
+    /// The same, over a path on which there may be ports without telemetry.
+    pub fn seen(&mut self, us: u64, load: f64, partial: bool) {
+        self.report(us, load, 1, partial);
+    }
+
+    fn report(&mut self, us: u64, load: f64, path_id: u64, partial: bool) {
         self.now += Nanos::from_micros(us);
         self.sent += (load * 12.5 * us as f64) as u64;
         let hops = [hop(self.now, self.sent, 0, 1)];
-        self.ack(Some(Telemetry::Stack { path_id, hops: &hops, covered: 1, partial: false }));
+        self.ack(Some(Telemetry::Stack { path_id, hops: &hops, covered: 1, partial }));
     }
 }
 
-fn word(s: &str) -> Value {
+pub(super) fn word(s: &str) -> Value {
     Value::Text(s.into())
 }
 

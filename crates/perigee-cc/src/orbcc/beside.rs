@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A second controller with a window of its own, beside OrbCC: it counts while some ports of the path have no telemetry.
+//!
+//! ```text
+//! rule      telemetry complete      partial                           none for 2 sRTT
+//! smaller   OrbCC                   the smaller of both windows       the second alone
+//! partial   OrbCC                   the second alone                  the second alone
+//! blind     OrbCC                   OrbCC, until the watch of         the second alone
+//!                                   `fallback` sees a hidden queue
+//! ```
+//!
+//! A port that is not seen can be full from the first packet on: no rise of the RTT tells, and a window that follows the
+//! ports that are seen has no end. With the smaller of both the busiest port that is seen, or the losses and delays of
+//! those that are not, bound the window, and nothing has to be found out.
+
+use super::fallback::{Coverage, Fallback, Handover, Seen};
+use crate::cubic::{self, Cubic};
+use crate::leocc::{self, LeoCc};
+use crate::*;
+
+/// How far OrbCC's reference may be above a window that bounds it: it must be there when a port that is seen fills.
+const LEAD: f64 = 1.25;
+
+/// When the second controller counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    Smaller,
+    Partial,
+    Blind,
+}
+
+/// Which scheme it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Second {
+    Cubic,
+    LeoCc,
+}
+
+#[derive(Clone, Debug)]
+enum Inner {
+    Cubic(Box<Cubic>),
+    LeoCc(Box<LeoCc>),
+}
+
+/// Who decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    OrbCc,
+    Smaller,
+    Alone,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Beside {
+    inner: Inner,
+    rule: Rule,
+    state: State,
+    own: Window,
+    /// OrbCC's window, where `own` is smaller.
+    law: u64,
+    bare_since: Option<Nanos>,
+    complete_since: Option<Nanos>,
+    watch: Fallback,
+    /// It has counted before: the first time is the start of the connection.
+    counted: bool,
+    prior: (u64, u64),
+}
+
+impl Beside {
+    pub fn new(second: Second, rule: Rule, init: &ConnInit) -> Self {
+        let inner = match second {
+            Second::Cubic => Inner::Cubic(Box::new(Cubic::new(&Params::defaults(cubic::PARAMS), init))),
+            Second::LeoCc => {
+                // Probes would be a flow of their own: notices cost nothing where there are none.
+                let notices = [("signal", Value::Text("notices".into()))];
+                let params = Params::defaults(leocc::PARAMS).with_profile(&notices);
+                Inner::LeoCc(Box::new(LeoCc::new(&params, init)))
+            }
+        };
+        Beside {
+            inner,
+            rule,
+            state: State::OrbCc,
+            own: init.window(),
+            law: 0,
+            bare_since: None,
+            complete_since: None,
+            watch: Fallback::new(init),
+            counted: false,
+            prior: (0, INFINITE_SSTHRESH),
+        }
+    }
+
+    /// OrbCC's law does not count.
+    pub fn alone(&self) -> bool {
+        self.state == State::Alone
+    }
+
+    /// Its window is the one that holds.
+    pub fn binds(&self) -> bool {
+        match self.state {
+            State::OrbCc => false,
+            State::Smaller => self.own.cwnd < self.law,
+            State::Alone => true,
+        }
+    }
+
+    pub fn on_path_change(&mut self) {
+        self.watch.on_path_change();
+    }
+
+    pub fn on_start(&mut self, cx: &Cx, w: &Window) {
+        self.own.cwnd = w.cwnd;
+        self.with_own(|scheme, own| scheme.on_start(cx, own));
+    }
+
+    /// Feeds an ACK; true if OrbCC has to go on from the present window.
+    pub fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>, seen: &Seen) -> bool {
+        let before = self.state;
+        self.state = self.next_state(cx.now, seen);
+        if before == State::OrbCc && self.state != State::OrbCc {
+            self.begin(w);
+        }
+        let hands_back = before == State::Alone && self.state != State::Alone;
+        if self.state == State::Smaller && before != State::Smaller {
+            self.law = w.cwnd;
+        }
+        let limited = cx.cwnd_limited && self.binds();
+        self.with_own(|scheme, own| scheme.on_ack(&Cx { cwnd_limited: limited, ..*cx }, own, ev));
+        if self.state == State::Smaller {
+            // What OrbCC's law starts from.
+            w.cwnd = self.law;
+        }
+        hands_back
+    }
+
+    /// From the window of the moment, in congestion avoidance; at the start of the connection in slow start.
+    fn begin(&mut self, w: &Window) {
+        if matches!(self.inner, Inner::Cubic(_)) {
+            self.own.cwnd = w.cwnd;
+            self.own.ssthresh = if self.counted { w.cwnd } else { INFINITE_SSTHRESH };
+        }
+        self.counted = true;
+    }
+
+    fn next_state(&mut self, now: Nanos, seen: &Seen) -> State {
+        if seen.srtt == Nanos::ZERO {
+            return self.state;
+        }
+        let lasts = |since: &mut Option<Nanos>, holds: bool| {
+            if !holds {
+                *since = None;
+            }
+            holds.then(|| now.saturating_sub(*since.get_or_insert(now)))
+        };
+        let bare = lasts(&mut self.bare_since, seen.coverage == Coverage::None);
+        let complete = lasts(&mut self.complete_since, seen.coverage == Coverage::Complete);
+        let partial = match self.rule {
+            Rule::Smaller => State::Smaller,
+            Rule::Partial => State::Alone,
+            Rule::Blind => match self.watch.watch(now, seen) {
+                Some(Handover::ToFallback) => {
+                    self.watch.set_active();
+                    State::Alone
+                }
+                Some(Handover::Back) => {
+                    self.watch.hand_back(&mut self.own);
+                    State::OrbCc
+                }
+                None => self.state,
+            },
+        };
+        match seen.coverage {
+            Coverage::None if bare.is_some_and(|t| t >= seen.srtt * 2) => State::Alone,
+            Coverage::Partial => partial,
+            Coverage::Complete if complete.is_some_and(|t| t >= seen.srtt) => State::OrbCc,
+            _ => self.state,
+        }
+    }
+
+    /// OrbCC has steered: the window that holds. `share` is what its start would jump to. Returns the bound of OrbCC's reference.
+    pub fn settle(&mut self, cx: &Cx, w: &mut Window, share: f64) -> f64 {
+        if self.state != State::Alone {
+            self.law = w.cwnd;
+        }
+        if self.binds() {
+            w.cwnd = self.own.cwnd.max(cx.mss as u64);
+        }
+        match self.state {
+            State::Smaller => share.max(LEAD * self.own.cwnd as f64),
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// Pacing, where the second scheme paces.
+    pub fn pace(&mut self, w: &mut Window) {
+        let mark = std::mem::take(&mut self.own.mark_app_limited);
+        if self.state == State::OrbCc {
+            return;
+        }
+        w.mark_app_limited |= mark;
+        if let (Inner::LeoCc(_), Some(own)) = (&self.inner, self.own.pacing) {
+            let alone = self.state == State::Alone;
+            w.pacing = Some(w.pacing.filter(|_| !alone).map_or(own, |law| law.min(own)));
+        }
+    }
+
+    pub fn ssthresh(&mut self, cx: &Cx) {
+        self.prior = (self.own.cwnd, self.own.ssthresh);
+        self.with_own(|scheme, own| own.ssthresh = scheme.ssthresh(cx, own));
+    }
+
+    /// OrbCC's transport does not reduce, so the reductions are made here, at once instead of by PRR.
+    pub fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
+        self.with_own(|scheme, own| scheme.on_transition(cx, own, t));
+        let cubic = matches!(self.inner, Inner::Cubic(_));
+        match t {
+            Transition::EnterRecovery | Transition::EnterCwr if cubic => {
+                self.own.cwnd = self.own.ssthresh.max(cx.mss as u64);
+            }
+            Transition::EnterRto => self.own.cwnd = cx.in_flight + cx.mss as u64,
+            Transition::Undo(_) if cubic => {
+                self.own.cwnd = self.own.cwnd.max(self.prior.0);
+                self.own.ssthresh = self.own.ssthresh.max(self.prior.1);
+            }
+            _ => {}
+        }
+        match self.state {
+            State::OrbCc => {}
+            State::Smaller => w.cwnd = self.law.min(self.own.cwnd).max(cx.mss as u64),
+            State::Alone => w.cwnd = self.own.cwnd,
+        }
+    }
+
+    pub fn on_tx_start(&mut self, cx: &Cx) {
+        self.with_own(|scheme, own| scheme.on_tx_start(cx, own));
+    }
+
+    pub fn on_signal(&mut self, cx: &Cx, s: &Signal<'_>) {
+        self.with_own(|scheme, own| scheme.on_signal(cx, own, s));
+    }
+
+    /// When it wants to be called.
+    pub fn next_timer(&self) -> Option<Nanos> {
+        self.own.next_timer
+    }
+
+    pub fn on_timer(&mut self, cx: &Cx) {
+        if self.own.next_timer.is_some_and(|t| t <= cx.now) {
+            self.own.next_timer = None;
+            self.with_own(|scheme, own| scheme.on_timer(cx, own));
+        }
+    }
+
+    fn with_own<R>(&mut self, f: impl FnOnce(&mut dyn CongestionControl, &mut Window) -> R) -> R {
+        match &mut self.inner {
+            Inner::Cubic(c) => f(c.as_mut(), &mut self.own),
+            Inner::LeoCc(c) => f(c.as_mut(), &mut self.own),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""OrbCC beside flows of other schemes on one port, and what a queue discipline at the port does about it.
+
+The study keeps OrbCC to itself ("a single administrative domain") and measures no other scheme beside it. One and
+two flows of OrbCC with as many of Cubic, BBRv3 or LeoCC; the port drop-tail, CoDel, or with a queue per flow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perigee.figures.orbcc_common import MINE
+from perigee.figures.orbcc_two_flows import queue_packets
+from perigee.study import frames, style
+from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee.study.verdicts import Verdict, within
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SOURCE = "OrbCC, section IV: a secondary concern, not measured"
+FILE = "orbcc/neighbours.toml"
+OTHERS = ("cubic", "bbr3", "leocc_omnet")
+PORTS: dict[str, Mapping[str, object]] = {
+    "drop-tail": {},
+    "CoDel": {"port.bottleneck.discipline": "codel"},
+    "fq_codel": {"port.bottleneck.discipline": "fq_codel"},
+    "a queue per flow": {
+        "port.bottleneck.discipline": "fq_codel",
+        "port.bottleneck.target": "10 s",
+        "port.bottleneck.interval": "10 s",
+    },
+}
+"""A queue per flow: fq_codel whose CoDel never drops; a packet too many is dropped from the longest queue."""
+QUICK_PORTS = tuple(item for item in PORTS.items() if item[0] in ("drop-tail", "fq_codel"))
+OTHERS_START_S = 10.0
+SETTLED_S = 20.0
+KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"))
+
+
+def cases(ask: Ask) -> list[Case]:
+    """Others x ports x numbers of flows x runs."""
+    out = []
+    for run in range(1, ask.count(1, 5, 10) + 1):
+        for other in ask.pick(OTHERS[:1], OTHERS, OTHERS):
+            for port, sets in ask.pick(QUICK_PORTS, tuple(PORTS.items()), tuple(PORTS.items())):
+                for n in ask.pick((1,), (1, 2), (1, 2, 5)):
+                    out.append(_case(ask, other, port, sets, n, run))
+    return out
+
+
+def _case(ask: Ask, other: str, port: str, sets: Mapping[str, object], n: int, run: int) -> Case:
+    flows = []
+    for k in range(2 * n):
+        cc, start = ("*", 0.01 + 0.13 * k) if k < n else (other, OTHERS_START_S + 0.13 * (k - n))
+        flows.append({"from": f"s{k + 1}", "to": f"d{k + 1}", "cc": cc, "start": f"{start:.3f} s"})
+    whole = {
+        "run.duration": f"{ask.count(40, 80, 120)} s",
+        "run.start_jitter": "100 ms",
+        "source.dumbbell.pairs": 2 * n,
+        "port.all.queue": f"{queue_packets(50)} packets",
+        "flow": flows,
+        **sets,
+    }
+    labels = {"other": other, "port": port, "flows": n, "run": run}
+    return Case(FILE, MINE, labels, run, whole, KEEP)
+
+
+def _row(o: Outcome) -> dict[str, Any]:
+    d = o.digest
+    n = int(o.case.labels["flows"])
+    end_s = d.info["duration_ns"] / 1e9
+    begin_s = OTHERS_START_S + SETTLED_S
+    goodput, later = d.mean_mbps(begin_s, end_s), d.window(begin_s, end_s)
+    with np.errstate(invalid="ignore"):
+        rtt, base = (np.nanmean(d.columns[c][:, later], axis=1) for c in ("rtt_ns", "base_rtt_ns"))
+    mine, theirs = goodput[:n].sum(), goodput[n:].sum()
+    return {
+        "orbcc_mbps": mine,
+        "other_mbps": theirs,
+        "share": mine / (mine + theirs),
+        "goodput_mbps": mine + theirs,
+        "orbcc_inflation": float((rtt / base)[:n].mean()),
+        "other_inflation": float((rtt / base)[n:].mean()),
+        "retransmits": sum(f["retransmits"] for f in d.flows),
+    }
+
+
+def tables(found: Any) -> Tables:
+    """A row per run."""
+    return {"runs": frames.table(found, _row)}
+
+
+def verdicts(t: Tables) -> list[Verdict]:
+    """OrbCC's share of the port, and its delay, by discipline and neighbour."""
+    runs, out = t["runs"], []
+    for port in dict.fromkeys(runs["port"]):
+        for other in dict.fromkeys(runs["other"]):
+            here = frames.pick(runs, port=port, other=other)
+            name = style.label(other)
+            for n in sorted(set(here["flows"])):
+                share = frames.average(here, "share", flows=n)
+                claim = f"{port}: share of {n} OrbCC flow{'s' * (n > 1)} beside as many of {name}"
+                out.append(within(f"share-{port}-{other}-{n}", claim, SOURCE, "half of the port", share, 0.4, 0.6))
+            delay = frames.average(here, "orbcc_inflation")
+            claim = f"{port}: OrbCC's RTT over base RTT beside {name}"
+            out.append(within(f"delay-{port}-{other}", claim, SOURCE, "minimal", delay, high=1.1))
+    return out
+
+
+def draw(t: Tables) -> dict[str, Any]:
+    """Share and delay of OrbCC by discipline and neighbour."""
+    runs = t["runs"]
+    ports, others = list(dict.fromkeys(runs["port"])), list(dict.fromkeys(runs["other"]))
+    figure, axes = style.panels(2, 1, height=2.7)
+    for a, column, title in (
+        (axes[0][0], "share", "OrbCC's share of the goodput"),
+        (axes[0][1], "orbcc_inflation", "OrbCC's RTT over base RTT"),
+    ):
+        for i, other in enumerate(others):
+            for j, port in enumerate(ports):
+                one = frames.pick(runs, port=port, other=other)[column]
+                x = j + (i - len(others) / 2 + 0.5) * 0.26
+                name = f"beside {style.label(other)}" if j == 0 else None
+                a.bar(x, one.mean(), 0.24, color=style.look(other)["color"], label=name)
+                a.plot([x] * len(one), one, ".", color="black", markersize=2.5, label="a run" if i == j == 0 else None)
+        a.set_xticks(range(len(ports)), ports)
+        a.set_title(title, loc="left")
+    axes[0][0].axhline(0.5, color=style.SOFT, linewidth=0.9, linestyle="--", label="half")
+    axes[0][0].set_ylim(0, 1.02)
+    axes[0][1].set_ylim(bottom=0.95)
+    style.shared_legend(figure, axes[0][:1], 5)
+    return {"neighbours": figure}
+
+
+EXPERIMENTS = [
+    Experiment(
+        name="orbcc/neighbours",
+        title="OrbCC beside other schemes on one port",
+        figure="set aside, never measured",
+        schemes=(MINE, *OTHERS),
+        cases=cases,
+        tables=tables,
+        verdicts=verdicts,
+        draw=draw,
+        method="""One or two flows of OrbCC from the beginning, as many of another scheme from 10 s on, 50 ms, 100
+Mbit/s, telemetry, one BDP of queue; starts jitter by up to 100 ms. The port is drop-tail, has CoDel,
+fq_codel (a CoDel per flow), or a queue per flow served in turn without CoDel. Its telemetry is that of the whole port
+in each case: rate, bytes queued, and what flows with telemetry sent.""",
+        metrics="""From 30 s on. Share: OrbCC's flows' goodput over that of all. RTT over base RTT: mean over OrbCC's
+flows. The table has both sides' goodput (Mbit/s), the others' delay and all retransmissions.""",
+        captions={"neighbours": "Bars: means over runs and numbers of flows; points: runs."},
+    ),
+]
