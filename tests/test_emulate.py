@@ -380,3 +380,13 @@ def test_jobs_are_read_as_the_core_writes_them() -> None:
     assert host.sysctls == [("net.ipv4.tcp_rmem", "1 2 3")]
     assert (program.folder, program.environment) == (b"/home/a b", [b"A=1 2"])
     assert (program.words, program.given) == ([b"echo", b"50%", b""], b"x\n")
+
+
+def test_a_scheme_that_users_may_not_take_has_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "allowed").write_text("reno bbr\n")
+    monkeypatch.setattr(namespaces, "ALLOWED", tmp_path / "allowed")
+    said = namespaces._allowed("cubic")
+    assert "users take reno, bbr" in said
+    assert said.endswith("sysctl net.ipv4.tcp_allowed_congestion_control='reno bbr cubic'")
+    monkeypatch.setattr(namespaces, "ALLOWED", tmp_path / "nowhere")
+    assert namespaces._allowed("cubic") == ""

@@ -270,6 +270,22 @@ def make_hosts(hosts: list[Host], machine: int) -> list[socket.socket]:
     return made
 
 
+CONGESTION = "net.ipv4.tcp_congestion_control"
+ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+
+
+def _allowed(scheme: str) -> str:
+    """What this machine lets its users take, and how another one is allowed."""
+    try:
+        allowed = ALLOWED.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+    return (
+        f"; this machine lets users take {', '.join(allowed.split())}: choose one of these, or as root: "
+        f"sysctl net.ipv4.tcp_allowed_congestion_control='{allowed} {scheme}'"
+    )
+
+
 def set_up(host: Host) -> None:
     """Addresses, neighbours and settings of the host whose namespace is the current one.
 
@@ -280,7 +296,8 @@ def set_up(host: Host) -> None:
         try:
             path.write_text(value, encoding="ascii")
         except OSError as error:
-            raise NamespaceError(f"{host.name}: {name} = {value!r} cannot be set: {error.strerror}") from None
+            remedy = _allowed(value) if name == CONGESTION and isinstance(error, PermissionError) else ""
+            raise NamespaceError(f"{host.name}: {name} = {value!r} cannot be set: {error.strerror}{remedy}") from None
     with contextlib.suppress(OSError):
         # No duplicate is looked for: addresses serve at once.
         Path(f"/proc/sys/net/ipv6/conf/{host.interface}/accept_dad").write_text("0", encoding="ascii")
