@@ -4,9 +4,14 @@
 from pathlib import Path
 
 import pytest
+import typer
 
 from conftest import Cli
+from perigee.cli.groups import SECTIONS
+from perigee.common.messages import plain_progress
 from perigee.hosts import real_time
+from perigee.results.record import find_records
+from perigee.results.report.data import payload
 
 TINY = """
 title = "tiny"
@@ -78,3 +83,98 @@ def test_a_kernel_for_each_host_is_refused_in_real_time(cli: Cli, tiny: Path) ->
     done = cli("run", tiny, "--set", "hosts.kernel=own", "--hosts", "linux", "--clock", "real")
     assert done.returncode == 2
     assert "no effect in real time" in done.stderr
+
+
+def test_the_list_of_commands_has_each_in_one_whole_line(cli: Cli) -> None:
+    from perigee.cli.app import app
+
+    known = [name for section in SECTIONS.values() for name in section]
+    assert sorted(known) == sorted(typer.main.get_group(app).commands)
+    shown = cli("--help").stdout
+    assert "..." not in shown.split("Options:")[1]
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    assert "To begin:" in shown
+
+
+def test_a_place_that_is_unknown_is_told_by_its_option(cli: Cli, tmp_path: Path) -> None:
+    leo = "scenarios/leo/london-new-york.toml"
+    done = cli("paths", leo, "--from", "Londn", "--to", "Paris")
+    assert done.returncode == 2
+    assert done.stderr.startswith("perigee: --from Londn: neither a node of the scenario nor in the list of cities")
+    assert 'did you mean "London"' in done.stderr
+    assert "node." not in done.stderr
+    done = cli("sky", leo, "--from", "Paris", "--to", "Nonsense", "--out", "x.png")
+    assert done.stderr.startswith("perigee: --to Nonsense: ")
+    assert 'write "lat, lon" in degrees' in done.stderr
+    done = cli("sky", leo, "--over", "1h", "--map", "latency", "--from", "95, 20", "--out", "x.png")
+    assert 'perigee: --from "95, 20" stands at 95 N 20 E: not a place on Earth' in done.stderr
+    assert not (tmp_path / "x.png").exists()
+
+
+def test_long_work_without_a_terminal_says_that_it_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    now = iter([0.0, 4.0, 11.0, 12.0, 22.0])
+    tick = plain_progress("coverage at 4 instants", 4, clock=lambda: next(now))
+    for _ in range(4):
+        tick()
+    assert capsys.readouterr().err.splitlines() == [
+        "coverage at 4 instants …",
+        "coverage at 4 instants: 2 of 4, about 11 s left",
+    ]
+
+
+def test_a_map_over_time_says_at_once_what_it_does(cli: Cli) -> None:
+    leo = "scenarios/leo/london-new-york.toml"
+    done = cli("sky", leo, "--over", "2min", "--step", "1min", "--out", "x.png")
+    assert done.returncode == 0
+    assert done.stderr.startswith("coverage at 2 instants …\n")
+
+
+def test_every_line_of_an_error_has_the_name_of_the_program(cli: Cli, tiny: Path) -> None:
+    for words in (["run", tiny, "--cc", "cubik"], ["check", tiny, "--cc", "cubik"], ["run", "no.toml"]):
+        done = cli(*words)
+        assert done.returncode == 2
+        assert done.stderr.startswith("perigee: "), words
+    done = cli("run", tiny, "--set", "port.bottleneck.rate=x", "--set", "run.duration=y")
+    assert len(done.stderr.splitlines()) == 2
+    assert all(line.startswith("perigee: --set ") for line in done.stderr.splitlines())
+
+
+def test_compare_says_which_schemes_and_seeds_only_one_side_has(cli: Cli, tiny: Path) -> None:
+    assert cli("run", tiny, "--out", "a").returncode == 0
+    assert cli("run", tiny, "--out", "b", "--runs", "3", "--cc", "cubic,bbr").returncode == 0
+    told = cli("compare", "a", "b").stdout
+    assert "Only in b: bbr" in told
+    assert "The seeds differ: 1 in A, 1 to 3 in B" in told
+    assert "Jain" not in told, "one flow has none"
+    assert "points" in told
+
+
+CHAIN = """
+[run]
+duration = "2 s"
+[source.parking_lot]
+bottlenecks = 2
+[schedule]
+every = "10 s"
+first = "1 s"
+outage = "100 ms"
+on = "r0->r1"
+[[flow]]
+cc = "cubic"
+"""
+
+
+def test_an_outage_is_drawn_for_those_flows_that_cross_the_link(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "lot.toml").write_text(CHAIN, encoding="utf-8")
+    done = cli("run", "lot.toml", "--out", "lot")
+    assert done.returncode == 0, done.stderr
+    found = payload(find_records(tmp_path / "lot"))
+    begins = [m for m in found["marks"] if m[1] == "outage-begin"]
+    names = found["map"]["names"]
+    crossing = [
+        int(pair)
+        for pair, steps in found["map"]["routes"].items()
+        if any({"r0", "r1"} <= {names[str(n)] for n in nodes} for _, nodes in steps)
+    ]
+    assert [m[5] for m in begins] == [crossing]
+    assert 0 < len(crossing) < len(found["map"]["routes"])

@@ -22,6 +22,7 @@ from conftest import Cli
 from perigee.results.record import find_records
 from perigee.sky.skymap import picture
 from perigee.view import data, page
+from perigee.view.network import diagram
 from perigee.view.server import serve
 
 ROOT = Path(__file__).parents[1]
@@ -38,6 +39,18 @@ def folder(cli: Cli, tmp_path: Path) -> Path:
     done = cli("run", "sky.toml", "--cc", "cubic", "--out", "out")
     assert done.returncode == 0, done.stderr
     return tmp_path / "out"
+
+
+@pytest.fixture
+def flat(cli: Cli, tmp_path: Path) -> Path:
+    text = (
+        '[run]\nduration = "3 s"\n[source.dumbbell]\n[schedule]\nevery = "10 s"\nfirst = "1 s"\noutage = "100 ms"\n'
+        '[[flow]]\ncc = "cubic"\n'
+    )
+    (tmp_path / "flat.toml").write_text(text, encoding="utf-8")
+    done = cli("run", "flat.toml", "--out", "flat")
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "flat"
 
 
 def interpolated(frames: np.ndarray, u: float) -> np.ndarray:
@@ -104,11 +117,12 @@ def test_the_page_stands_alone(folder: Path) -> None:
     assert "two </script> cities" not in text
 
 
-def test_a_browser_draws_it_and_says_no_error(folder: Path, tmp_path: Path) -> None:
+def looked_at(text: str, tmp_path: Path) -> str:
+    """What a browser makes of a page, which must not complain."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no Chromium on this machine")
-    (tmp_path / "globe.html").write_text(page(find_records(folder)), encoding="utf-8")
+    (tmp_path / "globe.html").write_text(text, encoding="utf-8")
     options = (
         "--headless=new --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader --virtual-time-budget=4000"
     )
@@ -118,10 +132,15 @@ def test_a_browser_draws_it_and_says_no_error(folder: Path, tmp_path: Path) -> N
     )  # fmt: skip
     if "<html" not in done.stdout:
         pytest.skip("Chromium does not start here")
-    assert re.search(r'id="route"[^>]*>\d hops: london → sat-', done.stdout)
-    assert "0:00.0 of 0:50" in done.stdout
     # Errors of scripts and refusals of the page's policy are told on the console.
-    assert not re.search(r"CONSOLE.*(Uncaught|Content Security Policy)", done.stderr)
+    assert not re.search(r"CONSOLE.*(Uncaught|Error|Content Security Policy)", done.stderr)
+    return done.stdout
+
+
+def test_a_browser_draws_it_and_says_no_error(folder: Path, tmp_path: Path) -> None:
+    drawn = looked_at(page(find_records(folder)), tmp_path)
+    assert re.search(r'id="route"[^>]*>\d hops: london → sat-', drawn)
+    assert "0:00.0 of 0:50" in drawn
 
 
 def test_the_server_answers_only_to_its_secret_and_its_name() -> None:
@@ -147,20 +166,44 @@ def test_the_server_answers_only_to_its_secret_and_its_name() -> None:
         server.server_close()
 
 
-def test_what_has_no_satellites_or_is_no_record_is_told(cli: Cli, tmp_path: Path) -> None:
-    flat = '[run]\nduration = "1 s"\n[source.dumbbell]\n[[flow]]\ncc = "cubic"\n'
-    (tmp_path / "flat.toml").write_text(flat, encoding="utf-8")
-    assert cli("run", "flat.toml", "--out", "flat").returncode == 0
+def test_nodes_stand_in_the_order_of_the_routes_and_both_directions_are_one_link() -> None:
+    found = diagram([["s1", "r1", "r2", "d1"], ["d2", "r2", "r1", "s2"], ["s3", "r2", "d3"]])
+    at = {n["name"]: round(3 * n["x"]) for n in found["nodes"]}
+    assert at == {"s1": 0, "s2": 0, "r1": 1, "s3": 1, "r2": 2, "d1": 3, "d2": 3, "d3": 3}
+    assert len({(n["x"], n["y"]) for n in found["nodes"]}) == len(found["nodes"])
+    assert len(found["links"]) == 7
+    assert diagram([]) == {"nodes": [], "links": []}
+
+
+def test_a_network_without_satellites_is_drawn_with_loads_curves_and_outages(
+    cli: Cli, tmp_path: Path, flat: Path
+) -> None:
+    found = data.payload(find_records(flat))
+    assert found["sky"] is None
+    names = [n["name"] for n in found["network"]["nodes"]]
+    assert [names[v] for v in found["routes"]["0"][0][1]] == ["s1", "r1", "r2", "d1"]
+    (bottleneck,) = [x for x in found["loads"][0] if (names[x["from"]], names[x["to"]]) == ("r1", "r2")]
+    assert max(bottleneck["used_pct"]) > 80
+    assert [m[1] for m in found["marks"]] == ["outage-begin", "outage-end"]
+    drawn = looked_at(page(find_records(flat)), tmp_path)
+    assert "3 hops: s1 → r1 → r2 → d1" in drawn
+    assert re.search(r'<g class="route">(<line [^>]*></line>){3}</g>', drawn)
     done = cli("view", "flat", "--html", "x.html")
-    assert done.returncode == 2
-    assert "no satellites" in done.stderr
-    assert "perigee report" in done.stderr
-    (tmp_path / "p.csv").write_text("time_s,rtt_ms\n1,20\n", encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+
+
+def test_records_of_measurements_show_their_curves(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("time_s,rtt_ms\n1,20\n2,21\n3,22\n", encoding="utf-8")
     assert cli("import", "log", "p.csv", "--out", "log").returncode == 0
-    assert "made of a log, which knows no satellites" in cli("view", "log", "--html", "x.html").stderr
+    assert "does not say which way" in looked_at(page(find_records(tmp_path / "log")), tmp_path)
+
+
+def test_what_is_no_record_is_told(cli: Cli, tmp_path: Path) -> None:
     done = cli("view", "nothing", "--html", "x.html")
     assert done.returncode == 2
-    assert "holds no complete record" in done.stderr
+    assert "nothing: there is no such folder" in done.stderr
+    (tmp_path / "empty").mkdir()
+    assert "empty holds no complete record" in cli("view", "empty", "--html", "x.html").stderr
     assert not (tmp_path / "x.html").exists()
 
 

@@ -28,6 +28,7 @@ from perigee.cli import sweep as sweep_cli
 from perigee.cli import timeline as timeline_cli
 from perigee.cli import view as view_cli
 from perigee.cli.arguments import without_programs
+from perigee.cli.groups import Grouped
 from perigee.cli.options import (
     CcOption,
     ClockOption,
@@ -50,6 +51,7 @@ from perigee.cli.options import (
 from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.common.files import cannot_write, has_no_room, write_text
 from perigee.common.interrupt import announce
+from perigee.common.messages import complain
 
 if TYPE_CHECKING:
     from perigee.hosts.kernels import Kernel
@@ -58,7 +60,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="perigee",
-    help="A laboratory for transport protocols over satellite networks.",
+    cls=Grouped,
+    epilog="perigee COMMAND --help explains a command. To begin: perigee init mine.toml, then perigee run mine.toml",
     no_args_is_help=True,
     add_completion=False,
     # Plain help answers in a third of the time.
@@ -132,7 +135,7 @@ def _bad_scenario(error: Exception, *, as_json: bool) -> NoReturn:
     if as_json:
         print(json.dumps({"ok": False, "problems": json.loads(problems)}, indent=1))
         raise SystemExit(BAD_INPUT)
-    print(message, file=sys.stderr)
+    complain(message)
     raise SystemExit(BAD_INPUT)
 
 

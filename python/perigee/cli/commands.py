@@ -16,6 +16,7 @@ from perigee.cli.options import count
 from perigee.common.exit_codes import BAD_INPUT, FAILED, INCOMPLETE, INTERRUPTED
 from perigee.common.files import RecordError, cannot_write, claimed, fresh_folder, refuse_file
 from perigee.common.interrupt import announce
+from perigee.common.messages import complain
 from perigee.extensions.trust import Permission, PluginError
 from perigee.results.beside import beside
 from perigee.results.columns import one_line
@@ -93,7 +94,7 @@ def dry_command(
                 raise RecordError("code that exists in memory only cannot be saved as a job")
             job.save(plan.jobs, save)
     except _core.ScenarioError as error:
-        print(error.args[0], file=sys.stderr)
+        complain(error.args[0])
         return BAD_INPUT
     except (RecordError, PluginError, _core.RunError) as error:
         _print_cause(error)
@@ -157,7 +158,7 @@ def _run(made: Callable[[], Plan], asked: Asked) -> int:
 def _failed(error: Exception, folder: Path) -> int:
     """Says why there are no results. Returns the exit code."""
     if isinstance(error, _core.ScenarioError):
-        print(error.args[0], file=sys.stderr)
+        complain(error.args[0])
         return BAD_INPUT
     if isinstance(error, OSError):
         print(f"perigee: {cannot_write(folder, error)}", file=sys.stderr)
@@ -306,19 +307,52 @@ def compare_command(a: Path, b: Path, *, as_json: bool) -> int:
     from rich.table import Table
 
     table = Table("scheme", "metric", f"A: {a}", f"B: {b}", "B - A")
-    for row in rows:
-        for i, (name, heading, form) in enumerate(COLUMNS):
-            x, y = row["a"].get(name), row["b"].get(name)
-            difference = "-" if x is None or y is None else form.format(y - x)
-            cells = ["-" if v is None else form.format(v) for v in (x, y)]
-            table.add_row(row["cc"] if i == 0 else "", one_line(heading), *cells, difference)
+    both = [row for row in rows if row["cc"] in left and row["cc"] in right]
+    for row in both:
+        for i, cells in enumerate(_lines(row)):
+            table.add_row(row["cc"] if i == 0 else "", *cells)
         table.add_section()
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    if both:
+        Console(width=None if sys.stdout.isatty() else 160).print(table)
+    for folder, mine, theirs in ((a, left, right), (b, right, left)):
+        if only := [cc for cc in mine if cc not in theirs]:
+            print(f"Only in {folder}: {', '.join(only)}")
+    seeds = [sorted({r.seed for r in of}) for of in runs]
+    if seeds[0] != seeds[1]:
+        print(
+            f"The seeds differ: {_in_words(seeds[0])} in A, {_in_words(seeds[1])} in B; the numbers are means over them"
+        )
     if others:
         more = f" and {len(others) - MOST_KEYS} more" if len(others) > MOST_KEYS else ""
         shown_keys = ", ".join(f"{k} ({x} and {y})" for k, x, y in others[:MOST_KEYS])
         print(f"The scenarios differ in {shown_keys}{more}")
     return 0
+
+
+def _lines(row: dict[str, Any]) -> list[list[str]]:
+    """Heading, both values and their difference for each metric that one of them has."""
+    found = []
+    for name, heading, form in COLUMNS:
+        x, y = row["a"].get(name), row["b"].get(name)
+        if x is None and y is None:
+            continue
+        if x is None or y is None:
+            difference = "-"
+        elif x == y:
+            difference = form.format(0)
+        elif form.endswith("%}"):
+            difference = f"{100 * (y - x):+.1f} points"
+        else:
+            difference = f"{form[:2]}+{form[2:]}".format(y - x)
+        found.append([one_line(heading), *("-" if v is None else form.format(v) for v in (x, y)), difference])
+    return found
+
+
+def _in_words(seeds: Sequence[int]) -> str:
+    """Seeds as a range where they are one."""
+    if len(seeds) > 2 and seeds[-1] - seeds[0] == len(seeds) - 1:
+        return f"{seeds[0]} to {seeds[-1]}"
+    return ", ".join(map(str, seeds))
 
 
 def _compared(cc: str, a: list[Row], b: list[Row]) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from perigee.common.exit_codes import BAD_INPUT
+from perigee.common.messages import complain
 
 if TYPE_CHECKING:
     from perigee.runs.machines import Machines
@@ -97,7 +97,7 @@ def names_of(option: str, given: str | None) -> list[str]:
 
 def stop(message: str) -> NoReturn:
     """Ends the command for bad input."""
-    print(f"perigee: {message}", file=sys.stderr)
+    complain(message)
     raise SystemExit(BAD_INPUT)
 
 

@@ -15,6 +15,7 @@ from perigee.cli.options import stop
 from perigee.common.exit_codes import BAD_INPUT, INTERRUPTED, OURS
 from perigee.common.files import RecordError, cannot_write, forget_empty, fresh_folder
 from perigee.common.interrupt import announce
+from perigee.common.messages import complain
 from perigee.extensions.trust import PluginError
 from perigee.results.record import run_folder
 from perigee.results.summary import SUMMARY, conclude
@@ -150,7 +151,7 @@ def exec_command(scenario: Scenario, programs: list[Program], kernel: Hosts, ask
 
 def _failed(error: Exception, folder: Path) -> int:
     if isinstance(error, _core.ScenarioError):
-        print(error.args[0], file=sys.stderr)
+        complain(error.args[0])
         return BAD_INPUT
     message = cannot_write(folder, error) if isinstance(error, OSError) else str(error)
     print(f"perigee: {message}", file=sys.stderr)

@@ -25,6 +25,7 @@ from perigee.cli.options import (
     names_of,
     stop,
 )
+from perigee.cli.places import of_places
 from perigee.cli.weather import weather
 from perigee.common.files import cannot_write, filled, written
 
@@ -94,7 +95,7 @@ def paths(
         try:
             surveys.append(found.survey(loaded, ends, policy or "", remarks.append, alone=alone))
         except (_core.ScenarioError, _core.RunError) as error:
-            stop(error.args[0])
+            stop(of_places(error, origin, target))
     print_remarks(list(dict.fromkeys(remarks)))
     pairs = [list(of_pair) for of_pair in zip(*surveys, strict=True)]
     flat = [p for of_pair in pairs for p in of_pair]
@@ -173,7 +174,7 @@ def sky(
     try:
         found = picture(loaded, _seconds(time), _ends(origin, target), seed=None if record is None else record.seed)
     except (_core.ScenarioError, _core.RunError) as error:
-        stop(error.args[0])
+        stop(of_places(error, origin, target))
     print_remarks([*found["warnings"], *_beyond(found, record)])
     if as_json:
         print(json.dumps(found))
@@ -211,7 +212,10 @@ def export(
         _export_traces(what, loaded, out, _ends(origin, target))
         return
     with _output(out, folder=what == "hypatia") as partial:
-        remarks = _core.export(loaded.core, what, partial, _ends(origin, target))
+        try:
+            remarks = _core.export(loaded.core, what, partial, _ends(origin, target))
+        except _core.ScenarioError as error:
+            stop(of_places(error, origin, target))
     print_remarks(remarks)
     print(f"{what}: {out}")
 

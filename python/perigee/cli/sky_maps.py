@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee.cli.options import stop
+from perigee.cli.places import of_places
 from perigee.common.files import RecordError, cannot_write, make_ready
+from perigee.common.messages import plain_progress
 
 if TYPE_CHECKING:
     from perigee.results.record import Run
@@ -52,7 +54,7 @@ def draw_over(
         with _progress(f"{what} at {len(t_s)} instants", len(t_s)) as tick:
             found = _found(scenario, what, t_s, origin, record, tick)
     except (_core.ScenarioError, _core.RunError, RecordError) as error:
-        stop(str(error.args[0]))
+        stop(of_places(error, origin, None))
     try:
         _write(found, file, over_s)
     except over_time_maps.NoFilmError as error:
@@ -126,10 +128,14 @@ def _tell(found: OverTime) -> None:
 
 @contextmanager
 def _progress(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """A bar on the error stream, where that is a terminal."""
+    """A bar on the error stream where that is a terminal, else a line every ten seconds."""
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True, disable=not Console(stderr=True).is_terminal) as bar:
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield plain_progress(what, total)
+        return
+    with Progress(console=console, transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda: bar.advance(task)

@@ -29,6 +29,7 @@ from perigee.cli.options import (
     stop,
 )
 from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
+from perigee.common.messages import complain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,7 +104,7 @@ def sweep(
             )
             drawn = _drawn(done, folder) if plots and not plan.failed else []
     except _core.ScenarioError as error:
-        print(error.args[0], file=sys.stderr)
+        complain(error.args[0])
         raise SystemExit(BAD_INPUT) from None
     except (RecordError, PluginError) as error:
         stop(str(error))

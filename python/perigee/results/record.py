@@ -200,7 +200,9 @@ def find_records(folder: str | Path) -> list[Run]:
     """All complete records under `folder`, in the order scheme (as first run), seed."""
     found = record_folders(folder)
     if not found:
-        raise RecordError(f"{folder} holds no complete record of a run")
+        if not Path(folder).exists():
+            raise RecordError(f"{folder}: there is no such folder; `perigee run` prints where it puts the record")
+        raise RecordError(f"{folder} holds no complete record of a run (a folder that `perigee run` has written)")
     return in_order([open_record(f) for f in found])
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from perigee import _core
 from perigee.common.exit_codes import BAD_INPUT, FAILED, OUTSIDE_TOLERANCE
 from perigee.common.files import RecordError, cannot_write, claimed
+from perigee.common.messages import complain
 from perigee.extensions.trust import Permission, PluginError
 from perigee.results.manifest import MANIFEST
 from perigee.results.record import Run, open_record, run_folder
@@ -77,7 +78,7 @@ def compare_command(asked: Asked, kernel: Kernel) -> int:
             if asked.out is not None:
                 side_by_side.write(out / RESULTS, found)
     except _core.ScenarioError as error:
-        print(error.args[0], file=sys.stderr)
+        complain(error.args[0])
         return BAD_INPUT
     except (RecordError, PluginError) as error:
         print(f"perigee: {error}", file=sys.stderr)

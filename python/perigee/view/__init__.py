@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The globe: a constellation that turns, with the paths, handovers and curves of a record's flows on one time axis."""
+"""A constellation that turns, or a diagram of the network, with the paths and curves of a record's flows in time."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ def page(runs: Sequence[Run], *, trust: bool = False, progress: Callable[[float]
     """The page as text: it needs no network, no server and no other file.
 
     Raises:
-        RecordError: the record has no satellites.
         UntrustedError, PluginError, ScenarioError: its scenario cannot be built again.
     """
     data = payload(runs, trust=trust, progress=progress)
-    scripts = [_asset("vendor.js"), _asset("globe.js"), _asset("panel.js")]
+    scripts = [_asset(f"{name}.js") for name in ("vendor", "globe", "topology", "panel")]
     style = _asset("vendor.css") + _asset("page.css")
     parts = {
         "POLICY": html.escape(policy(scripts, [style])),
@@ -34,7 +33,8 @@ def page(runs: Sequence[Run], *, trust: bool = False, progress: Callable[[float]
         "STYLE": style,
         "VENDOR": scripts[0],
         "GLOBE": scripts[1],
-        "PANEL": scripts[2],
+        "TOPOLOGY": scripts[2],
+        "PANEL": scripts[3],
         "DATA": in_script(data),
         "COAST": (files("perigee.results.report") / "coast.json").read_text(encoding="utf-8").strip(),
     }

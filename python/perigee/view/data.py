@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the globe shows, as plain data: positions of satellites, lasers, routes, loads and curves."""
+"""What the page shows, as plain data: satellites or a diagram of the network, routes, loads and curves."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perigee import _core
-from perigee.common.files import RecordError
 from perigee.results.report.data import payload as reported
 from perigee.runs.verify import again
+from perigee.view.network import diagram
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ STEP_S, LONGEST_STEP_S = 20.0, 120.0
 # Bytes of positions before the step grows.
 ENOUGH = 6_000_000
 # Records that have no scenario.
-MEASURED = ("capture", "log")
+MEASURED = ("capture", "log", "measure")
 # Links with loads, the busiest of each scheme, and points of each.
 MAX_LINKS, LINK_POINTS = 40, 300
 
@@ -37,36 +37,46 @@ MAX_LINKS, LINK_POINTS = 40, 300
 def payload(
     runs: Sequence[Run], *, trust: bool = False, progress: Callable[[float], None] | None = None
 ) -> dict[str, Any]:
-    """Everything that the page shows. The sky, routes and loads are those of the first run of each scheme.
+    """Everything that the page shows. Sky or network, routes and loads are those of the first run of each scheme.
+
+    `sky` is None where the record has no satellites; then `network` is a diagram of the nodes on the flows' paths.
 
     Raises:
-        RecordError: the record has no satellites.
         UntrustedError, PluginError, ScenarioError: its scenario cannot be built again.
     """
-    if (backend := runs[0].manifest.backend) in MEASURED:
-        raise RecordError(f"it was made of a {backend}, which knows no satellites; perigee report shows its curves")
     report = reported(runs)
     firsts = list({r.cc: r for r in reversed(runs)}.values())[::-1]
-    scenario, _ = again(firsts[0], trust=trust)
-    sky = _sky(scenario, firsts[0], progress)
-    index = {name: i for i, name in enumerate(sky["names"])}
-    index |= {g["name"]: -1 - i for i, g in enumerate(sky["ground"])}
+    sky = None if firsts[0].manifest.backend in MEASURED else _sky(firsts[0], progress, trust=trust)
+    if sky is None:
+        network = _network(report["map"])
+        index = {node["name"]: i for i, node in enumerate(network["nodes"])}
+    else:
+        network = None
+        index = {name: i for i, name in enumerate(sky["names"])}
+        index |= {g["name"]: -1 - i for i, g in enumerate(sky["ground"])}
     kept = ("title", "scenario", "seeds", "duration_s", "flows", "schemes", "marks", "warnings", "hosts")
     return {key: report[key] for key in kept} | {
         "scale": SCALE,
         "sky": sky,
-        "ends": [[p.origin, p.target] for p in firsts[0].manifest.pairs],
+        "network": network,
         "routes": _routes(report["map"], index),
         "loads": [_loads(r, index) for r in firsts],
     }
 
 
-def _sky(scenario: _core.Scenario, run: Run, progress: Callable[[float], None] | None) -> dict[str, Any]:
-    """Positions at even steps, lasers whenever they change, places on the ground."""
-    try:
-        sky = _core.Sky(scenario, [], run.seed)
-    except _core.ScenarioError as error:
-        raise RecordError(f"{error}; perigee report shows the curves of every record") from None
+def _network(found: dict[str, Any]) -> dict[str, Any]:
+    """The diagram of the routes, those that hold at the same time first."""
+    names = found["names"]
+    steps = sorted((t, int(pair), nodes) for pair, of_pair in found["routes"].items() for t, nodes in of_pair)
+    return diagram([names.get(str(n), str(n)) for n in nodes] for _, _, nodes in steps)
+
+
+def _sky(run: Run, progress: Callable[[float], None] | None, *, trust: bool) -> dict[str, Any] | None:
+    """Positions at even steps, lasers whenever they change, places on the ground; None without satellites."""
+    scenario, _ = again(run, trust=trust)
+    if not scenario.has_sky:
+        return None
+    sky = _core.Sky(scenario, [], run.seed)
     first = json.loads(sky.picture(0))
     step_s = step(run.manifest.duration_ns / 1e9, len(first["satellites"]))
     count = math.ceil(run.manifest.duration_ns / 1e9 / step_s) + 1
@@ -120,6 +130,8 @@ def _routes(found: dict[str, Any], index: dict[str, int]) -> dict[str, list[list
 def _loads(run: Run, index: dict[str, int]) -> list[dict[str, Any]]:
     """Share of the rate in use (%) and queue (packets) over time of the links that carried most."""
     totals = run.to_pandas("link_totals").nlargest(MAX_LINKS, "tx_bytes")
+    if totals.empty:
+        return []
     totals = totals[totals["from"].isin(index.keys()) & totals["to"].isin(index.keys()) & (totals["tx_bytes"] > 0)]
     frame = run.columns("links", ["t_ns", "link", "utilisation", "queue_packets"]).to_pandas()
     frame = frame[frame["link"].isin(totals["link"])]

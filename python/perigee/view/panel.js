@@ -7,12 +7,18 @@
   const $ = (id) => document.getElementById(id);
   const state = { t: 0, playing: false, flow: 0, scheme: 0, picked: null, dirty: true };
   const fixed = (v, digits) => (v === null || v === undefined ? "–" : v.toFixed(digits));
-  const PATH_CHANGES = ["path-change", "handover", "outage-begin", "outage-end", "unreachable", "reachable"];
   const MARK = { outage: "#ef444455", change: "#a78bfa66" };
 
+  // The sky where the record has one, else a diagram of the network.
+  const surface = $(data.sky ? "canvas" : "net");
   let globe = null;
+  if (!data.sky) {
+    $("canvas").hidden = true;
+    $("net").removeAttribute("hidden");
+    document.querySelectorAll(".sky").forEach((e) => { e.hidden = true; });
+  }
   try {
-    globe = Globe(data, read("coast"), $("canvas"), $("labels"));
+    globe = data.sky ? Globe(data, read("coast"), $("canvas"), $("labels")) : Topology(data, $("net"));
   } catch (error) {
     $("no-webgl").hidden = false;
     $("canvas").hidden = true;
@@ -45,16 +51,21 @@
   // Curves.
   const colour = (i) => data.schemes[i].look.dark;
   const dashes = (i) => data.schemes[i].look.dashes.map((d) => d * 1.6);
-  // Of the flow that is shown: times without a path, and outages at one of its ends (handovers).
+  // Of the flow that is shown: times without a path, and outages on it.
   function outages() {
-    const own = steps(), ends = data.ends[flow().pair] || [];
+    const own = steps();
     const pathless = own.map(([t, nodes], k) => [t, k + 1 < own.length ? own[k + 1][0] : data.duration_s, nodes.length])
       .filter(([, , hops]) => hops === 0).map(([a, b]) => [a, b]);
-    const cuts = data.marks.filter(([, kind, , where]) => kind === "outage-begin" && ends.includes(where));
+    const cuts = concerning().filter(([, kind]) => kind === "outage-begin");
     return [...pathless, ...cuts.map(([t, , length_s]) => [t, t + length_s])];
   }
+  const concerning = () => data.marks.filter(([, , , , , pairs]) => !pairs || pairs.includes(flow().pair));
   let spans = [];
-  const changes = () => steps().map(([t]) => t).filter((t) => t > 0);
+  // Other paths; without satellites also new rates, delays and losses.
+  function changes() {
+    const scheduled = data.sky ? [] : concerning().filter(([, kind]) => kind === "reconfiguration").map(([t]) => t);
+    return [...steps().map(([t]) => t), ...scheduled].filter((t) => t > 0).sort((a, b) => a - b);
+  }
   const NOTHING = { t: [], goodput: [], rtt: [], base: [] };
   const of_flow = (s) => s.curves[flow().flow] || NOTHING;
   const PLOTS = [
@@ -138,6 +149,10 @@
   // Words about what is shown.
   function route_words() {
     const nodes = route();
+    if (!steps().length) {
+      $("route").textContent = "";
+      return;
+    }
     const outage = nodes.length > 0 && spans.some(([a, b]) => a <= state.t && state.t < b);
     $("route").textContent = nodes.length
       ? `${outage ? "OUTAGE · " : ""}${nodes.length - 1} hops: ${nodes.map((v) => (globe ? globe.name(v) : v)).join(" → ")}`
@@ -153,12 +168,15 @@
       $("picked").textContent = l ? line(l) : `${globe.name(p.link.from)} → ${globe.name(p.link.to)}: idle`;
       return;
     }
-    const w = globe.where(p.vertex);
     const of = loads().filter((l) => l.from === p.vertex || l.to === p.vertex);
-    const side = (v, plus, minus) => `${Math.abs(v).toFixed(1)}° ${v < 0 ? minus : plus}`;
-    const height = p.vertex < 0 ? "" : `, ${w.km.toFixed(0)} km`;
-    $("picked").textContent = [`${globe.name(p.vertex)}: ${side(w.lat, "N", "S")}, ${side(w.lon, "E", "W")}${height}`,
+    $("picked").textContent = [`${globe.name(p.vertex)}${place_words(p.vertex)}`,
       ...(of.length ? of.map(line) : ["no load in this run"])].join("\n");
+  }
+  function place_words(vertex) {
+    const w = globe.where(vertex);
+    if (!w) return "";
+    const side = (v, plus, minus) => `${Math.abs(v).toFixed(1)}° ${v < 0 ? minus : plus}`;
+    return `: ${side(w.lat, "N", "S")}, ${side(w.lon, "E", "W")}${vertex < 0 ? "" : `, ${w.km.toFixed(0)} km`}`;
   }
   const clock = (t) => `${Math.floor(t / 60)}:${(t % 60).toFixed(1).padStart(4, "0")} of ${Math.floor(data.duration_s / 60)}:${(data.duration_s % 60).toFixed(0).padStart(2, "0")}`;
 
@@ -178,8 +196,11 @@
     spans = outages();
     PLOTS.forEach(build);
     const first = steps().find(([, nodes]) => nodes.length);
-    globe?.look(first ? [first[1][0], first[1][first[1].length - 1]] : data.sky.ground.map((_, i) => -1 - i));
-    $("marks").textContent = `Violet: ${changes().length} path changes of this flow. Red: it has no path, or an end hands over. A click goes to that time.`;
+    if (data.sky) globe?.look(first ? [first[1][0], first[1][first[1].length - 1]] : data.sky.ground.map((_, i) => -1 - i));
+    const [violet, red] = data.sky
+      ? ["path changes of this flow", "it has no path, or an end hands over"]
+      : ["changes of this flow's path, its rates, delays or losses", "an outage on it"];
+    $("marks").textContent = `Violet: ${changes().length} ${violet}. Red: ${red}. A click goes to that time.`;
     state.dirty = true;
   }
   function choose_scheme(k) {
@@ -201,7 +222,7 @@
     if (at - meter.since >= 1000) {
       if (state.playing && meter.since) {
         const rate = (meter.frames * 1e3) / (at - meter.since);
-        $("fps").textContent = `${rate.toFixed(0)} frames/s, ${globe ? globe.count : 0} satellites`;
+        $("fps").textContent = `${rate.toFixed(0)} frames/s${globe && data.sky ? `, ${globe.count} satellites` : ""}`;
       }
       [meter.frames, meter.since] = [0, at];
     }
@@ -218,6 +239,11 @@
     show_now();
   }
 
+  // Where a pointer is on the surface: within a diagram events have the offset of the element below.
+  function within(e) {
+    const box = surface.getBoundingClientRect();
+    return [e.clientX - box.left, e.clientY - box.top];
+  }
   function option(select, labels, on) {
     labels.forEach((text, i) => select.add(new Option(text, i)));
     select.addEventListener("change", () => on(+select.value));
@@ -238,8 +264,8 @@
     End: () => seek(data.duration_s),
     n: () => jump(1),
     p: () => jump(-1),
-    l: () => toggle("lasers"),
-    c: () => toggle("coverage"),
+    l: () => data.sky && toggle("lasers"),
+    c: () => data.sky && toggle("coverage"),
     o: () => toggle("loads"),
     a: () => toggle("names"),
     f: () => choose_flow(state.flow + 1),
@@ -260,7 +286,7 @@
   }
 
   function start() {
-    $("subtitle").textContent = `${data.scenario} · ${data.sky.names.length} satellites · ${data.duration_s} s from ${data.sky.instant} · seed ${data.seeds[0]}${data.hosts ? ` · ${data.hosts}` : ""}`;
+    $("subtitle").textContent = `${data.scenario} · ${data.sky ? `${data.sky.names.length} satellites · ${data.duration_s} s from ${data.sky.instant}` : `${data.duration_s} s`} · seed ${data.seeds[0]}${data.hosts ? ` · ${data.hosts}` : ""}`;
     $("at").max = data.duration_s;
     option($("flow"), data.flows.map((f) => f.name), choose_flow);
     option($("scheme"), data.schemes.map((s) => s.label), choose_scheme);
@@ -278,11 +304,12 @@
       }
       globe.controls.addEventListener("change", () => { state.dirty = true; });
       let down = null;
-      $("canvas").addEventListener("pointerdown", (e) => { down = [e.offsetX, e.offsetY]; });
-      $("canvas").addEventListener("pointerup", (e) => {
+      surface.addEventListener("pointerdown", (e) => { down = within(e); });
+      surface.addEventListener("pointerup", (e) => {
         // A drag turns the globe and picks nothing.
-        if (!down || Math.hypot(e.offsetX - down[0], e.offsetY - down[1]) > 4) return;
-        state.picked = globe.pick(e.offsetX, e.offsetY, loads());
+        const [x, y] = within(e);
+        if (!down || Math.hypot(x - down[0], y - down[1]) > 4) return;
+        state.picked = globe.pick(x, y, loads());
         state.dirty = true;
       });
     }

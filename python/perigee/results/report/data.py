@@ -12,6 +12,7 @@ from perigee.results import looks
 from perigee.results.beside import beside, said_once
 from perigee.results.columns import TABLE, one_line
 from perigee.results.metrics import WITHOUT_TCP, inner_legs
+from perigee.results.report.marks import marks
 from perigee.results.report.shares import bands, completions, plain, shares
 from perigee.results.summary import about_seeds, by_scheme, shown
 
@@ -30,16 +31,6 @@ CDF_POINTS = 300
 MAX_LINES = 40
 # Flows that the page can show, the first ones.
 MAX_FLOWS = 24
-MARKS = (
-    "handover",
-    "path-change",
-    "outage-begin",
-    "outage-end",
-    "unreachable",
-    "reachable",
-    "reconfiguration",
-)
-MAX_MARKS = 2000
 # A path whose rate is so many times the best goodput is not drawn as its bound.
 BEYOND = 5
 # Names of flows in a line.
@@ -79,7 +70,7 @@ def payload(runs: Sequence[Run]) -> dict[str, Any]:
         "shares": [] if manifest.backend in MEASURED else shares(runs, labels),
         "bands": bands(runs, flows),
         "completions": completions(runs),
-        "marks": _marks(firsts[0], flows, where),
+        "marks": marks(firsts[0], flows, where),
         "map": where,
         "hosts": hosts(firsts[0]),
         "measured": _measured(firsts[0]),
@@ -282,24 +273,6 @@ def _cdf(frame: Any) -> dict[str, Any]:
     at = np.minimum(np.searchsorted(share, p - 1e-12), len(counts) - 1)
     ms = np.asarray(counts.index, dtype=float)[at] / 1e3
     return {"p": plain(p), "ms": plain(ms)}
-
-
-def _marks(run: Run, flows: Sequence[dict[str, Any]], where: dict[str, Any]) -> list[list[Any]]:
-    """Events of the network: time, kind, value, text, node. They are the same for every scheme.
-
-    Handovers are those of nodes on the paths of the flows shown: of 500 terminals the others say nothing about them.
-    """
-    frame = run.to_pandas("events")
-    frame = frame[frame["kind"].isin(MARKS)]
-    along = {end for f in flows for end in f["ends"]} | set(where["names"].values())
-    if where["routes"]:
-        frame = frame[(frame["node"] == "") | frame["node"].isin(along)]
-    frame = frame.head(MAX_MARKS)
-    columns = (frame["t_ns"] / 1e9, frame["kind"], frame["value"], frame["node"], frame["text"])
-    return [
-        [round(t, 6), kind, value, " ".join(x for x in (node, text) if x), node]
-        for t, kind, value, node, text in zip(*columns, strict=True)
-    ]
 
 
 def _map(run: Run, wanted: set[int | None]) -> dict[str, Any]:

@@ -220,10 +220,8 @@
   function marks(svg, px, top, height) {
     let open = null;
     const steps = chosen() && data.map.routes[chosen().pair];
-    // Of other terminals' handovers and outages this flow knows nothing.
-    const along = new Set(chosen() ? chosen().ends : []);
-    (steps || []).forEach((s) => s[1].forEach((n) => along.add(data.map.names[n])));
-    const own = data.marks.filter((m) => !m[4] || !steps || along.has(m[4]));
+    // Of other flows' handovers and outages this flow knows nothing.
+    const own = data.marks.filter((m) => !m[5] || !chosen() || m[5].includes(chosen().pair));
     if (steps && steps.length) return ownMarks(svg, px, top, height, own, steps);
     own.forEach(([t, kind, value]) => {
       const span = (a, b) => make("rect", { class: "outage", x: px(a), y: top, width: Math.max(1, px(b) - px(a)), height }, svg);
@@ -242,22 +240,23 @@
     if (open !== null) make("rect", { class: "outage", x: px(open), y: top, width: Math.max(1, px(data.duration_s) - px(open)), height }, svg);
   }
 
-  // What the routes of the pair say: changes, and spans without one. Outages of links that no event ties to a pair are all shown.
+  // What the routes of the pair say: changes, and spans without one.
   function ownMarks(svg, px, top, height, events, steps) {
     const span = (a, b) => make("rect", { class: "outage", x: px(a), y: top, width: Math.max(1, px(b) - px(a)), height }, svg);
-    let open = null;
-    events.forEach(([t, kind, value]) => {
+    // Both ends may be off at once.
+    const open = new Map();
+    events.forEach(([t, kind, value, , node]) => {
       if (kind === "handover") {
         make("line", { class: "handover", x1: px(t), x2: px(t), y1: top, y2: top + height }, svg);
         if (value > 0) span(t, t + value);
       } else if (kind === "outage-begin") {
-        open = open === null ? t : open;
-      } else if (kind === "outage-end" && open !== null) {
-        span(open, t);
-        open = null;
+        if (!open.has(node)) open.set(node, t);
+      } else if (kind === "outage-end" && open.has(node)) {
+        span(open.get(node), t);
+        open.delete(node);
       }
     });
-    if (open !== null) span(open, data.duration_s);
+    open.forEach((t) => span(t, data.duration_s));
     steps.forEach(([t, nodes], k) => {
       if (!nodes.length) span(t, k + 1 < steps.length ? steps[k + 1][0] : data.duration_s);
       else if (k) make("line", { class: "change", x1: px(t), x2: px(t), y1: top + height - 6, y2: top + height }, svg);
