@@ -413,10 +413,12 @@ def new_cc(
         fail(cannot_write(folder, error), BAD_INPUT)
     for path in written:
         print(path)
-    cc, test = (f"{folder / name}.py:{label_of(name)}", f"pytest {folder / f'test_{name}.py'}")
-    if not python:
-        cc, test = name, f"cargo test -p perigee-cc {name} && make setup"
-    print(f"now: {test}; perigee run scenarios/micro/dumbbell.toml --cc {cc},cubic")
+    if python:
+        cc, test = f"{folder / name}.py:{label_of(name)}", f"; its test: pytest {folder / f'test_{name}.py'}"
+        print(f"now: perigee run scenarios/micro/dumbbell.toml --cc {cc},cubic{test}")
+    else:
+        print(f"now: cargo test -p perigee-cc {name} && make setup; ", end="")
+        print(f"perigee run scenarios/micro/dumbbell.toml --cc {name},cubic")
 
 
 @app.command()
