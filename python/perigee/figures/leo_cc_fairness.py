@@ -397,7 +397,9 @@ COMMON = "100 Mbit/s, whole RTT on the way of the data, queues in bytes."
 PARKING = beside.together(
     Evidence(evidence.parking_cases, evidence.explain_parking, tuple(evidence.PARKING)),
     astraea.PARKING,
-    vivace.evidence(parking_cases, check_parking, lambda c: c.labels["queue_bdp"] == 1.0),
+    vivace.evidence(
+        parking_cases, check_parking, lambda c: (c.labels["bottlenecks"], c.labels["queue_bdp"]) == (3, 1.0)
+    ),
 )
 EFFICIENCY = beside.together(
     Evidence(evidence.efficiency_cases, evidence.explain_efficiency, tuple(evidence.EFFICIENCY)),

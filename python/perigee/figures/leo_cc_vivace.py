@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from perigee.study import frames
 from perigee.study.beside import varied
 from perigee.study.model import Evidence
+from perigee.study.verdicts import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -57,7 +58,8 @@ def claims(t: Tables, variants: Tables, verdicts: Callable[[Tables], list[Verdic
         for v in verdicts({**t, "runs": runs}):
             if "Vivace" in v.claim or "all others" in v.claim:
                 found.setdefault(v.key, {})[name] = v
-    return {key: each for key, each in found.items() if len(each) == 1 + len(PROGRAMS)}
+    whole = {key: each for key, each in found.items() if len(each) == 1 + len(PROGRAMS)}
+    return {key: each for key, each in whole.items() if all(v.verdict != MISSING for v in each.values())}
 
 
 def in_words(each: Mapping[str, Verdict]) -> str:

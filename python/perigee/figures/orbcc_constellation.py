@@ -174,7 +174,7 @@ def draw_crossing(t: Tables) -> dict[str, Any]:
     figure, axes = style.panels(3, 1, width=2.9, height=2.7)
     for a, column, title, published in (
         (axes[0][0], "goodput_ratio", "goodput ratio", RATIO),
-        (axes[0][1], "goodput_mbps", "mean goodput, Mbit/s", {}),
+        (axes[0][1], "goodput_mbps", "mean goodput, Mbit/s", GOODPUT_MBPS),
         (axes[0][2], "delay", "RTT / base RTT", DELAY),
     ):
         for j, pair in enumerate(CROSSING):
