@@ -18,6 +18,7 @@ mod notices;
 pub mod observe;
 pub mod outside;
 mod packet;
+mod prefetch;
 mod routes;
 mod schedule;
 pub mod setup;

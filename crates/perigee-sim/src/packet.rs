@@ -2,6 +2,7 @@
 //! Packets, in one arena. A packet is always in exactly one ring: waiting at a port, or in flight on a link.
 
 use crate::observe::PacketKind;
+use crate::prefetch::fetch_of;
 use perigee_tcp::AckBlocks;
 use perigee_telemetry::{wire, Stamp, WireCompact, WireHop, WirePint};
 use perigee_units::Nanos;
@@ -130,13 +131,10 @@ impl<T> Arena<T> {
     pub fn get(&self, i: u32) -> &T {
         &self.items[i as usize]
     }
-    /// Brings an item that will be wanted soon into the cache: a load of which nothing depends. (There is no prefetch in
-    /// safe Rust.)
+    /// Brings an item that will be wanted soon into the cache.
     #[inline]
-    pub fn fetch_soon<F: Copy>(&self, i: u32, field: impl Fn(&T) -> F) {
-        if let Some(item) = self.items.get(i as usize) {
-            std::hint::black_box(field(item));
-        }
+    pub fn fetch(&self, i: u32) {
+        fetch_of(&self.items, i as usize, std::mem::size_of::<T>().div_ceil(64));
     }
     #[inline]
     pub fn get_mut(&mut self, i: u32) -> &mut T {

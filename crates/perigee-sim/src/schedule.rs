@@ -7,6 +7,9 @@
 
 use perigee_units::Nanos;
 
+/// Bits of the numbers of links from which on a simulation does not fit the first-level cache.
+const WIDE: u32 = 8;
+
 /// A source of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -112,6 +115,18 @@ impl Schedule {
         self.links.set(link, at);
     }
 
+    /// The link whose arrival comes first among those whose numbers begin with the same `depth` bits as that of `link`: one
+    /// of the next 2^`depth` or so.
+    #[inline]
+    pub fn upcoming(&self, link: u32, depth: u32) -> Option<u32> {
+        self.links.first_beside(link, depth)
+    }
+
+    /// There are so many links that an upcoming arrival is worth looking for.
+    pub fn is_wide(&self) -> bool {
+        self.links.bits >= WIDE
+    }
+
     /// A flow's next instant; [`Nanos::MAX`] = never.
     #[inline]
     pub fn set_flow(&mut self, flow: u32, at: Nanos) {
@@ -189,6 +204,16 @@ impl Tree {
     fn first(&self) -> (Nanos, u32) {
         let key = self.nodes[1];
         (Nanos(key >> self.bits), (key & ((1 << self.bits) - 1)) as u32)
+    }
+
+    /// The earliest of a subtree that the path from the root to `leaf` enters after `depth` steps.
+    #[inline]
+    fn first_beside(&self, leaf: u32, depth: u32) -> Option<u32> {
+        let node = (self.nodes.len() / 2 + leaf as usize) >> self.bits.saturating_sub(depth);
+        match self.nodes.get(node) {
+            Some(&key) if key != u64::MAX => Some((key & ((1 << self.bits) - 1)) as u32),
+            _ => None,
+        }
     }
 
     fn get(&self, leaf: u32) -> Nanos {

@@ -28,13 +28,28 @@ struct Case {
     seed: u64,
 }
 
+/// The last links of all flows leave from one port, which is like the bottleneck.
+fn radio(mut built: Built) -> Built {
+    let last = built.flows[0].hops[0].last().expect("a link").port;
+    let first = built.bottlenecks[0].forward.port;
+    let Port { rate, queue, burst, metered, .. } = built.header.ports[first.ix()].clone();
+    let port = &mut built.header.ports[last.ix()];
+    *port = Port { rate, queue, burst, metered, ..port.clone() };
+    for flow in &mut built.flows {
+        let hop = flow.hops[0].last_mut().expect("a link");
+        hop.port = last;
+        built.header.links[hop.link.ix()].port = last;
+    }
+    built
+}
+
 const DURATION: Nanos = Nanos::from_millis(1500);
 const SCHEMES: [&str; 10] =
     ["newreno", "cubic", "vegas", "hybla", "bbr", "bbr3", "copa", "leocc", "orbcc", "vivace"];
 
 fn case() -> impl Strategy<Value = Case> {
     let burst = prop_oneof![2 => Just(0), 1 => 1_000u64..60_000];
-    let network = (0u8..3, 1u64..40, 2_000u64..80_000, 2u64..80, burst);
+    let network = (0u8..4, 1u64..40, 2_000u64..80_000, 2u64..80, burst);
     let loss = prop_oneof![4 => Just(0.0), 1 => 0.0001f64..0.05];
     let drop = prop_oneof![Just(LinkOrder::Fifo), Just(LinkOrder::Reorder)];
     let rest = (any::<bool>(), any::<bool>(), [0u8..10, 0u8..10, 0u8..10], 0u8..8);
@@ -64,9 +79,9 @@ impl Case {
         port.queue.probe_priority = self.probe_priority;
         let rtt = ms(self.rtt_ms);
         let (order, loss) = (self.drop, self.loss);
-        match self.shape {
+        let built = match self.shape {
             0 => chain(&ChainSpec { links: 4, rtt, port, loss, order, ..ChainSpec::default() }),
-            1 => {
+            1 | 3 => {
                 let rtts = vec![rtt, rtt * 2, rtt * 3];
                 dumbbell(&DumbbellSpec { rtts, bottleneck: port, loss, order, ..DumbbellSpec::default() })
             }
@@ -78,7 +93,12 @@ impl Case {
                 ..ParkingLotSpec::default()
             }),
         }
-        .expect("a topology")
+        .expect("a topology");
+        if self.shape == 3 {
+            radio(built)
+        } else {
+            built
+        }
     }
 
     fn timeline(&self, built: Built) -> Timeline {

@@ -232,3 +232,25 @@ pub const CASES: &[Case] = &[
     ),
     case("samples-100ms-1000-flows", "cubic", GIGABIT, &["flow.0.count=1000", "run.duration=10 s"]),
 ];
+
+/// A hundred flows over ten links at 1 Gbit/s.
+const HUNDRED: &[&str] = &["flow.0.count=100", "port.all.rate=1 Gbit", "run.duration=10 s"];
+/// The gigabit case, long enough to be timed.
+const TEN: &[&str] = &["run.duration=20 s"];
+
+/// The four cases in which other simulators are measured, too (`bench/peers`), run when they are named: 1 flow over 3 links at
+/// 100 Mbit/s; 10 flows over 3 links at 1 Gbit/s; 1 flow over 10 links at 100 Mbit/s; 100 flows over 10 links at 1 Gbit/s.
+pub const PEERS: &[Case] = &[
+    case("peer-a-newreno", "newreno", DUMBBELL, &[]),
+    case("peer-a-cubic", "cubic", DUMBBELL, &[]),
+    case("peer-a-bbr", "bbr", DUMBBELL, &[]),
+    case("peer-b-newreno", "newreno", GIGABIT, TEN),
+    case("peer-b-cubic", "cubic", GIGABIT, TEN),
+    case("peer-b-bbr", "bbr", GIGABIT, TEN),
+    case("peer-c-newreno", "newreno", CHAIN, &[]),
+    case("peer-c-cubic", "cubic", CHAIN, &[]),
+    case("peer-c-bbr", "bbr", CHAIN, &[]),
+    case("peer-d-newreno", "newreno", CHAIN, HUNDRED),
+    case("peer-d-cubic", "cubic", CHAIN, HUNDRED),
+    case("peer-d-bbr", "bbr", CHAIN, HUNDRED),
+];

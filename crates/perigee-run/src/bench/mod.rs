@@ -9,7 +9,7 @@ mod captures;
 mod cases;
 pub mod sky;
 
-pub use cases::{Case, CASES};
+pub use cases::{Case, CASES, PEERS};
 
 use perigee_scenario::Scenario;
 use perigee_scenario::World;
@@ -31,8 +31,8 @@ pub fn names() -> Vec<&'static str> {
 /// # Errors
 /// An unknown name, or a case that failed.
 pub fn measure(name: &str) -> Result<Json, String> {
-    if let Some(case) = CASES.iter().find(|c| c.name == name) {
-        return Ok(json!(run(case.name)?));
+    if find(name).is_some() {
+        return Ok(json!(run(name)?));
     }
     if name == acks::CASE {
         return Ok(acks::measure());
@@ -55,6 +55,8 @@ pub struct Measured {
     pub build_s: f64,
     /// Link crossings of all packets.
     pub packet_hops: u64,
+    /// Data packets that flows sent.
+    pub data_packets: u64,
     /// Events of the simulator.
     pub events: u64,
     /// Flows.
@@ -67,6 +69,13 @@ pub struct Measured {
     pub memory_per_flow_bytes: usize,
     /// The reported packet-hops are the sum of the link counters.
     pub hops_match_links: bool,
+    /// One word for the hashes of all tables: equal where two builds gave the same results to the bit.
+    pub tables: String,
+}
+
+/// A case that is a scenario.
+fn find(name: &str) -> Option<&'static Case> {
+    CASES.iter().chain(PEERS).find(|c| c.name == name)
 }
 
 /// Runs a case.
@@ -74,10 +83,7 @@ pub struct Measured {
 /// # Errors
 /// An unknown name, or a run that failed.
 pub fn run(name: &str) -> Result<Measured, String> {
-    let case = CASES
-        .iter()
-        .find(|c| c.name == name)
-        .ok_or_else(|| format!("no case {name:?}; there are {}", names().join(", ")))?;
+    let case = find(name).ok_or_else(|| format!("no case {name:?}; there are {}", names().join(", ")))?;
     let sets: Vec<String> = case.sets.iter().map(|s| s.to_string()).collect();
     let scenario = Scenario::parse(case.toml, case.name, Path::new(""), &sets).map_err(|e| e.to_string())?;
     simulate(case.name, scenario, case.cc, case.capture)
@@ -92,24 +98,37 @@ fn simulate(name: &str, scenario: Scenario, cc: &str, capture: bool) -> Result<M
     let done = crate::run(&world, cc, &Default::default(), pcap, &mut |_| true).map_err(|e| e.to_string())?;
     let wall_s = begin.elapsed().as_secs_f64();
     let hops = done.outcome.packet_hops.unwrap_or(0);
-    let crossed = done
-        .tables
-        .iter()
-        .find(|t| t.name == "link_totals")
-        .and_then(|t| t.columns.iter().find(|c| c.name == "crossed_packets"))
-        .map_or(0, |c| match &c.values {
+    let sum = |table: &str, column: &str| {
+        let column = done
+            .tables
+            .iter()
+            .find(|t| t.name == table)
+            .and_then(|t| t.columns.iter().find(|c| c.name == column));
+        column.map_or(0, |c| match &c.values {
             perigee_record::Values::U64(v) => v.iter().sum(),
             _ => 0,
-        });
+        })
+    };
     Ok(Measured {
         name: name.into(),
         build_s,
         packet_hops: hops,
+        data_packets: sum("flow_totals", "data_sent"),
         events: done.outcome.events.unwrap_or(0),
         flows: world.flows.len(),
         simulated_s: done.outcome.end_ns as f64 * 1e-9,
         wall_s,
         memory_per_flow_bytes: done.outcome.memory_per_flow_bytes.unwrap_or(0) as usize,
-        hops_match_links: crossed == hops,
+        hops_match_links: sum("link_totals", "crossed_packets") == hops,
+        tables: word_of(done.manifest.tables.iter().map(|(name, t)| (*name, t.sha256.as_str()))),
     })
+}
+
+/// FNV-1a over names and hashes.
+fn word_of<'a>(tables: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let bytes = tables.flat_map(|(name, hash)| name.bytes().chain(hash.bytes()));
+    let word = bytes.fold(0xCBF2_9CE4_8422_2325_u64, |word, byte| {
+        (word ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
+    });
+    format!("{word:016x}")
 }

@@ -54,7 +54,7 @@ impl Flow {
 
     /// A delayed ACK, or the application's next request.
     pub(super) fn receiver_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
-        let (now, stop) = (cx.now, self.setup.stop);
+        let (now, stop) = (cx.now, self.stop);
         let Some(r) = self.receiver_mut() else { return };
         if let Some(ack) = r.tcp.as_mut().and_then(|tcp| tcp.on_timer(now)) {
             self.send_ack(ack, NONE, cx);
@@ -66,7 +66,7 @@ impl Flow {
     }
 
     pub(super) fn receive_data<O: Observer>(&mut self, h: u32, packet: Packet, cx: &mut Cx<'_, O>) {
-        let (now, mss, header) = (cx.now, self.setup.tcp.mss, self.setup.tcp.header);
+        let (now, mss, header) = (cx.now, self.mss, self.header);
         if O::PACKETS {
             let block = self.stamp_block(cx.net, packet.telemetry);
             let payload = (packet.ip_bytes as u32).saturating_sub(header + self.telemetry.data_bytes());
@@ -74,7 +74,7 @@ impl Flow {
             show(cx.obs, now, false, &packet, payload, &AckBlocks::default(), shown, &block);
         }
         let ts = ts_ms(packet.sent);
-        if self.setup.leg.is_some() && self.answer_probe(packet.ip_bytes as u32, cx) {
+        if self.is_leg && self.answer_probe(packet.ip_bytes as u32, cx) {
             return cx.net.release(h);
         }
         // A data packet that overtakes nothing arrives after the handshake; the receiver exists.
@@ -107,24 +107,23 @@ impl Flow {
             }
             None => {
                 cx.net.release(h);
-                // Only the delayed-ACK timer can have moved.
-                self.reschedule(cx.net);
+                self.reschedule_receiver(cx.net);
             }
         }
     }
 
     /// The segments from `before` to `next` have reached the application.
     fn take_in_order<O: Observer>(&mut self, before: u64, next: u64, cx: &mut Cx<'_, O>) {
-        let (now, mss) = (cx.now, u64::from(self.setup.tcp.mss));
+        let (now, mss) = (cx.now, u64::from(self.mss));
         self.totals.goodput_bytes += (next - before) * mss;
         if next > before {
             self.note_milestones(now);
         }
         if next > before && self.receiver_mut().is_some_and(|r| r.demand.is_some()) {
             self.take_objects(now, next, cx.obs);
-            self.reschedule(cx.net);
+            self.reschedule_receiver(cx.net);
         }
-        if self.sender().is_some_and(|s| s.supply.is_some()) {
+        if self.is_supplied {
             self.note_silence(next, cx);
         }
         let Some((segments, last)) = self.segments else { return };
@@ -138,8 +137,10 @@ impl Flow {
 
     /// The receiving application has so much that one of the milestones may be reached.
     fn note_milestones(&mut self, now: Nanos) {
-        while MILESTONES.get(self.milestones).is_some_and(|&amount| self.totals.goodput_bytes >= amount) {
-            self.reached[self.milestones] = Some(now);
+        let reached =
+            |nth: u32, bytes: u64| MILESTONES.get(nth as usize).is_some_and(|&amount| bytes >= amount);
+        while reached(self.milestones, self.totals.goodput_bytes) {
+            self.reached[self.milestones as usize] = Some(now);
             self.milestones += 1;
         }
     }
@@ -156,12 +157,12 @@ impl Flow {
             NONE => 0,
             stack => self.telemetry.ack_bytes(cx.net.stacks.head(stack).count as usize),
         };
-        let ip_bytes = self.setup.tcp.header + options + echo_bytes;
+        let ip_bytes = self.header + options + echo_bytes;
         if telemetry != NONE {
             cx.net.stacks.head_mut(telemetry).covered = blocks.covered;
         }
-        let mss = self.setup.tcp.mss;
-        if self.setup.leg.is_some() {
+        let mss = self.mss;
+        if self.is_leg {
             blocks.window_end = self.offered_window();
         }
         let mut packet = self.packet(cx.now, Kind::Ack, ip_bytes, blocks.ack);

@@ -86,7 +86,7 @@ impl Flow {
 
     /// Probes, the application, the end of sending, retransmission timers; then whatever may be sent.
     pub(super) fn sender_timer<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
-        let (now, stop) = (cx.now, self.setup.stop);
+        let (now, stop) = (cx.now, self.stop);
         let (flow, delivered_bytes) = (self.id, self.totals.goodput_bytes);
         let Some(s) = self.sender_mut() else { return };
         if let (Some(probes), true, false) = (s.probes, now >= s.probe_at, s.stopped) {
@@ -137,11 +137,12 @@ impl Flow {
     }
 
     fn send_data<O: Observer>(&mut self, tx: &Transmit, cx: &mut Cx<'_, O>) {
-        let (mss, header) = (self.setup.tcp.mss, self.setup.tcp.header);
+        let (mss, header) = (self.mss, self.header);
         let payload = match self.segments {
             Some((segments, last)) if tx.seg + 1 == segments => last,
             _ => {
-                let supply = self.sender().and_then(|s| s.supply.as_deref());
+                let supplied = self.sender().filter(|_| self.is_supplied);
+                let supply = supplied.and_then(|s| s.supply.as_deref());
                 supply.map_or(mss, |w| w.payload(tx.seg, mss))
             }
         };

@@ -27,35 +27,51 @@ impl Net {
             port.serving = NONE;
             return;
         }
-        let l = &mut self.links[port.link as usize];
+        let (link, shared) = (self.packets.get(port.serving).link, port.shared);
+        let l = &mut self.links[link as usize];
         l.flight.remove(port.serving);
         l.last_arrival = l.earlier_arrival;
         l.tx_packets -= 1;
         l.tx_bytes -= port.cached.0 as u64;
         l.wait_ns -= port.head_wait(&self.packets);
+        if shared {
+            self.reschedule_link(link);
+            self.reschedule_port(p);
+        }
+    }
+
+    /// Packets of all links of a port leave it in order, and none is lost or kept when it does. (Of a link that is down nothing
+    /// waits, as long as what comes for it is lost.)
+    fn is_plain(&self, port: &PortState) -> bool {
+        let plain = |link: u32| {
+            let l = &self.links[link as usize];
+            let up = l.up || (port.shared && l.mode == OutageMode::Flush);
+            up && l.loss == 0 && l.drop_next == 0
+        };
+        plain(port.link) && port.others.iter().copied().all(plain)
     }
 
     /// After the change: the port is predictable if it can be, and the packet in service flies.
     pub(super) fn enter_shortcut(&mut self, p: u32) {
-        let port = &mut self.ports[p as usize];
-        let l = &mut self.links[port.link as usize];
+        let port = &self.ports[p as usize];
         if port.predictable
             || !self.lookahead
-            || port.shared
-            || !l.up
-            || l.loss > 0
-            || l.drop_next > 0
             || port.rate.0 == 0
             || port.aqm.is_some()
+            || (port.serving == NONE && port.holds())
+            || !self.is_plain(port)
         {
             return;
         }
+        let port = &mut self.ports[p as usize];
         port.predictable = true;
         if port.serving == NONE {
             port.done = Nanos::ZERO;
-            return;
+            return self.reschedule_if_shared(p, NONE);
         }
         let h = port.serving;
+        let link = self.packets.get(h).link;
+        let l = &mut self.links[link as usize];
         let size = self.packets.get(h).ip_bytes as u32 + port.framing;
         // The size is what a packet in service is known by; a changed rate has emptied the cache.
         port.cached = (size, port.rate.time_for(size as u64));
@@ -65,6 +81,17 @@ impl Net {
         l.wait_ns += port.head_wait(&self.packets);
         l.earlier_arrival = l.last_arrival;
         l.fly(h, port.done);
+        self.reschedule_if_shared(p, link);
+    }
+
+    /// A shared port has become predictable; the packet in service, if there is one, is on its way along `link`.
+    fn reschedule_if_shared(&mut self, p: u32, link: u32) {
+        if self.ports[p as usize].shared {
+            self.reschedule_port(p);
+            if link != NONE {
+                self.reschedule_link(link);
+            }
+        }
     }
 
     pub fn set_rate(&mut self, now: Nanos, p: u32, rate: BitRate) {
@@ -82,11 +109,12 @@ impl Net {
     pub fn set_delay(&mut self, now: Nanos, link: u32, delay: Delay) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
+        let serves = self.serves(p, link);
         let port = &self.ports[p as usize];
         let l = &mut self.links[link as usize];
         l.delay = delay;
         l.since = now;
-        if port.predictable && port.leaves_from(now) {
+        if port.predictable && port.leaves_from(now) && serves {
             // The packet in service leaves under the new delay.
             l.last_arrival = l.earlier_arrival;
             if l.reorder {
@@ -138,6 +166,7 @@ impl Net {
             }
             OutageMode::Blackhole => {}
         }
+        self.enter_shortcut(p);
     }
 
     pub fn set_up(&mut self, now: Nanos, link: u32) {
@@ -152,9 +181,11 @@ impl Net {
         self.enter_shortcut(p);
     }
 
-    fn serves(&self, p: u32, link: u32) -> bool {
-        let h = self.ports[p as usize].serving;
-        h != NONE && self.packets.get(h).link == link
+    /// The packet in service at a port, or the latest one that was, is one for this link. Where it is not in service any more
+    /// it may be anywhere.
+    pub(super) fn serves(&self, p: u32, link: u32) -> bool {
+        let port = &self.ports[p as usize];
+        port.serving != NONE && (!port.shared || self.packets.get(port.serving).link == link)
     }
 
     /// Stops the transmission under way and remembers what is left of it.

@@ -90,6 +90,18 @@ impl Flight {
         }
     }
 
+    /// Fetches the entry of the next to arrive into the cache.
+    #[inline]
+    pub fn fetch_first(&self) {
+        self.in_order.fetch_first();
+    }
+
+    /// Fetches the place of the next one to join.
+    #[inline]
+    pub fn fetch_end(&self) {
+        self.in_order.fetch_end();
+    }
+
     /// Adds one that arrives after all others, or with the last.
     #[inline]
     pub fn push(&mut self, flying: Flying) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Rings of packets with the little that is asked of each before its turn, so that a packet itself is touched once per hop.
 
+use crate::prefetch::fetch_of;
 use perigee_units::Nanos;
 
 /// A ring that grows. Its room is a power of two and its ends are counters that only count up (and wrap), so that a
@@ -38,6 +39,16 @@ impl<T: Copy + Default> Ring<T> {
             return None;
         }
         self.items.get(self.place(self.head)).copied()
+    }
+    /// Fetches the place of the first into the cache.
+    #[inline]
+    pub fn fetch_first(&self) {
+        fetch_of(&self.items, self.place(self.head), 1);
+    }
+    /// Fetches the place of the next one to come into the cache.
+    #[inline]
+    pub fn fetch_end(&self) {
+        fetch_of(&self.items, self.place(self.tail), 1);
     }
     #[inline]
     pub fn pop(&mut self) -> Option<T> {

@@ -6,7 +6,7 @@
 //! instant the previous one left. Starting is the dequeue: telemetry and statistics happen there, in exact time order,
 //! although a dequeue has no event of its own. So a packet costs one event per hop at most.
 //!
-//! Nearly always a port has one link, which is up and loses nothing: it is *predictable* ([`shortcut`]). Then all of a
+//! Nearly always the links of a port lose nothing, and those that carry packets are up: it is *predictable* ([`shortcut`]). Then all of a
 //! packet's future at the port is known when it comes, and packets may cross many hops without an event.
 
 pub mod aqm;
@@ -19,6 +19,7 @@ mod totals;
 
 use crate::observe::{DropCause, LinkTotals, CAUSES};
 use crate::packet::*;
+use crate::prefetch::fetch_of;
 use crate::schedule::{Schedule, Source};
 use bucket::Bucket;
 use flight::{Flight, Flying};
@@ -43,13 +44,13 @@ pub struct PortState {
     /// Transmission time of the packet size seen last.
     cached: (u32, Nanos),
     framing: u32,
-    /// Its only link is up and loses nothing; its rate is not zero.
+    /// Its links lose nothing and are up, or down without anything of them being kept; its rate is not zero.
     predictable: bool,
     /// Its dequeues are not known before their instants: a meter looks at the queue then, or probes overtake.
     no_lookahead: bool,
     count_in_service: bool,
     probe_priority: bool,
-    /// It has more than one link, so its departures are events of their own.
+    /// It has more than one link. Unless it is predictable, its departures are events of their own then.
     shared: bool,
     /// Bytes of the packet in service, where the port is predictable and works.
     in_service: u32,
@@ -64,9 +65,10 @@ pub struct PortState {
     probes: Ring<Waiting>,
     /// Anything but drop-tail; such a port is never predictable.
     aqm: Option<Box<dyn Discipline>>,
-    links: u32,
     /// Its first link; the only one unless `shared`.
     link: u32,
+    /// Its further links.
+    others: Vec<u32>,
     node: u32,
     bucket: Bucket,
     /// What is left of a paused transmission, in bits × 10^9.
@@ -357,8 +359,8 @@ impl Net {
                 count_in_service: p.queue.count_in_service || p.burst > 0,
                 probe_priority: p.queue.probe_priority,
                 shared: false,
-                links: 0,
                 link: NONE,
+                others: Vec::new(),
                 node: p.node.0,
                 cached: (0, Nanos::ZERO),
                 meter: p.metered.then(|| {
@@ -371,15 +373,14 @@ impl Net {
         for l in links {
             self.leave_shortcut(l.port.0, now);
             let port = &mut self.ports[l.port.ix()];
-            if port.links == 0 {
-                port.link = self.links.len() as u32;
+            let link = self.links.len() as u32;
+            match port.link {
+                NONE => port.link = link,
+                _ => port.others.push(link),
             }
-            port.links += 1;
-            port.shared = port.links > 1;
-            let nth = port.links;
-            let key =
-                mix(name_key(&self.port_names[l.port.ix()])
-                    ^ if nth > 1 { mix(l.to.0 as u64 + 1) } else { 0 });
+            port.shared = !port.others.is_empty();
+            let key = mix(name_key(&self.port_names[l.port.ix()])
+                ^ if port.shared { mix(l.to.0 as u64 + 1) } else { 0 });
             self.links.push(LinkState {
                 port: l.port.0,
                 to: l.to.0,
@@ -625,6 +626,41 @@ impl Net {
         self.links[link as usize].flight.iter()
     }
 
+    // ---- Ahead of time --------------------------------------------------------------------------------------------
+
+    /// The packet that arrives next on a link.
+    #[inline]
+    pub fn next_to_arrive(&self, link: u32) -> Option<&Packet> {
+        let first = self.links.get(link as usize)?.flight.first()?;
+        Some(self.packets.get(first.packet))
+    }
+
+    /// Fetches the port of a link, and the entry of its flight that comes next.
+    #[inline]
+    pub fn fetch_flight(&self, link: u32) {
+        if let Some(l) = self.links.get(link as usize) {
+            l.flight.fetch_first();
+            fetch_of(&self.ports, l.port as usize, 3);
+        }
+    }
+
+    /// Fetches the packet that arrives next on a link.
+    #[inline]
+    pub fn fetch_first(&self, link: u32) {
+        if let Some(first) = self.links.get(link as usize).and_then(|l| l.flight.first()) {
+            self.packets.fetch(first.packet);
+        }
+    }
+
+    /// Fetches the port of a link, and where the next packet joins its flight.
+    #[inline]
+    pub fn fetch_port(&self, link: u32) {
+        if let Some(l) = self.links.get(link as usize) {
+            l.flight.fetch_end();
+            fetch_of(&self.ports, l.port as usize, 3);
+        }
+    }
+
     // ---- Keys -----------------------------------------------------------------------------------------------------
 
     /// The link's next instant: the first arrival of its flight, or of the packet in service where no other link
@@ -637,7 +673,9 @@ impl Net {
         // In order, the packet in service cannot come before one in flight.
         if flying.is_none() || l.reorder {
             let port = &self.ports[l.port as usize];
-            if port.predictable {
+            if port.predictable && port.shared {
+                // What waits is the port's own affair.
+            } else if port.predictable {
                 at = if port.holds() { at.min(port.done) } else { at };
             } else if !port.shared && port.done != Nanos::MAX {
                 at = at.min(port.done.saturating_add(l.delay_at(port.done)));
@@ -646,13 +684,14 @@ impl Net {
         self.schedule.set_link(link, at);
     }
 
-    /// A port's next departure: an event of its own only where links share it.
+    /// A port's next departure: an event of its own only where links share it. Of a predictable one: the next that is not
+    /// arranged.
     #[inline]
     fn reschedule_port(&mut self, p: u32) {
         let port = &self.ports[p as usize];
         if port.shared {
-            let done = port.done;
-            self.schedule.set(Source::Port(p), done);
+            let at = if port.predictable && !port.holds() { Nanos::MAX } else { port.done };
+            self.schedule.set(Source::Port(p), at);
         } else {
             let link = port.link;
             self.reschedule_link(link);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Ports whose future is known.
 //!
-//! An *predictable* port has one link, which is up and loses nothing, and serves in order. So when a packet comes, the
+//! A *predictable* port serves in order, and its links lose nothing and are up (or down, and what comes for them is lost at
+//! once). So when a packet comes, the
 //! instant at which its service begins is known (the end of the service of the one before it), and with it the arrival at
 //! the far end. Only a change of the port could alter that, and the samples would show a queue that is not yet
 //! there; so everything is arranged up to [`Net::lookahead_until`], the next instant at which something other than a packet
@@ -76,7 +77,7 @@ impl LinkState {
         at: Nanos,
         lookahead_until: Nanos,
     ) -> Option<Nanos> {
-        if !port.can_look_ahead() || !port.waiting.is_empty() {
+        if !port.can_look_ahead() || !port.waiting.is_empty() || !self.up {
             return None;
         }
         port.settle(at);
@@ -128,7 +129,7 @@ impl Net {
             QueueLimit::Packets(n) => port.packets + 1 + coming.len() as u64 <= n,
             QueueLimit::Bytes(n) => port.bytes + u64::from(port.in_service) + total <= n,
         };
-        if !port.can_look_ahead() || !(room || coming.is_empty()) {
+        if !port.can_look_ahead() || port.shared || !(room || coming.is_empty()) {
             return None;
         }
         let mut bucket = port.bucket;
@@ -203,6 +204,9 @@ impl Net {
         if metered_data {
             note_arrival(port, packet, &mut self.stacks, now);
         }
+        if !l.up {
+            return self.drop_at(h, link, DropCause::Outage);
+        }
         if port.done <= now {
             // Nobody waits: the port has caught up.
             if metered_data {
@@ -223,7 +227,9 @@ impl Net {
             return self.join_flight(h, link, arrival);
         }
         port.append(Waiting { since: now, packet: h, bytes: size }, packet.kind);
-        if l.flight.is_empty() {
+        if port.shared {
+            self.reschedule_port(p);
+        } else if l.flight.is_empty() {
             self.schedule.set_link(link, start);
         }
     }
@@ -232,7 +238,9 @@ impl Net {
     #[inline]
     fn onward(&self, route: u32, link: u32, routes: &Routes) -> Option<(u32, u32)> {
         let (next, route) = routes.only_way(route, link)?;
-        self.ports[self.links[next as usize].port as usize].can_look_ahead().then_some((next, route))
+        // To a port that links share packets may come over others.
+        let port = &self.ports[self.links[next as usize].port as usize];
+        (port.can_look_ahead() && !port.shared).then_some((next, route))
     }
 
     /// A link's event: the packet that arrives at its far end now, if that is something that others have to see, and the
@@ -256,7 +264,7 @@ impl Net {
                 return None;
             }
         };
-        let waits = port.holds();
+        let waits = port.holds() && !port.shared;
         let l = &mut self.links[link as usize];
         l.flight.pop();
         l.crossed += 1;
@@ -268,7 +276,7 @@ impl Net {
             let next = l.flight.first();
             self.schedule.set_link(link, next.map_or(Nanos::MAX, |f| f.arrival));
             if let Some(next) = next {
-                self.packets.fetch_soon(next.packet, |p| p.route);
+                self.packets.fetch(next.packet);
             }
         }
         Some((first.packet, to))
@@ -288,7 +296,7 @@ impl Net {
             l.flight.pop();
             l.crossed += 1;
             if let Some(next) = l.flight.first() {
-                self.packets.fetch_soon(next.packet, |p| p.route);
+                self.packets.fetch(next.packet);
             }
             let packet = self.packets.get_mut(first.packet);
             packet.route = route;
@@ -310,12 +318,15 @@ impl Net {
         if port.done >= horizon || !port.holds() {
             return;
         }
-        let link = port.link;
-        let l = &mut self.links[link as usize];
-        let idle = l.flight.is_empty();
+        let (shared, mut link) = (port.shared, port.link);
+        let idle = self.links[link as usize].flight.is_empty();
         while port.done < horizon {
             let at = port.done;
             let Some(next) = port.take_next() else { break };
+            if shared {
+                link = self.packets.get(next.packet).link;
+            }
+            let l = &mut self.links[link as usize];
             l.wait_ns += (at - next.since).0 as u128;
             if port.no_lookahead && port.meter.is_some() {
                 let packet = self.packets.get(next.packet);
@@ -329,9 +340,13 @@ impl Net {
                 port.in_service = next.bytes;
             }
             let arrival = l.start_service(port, next.packet, next.bytes, at);
-            l.join(Flying { arrival, packet: next.packet });
+            if l.join(Flying { arrival, packet: next.packet }) && shared {
+                self.schedule.set_link(link, arrival);
+            }
         }
-        if idle {
+        if shared {
+            self.reschedule_port(p);
+        } else if idle {
             self.reschedule_link(link);
         }
     }

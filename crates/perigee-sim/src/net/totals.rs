@@ -31,7 +31,7 @@ impl Net {
         let l = &self.links[link as usize];
         let port = &self.ports[l.port as usize];
         let serving = match port.predictable {
-            true if port.done > now => port.in_service as u64,
+            true if port.done > now && self.serves(l.port, link) => port.in_service as u64,
             _ => 0,
         };
         LinkTotals {

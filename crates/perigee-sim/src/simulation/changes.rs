@@ -139,7 +139,7 @@ impl Simulation<'_> {
 
     fn count_note(&mut self, note: &perigee_timeline::Note) {
         let Some(pair) = note.pair else { return };
-        for flow in self.flows.iter_mut().filter(|f| f.active && f.setup.forward == pair) {
+        for flow in self.flows.iter_mut().filter(|f| f.active && f.forward == pair) {
             match note.kind {
                 NoteKind::PathChange => flow.totals.path_changes += 1,
                 NoteKind::Unreachable => flow.totals.unreachable += 1,
@@ -150,10 +150,19 @@ impl Simulation<'_> {
 
     /// Takes note of what each flow's way is from now on.
     fn update_ways(&mut self, now: Nanos) {
+        let mut before = None;
         for flow in &mut self.flows {
             let (data, ack) = flow.packet_bytes();
-            let forward = self.routes.way(flow.setup.forward, &self.net, now, data);
-            let reverse = self.routes.way(flow.setup.reverse, &self.net, now, ack);
+            let key = (flow.forward, flow.reverse, data, ack);
+            // Of thousands of flows most go the way of the one before.
+            let (forward, reverse) = match before {
+                Some((of, ways)) if of == key => ways,
+                _ => (
+                    self.routes.way(flow.forward, &self.net, now, data),
+                    self.routes.way(flow.reverse, &self.net, now, ack),
+                ),
+            };
+            before = Some((key, (forward, reverse)));
             let rtt = forward.zip(reverse).map(|(f, r)| (f.delay + r.delay, f.slope + r.slope));
             flow.base.push(now, rtt);
             close_capacity(flow, now);

@@ -3,6 +3,7 @@
 
 mod changes;
 mod foresight;
+mod lookout;
 mod sampling;
 
 pub use foresight::Foreseen;
@@ -184,8 +185,12 @@ impl<'s> Simulation<'s> {
         let until = self.duration.saturating_add(Nanos(1));
         let mut stopped = false;
         self.look_ahead(until);
+        let mut wide = self.net.schedule.is_wide();
         while self.net.schedule.next().0 < until {
             let what = self.step(obs)?;
+            if let (Source::Link(link), true) = (what, wide) {
+                self.look_out(link);
+            }
             stopped |= self.events % PROGRESS_EVERY == 0 && !progress(self.now);
             if matches!(what, Source::Timeline | Source::Sampler) {
                 // Only here has nothing been arranged beyond now: a run that is stopped ends in a state that exists.
@@ -193,6 +198,7 @@ impl<'s> Simulation<'s> {
                     return Ok(self.close(self.now, true));
                 }
                 self.look_ahead(until);
+                wide = self.net.schedule.is_wide();
             }
         }
         Ok(self.close(self.duration, false))

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Fetches into the cache what the next events will touch.
+//!
+//! A network of thousands of links and flows does not fit the cache, and what an event touches hangs together by numbers: the link,
+//! the packet that arrives on it, the next link of its route or its flow, the ends of that flow. Waiting for one after the other
+//! would be most of a large run. The tournament tree of the schedule knows who is first in each of its subtrees; the first of one
+//! in 2^d comes about 2^d events from now. So at each event the first of a small subtree has its link fetched, the first of one twice
+//! as large, whose link is there by now, the packet of that, and so on. Nothing that is computed depends on it.
+
+use super::Simulation;
+use crate::host::Endpoint;
+use crate::prefetch::{fetch, fetch_of};
+use crate::routes::Next;
+
+/// Lines of a flow that a packet of it touches.
+const FLOW_LINES: usize = 8;
+
+impl Simulation<'_> {
+    /// After an event of `link`: looks at the subtrees that it belongs to.
+    #[inline]
+    pub(super) fn look_out(&self, link: u32) {
+        let net = &self.net;
+        let first = |depth| net.schedule.upcoming(link, depth);
+        if let Some(link) = first(10) {
+            fetch_of(&net.links, link as usize, 2);
+        }
+        if let Some(link) = first(8) {
+            net.fetch_flight(link);
+        }
+        if let Some(link) = first(6) {
+            net.fetch_first(link);
+        }
+        if let Some(link) = first(4) {
+            self.fetch_further(link);
+        }
+        if let Some(link) = first(2) {
+            self.fetch_port_or_end(link);
+        }
+    }
+
+    /// Where the next packet of a link goes: the link after it, or its flow.
+    #[inline]
+    fn fetch_further(&self, link: u32) {
+        let Some(packet) = self.net.next_to_arrive(link) else { return };
+        match self.routes.next(packet.route, self.net.links[link as usize].to) {
+            Next::Link(next, _) => fetch_of(&self.net.links, next as usize, 3),
+            Next::Arrived => fetch_of(&self.flows, packet.flow as usize, FLOW_LINES),
+            Next::Lost => {}
+        }
+    }
+
+    /// The port of that link, or the end of that flow.
+    #[inline]
+    fn fetch_port_or_end(&self, link: u32) {
+        let Some(packet) = self.net.next_to_arrive(link) else { return };
+        match self.routes.next(packet.route, self.net.links[link as usize].to) {
+            Next::Link(next, _) => self.net.fetch_port(next),
+            Next::Arrived => {
+                let Some(flow) = self.flows.get(packet.flow as usize) else { return };
+                let end = if packet.kind.is_forward() { &flow.destination } else { &flow.source };
+                match end {
+                    Endpoint::TcpSender(s) => fetch(&**s, 16),
+                    Endpoint::TcpReceiver(r) => fetch(&**r, 6),
+                    _ => {}
+                }
+            }
+            Next::Lost => {}
+        }
+    }
+}
