@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # For comparison, millions of packet-hops per second and core on the same kind of machine.
-OTHERS = "ns-3 3.48: 0.12-0.30; OMNeT++/INET: 0.02-0.06; htsim (a bare engine without SACK): 8-11"
+OTHERS = "ns-3 3.48: 0.12-0.30; OMNeT++/INET: 0.02-0.06; htsim (a bare engine without SACK): 9-12"
 
 LONG = ("hypatia-100-100M",)
 
