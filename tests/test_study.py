@@ -179,7 +179,7 @@ ONE = ("study", "run", "leotcp/responsiveness", "--quick", "--cc", "newreno,orbc
 
 
 def results(folder: Path) -> dict[str, bytes]:
-    """All files but the note of what made them: the processor time is never the same."""
+    """All files but the note of what made them: the time it took is never the same."""
     files = (p for p in sorted(folder.rglob("*")) if p.is_file() and p.name != MADE)
     return {str(p.relative_to(folder)): p.read_bytes() for p in files}
 

@@ -86,7 +86,7 @@ class Cache:
         write(self.path(key), digest)
 
     def took(self, key: str) -> float | None:
-        """Processor time of the run behind a digest, s; None where it was not noted."""
+        """Wall-clock time of the run behind a digest, s; None where it was not noted."""
         try:
             return float(self._cost(key).read_text(encoding="ascii"))
         except (OSError, ValueError):

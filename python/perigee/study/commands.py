@@ -78,8 +78,8 @@ def _run(
             found = outcomes(plan, cache, experiment.name)
             if found:
                 conclude.tabulate(experiment, found, ask, folder, len(plan.planned[experiment.name]))
-                cpu_s = took(plan, cache, experiment.name)
-                made.note(folder / experiment.name, f"perigee study run {experiment.name}{_size(ask.size)}", cpu_s)
+                runs_s = took(plan, cache, experiment.name)
+                made.note(folder / experiment.name, f"perigee study run {experiment.name}{_size(ask.size)}", runs_s)
                 verdicts[experiment.name] = conclude.finish(experiment, folder)
         except Exception as error:  # one experiment that fails must not stop the others
             if interrupt.was_interrupted():

@@ -190,7 +190,7 @@ class Runner:
 
 
 def took(plan: Plan, cache: Cache, experiment: str) -> float | None:
-    """Processor time of an experiment's runs, s; None where that of one is not known."""
+    """Wall-clock time of an experiment's runs, one after the other, s; None where that of one is not known."""
     each = [cache.took(key) for key in dict.fromkeys(p.key for p in plan.planned[experiment])]
     known = [cost_s for cost_s in each if cost_s is not None]
     return sum(known) if known and len(known) == len(each) else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What made the results of an experiment: version, commit, command, processor time. Results do not depend on it."""
+"""What made the results of an experiment: version, commit, command, time. The results do not depend on it."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def commit() -> str:
     return done.stdout.strip()
 
 
-def note(folder: Path, command: str, cpu_s: float | None) -> None:
-    """Writes what made the tables in `folder`; `cpu_s` is None where some runs were made by an earlier version."""
-    _write(folder, _now(cpu_s) | {"command": command})
+def note(folder: Path, command: str, runs_s: float | None) -> None:
+    """Writes what made the tables in `folder`; `runs_s` is None where some runs were made by an earlier version."""
+    _write(folder, _now(runs_s) | {"command": command})
 
 
-def note_variants(folder: Path, cpu_s: float | None) -> None:
+def note_variants(folder: Path, runs_s: float | None) -> None:
     """The same of variants that were run by themselves, beside tables that were there."""
-    _write(folder, read(folder) | {"variants": _now(cpu_s)})
+    _write(folder, read(folder) | {"variants": _now(runs_s)})
 
 
-def _now(cpu_s: float | None) -> dict[str, Any]:
-    return {"version": _core.__version__, "commit": commit(), "cpu_s": None if cpu_s is None else round(cpu_s)}
+def _now(runs_s: float | None) -> dict[str, Any]:
+    return {"version": _core.__version__, "commit": commit(), "runs_s": None if runs_s is None else round(runs_s)}
 
 
 def _write(folder: Path, what: Mapping[str, Any]) -> None:
@@ -75,8 +75,8 @@ def _by(made: Mapping[str, Any]) -> str:
     if at := str(made.get("commit") or ""):
         clean = at.removesuffix("-dirty")
         words += f" at commit {clean}" + (" with changes" if at != clean else "")
-    if made.get("cpu_s"):
-        words += f" in {_time(float(made['cpu_s']))} of processor time"
+    if made.get("runs_s"):
+        words += f" in {_time(float(made['runs_s']))} of run time"
     return words
 
 
