@@ -19,7 +19,7 @@ CELLS = [
     "step_cubic_r100_d20-100-20_q1",
     "outage_newreno_r100_d50_q1",
     "leo_cubic_s1",
-    "leo_newreno_s1",
+    "leo_vegas_s1",
 ]
 """Paths without chance, and one with random loss."""
 SEEDS = range(1, 5)
@@ -31,13 +31,15 @@ MUTATIONS = {
     "no delayed ACKs": {"tcp": "delayed_ack = 1"},
     "a receive window that starts small": {"tcp": "rmem = 131072"},
     "no HyStart": {"cc.cubic": "hystart = false"},
+    "full entries of the send buffer from the start": {"tcp": "wmem = 0"},
 }
 
 
 def changed(text: str, change: dict[str, str]) -> str:
-    """The scenario with one more setting in a table."""
+    """The scenario with another setting in a table."""
     for table, setting in change.items():
-        head = f"[{table}]\n"
+        head, key = f"[{table}]\n", setting.split(" = ")[0]
+        text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(f"{key} = "))
         text = text.replace(head, f"{head}{setting}\n") if head in text else f"{text}{head}{setting}\n"
     return text
 

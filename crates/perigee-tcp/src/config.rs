@@ -259,6 +259,13 @@ pub const OPTIONS: &[ParamSpec] = &[
         help: "largest receive buffer that autotuning (tcp_rcv_space_adjust) reaches",
     },
     ParamSpec {
+        name: "wmem",
+        domain: Domain::Int { default: 0, min: 0, max: 1 << 40 },
+        unit: "bytes",
+        source: "Linux: 87,040 or tcp_wmem[1], whichever is larger",
+        help: "send buffer of a new connection, which a bulk sender fills at once. While only the window of the SYN-ACK is known its entries hold half of that, and early bursts end where they do (tso_defer); 0 = full entries from the start",
+    },
+    ParamSpec {
         name: "truesize",
         domain: Domain::Int { default: 2176, min: 256, max: 1 << 20 },
         unit: "bytes",
@@ -320,6 +327,7 @@ pub struct Config {
     pub rmem: u64,
     pub rmem_max: u64,
     pub truesize: u64,
+    pub wmem: u64,
 }
 
 /// Whether senders gather what ACKs allow into bursts.
@@ -465,6 +473,7 @@ impl Config {
             rmem: p.int("rmem") as u64,
             rmem_max: p.int("rmem_max") as u64,
             truesize: p.int("truesize") as u64,
+            wmem: p.int("wmem") as u64,
         }
     }
 }

@@ -7,9 +7,9 @@ use perigee_timeline::Flow;
 use perigee_units::params::Value;
 use perigee_units::parse_time;
 
-/// Linux's least receive buffer, and a send buffer with room for several gigabits.
+/// Linux's least buffer, and a send buffer with room for several gigabits: at the start, and at most.
 pub const LEAST_RECEIVE_MEMORY: u64 = 4096;
-const SEND_MEMORY: &str = "4096 262144 67108864";
+const SEND_MEMORY: (u64, u64) = (262_144, 67_108_864);
 /// Immediate ACKs at the start (`TCP_MAX_QUICKACKS`); each packet by which the window grows gives one back.
 const QUICK_ACKS: i64 = 16;
 /// Memory that a full packet takes of a receive buffer behind the guests' devices.
@@ -25,7 +25,7 @@ pub fn sysctls(flow: &Flow) -> Result<Vec<(String, String)>, String> {
     let mut out: Vec<(String, String)> = Vec::new();
     let mut set = |key: &str, value: String| out.push((format!("net.ipv4.{key}"), value));
     set("tcp_rmem", receive_memory(flow)?);
-    set("tcp_wmem", SEND_MEMORY.into());
+    set("tcp_wmem", send_memory(flow)?);
     // A second flow to the same host begins as the first did.
     set("tcp_no_metrics_save", "1".into());
     for (name, value) in &flow.tcp {
@@ -47,7 +47,7 @@ pub fn sysctls(flow: &Flow) -> Result<Vec<(String, String)>, String> {
             ("hz", Value::Int(1000)) | ("timer_wheel", Value::Bool(true)) => {}
             ("quickack", Value::Int(QUICK_ACKS)) | ("truesize", Value::Int(TRUESIZE)) => {}
             // Set above.
-            ("rmem" | "rmem_max", Value::Int(_)) => {}
+            ("rmem" | "rmem_max" | "wmem", Value::Int(_)) => {}
             // The cap that they set together is a window of the receiver's, flow by flow.
             ("send_buffer" | "receive_buffer" | "buffer_factor", _) => {}
             // They belong to the route.
@@ -56,6 +56,20 @@ pub fn sysctls(flow: &Flow) -> Result<Vec<(String, String)>, String> {
         }
     }
     Ok(out)
+}
+
+/// Send buffers: least, at the start, largest.
+fn send_memory(flow: &Flow) -> Result<String, String> {
+    let first = match flow.tcp.get("wmem") {
+        Some(Value::Int(n)) if *n != 0 => u64::try_from(*n).unwrap_or(0),
+        _ => SEND_MEMORY.0,
+    };
+    if !(LEAST_RECEIVE_MEMORY..=LARGEST_MEMORY).contains(&first) {
+        return Err(format!(
+            "kernels have send buffers of {LEAST_RECEIVE_MEMORY} to {LARGEST_MEMORY} bytes, not tcp.wmem = {first}"
+        ));
+    }
+    Ok(format!("{LEAST_RECEIVE_MEMORY} {first} {}", SEND_MEMORY.1.max(first)))
 }
 
 /// Receive buffers: least, at the start, largest.
