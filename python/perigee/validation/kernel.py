@@ -28,9 +28,9 @@ TRUESIZE = 2280
 """Bytes of a receive buffer that a full packet takes on the hosts of the curves: their window of 8 MiB ends at 3,666
 packets."""
 WMEM = 300_000
-"""What the hosts of the curves wrote before the first ACK, in bytes of their send buffer. Nobody noted how they wrote: 256
-KiB would be eight short entries, with which BBR and LeoCC lose a quarter more packets of a fifth of a BDP at their start;
-with nine, as here, and with ten to twelve they lose what was measured."""
+"""What the hosts of the curves wrote before the first ACK, in bytes of their send buffer. Nobody noted how they wrote:
+256 KiB would be eight short entries, with which BBR and LeoCC lose a quarter more packets at their start before a fifth
+of a BDP; with nine, as here, and with ten to twelve they lose what was measured."""
 BURST = "1600 B"
 """Depth of the token bucket at the bottleneck of the curves."""
 START_JITTER = "2 ms"
