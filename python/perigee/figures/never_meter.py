@@ -148,6 +148,7 @@ def draw(t: Tables) -> dict[str, Any]:
         a.set_xlabel("reference meter")
         a.set_xlim(*ends)
         a.set_ylim(*ends)
+        a.locator_params(nbins=4)
     axes[0][0].set_ylabel("integer meter")
     style.shared_legend(figure, axes[0][:1])
     return {"integer-meter": figure}

@@ -18,11 +18,14 @@ from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.verdicts import Verdict, within
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 SOURCE = "OrbCC, section IV: a secondary concern, not measured"
 FILE = "orbcc/neighbours.toml"
-OTHERS = ("cubic", "bbr3", "leocc_omnet")
+LEOCC, APART = "leocc_omnet", "leocc_omnet, probes apart"
+OTHERS = ("cubic", "bbr3", LEOCC, APART)
+SHARED: Mapping[str, object] = {"port.all.probe_priority": False}
+"""LeoCC's probes wait with the data, unless a port has a queue for them, as in the study's simulator."""
 PORTS: dict[str, Mapping[str, object]] = {
     "drop-tail": {},
     "CoDel": {"port.bottleneck.discipline": "codel"},
@@ -46,6 +49,9 @@ def cases(ask: Ask) -> list[Case]:
     for run in range(1, ask.count(1, 5, 10) + 1):
         for other in ask.pick(OTHERS[:1], OTHERS, OTHERS):
             for port, sets in ask.pick(QUICK_PORTS, tuple(PORTS.items()), tuple(PORTS.items())):
+                # A queue that serves probes first is one of drop-tail ports.
+                if other == APART and port != "drop-tail":
+                    continue
                 for n in ask.pick((1,), (1, 2), (1, 2, 5)):
                     out.append(_case(ask, other, port, sets, n, run))
     return out
@@ -54,7 +60,9 @@ def cases(ask: Ask) -> list[Case]:
 def _case(ask: Ask, other: str, port: str, sets: Mapping[str, object], n: int, run: int) -> Case:
     flows = []
     for k in range(2 * n):
-        cc, start = ("*", 0.01 + 0.13 * k) if k < n else (other, OTHERS_START_S + 0.13 * (k - n))
+        cc, start = (
+            ("*", 0.01 + 0.13 * k) if k < n else (other.split(",", maxsplit=1)[0], OTHERS_START_S + 0.13 * (k - n))
+        )
         flows.append({"from": f"s{k + 1}", "to": f"d{k + 1}", "cc": cc, "start": f"{start:.3f} s"})
     whole = {
         "run.duration": f"{ask.count(40, 80, 120)} s",
@@ -63,6 +71,7 @@ def _case(ask: Ask, other: str, port: str, sets: Mapping[str, object], n: int, r
         "port.all.queue": f"{queue_packets(50)} packets",
         "flow": flows,
         **sets,
+        **(SHARED if other == LEOCC else {}),
     }
     labels = {"other": other, "port": port, "flows": n, "run": run}
     return Case(FILE, MINE, labels, run, whole, KEEP)
@@ -88,7 +97,13 @@ def _row(o: Outcome) -> dict[str, Any]:
     }
 
 
-def tables(found: Any) -> Tables:
+def name_of(other: str) -> str:
+    """The neighbour in words."""
+    cc, *more = other.split(", ")
+    return ", ".join([style.label(cc), *more])
+
+
+def tables(found: Sequence[Outcome]) -> Tables:
     """A row per run."""
     return {"runs": frames.table(found, _row)}
 
@@ -99,7 +114,9 @@ def verdicts(t: Tables) -> list[Verdict]:
     for port in dict.fromkeys(runs["port"]):
         for other in dict.fromkeys(runs["other"]):
             here = frames.pick(runs, port=port, other=other)
-            name = style.label(other)
+            if here.empty:
+                continue
+            name = name_of(other)
             for n in sorted(set(here["flows"])):
                 share = frames.average(here, "share", flows=n)
                 claim = f"{port}: share of {n} OrbCC flow{'s' * (n > 1)} beside as many of {name}"
@@ -113,7 +130,8 @@ def verdicts(t: Tables) -> list[Verdict]:
 def draw(t: Tables) -> dict[str, Any]:
     """Share and delay of OrbCC by discipline and neighbour."""
     runs = t["runs"]
-    ports, others = list(dict.fromkeys(runs["port"])), list(dict.fromkeys(runs["other"]))
+    ports = list(dict.fromkeys(runs["port"]))
+    others = [o for o in dict.fromkeys(runs["other"]) if o != APART]
     figure, axes = style.panels(2, 1, height=2.7)
     for a, column, title in (
         (axes[0][0], "share", "OrbCC's share of the goodput"),
@@ -135,12 +153,32 @@ def draw(t: Tables) -> dict[str, Any]:
     return {"neighbours": figure}
 
 
+WHY = {
+    "drop-tail": "OrbCC takes the bytes that wait for load, whoever sent them. A neighbour that fills the queue leaves "
+    "it little until the queue and what is sent make one; the delay is the neighbour's. One that does not fill it, and "
+    "answers to its own drops, loses to OrbCC, which answers to none.",
+    "CoDel": "The neighbour answers to drops, OrbCC to none: what CoDel takes from the one goes to the other. A "
+    "neighbour that answers to none either is not held by CoDel.",
+    "fq_codel": "Each flow has its turn, but the port tells the rate of the whole port. OrbCC sees room while others' "
+    "short queues count for little, and fills its own queue until that makes one; CoDel's drops there do not move it. "
+    "Where the others' queue is long, it counts as load.",
+    "a queue per flow": "The port tells the bytes of all queues. The neighbour fills its own, which costs it nothing, "
+    "and OrbCC gives way to it. Flows in classes of their own would need a record of their class: its rate, its queue.",
+}
+"""By port: what decides there, by the law (utilisation: queue over product, and sent over rate) and the tables."""
+
+
+def explain(t: Tables, _: Tables) -> dict[str, str]:
+    """Explanations by claim."""
+    return {v.key: WHY[port] for v in verdicts(t) for port in PORTS if v.key.split("-", 1)[1].startswith(f"{port}-")}
+
+
 EXPERIMENTS = [
     Experiment(
         name="orbcc/neighbours",
         title="OrbCC beside other schemes on one port",
         figure="set aside, never measured",
-        schemes=(MINE, *OTHERS),
+        schemes=(MINE, *OTHERS[:3]),
         cases=cases,
         tables=tables,
         verdicts=verdicts,
@@ -148,9 +186,13 @@ EXPERIMENTS = [
         method="""One or two flows of OrbCC from the beginning, as many of another scheme from 10 s on, 50 ms, 100
 Mbit/s, telemetry, one BDP of queue; starts jitter by up to 100 ms. The port is drop-tail, has CoDel,
 fq_codel (a CoDel per flow), or a queue per flow served in turn without CoDel. Its telemetry is that of the whole port
-in each case: rate, bytes queued, and what flows with telemetry sent.""",
+in each case: rate, bytes queued, and what flows with telemetry sent. LeoCC's probes wait with the data; "probes
+apart": a drop-tail port serves them first, as the study's simulator does.""",
         metrics="""From 30 s on. Share: OrbCC's flows' goodput over that of all. RTT over base RTT: mean over OrbCC's
 flows. The table has both sides' goodput (Mbit/s), the others' delay and all retransmissions.""",
-        captions={"neighbours": "Bars: means over runs and numbers of flows; points: runs."},
+        explain=explain,
+        captions={
+            "neighbours": "Bars: means over runs and numbers of flows; points: runs. LeoCC's probes wait with data."
+        },
     ),
 ]
