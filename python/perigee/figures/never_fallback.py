@@ -131,7 +131,7 @@ def verdicts(t: Tables) -> list[Verdict]:
             ours = frames.average(mine, "jain", share=share)
             claim = f"{RULES[rule]}: Jain's index with {share:.0%} of the ports instrumented"
             out.append(within(f"jain-{rule}-{share}", claim, SOURCE, "robust operation", ours, 0.8))
-        claim = f"{RULES[rule]}: smallest of any run"
+        claim = f"{RULES[rule]}: smallest of Jain's indices of all runs"
         out.append(within(f"least-{rule}", claim, SOURCE, "robust operation", smallest(mine["jain"].to_numpy()), 0.8))
         claim = f"{RULES[rule]}: timeouts in any run"
         out.append(
@@ -141,6 +141,18 @@ def verdicts(t: Tables) -> list[Verdict]:
         claim = f"{style.label(what.removesuffix(' alone'))} without OrbCC: Jain's index"
         out.append(within(f"jain-{what}", claim, SOURCE, "to compare", frames.average(here, "jain", rule=what), 0.8))
     return [*out, *_losses(t)]
+
+
+def note(t: Tables) -> str:
+    """Which rules do what was wanted."""
+    here = frames.pick(t["runs"], part=PARTIAL)
+    good = [
+        RULES[rule]
+        for rule, one in here.groupby("rule")
+        if rule in RULES and one["jain"].min() >= 0.8 and one["timeouts"].max() == 0
+    ]
+    words = "; ".join(f'"{name}"' for name in good) or "no rule"
+    return f"Fair in every run at every share (Jain's index of 0.8 or more), and without a timeout: {words}."
 
 
 def _losses(t: Tables) -> list[Verdict]:
@@ -248,6 +260,7 @@ ports not.""",
 there. Timeouts: of both flows, whole run. Windows: mean over the same time, in products of 100 Mbit/s and 50 ms.
 Goodput under losses: of the whole run; the claim's quotient is taken run by run.""",
         captions={"fallback": "Bars: means over runs; points: runs. Left and middle by share of instrumented ports."},
+        note=note,
         evidence=Evidence(together_cases, _explain),
     ),
 ]
