@@ -102,9 +102,9 @@ impl Meter {
         Meter::default()
     }
 
-    /// A meter that computes in integers, as a switch can ([`crate::integer`]).
-    pub fn integer() -> Self {
-        Meter { integer: Some(Box::default()), ..Meter::default() }
+    /// A meter that has seen nothing; `integer`: it computes in integers, as a switch can ([`crate::integer`]).
+    pub fn of(integer: bool) -> Self {
+        Meter { integer: integer.then(Box::default), ..Meter::default() }
     }
 
     /// A data packet with a telemetry header is about to be queued (or dropped: it counts all the same) behind

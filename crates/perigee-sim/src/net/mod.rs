@@ -118,9 +118,7 @@ impl LinkState {
     pub fn delay_and_slope(&self, t: Nanos) -> (Nanos, i64) {
         (self.delay_at(t), self.delay.slope)
     }
-}
 
-impl LinkState {
     /// A packet that leaves the port at `at` joins the flight.
     fn fly(&mut self, h: u32, at: Nanos) {
         let arrival = self.arrival_of(at);
@@ -363,10 +361,7 @@ impl Net {
                 others: Vec::new(),
                 node: p.node.0,
                 cached: (0, Nanos::ZERO),
-                meter: p.metered.then(|| {
-                    let integer = p.queue.integer_meter;
-                    Box::new(if integer { Meter::integer() } else { Meter::new() })
-                }),
+                meter: p.metered.then(|| Box::new(Meter::of(p.queue.integer_meter))),
                 aqm,
             });
         }

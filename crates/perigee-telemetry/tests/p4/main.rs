@@ -52,7 +52,7 @@ struct Packet {
 /// Both over the same packets, each enqueued and at once dequeued.
 fn compare(packets: &[Packet]) {
     let bw = BitRate::from_mbit(100);
-    let (mut p4, mut meter, mut now) = (switch(bw), Meter::integer(), 0);
+    let (mut p4, mut meter, mut now) = (switch(bw), Meter::of(true), 0);
     for (i, p) in packets.iter().enumerate() {
         now += p.gap_us;
         let stamp = Stamp::coded(p.rtt_us, p.cwnd, p.payload);
