@@ -123,6 +123,7 @@ def test_the_page_of_the_misses_says_what_the_tables_say() -> None:
     found = misses.findings(lambda name: DATA / name.replace("/", "-"))
     assert [m.number for m, _ in found] == list(range(1, 11))
     assert (DATA.parent / misses.PAGE).read_text(encoding="utf-8") == misses.page(found)
+    assert misses.OPEN not in {f.verdict for _, f in found}
 
 
 def test_typed_results_are_found() -> None:

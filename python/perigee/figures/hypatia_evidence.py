@@ -207,8 +207,8 @@ def explain_rtts(t: Tables, variants: Tables) -> dict[str, str]:
     return {
         "rtt-bbr": f"BBR's mean RTT is {frames.average(runs, 'rtt_mean_ms', what='bbr', **where).value:.0f} ms here, "
         f"{of[SECOND]:.0f} with an ACK for every second segment, {of[LINUX]:.0f} with Linux's BBR, {of[SMOOTHED]:.0f} "
-        "where it is told the smoothed RTT. Its queue is what two products of its bandwidth and lowest RTT leave; "
-        "what the study's version kept is not known.",
+        "where it is told the smoothed RTT. The window that ns-3's BBR keeps after a recovery decides it: since "
+        "ours has that rule the mean is longer (changes.md has the value before). The study's version is unknown.",
         "rtt-three": f"A full queue adds some {full:.0f} ms at most ({far}, Cubic), so that loss-based schemes cannot "
         f"have three times the RTT where the path alone has as much: {far} {base[far]:.0f} ms. The shortest path, "
         f"{base.idxmin()}'s, has {base.min():.0f} ms.",
