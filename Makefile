@@ -49,8 +49,8 @@ cluster: setup  ## The extra "cluster" (Dask, object stores) into .venv, and its
 slow: setup  ## The tests that `make test` leaves out
 	$(BIN)/python -m pytest -q -m "slow and not release"
 
-shipped: setup  ## The tests of what a release consists of
-	$(BIN)/python -m pytest -q -m "slow" tests/test_install.py tests/test_site.py tests/test_pages.py
+shipped: setup .venv-site/installed  ## The tests of what a release consists of, with the wheel of `make dist`
+	PERIGEE_DIST=dist $(BIN)/python -m pytest -q -m "slow" tests/test_install.py tests/test_site.py tests/test_pages.py
 
 check: setup  ## Formatting, lints, types
 	cargo fmt --all --check

@@ -2,6 +2,7 @@
 """What is installed is enough: the wheel in an empty environment, without a compiler, Rust or the clone."""
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from perigee import _core
 
 ROOT = Path(__file__).parents[1]
+SOURCES = {".rs", ".py", ".js", ".html", ".css", ".toml"}
 NOT_NEEDED = ["cargo", "rustc", "cc", "gcc", "clang", "ld", "make", "git"]
 
 
@@ -22,9 +24,21 @@ def call(*words, **options):
     return done.stdout
 
 
+def released(dist):
+    """The wheel for this machine in a folder; older than a source, it is of other code."""
+    found = sorted(dist.glob(f"perigee_lab-{_core.__version__}-*{platform.machine()}.whl"))
+    assert found, f"no wheel for this machine in {dist}: make dist"
+    sources = [p for folder in ("crates", "python") for p in (ROOT / folder).rglob("*") if p.suffix in SOURCES]
+    newest = max(sources, key=lambda p: p.stat().st_mtime)
+    assert found[-1].stat().st_mtime > newest.stat().st_mtime, f"{newest} is newer than {found[-1]}: make dist"
+    return found[-1]
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The wheel of this code; its extension is built already, so that it takes seconds."""
+    """The wheel of this code: that of `make dist` if it is to be tested, else one that is built here."""
+    if "PERIGEE_DIST" in os.environ:
+        return released(ROOT / os.environ["PERIGEE_DIST"])
     out = tmp_path_factory.mktemp("wheel")
     maturin = Path(sys.executable).with_name("maturin")
     if not maturin.is_file():

@@ -165,7 +165,7 @@ def sky(
         from perigee.cli.sky_maps import draw_over
 
         if target is not None:
-            stop("--to has no effect on a map over time: it shows the way to everywhere")
+            stop("--to has no effect on a map over time: it shows paths to everywhere")
         step_s = None if step is None else _seconds(step)
         draw_over(loaded, what, _seconds(over), step_s, origin, record, out, as_json=as_json)
         return

@@ -2,7 +2,7 @@
 """What a constellation offers everywhere over hours: latency from a place, coverage, handovers, load.
 
 A map is made of pictures of the sky at many instants (`skymap.picture`). Places are on the ellipsoid of WGS 84.
-Latencies are propagation at the speed of light over the shortest way: up to any satellite above the mask, along the
+Latencies are propagation at the speed of light over the shortest path: up to any satellite above the mask, along the
 lasers of that instant, and down to any satellite that the other place sees. A policy can only add to them.
 """
 
@@ -164,7 +164,7 @@ def _from_origin(at: Picture, satellites: Floats, origin: int) -> Floats:
 
 
 def latency(scenario: Scenario, origin: str, t_s: Floats, tick: Callable[[], None]) -> OverTime:
-    """RTT from a place to everywhere: its median over time, how much it varies, and how long there is a way."""
+    """RTT from a place to everywhere: its median over time, how much it varies, and how long there is a path."""
     frames: list[Floats] = []
     first: Picture | None = None
     kept: list[Picture] = []
@@ -189,10 +189,12 @@ def latency(scenario: Scenario, origin: str, t_s: Floats, tick: Callable[[], Non
     name = first["ground"][start]["name"]
     panels = [
         Panel(f"RTT from {name}, median", "ms", *targets.split(median)),
-        Panel("Its 95th less its 5th percentile", "ms", *targets.split(spread)),
-        Panel("Share of time with a way", "%", *targets.split(np.where(share > 0, share, np.nan)), more_is_better=True),
+        Panel("Its 95th minus its 5th percentile", "ms", *targets.split(spread)),
+        Panel(
+            "Share of time with a path", "%", *targets.split(np.where(share > 0, share, np.nan)), more_is_better=True
+        ),
     ]
-    note = "propagation over the shortest way of satellites and lasers; no queues, no policy"
+    note = "propagation over the shortest path of satellites and lasers; without queues and attachment policies"
     ground, grids = first["ground"], [targets.split(f)[0] for f in frames]
     return OverTime("latency", first["title"], note, t_s, panels, ground, grids, ground[start], kept)
 
