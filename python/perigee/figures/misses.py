@@ -59,7 +59,7 @@ def intra(tables: Mapping[str, Tables]) -> Finding:
     helps = max(by.values()) > ours + fairness.ALIKE
     return Finding(
         REJECTED if ours >= HIGH and not helps else PART if helps else OPEN,
-        f"The miss is gone with receivers that acknowledge as Linux's do: {ours:.2f}, Cubic {rival:.2f} (mean ratio; "
+        f"With the transport as it is now the miss is gone: {ours:.2f}, Cubic {rival:.2f} (mean ratio over all RTTs; "
         f"published: a little below Cubic). All of Linux's transport gives {by[testbed.LINUX]:.2f}, the version of the "
         f"OrbCC study's simulator {by[testbed.INET]:.2f}.",
     )

@@ -141,13 +141,14 @@ def _section(e: Experiment, folder: Path) -> str:
     return (
         f"<h3 id='{e.name}'>{html.escape(e.title)} <span class=soft>{e.name} · {html.escape(e.figure)}</span></h3>"
         f"{pictures}{note}{_table(_json(folder / VERDICTS, []))}{method}<p class=soft>data: {links}</p>"
-        f"{_soft(_made(made.read(folder)))}"
+        f"{_soft(_made(e, made.read(folder)))}"
     )
 
 
-def _made(what: Mapping[str, Any]) -> str:
-    """The command and what made the results, where that is known."""
-    return " ".join(filter(None, (f"{what['command']}." if what.get("command") else "", made.in_words(what))))
+def _made(e: Experiment, what: Mapping[str, Any]) -> str:
+    """The command, and what made the results where that is known."""
+    command = what.get("command") or f"perigee study run {e.name}"
+    return f"{command}. {made.in_words(what)}".strip()
 
 
 def _link(folder: str, path: Path) -> str:
