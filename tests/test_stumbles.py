@@ -12,6 +12,7 @@ from perigee.common.messages import plain_progress
 from perigee.hosts import real_time
 from perigee.results.record import find_records
 from perigee.results.report.data import payload
+from perigee.runs.cost import hops_in_words
 
 TINY = """
 title = "tiny"
@@ -147,6 +148,11 @@ def test_compare_says_which_schemes_and_seeds_only_one_side_has(cli: Cli, tiny: 
     assert "The seeds differ: 1 in A, 1 to 3 in B" in told
     assert "Jain" not in told, "one flow has none"
     assert "points" in told
+
+
+def test_costs_are_told_in_words() -> None:
+    told = [hops_in_words(n) for n in (12, 3_040_000, 153_000_000, 999_600_000)]
+    assert told == ["12 packet-hops", "3 million packet-hops", "150 million packet-hops", "1 billion packet-hops"]
 
 
 CHAIN = """

@@ -259,6 +259,7 @@ def check(
     from perigee import _core
     from perigee.extensions.congestion import named, with_params
     from perigee.extensions.trust import PluginError
+    from perigee.runs.cost import hops_in_words
     from perigee.runs.work import as_core
 
     asked = names_of("--cc", cc)
@@ -301,7 +302,7 @@ def check(
     for p in found["ports"][:8]:
         queue = f"{p['queue_bytes']} B" if p["queue_bytes"] is not None else f"{p['queue_packets']} packets"
         print(f"  port {p['name']} ({p['class']}): {p['rate_bps'] / 1e6:g} Mbit/s, queue {queue}")
-    cost = f"{hops * runs:.2g} packet-hops, {cpu_s * runs:.2g} s of one core"
+    cost = f"{hops_in_words(hops * runs)}, {cpu_s * runs:.2g} s of one core"
     print(f"  {', '.join(names)}: {count(runs, 'run')}, about {cost}")
 
 

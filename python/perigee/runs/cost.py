@@ -65,7 +65,15 @@ class Cost:
         times = [f"{shown(self.wall_s(here))} on {here} cores"]
         times += [f"{shown(self.wall_s(n, away=True))} on {n}" for n in more[:2]]
         one = f"{self.cpu_s / 3600:.2g} core-hours" if self.cpu_s > 360 else f"{self.cpu_s:.2g} s of one core"
-        return f"about {self.packet_hops:.2g} packet-hops, {one}, {size(self.storage_bytes)}: {', '.join(times)}"
+        return f"about {hops_in_words(self.packet_hops)}, {one}, {size(self.storage_bytes)}: {', '.join(times)}"
+
+
+def hops_in_words(hops: float) -> str:
+    """How often a packet crosses a link, with two digits."""
+    for size_of, name in ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"), (1e3, " thousand")):
+        if hops >= 0.995 * size_of:
+            return f"{float(f'{hops / size_of:.2g}'):g}{name} packet-hops"
+    return f"{hops:.0f} packet-hops"
 
 
 def cost_of(plan: Plan) -> Cost:
