@@ -35,6 +35,7 @@ MODULES = (
     "never_hops",
     "never_sky",
     "never_geo",
+    "never_rates",
     "leo_cc_responsiveness",
     "leo_cc_fairness",
     "leo_cc_leoem",
