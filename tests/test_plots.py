@@ -107,3 +107,12 @@ def test_report_plots_and_studies_show_a_scheme_alike(tmp_path: Path) -> None:
     box = legend.get_window_extent()
     assert 0 <= box.x0 < box.x1 <= figure.bbox.width, "the legend is not cut"
     plt.close(figure)
+
+
+def test_outages_are_drawn_at_their_time(tmp_path: Path) -> None:
+    text = SMALL + '\n[[change]]\nat = "1 s"\noutage = "100 ms"\n'
+    figure = overview(perigee.loads(text).run_all(cc=["cubic"], seeds=[1], out=tmp_path / "out"))
+    for panel in figure.axes:
+        drawn = [line for line in panel.lines if list(line.get_xdata()) == [1.0, 1.0]]
+        assert len(drawn) == 1, "the begin of the outage, and nothing at its end"
+    plt.close(figure)

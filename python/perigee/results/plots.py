@@ -57,8 +57,8 @@ def overview(runs: Sequence[Run], flow: str | None = None) -> Any:
         axes[0].plot(
             base["t"], _gaps(base["capacity"]), color="#5b6876", linewidth=0.9, linestyle=":", label="capacity"
         )
-    for time, kind, _, _, node in data["marks"]:
-        if kind in ("handover", "outage-begin") and (not node or node in _along(data, chosen)):
+    for time, kind, _, _, _, pairs in data["marks"]:
+        if kind in ("handover", "outage-begin") and (pairs is None or chosen["pair"] in pairs):
             for a in axes:
                 a.axvline(time, color="#7c3aed", alpha=0.35, linewidth=0.8)
     for a, label in zip(axes, ("goodput, Mbit/s", "RTT, ms", "fullest queue, ms"), strict=True):
@@ -73,15 +73,6 @@ def overview(runs: Sequence[Run], flow: str | None = None) -> Any:
     axes[2].set_xlim(0, data["duration_s"])
     figure.supxlabel(NOTE, fontsize=7, x=0.02, ha="left", color="#5b6876")
     return figure
-
-
-def _along(data: dict[str, Any], flow: dict[str, Any]) -> set[str]:
-    """Names of the nodes whose handovers are those of a flow."""
-    where = data["map"]
-    steps = where["routes"].get(str(flow["pair"]))
-    if not steps:
-        return {m[4] for m in data["marks"]}
-    return {*flow["ends"], *(where["names"].get(str(n), "") for _, nodes in steps for n in nodes)}
 
 
 def _legend(figure: Any, axis: Any, schemes: int) -> None:
