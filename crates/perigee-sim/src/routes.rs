@@ -218,8 +218,9 @@ pub struct BaseRtt {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Piece {
     since: Nanos,
-    /// RTT at `since` and its slope; `None` = no route.
-    rtt: Option<(Nanos, i64)>,
+    /// RTT at `since`; [`Nanos::MAX`] = no route.
+    rtt: Nanos,
+    slope: i64,
 }
 
 /// Pieces kept: enough for packets that were sent many seconds ago.
@@ -228,21 +229,32 @@ const PIECES: usize = 256;
 impl BaseRtt {
     /// From `since` on.
     pub fn push(&mut self, since: Nanos, rtt: Option<(Nanos, i64)>) {
-        let piece = Piece { since, rtt };
-        match self.pieces.back_mut() {
-            Some(last) if last.since == since => *last = piece,
-            _ => self.pieces.push_back(piece),
+        let (rtt, slope) = rtt.unwrap_or((Nanos::MAX, 0));
+        let piece = Piece { since, rtt, slope };
+        if let Some(last) = self.pieces.back_mut().filter(|last| last.since == since) {
+            *last = piece;
+            return;
         }
-        if self.pieces.len() > PIECES {
+        // Room for one more than that would be twice the memory.
+        if self.pieces.len() == PIECES {
             self.pieces.pop_front();
         }
+        self.pieces.push_back(piece);
+    }
+
+    /// Bytes of memory behind it.
+    pub fn memory_bytes(&self) -> usize {
+        self.pieces.capacity() * std::mem::size_of::<Piece>()
     }
 
     /// At `t`, which is rarely far back.
     #[inline]
     pub fn at(&self, t: Nanos) -> Option<Nanos> {
         let piece = self.pieces.iter().rev().find(|p| p.since <= t).or(self.pieces.front())?;
-        let (base, slope) = piece.rtt?;
+        let (base, slope) = (piece.rtt, piece.slope);
+        if base == Nanos::MAX {
+            return None;
+        }
         if slope == 0 {
             return Some(base);
         }

@@ -74,15 +74,9 @@ impl EchoMode {
 }
 
 /// Decodes echoed stacks at the sender into one reused buffer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct StackDecoder {
     hops: Vec<Hop>,
-}
-
-impl Default for StackDecoder {
-    fn default() -> Self {
-        StackDecoder { hops: Vec::with_capacity(MAX_HOPS) }
-    }
 }
 
 impl StackDecoder {
@@ -90,6 +84,8 @@ impl StackDecoder {
     #[inline]
     pub fn decode(&mut self, path_id: u16, hops: &[WireHop], covered: u32, partial: bool) -> Telemetry<'_> {
         self.hops.clear();
+        // Once: most flows never have a stack.
+        self.hops.reserve(MAX_HOPS);
         self.hops.extend(hops.iter().map(WireHop::decode));
         Telemetry::Stack { path_id: path_id as u64, hops: &self.hops, covered, partial }
     }

@@ -32,7 +32,11 @@ def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json:
     known = names()
     # Named only: the growth table of docs/performance.md, what bench/peers compares, and what takes long.
     unknown = [
-        c for c in cases if c not in {*known, *hosts.CASES} and not c.startswith(("grow-", "peer-")) and c not in LONG
+        c
+        for c in cases
+        if c not in {*known, *hosts.CASES}
+        and not c.startswith(("grow-", "peer-", "memory-", "large-"))
+        and c not in LONG
     ]
     if unknown:
         print(f"perigee: no case {unknown[0]!r}; there are {', '.join(known)}", file=sys.stderr)

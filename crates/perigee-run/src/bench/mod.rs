@@ -7,6 +7,7 @@
 mod acks;
 mod captures;
 mod cases;
+mod large;
 pub mod sky;
 
 pub use cases::{Case, CASES, PEERS};
@@ -39,6 +40,9 @@ pub fn measure(name: &str) -> Result<Json, String> {
     }
     if name == captures::CASE {
         return captures::measure();
+    }
+    if let Some(found) = large::measure(name) {
+        return found;
     }
     if let Some((text, cc)) = sky::experiment(name) {
         return Ok(json!(simulate(name, sky::parse(&text, name)?, cc, false)?));

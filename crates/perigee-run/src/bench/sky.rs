@@ -107,17 +107,22 @@ fn of_cities(n: usize, spec: SkySpec) -> Result<Sky, String> {
 
 /// About `n` satellites through the text of a TLE file.
 fn from_tle(n: u32) -> SkySpec {
-    let shell = Shell { planes: n.div_ceil(70).max(1), per_plane: 70.min(n), ..STARLINK_SHELL1 };
-    let sets = shell_elements(&shell, 15.06, Epoch::midnight(2022, 9, 14));
-    let text = sets.iter().flat_map(|set| std::iter::once(set.name.clone()).chain(set.lines()));
-    let text = text.map(|line| line + "\n").collect();
+    let (satellites, text) = tle_of(n);
     let satellites = Satellites::Elements {
-        name: format!("{} satellites", sets.len()),
+        name: format!("{satellites} satellites"),
         text,
         planes: PlaneOptions::default(),
         gravity: Gravity::Wgs72,
     };
     SkySpec { satellites, ..SkySpec::default() }
+}
+
+/// How many satellites there are, and the text of their TLE file.
+pub(super) fn tle_of(n: u32) -> (usize, String) {
+    let shell = Shell { planes: n.div_ceil(70).max(1), per_plane: 70.min(n), ..STARLINK_SHELL1 };
+    let sets = shell_elements(&shell, 15.06, Epoch::midnight(2022, 9, 14));
+    let text = sets.iter().flat_map(|set| std::iter::once(set.name.clone()).chain(set.lines()));
+    (sets.len(), text.map(|line| line + "\n").collect())
 }
 
 /// Snapshots 100 ms of flight apart: positions, visibility, and next hops from everywhere to all stations.

@@ -9,6 +9,7 @@
 //! Nearly always the links of a port lose nothing, and those that carry packets are up: it is *predictable* ([`shortcut`]). Then all of a
 //! packet's future at the port is known when it comes, and packets may cross many hops without an event.
 
+mod ahead;
 pub mod aqm;
 mod bucket;
 mod changes;
@@ -19,7 +20,6 @@ mod totals;
 
 use crate::observe::{DropCause, LinkTotals, CAUSES};
 use crate::packet::*;
-use crate::prefetch::fetch_of;
 use crate::schedule::{Schedule, Source};
 use bucket::Bucket;
 use flight::{Flight, Flying};
@@ -619,41 +619,6 @@ impl Net {
     /// Packets on their way along a link, in order of their arrivals.
     pub fn in_flight(&self, link: u32) -> impl Iterator<Item = Flying> + '_ {
         self.links[link as usize].flight.iter()
-    }
-
-    // ---- Ahead of time --------------------------------------------------------------------------------------------
-
-    /// The packet that arrives next on a link.
-    #[inline]
-    pub fn next_to_arrive(&self, link: u32) -> Option<&Packet> {
-        let first = self.links.get(link as usize)?.flight.first()?;
-        Some(self.packets.get(first.packet))
-    }
-
-    /// Fetches the port of a link, and the entry of its flight that comes next.
-    #[inline]
-    pub fn fetch_flight(&self, link: u32) {
-        if let Some(l) = self.links.get(link as usize) {
-            l.flight.fetch_first();
-            fetch_of(&self.ports, l.port as usize, 3);
-        }
-    }
-
-    /// Fetches the packet that arrives next on a link.
-    #[inline]
-    pub fn fetch_first(&self, link: u32) {
-        if let Some(first) = self.links.get(link as usize).and_then(|l| l.flight.first()) {
-            self.packets.fetch(first.packet);
-        }
-    }
-
-    /// Fetches the port of a link, and where the next packet joins its flight.
-    #[inline]
-    pub fn fetch_port(&self, link: u32) {
-        if let Some(l) = self.links.get(link as usize) {
-            l.flight.fetch_end();
-            fetch_of(&self.ports, l.port as usize, 3);
-        }
     }
 
     // ---- Keys -----------------------------------------------------------------------------------------------------

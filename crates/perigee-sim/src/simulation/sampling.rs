@@ -138,7 +138,8 @@ impl Simulation<'_> {
         let tcp = self.flows.iter().map(|f| {
             let ends =
                 f.sender().map_or(0, |s| std::mem::size_of_val(s) + std::mem::size_of::<TcpReceiver>());
-            ends + f.sender().and_then(|s| s.tcp.as_ref()).map_or(0, |tcp| tcp.memory_bytes())
+            let board = f.sender().and_then(|s| s.tcp.as_ref()).map_or(0, |tcp| tcp.memory_bytes());
+            ends + board + f.base.memory_bytes()
         });
         (tcp.sum::<usize>() + self.flows.len() * std::mem::size_of::<Flow>()) / self.flows.len().max(1)
     }

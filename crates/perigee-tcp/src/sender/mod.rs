@@ -356,9 +356,9 @@ impl Sender {
     pub fn pacing_rate(&self) -> Option<BitRate> {
         self.paced.then_some(self.pacing_rate)
     }
-    /// Bytes of memory behind the connection.
+    /// Bytes of memory behind the connection, beside itself.
     pub fn memory_bytes(&self) -> usize {
-        std::mem::size_of::<Self>() + self.board.memory_bytes()
+        self.board.memory_bytes()
     }
 
     #[inline]

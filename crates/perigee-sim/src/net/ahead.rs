@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What will be touched when a link's next packet arrives, fetched into the cache ahead of that.
+
+use super::Net;
+use crate::packet::Packet;
+use crate::prefetch::fetch_of;
+
+impl Net {
+    /// The packet that arrives next on a link.
+    #[inline]
+    pub fn next_to_arrive(&self, link: u32) -> Option<&Packet> {
+        let first = self.links.get(link as usize)?.flight.first()?;
+        Some(self.packets.get(first.packet))
+    }
+
+    /// Fetches the port of a link, and the entry of its flight that comes next.
+    #[inline]
+    pub fn fetch_flight(&self, link: u32) {
+        if let Some(l) = self.links.get(link as usize) {
+            l.flight.fetch_first();
+            fetch_of(&self.ports, l.port as usize, 3);
+        }
+    }
+
+    /// Fetches the packet that arrives next on a link.
+    #[inline]
+    pub fn fetch_first(&self, link: u32) {
+        if let Some(first) = self.links.get(link as usize).and_then(|l| l.flight.first()) {
+            self.packets.fetch(first.packet);
+        }
+    }
+
+    /// Fetches the port of a link, and where the next packet joins its flight.
+    #[inline]
+    pub fn fetch_port(&self, link: u32) {
+        if let Some(l) = self.links.get(link as usize) {
+            l.flight.fetch_end();
+            fetch_of(&self.ports, l.port as usize, 3);
+        }
+    }
+}
