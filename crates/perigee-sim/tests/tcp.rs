@@ -147,6 +147,30 @@ fn a_lost_handshake_is_repeated() {
     assert!(log.goodput_mbit(0, s(4), s(10)) > 15.0);
 }
 
+/// CoDel stops dropping when a packet has waited less than its target: not because a probe did, which overtakes.
+#[test]
+fn probes_that_go_first_do_not_calm_the_queue_behind_them() {
+    let drops = |pings: bool| {
+        let mut built = net(10, 1_000_000, &[50]);
+        let port = built.bottlenecks[0].forward.port;
+        let queue = &mut built.header.ports[port.ix()].queue;
+        queue.discipline = std::sync::Arc::new(Discipline { name: "codel".into(), ..Discipline::default() });
+        queue.probe_priority = true;
+        let mut flows = vec![flow(&built, 0, "cubic")];
+        if pings {
+            let app = App::Ping { interval: ms(10), size: 64 };
+            flows.push(FlowSetup { app, ..flows[0].clone() });
+        }
+        let (out, _) = run(&built.timeline(s(10), Vec::new()), flows, 1);
+        out.flows[0].dropped[DropCause::Queue as usize]
+    };
+    let (alone, beside) = (drops(false), drops(true));
+    assert!(
+        alone > 5 && beside.abs_diff(alone) <= alone / 4,
+        "{alone} packets dropped, {beside} beside probes"
+    );
+}
+
 #[test]
 fn reordering_by_a_shorter_path_costs_next_to_nothing() {
     // RTT 50 -> 65 -> 50 ms every 5 s with reordering at each decrease (kernel: 19.15 Mbit/s).

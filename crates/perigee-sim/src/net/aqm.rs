@@ -108,8 +108,13 @@ impl Net {
                 self.drop_at(h, link, DropCause::Outage);
                 continue;
             }
+            // Probes that go first wait in a queue of their own: their short waits say nothing of the one that is managed.
+            let goes_first = self.ports[p as usize].serves_probe();
             let (discipline, port) = self.ports[p as usize].managed(at);
-            let verdict = discipline.on_dequeue(&port, &seen, again);
+            let verdict = match goes_first && discipline.queues_mut().is_none() {
+                true => Verdict::Pass,
+                false => discipline.on_dequeue(&port, &seen, again),
+            };
             self.take_head(p);
             match verdict {
                 Verdict::Pass => {}

@@ -203,11 +203,15 @@ impl PortState {
     fn first_waiting(&self) -> Option<u32> {
         self.probes.first().or_else(|| self.waiting.first()).map(|w| w.packet)
     }
+    /// The next packet is a probe that overtakes the others.
+    #[inline]
+    fn serves_probe(&self) -> bool {
+        self.probe_priority && !self.probes.is_empty()
+    }
     /// Takes the first waiting packet.
     #[inline]
     fn take_next(&mut self) -> Option<Waiting> {
-        let probes = self.probe_priority && !self.probes.is_empty();
-        let next = if probes { self.probes.pop() } else { self.waiting.pop() }?;
+        let next = if self.serves_probe() { self.probes.pop() } else { self.waiting.pop() }?;
         self.packets -= 1;
         self.bytes -= u64::from(next.bytes);
         Some(next)
