@@ -106,6 +106,16 @@ def test_pings_without_times_need_to_be_told(tmp_path: Path) -> None:
     assert not log.has_clock
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_windows_shell_redirects_is_read(tmp_path: Path, encoding: str, packed: bool) -> None:
+    content = (("\ufeff" if encoding == "utf-16-be" else "") + WINDOWS.replace("\n", "\r\n")).encode(encoding)
+    path = tmp_path / "x.txt"
+    path.write_bytes(gzip.compress(content) if packed else content)
+    log = read_log(path, Asked(interval_ns=10**9))
+    assert [p.rtt_ns for p in log.flows[0].probes] == [14_000_000, None, 18_000_000]
+
+
 def test_sockets_are_followed_from_call_to_call(tmp_path: Path) -> None:
     (flow,) = read_log(written(tmp_path, "ss", SS), Asked()).flows
     assert (flow.origin, flow.target, flow.cc) == ("10.0.0.1:5000", "10.0.0.2:80", "cubic")
@@ -169,6 +179,12 @@ def test_columns_are_known_by_name_and_what_is_strange_is_told(cli: Cli, tmp_pat
         ("time_s,rtt_ms\n1,20\n", ["--column", "rtt_ms"], "NAME=WHAT is wanted"),
         ("time_s,rtt_ms\n1,20\n", ["--timezone", "Mars"], "--timezone 'Mars'"),
         ("time_s,rtt_ms\n1,20\n", ["--format", "pong"], "it may be ping"),
+        (PING, ["--interval", "1s"], "--interval is for logs without times"),
+        (SS, ["--interval", "1s"], "this log of ss has its own: leave it out"),
+        (PING, ["--column", "a=rtt"], "--column is for tables (CSV), and it is a log of ping"),
+        (SS, ["--unit", "a=ms"], "--unit is for tables (CSV), and it is a log of ss"),
+        (PING, ["--warmup", "1min"], "--warmup 60s leaves out all of its 1 s"),
+        (SS, ["--warmup", "2s"], "--warmup 2s leaves out all of its 2 s; take less"),
         ("", [], "it is empty"),
         ("\0\1\2", [], "perigee import capture"),
         ("dear diary\n", [], "it is no log of ping"),

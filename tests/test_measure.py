@@ -149,6 +149,9 @@ def test_other_refusals(cli: Cli, lossy: Path, tmp_path: Path) -> None:
     assert cli("import", "capture", "a.pcapng", "--out", "in").returncode == 0
     taken = cli("import", "capture", "a.pcapng", "--out", "in")
     assert (taken.returncode, "--force" in taken.stderr) == (2, True)
+    late = cli("import", "capture", "a.pcapng", "--out", "late", "--warmup", "100s")
+    assert (late.returncode, "--warmup 100s leaves out all of its" in late.stderr) == (2, True)
+    assert not (tmp_path / "late").exists()
 
 
 @pytest.mark.skipif(TSHARK is None, reason="no tshark on this machine: nothing to compare with")

@@ -315,13 +315,31 @@ def test_the_campaign_of_the_page_and_its_options_are_real(cli: Cli) -> None:
         assert {o for line in lines for o in re.findall(r"--[a-z-]+", line)} <= set(re.findall(r"--[a-z-]+", shown))
 
 
+def test_a_folder_in_which_nothing_was_measured_takes_another_campaign(
+    server: Server, tmp_path: Path, cli: Cli
+) -> None:
+    key = tmp_path / "key"
+    key.write_bytes(KEY)
+    words = ("measure", "run", "--key-file", key, "--out", "out", "--pings", "1s")
+    failed = cli(*words, "127.0.0.1:none")
+    assert failed.returncode == 2
+    assert "nothing was measured yet, so there is no record in out" in failed.stderr
+    done = cli(*words, f"127.0.0.1:{server.port}")
+    assert done.returncode == 0, done.stderr
+    other = cli(*words, f"127.0.0.1:{server.port}", "--runs", "2")
+    assert (other.returncode, "another campaign" in other.stderr, other.stdout) == (2, True, "")
+
+
 def test_keys_are_needed_and_long_enough(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "k").write_text("short\n", encoding="utf-8")
     done = cli("measure", "run", "127.0.0.1", "--pings", "1s", "--key-file", "k")
     assert (done.returncode, "16 characters" in done.stderr) == (2, True)
     assert cli("measure", "key", "new").returncode == 0
     assert (tmp_path / "new").stat().st_mode & 0o77 == 0
-    assert cli("measure", "key", "new").returncode == 2
+    again = cli("measure", "key", "new")
+    assert (again.returncode, "new exists, and a key is never replaced" in again.stderr) == (2, True)
+    done = cli("measure", "run", "127.0.0.1", "--pings", "1s", "--key-file", "nowhere")
+    assert (done.returncode, "there is no such file (perigee measure key FILE" in done.stderr) == (2, True)
     done = cli("measure", "run", "127.0.0.1", "--key-file", "new")
     assert (done.returncode, "nothing to measure" in done.stderr) == (2, True)
 

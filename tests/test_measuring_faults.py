@@ -88,7 +88,8 @@ def served(port: int) -> Iterator[subprocess.Popen[str]]:
 
 
 @linux
-def test_a_server_that_vanishes_leaves_what_came_and_is_found_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", ['bytes = "20 MB"', 'duration = "20 s"'])
+def test_a_server_that_vanishes_leaves_what_came_and_is_found_again(tmp_path: Path, size: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     text = f"""
@@ -96,7 +97,7 @@ def test_a_server_that_vanishes_leaves_what_came_and_is_found_again(tmp_path: Pa
 server = "127.0.0.1:{port}"
 [[step]]
 do = "download"
-bytes = "20 MB"
+{size}
 [[step]]
 do = "download"
 bytes = "1 MB"

@@ -43,9 +43,18 @@ pub struct DelayTrace {
 const MAX_TRACE_MS: u64 = 6 * 3_600_000;
 const MAX_DELAY_MS: f64 = 10_000.0;
 
+/// What stands in a line, cut where it is no line of a trace: a file of another kind may be one line of megabytes.
+fn shown(text: &str) -> String {
+    const MOST: usize = 60;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
 fn whole(line: usize, text: &str, what: &str, most: u64) -> Result<u64, TraceError> {
     let value: u64 = text.parse().map_err(|_| {
-        TraceError::at(line, format!("the {what} {text:?} is not a whole number of milliseconds"))
+        TraceError::at(line, format!("the {what} {} is not a whole number of milliseconds", shown(text)))
     })?;
     if value > most {
         return Err(TraceError::at(line, format!("the {what} {value} ms is more than {most} ms")));
@@ -60,7 +69,7 @@ fn milliseconds(line: usize, text: &str) -> Result<Nanos, TraceError> {
         Ok(ms) if ms > MAX_DELAY_MS => {
             Err(TraceError::at(line, format!("the delay {ms} ms is more than {MAX_DELAY_MS} ms")))
         }
-        _ => Err(TraceError::at(line, format!("the delay {text:?} is not a number of milliseconds"))),
+        _ => Err(TraceError::at(line, format!("the delay {} is not a number of milliseconds", shown(text)))),
     }
 }
 
@@ -189,6 +198,17 @@ mod tests {
         assert_eq!(times, [0, 100, 200, 250, 350, 450, 500]);
         let held = t.changes(PortId(3), Nanos::from_millis(100), Nanos::from_millis(600), AtEnd::Hold);
         assert_eq!(held.len(), 3);
+    }
+
+    #[test]
+    fn a_line_of_another_kind_of_file_is_not_repeated_whole() {
+        for text in ["\0", "é", "-"] {
+            let said = RateTrace::parse(&text.repeat(1_000_000)).unwrap_err().to_string();
+            assert!(said.len() < 300 && said.contains('…'), "{} bytes", said.len());
+            let said =
+                DelayTrace::parse(&text.repeat(1_000_000), Nanos::from_millis(10)).unwrap_err().to_string();
+            assert!(said.len() < 300 && said.contains('…'), "{} bytes", said.len());
+        }
     }
 
     #[test]

@@ -33,12 +33,15 @@ def key(file: Annotated[Path, typer.Argument(help="File to write to; it must not
     """Make a key that server and client share."""
     import os
 
+    from perigee.common.files import cannot_write
     from perigee.measure.net.protocol import new_key
 
     try:
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        stop(f"{file} exists, and a key is never replaced: choose another name, or use the key that is there")
     except OSError as error:
-        stop(f"{file}: {error.strerror}")
+        stop(cannot_write(file, error))
     with os.fdopen(handle, "w", encoding="ascii") as out:
         out.write(new_key() + "\n")
     print(f"{file}: copy it to the other end; who has it can make the server send")
@@ -52,7 +55,7 @@ def serve(
     max_bytes: Annotated[str, typer.Option(help="At most so much per transfer.")] = "10GB",
     max_time: Annotated[str, typer.Option(help="At most so long per transfer.")] = "30min",
     max_daily: Annotated[str, typer.Option(help="At most so much in 24 hours.")] = "1000GB",
-    max_rate: Annotated[str | None, typer.Option(help="At most so fast per connection, such as 200Mbit.")] = None,
+    max_rate: Annotated[str | None, typer.Option(help="Send at most so fast per connection, such as 200Mbit.")] = None,
 ) -> None:
     """Answer probes and transfers of those who know the key. Needs no root."""
     from perigee.measure.net.kernel import schemes
@@ -109,6 +112,7 @@ def run(
     from perigee.measure.runner import Runner
     from perigee.measure.store import RUNS
 
+    folder, journal = out or Path(), None
     try:
         secret = read_key(key_file)
         if what.endswith(".toml"):
@@ -125,19 +129,19 @@ def run(
             )
         if out is not None:
             refuse_file(out)
-        folder = out if out is not None else fresh_folder(campaign.name, RUNS)
+        folder = out or fresh_folder(campaign.name, RUNS)
         journal = Journal(folder, campaign.text)
         over = _until_signal()
         Runner(campaign, journal, secret, server, _say, over).run()
     except MeasureError as error:
         print(f"perigee: {error}", file=sys.stderr)
-        _conclude(locals().get("folder") if report else None)
+        _conclude(folder if report and journal is not None else None)
         raise SystemExit(2) from None
     except (OSError, RecordError) as error:
         print(
             f"perigee: {cannot_write(out or Path(), error) if isinstance(error, OSError) else error}", file=sys.stderr
         )
-        _conclude(locals().get("folder") if report else None)
+        _conclude(folder if report and journal is not None else None)
         raise SystemExit(1) from None
     if not report:
         print(f"measured: {folder}; perigee measure report {folder} makes its records")
@@ -156,9 +160,13 @@ def _finish(folder: Path, campaign: Campaign, *, stopped: bool) -> None:
 def _conclude(folder: Path | None) -> None:
     """The records of what was measured, however it ended."""
     from perigee.common.files import RecordError, cannot_write
+    from perigee.measure.journal import FOLDER
     from perigee.measure.measured import write_records
 
     if folder is None:
+        return
+    if not any((folder / FOLDER).glob("*.npz")):
+        print(f"perigee: nothing was measured yet, so there is no record in {folder}", file=sys.stderr)
         return
     try:
         write_records(folder)

@@ -69,6 +69,7 @@ def import_capture(
         if found is None:
             raise CaptureStopped
         facts: dict[str, Any] = json.loads(found)
+        refuse_warmup(file, reading.warmup_ns, facts["duration_ns"])
         about = About(
             backend="capture",
             name=stem_of(file),
@@ -90,6 +91,14 @@ def import_capture(
         return manifest_of(about, facts["tables"])
 
     return stored(out, stem_of(file), reading.cc, make, force=force, section=wireshark.section)
+
+
+def refuse_warmup(file: Path, warmup_ns: int, duration_ns: int) -> None:
+    """Raises RecordError: nothing is left behind the warm-up, so that metrics would be of nothing."""
+    if warmup_ns and warmup_ns >= duration_ns:
+        raise RecordError(
+            f"{file}: --warmup {warmup_ns / 1e9:g}s leaves out all of its {duration_ns / 1e9:g} s; take less"
+        )
 
 
 def stem_of(file: Path) -> str:

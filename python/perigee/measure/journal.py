@@ -52,7 +52,9 @@ class Journal:
         self.folder = folder / FOLDER
         self.folder.mkdir(parents=True, exist_ok=True)
         own = self.folder / CAMPAIGN
-        if own.exists():
+        self.lines = read_lines(self.folder / JOURNAL)
+        # A campaign that has measured nothing (a wrong key, a server that was away) stands in nobody's way.
+        if own.exists() and (self.lines or any(self.folder.glob("*.npz"))):
             if own.read_text(encoding="utf-8") != campaign_text:
                 raise MeasureError(
                     f"{folder} holds the measurements of another campaign ({own}): choose another --out, or the "
@@ -61,7 +63,6 @@ class Journal:
         else:
             with written(own) as partial:
                 partial.write_text(campaign_text, encoding="utf-8")
-        self.lines = read_lines(self.folder / JOURNAL)
 
     def done(self, cycle: int, group: int) -> bool:
         """Whether a group was measured, or given up."""

@@ -101,6 +101,8 @@ def _probes(
         log.remarks.append(f"time between pings from the summary: {interval / 1e6:.1f} ms")
     stamped = {n: round(s * 1e9) - (rtt or 0) for n, (s, rtt) in answers.items() if s is not None and rtt is not None}
     if len(stamped) > 1:
+        if asked.interval_ns is not None:
+            raise LogError("--interval is for logs without times, and this log of ping has its own: leave it out")
         a, b = min(stamped), max(stamped)
         interval = (stamped[b] - stamped[a]) // max(1, b - a)
     elif interval is None:

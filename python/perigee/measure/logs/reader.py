@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +19,8 @@ HEAD_CHARS = 1 << 16
 MAX_JSON_CHARS = 1 << 28
 MAX_LINE_CHARS = 1 << 16
 GZIP = b"\x1f\x8b"
+# Windows' shell writes what it redirects so.
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 Lines = Callable[[Iterable[tuple[int, str]], Asked], Log]
 BY_LINES: dict[str, tuple[Callable[[str], bool], Lines]] = {
@@ -44,7 +47,9 @@ def read_log(file: Path, asked: Asked, written_by: str | None = None) -> Log:
     if not file.is_file():
         raise LogError("there is no such file" if not file.exists() else "it is no plain file")
     try:
-        return _read(file, asked, written_by)
+        log = _read(file, asked, written_by)
+        _refuse_idle(log, asked)
+        return log
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise LogError(
             f"its compression is damaged ({error}); unpack what can be saved: gzip -dc FILE > PLAIN"
@@ -73,6 +78,16 @@ def _read(file: Path, asked: Asked, written_by: str | None) -> Log:
         return BY_LINES[name][1](_lines(opened, longest), asked)
 
 
+def _refuse_idle(log: Log, asked: Asked) -> None:
+    """What was said of a log and has no effect on it is an error."""
+    if log.format != "table" and (asked.columns or asked.units):
+        given = "--column" if asked.columns else "--unit"
+        raise LogError(f"{given} is for tables (CSV), and it is a log of {log.format}: leave it out")
+    # Of pings their reader knows whether the interval was needed: one stamp tells none.
+    if asked.interval_ns is not None and log.format != "ping" and (log.has_clock or log.format != "ss"):
+        raise LogError(f"--interval is for logs without times, and this log of {log.format} has its own: leave it out")
+
+
 def _json(text: str, asked: Asked, name: str | None) -> Log:
     if len(text) > MAX_JSON_CHARS:
         raise LogError(f"it is larger than {MAX_JSON_CHARS >> 20} MB: JSON is read as a whole; split it")
@@ -93,8 +108,10 @@ def _json(text: str, asked: Asked, name: str | None) -> Log:
 def _open(file: Path) -> IO[str]:
     with file.open("rb") as raw:
         packed = raw.read(2) == GZIP
+    with gzip.open(file, "rb") if packed else file.open("rb") as plain:
+        encoding = "utf-16" if plain.read(2) in UTF16 else "utf-8-sig"
     opener: Callable[..., IO[str]] = gzip.open if packed else open
-    return opener(file, "rt", encoding="utf-8-sig", errors="replace", newline=None)
+    return opener(file, "rt", encoding=encoding, errors="replace", newline=None)
 
 
 def _lines(opened: IO[str], longest: int) -> Iterator[tuple[int, str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import RecordError
-from perigee.measure.capture import stem_of
+from perigee.measure.capture import refuse_warmup, stem_of
 from perigee.measure.logs.model import NS_PER_S, Asked, Flow, Log, LogError
 from perigee.measure.logs.reader import read_log
 from perigee.measure.store import UNKNOWN, About, add_tables, as_table, manifest_of, stored
@@ -40,6 +40,7 @@ def import_log(
         log = read_log(file, asked, written_by)
     except LogError as error:
         raise RecordError(f"{file}: {error}") from None
+    refuse_warmup(file, warmup_ns, _span(log)[1] - _span(log)[0])
     schemes = {f.cc for f in log.flows}
     scheme = cc or (schemes.pop() if len(schemes) == 1 else UNKNOWN)
 
@@ -54,7 +55,7 @@ def import_log(
             began_ns=start_ns if log.has_clock else 0,
             duration_ns=end_ns - start_ns,
             sample_ns=max(1, _usual(log)),
-            warmup_ns=min(warmup_ns, end_ns - start_ns - 1),
+            warmup_ns=warmup_ns,
             flows=[_listed(f, cc, end_ns - start_ns) for f in log.flows],
             nodes=list(dict.fromkeys(end for f in log.flows for end in (f.origin, f.target))),
             remarks=remarks(log),

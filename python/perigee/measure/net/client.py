@@ -74,7 +74,7 @@ def ask(peer: Peer, request: Mapping[str, Any], *, cc: str | None = None, buffer
     except ConnectionError as error:
         sock.close()
         # A server that does not know the key closes without a word; so does one that is being stopped.
-        raise ConnectionError(f"{peer} closed the connection: {error}; is the key the same there?") from None
+        raise ConnectionError(f"{peer}: {error.strerror or error}; is the key the same there?") from None
     except OSError:
         sock.close()
         raise
@@ -134,6 +134,9 @@ def download(
         found.remarks.append(f"the download ended early: {got.why}")
     if most_bytes is not None and got.total[-1] < most_bytes and not got.why:
         found.remarks.append(f"the download ended early: {got.total[-1]} of {most_bytes} bytes came")
+    elif most_ns is not None and not got.why and _cut_short(got, most_ns, asked.connect_ns):
+        came_ns = got.done_ns - (got.first_ns or 0)
+        found.remarks.append(f"the download ended early: data came for {came_ns / 1e9:.1f} of {most_ns / 1e9:g} s")
     try:
         told = ask(peer, {"do": "series", "ticket": reply.get("ticket")})
         told.channel.sock.close()
@@ -141,6 +144,11 @@ def download(
     except (OSError, MeasureError) as error:
         found.remarks.append(f"what the sender saw is missing: {error}")
     return found
+
+
+def _cut_short(got: transfer.Series, most_ns: int, rtt_ns: int) -> bool:
+    """Whether data stopped long before their time; a sender that waits for ACKs is silent for an RTT, not longer."""
+    return got.first_ns is None or got.done_ns - got.first_ns + 2 * rtt_ns < 0.9 * most_ns
 
 
 def upload(

@@ -66,8 +66,14 @@ def read_key(file: Path | None) -> bytes:
     else:
         try:
             text = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise MeasureError(f"--key-file {file}: {error}") from None
+        except FileNotFoundError:
+            raise MeasureError(
+                f"--key-file {file}: there is no such file (perigee measure key FILE makes one, for both ends)"
+            ) from None
+        except OSError as error:
+            raise MeasureError(f"--key-file {file}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise MeasureError(f"--key-file {file}: it is no text, so no key") from None
         where = str(file)
     key = text.strip().encode()
     if len(key) < LEAST_KEY_BYTES:
