@@ -86,7 +86,7 @@ def test_a_path_that_is_down_at_first_is_told(cli: Cli, tmp_path: Path) -> None:
 def test_a_misconnected_namespace_ends_the_run_and_is_named(tmp_path: Path) -> None:
     # The interfaces of the two hosts are mixed up.
     source = Path(namespaces.__file__).read_text()
-    fault = source.replace("    return made\n\n\ndef set_up", "    return made[::-1]\n\n\ndef set_up")
+    fault = source.replace("\n    return made\n", "\n    return made[::-1]\n")
     assert fault != source
     (tmp_path / "swapped.py").write_text(fault)
     # The process in the namespaces knows only what lies beside it.
