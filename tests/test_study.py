@@ -29,6 +29,7 @@ from perigee.study.conclude import read_csv, why
 from perigee.study.digest import Digest
 from perigee.study.exchanged import Power, power, weighed
 from perigee.study.execute import Plan, Progress, Runner, outcomes
+from perigee.study.gallery import heads_for
 from perigee.study.kinds import PUBLISHED, Kind, kinds, split
 from perigee.study.made import MADE
 from perigee.study.model import SCENARIOS, Ask, Size
@@ -475,3 +476,10 @@ def test_explanations_are_printed_on_request(cli: Cli, tmp_path: Path) -> None:
     assert "why: Cubic: mean goodput" in explained.stdout
     assert "with tail loss probes" in " ".join(explained.stdout.split())
     assert "why:" not in plain.stdout
+
+
+def test_the_column_of_what_nobody_published_says_expected() -> None:
+    never, number = {"kind": "never published"}, {"kind": "published number"}
+    assert "expected" in heads_for([never, never])
+    assert "published" in heads_for([never, number])
+    assert "published" in heads_for([])

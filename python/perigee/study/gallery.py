@@ -34,6 +34,7 @@ TITLES = {
     "geo": "Cubic and BBR over a geostationary service (Claypool et al.)",
 }
 HEADS = ("claim", "kind", "published", "ours", "95 % interval", "tolerance", "exchanged", "verdict")
+COMPARED = HEADS.index("published")
 SHOWN = (REPRODUCED, DIFFERS, TIE, ANY, MISSING)
 ASIDE = {"kind", "compared with", "95 % interval", "tolerance", "exchanged"}
 WIDE = {*ASIDE, "published as", "no data", "title", "runs", "size"}
@@ -160,6 +161,13 @@ def _soft(text: str) -> str:
     return f"<p class=soft>{html.escape(text)}</p>" if text else ""
 
 
+def heads_for(verdicts: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Heads of a table of claims: what was never published is an expectation."""
+    found = {v.get("kind", "") for v in verdicts}
+    word = "expected" if found == {Kind.UNPUBLISHED.value} else HEADS[COMPARED]
+    return (*HEADS[:COMPARED], word, *HEADS[COMPARED + 1 :])
+
+
 def _table(verdicts: list[dict[str, Any]]) -> str:
     if not verdicts:
         return ""
@@ -180,7 +188,7 @@ def _table(verdicts: list[dict[str, Any]]) -> str:
             first = explained.setdefault(v["why"], v["claim"])
             why = v["why"] if first == v["claim"] else f"As for: {first}."
             rows.append(f"<tr class='why {_class(v)}'><td colspan={len(HEADS)}>{html.escape(why)}</td></tr>")
-    return f"<div class=scroll><table>{_head(HEADS)}{''.join(rows)}</table></div>"
+    return f"<div class=scroll><table>{_head(heads_for(verdicts))}{''.join(rows)}</table></div>"
 
 
 def _class(v: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from perigee.common.files import write_text
 from perigee.results.webpage import filled
 from perigee.study import made, misses, published
 from perigee.study.conclude import VERDICTS, ConcludeError, read_about
-from perigee.study.gallery import TITLES
+from perigee.study.gallery import TITLES, heads_for
 from perigee.study.kinds import PUBLISHED, Kind, kind_of, split
 from perigee.study.registry import STUDIES, experiments
 from perigee.study.verdicts import ANY, DIFFERS, MISSING, REPRODUCED, TIE
@@ -158,7 +158,7 @@ def _page(
         parts += [f"![{e.title}]({file})", ""]
         caption = e.captions.get(name, "")
         parts += [*textwrap.wrap(f"*{caption}*", WIDTH), ""] if caption else []
-    heads = ("claim", "kind", "published", "ours", "95 % interval", "tolerance", "exchanged", "verdict")
+    heads = heads_for(verdicts)
     parts += ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for v in verdicts:
         cells = [
