@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import perigee
-from conftest import Cli
+from conftest import ROOT, Cli
 from perigee.measure.fit.command import fit
 from perigee.measure.fit.given import runs_of
 from perigee.measure.fit.recording import Given
@@ -21,7 +21,7 @@ from perigee.measure.fit.seen import probes_of
 from perigee.measure.net.protocol import MeasureError
 from perigee.sky.traces import opportunities
 
-SHARED = Path(os.environ.get("PERIGEE_SHARED_DATA", "/work/shared/data")) / "leocc"
+SHARED = Path(os.environ.get("PERIGEE_SHARED_DATA", ROOT / "../shared/data")) / "leocc"
 leocc = pytest.mark.skipif(
     not SHARED.is_dir(), reason="the published recording is not there: PERIGEE_SHARED_DATA names its folder"
 )

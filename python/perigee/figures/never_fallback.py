@@ -99,15 +99,13 @@ def _row(o: Outcome) -> dict[str, Any]:
     partial = o.case.labels["part"] == PARTIAL
     begin_s = (SECOND_S + end_s) / 2 if partial else 0.0
     goodput, later = d.mean_mbps(begin_s, end_s), d.window(begin_s, end_s)
-    with np.errstate(invalid="ignore"):
-        inflation = np.nanmean(d.columns["rtt_ns"][:, later]) / np.nanmean(d.columns["base_rtt_ns"][:, later])
     products = np.nan_to_num(d.columns["cwnd_bytes"][:, later]).mean(axis=1) * 8 / (MBPS * 1e6 * RTT_S)
     return {
         "goodput_mbps": goodput.sum(),
         "first_mbps": goodput[0],
         "second_mbps": goodput[-1] if partial else float("nan"),
         "jain": jain(goodput) if partial else float("nan"),
-        "inflation": inflation,
+        "inflation": d.inflation(later),
         "timeouts": sum(f["timeouts"] for f in d.flows),
         "retransmits": sum(f["retransmits"] for f in d.flows),
         "first_window_bdp": products[0],

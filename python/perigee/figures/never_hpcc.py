@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from perigee.figures.orbcc_common import MINE
 from perigee.figures.orbcc_constellation import FILE as SKY
 from perigee.figures.orbcc_constellation import RELAYS, SHARED, starts
@@ -86,12 +84,10 @@ def _row(o: Outcome) -> dict[str, Any]:
     d = o.digest
     end_s = d.info["duration_ns"] / 1e9
     begin_s = 0.0 if len(d.flows) == 1 else end_s / 2
-    goodput, later = d.mean_mbps(begin_s, end_s), d.window(begin_s, end_s)
-    with np.errstate(invalid="ignore"):
-        inflation = np.nanmean(d.columns["rtt_ns"][:, later]) / np.nanmean(d.columns["base_rtt_ns"][:, later])
+    goodput = d.mean_mbps(begin_s, end_s)
     return {
         "goodput_mbps": goodput.sum(),
-        "inflation": inflation,
+        "inflation": d.inflation(d.window(begin_s, end_s)),
         "ratio": goodput.min() / goodput.max() if len(goodput) == 2 else float("nan"),
         "retransmits": sum(f["retransmits"] for f in d.flows),
     }

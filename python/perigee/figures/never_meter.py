@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from perigee.figures.orbcc_common import MINE, generator
 from perigee.figures.orbcc_initial_phase import FILE as JOINS
 from perigee.figures.orbcc_two_flows import FILE as TWO
@@ -81,12 +79,10 @@ def _row(o: Outcome) -> dict[str, Any]:
     d = o.digest
     end_s = d.info["duration_ns"] / 1e9
     begin_s = {RESPONSIVENESS: 0.0, JOINING: 11.0}.get(str(o.case.labels["part"]), 0.75 * end_s)
-    goodput, later = d.mean_mbps(begin_s, end_s), d.window(begin_s, end_s)
-    with np.errstate(invalid="ignore"):
-        inflation = np.nanmean(d.columns["rtt_ns"][:, later]) / np.nanmean(d.columns["base_rtt_ns"][:, later])
+    goodput = d.mean_mbps(begin_s, end_s)
     return {
         "goodput_mbps": goodput.sum(),
-        "inflation": inflation,
+        "inflation": d.inflation(d.window(begin_s, end_s)),
         "ratio": goodput.min() / goodput.max() if len(goodput) == 2 else float("nan"),
         "jain": jain(goodput) if len(goodput) > 1 else float("nan"),
         "joined": d.mean_mbps(11.0, 12.0)[-1] / d.mean_mbps(11.0, 12.0)[:-1].mean()

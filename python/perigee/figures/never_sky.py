@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import jain
@@ -55,12 +53,10 @@ def _sets(ask: Ask, pair: str, n: int) -> dict[str, object]:
 def _row(o: Outcome) -> dict[str, Any]:
     d = o.digest
     end_s = d.info["duration_ns"] / 1e9
-    goodput, later = d.mean_mbps(BEGIN_S, end_s), d.window(BEGIN_S, end_s)
-    with np.errstate(invalid="ignore"):
-        inflation = np.nanmean(d.columns["rtt_ns"][:, later]) / np.nanmean(d.columns["base_rtt_ns"][:, later])
+    goodput = d.mean_mbps(BEGIN_S, end_s)
     return {
         "goodput_mbps": goodput.sum(),
-        "inflation": inflation,
+        "inflation": d.inflation(d.window(BEGIN_S, end_s)),
         "jain": jain(goodput) if len(goodput) > 1 else float("nan"),
         "retransmits": sum(f["retransmits"] for f in d.flows),
         "timeouts": sum(f["timeouts"] for f in d.flows),

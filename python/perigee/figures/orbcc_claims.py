@@ -94,13 +94,11 @@ def _row(o: Outcome) -> dict[str, Any]:
     d = o.digest
     later = d.t_s > d.t_s[-1] / 2
     goodput = np.nan_to_num(d.mbps()[:, later]).mean(axis=1)
-    with np.errstate(invalid="ignore"):
-        inflation = np.nanmean(d.columns["rtt_ns"][:, later]) / np.nanmean(d.columns["base_rtt_ns"][:, later])
     return {
         "net_mbps": np.nan_to_num(d.mbps()).sum(axis=0).mean(),
         "late_mbps": goodput.sum(),
         "jain": jain(goodput) if len(goodput) > 1 else float("nan"),
-        "inflation": inflation,
+        "inflation": d.inflation(later),
         "payload_share": d.flows[0]["payload_share"],
     }
 

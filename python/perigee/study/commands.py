@@ -23,7 +23,7 @@ from perigee.study.registry import experiments
 from perigee.study.verdicts import REPRODUCED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from perigee.runs.machines import Machines
     from perigee.study.verdicts import Verdict
@@ -42,11 +42,20 @@ def run_command(
     as_json: bool = False,
 ) -> int:
     """Runs what is missing, then tables, verdicts, figures and the gallery. Returns the exit code."""
+    return _alone_in(
+        out,
+        ask,
+        lambda: _run(names, ask, out, machines=machines, force=force, explain=explain, as_json=as_json),
+    )
+
+
+def _alone_in(out: Path, ask: Ask, work: Callable[[], int]) -> int:
+    """Does what writes into a folder of results, while nobody else does. Returns the exit code."""
     try:
         # All of it, because sizes share the cache.
         with claimed(out):
             make_ready(out / ask.size.value)
-            return _run(names, ask, out, machines=machines, force=force, explain=explain, as_json=as_json)
+            return work()
     except RecordError as error:
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
@@ -103,16 +112,11 @@ def explain_command(
     variants: Collection[str] = (),
 ) -> int:
     """Runs the variants that explanations rest on, beside tables of the figures that are there, and prints these."""
-    try:
-        with claimed(out):
-            make_ready(out / ask.size.value)
-            return _explain_by_runs(names, ask, out, machines=machines, tables=tables, variants=variants)
-    except RecordError as error:
-        print(f"perigee: {error}", file=sys.stderr)
-        return BAD_INPUT
-    except OSError as error:
-        print(f"perigee: {cannot_write(out, error)}; what is complete is kept", file=sys.stderr)
-        return BAD_INPUT
+    return _alone_in(
+        out,
+        ask,
+        lambda: _explain_by_runs(names, ask, out, machines=machines, tables=tables, variants=variants),
+    )
 
 
 def _explain_by_runs(

@@ -72,6 +72,12 @@ class Digest:
         with np.errstate(invalid="ignore"):
             return np.where(total > 0, (np.nan_to_num(rtt) * weight).sum(axis=1) / total, np.nan)
 
+    def inflation(self, mask: npt.NDArray[np.bool_]) -> float:
+        """Mean RTT over mean base RTT, over all flows and the samples of a mask."""
+        with np.errstate(invalid="ignore"):
+            rtt, base = (np.nanmean(self.columns[name][:, mask]) for name in ("rtt_ns", "base_rtt_ns"))
+        return float(rtt / base)
+
     def to_bytes(self) -> bytes:
         """As a compressed archive; the same digest gives the same bytes."""
         arrays = {"t_s": self.t_s, "rtt_ms": self.rtt_ms.astype(np.float32)}
