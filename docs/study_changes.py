@@ -44,7 +44,8 @@ def claims(page: str, text: str) -> list[Claim]:
     for line in text.splitlines():
         cells = [c.strip().replace("\\|", "|") for c in re.split(r"(?<!\\)\|", line)[1:-1]]
         if cells[:2] == ["claim", "kind"]:
-            names = cells
+            # Pages of what nobody published say "expected" there.
+            names = ["published" if name == "expected" else name for name in cells]
         elif names and len(cells) == len(names) and not cells[0].startswith("---"):
             row = dict(zip(names, cells, strict=True))
             found.append(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from perigee.figures import (
     orbcc_two_flows,
 )
 from perigee.figures import orbcc_soft_handover as soft
-from perigee.study import gallery, style
+from perigee.study import beside, gallery, style
+from perigee.study.conclude import read_csv
 from perigee.study.digest import Digest
 from perigee.study.kinds import Kind
 from perigee.study.model import Ask, Case, Outcome, Size
@@ -206,3 +208,33 @@ def test_words_of_saved_results_do_not_become_markup(tmp_path: Path) -> None:
     page = gallery.write(tmp_path).read_text(encoding="utf-8")
     assert evil not in page
     assert "&lt;svg onload" in page
+
+
+def _with_published_numbers() -> list[str]:
+    """Experiments with tables beside their pages that have a published number among their claims."""
+    found = []
+    for folder in sorted((PAGES / "data").iterdir()):
+        page = (PAGES / f"{folder.name}.md").read_text(encoding="utf-8")
+        numbers = re.findall(rf"\| ({Kind.NUMBER.value}|{Kind.TUNED.value}) \|", page)
+        if numbers:
+            found += [e for e in experiments() if e.replace("/", "-") == folder.name]
+    return found
+
+
+@pytest.mark.parametrize("name", _with_published_numbers())
+def test_published_numbers_stand_in_the_figures(name: str) -> None:
+    """As markers or curves in the axes of ours: in at least one of the experiment's pictures, and finite."""
+    import matplotlib.pyplot as plt
+
+    experiment = experiments()[name]
+    tables = {f.stem: read_csv(f) for f in sorted((PAGES / "data" / name.replace("/", "-")).glob("*.csv"))}
+    pictures = experiment.draw(beside.of_figure(tables))
+    drawn = [a for p in pictures.values() for a in p.findobj() if str(a.get_gid() or "").startswith(style.PUBLISHED)]
+    names = [
+        [a.get_gid() for a in p.findobj() if a.get_gid() in {d.get_gid() for d in drawn}] for p in pictures.values()
+    ]
+    for picture in pictures.values():
+        plt.close(picture)
+    assert drawn, f"{name} has published numbers, and none of its figures shows one"
+    assert all(len(set(n)) == len(n) for n in names)
+    assert all(np.isfinite(a.get_xydata()).all() for a in drawn if hasattr(a, "get_xydata"))

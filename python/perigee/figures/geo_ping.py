@@ -133,7 +133,8 @@ def draw(t: Tables) -> dict[str, Any]:
     axes[0][1].step(tail.index, tail, where="post", color=style.INK)
     axes[0][1].set_yscale("log")
     for x, y in ((625, 1e-3), (1500, 1e-5)):
-        axes[0][1].plot(x, y, "o", color=style.look("bbr3")["color"], markersize=5, fillstyle="none")
+        (drawn,) = axes[0][1].plot(x, y, "o", color=style.look("bbr3")["color"], markersize=5, fillstyle="none")
+        style.mark(axes[0][1], drawn)
     axes[0][1].set_xlabel("RTT, ms")
     axes[0][1].set_title("share above (o: published)", loc="left")
     for k, (_, one) in enumerate(t["hours"].groupby("day")):

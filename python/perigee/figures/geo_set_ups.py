@@ -134,7 +134,7 @@ def draw(t: Tables) -> dict[str, Any]:
         for k, n in enumerate(mine):
             look = style.look(n.cc)
             axis.axvspan(n.published - n.tolerance, n.published + n.tolerance, color=look["color"], alpha=0.12)
-            axis.axvline(n.published, color=look["color"], linewidth=0.8, linestyle=":")
+            style.published(axis, n.published, look["color"], None)
             for y, name in enumerate(names):
                 one = frames.average(runs, column, set_up=name, cc=n.cc)
                 spread = frames.pick(runs, set_up=name, cc=n.cc)[column].std()

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FILE = "leo-cc/responsiveness.toml"
+HALF = 0.5
+"""Astraea's goodput in Fig. 3a over the optimum, around."""
 TEXT_RUN = 33
 """The events of the text fit this run (the code draws run 2)."""
 
@@ -70,6 +72,8 @@ def draw(t: Tables) -> dict[str, Any]:
         a.step(
             np.sort(path), np.arange(1, len(path) + 1) / len(path), where="post", color="black", lw=0.9, label="path"
         )
+        if "astraea" in frames.schemes(here):
+            style.published(a, HALF * path.mean(), style.look("astraea")["color"], "published of Astraea: about half")
         a.set_title("rate, RTT and loss change" if loss else "rate and RTT change", loc="left")
         a.set_xlabel("mean goodput, Mbit/s")
     axes[0][0].set_ylabel("share of runs")
@@ -164,7 +168,8 @@ EXPERIMENTS = [
 schedule, median over schedules; what loss costs: the difference of the shares without and with loss of the same run,
 mean over runs.""",
         captions={
-            "distributions": "Distribution over schedules of each run's goodput. Black: mean rate of the path.",
+            "distributions": "Distribution over schedules of each run's goodput. Black: mean rate of the path. "
+            "Dotted: half of its mean, which the text says Astraea has.",
             "run": "A part of run 2 without loss, by second. Black: rate and base RTT of the path.",
             "run-loss": "The same with loss.",
         },

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FILE = "orbcc/parking-lot.toml"
+PUBLISHED = {"cubic": 1 / 3, "bbr": 1 / 3, "bbr3": 1 / 3, MINE: 1.0}
+"""What the text says of Fig. 4: OrbCC approximates max-min fairness, the others are close to proportional fairness."""
 
 
 def cases(ask: Ask) -> list[Case]:
@@ -73,6 +75,8 @@ def draw(t: Tables) -> dict[str, Any]:
             a.errorbar(mean.index, mean, error, label=style.label(cc), capsize=2, elinewidth=0.6, **style.look(cc))
         for level, name in ((1, "max-min fair"), (1 / 3, "proportionally fair")):
             style.fair(a, name, level)
+        here = set(frames.schemes(runs))
+        style.stated(a, ((level, cc) for cc, level in PUBLISHED.items() if cc in here))
         a.set_title(f"queue {bdp:g} BDP", loc="left")
         a.set_xlabel("RTT, ms")
         a.set_ylim(-0.05, 1.1)
@@ -115,7 +119,7 @@ also the ratio of means (`ratio_of_means`), Jain's index over the four mean good
 (`long_mbps`; `short_mbps`, the mean of the three), Mbit/s."""
 CAPTIONS = {
     "parking-lot": "Ratio by RTT, a panel per queue. Bars: standard deviation over the seconds of a run, mean over "
-    "runs."
+    "runs. Triangles at the right edge: published, from the text (max-min or proportional fairness)."
 }
 
 WHY_PHASE = (

@@ -22,6 +22,8 @@ from perigee.study.verdicts import Verdict, near, order, within
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import pandas as pd
+
 FILE = "orbcc/soft-handover.toml"
 PUBLISHED = {
     "orbcc": {"cubic": (62.70, 94.57), "bbr": (63.45, 92.44), "bbr3": (43.63, 78.74), MINE: (21.50, 51.50)},
@@ -87,9 +89,12 @@ def _seconds(o: Outcome) -> list[dict[str, Any]]:
     return rows
 
 
-def draw(t: Tables) -> dict[str, Any]:
-    """Fairness against goodput after both changes; RTTs beside the published ones; one run over time."""
-    runs = t["runs"]
+def draw(study: str) -> Callable[[Tables], dict[str, Any]]:
+    """Fairness against goodput after both changes; RTTs beside the paper's; one run over time."""
+    return lambda t: {"handover": _handover(t["runs"], study), "run": _over_time(t)}
+
+
+def _handover(runs: pd.DataFrame, study: str) -> Any:
     figure, axes = style.panels(3, 1, width=2.9, height=2.7)
     for a, k, title in zip(axes[0], (1, 2), ("Change 1: four flows share", "Change 2: two flows each"), strict=False):
         for cc in frames.schemes(runs):
@@ -100,6 +105,7 @@ def draw(t: Tables) -> dict[str, Any]:
                 label=style.label(cc), capsize=2, elinewidth=0.6, **look,
             )  # fmt: skip
         a.axhline(0.961, color=style.SOFT, linewidth=0.7, linestyle=":", label="link full")
+        style.published(a, 1.0, style.look(MINE)["color"], None)
         a.set_title(title, loc="left")
         a.set_xlabel("Jain's index")
     axes[0][0].set_ylabel("goodput / 100 Mbit/s")
@@ -111,7 +117,7 @@ def draw(t: Tables) -> dict[str, Any]:
         for column, base in (("rtt20_ms", 0), ("rtt50_ms", 1)):
             error = None if len(one) < 2 else one[column].std()
             a.bar(i + base * 0.4 - 0.2, one[column].mean(), 0.36, yerr=error, capsize=1.5, **_bar(colour, base))
-        for base, value in enumerate(PUBLISHED["orbcc"].get(cc, ())):
+        for base, value in enumerate(PUBLISHED[study].get(cc, ())):
             style.tick(a, i + base * 0.4 - 0.2, 0.16, value)
     for base, name in enumerate(("flows of 20 ms", "flows of 50 ms")):
         a.bar(0, 0, label=name, **_bar(style.SOFT, base))
@@ -119,7 +125,7 @@ def draw(t: Tables) -> dict[str, Any]:
     a.set_xticks(range(len(names)), [style.label(cc).replace(" (", "\n(") for cc in names])
     a.set_title("RTT after Change 1, ms", loc="left")
     style.shared_legend(figure, axes[0], 7)
-    return {"handover": figure, "run": _over_time(t)}
+    return figure
 
 
 def _bar(colour: str, moving_or_staying: int) -> dict[str, Any]:
@@ -183,7 +189,8 @@ flows of a group in their first 100 base RTTs from 101 s on (2 and 5 s). In the 
 CAPTIONS = {
     "handover": "Means over runs, with the standard deviation over runs (also where that passes 1). Goodput counts "
     "what arrives in order: BBRv1 loses packets at the change, and what waited for them counts when they have been "
-    "sent again (up to 210 Mbit/s in a tenth of a second of run 1), so that it is above the link's rate for 2 s.",
+    "sent again (up to 210 Mbit/s in a tenth of a second of run 1), so that it is above the link's rate for 2 s. "
+    "Dotted at a Jain's index of 1, and black lines: published.",
     "run": "Run 1, mean of both flows of a group in each second; dotted: Change 1.",
 }
 
@@ -221,7 +228,7 @@ EXPERIMENTS = [
         cases=cases,
         tables=tables,
         verdicts=verdicts(study),
-        draw=draw,
+        draw=draw(study),
         method=METHOD,
         deviations=(
             *DEVIATIONS,

@@ -142,15 +142,49 @@ def fair(axis: Any, name: str, level: float) -> None:
     axis.axhline(level, color=SOFT, linewidth=0.9, linestyle=FAIR[name], label=name)
 
 
+PUBLISHED = "published"
+"""What the names of published values in a figure begin with (`Artist.get_gid`)."""
+
+
+def mark(axis: Any, artist: Any) -> None:
+    """Names an artist as a published value; names are unique in a figure."""
+    artist.set_gid(f"{PUBLISHED}-{axis.get_figure().axes.index(axis)}-{len(axis.get_children())}")
+
+
 def tick(axis: Any, x: float, half: float, level: float) -> None:
     """A published value over a bar: black with a white edge, so that it is seen on any colour."""
     for width, colour in ((2.8, "white"), (1.3, "black")):
-        axis.plot([x - half, x + half], [level, level], color=colour, linewidth=width, solid_capstyle="butt", zorder=5)
+        (drawn,) = axis.plot(
+            [x - half, x + half], [level, level], color=colour, linewidth=width, solid_capstyle="butt", zorder=5
+        )
+    mark(axis, drawn)
 
 
 def published(axis: Any, x: float, colour: str = "black", label: str | None = "published") -> None:
     """A published value on the abscissa: a dotted line in its scheme's colour."""
-    axis.axvline(x, color=colour, linewidth=1, linestyle=(0, (1, 1.5)), zorder=0.5, label=label)
+    mark(axis, axis.axvline(x, color=colour, linewidth=1, linestyle=(0, (1, 1.5)), zorder=0.5, label=label))
+
+
+def stated(axis: Any, levels: Iterable[tuple[float, str]]) -> None:
+    """Published levels, each of a scheme: a triangle in its colour at the right edge; equal ones side by side."""
+    beside: dict[float, int] = {}
+    for level, cc in levels:
+        at = beside[level] = beside.get(level, -1) + 1
+        (drawn,) = axis.plot(
+            1.03 + 0.045 * at,
+            level,
+            marker="<",
+            markersize=5,
+            color=look(cc)["color"],
+            markeredgecolor="black",
+            markeredgewidth=0.5,
+            linestyle="none",
+            clip_on=False,
+            zorder=6,
+            transform=axis.get_yaxis_transform(),
+        )
+        mark(axis, drawn)
+    axis.plot([], [], marker="<", color=SOFT, linestyle="none", label="published (right edge)")
 
 
 def cdf(axis: Any, values: Sequence[float], cc: str, name: str | None = None, **keys: Any) -> None:
@@ -184,6 +218,14 @@ def heat(axis: Any, rows: Sequence[str], columns: Sequence[str], cells: Any, err
         text = f"{v:.2f}" if errors is None or np.isnan(errors[i][j]) else f"{v:.2f}\n±{errors[i][j]:.2f}"
         axis.text(j, i, text, ha="center", va="center", color="white" if dark else "black", fontsize=6.5)
     return image
+
+
+def framed(axis: Any, row: int, column: int) -> None:
+    """A frame around a cell of a heat map: its value is a published one."""
+    from matplotlib.patches import Rectangle
+
+    frame = Rectangle((column - 0.46, row - 0.44), 0.92, 0.88, fill=False, edgecolor="black", linewidth=1.4, zorder=4)
+    mark(axis, axis.add_patch(frame))
 
 
 def save(figure: Any, folder: Path, name: str) -> None:
