@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // The four cases of bench/peers on ns-3. Arguments: type of TCP (TcpNewReno, TcpCubic, TcpBbr), flows, links, Mbit/s of the bottleneck,
-// round-trip time in ms, simulated seconds, 1 for a dumbbell (the middle link is the bottleneck, the others are ten times as fast
-// and belong to one flow each). Prints JSON. Nothing is traced but the receptions of links, which are counted.
+// round-trip time in ms, simulated seconds, 1 for a dumbbell (the middle link is the bottleneck; the others have 10 Gbit/s, hold
+// the delay and belong to one flow each), and 1 to trace RTTs and losses, which costs time. Prints JSON.
+//
+// What ns-3 does otherwise unlike our hosts is set: segments of 1448 bytes (1500 with headers and timestamps), the application
+// writes whole ones, an ACK after 40 ms at the latest, one drop-tail queue per port in bytes without a queue discipline above it,
+// static routes. SACK, timestamps, an ACK for every second segment are set although they are defaults. Links add the two bytes of
+// PPP to each packet, which rates and queues take into account. The smallest RTO stays that of ns-3, 1 s: with Linux's 200 ms the
+// start of its BBR ends with a timeout within the recovery, after which it sends some packets a round trip for good (3.37: 5.7 of
+// 100 Mbit/s), and what is timed would be an idle network.
 
 #include <sys/resource.h>
 
@@ -18,86 +25,166 @@
 
 using namespace ns3;
 
-static unsigned long long crossed = 0;
+namespace {
 
-static void Crossed(Ptr<const Packet>) { crossed++; }
+constexpr double kPpp = 1502.0 / 1500.0;
+constexpr double kAccessMbit = 10e3;
+constexpr double kAccessQueueBytes = 100e3 * 1500;
+constexpr uint16_t kPort = 5000;
 
-static double CpuSeconds() {
-    rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return u.ru_utime.tv_sec + u.ru_stime.tv_sec + 1e-6 * (u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+struct Case {
+    std::string type;
+    int flows, links;
+    double mbit, rttMs, seconds;
+    bool dumbbell, traced;
+    double bdpBytes() const { return mbit * 1e6 / 8 * rttMs * 1e-3; }
+};
+
+struct Counts {
+    unsigned long long crossed = 0, dropped = 0, samples = 0;
+    double rttSumMs = 0;
+} counts;
+
+void Crossed(Ptr<const Packet>) { counts.crossed++; }
+void Dropped(Ptr<const Packet>) { counts.dropped++; }
+void Sampled(Time, Time rtt) {
+    counts.samples++;
+    counts.rttSumMs += rtt.GetSeconds() * 1e3;
 }
 
-// Connects two nodes and gives the link a subnet of its own; the address of the second.
-static Ipv4Address Connect(Ptr<Node> a, Ptr<Node> b, double mbit, double delayMs, double queueBytes, Ipv4AddressHelper &addresses) {
+double CpuSeconds(bool all) {
+    rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    const double user = u.ru_utime.tv_sec + 1e-6 * u.ru_utime.tv_usec;
+    return all ? user + u.ru_stime.tv_sec + 1e-6 * u.ru_stime.tv_usec : user;
+}
+
+void SetDefaults(const Case &asked) {
+    const auto buffer = static_cast<uint32_t>(std::min(8 * asked.bdpBytes() + (1 << 20), 1e9));
+    const std::string type = "ns3::" + asked.type;
+    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TypeId::LookupByName(type)));
+    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1448));
+    Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
+    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(buffer));
+    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(buffer));
+    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(2));
+    Config::SetDefault("ns3::TcpSocket::DelAckTimeout", TimeValue(MilliSeconds(40)));
+    Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(true));
+    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(true));
+}
+
+// A link between two nodes without a queue discipline above its ports; its two interfaces.
+Ipv4InterfaceContainer Connect(Ptr<Node> a, Ptr<Node> b, double mbit, double delayMs, double queueBytes) {
+    static Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.252");
     PointToPointHelper link;
-    link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(static_cast<uint64_t>(mbit * 1e6))));
-    link.SetChannelAttribute("Delay", TimeValue(MicroSeconds(static_cast<int64_t>(delayMs * 1e3))));
-    const auto packets = static_cast<uint32_t>(queueBytes / 1500) + 1;
-    link.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, packets)));
+    link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(static_cast<uint64_t>(mbit * 1e6 * kPpp))));
+    link.SetChannelAttribute("Delay", TimeValue(NanoSeconds(static_cast<int64_t>(delayMs * 1e6))));
+    const QueueSize room(QueueSizeUnit::BYTES, static_cast<uint32_t>(queueBytes * kPpp));
+    link.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", QueueSizeValue(room));
+    // Whoever has one when addresses are given gets FqCoDel above its device.
+    link.DisableFlowControl();
     NetDeviceContainer devices = link.Install(a, b);
     for (uint32_t i = 0; i < devices.GetN(); i++) {
-        devices.Get(i)->TraceConnectWithoutContext("MacRx", MakeCallback(&Crossed));
+        auto device = DynamicCast<PointToPointNetDevice>(devices.Get(i));
+        device->TraceConnectWithoutContext("MacRx", MakeCallback(&Crossed));
+        device->GetQueue()->TraceConnectWithoutContext("Drop", MakeCallback(&Dropped));
     }
     Ipv4InterfaceContainer interfaces = addresses.Assign(devices);
     addresses.NewNetwork();
-    return interfaces.GetAddress(1);
+    return interfaces;
 }
 
-int main(int argc, char **argv) {
-    if (argc != 8) {
-        std::fprintf(stderr, "usage: ns3_cases TYPE FLOWS LINKS MBIT RTT_MS SECONDS DUMBBELL\n");
-        return 2;
+Ptr<Ipv4StaticRouting> RoutesOf(Ptr<Node> node) { return Ipv4StaticRoutingHelper().GetStaticRouting(node->GetObject<Ipv4>()); }
+
+// From `a` everything unknown goes to `b`.
+void RouteByDefault(Ptr<Node> a, const Ipv4InterfaceContainer &link, int end) {
+    RoutesOf(a)->SetDefaultRoute(link.GetAddress(1 - end), link.Get(end).second);
+}
+
+void TraceRtt(Ptr<BulkSendApplication> source) {
+    source->GetSocket()->TraceConnectWithoutContext("RTT", MakeCallback(&Sampled));
+}
+
+// A bulk flow between two nodes that starts with its fellows within a millisecond.
+Ptr<PacketSink> Flow(Ptr<Node> from, Ptr<Node> to, Ipv4Address address, int i, const Case &asked) {
+    const auto port = static_cast<uint16_t>(kPort + i);
+    PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), port));
+    BulkSendHelper source("ns3::TcpSocketFactory", InetSocketAddress(address, port));
+    source.SetAttribute("SendSize", UintegerValue(1448));
+    ApplicationContainer sinkApp = sink.Install(to), sourceApp = source.Install(from);
+    const Time start = MicroSeconds(1000 * i / asked.flows);
+    sourceApp.Start(start);
+    if (asked.traced) {
+        auto bulk = DynamicCast<BulkSendApplication>(sourceApp.Get(0));
+        Simulator::Schedule(start + NanoSeconds(1), &TraceRtt, bulk);
     }
-    const int flows = std::atoi(argv[2]), links = std::atoi(argv[3]);
-    const double mbit = std::atof(argv[4]), rttMs = std::atof(argv[5]), seconds = std::atof(argv[6]);
-    const bool dumbbell = std::atoi(argv[7]) != 0;
-    const double bdp = mbit * 1e6 / 8 * rttMs * 1e-3, delay = rttMs / 2 / links;
+    return DynamicCast<PacketSink>(sinkApp.Get(0));
+}
 
-    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TypeId::LookupByName(std::string("ns3::") + argv[1])));
-    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1448));
-    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(static_cast<uint32_t>(8 * bdp) + (1 << 20)));
-    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(static_cast<uint32_t>(8 * bdp) + (1 << 20)));
-
-    // Routers of the links that all flows share.
-    const int shared = dumbbell ? 1 : links;
-    NodeContainer routers, hosts;
-    routers.Create(shared + 1);
-    hosts.Create(dumbbell ? 2 * flows : 0);
+std::vector<Ptr<PacketSink>> Dumbbell(const Case &asked) {
+    NodeContainer routers(2), hosts(2 * asked.flows);
     InternetStackHelper internet;
+    internet.SetRoutingHelper(Ipv4StaticRoutingHelper());
     internet.Install(routers);
     internet.Install(hosts);
-    Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.252");
-    Ipv4Address end;
-    for (int i = 0; i < shared; i++) {
-        end = Connect(routers.Get(i), routers.Get(i + 1), mbit, delay, bdp, addresses);
+    const auto middle = Connect(routers.Get(0), routers.Get(1), asked.mbit, 0, asked.bdpBytes());
+    RouteByDefault(routers.Get(0), middle, 0);
+    RouteByDefault(routers.Get(1), middle, 1);
+    std::vector<Ptr<PacketSink>> sinks;
+    for (int i = 0; i < asked.flows; i++) {
+        const auto from = hosts.Get(2 * i), to = hosts.Get(2 * i + 1);
+        const auto first = Connect(from, routers.Get(0), kAccessMbit, asked.rttMs / 4, kAccessQueueBytes);
+        const auto last = Connect(routers.Get(1), to, kAccessMbit, asked.rttMs / 4, kAccessQueueBytes);
+        RouteByDefault(from, first, 0);
+        RouteByDefault(to, last, 1);
+        sinks.push_back(Flow(from, to, last.GetAddress(1), i, asked));
+    }
+    return sinks;
+}
+
+std::vector<Ptr<PacketSink>> Chain(const Case &asked) {
+    NodeContainer routers(asked.links + 1);
+    InternetStackHelper internet;
+    internet.SetRoutingHelper(Ipv4StaticRoutingHelper());
+    internet.Install(routers);
+    Ipv4InterfaceContainer link, first;
+    for (int i = 0; i < asked.links; i++) {
+        const auto a = routers.Get(i), b = routers.Get(i + 1);
+        link = Connect(a, b, asked.mbit, asked.rttMs / 2 / asked.links, asked.bdpBytes());
+        RouteByDefault(a, link, 0);
+        if (i == 0) first = link;
+        // Back to the first node.
+        RoutesOf(b)->AddHostRouteTo(first.GetAddress(0), link.GetAddress(0), link.Get(1).second);
     }
     std::vector<Ptr<PacketSink>> sinks;
-    for (int i = 0; i < flows; i++) {
-        Ptr<Node> from = routers.Get(0), to = routers.Get(shared);
-        Ipv4Address address = end;
-        if (dumbbell) {
-            from = hosts.Get(2 * i);
-            to = hosts.Get(2 * i + 1);
-            Connect(from, routers.Get(0), 10 * mbit, delay, 10 * bdp, addresses);
-            address = Connect(routers.Get(1), to, 10 * mbit, delay, 10 * bdp, addresses);
-        }
-        const uint16_t port = 5000 + i;
-        PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), port));
-        ApplicationContainer sinkApp = sink.Install(to);
-        BulkSendHelper source("ns3::TcpSocketFactory", InetSocketAddress(address, port));
-        ApplicationContainer sourceApp = source.Install(from);
-        sourceApp.Start(MicroSeconds(1000 * i / flows));
-        sinks.push_back(DynamicCast<PacketSink>(sinkApp.Get(0)));
+    for (int i = 0; i < asked.flows; i++) {
+        sinks.push_back(Flow(routers.Get(0), routers.Get(asked.links), link.GetAddress(1), i, asked));
     }
-    Ipv4GlobalRoutingHelper::PopulateRoutingTables();
-    Simulator::Stop(Seconds(seconds));
-    const double begin = CpuSeconds();
+    return sinks;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    if (argc != 9) {
+        std::fprintf(stderr, "usage: ns3_cases TYPE FLOWS LINKS MBIT RTT_MS SECONDS DUMBBELL TRACED\n");
+        return 2;
+    }
+    const auto number = [argv](int i) { return std::atof(argv[i]); };
+    const Case asked{argv[1],   std::atoi(argv[2]), std::atoi(argv[3]), number(4),
+                     number(5), number(6),          number(7) != 0,     number(8) != 0};
+    SetDefaults(asked);
+    const auto sinks = asked.dumbbell ? Dumbbell(asked) : Chain(asked);
+    Simulator::Stop(Seconds(asked.seconds));
+    const double begin = CpuSeconds(true), beginUser = CpuSeconds(false);
     Simulator::Run();
-    const double cpu = CpuSeconds() - begin;
-    unsigned long long delivered = 0;
-    for (const auto &sink : sinks) delivered += sink->GetTotalRx() / 1448;
-    std::printf("{\"data_packets\": %llu, \"packet_hops\": %llu, \"cpu_s\": %.4f}\n", delivered, crossed, cpu);
+    const double cpu = CpuSeconds(true) - begin, user = CpuSeconds(false) - beginUser;
+    unsigned long long bytes = 0;
+    for (const auto &sink : sinks) bytes += sink->GetTotalRx();
+    std::printf("{\"data_packets\": %llu, \"packet_hops\": %llu, \"cpu_s\": %.4f, \"user_s\": %.4f, ", bytes / 1448, counts.crossed, cpu,
+                user);
+    std::printf("\"goodput_mbps\": %.3f, \"drops\": %llu, \"rtt_ms\": ", bytes * 8 / asked.seconds / 1e6, counts.dropped);
+    std::printf(counts.samples ? "%.3f}\n" : "null}\n", counts.rttSumMs / counts.samples);
     Simulator::Destroy();
     return 0;
 }

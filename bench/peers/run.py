@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Four cases on this simulator, htsim and ns-3, alternately on one machine, with ratios.
 
-    python bench/peers/run.py --htsim CHECKOUT/htsim/sim --ns3 CHECKOUT [--repeat 3] [--json]
+    python bench/peers/run.py --htsim CHECKOUT/htsim/sim --ns3 CHECKOUT [--repeat 3] [--cases a,c] [--json]
+    python bench/peers/run.py --ns3 CHECKOUT --check            # goodput, RTT, losses of both
+    python bench/peers/run.py --ns3 system --instructions       # per packet-hop, under callgrind
 
 The others' sources are not part of this project: give a checkout of github.com/Broadcom/csg-htsim (its folder `sim`),
-and one of ns-3 that was built with `./ns3 configure -d optimized && ./ns3 build`. What is not given is left out. Every
-program is built once, then all run one after the other, `--repeat` times over; of each case the run with the least CPU
-time counts, since what else a machine does only ever adds to it.
+and one of ns-3 that was built with `./ns3 configure -d optimized && ./ns3 build`, or `system` for one that is installed
+(Debian's `libns3-dev`). What is not given is left out. Every program is built once, then all run one after the other,
+`--repeat` times over; of each case the run with the least CPU time counts, since what else a machine does only ever
+adds to it. Times are those of user code.
 
 A packet-hop is a packet, data or ACK, that crosses a link. Long chains flatter it, and so does an ACK for every packet:
 data packets per second stand beside it.
@@ -16,12 +19,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HERE = Path(__file__).parent
 
@@ -45,6 +53,10 @@ class Case(NamedTuple):
         return f"{self.flows} flows, {self.links} links, {self.mbit} Mbit/s"
 
 
+# Per case and column the numbers of a run.
+Rows = dict[str, dict[str, dict[str, float]]]
+# Of a run in `--check`, ours and theirs, with so many digits.
+PRINTED = {"goodput": 1, "rtt": 1, "lost": 0, "hops": 0}
 # As PEERS in crates/perigee-run/src/bench/cases.rs.
 CASES = {
     "a": Case(1, 3, 100, 50, 100, True),
@@ -60,29 +72,70 @@ HTSIM_PARTS = (
     "routetable queue_lossless queue_lossless_input queue_lossless_output eth_pause_packet ndppacket rng"
 )
 TUNED = ["-O3", "-march=native", "-flto", "-DNDEBUG", "-std=c++17", "-w"]
+# What our cases need of ns-3.
+NS3_PARTS = ("core", "network", "internet", "applications", "point-to-point", "traffic-control", "stats", "bridge")
+# What is left in a library of ns-3 that was built with assertions, or with its log, which is asked at every call even
+# when nothing is logged.
+NS3_TRACES = {"assertions": b"assert failed. cond=", "log": b"ParameterLogger"}
+# Simulated seconds: ns-3 takes a hundred times as long, and callgrind fifty times as long as that.
+NS3_SECONDS = {"a": 10, "b": 2, "c": 6, "d": 2}
+GRIND_SECONDS = {"a": 2, "b": 1, "c": 1, "d": 1}
+# callgrind does not know every instruction of the newest processors.
+GRINDABLE = "-march=x86-64-v3"
 
 
-def build_htsim(sources: Path, into: Path) -> Path:
+def build_htsim(sources: Path, into: Path, machine: str) -> Path:
     """Our four cases with htsim's own code, optimised for this machine, without assertions."""
     program = into / "htsim_cases"
     parts = [str(sources / f"{part}.cpp") for part in HTSIM_PARTS.split()]
-    _build(["g++", *TUNED, f"-I{sources}", str(HERE / "htsim_cases.cc"), *parts, "-o", str(program)], "htsim")
+    tuned = [machine if word.startswith("-march") else word for word in TUNED]
+    _build(["g++", *tuned, f"-I{sources}", str(HERE / "htsim_cases.cc"), *parts, "-o", str(program)], "htsim")
     return program
 
 
-def build_ns3(checkout: Path, into: Path) -> Path:
-    """Our four cases against the libraries of a build of ns-3."""
-    libraries = sorted((checkout / "build" / "lib").glob("libns3*.so"))
-    if not libraries:
-        sys.exit(f"{checkout}: no build of ns-3 there; run `./ns3 configure -d optimized && ./ns3 build` in it")
-    wanted = ("core", "network", "internet", "applications", "point-to-point", "traffic-control", "stats", "bridge")
-    chosen = [str(lib) for lib in libraries if any(f"-{name}-" in f"{lib.stem}-" for name in wanted)]
+def build_ns3(where: str, into: Path, machine: str) -> Path:
+    """Our four cases against the libraries of a build of ns-3, or of the one that is installed (`system`)."""
     program = into / "ns3_cases"
-    include = checkout / "build" / "include"
-    run_path = f"-Wl,-rpath,{checkout / 'build' / 'lib'}"
-    words = ["g++", *TUNED[:2], "-std=c++23", "-w", f"-I{include}", str(HERE / "ns3_cases.cc"), *chosen, run_path]
-    _build([*words, "-o", str(program)], "ns-3")
+    words, internet = _installed_ns3() if where == "system" else _built_ns3(Path(where))
+    _build(["g++", "-O3", machine, "-w", str(HERE / "ns3_cases.cc"), *words, "-o", str(program)], "ns-3")
+    content = internet.read_bytes()
+    found = [f"{what} {'in' if trace in content else 'left out'}" for what, trace in NS3_TRACES.items()]
+    print(f"ns-3: {internet.resolve().name}, {', '.join(found)}", file=sys.stderr)
     return program
+
+
+def _built_ns3(checkout: Path) -> tuple[list[str], Path]:
+    """What the compiler is told of a checkout, and where its Internet library is."""
+    folder = checkout / "build" / "lib"
+    libraries = {part: next(iter(sorted(folder.glob(f"libns3*-{part}-*.so"))), None) for part in NS3_PARTS}
+    missing = [part for part, library in libraries.items() if library is None]
+    if missing:
+        remedy = "run `./ns3 configure -d optimized && ./ns3 build` in it"
+        sys.exit(f"{checkout}: no build of ns-3 there ({', '.join(missing)} missing); {remedy}")
+    chosen = [library for library in libraries.values() if library is not None]
+    words = ["-std=c++23", f"-I{checkout / 'build' / 'include'}", *map(str, chosen), f"-Wl,-rpath,{folder}"]
+    return words, chosen[NS3_PARTS.index("internet")]
+
+
+def _installed_ns3() -> tuple[list[str], Path]:
+    """As `_built_ns3`, of what pkg-config knows."""
+    packages = [f"ns3-{part}" for part in NS3_PARTS]
+
+    def asked(*words: str) -> str:
+        try:
+            done = subprocess.run(["pkg-config", *words], capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            sys.exit("--ns3 system: pkg-config is not installed")
+        if done.returncode != 0:
+            sys.exit(f"--ns3 system: no ns-3 is installed (Debian: libns3-dev): {done.stderr.strip()}")
+        return done.stdout
+
+    # Debian's files name a folder with a semicolon, and libraries whose headers may be absent: not ours to link.
+    flags = [word for word in asked("--cflags", *packages).split() if ";" not in word]
+    libraries = [word for word in asked("--libs", *packages).split() if word.startswith(("-L", "-l"))]
+    folder = Path(asked("--variable=libdir", packages[0]).strip())
+    # Version 3.37 and its fellows are C++17.
+    return ["-std=c++17", *flags, *libraries], folder / "libns3-internet.so"
 
 
 def _build(words: list[str], name: str) -> None:
@@ -91,50 +144,126 @@ def _build(words: list[str], name: str) -> None:
         sys.exit(f"{name} cannot be built:\n{done.stderr[-4000:]}")
 
 
-def columns(arguments: argparse.Namespace, folder: Path) -> dict[str, dict[str, list[str]]]:
+def columns(asked: argparse.Namespace, folder: Path) -> dict[str, dict[str, list[str]]]:
     """Per column of the table: the command of each case."""
-    ours = [sys.executable, "-m", "perigee.benchmarks.case"]
-    if arguments.bench_case:
-        ours = [str(arguments.bench_case), "--json"]
-    found = {cc: {case: [*ours, f"peer-{case}-{cc}"] for case in CASES} for cc in SCHEMES}
-    if arguments.htsim:
-        program = str(build_htsim(arguments.htsim, folder))
-        found["htsim"] = {name: [program, *case.arguments] for name, case in CASES.items()}
-    if arguments.ns3:
-        program = str(build_ns3(arguments.ns3, folder))
+    machine = GRINDABLE if asked.instructions else "-march=native"
+    ours = [str(asked.bench_case), "--json"] if asked.bench_case else [sys.executable, "-m", "perigee.benchmarks.case"]
+    found = {}
+    # The interpreter would be counted as well.
+    if asked.bench_case or not asked.instructions:
+        found = {cc: {case: [*ours, f"peer-{case}-{cc}"] for case in CASES} for cc in SCHEMES}
+    if asked.htsim:
+        program = str(build_htsim(asked.htsim, folder, machine))
+        found["htsim"] = {name: [program, *_timed(name, asked, CASES[name].seconds)] for name in CASES}
+    if asked.ns3:
+        program = str(build_ns3(asked.ns3, folder, machine))
         for cc, kind in NS3_TYPES.items():
-            # A tenth of the time: it is a hundred times as slow.
-            short = {name: case._replace(seconds=max(case.seconds // 10, 2)) for name, case in CASES.items()}
-            found[f"ns-3 {cc}"] = {name: [program, kind, *case.arguments] for name, case in short.items()}
+            found[f"ns-3 {cc}"] = {
+                name: [program, kind, *_timed(name, asked, NS3_SECONDS[name]), str(int(asked.check))] for name in CASES
+            }
     return found
 
 
-def measure(commands: dict[str, dict[str, list[str]]], repeat: int) -> dict[str, dict[str, dict[str, float]]]:
+def _timed(name: str, asked: argparse.Namespace, seconds: int) -> list[str]:
+    return CASES[name]._replace(seconds=GRIND_SECONDS[name] if asked.instructions else seconds).arguments
+
+
+def measure(asked: argparse.Namespace, commands: dict[str, dict[str, list[str]]]) -> Rows:
     """Per case and column the run with the least CPU time."""
-    best: dict[str, dict[str, dict[str, float]]] = {case: {} for case in CASES}
-    for _ in range(repeat):
-        for case in CASES:
-            for column, command in commands.items():
-                before_s = _children_s()
-                done = subprocess.run(command[case], capture_output=True, text=True, check=False)
-                used_s = _children_s() - before_s
-                if done.returncode != 0:
-                    sys.exit(f"{column}, case {case} failed:\n{done.stderr[-4000:]}")
-                seen = json.loads(done.stdout.splitlines()[-1])
-                rates = {what: seen[what] / seen.get("cpu_s", used_s) for what in ("packet_hops", "data_packets")}
-                before = best[case].get(column)
-                if before is None or rates["packet_hops"] > before["packet_hops"]:
-                    best[case][column] = rates
-                print(f"{case} {column}: {rates['packet_hops'] / 1e6:.2f}", file=sys.stderr)
+    best: Rows = {case: {} for case in asked.cases}
+    for _ in range(asked.repeat):
+        for case, column, command in each(asked, commands):
+            before_s = _children_s()
+            seen = ran(command, f"{column}, case {case}")
+            # Set-up is left out where a program says how long it ran.
+            used_s = seen.get("user_s", seen.get("cpu_s", _children_s() - before_s))
+            rates = {what: seen[what] / used_s for what in ("packet_hops", "data_packets")}
+            before = best[case].get(column)
+            if before is None or rates["packet_hops"] > before["packet_hops"]:
+                best[case][column] = rates
+            print(f"{case} {column}: {rates['packet_hops'] / 1e6:.3g} ({used_s:.1f} s)", file=sys.stderr)
     return best
 
 
+def instructions(asked: argparse.Namespace, commands: dict[str, dict[str, list[str]]]) -> Rows:
+    """Instructions per packet-hop and per data packet as callgrind counts them: whatever else a machine does."""
+    if shutil.which("valgrind") is None:
+        sys.exit("--instructions needs valgrind")
+    found: Rows = {case: {} for case in asked.cases}
+    for case, column, command in each(asked, commands):
+        with tempfile.TemporaryDirectory() as folder:
+            grind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", *command]
+            done = _done(grind, f"{column}, case {case}")
+        count = re.search(r"Collected : (\d+)", done.stderr)
+        assert count is not None, done.stderr[-2000:]
+        seen = json.loads(done.stdout.splitlines()[-1])
+        row = {what: int(count[1]) / seen[what] for what in ("packet_hops", "data_packets")}
+        found[case][column] = row
+        print(f"{case} {column}: {row['packet_hops']:.0f} per packet-hop", file=sys.stderr)
+    return found
+
+
+def each(asked: argparse.Namespace, commands: dict[str, dict[str, list[str]]]) -> Iterator[tuple[str, str, list[str]]]:
+    """All commands: of each case those that are compared one after the other."""
+    for case in asked.cases:
+        for column, command in commands.items():
+            yield case, column, command[case]
+
+
+def ran(command: list[str], name: str) -> dict[str, Any]:
+    """What a program printed."""
+    seen: dict[str, Any] = json.loads(_done(command, name).stdout.splitlines()[-1])
+    return seen
+
+
+def _done(command: list[str], name: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{name} failed:\n{done.stderr[-4000:]}")
+    return done
+
+
 def _children_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
 
 
-def table(best: dict[str, dict[str, dict[str, float]]]) -> str:
+def check(asked: argparse.Namespace, commands: dict[str, dict[str, list[str]]]) -> str:
+    """Goodput, RTT and losses of ns-3's runs beside ours over the same time."""
+    lines = [
+        "| case | scheme | goodput, Mbit/s | mean RTT, ms | packets lost | packet-hops |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    for case in asked.cases:
+        for cc in SCHEMES:
+            ours = our_run(CASES[case]._replace(seconds=NS3_SECONDS[case]), cc)
+            seen = ran(commands[f"ns-3 {cc}"][case], f"ns-3 {cc}, case {case}")
+            theirs = {"goodput": seen["goodput_mbps"], "rtt": seen["rtt_ms"], "lost": seen["drops"]}
+            theirs["hops"] = seen["packet_hops"]
+            cells = [f"{ours[what]:,.{n}f}, {theirs[what]:,.{n}f}" for what, n in PRINTED.items()]
+            lines.append(f"| {case} | {cc} | " + " | ".join(cells) + " |")
+            print(lines[-1], file=sys.stderr)
+    return "\n".join(lines)
+
+
+def our_run(case: Case, cc: str) -> dict[str, float]:
+    """A case as a scenario; the same text as in cases.rs, but for its time."""
+    from perigee.runs.scenario import loads
+
+    source = f'[source.dumbbell]\nrtt = "{case.rtt_ms} ms"\n[port.bottleneck]\n'
+    if not case.dumbbell:
+        source = f'[source.chain]\nlinks = {case.links}\nrtt = "{case.rtt_ms} ms"\n[port.all]\nqueue = "1 bdp"\n'
+    text = f'[run]\nduration = "{case.seconds} s"\n{source}rate = "{case.mbit} Mbit"\n[[flow]]\ncount = {case.flows}\n'
+    run = loads(text, name="peers").run(cc=cc, seed=1)
+    totals = run.table("flow_totals").to_pylist()
+    return {
+        "goodput": sum(t["goodput_bytes"] for t in totals) * 8 / case.seconds / 1e6,
+        "rtt": sum(t["rtt_sum_ns"] for t in totals) / sum(t["rtt_samples"] for t in totals) / 1e6,
+        "lost": sum(t["drops_queue"] for t in totals),
+        "hops": run.manifest.packet_hops or 0,
+    }
+
+
+def table(best: Rows) -> str:
     """Millions of packet-hops per CPU second, millions of data packets in brackets, and how often htsim's."""
     names = list(next(iter(best.values())))
     lines = ["| case | " + " | ".join(names) + " |", "| --- |" + " ---: |" * len(names)]
@@ -150,18 +279,55 @@ def table(best: dict[str, dict[str, dict[str, float]]]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Builds, runs, prints."""
+def table_of_instructions(found: Rows) -> str:
+    """Instructions per packet-hop, those per data packet in brackets."""
+    names = list(next(iter(found.values())))
+    lines = ["| case | " + " | ".join(names) + " |", "| --- |" + " ---: |" * len(names)]
+    for case, row in found.items():
+        cells = [f"{row[name]['packet_hops']:,.0f} ({row[name]['data_packets']:,.0f})" for name in names]
+        lines.append(f"| {case}: {CASES[case]} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def asked_for() -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--htsim", type=Path, help="folder sim of a checkout of htsim")
-    parser.add_argument("--ns3", type=Path, help="a checkout of ns-3 that was built")
+    parser.add_argument("--ns3", help="a checkout of ns-3 that was built, or system: the one that is installed")
     parser.add_argument("--bench-case", type=Path, help="the example bench_case of perigee-run instead of the package")
+    parser.add_argument("--cases", default=",".join(CASES), help="some of a,b,c,d")
     parser.add_argument("--repeat", type=int, default=3, help="how often all are run")
+    parser.add_argument("--check", action="store_true", help="goodput, RTT and losses of ns-3 beside ours, no times")
+    parser.add_argument("--instructions", action="store_true", help="count instructions under callgrind, no times")
     parser.add_argument("--json", action="store_true", help="numbers instead of a table")
-    arguments = parser.parse_args()
+    asked = parser.parse_args()
+    asked.cases = asked.cases.split(",")
+    if unknown := [case for case in asked.cases if case not in CASES]:
+        parser.error(f"--cases {','.join(unknown)}: there are {', '.join(CASES)}")
+    if asked.check and not asked.ns3:
+        parser.error("--check compares with ns-3: give --ns3")
+    if asked.check and asked.instructions:
+        parser.error("--check and --instructions are two things: give one")
+    if asked.repeat < 1:
+        parser.error(f"--repeat {asked.repeat}: at least 1")
+    return asked
+
+
+def main() -> None:
+    """Builds, runs, prints."""
+    asked = asked_for()
     with tempfile.TemporaryDirectory() as folder:
-        best = measure(columns(arguments, Path(folder)), arguments.repeat)
-    print(json.dumps(best, indent=1) if arguments.json else table(best))
+        commands = columns(asked, Path(folder))
+        if not commands:
+            sys.exit("--instructions counts those of --bench-case, --htsim and --ns3: give one of them")
+        if asked.check:
+            print(check(asked, commands))
+            return
+        found = instructions(asked, commands) if asked.instructions else measure(asked, commands)
+    if asked.json:
+        print(json.dumps(found, indent=1))
+    else:
+        print(table_of_instructions(found) if asked.instructions else table(found))
 
 
 if __name__ == "__main__":
