@@ -12,6 +12,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +36,7 @@ queue = "1 bdp"
 [[flow]]
 cc = "*"
 """
-needs_dask = pytest.mark.skipif(
-    not __import__("importlib.util").util.find_spec("distributed"), reason="the extra 'cluster' is not installed"
-)
+needs_dask = pytest.mark.skipif(not find_spec("distributed"), reason="the extra 'cluster' is not installed")
 
 
 def swept(folder: Path, duration: str = "1 s") -> list[str]:
@@ -70,9 +70,9 @@ def listens(port: int) -> bool:
 class Cluster:
     """A scheduler and its workers as processes."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int | None = None) -> None:
         """Starts the scheduler."""
-        self.port = free_port()
+        self.port = port or free_port()
         self.address = f"tcp://127.0.0.1:{self.port}"
         self.processes = [self._start(["scheduler", "--host", "127.0.0.1", "--port", str(self.port)])]
 
@@ -81,10 +81,12 @@ class Cluster:
         null = subprocess.DEVNULL
         return subprocess.Popen(command, stdout=null, stderr=null, start_new_session=True, **more)
 
-    def worker(self, limit: Callable[[], None] | None = None) -> subprocess.Popen[bytes]:
+    def worker(
+        self, limit: Callable[[], None] | None = None, env: dict[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
         """One more, without a nanny: the process that runs things is the one that is started."""
         words = ["worker", self.address, "--no-nanny", "--nthreads", "1"]
-        process = self._start(words, preexec_fn=limit)
+        process = self._start(words, preexec_fn=limit, env=env)
         self.processes.append(process)
         return process
 
@@ -246,15 +248,105 @@ def test_an_object_store_that_speaks_s3(cli: Cli, tmp_path: Path, monkeypatch: p
 def test_a_cluster_that_cannot_be_had_is_said_in_a_line(cli: Cli, small: Path) -> None:
     for words, said in (
         (["--cluster", "nowhere"], "local, slurm, kubernetes"),
-        (["--cluster", "tcp://127.0.0.1:9"], "no scheduler answers there"),
+        (["--cluster", "tcp://127.0.0.1:9"], "start one there with `dask scheduler`"),
+        (["--cluster", "tcp://127.0.0.1"], "give host and port"),
+        (["--cluster", "tcp://127.0.0.1:99999"], "give host and port"),
+        (["--cluster", "udp://127.0.0.1:9"], "udp:// is not known"),
+        (["--cluster", "tcp://nobody.invalid:9"], "there is no host 'nobody.invalid'"),
+        # Where it is installed, it asks the cluster of whoever runs this.
+        *([] if find_spec("dask_kubernetes") else [(["--cluster", "kubernetes"], "pip install dask-kubernetes")]),
         (["--store", "s3://x/y"], "say --cluster, too"),
         (["--cluster", "local", "--store", "nix://x"], "--store nix://x"),
-        (["--cluster", "kubernetes"], "pip install dask-kubernetes"),
     ):
         done = cli("run", small, "--out", "o", *words)
         assert done.returncode == 2, done.stderr
         assert said in done.stderr
         assert "Traceback" not in done.stderr
+
+
+@needs_dask
+def test_who_waits_for_a_scheduler_is_told_at_once(begin: Begin, small: Path, cluster: Cluster) -> None:
+    port = free_port()
+    process = begin("run", small, "--out", "o", "--cluster", f"tcp://127.0.0.1:{port}")
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    line = line if isinstance(line, str) else line.decode()
+    assert f"no scheduler answers at tcp://127.0.0.1:{port} yet; waiting 15 s" in line
+    # It comes in time.
+    cluster.end()
+    late = Cluster(port)
+    try:
+        late.worker()
+        _, told = process.communicate(timeout=120)
+        assert process.returncode == 0, told
+    finally:
+        late.end()
+
+
+@needs_dask
+@pytest.mark.parametrize("greeting", [b"", b"SSH-2.0-OpenSSH_9.9\r\n", b"\0" * 400])
+def test_another_program_at_the_address_is_no_scheduler(cli: Cli, small: Path, greeting: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def listen() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    connection.sendall(greeting)
+                    # Nothing more, as if it waited for a request; closed where it has spoken.
+                    kept.append(connection) if not greeting else connection.close()
+
+        kept: list[socket.socket] = []
+        threading.Thread(target=listen, daemon=True).start()
+        done = cli("run", small, "--out", "o", "--cluster", f"tcp://127.0.0.1:{server.getsockname()[1]}")
+    assert done.returncode == 2, done.stderr
+    assert "is not a scheduler of Dask" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@needs_dask
+def test_a_worker_with_another_build_is_refused_with_both_versions(cluster: Cluster, cli: Cli, tmp_path: Path) -> None:
+    # The same package, but what it says of itself: as if a later release were installed there.
+    (tmp_path / "later").mkdir()
+    (tmp_path / "later" / "sitecustomize.py").write_text(
+        "import perigee._core as c, perigee.runs.job as j\nc.__version__, j.core_version = '9.9.9', lambda: 'f' * 64\n",
+        encoding="utf-8",
+    )
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(tmp_path / "later"), *sys.path]))
+    cluster.worker(env=environment)
+    done = cli(*swept(tmp_path), "--out", "there", "--cluster", cluster.address)
+    assert done.returncode != 0
+    assert "Perigee 9.9.9 (build ffffffff), here is " in done.stderr, done.stderr
+    assert "install the same wheel there" in done.stderr
+    assert list((tmp_path / "there").rglob("manifest.json")) == []
+
+
+@needs_dask
+def test_when_the_last_worker_with_room_dies_its_runs_wait_for_the_next(
+    cluster: Cluster, begin: Begin, cli: Cli, tmp_path: Path
+) -> None:
+    import resource
+
+    words = swept(tmp_path, "20 s")
+    assert cli(*words, "--out", "here").returncode == 0
+    cluster.worker(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)))
+    roomy = cluster.worker()
+    process = begin(*words, "--out", "there", "--cluster", cluster.address)
+    assert process.stderr is not None
+    told = ""
+    # One is full, and what is left is given to the other alone, which dies; only the full one is there then.
+    while "has no room" not in told:
+        told = str(process.stderr.readline())
+        assert told, "ended before a worker was full"
+    roomy.kill()
+    while "no worker with room is left" not in told:
+        told = str(process.stderr.readline())
+        assert told, "ended without room"
+    cluster.worker()
+    _, rest = process.communicate(timeout=120)
+    assert process.returncode == 0, rest
+    assert table(tmp_path / "there") == table(tmp_path / "here")
+    assert leftovers(tmp_path / "there") == []
 
 
 @needs_dask

@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from perigee import _core
 from perigee.common.files import RecordError, has_no_room
 from perigee.runs import parcels, remote
 from perigee.runs.connect import connected
@@ -48,6 +49,8 @@ class _Group:
     tasks: list[Task]
     attempts: int = 0
     future: Any = None
+    allowed: frozenset[str] = frozenset()
+    """The workers that may run it; empty = all. Dask waits for these, also when they have died."""
     shares: dict[int, float] = field(default_factory=dict)
 
     @property
@@ -73,6 +76,8 @@ class ClusterExecutor:
         self.running: dict[str, _Group] = {}
         self.ended: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.full: set[str] = set()
+        self.known: set[str] = set()
+        self.no_room_since: float | None = None
         self.topic = f"perigee-{uuid.uuid4().hex}"
         self.done = 0
         self.stopped = False
@@ -125,6 +130,7 @@ class ClusterExecutor:
     def _begin(self, tasks: list[Task]) -> None:
         self._check_workers()
         self.cluster.client.subscribe_topic(self.topic, self._heard)
+        self.known |= set(self.cluster.workers())
         groups = groups_of(tasks)
         threads = self.cluster.threads()
         if len(groups) < threads:
@@ -144,7 +150,7 @@ class ClusterExecutor:
             if not isinstance(about, dict):
                 raise RecordError(f"worker {worker} cannot run Perigee: {about}")
             if about["core"] != core_version():
-                raise RecordError(other_core(worker))
+                raise RecordError(other_core(worker, about))
 
     def _sign(self, task: Task) -> str:
         """A file by which a worker sees whether it shares the folder into which a task writes."""
@@ -160,6 +166,10 @@ class ClusterExecutor:
     # ---- meanwhile ---------------------------------------------------------------------------------------------
 
     def _submit(self) -> None:
+        allowed = self._with_room() if self.full else []
+        if self.full and not allowed:
+            # Workers without room are not asked again; what waits goes to those that come.
+            return
         most = AHEAD + AHEAD_PER_THREAD * self.cluster.threads()
         while self.waiting and len(self.running) < most:
             group = self.waiting.popleft()
@@ -174,7 +184,8 @@ class ClusterExecutor:
                 "core": core_version(),
             }
             key = f"perigee-{group.tasks[0].job.scenario}-{uuid.uuid4().hex}"
-            where = {"workers": self._with_room(), "allow_other_workers": False} if self.full else {}
+            where = {"workers": allowed, "allow_other_workers": False} if allowed else {}
+            group.allowed = frozenset(allowed)
             group.future = self.cluster.client.submit(
                 remote.work_off,
                 json.dumps(message),
@@ -221,7 +232,7 @@ class ClusterExecutor:
 
     def _answered(self, group: _Group, told: dict[str, Any]) -> None:
         if told.get("other_core"):
-            raise RecordError(other_core(told["worker"]))
+            raise RecordError(other_core(told["worker"], told))
         open_tasks = {id(t): t for t in group.tasks}
         for answer in told["answers"]:
             error = raised(answer["error"]) if "error" in answer else None
@@ -257,7 +268,9 @@ class ClusterExecutor:
     def _has_others(self, worker: str, error: BaseException) -> bool:
         """Whether machines with room are left when this one has none."""
         self.full.add(worker)
-        if not self._with_room():
+        self.known |= set(self.cluster.workers())
+        # One that is starting anew has gone for a moment: it is waited for.
+        if not self.known - self.full:
             return False
         self._say(f"{worker} has no room ({error}): its runs go to the others")
         return True
@@ -301,9 +314,32 @@ class ClusterExecutor:
         if self.cluster.lonely_s() > LONELY_S:
             self.cluster.refuse_without_jobs()
             self._say("the cluster has no workers yet; waiting for some")
+        if self.full:
+            self._look_for_room()
         if self.on_progress is not None:
             parts = sum(sum(g.shares.values()) for g in list(self.running.values()))
             self.on_progress(self.done + parts)
+
+    def _look_for_room(self) -> None:
+        """Takes back what waits for workers that have died. Raises RecordError where none with room comes."""
+        there = set(self.cluster.workers())
+        self.known |= there
+        for key, group in list(self.running.items()):
+            if group.allowed and not group.allowed & there:
+                del self.running[key]
+                group.future.release()
+                group.future = None
+                self.waiting.appendleft(group)
+        if there - self.full:
+            self.no_room_since = None
+            return
+        self.no_room_since = self.no_room_since or time.monotonic()
+        self._say("no worker with room is left; waiting for one")
+        if time.monotonic() - self.no_room_since > BACK_S:
+            raise RecordError(
+                f"for {BACK_S:.0f} s there has been no worker with room on its disk: free some on "
+                f"{', '.join(sorted(self.full))}, or start others; what is complete is kept, the same call goes on"
+            )
 
     def _say(self, text: str) -> None:
         """Once, for a person."""
@@ -328,6 +364,12 @@ def seen(target: Path) -> bool:
     return False
 
 
-def other_core(worker: str) -> str:
+def other_core(worker: str, about: Mapping[str, Any]) -> str:
     """What to say of a worker with another build."""
-    return f"worker {worker} has another build of Perigee, which may give other numbers: install the same one there"
+    # Builds before these words tell no version.
+    theirs = f"{about.get('version', 'an older version')} (build {str(about['core'])[:8]})"
+    ours = f"{_core.__version__} (build {core_version()[:8]})"
+    return (
+        f"worker {worker} has Perigee {theirs}, here is {ours}: another build may give other numbers; install the same "
+        "wheel there"
+    )

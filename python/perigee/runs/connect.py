@@ -6,6 +6,8 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import socket
+import sys
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,11 @@ if TYPE_CHECKING:
 
     from perigee.runs.machines import Machines
 
-CONNECT_S = 15.0
+CONNECT_S, ANSWER_S = 15.0, 1.0
+# Of addresses; the first is what Dask takes for tcp.
+SCHEMES = ("", "tcp", "tls")
+# Dask's side that listens begins with what it speaks, this word among it. Others are silent, or say something else.
+GREETING = b"compression"
 LOCAL, SLURM, KUBERNETES = "local", "slurm", "kubernetes"
 
 
@@ -27,6 +33,8 @@ class Connection:
     def __init__(self, address: str, owned: Any = None) -> None:
         """Connects; `owned` is the cluster that was started for it. Raises RecordError where nobody answers."""
         self.address, self.owned = address, owned
+        if owned is None:
+            _reach(address, CONNECT_S)
         self.client = self._connect(CONNECT_S)
         self.alone_since: float | None = None
 
@@ -34,8 +42,11 @@ class Connection:
         try:
             # What is sent are a few lines of JSON: heartbeats decide whether one is there.
             return module("distributed").Client(self.owned or self.address, timeout=patience_s, set_as_default=False)
+        except TypeError:
+            remedy = "Dask wants the certificates for it under distributed.comm.tls of its configuration"
+            raise RecordError(f"--cluster {self.address}: {remedy}") from None
         except (OSError, TimeoutError, ValueError) as error:
-            raise RecordError(f"--cluster {self.address}: no scheduler answers there: {error}") from None
+            raise RecordError(f"--cluster {self.address}: no scheduler answers there: {_first_line(error)}") from None
 
     def is_there(self) -> bool:
         """Whether the scheduler is."""
@@ -101,6 +112,66 @@ def module(name: str) -> Any:
         package = name.partition(".")[0].replace("_", "-")
         remedy = "pip install 'perigee-lab[cluster]'" if "kubernetes" not in name else f"pip install {package}"
         raise RecordError(f"--cluster needs {package}: {remedy}") from None
+
+
+def _reach(address: str, patience_s: float) -> None:
+    """Waits until a scheduler accepts connections there; who waits is told at once.
+
+    Dask's client would wait without a word, and for ever where somebody else listens. Raises RecordError.
+    """
+    host, port = _host_and_port(address)
+    end_s = time.monotonic() + patience_s
+    said = False
+    while True:
+        try:
+            with socket.create_connection((host, port), timeout=ANSWER_S) as connection:
+                if not address.startswith("tls:"):
+                    connection.settimeout(patience_s)
+                    _expect_greeting(connection, address)
+                return
+        except socket.gaierror as error:
+            raise RecordError(f"--cluster {address}: there is no host {host!r}: {error.strerror}") from None
+        except OSError as error:
+            last = error
+        if not said:
+            said = True
+            print(f"perigee: no scheduler answers at {address} yet; waiting {patience_s:.0f} s for it", file=sys.stderr)
+        if time.monotonic() > end_s:
+            remedy = "start one there with `dask scheduler`, or check host, port (8786 as a rule) and firewall"
+            raise RecordError(f"--cluster {address}: no scheduler answers there ({_first_line(last)}): {remedy}")
+        time.sleep(ANSWER_S / 2)
+
+
+def _expect_greeting(connection: socket.socket, address: str) -> None:
+    """Raises RecordError where another program listens. A scheduler at work may take its time to answer."""
+    heard = b""
+    with suppress(TimeoutError):
+        while len(heard) < 256 and GREETING not in heard:
+            more = connection.recv(256)
+            if not more:
+                break
+            heard += more
+    if GREETING not in heard:
+        raise RecordError(
+            f"--cluster {address}: what listens there is not a scheduler of Dask: give the address that `dask "
+            "scheduler` prints (its dashboard, 8787 as a rule, is another port)"
+        )
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    scheme, _, rest = address.rpartition("://")
+    host, _, port = rest.rpartition(":")
+    if scheme not in SCHEMES:
+        raise RecordError(
+            f"--cluster {address}: {scheme}:// is not known; there are {', '.join(filter(None, SCHEMES))}"
+        )
+    if not (host and port.isdigit() and 0 < int(port) < 65536):
+        raise RecordError(f"--cluster {address}: give host and port, as in tcp://HOST:8786")
+    return host.strip("[]"), int(port)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__
 
 
 @contextmanager

@@ -33,9 +33,10 @@ def about() -> dict[str, str]:
     """What must agree with the one who asks."""
     import platform
 
+    from perigee import _core
     from perigee.runs.job import core_version
 
-    return {"core": core_version(), "python": platform.python_version()}
+    return {"core": core_version(), "version": _core.__version__, "python": platform.python_version()}
 
 
 def work_off(message: str, way: dict[str, Any]) -> dict[str, Any]:
