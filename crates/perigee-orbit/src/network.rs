@@ -114,8 +114,8 @@ impl Network {
     }
 
     fn port(&mut self, name: String, node: NodeId, spec: &PortSpec) -> PortId {
-        let PortSpec { rate, queue, framing, burst, metered } = spec.clone();
-        self.new_ports.push(Port { name, node, rate, queue, framing, burst, metered });
+        let PortSpec { rate, queue, framing, burst, dama, metered } = spec.clone();
+        self.new_ports.push(Port { name, node, rate, queue, framing, burst, dama, metered });
         self.port_count += 1;
         PortId(self.port_count - 1)
     }

@@ -166,7 +166,24 @@ fn draw_port(d: &mut Draws, bps: f64, rtt: Nanos) -> PortSpec {
     queue.probe_priority = d.one_in(4);
     let framing = [0, 7, 14][d.below(3)];
     let burst = [0, 0, 1600, 60_000][d.below(4)];
-    PortSpec { rate: BitRate(bps as u64), queue, framing, burst, metered: d.one_in(2) }
+    let rate = BitRate(bps as u64);
+    let dama = d.one_in(6).then(|| Box::new(draw_slots(d, rate, rtt)));
+    let burst = if dama.is_some() { 0 } else { burst };
+    PortSpec { rate, queue, framing, burst, dama, metered: d.one_in(2) }
+}
+
+/// Slots on request: frames up to a fifth of the RTT, grants after up to two.
+fn draw_slots(d: &mut Draws, rate: BitRate, rtt: Nanos) -> Dama {
+    let within = |t: Nanos, [least, most]: [Nanos; 2]| t.clamp(least, most);
+    let part = |n: usize| BitRate(rate.0 * n as u64 / 8);
+    Dama {
+        frame: within(d.time(rtt / 5), Dama::FRAME),
+        delay: within(d.time(rtt * 2), Dama::DELAY),
+        cra: part(d.below(8)),
+        rbdc: part(d.below(8)),
+        vbdc: d.one_in(2).then(|| part(1 + d.below(8))),
+        fca: part(d.below(8)),
+    }
 }
 
 fn draw_topology(

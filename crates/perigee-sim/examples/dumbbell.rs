@@ -73,6 +73,7 @@ fn main() {
         queue: Queue::drop_tail(QueueLimit::Bytes(number(2) as u64)),
         framing: number(3) as u32,
         burst: 0,
+        dama: None,
         metered: true,
     };
     let duration = Nanos::from_secs_f64(number(4));

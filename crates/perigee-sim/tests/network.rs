@@ -25,6 +25,7 @@ fn wire(mbit: u64, delay: Nanos) -> Wire {
         queue: Queue::drop_tail(QueueLimit::Packets(1000)),
         framing: 0,
         burst: 0,
+        dama: None,
         metered: false,
     };
     let link = |port: u32| Link {
@@ -197,6 +198,7 @@ fn packets_follow_new_tables_per_hop_and_finish_old_paths_per_path() {
             queue: Queue::drop_tail(QueueLimit::Packets(10)),
             framing: 0,
             burst: 0,
+            dama: None,
             metered: false,
         };
         let links = ends.iter().enumerate().map(|(i, &(_, to))| Link {
@@ -263,6 +265,7 @@ fn a_shared_radio_port_serves_all_its_links_from_one_queue() {
         queue: Queue::drop_tail(QueueLimit::Packets(10)),
         framing: 0,
         burst: 0,
+        dama: None,
         metered: false,
     };
     let link = |port: u32, to: u32, delay: u64| Link {

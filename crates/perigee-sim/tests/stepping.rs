@@ -17,6 +17,7 @@ struct Case {
     mbit: u64,
     queue: u64,
     burst: u64,
+    dama: Option<Dama>,
     rtt_ms: u64,
     loss: f64,
     drop: LinkOrder,
@@ -32,9 +33,9 @@ struct Case {
 fn radio(mut built: Built) -> Built {
     let last = built.flows[0].hops[0].last().expect("a link").port;
     let first = built.bottlenecks[0].forward.port;
-    let Port { rate, queue, burst, metered, .. } = built.header.ports[first.ix()].clone();
+    let Port { rate, queue, burst, dama, metered, .. } = built.header.ports[first.ix()].clone();
     let port = &mut built.header.ports[last.ix()];
-    *port = Port { rate, queue, burst, metered, ..port.clone() };
+    *port = Port { rate, queue, burst, dama, metered, ..port.clone() };
     for flow in &mut built.flows {
         let hop = flow.hops[0].last_mut().expect("a link");
         hop.port = last;
@@ -49,7 +50,17 @@ const SCHEMES: [&str; 10] =
 
 fn case() -> impl Strategy<Value = Case> {
     let burst = prop_oneof![2 => Just(0), 1 => 1_000u64..60_000];
-    let network = (0u8..4, 1u64..40, 2_000u64..80_000, 2u64..80, burst);
+    let rate = || (0u64..8_000_000).prop_map(BitRate);
+    let slots = (1u64..60, 1u64..200, rate(), rate(), prop::option::of(rate()), rate());
+    let slots = slots.prop_map(|(frame, delay, cra, rbdc, vbdc, fca)| Dama {
+        frame: ms(frame),
+        delay: ms(delay),
+        cra,
+        rbdc,
+        vbdc,
+        fca,
+    });
+    let network = (0u8..4, 1u64..40, 2_000u64..80_000, 2u64..80, burst, prop::option::weighted(0.3, slots));
     let loss = prop_oneof![4 => Just(0.0), 1 => 0.0001f64..0.05];
     let drop = prop_oneof![Just(LinkOrder::Fifo), Just(LinkOrder::Reorder)];
     let rest = (any::<bool>(), any::<bool>(), [0u8..10, 0u8..10, 0u8..10], 0u8..8);
@@ -59,7 +70,8 @@ fn case() -> impl Strategy<Value = Case> {
         mbit: n.1,
         queue: n.2,
         rtt_ms: n.3,
-        burst: n.4,
+        burst: if n.5.is_some() { 0 } else { n.4 },
+        dama: n.5,
         loss,
         drop,
         probe_priority: r.0,
@@ -76,6 +88,7 @@ impl Case {
         let mut port = bytes_port(self.mbit, self.queue, 14);
         port.metered = self.metered;
         port.burst = self.burst;
+        port.dama = self.dama.map(Box::new);
         port.queue.probe_priority = self.probe_priority;
         let rtt = ms(self.rtt_ms);
         let (order, loss) = (self.drop, self.loss);

@@ -343,8 +343,17 @@ impl<'a> Replay<'a> {
         let next = PortId(self.header.ports.len() as u32);
         let id = *self.ports.entry((from, key)).or_insert(next);
         if id == next {
-            let PortSpec { rate, queue, framing, burst, metered } = self.spec(from, to);
-            self.header.ports.push(Port { name: label, node: from, rate, queue, framing, burst, metered });
+            let PortSpec { rate, queue, framing, burst, dama, metered } = self.spec(from, to);
+            self.header.ports.push(Port {
+                name: label,
+                node: from,
+                rate,
+                queue,
+                framing,
+                burst,
+                dama,
+                metered,
+            });
         }
         id
     }

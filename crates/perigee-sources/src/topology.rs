@@ -26,6 +26,8 @@ pub struct PortSpec {
     pub framing: u32,
     /// Depth of its token bucket in bytes; 0 = none.
     pub burst: u64,
+    /// It sends in slots that it has to ask for.
+    pub dama: Option<Box<Dama>>,
     /// Runs OrbCC's egress meter.
     pub metered: bool,
 }
@@ -38,6 +40,7 @@ impl PortSpec {
             queue: Queue::drop_tail(QueueLimit::Packets(packets)),
             framing: 0,
             burst: 0,
+            dama: None,
             metered: false,
         }
     }
@@ -357,8 +360,8 @@ impl Drawing {
     fn hop(&mut self, from: NodeId, to: NodeId, spec: &PortSpec, loss: f64, order: LinkOrder) -> Hop {
         let h = &mut self.header;
         let name = format!("{}->{}", h.nodes[from.ix()].name, h.nodes[to.ix()].name);
-        let PortSpec { rate, queue, framing, burst, metered } = spec.clone();
-        h.ports.push(Port { name, node: from, rate, queue, framing, burst, metered });
+        let PortSpec { rate, queue, framing, burst, dama, metered } = spec.clone();
+        h.ports.push(Port { name, node: from, rate, queue, framing, burst, dama, metered });
         let port = PortId(h.ports.len() as u32 - 1);
         // The delay is written when all flows are known.
         h.links.push(Link { port, to, delay: Delay::default(), loss, up: true, order });

@@ -173,6 +173,12 @@ fn ports(a: &Timeline, b: &Timeline) -> Vec<String> {
     all.into_iter().filter_map(line).collect()
 }
 
+fn dama_words(d: &crate::Dama) -> String {
+    let volume = d.vbdc.map_or("all".into(), |rate| rate.to_string());
+    let rates = format!("CRA {}, RBDC {}, VBDC {volume}, FCA {}", d.cra, d.rbdc, d.fca);
+    format!("slots on request after {} in frames of {} ({rates})", d.delay, d.frame)
+}
+
 fn port_words(t: &Timeline) -> BTreeMap<String, String> {
     let nodes: Vec<&Node> = t.header.nodes.iter().chain(t.chunks.iter().flat_map(|c| &c.nodes)).collect();
     let ports = t.header.ports.iter().chain(t.chunks.iter().flat_map(|c| &c.ports));
@@ -188,7 +194,8 @@ fn port_words(t: &Timeline) -> BTreeMap<String, String> {
             (true, true) => ", metered in integers",
         };
         let burst = if p.burst > 0 { format!(", burst {} B", p.burst) } else { String::new() };
-        format!("{}, {limit}{discipline}, framing {} B{burst}{metered}", p.rate, p.framing)
+        let dama = p.dama.as_ref().map_or(String::new(), |d| format!(", {}", dama_words(d)));
+        format!("{}, {limit}{discipline}, framing {} B{burst}{dama}{metered}", p.rate, p.framing)
     };
     // A port's own name holds those of its nodes as its source calls them; its place among its node's ports does not.
     let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();

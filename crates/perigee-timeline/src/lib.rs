@@ -15,6 +15,7 @@
 //! adds nodes, ports and links that appear and lists the changes of its time span.
 
 pub mod applications;
+mod dama;
 pub mod diff;
 mod discipline;
 pub mod follow;
@@ -24,6 +25,7 @@ pub mod view;
 pub mod workload;
 
 pub use applications::*;
+pub use dama::Dama;
 pub use discipline::Discipline;
 pub use model::*;
 pub use workload::*;

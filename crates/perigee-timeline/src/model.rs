@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Nodes, ports, links, routes, and how they change.
 
-use crate::Discipline;
+use crate::{Dama, Discipline};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -129,6 +129,9 @@ pub struct Port {
     /// bucket; a packet leaves when its bytes are in it. 0 = none: a packet takes its transmission time.
     #[serde(default, skip_serializing_if = "no_bytes")]
     pub burst: u64,
+    /// It sends in slots that it has to ask for. Such a port has no token bucket. (Boxed: few have it.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dama: Option<Box<Dama>>,
     /// The port runs OrbCC's egress meter and writes telemetry.
     #[serde(default)]
     pub metered: bool,

@@ -183,6 +183,12 @@ impl Seen {
                 }
                 _ => {}
             }
+            if let Some(dama) = &p.dama {
+                dama.check().or_else(|why| invalid(format!("port {:?}: {why}", p.name)))?;
+                if p.burst > 0 {
+                    return invalid(format!("port {:?} has both slots and a token bucket", p.name));
+                }
+            }
             self.port_node.push(p.node);
         }
         for l in links {
@@ -293,6 +299,7 @@ mod tests {
             queue,
             framing: 0,
             burst: 0,
+            dama: None,
             metered: false,
         };
         let link = Link {

@@ -183,6 +183,7 @@ mod tests {
             queue,
             framing: 0,
             burst: 0,
+            dama: None,
             metered: false,
         };
         let delay = Delay::constant(MS(1));

@@ -269,6 +269,7 @@ fn report(port: &Port) -> PortReport {
         queue_packets: Some(packets),
         framing_bytes: port.framing,
         burst_bytes: None,
+        dama: None,
         metered: port.metered,
         meter: None,
         discipline: port.queue.discipline.clone(),

@@ -2,6 +2,7 @@
 //! Rates, queues and framing of ports: defaults of their class, `[port.all]`, `[port.CLASS]`, `[port.NAME]`; and the
 //! bytes behind `bdp`.
 
+use super::dama::{self, DamaKeys, DamaReport};
 use crate::file::checked::Checked;
 use crate::file::disciplines::{not_its_own, Chosen};
 use crate::file::error::{Problem, ScenarioError};
@@ -28,6 +29,7 @@ pub struct Settled {
     pub framing: u32,
     /// Depth of the token bucket in bytes; 0 = none.
     burst: u64,
+    dama: DamaKeys,
     discipline: Chosen,
     count_in_service: bool,
     probe_priority: bool,
@@ -45,6 +47,7 @@ fn defaults(class: &str) -> Settled {
         bdp_rtt: None,
         framing: 0,
         burst: 0,
+        dama: DamaKeys::default(),
         discipline: Chosen::default(),
         count_in_service: false,
         probe_priority: false,
@@ -68,6 +71,7 @@ impl Settled {
         self.queue = c.opt_queue("queue").unwrap_or(self.queue);
         self.framing = c.opt_int("framing").map_or(self.framing, |v| v as u32);
         self.burst = c.opt_bytes("burst").unwrap_or(self.burst);
+        self.dama.apply(c);
         self.count_in_service = c.opt_bool("count_in_service").unwrap_or(self.count_in_service);
         self.probe_priority = c.opt_bool("probe_priority").unwrap_or(self.probe_priority);
         self.metered = c.opt_bool("metered").unwrap_or(self.metered);
@@ -75,6 +79,11 @@ impl Settled {
         self.bdp_rate = c.opt_rate("bdp_rate").or(self.bdp_rate);
         self.bdp_rtt = c.opt_time("bdp_rtt").or(self.bdp_rtt);
         self.loss = c.opt_number("loss").or(self.loss);
+    }
+
+    /// What it asks for.
+    pub(crate) fn dama(&self) -> DamaKeys {
+        self.dama
     }
 
     /// How long a lone packet of `ip_bytes` takes to leave.
@@ -101,7 +110,8 @@ impl Settled {
             // Nothing can be told of a meter that is not there.
             integer_meter: self.metered && self.integer_meter,
         };
-        PortSpec { rate: self.rate, queue, framing: self.framing, burst: self.burst, metered: self.metered }
+        let Settled { rate, framing, burst, metered, .. } = *self;
+        PortSpec { rate, queue, framing, burst, dama: self.dama.resolved().map(Box::new), metered }
     }
 }
 
@@ -141,6 +151,8 @@ pub struct PortReport {
     pub framing_bytes: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dama: Option<DamaReport>,
     pub metered: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meter: Option<&'static str>,
@@ -196,6 +208,7 @@ impl<'a> PortTable<'a> {
             }
             let concerned =
                 || ports.iter().filter(|(class, name)| layers(class).contains(&own.as_str()) || *name == own);
+            problems.extend(dama::problems(own, section, concerned().map(|(c, n)| self.settled(c, n))));
             if section.has("meter") && concerned().all(|(class, name)| !self.settled(class, name).metered) {
                 let why = "no effect: no port of this table is metered";
                 let p = Problem::new(format!("port.{own}.meter"), why).at(&section.place);
@@ -310,6 +323,7 @@ impl<'a> PortTable<'a> {
             queue: p.queue.clone(),
             framing: p.framing,
             burst: p.burst,
+            dama: p.dama.clone(),
             metered: p.metered,
         };
         ports.iter().zip(classes).map(|(p, class)| PortReport::new(&p.name, class, &spec(p))).collect()
@@ -345,6 +359,7 @@ pub(crate) fn apply_settled(
         port.queue = spec.queue;
         port.framing = spec.framing;
         port.burst = spec.burst;
+        port.dama = spec.dama;
         port.metered = spec.metered;
     }
     for link in &mut header.links {
@@ -368,6 +383,7 @@ impl PortReport {
             queue_packets: packets,
             framing_bytes: spec.framing,
             burst_bytes: (spec.burst > 0).then_some(spec.burst),
+            dama: spec.dama.as_deref().map(DamaReport::from),
             metered: spec.metered,
             meter: spec.queue.integer_meter.then_some("integer"),
             discipline: spec.queue.discipline.clone(),

@@ -158,6 +158,7 @@ fn port_reports(header: &Header) -> Vec<PortReport> {
             queue: p.queue.clone(),
             framing: p.framing,
             burst: p.burst,
+            dama: p.dama.clone(),
             metered: p.metered,
         };
         PortReport::new(&p.name, "saved", &spec)

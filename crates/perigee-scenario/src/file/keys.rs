@@ -12,7 +12,7 @@ use crate::file::rows::*;
 use crate::file::schedules;
 use crate::file::sources::SOURCE;
 use crate::file::varied::VARIED;
-use perigee_timeline::Hosts;
+use perigee_timeline::{Dama, Hosts};
 use perigee_units::Nanos;
 
 /// The whole file.
@@ -197,6 +197,13 @@ pub const PORT: Section = Section {
         optional("bdp_rtt", RTT, "use this RTT for bdp"),
         optional("framing", Kind::Int(0, 256), "bytes added to each IP packet for transmission times and queues in bytes (7 PPP, 14 Ethernet)"),
         optional("burst", Kind::Data, "depth of a token bucket, framing included: what passes at once after the port was idle, as through Linux's tbf; without it a packet takes its transmission time"),
+        optional("dama_delay", Kind::Time(Dama::DELAY[0], Dama::DELAY[1]), "the port sends in slots that it has to ask for (DAMA, as the return link of a geostationary terminal), and a request is granted this much later: a round trip to the hub and the scheduler's time. What waits for slots waits in the queue; base RTTs do not count it"),
+        optional("dama_frame", Kind::Time(Dama::FRAME[0], Dama::FRAME[1]), "length of a frame; one request in each. Default: 26.5 ms"),
+        optional("dama_cra", Kind::Rate, "constant capacity, granted without being asked for (CRA); default: none"),
+        optional("dama_rbdc", Kind::Rate, "the most that is asked for by rate: as much as came in the latest dama_delay (RBDC); default: none"),
+        optional("dama_by_volume", Kind::Bool, "asks for what waits and was not asked for yet (VBDC); default: true"),
+        optional("dama_vbdc", Kind::Rate, "the most that is granted by volume; default: what the others leave of the port's rate"),
+        optional("dama_fca", Kind::Rate, "free capacity, added where the others leave room, without being asked for (FCA); default: none"),
         Key {
             name: "discipline",
             content: Discipline(Kind::Word(NAMES)),

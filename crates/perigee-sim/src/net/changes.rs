@@ -58,6 +58,7 @@ impl Net {
             || !self.lookahead
             || port.rate.0 == 0
             || port.aqm.is_some()
+            || port.slots.is_some()
             || (port.serving == NONE && port.holds())
             || !self.is_plain(port)
         {
@@ -191,7 +192,12 @@ impl Net {
     /// Stops the transmission under way and remembers what is left of it.
     fn pause(&mut self, p: u32, now: Nanos) {
         let port = &mut self.ports[p as usize];
-        if port.done != Nanos::MAX {
+        if let Some(slots) = &mut port.slots {
+            slots.pass(now, port.rate);
+            if port.serving != NONE {
+                port.done = slots.hold(true, port.rate);
+            }
+        } else if port.done != Nanos::MAX {
             port.work = (port.done - now).0 as u128 * port.rate.0 as u128;
             port.done = Nanos::MAX;
         }
@@ -200,7 +206,11 @@ impl Net {
     /// Lets a paused transmission go on, if rate and link allow.
     fn resume(&mut self, p: u32, now: Nanos) {
         let port = &mut self.ports[p as usize];
-        if port.serving != NONE && port.done == Nanos::MAX && port.rate.0 > 0 {
+        if let (Some(slots), true) = (&mut port.slots, port.serving != NONE) {
+            let l = &self.links[self.packets.get(port.serving).link as usize];
+            slots.pass(now, port.rate);
+            port.done = slots.hold(!l.up && l.mode == OutageMode::Hold, port.rate);
+        } else if port.serving != NONE && port.done == Nanos::MAX && port.rate.0 > 0 {
             let l = &self.links[self.packets.get(port.serving).link as usize];
             if l.up || l.mode != OutageMode::Hold {
                 let left = port.work.div_ceil(port.rate.0 as u128);
@@ -237,6 +247,10 @@ impl Net {
             let port = &mut self.ports[p as usize];
             let h = std::mem::replace(&mut port.serving, NONE);
             port.done = Nanos::MAX;
+            if let Some(slots) = &mut port.slots {
+                slots.pass(now, port.rate);
+                slots.abandon();
+            }
             self.drop_at(h, link, DropCause::Outage);
             self.serve_next(p, now);
         }

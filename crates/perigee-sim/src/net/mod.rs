@@ -13,9 +13,11 @@ mod ahead;
 pub mod aqm;
 mod bucket;
 mod changes;
+mod dama;
 mod flight;
 mod list;
 mod shortcut;
+mod slots;
 mod totals;
 
 use crate::observe::{DropCause, LinkTotals, CAUSES};
@@ -30,6 +32,7 @@ use perigee_telemetry::{counted_bytes, switch_id, Meter};
 use perigee_timeline::{Delay, Link, LinkOrder, OutageMode, Port, QueueLimit};
 use perigee_units::draw::{mix, name_key};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
+use slots::Slots;
 
 /// A port while it runs. What each packet touches comes first.
 #[derive(Debug)]
@@ -73,6 +76,8 @@ pub struct PortState {
     bucket: Bucket,
     /// What is left of a paused transmission, in bits × 10^9.
     work: u128,
+    /// It sends in granted slots only; such a port is never predictable.
+    slots: Option<Box<Slots>>,
 }
 
 /// A link while it runs. What each packet touches comes first.
@@ -169,7 +174,7 @@ impl PortState {
     /// Bytes and packets that wait at `now`, up to which it has advanced. `serving` is the size of the packet in service,
     /// if it is not predictable.
     fn queued(&self, now: Nanos, serving: u32) -> (u64, u64) {
-        let head = match (self.bucket.exists(), self.predictable) {
+        let head = match (self.head_waits(), self.predictable) {
             (false, _) => 0,
             (true, true) if self.done > now => self.in_service,
             (true, true) => 0,
@@ -358,7 +363,7 @@ impl Net {
                 packets: 0,
                 bytes: 0,
                 limit: p.queue.limit,
-                count_in_service: p.queue.count_in_service || p.burst > 0,
+                count_in_service: p.queue.count_in_service || p.burst > 0 || p.dama.is_some(),
                 probe_priority: p.queue.probe_priority,
                 shared: false,
                 link: NONE,
@@ -367,6 +372,7 @@ impl Net {
                 cached: (0, Nanos::ZERO),
                 meter: p.metered.then(|| Box::new(Meter::of(p.queue.integer_meter))),
                 aqm,
+                slots: p.dama.as_ref().map(|dama| Box::new(Slots::new(dama, p.rate))),
             });
         }
         for l in links {
@@ -432,6 +438,9 @@ impl Net {
         if !up && mode == OutageMode::Flush {
             return self.drop_at(h, link, DropCause::Outage);
         }
+        if let Some(slots) = &mut port.slots {
+            slots.note_arrival(size);
+        }
         let held = !up && mode == OutageMode::Hold;
         if port.aqm.is_some() {
             return self.enqueue_managed(now, h, link, held);
@@ -479,11 +488,15 @@ impl Net {
     fn advance_quietly(&mut self, p: u32, t: Nanos) -> bool {
         let mut moved = false;
         while self.ports[p as usize].done <= t {
+            moved = true;
             let left = self.ports[p as usize].done;
+            if self.ports[p as usize].begins_frame() {
+                continue;
+            }
             self.depart(p, left);
             self.serve_next(p, left);
-            moved = true;
         }
+        self.ports[p as usize].pass_slots(t);
         moved
     }
 
@@ -497,7 +510,7 @@ impl Net {
         let l = &mut self.links[link as usize];
         l.tx_packets += 1;
         l.tx_bytes += packet.ip_bytes as u64 + port.framing as u64;
-        if port.bucket.exists() {
+        if port.head_waits() {
             l.wait_ns += u128::from((at - packet.enqueued).0);
         }
         if !l.up {
@@ -549,14 +562,16 @@ impl Net {
         let packet = self.packets.get(h);
         let port = &mut self.ports[p as usize];
         let size = packet.ip_bytes as u32 + port.framing;
-        if !port.bucket.exists() {
+        if !port.head_waits() {
             self.links[packet.link as usize].wait_ns += (at - packet.enqueued).0 as u128;
         }
         if packet.telemetry != NONE {
             note_dequeue(port, packet, &mut self.stacks, &self.tx_units, at);
         }
         port.serving = h;
-        if port.rate.0 == 0 && port.bucket.exists() {
+        if let Some(slots) = &mut port.slots {
+            port.done = slots.start(at, u64::from(size), port.rate, port.bytes);
+        } else if port.rate.0 == 0 && port.bucket.exists() {
             port.bucket.take_later(u64::from(size));
             port.done = Nanos::MAX;
         } else if port.rate.0 == 0 {

@@ -23,6 +23,7 @@ pub fn bytes_port(mbit: u64, queue: u64, framing: u32) -> PortSpec {
         queue: Queue::drop_tail(QueueLimit::Bytes(queue)),
         framing,
         burst: 0,
+        dama: None,
         metered: true,
     }
 }

@@ -112,6 +112,12 @@ impl Beginning {
             apply(&mut follower, at);
             let (port, rate) = follower.feeder(*link);
             let known = &ports[port.ix()];
+            if known.dama.is_some() {
+                return Err(format!(
+                    "{} has to ask for its capacity: nobody knows when a packet may leave",
+                    known.name
+                ));
+            }
             let sent_on =
                 at.saturating_add(transmission(rate, known.burst, bytes + u64::from(known.framing)));
             apply(&mut follower, sent_on);

@@ -25,6 +25,7 @@ fn header() -> Header {
         queue: Queue::drop_tail(QueueLimit::Packets(100)),
         framing: 14,
         burst: 0,
+        dama: None,
         metered: false,
     };
     let link = |(i, (_, to)): (usize, (u32, u32))| Link {

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The keys of ports that ask for their capacity, and what is wrong with them.
+
+use super::ports::Settled;
+use crate::file::checked::Checked;
+use crate::file::error::Problem;
+use perigee_timeline::Dama;
+use perigee_units::{BitRate, Nanos};
+use serde::Serialize;
+
+/// All but the one that makes a port such a one.
+const FURTHER: [&str; 6] = ["dama_frame", "dama_cra", "dama_rbdc", "dama_by_volume", "dama_vbdc", "dama_fca"];
+
+/// What tables have said so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct DamaKeys {
+    delay: Option<Nanos>,
+    frame: Option<Nanos>,
+    cra: Option<BitRate>,
+    rbdc: Option<BitRate>,
+    by_volume: Option<bool>,
+    vbdc: Option<BitRate>,
+    fca: Option<BitRate>,
+}
+
+impl DamaKeys {
+    /// What a further table says on top.
+    pub(crate) fn apply(&mut self, c: &Checked) {
+        self.delay = c.opt_time("dama_delay").or(self.delay);
+        self.frame = c.opt_time("dama_frame").or(self.frame);
+        self.cra = c.opt_rate("dama_cra").or(self.cra);
+        self.rbdc = c.opt_rate("dama_rbdc").or(self.rbdc);
+        self.by_volume = c.opt_bool("dama_by_volume").or(self.by_volume);
+        self.vbdc = c.opt_rate("dama_vbdc").or(self.vbdc);
+        self.fca = c.opt_rate("dama_fca").or(self.fca);
+    }
+
+    /// The port's demand assignment; `None` without a delay, which means that it sends whenever it wants.
+    pub(crate) fn resolved(&self) -> Option<Dama> {
+        let none = BitRate(0);
+        Some(Dama {
+            delay: self.delay?,
+            frame: self.frame.unwrap_or(DEFAULT_FRAME),
+            cra: self.cra.unwrap_or(none),
+            rbdc: self.rbdc.unwrap_or(none),
+            vbdc: if self.by_volume == Some(false) { Some(none) } else { self.vbdc },
+            fca: self.fca.unwrap_or(none),
+        })
+    }
+}
+
+/// Of `dama_frame`.
+const DEFAULT_FRAME: Nanos = Nanos::from_micros(26_500);
+
+/// What is wrong with a table, given the ports for which it holds.
+pub(crate) fn problems(
+    own: &str,
+    section: &Checked,
+    concerned: impl Iterator<Item = Settled>,
+) -> Vec<Problem> {
+    let concerned: Vec<Settled> = concerned.collect();
+    let on: Vec<Dama> = concerned.iter().filter_map(|s| s.dama().resolved()).collect();
+    let problem = |key: &str, why: &str| Problem::new(format!("port.{own}.{key}"), why).at(&section.place);
+    let mut found = Vec::new();
+    if on.is_empty() {
+        let without = FURTHER.iter().filter(|key| section.has(key));
+        let why = "no effect: no port of this table asks for its capacity";
+        found.extend(without.map(|key| problem(key, why).hint("say dama_delay too, or leave it out")));
+    }
+    if on.is_empty() || on.len() < concerned.len() {
+        return found;
+    }
+    if section.has("burst") {
+        let why = "no effect: a port that asks for its capacity sends in slots, not from a token bucket";
+        found.push(problem("burst", why).hint("leave it out, or leave out dama_delay"));
+    }
+    if section.has("count_in_service") {
+        let why = "no effect: a packet that waits for its slots always counts";
+        found.push(problem("count_in_service", why).hint("leave it out, or leave out dama_delay"));
+    }
+    if concerned.iter().all(|s| s.dama().by_volume == Some(false)) && section.has("dama_vbdc") {
+        let why = "no effect: the port does not ask by volume";
+        found.push(problem("dama_vbdc", why).hint("leave it out, or leave out dama_by_volume"));
+    }
+    let silent = on.iter().find_map(|dama| dama.check().err());
+    if let (Some(why), true) = (silent, section.has("dama_delay") || section.has("dama_by_volume")) {
+        found.push(
+            problem("dama_delay", &why).hint("give it dama_cra, dama_rbdc, dama_fca, or a longer frame"),
+        );
+    }
+    found
+}
+
+/// For the manifest.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct DamaReport {
+    pub delay_ns: u64,
+    pub frame_ns: u64,
+    pub cra_bps: u64,
+    pub rbdc_bps: u64,
+    /// Absent: as much as the port can send.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vbdc_bps: Option<u64>,
+    pub fca_bps: u64,
+}
+
+impl From<&Dama> for DamaReport {
+    fn from(d: &Dama) -> Self {
+        DamaReport {
+            delay_ns: d.delay.0,
+            frame_ns: d.frame.0,
+            cra_bps: d.cra.0,
+            rbdc_bps: d.rbdc.0,
+            vbdc_bps: d.vbdc.map(|rate| rate.0),
+            fca_bps: d.fca.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Scenario, World};
+    use perigee_timeline::Dama;
+    use perigee_units::{BitRate, Nanos};
+    use std::path::Path;
+    use std::sync::Arc;
+
+    fn world(ports: &str) -> Result<World, String> {
+        let text = format!("[run]\nduration = \"1 s\"\n[source.dumbbell]\nrtt = \"540 ms\"\n{ports}\n[[flow]]\ncc = \"cubic\"\n");
+        let s = Scenario::parse(&text, "t.toml", Path::new(""), &[]).map_err(|e| e.to_string())?;
+        World::build(Arc::new(s), 1).map_err(|e| e.to_string())
+    }
+
+    fn refused(ports: &str) -> String {
+        world(ports).err().unwrap_or_else(|| panic!("taken: {ports}"))
+    }
+
+    #[test]
+    fn the_keys_reach_the_ports_that_they_name_and_no_others() {
+        let keys =
+            "[port.reverse]\ndama_delay = \"600 ms\"\ndama_cra = \"64 kbit\"\ndama_rbdc = \"5 Mbit\"\n";
+        let w = world(keys).unwrap();
+        let found: Vec<_> =
+            w.header.ports.iter().filter_map(|p| p.dama.as_deref().map(|d| (&p.name, *d))).collect();
+        let expected = Dama {
+            frame: Nanos::from_micros(26_500),
+            delay: Nanos::from_millis(600),
+            cra: BitRate(64_000),
+            rbdc: BitRate(5_000_000),
+            vbdc: None,
+            fca: BitRate(0),
+        };
+        assert_eq!(found.iter().map(|(_, d)| *d).collect::<Vec<_>>(), [expected], "{found:?}");
+        assert_eq!(found[0].0, "r2->r1");
+    }
+
+    #[test]
+    fn keys_without_an_effect_are_refused_with_a_remedy() {
+        let alone = refused("[port.reverse]\ndama_cra = \"64 kbit\"\n");
+        assert!(alone.contains("port.reverse.dama_cra") && alone.contains("dama_delay"), "{alone}");
+        let on = "[port.reverse]\ndama_delay = \"600 ms\"\n";
+        assert!(refused(&format!("{on}burst = \"9 kB\"\n")).contains("not from a token bucket"));
+        assert!(refused(&format!("{on}count_in_service = true\n")).contains("always counts"));
+        let silent = refused(&format!("{on}dama_by_volume = false\n"));
+        assert!(silent.contains("no category"), "{silent}");
+        let both =
+            refused(&format!("{on}dama_cra = \"1 Mbit\"\ndama_by_volume = false\ndama_vbdc = \"1 Mbit\"\n"));
+        assert!(both.contains("does not ask by volume"), "{both}");
+        assert!(refused("[port.reverse]\ndama_delay = \"0 s\"\n").contains("dama_delay"));
+    }
+
+    #[test]
+    fn a_more_special_table_may_add_to_what_all_ports_have() {
+        let keys = "[port.bottleneck]\ndama_delay = \"500 ms\"\n[port.reverse]\ndama_fca = \"1 Mbit\"\n";
+        let w = world(keys).unwrap();
+        let fca: Vec<_> = w.header.ports.iter().filter_map(|p| p.dama.as_deref().map(|d| d.fca.0)).collect();
+        assert_eq!(fca, [0, 1_000_000]);
+    }
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A transmitter that sends in granted slots only: frames of equal length, at whose beginnings [`Allocator`] says how many
+//! bytes the terminal may send. Its slots of a frame are one piece at the frame's beginning, at the port's rate. What is
+//! not there when its slot passes has to wait for another; a packet that does not fit goes on in the next slots.
+//!
+//! The head of the queue takes the place of the packet in service; it counts as waiting. All instants are exact: bits are
+//! counted in units of 10^-9, so that rate times nanoseconds is a whole number of them.
+
+use super::dama::Allocator;
+use super::PortState;
+use crate::packet::NONE;
+use perigee_timeline::Dama;
+use perigee_units::{BitRate, Nanos, NS_PER_S};
+
+/// Units of a byte.
+const BYTE: u128 = 8 * NS_PER_S as u128;
+
+/// Frames, slots, and the packet that they carry.
+#[derive(Clone, Debug)]
+pub struct Slots {
+    frame: Nanos,
+    allocator: Allocator,
+    /// The current frame's beginning.
+    begin: Nanos,
+    /// Bytes that came since then.
+    came: u64,
+    /// Up to here time has passed: what follows is as of this instant.
+    at: Nanos,
+    /// What the slots of this frame may carry still.
+    open: u128,
+    /// What is left of the packet at the head; 0 = there is none.
+    left: u128,
+    /// The head's link keeps it: slots pass unused.
+    held: bool,
+    /// What comes next is the end of the packet; else a frame's beginning.
+    finishes: bool,
+}
+
+impl Slots {
+    /// At time zero, when the first frame begins.
+    pub fn new(dama: &Dama, rate: BitRate) -> Self {
+        let mut allocator = Allocator::new(dama);
+        let open = u128::from(allocator.frame(capacity(rate, dama.frame), 0, 0)) * BYTE;
+        let frame = dama.frame;
+        let (begin, at) = (Nanos::ZERO, Nanos::ZERO);
+        Slots { frame, allocator, begin, came: 0, at, open, left: 0, held: false, finishes: false }
+    }
+
+    /// When the next frame begins.
+    fn end(&self) -> Nanos {
+        self.begin.saturating_add(self.frame)
+    }
+
+    /// A packet comes, whether or not there is room for it.
+    pub fn note_arrival(&mut self, bytes: u64) {
+        self.came = self.came.saturating_add(bytes);
+    }
+
+    /// Frames begin until `t`, inclusive, while there is no head; `waiting` bytes are kept back by their links.
+    pub fn run(&mut self, t: Nanos, rate: BitRate, waiting: u64) {
+        while self.end() <= t {
+            if waiting == 0 && self.came == 0 && self.allocator.is_at_rest() {
+                // Those in between would all be alike.
+                let further = (t - self.begin).0 / self.frame.0 - 1;
+                self.begin += self.frame * further;
+            }
+            self.begin_frame(rate, waiting);
+        }
+        self.pass(t, rate);
+    }
+
+    /// A packet of `bytes` comes to the head at `at`, with `waiting` bytes behind it: what comes next, and when.
+    pub fn start(&mut self, at: Nanos, bytes: u64, rate: BitRate, waiting: u64) -> Nanos {
+        self.run(at, rate, waiting.saturating_add(bytes));
+        (self.left, self.held) = (u128::from(bytes) * BYTE, false);
+        self.next(rate)
+    }
+
+    /// The instant of what comes next has come: true if the packet has left. Else a frame begins, and something else comes
+    /// next, which [`Slots::next`] tells.
+    pub fn finish(&mut self, rate: BitRate, waiting: u64) -> bool {
+        if self.finishes {
+            self.open -= self.left;
+            self.at = self.at.saturating_add(self.time_for_head(rate));
+            self.left = 0;
+            return true;
+        }
+        self.pass(self.end(), rate);
+        let head = (self.left.div_ceil(BYTE)) as u64;
+        self.begin_frame(rate, waiting.saturating_add(head));
+        false
+    }
+
+    /// When the head leaves, if it does in this frame; else when the next frame begins.
+    pub fn next(&mut self, rate: BitRate) -> Nanos {
+        let end = self.end();
+        self.finishes = false;
+        if self.held || rate.0 == 0 || self.left > self.open {
+            return end;
+        }
+        let leaves = self.at.saturating_add(self.time_for_head(rate));
+        self.finishes = leaves <= end;
+        leaves.min(end)
+    }
+
+    /// Before the rate changes, or a link: time passes until `now`.
+    pub fn pass(&mut self, now: Nanos, rate: BitRate) {
+        let could = u128::from(now.saturating_sub(self.at).0) * u128::from(rate.0);
+        let sent = could.min(self.open);
+        if !self.held {
+            self.left = self.left.saturating_sub(sent);
+        }
+        self.open -= sent;
+        self.at = self.at.max(now);
+    }
+
+    /// From now on the head is held, or not; when something comes next.
+    pub fn hold(&mut self, held: bool, rate: BitRate) -> Nanos {
+        self.held = held;
+        self.next(rate)
+    }
+
+    /// The head is lost.
+    pub fn abandon(&mut self) {
+        self.left = 0;
+    }
+
+    fn time_for_head(&self, rate: BitRate) -> Nanos {
+        let time = self.left.div_ceil(u128::from(rate.0.max(1)));
+        Nanos(time.min(u128::from(u64::MAX / 2)) as u64)
+    }
+
+    fn begin_frame(&mut self, rate: BitRate, waiting: u64) {
+        self.begin = self.end();
+        self.at = self.begin;
+        let came = std::mem::take(&mut self.came);
+        self.open = u128::from(self.allocator.frame(capacity(rate, self.frame), waiting, came)) * BYTE;
+    }
+}
+
+impl PortState {
+    /// The head of the queue, which waits for tokens or slots, is in the place of the packet in service.
+    pub(super) fn head_waits(&self) -> bool {
+        self.bucket.exists() || self.slots.is_some()
+    }
+
+    /// Where a frame of slots begins at the instant `done`: the head goes on waiting.
+    #[inline]
+    pub(super) fn begins_frame(&mut self) -> bool {
+        let Some(slots) = &mut self.slots else { return false };
+        if slots.finish(self.rate, self.bytes) {
+            return false;
+        }
+        self.done = slots.next(self.rate);
+        true
+    }
+
+    /// Slots pass until `t` where nothing is in service.
+    #[inline]
+    pub(super) fn pass_slots(&mut self, t: Nanos) {
+        if let (Some(slots), NONE) = (&mut self.slots, self.serving) {
+            slots.run(t, self.rate, self.bytes);
+        }
+    }
+}
+
+/// Bytes that a frame can carry, a begun one included.
+fn capacity(rate: BitRate, frame: Nanos) -> u64 {
+    (u128::from(rate.0) * u128::from(frame.0)).div_ceil(BYTE).min(u128::from(u64::MAX)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    const RATE: BitRate = BitRate::from_mbit(8); // a byte takes a microsecond
+    const FRAME: Nanos = Nanos::from_millis(10);
+
+    fn dama(cra: u64) -> Dama {
+        let delay = Nanos::from_millis(100);
+        Dama { frame: FRAME, delay, cra: BitRate(cra), rbdc: BitRate(0), vbdc: None, fca: BitRate(0) }
+    }
+
+    /// Sends packets one behind the other, all of which are there at `from`; when each has left.
+    fn send(slots: &mut Slots, from: Nanos, rate: BitRate, sizes: &[u64]) -> Vec<Nanos> {
+        let mut at = from;
+        let mut behind: u64 = sizes.iter().sum();
+        slots.run(from, rate, 0);
+        slots.note_arrival(behind);
+        let mut left = Vec::new();
+        for size in sizes {
+            behind -= size;
+            let mut next = slots.start(at, *size, rate, behind);
+            while !slots.finish(rate, behind) {
+                next = slots.next(rate);
+            }
+            at = next;
+            left.push(at);
+        }
+        left
+    }
+
+    fn us(t: &[Nanos]) -> Vec<f64> {
+        t.iter().map(|t| t.0 as f64 / 1e3).collect()
+    }
+
+    #[test]
+    fn a_constant_rate_as_large_as_the_ports_makes_it_a_plain_transmitter() {
+        let mut slots = Slots::new(&dama(8_000_000), RATE);
+        let left = send(&mut slots, Nanos::from_micros(3_500), RATE, &[1_500, 40, 9_000]);
+        assert_eq!(us(&left), [5_000.0, 5_040.0, 14_040.0]);
+    }
+
+    #[test]
+    fn a_packet_waits_for_the_next_frame_of_a_small_constant_rate() {
+        // 1000 bytes in each frame, in its first millisecond.
+        let mut slots = Slots::new(&dama(800_000), RATE);
+        let left = send(&mut slots, Nanos::from_micros(500), RATE, &[300, 500]);
+        assert_eq!(
+            us(&left),
+            [800.0, 10_300.0],
+            "the second has 200 bytes in this frame and 300 in the next"
+        );
+        assert_eq!(
+            us(&send(&mut slots, Nanos::from_micros(31_500), RATE, &[100])),
+            [40_100.0],
+            "its slot has passed"
+        );
+    }
+
+    #[test]
+    fn without_any_it_waits_for_the_grant() {
+        let mut slots = Slots::new(&dama(0), RATE);
+        // Asked for at 10 ms, granted 100 ms later.
+        assert_eq!(us(&send(&mut slots, Nanos::from_micros(3_000), RATE, &[1_000])), [111_000.0]);
+        // A long time without anything takes no longer than a short one.
+        let late = Nanos::from_secs(1_000_000_000);
+        assert_eq!(send(&mut slots, late + Nanos(1), RATE, &[1_000])[0], late + Nanos::from_micros(111_000));
+    }
+
+    #[test]
+    fn a_rate_that_changes_takes_the_rest_of_the_slots_with_it() {
+        let mut slots = Slots::new(&dama(1_600_000), RATE); // 2000 bytes a frame
+        slots.start(Nanos::ZERO, 1_500, RATE, 0);
+        slots.pass(Nanos::from_micros(500), RATE);
+        assert_eq!(slots.hold(false, BitRate(0)), FRAME, "the next frame");
+        slots.pass(Nanos::from_micros(2_000), BitRate(0));
+        assert_eq!(
+            slots.hold(false, BitRate::from_mbit(4)),
+            Nanos::from_micros(4_000),
+            "1000 bytes at half the rate"
+        );
+        assert!(slots.finish(BitRate::from_mbit(4), 0));
+    }
+
+    #[test]
+    fn a_held_packet_lets_its_slots_pass() {
+        let mut slots = Slots::new(&dama(1_600_000), RATE);
+        slots.start(Nanos::ZERO, 1_500, RATE, 0);
+        slots.pass(Nanos::from_micros(1_000), RATE);
+        assert_eq!(slots.hold(true, RATE), FRAME);
+        slots.pass(Nanos::from_micros(1_800), RATE);
+        assert_eq!(slots.hold(false, RATE), FRAME, "200 bytes of slots for 500 of the packet");
+        assert!(!slots.finish(RATE, 0));
+        assert_eq!(slots.next(RATE), Nanos::from_micros(10_300));
+    }
+
+    /// What was granted in each frame, and when which packet left, where packets of `sizes` come at these instants.
+    fn drive(dama: &Dama, rate: BitRate, load: &[(Nanos, u64)]) -> (Vec<u64>, Vec<(Nanos, u64)>) {
+        let mut slots = Slots::new(dama, rate);
+        let (mut granted, mut left) = (vec![(slots.open / BYTE) as u64], Vec::new());
+        let (mut queue, mut head): (VecDeque<u64>, Option<(Nanos, u64)>) = Default::default();
+        let mut coming = load.iter().copied().peekable();
+        while coming.peek().is_some() || head.is_some() {
+            let next = head.map_or(slots.end(), |(at, _)| at);
+            let waiting = queue.iter().sum();
+            if let Some((at, bytes)) = coming.next_if(|(at, _)| *at < next) {
+                slots.note_arrival(bytes);
+                match head {
+                    None => head = Some((slots.start(at, bytes, rate, 0), bytes)),
+                    Some(_) => queue.push_back(bytes),
+                }
+                continue;
+            }
+            let before = slots.begin;
+            match head {
+                None => slots.run(next, rate, 0),
+                Some((at, bytes)) if slots.finish(rate, waiting) => {
+                    left.push((at, bytes));
+                    let size = queue.pop_front();
+                    head = size.map(|b| (slots.start(at, b, rate, waiting - b), b));
+                }
+                Some((_, bytes)) => head = Some((slots.next(rate), bytes)),
+            }
+            if slots.begin > before {
+                // A packet that leaves as its frame ends lets the next one begin.
+                granted.push((slots.open / BYTE) as u64);
+            }
+        }
+        (granted, left)
+    }
+
+    proptest! {
+        #[test]
+        fn never_more_leaves_than_was_granted_and_all_of_it_in_order(
+            rates in [0u64..6_000_000, 0u64..2_000_000, 0u64..2_000_000],
+            mbit in 1u64..20,
+            load in prop::collection::vec((0u64..40_000, 40u64..3_000), 1..80),
+        ) {
+            let [cra, rbdc, fca] = rates.map(BitRate);
+            let dama = Dama { rbdc, fca, ..dama(cra.0) };
+            let mut at = Nanos::ZERO;
+            let load: Vec<(Nanos, u64)> = load
+                .into_iter()
+                .map(|(pause, size)| {
+                    at += Nanos::from_micros(pause);
+                    (at, size)
+                })
+                .collect();
+            let rate = BitRate::from_mbit(mbit);
+            let (granted, left) = drive(&dama, rate, &load);
+            let sizes = |of: &[(Nanos, u64)]| of.iter().map(|(_, size)| *size).collect::<Vec<_>>();
+            prop_assert_eq!(sizes(&left), sizes(&load));
+            prop_assert!(left.iter().zip(&load).all(|((out, size), (came, _))| *out >= *came + rate.time_for(*size)));
+            prop_assert!(left.windows(2).all(|w| w[1].0 >= w[0].0 + rate.time_for(w[1].1) - Nanos(1)));
+            let most = capacity(rate, FRAME);
+            prop_assert!(granted.iter().all(|g| *g <= most));
+            let mut sent = 0u64;
+            for (out, size) in left {
+                sent += size;
+                let frames = out.0.div_ceil(FRAME.0) as usize;
+                prop_assert!(sent <= granted[..frames].iter().sum(), "until {}", out);
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Ports that ask for their capacity, as packets meet them.
+
+mod support;
+use perigee_sim::*;
+use perigee_sources::topology::*;
+use perigee_timeline::*;
+use perigee_units::{BitRate, Nanos};
+use std::sync::Arc;
+use support::*;
+
+const DAMA: Dama = Dama {
+    frame: Nanos::from_millis(50),
+    delay: Nanos::from_millis(600),
+    cra: BitRate(0),
+    rbdc: BitRate(0),
+    vbdc: None,
+    fca: BitRate(0),
+};
+const BACK: LinkId = LinkId(1);
+
+/// One link each way between two hosts, 20 ms long, at 10 Mbit/s; the way back asks for its capacity.
+fn wire(dama: Option<Dama>, changes: &[(Nanos, Change)]) -> Timeline {
+    let node = |name: &str| Node { name: name.into(), class: NodeClass::Host, place: None };
+    let port = |from: u32| Port {
+        name: format!("p{from}"),
+        node: NodeId(from),
+        rate: BitRate::from_mbit(10),
+        queue: Queue::drop_tail(QueueLimit::Packets(1000)),
+        framing: 0,
+        burst: 0,
+        dama: if from == 1 { dama.map(Box::new) } else { None },
+        metered: false,
+    };
+    let link = |port: u32| Link {
+        port: PortId(port),
+        to: NodeId(1 - port),
+        delay: Delay::constant(ms(20)),
+        loss: 0.0,
+        up: true,
+        order: LinkOrder::Fifo,
+    };
+    let header = Header {
+        duration: s(10),
+        nodes: vec![node("a"), node("b")],
+        ports: vec![port(0), port(1)],
+        links: vec![link(0), link(1)],
+        pairs: vec![Pair { from: NodeId(0), to: NodeId(1) }, Pair { from: NodeId(1), to: NodeId(0) }],
+        ..Header::default()
+    };
+    let path = |p: u32| change(Nanos::ZERO, Change::Path(PairId(p), Some(Arc::from([LinkId(p)]))));
+    let mut all = vec![path(0), path(1)];
+    all.extend(changes.iter().map(|(at, what)| change(*at, what.clone())));
+    Timeline::single(header, all)
+}
+
+/// Pings of 1250 bytes: the run, and RTTs in ms by the time of sending in ms.
+fn ping(timeline: &Timeline, interval: Nanos) -> (Outcome, Vec<(f64, f64)>) {
+    let scheme = perigee_cc::info("newreno").unwrap();
+    let scheme = Scheme::Builtin(scheme, scheme.params(Default::default()).unwrap());
+    let mut f = setup("ping", PairId(0), PairId(1), scheme);
+    f.app = App::Ping { interval, size: 1250 };
+    let (out, log) = run(timeline, vec![f], 1);
+    assert!(out.conserved);
+    let rtts = log.rtts.iter().map(|r| (r.1.as_millis_f64(), r.2.as_millis_f64())).collect();
+    (out, rtts)
+}
+
+#[test]
+fn an_answer_waits_for_its_grant() {
+    // It comes to the port at 21 ms of each second: asked for at 50 ms, granted at 650 ms, there 21 ms later.
+    let (_, rtts) = ping(&wire(Some(DAMA), &[]), s(1));
+    assert!(rtts.len() >= 9 && rtts.iter().all(|(_, rtt)| *rtt == 671.0), "{rtts:?}");
+}
+
+#[test]
+fn a_constant_rate_spares_it_the_wait_and_one_of_the_ports_rate_makes_a_plain_port() {
+    // 1250 bytes a frame: its slot of 21 ms has passed, the next is at 50.
+    let small = Dama { cra: BitRate(200_000), ..DAMA };
+    let (_, rtts) = ping(&wire(Some(small), &[]), s(1));
+    assert!(rtts.iter().all(|(_, rtt)| *rtt == 71.0), "{rtts:?}");
+    for whole in [Dama { cra: BitRate::from_mbit(10), ..DAMA }, Dama { fca: BitRate::from_mbit(10), ..DAMA }]
+    {
+        let interval = Nanos::from_micros(970); // more than the port can carry
+        assert_eq!(ping(&wire(Some(whole), &[]), interval).1, ping(&wire(None, &[]), interval).1);
+    }
+}
+
+#[test]
+fn pings_by_volume_wait_each_and_by_rate_only_at_first() {
+    let (_, by_volume) = ping(&wire(Some(DAMA), &[]), ms(10));
+    let late =
+        |rtts: &[(f64, f64)]| rtts.iter().filter(|(sent, rtt)| *sent > 3_000.0 && *rtt > 600.0).count();
+    assert!(by_volume.iter().all(|(_, rtt)| *rtt > 620.0), "{by_volume:?}");
+    let (_, by_rate) = ping(&wire(Some(Dama { rbdc: BitRate::from_mbit(5), ..DAMA }), &[]), ms(10));
+    assert!(by_rate[0].1 > 620.0 && late(&by_rate) == 0, "{by_rate:?}");
+}
+
+#[test]
+fn a_flush_loses_what_waits_and_its_grants_serve_what_comes_later() {
+    let outage = [(ms(1_300), Change::Down(BACK, OutageMode::Flush)), (ms(1_340), Change::Up(BACK))];
+    let (out, rtts) = ping(&wire(Some(DAMA), &outage), ms(250));
+    // Answers of 750, 1000 and 1250 ms waited; that of 1500 finds the grants of 1000 and 1250, that of 1750 those after.
+    assert_eq!(out.flows[0].dropped[DropCause::Outage as usize], 3);
+    assert_eq!(rtts[3].0, 1_500.0);
+    assert!(rtts[3].1 < 200.0 && rtts.iter().skip(6).all(|(_, rtt)| *rtt < 672.0), "{rtts:?}");
+}
+
+#[test]
+fn a_held_link_and_a_rate_of_zero_keep_everything() {
+    let held = [(ms(600), Change::Down(BACK, OutageMode::Hold)), (ms(2_025), Change::Up(BACK))];
+    let (_, rtts) = ping(&wire(Some(DAMA), &held), s(1));
+    // Asked for at 50, 700, 1350 and 2000 ms, granted 600 ms later each: three grants pass unused. The second answer's are
+    // asked for at 1050 and 1700 ms, and the second of these serves the first answer, which stands before it.
+    let found: Vec<f64> = rtts.iter().map(|(_, rtt)| *rtt).collect();
+    assert_eq!(found[..4], [2_321.0, 1_621.0, 671.0, 671.0]);
+    let port = PortId(1);
+    let blocked =
+        [(ms(600), Change::Rate(port, BitRate(0))), (ms(2_025), Change::Rate(port, BitRate::from_mbit(10)))];
+    let (_, rtts) = ping(&wire(Some(DAMA), &blocked), s(1));
+    assert_eq!(
+        (rtts[0].0, rtts[0].1),
+        (0.0, 2_071.0),
+        "owed since 650 ms, granted with the first frame that has capacity"
+    );
+}
+
+#[test]
+fn flows_of_all_schemes_are_conserved_over_a_return_link_on_request() {
+    for cc in ["cubic", "bbr", "leocc", "orbcc", "vivace"] {
+        let spec = DumbbellSpec {
+            rtts: vec![ms(60)],
+            bottleneck: bytes_port(20, 300_000, 14),
+            ..Default::default()
+        };
+        let mut built = dumbbell(&spec).unwrap();
+        let back = built.flows[0].hops[1][1].port;
+        built.header.ports[back.ix()].dama = Some(Box::new(Dama { rbdc: BitRate::from_mbit(2), ..DAMA }));
+        let f = flow(&built, 0, cc);
+        let timeline = built.timeline(s(20), Vec::new());
+        let (out, _) = run(&timeline, vec![f], 1);
+        assert!(out.conserved && out.flows[0].delivered > 1_000, "{cc}: {:?}", out.flows[0]);
+    }
+}

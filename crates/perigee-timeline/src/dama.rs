@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What a port that has to ask for its capacity may ask for, and when it is granted.
+
+use perigee_units::{BitRate, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// Demand assignment of a port, with the capacity categories of DVB-RCS2 (ETSI EN 301 545-2): in each frame the terminal
+/// may ask, and what it asks for is granted for a frame that begins `delay` later or with the next one after that. Rates are the most
+/// of each category; the port's rate is the most of all together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Dama {
+    /// Length of a frame.
+    pub frame: Nanos,
+    /// From a request to the frame of its grant: a round trip and the scheduler's time.
+    pub delay: Nanos,
+    /// Constant rate, granted in each frame without being asked for (CRA).
+    pub cra: BitRate,
+    /// By rate: as much as came per frame in the latest `delay` (RBDC).
+    pub rbdc: BitRate,
+    /// By volume: what waits and was not asked for yet (VBDC). `None` = whatever the port can send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vbdc: Option<BitRate>,
+    /// Free capacity, added to each frame where the others leave room, without being asked for (FCA).
+    pub fca: BitRate,
+}
+
+impl Dama {
+    /// Lengths of frames that are allowed.
+    pub const FRAME: [Nanos; 2] = [Nanos::from_millis(1), Nanos::from_secs(10)];
+    /// Delays that are allowed.
+    pub const DELAY: [Nanos; 2] = [Nanos::from_millis(1), Nanos::from_secs(60)];
+
+    /// A request is granted this many frames later.
+    pub fn frames(&self) -> u64 {
+        self.delay.0.div_ceil(self.frame.0).max(1)
+    }
+
+    /// Whole bytes of a frame at this rate.
+    pub fn per_frame(&self, rate: BitRate) -> u64 {
+        rate.bytes_in(self.frame)
+    }
+
+    /// # Errors
+    /// In words: a length of time out of range, or nothing is ever granted.
+    pub fn check(&self) -> Result<(), String> {
+        let outside = |what: &str, t: Nanos, [least, most]: [Nanos; 2]| match least <= t && t <= most {
+            true => Ok(()),
+            false => Err(format!("a demand-assigned port with a {what} of {t}: {least} to {most}")),
+        };
+        outside("frame", self.frame, Self::FRAME)?;
+        outside("delay", self.delay, Self::DELAY)?;
+        let rates = [self.cra, self.rbdc, self.fca, self.vbdc.unwrap_or(BitRate(u64::MAX))];
+        match rates.iter().any(|r| self.per_frame(*r) > 0) {
+            true => Ok(()),
+            false => {
+                Err(format!("no category gives a demand-assigned port a byte in a frame of {}", self.frame))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USUAL: Dama = Dama {
+        frame: Nanos::from_micros(26_500),
+        delay: Nanos::from_millis(600),
+        cra: BitRate(64_000),
+        rbdc: BitRate(0),
+        vbdc: None,
+        fca: BitRate(0),
+    };
+
+    #[test]
+    fn a_grant_is_for_the_first_frame_after_the_delay() {
+        assert_eq!((USUAL.frames(), USUAL.per_frame(USUAL.cra)), (23, 212));
+        assert_eq!(Dama { delay: Nanos::from_millis(53), ..USUAL }.frames(), 2);
+    }
+
+    #[test]
+    fn frames_without_end_and_ports_without_capacity_are_refused() {
+        assert_eq!(USUAL.check(), Ok(()));
+        let refused = |d: Dama| d.check().unwrap_err();
+        assert!(refused(Dama { frame: Nanos::ZERO, ..USUAL }).contains("frame of 0 ns: 1 ms to 10 s"));
+        assert!(refused(Dama { delay: Nanos::from_secs(61), ..USUAL }).contains("delay of 61 s"));
+        let silent = Dama { cra: BitRate(100), vbdc: Some(BitRate(0)), ..USUAL };
+        assert!(refused(silent).contains("no category"));
+    }
+}
