@@ -212,6 +212,15 @@ def test_logs_and_captures_are_imported_for_a_fit(tmp_path: Path, cli: Cli) -> N
     text = (tmp_path / "fit/replay.toml").read_text(encoding="utf-8")
     assert float(text.partition("[port.bottleneck]\nrate = ")[2].split()[0].strip('"')) == pytest.approx(8, rel=0.02)
     assert "how long the probes were" not in text
+    edited = tmp_path / "fit/replay.toml"
+    edited.write_text(text + "# mine\n", encoding="utf-8")
+    again = ["fit", "pings.txt.gz", capture, "--out", "fit", "--no-score"]
+    done = cli(*again)
+    assert done.returncode == 2
+    assert "--force replaces it" in done.stderr.replace("\n", " ")
+    assert edited.read_text(encoding="utf-8").endswith("# mine\n")
+    assert cli(*again, "--force").returncode == 0
+    assert edited.read_text(encoding="utf-8") == text
     (tmp_path / "unsaid.csv").write_text("time,latency\n2025-01-01 00:00:00,30\n2025-01-01 00:00:01,31\n")
     done = cli("fit", "unsaid.csv", "--out", "other")
     assert done.returncode == 2

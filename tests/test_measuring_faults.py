@@ -122,6 +122,89 @@ bytes = "1 MB"
     assert totals[1] == 1_000_000
 
 
+@linux
+def test_a_transfer_that_was_cut_is_not_in_the_mean_of_whole_ones(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    step = '[[step]]\ndo = "download"\nbytes = "16 MB"\n'
+    text = f'[campaign]\nserver = "127.0.0.1:{port}"\ncycles = 2\n{step}'
+    (tmp_path / "c.toml").write_text(text, encoding="utf-8")
+    words = command("measure", "run", "c.toml", "--out", "out")
+    with served(port) as first:
+        work = subprocess.Popen(words, cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+        # 16 MB take four seconds at 32 Mbit/s, of which the kernel sends some without its process.
+        assert work.stderr is not None
+        assert "cycle 1" in work.stderr.readline()
+        time.sleep(0.5)
+        first.send_signal(signal.SIGKILL)
+    with served(port):
+        _, rest = work.communicate(timeout=60)
+    assert work.returncode == 0, rest
+    (cc,) = {r.cc.removesuffix("-cut") for r in find_records(tmp_path / "out")}
+    found = {
+        (r.cc, r.seed): r.table("flow_totals").to_pylist()[0]["goodput_bytes"] for r in find_records(tmp_path / "out")
+    }
+    assert found[cc, 1] == 16_000_000
+    assert 0 < found[f"{cc}-cut", 2] < 16_000_000
+    assert len(found) == 2
+
+
+def test_a_wrong_key_ends_a_campaign_at_once(tmp_path: Path) -> None:
+    server = Server(b"another key of some length", "127.0.0.1", 0)
+    server.start()
+    for step in (
+        'do = "pings"\nduration = "1 s"',
+        'do = "download"\nbytes = "1 MB"',
+        'do = "trains"\nduration = "2 s"',
+    ):
+        text = f'[campaign]\nserver = "127.0.0.1:{server.port}"\n[[step]]\n{step}\n'
+        (tmp_path / "c.toml").write_text(text, encoding="utf-8")
+        begin = time.monotonic()
+        done = run(tmp_path)
+        assert done.returncode == 2, done.stderr
+        assert "does not take our key" in done.stderr
+        assert "tried again" not in done.stderr
+        assert time.monotonic() - begin < 60
+        (tmp_path / "out/measurements/campaign.toml").unlink()
+    server.stop()
+
+
+def test_a_server_that_is_stopped_as_it_greets_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "REFUSED_PAUSE_S", 0.01)
+    server = Server(KEY, "127.0.0.1", 0)
+    greeted = server._greeted
+    failed: list[int] = []
+
+    def first_fails(sock: socket.socket) -> object:
+        channel, request = greeted(sock)
+        if len(failed) < client.REFUSALS - 1:
+            failed.append(1)
+            raise protocol.StrangerError("stopped")
+        return channel, request
+
+    monkeypatch.setattr(server, "_greeted", first_fails)
+    server.start()
+    asked = client.ask(Peer("127.0.0.1", server.port, KEY), {"do": "trains", "size": 100, "per_s": 20, "train": 20})
+    asked.channel.sock.close()
+    assert "session" in asked.reply
+    assert len(failed) == 2
+    server.stop()
+
+
+def test_the_rate_of_a_server_bounds_uploads_too() -> None:
+    server = Server(KEY, "127.0.0.1", 0, Limits(rate_bytes_per_s=1_000_000))
+    server.start()
+    peer = Peer("127.0.0.1", server.port, KEY)
+    found = client.upload(peer, cc=None, most_bytes=3_000_000, most_ns=None, sample_ns=50_000_000, limit_ns=10**11)
+    server.stop()
+    assert not found.remarks
+    assert found.receiver.total[-1] == 3_000_000
+    # What is read is never ahead of the rate, but for a moment's worth.
+    for t, total in zip(found.receiver.t_ns, found.receiver.total, strict=True):
+        assert total <= 1_000_000 * (t / 1e9 + 0.1), (t, total)
+    assert found.receiver.done_ns > 2.8e9
+
+
 def test_a_server_that_forgets_a_session_is_asked_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pings, "SPEAK_S", 0.2)
     server = Server(KEY, "127.0.0.1", 0)
@@ -144,3 +227,23 @@ def test_a_server_that_forgets_a_session_is_asked_for_another(monkeypatch: pytes
     assert (back[epoch == 0] >= 0).sum() >= 20
     assert (back[epoch == 1] >= 0).mean() > 0.9
     assert (back < 0).sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--pings", "2"], "--pings '2': a time such as"),
+        (["--pings", "2s", "--interval", "x"], "--interval 'x': a time such as"),
+        (["--trains", 'a"b'], "--trains 'a\"b': a time such as"),
+        (["--download", "5"], "--download '5': "),
+        (["--download", "5MB", "--sample", "1ms"], "--sample "),
+    ],
+)
+def test_a_wrong_value_is_named_by_its_option(tmp_path: Path, words: list[str], said: str) -> None:
+    done = subprocess.run(
+        command("measure", "run", "127.0.0.1:9", *words),
+        cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith(f"perigee: {said}"), done.stderr
+    assert "line" not in done.stderr

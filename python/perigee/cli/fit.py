@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from perigee.cli.measure import time_ns
-from perigee.cli.options import stop
+from perigee.cli.options import ForceOption, stop
 
 
 def register(app: typer.Typer) -> None:
@@ -45,6 +45,7 @@ def fit(
         str | None, typer.Option("--on", metavar="CC", help="Flow that the fit sees; the others check it.")
     ] = None,
     score: Annotated[bool, typer.Option("--score/--no-score", help="Replay and compare.")] = True,
+    force: ForceOption = False,
 ) -> None:
     """Make a scenario of a record: base RTT over time, jitter, losses, capacity, queue; and say how well.
 
@@ -54,6 +55,7 @@ def fit(
     from perigee.common.files import RecordError, cannot_write, refuse_file
     from perigee.measure.fit.command import fit as fit_path
     from perigee.measure.fit.command import lines
+    from perigee.measure.fit.files import SCENARIO
     from perigee.measure.fit.given import runs_of
     from perigee.measure.fit.recording import Given
     from perigee.measure.net.protocol import MeasureError
@@ -68,6 +70,10 @@ def fit(
     capacity = None
     try:
         refuse_file(out)
+        if (out / SCENARIO).exists() and not force:
+            stop(
+                f"{out} holds a fitted scenario, perhaps edited since: --force replaces it, or choose another --out"
+            )
         capacity = None if rate is None else rate_bps(rate, "--rate")
         steps_s = time_ns("--rate-step", rate_step) / 1e9, time_ns("--delay-step", delay_step) / 1e9
         one_ms = None if rtt is None else time_ns("--rtt", rtt) / 1e6

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import signal
 import sys
 import threading
@@ -55,7 +57,9 @@ def serve(
     max_bytes: Annotated[str, typer.Option(help="At most so much per transfer.")] = "10GB",
     max_time: Annotated[str, typer.Option(help="At most so long per transfer.")] = "30min",
     max_daily: Annotated[str, typer.Option(help="At most so much in 24 hours.")] = "1000GB",
-    max_rate: Annotated[str | None, typer.Option(help="Send at most so fast per connection, such as 200Mbit.")] = None,
+    max_rate: Annotated[
+        str | None, typer.Option(help="Send and take at most so fast per connection, such as 200Mbit.")
+    ] = None,
 ) -> None:
     """Answer probes and transfers of those who know the key. Needs no root."""
     from perigee.measure.net.kernel import schemes
@@ -123,10 +127,11 @@ def run(
                 )
             campaign = read_campaign(Path(what))
         else:
-            campaign = parsed(
-                _written(what, pings, interval, trains, download, upload, cc, streams, sample, runs, beside=beside),
-                "measured",
-            )
+            lines = _written(what, pings, interval, trains, download, upload, cc, streams, sample, runs, beside=beside)
+            try:
+                campaign = parsed("\n".join(line for _, line in lines) + "\n", "measured")
+            except MeasureError as error:
+                raise MeasureError(_of_option(str(error), [option for option, _ in lines])) from None
         if out is not None:
             refuse_file(out)
         folder = out or fresh_folder(campaign.name, RUNS)
@@ -214,9 +219,13 @@ def _until_signal() -> threading.Event:
 def _written(
     server: str, pings: str | None, interval: str, trains: str | None, download: str | None, upload: str | None,
     cc: str | None, streams: int, sample: str, runs: int, *, beside: bool,
-) -> str:  # fmt: skip
-    """A campaign file of what options say."""
+) -> list[tuple[str, str]]:  # fmt: skip
+    """The lines of a campaign file of what options say, each with the option that it is from."""
     from perigee.measure.net.protocol import MeasureError
+
+    def quoted(text: str) -> str:
+        # Strings of JSON are strings of TOML.
+        return json.dumps(text)
 
     if not (pings or trains or download or upload):
         raise MeasureError(
@@ -226,16 +235,24 @@ def _written(
         raise MeasureError("--cc and --streams are of downloads and uploads")
     if beside and not (download or upload):
         raise MeasureError("--beside: probes during transfers (--download, --upload)")
-    lines = ["[campaign]", f'server = "{server}"', f"cycles = {runs}"]
-    probes = ["[[step]]", 'do = "pings"', f'interval = "{interval}"']
+    lines = [("", "[campaign]"), ("HOST", f"server = {quoted(server)}"), ("--runs", f"cycles = {runs}")]
+    probes = [("", "[[step]]"), ("", 'do = "pings"'), ("--interval", f"interval = {quoted(interval)}")]
     if pings:
-        lines += [*probes, f'duration = "{pings}"']
+        lines += [*probes, ("--pings", f"duration = {quoted(pings)}")]
     if trains:
-        lines += ["[[step]]", 'do = "trains"', f'duration = "{trains}"']
+        lines += [("", "[[step]]"), ("", 'do = "trains"'), ("--trains", f"duration = {quoted(trains)}")]
     for do, size in (("download", download), ("upload", upload)):
         for scheme in (cc or "").split(",") if size else []:
             key = "bytes" if size and size.rstrip().endswith("B") else "duration"
-            lines += ["[[step]]", f'do = "{do}"', f'{key} = "{size}"', f"streams = {streams}", f'sample = "{sample}"']
-            lines += [f'cc = "{scheme}"'] if scheme else []
-            lines += [*probes, "beside = true"] if beside else []
-    return "\n".join(lines) + "\n"
+            lines += [("", "[[step]]"), ("", f'do = "{do}"'), (f"--{do}", f"{key} = {quoted(size or '')}")]
+            lines += [("--streams", f"streams = {streams}"), ("--sample", f"sample = {quoted(sample)}")]
+            lines += [("--cc", f"cc = {quoted(scheme)}")] if scheme else []
+            lines += [*probes, ("--beside", "beside = true")] if beside else []
+    return lines
+
+
+def _of_option(error: str, options: list[str]) -> str:
+    """An error of the file that nobody wrote, in words of the option that its line is from."""
+    found = re.match(r"\[.*?, line (\d+): (?:\w+ = )?(.*)", error, re.DOTALL)
+    option = options[int(found[1]) - 1] if found else ""
+    return f"{option} {found[2]}" if found and option else error

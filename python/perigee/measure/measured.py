@@ -15,6 +15,7 @@ import numpy as np
 from perigee.common.files import RecordError, claimed
 from perigee.measure.clocks import Offset, offset_of
 from perigee.measure.journal import CAMPAIGN, FOLDER, Part, read_parts
+from perigee.measure.net.client import EARLY
 from perigee.measure.net.kernel import CA_STATES, INFINITE, NAMES
 from perigee.measure.quantities import amount_text
 from perigee.measure.sections import write_sections
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 TRANSFERS = ("download", "upload")
+CUT = "-cut"
+"""Behind the scheme of transfers that ended early."""
 LOST = -1
 NO_LINK = 0xFFFF_FFFF
 CLOCK_STEP_NS = 5_000_000
@@ -83,7 +86,7 @@ def write_records(folder: Path, *, force: bool = True) -> list[Run]:
     both = {"download", "upload"} <= {p.about["do"] for p in parts}
     apart = _apart(folder)
     for (cycle, group), own in by_group.items():
-        scheme = _scheme(own, both=both) + apart.get(group, "")
+        scheme = _scheme(own, both=both) + apart.get(group, "") + (CUT if _cut(own) else "")
         records.setdefault((scheme, cycle), []).extend(own)
     with claimed(folder, fresh=False):
         _forget(folder, {run_folder(folder, cc, cycle) for cc, cycle in records})
@@ -139,6 +142,12 @@ def _says(steps: Sequence[Step]) -> tuple[str, ...]:
     streams = sum(s.streams for s in steps)
     rest = "-".join(f"{s.do}-{s.cc or 'default'}-{s.bytes or ''}-{s.duration or ''}" for s in steps[1:])
     return (first.server or "", amount, time, f"{streams}-streams" if streams > 1 else "", buffer, rest)
+
+
+def _cut(parts: Sequence[Part]) -> bool:
+    """Whether a transfer of a group ended early: then it has no place in the means of those that did not."""
+    moved = [p.about for p in parts if p.about["do"] in TRANSFERS]
+    return any(a["why"] or any(EARLY in remark for remark in a["remarks"]) for a in moved)
 
 
 def _scheme(parts: Sequence[Part], *, both: bool) -> str:

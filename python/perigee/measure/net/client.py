@@ -13,6 +13,11 @@ from perigee.measure.net import kernel, transfer
 from perigee.measure.net.protocol import Channel, MeasureError, StrangerError
 
 PATIENCE_S = 15.0
+EARLY = "ended early"
+"""In the remark on a transfer that was cut."""
+# A server that greets and hangs up at our first message, so many times in a row, has another key. Once it may have been
+# stopped, or an outage may have cost it the patience that it has for strangers.
+REFUSALS, REFUSED_PAUSE_S = 3, 0.5
 MAX_BYTES = 1 << 50
 
 
@@ -60,12 +65,33 @@ class Transfer:
 
 def ask(peer: Peer, request: Mapping[str, Any], *, cc: str | None = None, buffer: int | None = None) -> Asked:
     """Connects and asks. Raises MeasureError: a reason that does not go away; OSError: one that may."""
+    for _ in range(REFUSALS - 1):
+        try:
+            return _ask_once(peer, request, cc, buffer)
+        except _HungUpError:
+            time.sleep(REFUSED_PAUSE_S)
+    try:
+        return _ask_once(peer, request, cc, buffer)
+    except _HungUpError:
+        raise MeasureError(
+            f"{peer}: the server does not take our key ({REFUSALS} times it hung up at what we said first): give both "
+            "ends the same one (perigee measure key FILE makes it)"
+        ) from None
+
+
+class _HungUpError(ConnectionError):
+    """The server greeted us and closed the connection when we had spoken."""
+
+
+def _ask_once(peer: Peer, request: Mapping[str, Any], cc: str | None, buffer: int | None) -> Asked:
+    greeted = False
     began = time.monotonic_ns()
     sock = _connected(peer, cc, buffer)
     took = time.monotonic_ns() - began
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         channel = Channel.connect(sock, peer.key)
+        greeted = True
         channel.send(request)
         reply = channel.receive()
     except StrangerError as error:
@@ -74,7 +100,8 @@ def ask(peer: Peer, request: Mapping[str, Any], *, cc: str | None = None, buffer
     except ConnectionError as error:
         sock.close()
         # A server that does not know the key closes without a word; so does one that is being stopped.
-        raise ConnectionError(f"{peer}: {error.strerror or error}; is the key the same there?") from None
+        kind = _HungUpError if greeted else ConnectionError
+        raise kind(f"{peer}: {error.strerror or error}") from None
     except OSError:
         sock.close()
         raise
@@ -131,12 +158,12 @@ def download(
     )
     found.buffer = reply.get("buffer")
     if got.why:
-        found.remarks.append(f"the download ended early: {got.why}")
+        found.remarks.append(f"the download {EARLY}: {got.why}")
     if most_bytes is not None and got.total[-1] < most_bytes and not got.why:
-        found.remarks.append(f"the download ended early: {got.total[-1]} of {most_bytes} bytes came")
+        found.remarks.append(f"the download {EARLY}: {got.total[-1]} of {most_bytes} bytes came")
     elif most_ns is not None and not got.why and _cut_short(got, most_ns, asked.connect_ns):
         came_ns = got.done_ns - (got.first_ns or 0)
-        found.remarks.append(f"the download ended early: data came for {came_ns / 1e9:.1f} of {most_ns / 1e9:g} s")
+        found.remarks.append(f"the download {EARLY}: data came for {came_ns / 1e9:.1f} of {most_ns / 1e9:g} s")
     try:
         told = ask(peer, {"do": "series", "ticket": reply.get("ticket")})
         told.channel.sock.close()
@@ -166,7 +193,7 @@ def upload(
             kernel.buffers(sock, buffer, sending=True)
         zero = time.monotonic_ns() - asked.began_ns
         sent = transfer.send(sock, sample_ns, most_bytes=most_bytes, most_ns=most_ns, limit_ns=limit_ns)
-        remarks = [f"the upload ended early: {sent.why}"] if sent.why else []
+        remarks = [f"the upload {EARLY}: {sent.why}"] if sent.why else []
         try:
             sock.settimeout(PATIENCE_S)
             got = _series(asked.channel.receive())
@@ -180,7 +207,7 @@ def upload(
     got.done_ns += early
     found = Transfer(chosen, got, sent, zero, asked.connect_ns, origin, target, asked.reply.get("buffer"), remarks)
     if most_bytes is not None and got.total and got.total[-1] < most_bytes and not sent.why:
-        found.remarks.append(f"the upload ended early: {got.total[-1]} of {most_bytes} bytes came")
+        found.remarks.append(f"the upload {EARLY}: {got.total[-1]} of {most_bytes} bytes came")
     return found
 
 

@@ -19,7 +19,7 @@ class Limits:
     transfer_ns: int = 1800 * 10**9
     daily_bytes: int = 1000 * 10**9
     rate_bytes_per_s: int | None = None
-    """Of each connection; None = as the network lets it."""
+    """Of each connection, both ways; None = as the network lets it."""
     probes_per_s: int = 2000
     """Of each session."""
     probe_bytes: int = 1400

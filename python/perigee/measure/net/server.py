@@ -28,6 +28,7 @@ HOLD_NS = 500_000_000
 """Answers to a train whose last probe was lost leave after so long."""
 LOOK_S = 0.25
 MOST_IN_TRAIN = 100
+LEAST_BUFFER_BYTES = 1 << 16
 
 
 @dataclass
@@ -290,7 +291,18 @@ class Server:
         given = _buffer(channel.sock, request, sending=False)
         channel.send({"buffer": given})
         most = self.limits.transfer_bytes if most_bytes is None else most_bytes
-        found = transfer.receive(channel.sock, sample_ns, most_bytes=most, limit_ns=self.limits.transfer_ns)
+        limits = self.limits
+        if limits.rate_bytes_per_s is not None and request.get("buffer") is None:
+            # What waits in the buffer has crossed the network already: no more than a second's worth, which is also
+            # the longest RTT at which the window lets the rate through.
+            kernel.buffers(channel.sock, max(LEAST_BUFFER_BYTES, limits.rate_bytes_per_s), sending=False)
+        found = transfer.receive(
+            channel.sock,
+            sample_ns,
+            most_bytes=most,
+            limit_ns=limits.transfer_ns,
+            bytes_per_s=limits.rate_bytes_per_s,
+        )
         self.daily.count(found.total[-1])
         channel.sock.settimeout(self.limits.patience_s)
         channel.send(found.message())

@@ -16,6 +16,8 @@ from perigee.measure.net.kernel import NAMES, tcp_info
 BLOCK = memoryview(os.urandom(1 << 20))
 PIECE_BYTES = 1 << 17
 NOTHING_TAKEN_S = 0.001
+# Of a reader that holds a rate: how finely, and how little is not worth a call.
+PACED_S, LEAST_READ_BYTES = 0.01, 1500
 STALLED_S = 60.0
 """A transfer in which nothing moves for so long is given up."""
 
@@ -125,6 +127,12 @@ def _drain(series: Series, sock: socket.socket, clock: _Clock, sent: int, limit_
         time.sleep(clock.wait_s(clock.now()))
 
 
+def _allowed(bytes_per_s: int, now_ns: int, total: int) -> int:
+    """How much may be read now; nothing until it is worth it."""
+    there = int(bytes_per_s * (now_ns / 1e9 + PACED_S)) - total
+    return there if there >= min(LEAST_READ_BYTES, bytes_per_s) else 0
+
+
 def _sample(series: Series, sock: socket.socket, now: int, total: int) -> None:
     row = tcp_info(sock)
     series.t_ns.append(now)
@@ -134,9 +142,19 @@ def _sample(series: Series, sock: socket.socket, now: int, total: int) -> None:
 
 
 def receive(
-    sock: socket.socket, sample_ns: int, *, most_bytes: int, limit_ns: int, begin_ns: int | None = None
+    sock: socket.socket,
+    sample_ns: int,
+    *,
+    most_bytes: int,
+    limit_ns: int,
+    begin_ns: int | None = None,
+    bytes_per_s: int | None = None,
 ) -> Series:
-    """Takes what comes until the other end has sent all; at most `most_bytes` and for `limit_ns`."""
+    """Takes what comes until the other end has sent all; at most `most_bytes` and for `limit_ns`.
+
+    With `bytes_per_s` it is read no faster: TCP's window then holds the other end to it, but for what the socket's
+    buffer takes at first.
+    """
     clock = _Clock(sample_ns)
     if begin_ns is not None:
         clock.begin = begin_ns
@@ -153,10 +171,16 @@ def receive(
             if now > limit_ns or now - moved > STALLED_S * 1e9:
                 series.why = "its limit of time" if now > limit_ns else f"nothing came for {STALLED_S:g} s"
                 break
+            room = len(space) if bytes_per_s is None else _allowed(bytes_per_s, now, total)
+            if room <= 0:
+                # A pause of ours is none of the other end's.
+                time.sleep(min(clock.wait_s(now), PACED_S))
+                moved = now
+                continue
             if not select.select((sock,), (), (), clock.wait_s(now))[0]:
                 continue
             try:
-                n = sock.recv_into(space)
+                n = sock.recv_into(space, min(room, len(space)))
             except BlockingIOError:
                 continue
             now = clock.now()
