@@ -36,11 +36,16 @@ class Claim:
     ours: str
     tolerance: str
     verdict: str
+    size: tuple[str, ...]
+    """What the page rests on, and its number of runs, variants included."""
 
 
 def claims(page: str, text: str) -> list[Claim]:
     """The rows of a page's table of verdicts, by the names of its columns."""
-    found, names = [], []
+    found: list[Claim] = []
+    names: list[str] = []
+    said = re.search(r"\((\w+) size: (\d+) runs\)", text)
+    size = said.groups() if said else ()
     for line in text.splitlines():
         cells = [c.strip().replace("\\|", "|") for c in re.split(r"(?<!\\)\|", line)[1:-1]]
         if cells[:2] == ["claim", "kind"]:
@@ -48,9 +53,8 @@ def claims(page: str, text: str) -> list[Claim]:
             names = ["published" if name == "expected" else name for name in cells]
         elif names and len(cells) == len(names) and not cells[0].startswith("---"):
             row = dict(zip(names, cells, strict=True))
-            found.append(
-                Claim(page, row["claim"], *(row[n] for n in ("kind", "published", "ours", "tolerance", "verdict")))
-            )
+            values = (row[n] for n in ("kind", "published", "ours", "tolerance", "verdict"))
+            found.append(Claim(page, row["claim"], *values, size))
         elif not cells:
             names = []
     return found
@@ -108,6 +112,8 @@ def reason(old: Claim, new: Claim) -> str:
         said.append(f"tolerance {old.tolerance} → {new.tolerance}")
     if new.ours != old.ours:
         said.append(f"ours {old.ours or 'none'} → {new.ours or 'none'}")
+    if new.size[:1] != old.size[:1]:
+        said.append(f"size {' of '.join(old.size)} runs → {' of '.join(new.size)} runs")
     return "; ".join(said) or "the verdict alone"
 
 

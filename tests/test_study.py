@@ -34,7 +34,7 @@ from perigee.study.kinds import PUBLISHED, Kind, kinds, split
 from perigee.study.made import MADE
 from perigee.study.model import SCENARIOS, Ask, Size
 from perigee.study.registry import PAPERS, UnknownError, choose, experiments
-from perigee.study.verdicts import ANY, DIFFERS, MISSING, REPRODUCED, TIE, Verdict, near, order, telling, value
+from perigee.study.verdicts import ANY, DIFFERS, MISSING, REPRODUCED, TIE, Verdict, bound, near, order, telling, value
 
 
 def test_the_tests_of_the_geostationary_study_come_out_as_published() -> None:
@@ -72,6 +72,19 @@ def test_verdicts_follow_the_numbers() -> None:
     assert order("k", "", "", [("a", 2), ("b", 1)]).verdict == REPRODUCED
     assert order("k", "", "", [("a", 1), ("b", 2)]).verdict == DIFFERS
     assert order("k", "", "", [("a", 1), ("b", float("nan"))]).verdict == MISSING
+
+
+def test_bounds_that_nobody_published_are_tested_by_the_interval() -> None:
+    def verdict(*runs: float, low: float = 0.8) -> str:
+        return bound("a", "claim", "expected, not measured", "fair", stats.mean(runs), low).verdict
+
+    assert verdict(0.90, 0.91, 0.92) == REPRODUCED
+    assert verdict(0.50, 0.51, 0.52) == DIFFERS
+    assert verdict(0.5, 1.0, 1.0) == TIE  # a mean above the bound, from runs that scatter across it
+    assert verdict(0.81, 0.99) == REPRODUCED  # two runs: compared as they are
+    assert bound("a", "", "", "", stats.mean([]), 0.8).verdict == MISSING
+    shown = bound("a", "", "", "", stats.mean([-3e-5, -2e-5, -4e-5]), -1, 1, "%", places=3)
+    assert (shown.ours, shown.interval, shown.verdict) == ("0 %", "0 to 0", REPRODUCED)
 
 
 def test_orders_of_several_runs_are_tested_run_by_run() -> None:
@@ -446,7 +459,11 @@ def test_the_cost_of_telemetry_needs_no_rival() -> None:
     import pandas as pd
 
     whats = ("no bytes", "bytes, full echo", "bytes, bottleneck echo")
-    rows = [{"path": p, "hops": 12, "what": w, "net_mbps": 90.0} for p in ("row", "New York - London") for w in whats]
+    rows = [
+        {"path": p, "hops": 12, "what": w, "run": 1, "net_mbps": 90.0}
+        for p in ("row", "New York - London")
+        for w in whats
+    ]
     verdicts = {v.key: v.verdict for v in experiments()["orbcc/overhead"].verdicts({"runs": pd.DataFrame(rows)})}
     assert verdicts.pop("cost") == REPRODUCED
     assert set(verdicts.values()) == {MISSING}

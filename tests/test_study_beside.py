@@ -146,5 +146,5 @@ def test_explanations_of_the_testbed_quote_what_the_variants_did():
     variants = pd.concat([runs(flows, variant=v)["runs"] for v in leo_cc_evidence.EFFICIENCY])
     variants["inflation"] += 0.5
     found = leo_cc_evidence.explain_efficiency(runs(flows), {"runs": variants})
-    assert "5.5, 10.5 and 20.5 with 5, 10 and 20 flows" in found["leocc-20"]
-    assert "it is 20.5 (mean of two runs), joining over 100 s 20.0." in found["bbr3-20"]
+    assert "5.5 (5.5 to 5.5), 10.5 (10.5 to 10.5) and 20.5 (20.5 to 20.5) with 5, 10 and 20 flows" in found["leocc-20"]
+    assert "it is 20.5 (20.5 to 20.5), joining over 100 s 20.0." in found["bbr3-20"]

@@ -31,7 +31,7 @@ NUMBER = re.compile(r"(?<![\w.,/-])\d+(?:[.,]\d+)*")
 # Names of things, not results: figures and tables, runs and schedules by number, whatever is set in code.
 NAMES = re.compile(
     r"`[^`]*`|\b(?:Fig\.|Tables?|[Ss]ections?|RFC|Linux|[Rr]uns?|schedules?|rows?|Change|Pair) [\dIVX.]+"
-    r"(?:(?: to| and) [\dIVX.]+)*"
+    r"(?:(?: to| and) [\dIVX.]+)*|\b95 % intervals?"
 )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perigee.study import frames
+from perigee.study.beside import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from perigee.study.model import Ask, Case, Tables
 
+RUNS = 4
 FLOWS = (5, 10, 20)
 OWN, TOLD, FIRST, CALM, AT_ONCE, ACCESS = "own", "told", "first", "calm", "at once", "access"
 FRAMES, BURSTS = "no bucket", "bursts of 64 kB"
@@ -43,11 +45,11 @@ INTRA: Mapping[str, Mapping[str, object]] = {INET: {"cc.bbr3.variant": "inet"}, 
 
 
 def efficiency_cases(ask: Ask) -> list[Case]:
-    """Variants of the first two runs of `leo-cc/efficiency`."""
+    """Variants of the first runs of `leo-cc/efficiency`."""
     from perigee.figures.leo_cc_fairness import efficiency_cases as figure
 
     out = []
-    some = [c for c in figure(ask) if int(c.labels["run"]) <= 2]
+    some = repeated(figure, ask, RUNS)
     for name, (cc, counts, sets) in EFFICIENCY.items():
         for c in (c for c in some if c.cc == cc and c.labels["flows"] in counts):
             out.append(starting_within_a_second(c) if name == AT_ONCE else _variant(c, name, sets))
@@ -65,7 +67,8 @@ def parking_cases(ask: Ask) -> list[Case]:
     from perigee.figures.leo_cc_fairness import parking_cases as figure
 
     out = []
-    some = [c for c in figure(ask) if (c.labels["bottlenecks"], c.labels["rtt_ms"]) == (3, SHALLOW_RTT_MS)]
+    found = repeated(figure, ask, RUNS)
+    some = [c for c in found if (c.labels["bottlenecks"], c.labels["rtt_ms"]) == (3, SHALLOW_RTT_MS)]
     for name, (ccs, queues, sets) in PARKING.items():
         for c in (c for c in some if c.cc in ccs and c.labels["queue_bdp"] in queues):
             more = dict(sets)
@@ -89,7 +92,7 @@ def explain_efficiency(t: Tables, variants: Tables) -> dict[str, str]:
     """What the variants say of the delays that are not the published ones."""
 
     def of(name: str, n: int) -> str:
-        return f"{frames.average(variants['runs'], 'inflation', variant=name, flows=n).value:.1f}"
+        return frames.in_words(frames.average(variants["runs"], "inflation", variant=name, flows=n), 1)
 
     def run(cc: str, n: int) -> str:
         return f"{frames.average(t['runs'], 'inflation', cc=cc, flows=n).value:.1f}"
@@ -101,11 +104,11 @@ def explain_efficiency(t: Tables, variants: Tables) -> dict[str, str]:
         f"its own probes, the delay is {own[0]}, {own[1]} and {own[2]} with 5, 10 and 20 flows; in Mininet hosts share "
         "the kernel module and one flow's gap triggers all (as run): "
         f"{shared[0]}, {shared[1]} and {shared[2]}. With 10 flows it is {of(TOLD, 10)} with notices of the true cuts, "
-        f"{of(FIRST, 10)} if probes go first, {of(CALM, 10)} without cuts (means of two runs)."
+        f"{of(FIRST, 10)} if probes go first, {of(CALM, 10)} without cuts (95 % intervals)."
     )
     bbr3 = (
         "In part who joins when: flows that join a standing queue take its RTT for their path's, until the PROBE_RTTs "
-        f"of all meet. Where the 20 start within a second it is {of(AT_ONCE, 20)} (mean of two runs), joining over "
+        f"of all meet. Where the 20 start within a second it is {of(AT_ONCE, 20)}, joining over "
         f"100 s {run('bbr3', 20)}."
     )
     return {f"leocc-{n}": leocc for n in FLOWS} | {"bbr3-20": bbr3}
@@ -115,7 +118,7 @@ def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
     """What the variants say of the long flow's share."""
 
     def of(cc: str, name: str, bdp: float = 1.0) -> str:
-        return f"{frames.average(variants['runs'], 'ratio', cc=cc, variant=name, queue_bdp=bdp).value:.2f}"
+        return frames.in_words(frames.average(variants["runs"], "ratio", cc=cc, variant=name, queue_bdp=bdp))
 
     def run(cc: str, bdp: float = 1.0) -> str:
         where = {"bottlenecks": 3, "rtt_ms": SHALLOW_RTT_MS, "queue_bdp": bdp}
@@ -148,7 +151,7 @@ def intra_cases(ask: Ask) -> list[Case]:
     """BBRv3's runs of `leo-cc/intra-rtt` as the OrbCC study's simulator has it, and with all of Linux's transport."""
     from perigee.figures.leo_cc_fairness import intra_cases as figure
 
-    mine = [c for c in figure(ask) if c.cc == "bbr3" and int(c.labels["run"]) <= 2]
+    mine = [c for c in repeated(figure, ask, RUNS) if c.cc == "bbr3"]
     return [_variant(c, name, sets) for name, sets in INTRA.items() for c in mine]
 
 

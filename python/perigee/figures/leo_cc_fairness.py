@@ -428,7 +428,8 @@ EFFICIENCY = beside.together(
     vivace.evidence(efficiency_cases, check_efficiency),
 )
 INTER = beside.together(
-    astraea.INTER, vivace.evidence(inter_cases, check_inter, lambda c: c.labels["queue_bdp"] == 1.0)
+    astraea.INTER,
+    vivace.evidence(inter_cases, check_inter, lambda c: (c.labels["queue_bdp"], c.labels["cuts"]) == (1.0, 0)),
 )
 INTRA = beside.together(
     astraea.INTRA,

@@ -14,8 +14,9 @@ import numpy as np
 
 from perigee.figures import leo_cc_astraea as astraea
 from perigee.figures import leo_cc_reasons as reasons
+from perigee.figures import leo_cc_vivace as vivace
 from perigee.figures.leo_cc_common import CAPACITY_MBPS, HIGH, NEAR_1, SCHEMES, VERY_HIGH, lowest_over_base
-from perigee.study import frames, style
+from perigee.study import beside, frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import ratio_of_means, ratios
 from perigee.study.verdicts import Verdict, count, near, order, value, within
@@ -345,11 +346,11 @@ def check_one(t: Tables) -> list[Verdict]:
         _paths("L6-goodput", "L6: Astraea far below capacity (at most 0.6)", "very poorly", 0.6 - norm["astraea"]),
         _paths("L6-delay", "L6: Astraea does not inflate (at most 1.15)", "not inflated", 1.15 - inflation["astraea"]),
     ]  # fmt: skip
-    beside = runs[runs["network"] == "constellation"].groupby(["path", "cc"])["inflation"].mean().unstack()
+    physical = runs[runs["network"] == "constellation"].groupby(["path", "cc"])["inflation"].mean().unstack()
     for cc, published in INFLATION.items():
-        if cc in beside:
+        if cc in physical:
             words = f"L2 over the physical constellation: largest inflation of {style.label(cc)}"
-            out.append(near(f"L2-sky-{cc}", words, source, published, value(beside[cc].max()), 0.20))
+            out.append(near(f"L2-sky-{cc}", words, source, published, value(physical[cc].max()), 0.20))
     out += _jump(t)
     return out
 
@@ -483,6 +484,14 @@ DEVIATIONS = (
     "`leoem-compat`; of the logs that can be compared it makes 93 % of the rows and more). Without --data all are.",
     "New delays hold from the start of a second; LeoEM's emulator sets them when its outages are over.",
 )
+FAIRNESS = beside.together(
+    astraea.FAIRNESS,
+    vivace.evidence(
+        two_cases,
+        check_two,
+        lambda c: c.labels["path"] in {"SD-NY BP", "SD-SHA ISL"} and c.labels["network"] != "constellation",
+    ),
+)
 EXPERIMENTS = [
     Experiment(
         name="leo-cc/single-flow",
@@ -513,7 +522,7 @@ EXPERIMENTS = [
         method=METHOD + " The second flow joins after a third of the run.",
         deviations=DEVIATIONS,
         explain=reasons.explain_fairness,
-        evidence=astraea.FAIRNESS,
+        evidence=FAIRNESS,
         note=paths_used,
         metrics=TWO_METRICS,
         captions=TWO_CAPTIONS,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perigee.study import frames
-from perigee.study.beside import varied
+from perigee.study.beside import repeated, varied
 from perigee.study.model import Evidence
 from perigee.study.verdicts import MISSING
 
@@ -23,6 +23,7 @@ PROGRAMS: Mapping[str, Mapping[str, object]] = {
     NEWER_DEAF: {"cc.vivace.variant": "newer", "cc.vivace.latency": False},
 }
 AS_RUN = "as run"
+RUNS = 4
 
 
 def evidence(
@@ -30,10 +31,10 @@ def evidence(
     verdicts: Callable[[Tables], list[Verdict]],
     where: Callable[[Case], bool] = lambda _: True,
 ) -> Evidence:
-    """The first run of each of Vivace's points with the other programs; its claims computed with each."""
+    """Runs of each of Vivace's points with the other programs; its claims computed with each."""
 
     def cases(ask: Ask) -> list[Case]:
-        mine = [c for c in figure(ask) if c.cc == "vivace" and c.labels["run"] == 1 and where(c)]
+        mine = [c for c in repeated(figure, ask, RUNS) if c.cc == "vivace" and where(c)]
         return [c for name, sets in PROGRAMS.items() for c in varied(mine, name, sets)]
 
     def explain(t: Tables, variants: Tables) -> dict[str, str]:
@@ -64,4 +65,5 @@ def claims(t: Tables, variants: Tables, verdicts: Callable[[Tables], list[Verdic
 
 def in_words(each: Mapping[str, Verdict]) -> str:
     """What each program gives for one claim."""
-    return "; with ".join(f"Vivace {name}: {v.ours} ({v.verdict})" for name, v in each.items() if name != AS_RUN)
+    found = ((name, v, f"{v.interval}; " if v.interval else "") for name, v in each.items() if name != AS_RUN)
+    return "; with ".join(f"Vivace {name}: {v.ours} ({interval}{v.verdict})" for name, v, interval in found)

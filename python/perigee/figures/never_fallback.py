@@ -16,7 +16,7 @@ import numpy as np
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Evidence, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import jain, mean
-from perigee.study.verdicts import Verdict, largest, smallest, within
+from perigee.study.verdicts import Verdict, bound, largest, smallest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -128,16 +128,16 @@ def verdicts(t: Tables) -> list[Verdict]:
         for share in sorted(set(mine["share"])):
             ours = frames.average(mine, "jain", share=share)
             claim = f"{RULES[rule]}: Jain's index with {share:.0%} of the ports instrumented"
-            out.append(within(f"jain-{rule}-{share}", claim, SOURCE, "robust operation", ours, 0.8))
+            out.append(bound(f"jain-{rule}-{share}", claim, SOURCE, "robust operation", ours, 0.8))
         claim = f"{RULES[rule]}: smallest of Jain's indices of all runs"
-        out.append(within(f"least-{rule}", claim, SOURCE, "robust operation", smallest(mine["jain"].to_numpy()), 0.8))
+        out.append(bound(f"least-{rule}", claim, SOURCE, "robust operation", smallest(mine["jain"].to_numpy()), 0.8))
         claim = f"{RULES[rule]}: timeouts in any run"
         out.append(
-            within(f"timeouts-{rule}", claim, SOURCE, "robust operation", largest(mine["timeouts"].to_numpy()), high=0)
+            bound(f"timeouts-{rule}", claim, SOURCE, "robust operation", largest(mine["timeouts"].to_numpy()), high=0)
         )
     for what in [w for w in dict.fromkeys(here["rule"]) if w.endswith(" alone")]:
         claim = f"{style.label(what.removesuffix(' alone'))} without OrbCC: Jain's index"
-        out.append(within(f"jain-{what}", claim, SOURCE, "to compare", frames.average(here, "jain", rule=what), 0.8))
+        out.append(bound(f"jain-{what}", claim, SOURCE, "to compare", frames.average(here, "jain", rule=what), 0.8))
     return [*out, *_losses(t)]
 
 
@@ -160,7 +160,7 @@ def _losses(t: Tables) -> list[Verdict]:
     for rule in [r for r in RULES if r in table]:
         kept = mean((table[rule] / table["none"]).to_numpy())
         claim = f"{RULES[rule]}: goodput over that without a fallback, random losses and idle ports without telemetry"
-        out.append(within(f"losses-{rule}", claim, SOURCE, "robust operation", kept, 0.95))
+        out.append(bound(f"losses-{rule}", claim, SOURCE, "robust operation", kept, 0.95))
     return out
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
-from perigee.study.verdicts import Verdict, within
+from perigee.study.verdicts import Verdict, bound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,11 +66,11 @@ def verdicts(t: Tables) -> list[Verdict]:
     for one, two in [c for c in COUPLES if len(frames.pick(runs, first=c[0], second=c[1]))]:
         here, words, key = frames.pick(runs, first=one, second=two), couple(one, two), f"{one}-{two}"
         share = frames.average(here, "share")
-        out.append(within(f"share-{key}", f"{words}: share of the flow that came", SOURCE, "half", share, 0.4, 0.6))
+        out.append(bound(f"share-{key}", f"{words}: share of the flow that came", SOURCE, "half", share, 0.4, 0.6))
         both = frames.average(here, "goodput_mbps")
-        out.append(within(f"sum-{key}", f"{words}: goodput of both", SOURCE, "the link", both, 115, unit="Mbit/s"))
+        out.append(bound(f"sum-{key}", f"{words}: goodput of both", SOURCE, "the link", both, 115, unit="Mbit/s"))
         rtt = frames.average(here, "rtt_ms")
-        out.append(within(f"rtt-{key}", f"{words}: mean RTT", SOURCE, "as of one flow", rtt, high=1500, unit="ms"))
+        out.append(bound(f"rtt-{key}", f"{words}: mean RTT", SOURCE, "as of one flow", rtt, high=1500, unit="ms"))
     return out
 
 

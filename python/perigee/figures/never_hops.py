@@ -11,7 +11,7 @@ from perigee.figures.orbcc_constellation import FILE
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import mean
-from perigee.study.verdicts import Verdict, largest, within
+from perigee.study.verdicts import Verdict, bound, largest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,10 +83,10 @@ def verdicts(t: Tables) -> list[Verdict]:
     share = mean(100 * (FIXED_BYTES + RECORD_BYTES * by_run) / MTU_BYTES)
     ten = mean(pairs.groupby("run")["most"].apply(lambda m: 100 * (m <= 10).mean()).to_numpy())
     return [
-        within("mean", "links that data crosses, mean over time and pairs", SOURCE, "about 10", average, 8, 12),
-        within("most", "most links of any pair at any time", SOURCE, "about 10", largest(most), high=14),
-        within("ten", "pairs that never have more than 10", SOURCE, "about 10", ten, 90, unit="%"),
-        within(
+        bound("mean", "links that data crosses, mean over time and pairs", SOURCE, "about 10", average, 8, 12),
+        bound("most", "most links of any pair at any time", SOURCE, "about 10", largest(most), high=14),
+        bound("ten", "pairs that never have more than 10", SOURCE, "about 10", ten, 90, unit="%"),
+        bound(
             "bytes", "records of the mean path in a packet of 1500 bytes", SOURCE, "modest", share, high=15, unit="%"
         ),
     ]

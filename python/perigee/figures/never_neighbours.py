@@ -7,15 +7,17 @@ two flows of OrbCC with as many of Cubic, BBRv3 or LeoCC; the port drop-tail, Co
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.figures import never_neighbours_why as why
 from perigee.figures.orbcc_common import MINE
 from perigee.figures.orbcc_two_flows import queue_packets
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
-from perigee.study.verdicts import Verdict, within
+from perigee.study.verdicts import Verdict, bound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,6 +79,16 @@ def _case(ask: Ask, other: str, port: str, sets: Mapping[str, object], n: int, r
     return Case(FILE, MINE, labels, run, whole, KEEP)
 
 
+def with_other(case: Case, other: str) -> Case:
+    """The same with a flow of OrbCC and another neighbour, or with none."""
+    found = case.sets["flow"]
+    assert isinstance(found, list)  # as `_case` has it
+    flows = [f | ({"cc": other} if k else {}) for k, f in enumerate(found)]
+    kept = flows if other else flows[:1]
+    pairs = {"source.dumbbell.pairs": len(kept), "flow": kept}
+    return replace(case, labels={**case.labels, "other": other or "none"}, sets={**case.sets, **pairs})
+
+
 def _row(o: Outcome) -> dict[str, Any]:
     d = o.digest
     n = int(o.case.labels["flows"])
@@ -92,7 +104,7 @@ def _row(o: Outcome) -> dict[str, Any]:
         "share": mine / (mine + theirs),
         "goodput_mbps": mine + theirs,
         "orbcc_inflation": float((rtt / base)[:n].mean()),
-        "other_inflation": float((rtt / base)[n:].mean()),
+        "other_inflation": float((rtt / base)[n:].mean()) if len(rtt) > n else float("nan"),
         "retransmits": sum(f["retransmits"] for f in d.flows),
     }
 
@@ -118,12 +130,13 @@ def verdicts(t: Tables) -> list[Verdict]:
                 continue
             name = name_of(other)
             for n in sorted(set(here["flows"])):
+                flows = f"{n} OrbCC flow{'s' * (n > 1)} beside as many of {name}"
                 share = frames.average(here, "share", flows=n)
-                claim = f"{port}: share of {n} OrbCC flow{'s' * (n > 1)} beside as many of {name}"
-                out.append(within(f"share-{port}-{other}-{n}", claim, SOURCE, "half of the port", share, 0.4, 0.6))
-            delay = frames.average(here, "orbcc_inflation")
-            claim = f"{port}: OrbCC's RTT over base RTT beside {name}"
-            out.append(within(f"delay-{port}-{other}", claim, SOURCE, "minimal", delay, high=1.1))
+                claim = f"{port}: share of {flows}"
+                out.append(bound(f"share-{port}-{other}-{n}", claim, SOURCE, "half of the port", share, 0.4, 0.6))
+                delay = frames.average(here, "orbcc_inflation", flows=n)
+                claim = f"{port}: RTT over base RTT of {flows}"
+                out.append(bound(f"delay-{port}-{other}-{n}", claim, SOURCE, "minimal", delay, high=1.1))
     return out
 
 
@@ -132,45 +145,28 @@ def draw(t: Tables) -> dict[str, Any]:
     runs = t["runs"]
     ports = list(dict.fromkeys(runs["port"]))
     others = [o for o in dict.fromkeys(runs["other"]) if o != APART]
-    figure, axes = style.panels(2, 1, height=2.7)
-    for a, column, title in (
-        (axes[0][0], "share", "OrbCC's share of the goodput"),
-        (axes[0][1], "orbcc_inflation", "OrbCC's RTT over base RTT"),
-    ):
-        for i, other in enumerate(others):
-            for j, port in enumerate(ports):
-                one = frames.pick(runs, port=port, other=other)[column]
-                x = j + (i - len(others) / 2 + 0.5) * 0.26
-                name = f"beside {style.label(other)}" if j == 0 else None
-                a.bar(x, one.mean(), 0.24, color=style.look(other)["color"], label=name)
-                a.plot([x] * len(one), one, ".", color="black", markersize=2.5, label="a run" if i == j == 0 else None)
-        a.set_xticks(range(len(ports)), ports)
-        a.set_title(title, loc="left")
-    axes[0][0].axhline(0.5, color=style.SOFT, linewidth=0.9, linestyle="--", label="half")
-    axes[0][0].set_ylim(0, 1.02)
-    axes[0][1].set_ylim(bottom=0.95)
+    counts = sorted(set(runs["flows"]))
+    figure, axes = style.panels(2, len(counts), height=2.3, sharex=True)
+    for row, n in zip(axes, counts, strict=True):
+        for a, column, title in (
+            (row[0], "share", "OrbCC's share of the goodput"),
+            (row[1], "orbcc_inflation", "OrbCC's RTT over base RTT"),
+        ):
+            for i, other in enumerate(others):
+                for j, port in enumerate(ports):
+                    one = frames.pick(runs, port=port, other=other, flows=n)[column]
+                    x = j + (i - len(others) / 2 + 0.5) * 0.26
+                    name = f"beside {style.label(other)}" if j == 0 else None
+                    a.bar(x, one.mean(), 0.24, color=style.look(other)["color"], label=name)
+                    label = "a run" if i == j == 0 else None
+                    a.plot([x] * len(one), one, ".", color="black", markersize=2.5, label=label)
+            a.set_xticks(range(len(ports)), ports)
+            a.set_title(f"{title}, {n} flow{'s' * (n > 1)} each", loc="left")
+        row[0].axhline(0.5, color=style.SOFT, linewidth=0.9, linestyle="--", label="half")
+        row[0].set_ylim(0, 1.02)
+        row[1].set_ylim(bottom=0.95)
     style.shared_legend(figure, axes[0][:1], 5)
     return {"neighbours": figure}
-
-
-WHY = {
-    "drop-tail": "OrbCC takes the bytes that wait for load, whoever sent them. A neighbour that fills the queue leaves "
-    "it little until the queue and what is sent make one; the delay is the neighbour's. One that does not fill it, and "
-    "answers to its own drops, loses to OrbCC, which answers to none.",
-    "CoDel": "The neighbour answers to drops, OrbCC to none: what CoDel takes from the one goes to the other. A "
-    "neighbour that answers to none either is not held by CoDel.",
-    "fq_codel": "Each flow has its turn, but the port tells the rate of the whole port. OrbCC sees room while others' "
-    "short queues count for little, and fills its own queue until that makes one; CoDel's drops there do not move it. "
-    "Where the others' queue is long, it counts as load.",
-    "a queue per flow": "The port tells the bytes of all queues. The neighbour fills its own, which costs it nothing, "
-    "and OrbCC gives way to it. Flows in classes of their own would need a record of their class: its rate, its queue.",
-}
-"""By port: what decides there, by the law (utilisation: queue over product, and sent over rate) and the tables."""
-
-
-def explain(t: Tables, _: Tables) -> dict[str, str]:
-    """Explanations by claim."""
-    return {v.key: WHY[port] for v in verdicts(t) for port in PORTS if v.key.split("-", 1)[1].startswith(f"{port}-")}
 
 
 EXPERIMENTS = [
@@ -190,9 +186,7 @@ in each case: rate, bytes queued, and what flows with telemetry sent. LeoCC's pr
 apart": a drop-tail port serves them first, as the study's simulator does.""",
         metrics="""From 30 s on. Share: OrbCC's flows' goodput over that of all. RTT over base RTT: mean over OrbCC's
 flows. The table has both sides' goodput (Mbit/s), the others' delay and all retransmissions.""",
-        explain=explain,
-        captions={
-            "neighbours": "Bars: means over runs and numbers of flows; points: runs. LeoCC's probes wait with data."
-        },
+        evidence=why.evidence(cases, with_other, verdicts),
+        captions={"neighbours": "Bars: means over runs; points: runs. LeoCC's probes wait with data."},
     ),
 ]

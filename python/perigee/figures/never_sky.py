@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import jain
-from perigee.study.verdicts import Verdict, order, within
+from perigee.study.verdicts import Verdict, bound, order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +81,7 @@ def verdicts(t: Tables) -> list[Verdict]:
             for cc in [s for s in SCHEMES if n > 1 and s in set(here["scheme"])]:
                 fair = frames.average(here, "jain", scheme=cc)
                 words = f"{pair}, {n} flows of {style.label(cc)}: Jain's index"
-                out.append(within(f"jain-{pair}-{n}-{cc}", words, SOURCE, "fair", fair, 0.8))
+                out.append(bound(f"jain-{pair}-{n}-{cc}", words, SOURCE, "fair", fair, 0.8))
     return out
 
 

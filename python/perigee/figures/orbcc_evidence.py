@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perigee.study import frames
-from perigee.study.beside import varied
+from perigee.study.beside import repeated, varied
 from perigee.study.model import Evidence
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ SHALLOW: Mapping[str, Mapping[str, object]] = {
 SHALLOW_RTT_MS, SHALLOW_BDP = 100, 0.2
 AMONG, TOLD, TOGETHER = "probes among the data", "notices", "together"
 PROBED_FLOWS = (5, 10)
-MANY_RUNS = 2
+MANY_RUNS = 4
 
 
 def _some(figure: Sequence[Case], runs: int, **where: object) -> list[Case]:
@@ -79,7 +79,7 @@ def parking(figure: Cases) -> Evidence:
 
     def cases(ask: Ask) -> list[Case]:
         where = {"cc": "cubic", "rtt_ms": SHALLOW_RTT_MS, "queue_bdp": SHALLOW_BDP}
-        mine = _some(figure(ask), MANY_RUNS, **where)
+        mine = _some(repeated(figure, ask, MANY_RUNS), MANY_RUNS, **where)
         out = [c for name, sets in SHALLOW.items() if sets for c in varied(mine, name, sets)]
         for c in mine:
             start_s = float(str(c.sets["flow.0.start"]).split()[0])
@@ -94,7 +94,7 @@ def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
     here = {"rtt_ms": SHALLOW_RTT_MS, "queue_bdp": SHALLOW_BDP}
     ours = frames.average(t["runs"], "ratio", cc="cubic", **here)
     deep = {q: frames.average(t["runs"], "ratio", cc="cubic", queue_bdp=q) for q in (1.0, 4.0)}
-    of = {name: f"{frames.average(variants['runs'], 'ratio', variant=name).value:.2f}" for name in SHALLOW}
+    of = {name: frames.in_words(frames.average(variants["runs"], "ratio", variant=name)) for name in SHALLOW}
     return {
         "cubic-queue": f"From 1 to 4 BDP it falls as published ({deep[1.0].value:.2f} to {deep[4.0].value:.2f}). With "
         "shallow queues the overflow of each of three is its own, and the long flow is reduced by all of them, a short "
@@ -111,10 +111,10 @@ def many(figure: Cases) -> Evidence:
     def cases(ask: Ask) -> list[Case]:
         out = []
         for n in PROBED_FLOWS:
-            mine = _some(figure(ask), MANY_RUNS, cc="leocc_omnet", flows=n)
+            mine = _some(repeated(figure, ask, MANY_RUNS), MANY_RUNS, cc="leocc_omnet", flows=n)
             out += varied(mine, AMONG, {"port.all.probe_priority": False})
             out += varied(mine, TOLD, {"cc.leocc_omnet.signal": "notices"})
-        for c in _some(figure(ask), MANY_RUNS, cc="bbr", flows=20):
+        for c in _some(repeated(figure, ask, MANY_RUNS), MANY_RUNS, cc="bbr", flows=20):
             flows = c.sets["flow"]
             assert isinstance(flows, list)  # as the figure's cases have it
             out += varied([c], TOGETHER, {"flow": [f | {"start": f"{k / 20:g} s"} for k, f in enumerate(flows)]})
@@ -130,7 +130,7 @@ def explain_many(t: Tables, variants: Tables) -> dict[str, str]:
         return f"{frames.average(t['runs'], column, cc=cc, flows=n).value:.2f}"
 
     def of(name: str, n: int, column: str = "delay") -> str:
-        return f"{frames.average(variants['runs'], column, variant=name, flows=n).value:.2f}"
+        return frames.in_words(frames.average(variants["runs"], column, variant=name, flows=n))
 
     one, other = PROBED_FLOWS
     per_run = sorted(frames.pick(t["runs"], cc="leocc_omnet", flows=other)["delay"])
@@ -139,13 +139,13 @@ def explain_many(t: Tables, variants: Tables) -> dict[str, str]:
         f"after each outage, and all flows stay near it: {run('leocc_omnet', one)} with {one} flows, "
         f"{run('leocc_omnet', other)} with {other} (by run {per_run[0]:.2f} to {per_run[-1]:.2f}). Where they wait "
         f"among the data (`port.all.probe_priority = false`), outages and a full queue look alike: {of(AMONG, one)} and"
-        f" {of(AMONG, other)}. With notices of the true outages {of(TOLD, one)} and {of(TOLD, other)} (two runs each). "
-        f"Both BBRs have {run('bbr', one)} and {run('bbr3', one)} with {one} flows: the published order is that of "
-        "probes among the data."
+        f" {of(AMONG, other)}. With notices of the true outages {of(TOLD, one)} and {of(TOLD, other)} "
+        f"(95 % intervals). Both BBRs have {run('bbr', one)} and {run('bbr3', one)} with {one} flows: the published "
+        "order is that of probes among the data."
     )
     late = (
         "Flows that join a standing queue take its RTT for their path's: BBR sees the empty path only while all wait "
         f"in PROBE_RTT at once. Where the 20 start within a second it is {of(TOGETHER, 20)} (Jain's index "
-        f"{of(TOGETHER, 20, 'jain')}, two runs), joining over 100 s {run('bbr', 20)} ({run('bbr', 20, 'jain')})."
+        f"{of(TOGETHER, 20, 'jain')}), joining over 100 s {run('bbr', 20)} ({run('bbr', 20, 'jain')})."
     )
     return {**{f"leocc-{n}": leocc for n in (*PROBED_FLOWS, 20)}, "bbr-20": late}

@@ -308,7 +308,7 @@ EXPLAINED = {
     "goodput-bbr": "The medians are closer than the schedules can tell apart. The BBRv3 of the study's simulator as of "
     "commit `a18f919` (`cc.bbr3.variant = inet`) is far below.",
     "goodput-satcp": "The medians are closer than the schedules of the quick size can tell apart.",
-    "retransmit-order": "BBRv3 delivers about a quarter less and so has less under way when an outage takes "
+    "retransmit-order": "BBRv3 delivers less and so has less under way when an outage takes "
     "everything; per delivered bit (next row) the order is computed again.",
 }
 WHAT = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perigee.study.model import Evidence, Size
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     import pandas as pd
 
@@ -73,6 +73,17 @@ def together(*pieces: Evidence) -> Evidence:
     return Evidence(lambda ask: [c for e in pieces for c in e.cases(ask)], words, names)
 
 
+def repeated(figure: Callable[[Ask], list[Case]], ask: Ask, runs: int) -> list[Case]:
+    """A figure's points with so many runs each, also where the size that is asked for has fewer."""
+
+    def point(case: Case) -> tuple[object, ...]:
+        return case.scenario, case.cc, *sorted((k, str(v)) for k, v in case.labels.items() if k != "run")
+
+    here = {point(c) for c in figure(ask)}
+    whole = figure(replace(ask, size=Size.FULL))
+    return [c for c in whole if point(c) in here and int(c.labels["run"]) <= runs]
+
+
 def varied(cases: Iterable[Case], name: str, sets: Mapping[str, object]) -> list[Case]:
     """Cases under other settings, as a variant of that name."""
     return [replace(c, labels={**c.labels, "variant": name}, sets={**c.sets, **sets}) for c in cases]
@@ -92,7 +103,9 @@ def tables_of_variants(experiment: Experiment, found: Sequence[Outcome]) -> Tabl
 def _beside(experiment: Experiment, found: Sequence[Outcome], what: str) -> Tables:
     these = [_plain(o) for o in found if o.case.labels.get(LABEL) == what]
     of_these = experiment.tables(these).items() if these else ()
-    return {f"{what}-{name}": frame for name, frame in of_these if "cc" in frame}
+    # A table without a scheme's or a variant's name cannot say whose it is.
+    told = "variant" if what == VARIANTS else "cc"
+    return {f"{what}-{name}": frame for name, frame in of_these if told in frame}
 
 
 def _plain(o: Outcome) -> Outcome:

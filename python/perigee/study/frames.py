@@ -55,6 +55,13 @@ def average(frame: pd.DataFrame, column: str, **where: Any) -> Estimate:
     return mean(chosen[column].to_numpy(dtype=float) if len(chosen) else [])
 
 
+def in_words(found: Estimate, digits: int = 2) -> str:
+    """A mean with its 95 % interval in brackets, where it is of several runs."""
+    if math.isnan(found.low):
+        return f"{found.value:.{digits}f}"
+    return f"{found.value:.{digits}f} ({found.low:.{digits}f} to {found.high:.{digits}f})"
+
+
 def middle(frame: pd.DataFrame, column: str, **where: Any) -> Estimate:
     """Median of a column over rows with these values."""
     chosen = pick(frame, **where)

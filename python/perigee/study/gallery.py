@@ -205,7 +205,7 @@ def _split(found: list[tuple[Experiment, Path]]) -> str:
     counts = split(v for _, f in found for v in _json(f / VERDICTS, []))
     rows = [
         f"<tr><td>{_box(kind.value)}</td>"
-        + "".join(f"<td>{n.get(verdict, 0)}</td>" for verdict in SHOWN)
+        + "".join(f"<td{' class=wide' if v in WIDE else ''}>{n.get(v, 0)}</td>" for v in SHOWN)
         + f"<td class=wide>{html.escape(kind.meaning)}</td></tr>"
         for kind, n in counts.items()
     ]

@@ -149,7 +149,7 @@ def _page(
     parts = ["<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->", f"# {e.title}", ""]
     where = e.figure if e.figure.startswith(TITLES[e.study]) else f"{TITLES[e.study]}: {e.figure}"
     parts += [
-        f"{where}. `perigee study run {e.name}` ({about['size']} size: {about['runs']} runs)",
+        f"{where}. `perigee study run {e.name}{_option(about['size'])}` ({about['size']} size: {about['runs']} runs)",
         "",
     ]
     words = made.in_words(about.get("made", {}))
@@ -194,6 +194,10 @@ def _page(
         names = ", ".join(f"[{path.rsplit('/', 1)[1]}]({path})" for path in tables)
         parts += ["", "## Data", "", f"What claims and explanations are computed from, mostly a row per run: {names}."]
     return "\n".join(parts) + "\n"
+
+
+def _option(size: str) -> str:
+    return "" if size == "default" else f" --{size}"
 
 
 def _theirs(what: str, rows: list[dict[str, str]]) -> list[str]:

@@ -34,6 +34,7 @@ MODULES = (
     "never_fallback",
     "never_hops",
     "never_sky",
+    "never_probes",
     "never_geo",
     "never_rates",
     "leo_cc_responsiveness",

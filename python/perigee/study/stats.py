@@ -71,6 +71,11 @@ class Estimate:
     def __str__(self) -> str:
         return f"{self.value:.4g}"
 
+    def rounded(self, places: int) -> Estimate:
+        """The same to so many decimals; nothing is minus zero."""
+        value, low, high = (round(float(x), places) + 0.0 for x in (self.value, self.low, self.high))
+        return Estimate(value, low, high, self.n)
+
     @property
     def interval(self) -> str:
         """The interval in words; empty for a single value."""

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from perigee.study.stats import Estimate, difference, known, mean
+from perigee.study.stats import FEWEST_RUNS, Estimate, difference, known, mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -69,6 +69,36 @@ def within(
     else:
         words = f"{low:g} to {high:g}"
     return _row(key, claim, source, published, ours, words + _u(unit), low <= ours.value <= high, unit)
+
+
+def bound(
+    key: str,
+    claim: str,
+    source: str,
+    expected: str,
+    ours: Estimate,
+    low: float = -math.inf,
+    high: float = math.inf,
+    unit: str = "",
+    *,
+    places: int | None = None,
+) -> Verdict:
+    """A bound that nobody published is tested as orders are: the interval of our mean is within, outside, or a tie.
+
+    A largest or smallest value and one of fewer than three runs have no interval that says anything: they are compared
+    as they are. `places` are the decimals that matter; smaller digits are not shown.
+    """
+    plain = within(key, claim, source, expected, ours, low, high, unit)
+    if plain.verdict == MISSING:
+        return plain
+    found = plain.verdict
+    if ours.n >= FEWEST_RUNS and not math.isnan(ours.low):
+        if low <= ours.low and ours.high <= high:
+            found = REPRODUCED
+        else:
+            found = DIFFERS if ours.high < low or ours.low > high else TIE
+    shown = ours if places is None else ours.rounded(places)
+    return replace(plain, ours=f"{shown}{_u(unit)}", interval=shown.interval, verdict=found)
 
 
 def order(

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What decides OrbCC's share beside other schemes: variants of the port, of the neighbour and of the telemetry.
+
+Each suspicion has a run that would contradict it: queues of another length, a CoDel that lets others queue for longer,
+a neighbour that answers to no drop, a LeoCC that its own queue cannot mislead, and OrbCC alone at half of the rate,
+which is what a record of a class of its own would tell it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perigee.figures.orbcc_two_flows import queue_packets
+from perigee.study import frames, style
+from perigee.study.beside import varied
+from perigee.study.model import Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pandas as pd
+
+    from perigee.study.model import Ask, Case, Tables
+    from perigee.study.verdicts import Verdict
+
+RUNS = 4
+SHALLOW, PATIENT, CALM, OWN = "0.2 BDP", "target of 50 ms", "without probes", "half of the rate"
+DROP_TAIL, CODEL, FQ, EACH = "drop-tail", "CoDel", "fq_codel", "a queue per flow"
+LEOCC, DEAF = "leocc_omnet", "bbr"
+TARGET: Mapping[str, object] = {"port.bottleneck.target": "50 ms", "port.bottleneck.interval": "500 ms"}
+VARIANTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Mapping[str, object]]] = {
+    SHALLOW: ((DROP_TAIL, EACH), ("cubic", "bbr3"), {"port.all.queue": f"{queue_packets(50, 0.2)} packets"}),
+    PATIENT: ((CODEL, FQ), ("cubic", "bbr3"), TARGET),
+    CALM: ((DROP_TAIL, CODEL, FQ, EACH), (LEOCC,), {"cc.leocc_omnet.signal": "notices"}),
+}
+"""By name: ports, neighbours, settings."""
+
+
+def cases(figure: Callable[[Ask], list[Case]], make: Callable[[Case, str], Case]) -> Callable[[Ask], list[Case]]:
+    """Variants of the first runs with a flow each; `make` gives a case another neighbour, or none."""
+
+    def found(ask: Ask) -> list[Case]:
+        some = [c for c in figure(ask) if c.labels["flows"] == 1 and int(c.labels["run"]) <= RUNS]
+        out = []
+        for name, (ports, others, sets) in VARIANTS.items():
+            mine = [c for c in some if c.labels["port"] in ports and c.labels["other"] in others]
+            out += varied(mine, name, sets)
+        cubic = [c for c in some if c.labels["other"] == "cubic"]
+        out += varied([make(c, DEAF) for c in cubic if c.labels["port"] == CODEL], DEAF, {})
+        alone = [make(c, "") for c in cubic if c.labels["port"] == DROP_TAIL]
+        half = {"port.bottleneck.rate": "50 Mbit/s", "port.all.queue": f"{queue_packets(50, 0.5)} packets"}
+        return out + varied(alone, OWN, half)
+
+    return found
+
+
+def explain(verdicts: Callable[[Tables], list[Verdict]]) -> Callable[[Tables, Tables], Mapping[str, str]]:
+    """Explanations by claim: those of a port, and LeoCC's apart."""
+
+    def words(t: Tables, variants: Tables) -> dict[str, str]:
+        said = {DROP_TAIL: _drop_tail, CODEL: _codel, FQ: _fq, EACH: _each}
+        out = {}
+        for v in verdicts(t):
+            port = next(p for p in said if v.key.split("-", 1)[1].startswith(f"{p}-"))
+            if "apart" in v.key:
+                out[v.key] = _apart(t, port)
+            else:
+                out[v.key] = _leocc(t, variants, port) if LEOCC in v.key else said[port](t, variants)
+        return out
+
+    return words
+
+
+def _of(runs: pd.DataFrame, port: str, other: str, column: str = "share", **where: object) -> str:
+    """A mean over runs with its 95 % interval, where there are enough runs for one."""
+    found = frames.average(runs, column, port=port, other=other, flows=1, **where)
+    return f"{found.value:.2f}" + (f" ({found.low:.2f} to {found.high:.2f})" if found.n > 1 else "")
+
+
+def _both(runs: pd.DataFrame, port: str, column: str = "share", **where: object) -> str:
+    each = (f"{_of(runs, port, o, column, **where)} beside {style.label(o)}" for o in ("cubic", "bbr3"))
+    return " and ".join(each)
+
+
+def _drop_tail(t: Tables, variants: Tables) -> str:
+    runs, other = t["runs"], variants["runs"]
+    return (
+        "OrbCC counts the bytes that wait, whoever sent them, and gives way to them. Over one BDP its flow's share is "
+        f"{_both(runs, DROP_TAIL)}, its RTT over the base RTT, which is the neighbour's queue, "
+        f"{_both(runs, DROP_TAIL, 'orbcc_inflation')}; over 0.2 BDP, where less can wait, the share is "
+        f"{_both(other, DROP_TAIL, variant=SHALLOW)}, the RTT "
+        f"{_both(other, DROP_TAIL, 'orbcc_inflation', variant=SHALLOW)} (95 % intervals)."
+    )
+
+
+def _codel(t: Tables, variants: Tables) -> str:
+    runs, other = t["runs"], variants["runs"]
+    return (
+        f"The neighbour answers to CoDel's drops, OrbCC to none: its flow's share is {_both(runs, CODEL)}. Beside "
+        f"BBRv1, which answers to none either, it is {_of(other, CODEL, DEAF, variant=DEAF)}; with a target of 50 ms, "
+        f"so that the neighbour may queue for longer, {_both(other, CODEL, variant=PATIENT)}, and the RTT over the "
+        f"base RTT {_both(other, CODEL, 'orbcc_inflation', variant=PATIENT)} (95 % intervals)."
+    )
+
+
+def _fq(t: Tables, variants: Tables) -> str:
+    runs, other = t["runs"], variants["runs"]
+    own = frames.average(other, "orbcc_inflation", variant=OWN)
+    return (
+        "Each flow has its turn, but the port tells the rate of the whole port: OrbCC takes what its neighbour gets "
+        "for room and fills a queue of its own, which CoDel's drops do not move, until that makes a product: its "
+        f"RTT over the base RTT is {_both(runs, FQ, 'orbcc_inflation')}. Told of half the rate and of its own queue, "
+        f"as a record of its class would tell it (alone at a port of 50 Mbit/s), it is {frames.in_words(own)}. With a "
+        "target of 50 ms the neighbour's own queue counts as load, and its share is "
+        f"{_both(other, FQ, variant=PATIENT)} (95 % intervals)."
+    )
+
+
+def _each(t: Tables, variants: Tables) -> str:
+    runs, other = t["runs"], variants["runs"]
+    return (
+        "The port tells the bytes of all queues, and nothing drops what the neighbour puts into its own: OrbCC gives "
+        f"way to it, and its share is {_both(runs, EACH)} over one BDP, {_both(other, EACH, variant=SHALLOW)} over "
+        "0.2 BDP, where the neighbour can hold less (95 % intervals)."
+    )
+
+
+def _leocc(t: Tables, variants: Tables, port: str) -> str:
+    runs, other = t["runs"], variants["runs"]
+    return (
+        f"LeoCC's probes wait in the queues that it makes, and it takes their gaps for reconfigurations and starts "
+        f"anew: {_count(frames.pick(runs, port=port, other=LEOCC, flows=1))} packets of a run are sent again, and "
+        f"OrbCC's share is {_of(runs, port, LEOCC)} at {_of(runs, port, LEOCC, 'orbcc_inflation')} base RTTs. With "
+        "notices in place of probes, of which there are none here, it is "
+        f"{_of(other, port, LEOCC, variant=CALM)} at {_of(other, port, LEOCC, 'orbcc_inflation', variant=CALM)}, with "
+        f"{_count(frames.pick(other, port=port, other=LEOCC, variant=CALM))} packets (95 % intervals)."
+    )
+
+
+def _apart(t: Tables, port: str) -> str:
+    def each(n: int) -> str:
+        here = frames.pick(t["runs"], port=port, other=f"{LEOCC}, probes apart", flows=n)
+        share, delay = frames.average(here, "share"), frames.average(here, "orbcc_inflation")
+        return f"{share.value:.2f} ({share.low:.2f} to {share.high:.2f}) at {delay.value:.2f} base RTTs"
+
+    def among(n: int) -> str:
+        return f"{frames.average(t['runs'], 'share', port=port, other=LEOCC, flows=n).value:.2f}"
+
+    return (
+        "Probes that are served first do not see the queue: one flow of LeoCC is not misled by it, keeps it short and "
+        f"loses to OrbCC, whose share is {each(1)}; {among(1)} where probes wait among the data. With two flows each "
+        f"it is {each(2)}; {among(2)} among the data (95 % intervals): two flows of LeoCC keep a queue in either case."
+    )
+
+
+def _count(runs: pd.DataFrame) -> str:
+    return f"{runs['retransmits'].mean():,.0f}"
+
+
+def evidence(
+    figure: Callable[[Ask], list[Case]],
+    make: Callable[[Case, str], Case],
+    verdicts: Callable[[Tables], list[Verdict]],
+) -> Evidence:
+    """The variants, and what they say."""
+    return Evidence(cases(figure, make), explain(verdicts), (*VARIANTS, DEAF, OWN))
