@@ -368,8 +368,8 @@ WHY_RATE = (
 )
 WHY_RAMP = (
     "From 10 segments, doubling once per RTT of the path, any scheme is at 144 Mbit/s after some ten rounds; ours is. "
-    "The published times take the RTT of Table III from the beginning: with it, or with a return link that adds as "
-    "much in the first 20 s, BBR's start-up comes out (`geo/set-ups`). Neither another rate, drop law, pacing rule nor "
+    "The published times take the RTT of Table III from the beginning: with it, or over a return link that has to ask "
+    "for its capacity, BBR's start-up comes out (`geo/set-ups`). Neither another rate, drop law, pacing rule nor "
     "window does it."
 )
 WHY_LATE = (

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from perigee.figures import geo_downloads as downloads
+from perigee.figures import geo_ping, geo_requests
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Evidence, Experiment, Outcome, Tables
 from perigee.study.verdicts import Verdict, count, near, order
@@ -38,17 +39,7 @@ FADES = {
     "jitter.loss_slot": "5 ms",
 }
 """Two slots of 5 ms without reception every 65 s in the mean: 1.5 pings of 10,000, like 465 single losses in a week."""
-LATE_S, LATE_MS = 20, 317
-RETURN_MS = 270
-"""One way, as `geo/service.toml` has it (half of 540 ms)."""
-SLOW_RETURN = {
-    "change": [
-        {"at": "0 s", "direction": "reverse", "delay": f"{RETURN_MS + LATE_MS} ms"},
-        {"at": f"{LATE_S} s", "direction": "reverse", "delay": f"{RETURN_MS} ms"},
-    ]
-}
-"""What a return link whose capacity is granted on request would add until it has been granted for good."""
-ON_REQUEST, SHALLOW, DEEP = "slow return at first", "rate of 100 to 144 Mbit/s", "rate of 72 to 144 Mbit/s"
+SHALLOW, DEEP = "rate of 100 to 144 Mbit/s", "rate of 72 to 144 Mbit/s"
 SET_UPS = (
     SetUp("as published"),
     SetUp("128 Mbit/s", SLOWER),
@@ -62,7 +53,6 @@ SET_UPS = (
 PUBLISHED = SET_UPS[0].name
 BESIDE = (
     SET_UPS[0],
-    SetUp(ON_REQUEST, SLOW_RETURN),
     SetUp(SHALLOW, {"schedule.every": "5 s", "schedule.rate": "uniform(100 Mbit, 144 Mbit)"}),
     SetUp(DEEP, {"schedule.every": "5 s", "schedule.rate": "uniform(72 Mbit, 144 Mbit)"}),
 )
@@ -109,16 +99,20 @@ def cases(ask: Ask) -> list[Case]:
 
 
 def beside_cases(ask: Ask) -> list[Case]:
-    """Some downloads of each set-up that explanations rest on."""
-    return [
+    """Some downloads of each set-up that explanations rest on, and pings over return links on request."""
+    runs = range(1, BESIDE_RUNS + 1)
+    more = geo_requests.cases(runs, PUBLISHED)
+    return more + [
         Case(s.file, cc, {"set_up": s.name, "run": run, "variant": s.name}, run, s.sets, downloads.KEEP)
         for s in BESIDE
-        for run in range(1, BESIDE_RUNS + 1)
+        for run in runs
         for cc in downloads.SCHEMES
     ]
 
 
 def _row(o: Outcome) -> dict[str, Any] | None:
+    if o.case.scenario == geo_ping.FILE:
+        return geo_requests.ping_row(o)
     row = downloads.row(o)
     return row and {**row, "get_30_mb_s": downloads.time_to_get(o, 30) + downloads.CONTROL_S}
 
@@ -189,9 +183,13 @@ the pings do not tell the two apart. "RTT of 917 ms": the RTT that Table III giv
 the path, for the numbers of the start-up alone. "A quarter dropped": of what arrives while the queue is above 18 MB,
 in place of a share that rises to a tenth. "Pacing without fq": BBR as Linux 4.15 paces by its own timers, which send
 payload only at a rate that counts headers (103.6 % of the estimate), and are never late here. "Window of 60 MB": all
-of the receive buffer instead of the half that Linux 4.15 offers. Beside them, for explanations only: ACKs that take
-317 ms more for the first 20 s (917 ms less 600), as they would on a return link whose capacity is granted on request;
-rates of 100 to 144 and of 72 to 144 Mbit/s, drawn anew every 5 s, as adaptive coding and modulation would have it."""
+of the receive buffer instead of the half that Linux 4.15 offers. Beside them, for explanations only:
+return links whose capacity is granted on request (`port.reverse.dama_delay`, 600 ms, in frames of 26.5 ms: by volume
+alone; with 100 kbit/s without being asked for; and with up to 5,120 kbit/s by rate, instead or as well; or with 1
+Mbit/s of free capacity), with ten minutes of the study's pings over each; rates of 100 to 144 and of 72 to 144 Mbit/s,
+drawn anew every 5 s, and falls to a third for 5 s or to a half for 10 s, once a minute in the mean, as adaptive coding
+and modulation would have it. How the service grants is not published: the values are those of an open emulator of
+DVB-RCS2 (OpenSAND)."""
 DEVIATIONS = (
     "No set-up of this page is published; 128 Mbit/s and the 10 ms were chosen with the published tables in view, so "
     "that a match shows what would be enough, not what was.",
@@ -210,15 +208,18 @@ def explain(t: Tables, variants: Tables) -> dict[str, str]:
     def of(name: str, cc: str, column: str, digits: int = 1) -> str:
         return f"{frames.average(runs, column, set_up=name, cc=cc).value:.{digits}f}"
 
+    volume, rate = geo_requests.CONSTANT, geo_requests.RATE
     start, rtt, steady = "startup_mbps", "startup_rtt_ms", "rtt_ms"
     why = (
         "What is missed is what the change leaves as it is. BBR's start-up is the published one only where the RTT is "
         "that of Table III from the beginning: doubling once per RTT, it then takes as many RTTs as here. With the "
-        f"pings' RTT it has {of(PUBLISHED, 'bbr', start)} Mbit/s. A return link that adds {LATE_MS} ms in the first "
-        f"{LATE_S} s is enough: {of(ON_REQUEST, 'bbr', start)} Mbit/s with an RTT of {of(ON_REQUEST, 'bbr', rtt, 0)} "
-        f"ms, and the steady RTT stays ({of(ON_REQUEST, 'bbr', steady, 0)} ms, {of(PUBLISHED, 'bbr', steady, 0)} "
-        f"without); of Cubic's start-up RTT it makes {of(ON_REQUEST, 'cubic', rtt, 0)} ms. One whose capacity is "
-        "granted on request would do so; whether it was one the study does not say."
+        f"pings' RTT it has {of(PUBLISHED, 'bbr', start)} Mbit/s. A return link whose capacity is granted on request "
+        f"({geo_requests.DELAY_MS} ms) makes each RTT of the start longer: {of(volume, 'bbr', start)} Mbit/s with an "
+        f"RTT of {of(volume, 'bbr', rtt, 0)} ms where the terminal asks by volume beside {geo_requests.CRA_KBPS} "
+        f"kbit/s, {of(rate, 'bbr', start)} at {of(rate, 'bbr', rtt, 0)} ms where it asks by rate, too. But the steady "
+        f"RTT grows with it: BBR's to {of(volume, 'bbr', steady, 0)} and {of(rate, 'bbr', steady, 0)} ms "
+        f"({of(PUBLISHED, 'bbr', steady, 0)} without), Cubic's to {of(volume, 'cubic', steady, 0)} and "
+        f"{of(rate, 'cubic', steady, 0)} ms ({of(PUBLISHED, 'cubic', steady, 0)} without)."
     )
     return {
         **{f"all-{name}": why for name in CHANGED},
@@ -240,7 +241,9 @@ EXPERIMENTS = [
         draw=draw,
         method=METHOD,
         deviations=DEVIATIONS,
-        evidence=Evidence(beside_cases, explain, tuple(s.name for s in BESIDE)),
+        evidence=Evidence(
+            beside_cases, explain, (*(s.name for s in BESIDE), *geo_requests.ON_REQUEST, *geo_requests.FALLS)
+        ),
         metrics="Those of `geo/downloads`.",
         captions={
             "set-ups": "Means with the standard deviation over runs; dotted: published numbers; shades: the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perigee.figures import geo_set_ups as geo
+from perigee.figures import geo_misses as geo
 from perigee.figures import leo_cc_evidence as testbed
 from perigee.figures import leo_cc_fairness as fairness
 from perigee.figures import leo_cc_vivace as vivace
@@ -170,46 +170,6 @@ def astraea(tables: Mapping[str, Tables]) -> Finding:
     )
 
 
-def start_up(tables: Mapping[str, Tables]) -> Finding:
-    """Whether a return link that is slow at first carries BBR's start-up."""
-    _, runs = _two(tables, "geo/set-ups")
-    names = ("startup_mbps", "startup_rtt_ms", "get_30_mb_s", "rtt_ms")
-    plain, late = ([_mean(runs, c, set_up=s, cc="bbr") for c in names] for s in (geo.PUBLISHED, geo.ON_REQUEST))
-    cubic_ms = _mean(runs, "startup_rtt_ms", set_up=geo.ON_REQUEST, cc="cubic")
-    cubic_mbps = _mean(runs, "startup_mbps", set_up=geo.ON_REQUEST, cc="cubic")
-    carries = abs(late[0] - 23.1) <= 3 and abs(late[2] - 15) <= 3.75
-    return Finding(
-        PART if carries else REJECTED,
-        f"ACKs that take {geo.LATE_MS} ms more in the first {geo.LATE_S} s carry it: BBR {late[0]:.1f} Mbit/s at "
-        f"{late[1]:.0f} ms and 30 MB after {late[2]:.1f} s (without: {plain[0]:.1f} at {plain[1]:.0f}, {plain[2]:.1f} "
-        f"s; published 23.1 at 917, 15), and the steady RTT stays ({late[3]:.0f} ms, {plain[3]:.0f} without). Cubic "
-        f"has {cubic_mbps:.1f} Mbit/s at {cubic_ms:.0f} ms then (published 16.6 at 757). A port that grants capacity "
-        "on request was not built: that the delay came from one is not shown.",
-    )
-
-
-def long_rtts(tables: Mapping[str, Tables]) -> Finding:
-    """Whether fades or changing rates make RTTs of 2 s and more."""
-    runs, other = _two(tables, "geo/set-ups")
-    late = {
-        name: frames.pick(frame, set_up=name)["rtt_over_2s_pct"].mean()
-        for frame in (runs, other)
-        for name in set(frame["set_up"])
-    }
-    rates = (geo.SHALLOW, geo.DEEP)
-    mbps = {name: [_mean(other, "mean_mbps", set_up=name, cc=cc) for cc in ("cubic", "bbr")] for name in rates}
-    words = "; ".join(
-        f"{late[name]:.1f} % at a {name} (Cubic {mbps[name][0]:.0f}, BBR {mbps[name][1]:.0f} Mbit/s)" for name in rates
-    )
-    carries = late[geo.SHALLOW] <= 5 <= late[geo.DEEP]
-    return Finding(
-        PART if carries else REJECTED,
-        f"RTTs of 2 s and more: {late['as published']:.1f} % as published, {late['fades of 10 ms']:.1f} % with fades "
-        f"that lose packets, {words}; published about 5 % (Cubic 123, BBR 113 Mbit/s). Rates that fall make them, but "
-        "such a law costs more throughput than the study lost: falls must have been deep and rare.",
-    )
-
-
 def probes(tables: Mapping[str, Tables]) -> Finding:
     """LeoCC's delay by what its probes mean."""
     runs, other = _two(tables, "leo-cc/efficiency")
@@ -315,14 +275,14 @@ MISSES = (
         "Claypool et al., Table III and Fig. 5: BBR starts too fast here",
         "A return link whose capacity is granted on request makes the first RTTs long.",
         ("geo/set-ups",),
-        start_up,
+        geo.start_up,
     ),
     Miss(
         8,
         "Claypool et al., Fig. 3: RTTs of 2 s and more in 5 %",
         "Fades, or rates that adaptive coding and modulation change.",
         ("geo/set-ups",),
-        long_rtts,
+        geo.long_rtts,
     ),
     Miss(
         9,
