@@ -10,7 +10,7 @@ use perigee_units::{BitRate, Nanos, NS_PER_S};
 /// The bucket of a port.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
-    /// Its depth in bytes; 0 = the port has none.
+    /// Its depth in bytes.
     pub burst: u64,
     /// In which the rate fills it.
     fill_time: Nanos,
@@ -24,12 +24,6 @@ impl Bucket {
     /// A full one.
     pub fn new(burst: u64, rate: BitRate) -> Self {
         Bucket { burst, fill_time: rate.time_for(burst), full_at: Nanos::ZERO, lack: 0 }
-    }
-
-    /// The port has one.
-    #[inline]
-    pub fn exists(&self) -> bool {
-        self.burst > 0
     }
 
     /// A packet of this transmission time comes to the head of the queue at `at`: when it leaves.

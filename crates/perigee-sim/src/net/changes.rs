@@ -7,7 +7,7 @@ use super::*;
 impl PortState {
     /// How long the packet in service waits for tokens in all: what a predictable port has counted, and others not yet.
     fn head_wait(&self, packets: &Arena<Packet>) -> u128 {
-        match self.bucket.exists() {
+        match self.bucket.is_some() {
             true => u128::from((self.done - packets.get(self.serving).enqueued).0),
             false => 0,
         }
@@ -32,7 +32,7 @@ impl Net {
         l.flight.remove(port.serving);
         l.last_arrival = l.earlier_arrival;
         l.tx_packets -= 1;
-        l.tx_bytes -= port.cached.0 as u64;
+        l.tx_bytes -= u64::from(port.cached_size);
         l.wait_ns -= port.head_wait(&self.packets);
         if shared {
             self.reschedule_link(link);
@@ -75,7 +75,7 @@ impl Net {
         let l = &mut self.links[link as usize];
         let size = self.packets.get(h).ip_bytes as u32 + port.framing;
         // The size is what a packet in service is known by; a changed rate has emptied the cache.
-        port.cached = (size, port.rate.time_for(size as u64));
+        (port.cached_size, port.cached_time) = (size, port.rate.time_for(size as u64));
         port.in_service = size;
         l.tx_packets += 1;
         l.tx_bytes += size as u64;
@@ -100,9 +100,11 @@ impl Net {
         self.leave_shortcut(p, now);
         self.pause(p, now);
         let port = &mut self.ports[p as usize];
-        port.bucket.set_rate(now, port.rate, rate);
+        if let Some(bucket) = &mut port.bucket {
+            bucket.set_rate(now, port.rate, rate);
+        }
         port.rate = rate;
-        port.cached = (0, Nanos::ZERO);
+        port.cached_size = 0;
         self.resume(p, now);
         self.enter_shortcut(p);
     }
@@ -214,10 +216,10 @@ impl Net {
             let l = &self.links[self.packets.get(port.serving).link as usize];
             if l.up || l.mode != OutageMode::Hold {
                 let left = port.work.div_ceil(port.rate.0 as u128);
-                port.done = match port.bucket.exists() {
+                port.done = match &port.bucket {
                     // It goes on being filled while a link is held.
-                    true => port.bucket.head_leaves(now),
-                    false => Nanos((now.0 as u128 + left).min(u64::MAX as u128 - 1) as u64),
+                    Some(bucket) => bucket.head_leaves(now),
+                    None => Nanos((now.0 as u128 + left).min(u64::MAX as u128 - 1) as u64),
                 };
             }
         }

@@ -34,7 +34,8 @@ use perigee_units::draw::{mix, name_key};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
 use slots::Slots;
 
-/// A port while it runs. What each packet touches comes first.
+/// A port while it runs. What each packet touches is in the first two lines of the cache, what it touches where it has to wait in
+/// the third.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct PortState {
@@ -42,10 +43,9 @@ pub struct PortState {
     /// [`Nanos::MAX`] where there is none, and while it is paused.
     done: Nanos,
     waiting: Ring<Waiting>,
+    bucket: Option<Box<Bucket>>,
     /// Packet in service. Predictable: the latest one that was.
     serving: u32,
-    /// Transmission time of the packet size seen last.
-    cached: (u32, Nanos),
     framing: u32,
     /// Its links lose nothing and are up, or down without anything of them being kept; its rate is not zero.
     predictable: bool,
@@ -55,55 +55,62 @@ pub struct PortState {
     probe_priority: bool,
     /// It has more than one link. Unless it is predictable, its departures are events of their own then.
     shared: bool,
+
+    /// The packet size seen last, and its transmission time.
+    cached_size: u32,
     /// Bytes of the packet in service, where the port is predictable and works.
     in_service: u32,
+    cached_time: Nanos,
     /// Predictable: packets that wait still, but whose service is arranged.
     ahead: Ring<Begun>,
     /// Waiting packets, and their bytes with framing.
     pub packets: u64,
     pub bytes: u64,
-    meter: Option<Box<Meter>>,
+
     limit: QueueLimit,
+    meter: Option<Box<Meter>>,
     pub rate: BitRate,
     probes: Ring<Waiting>,
+
     /// Anything but drop-tail; such a port is never predictable.
     aqm: Option<Box<dyn Discipline>>,
     /// Its first link; the only one unless `shared`.
     link: u32,
+    node: u32,
     /// Its further links.
     others: Vec<u32>,
-    node: u32,
-    bucket: Bucket,
     /// What is left of a paused transmission, in bits × 10^9.
     work: u128,
     /// It sends in granted slots only; such a port is never predictable.
     slots: Option<Box<Slots>>,
 }
 
-/// A link while it runs. What each packet touches comes first.
+/// A link while it runs. What each packet touches is in the first two lines of the cache.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct LinkState {
     pub port: u32,
     pub to: u32,
     flight: Flight,
-    delay: Delay,
     since: Nanos,
+    pub up: bool,
+    reorder: bool,
+    mode: OutageMode,
+
+    delay: Delay,
     last_arrival: Nanos,
+    /// The latest arrival before that of the packet in service, where that one is predictable.
+    earlier_arrival: Nanos,
     /// Counters of [`LinkTotals`]; a predictable packet in service counts as sent (see [`Net::totals`]).
     entered: u64,
     crossed: u64,
     tx_packets: u64,
     tx_bytes: u64,
+
     wait_ns: u128,
-    /// The latest arrival before that of the packet in service, where that one is predictable.
-    earlier_arrival: Nanos,
     /// Random loss, as a threshold on 53 random bits.
     loss: u64,
     key: u64,
-    pub up: bool,
-    mode: OutageMode,
-    reorder: bool,
     /// Packets that are lost when they leave; such a link is never predictable.
     drop_next: u32,
     dropped: [u64; CAUSES],
@@ -157,18 +164,18 @@ impl PortState {
     /// Transmission time of a packet of `size` bytes; the rate is not zero.
     #[inline]
     fn time_for(&mut self, size: u32) -> Nanos {
-        if self.cached.0 != size {
-            self.cached = (size, self.rate.time_for(size as u64));
+        if self.cached_size != size {
+            (self.cached_size, self.cached_time) = (size, self.rate.time_for(size as u64));
         }
-        self.cached.1
+        self.cached_time
     }
     /// When a packet of `size` bytes has left whose service begins at `at`; the rate is not zero.
     #[inline]
     fn finish(&mut self, at: Nanos, size: u32) -> Nanos {
         let time = self.time_for(size);
-        match self.bucket.exists() {
-            true => self.bucket.take(at, time),
-            false => at.saturating_add(time),
+        match &mut self.bucket {
+            Some(bucket) => bucket.take(at, time),
+            None => at.saturating_add(time),
         }
     }
     /// Bytes and packets that wait at `now`, up to which it has advanced. `serving` is the size of the packet in service,
@@ -353,7 +360,7 @@ impl Net {
                 predictable: false,
                 no_lookahead: (self.metered_data && p.metered) || p.queue.probe_priority,
                 in_service: 0,
-                bucket: Bucket::new(p.burst, p.rate),
+                bucket: (p.burst > 0).then(|| Box::new(Bucket::new(p.burst, p.rate))),
                 ahead: Ring::default(),
                 serving: NONE,
                 done: Nanos::MAX,
@@ -369,7 +376,8 @@ impl Net {
                 link: NONE,
                 others: Vec::new(),
                 node: p.node.0,
-                cached: (0, Nanos::ZERO),
+                cached_size: 0,
+                cached_time: Nanos::ZERO,
                 meter: p.metered.then(|| Box::new(Meter::of(p.queue.integer_meter))),
                 aqm,
                 slots: p.dama.as_ref().map(|dama| Box::new(Slots::new(dama, p.rate))),
@@ -571,15 +579,17 @@ impl Net {
         port.serving = h;
         if let Some(slots) = &mut port.slots {
             port.done = slots.start(at, u64::from(size), port.rate, port.bytes);
-        } else if port.rate.0 == 0 && port.bucket.exists() {
-            port.bucket.take_later(u64::from(size));
-            port.done = Nanos::MAX;
-        } else if port.rate.0 == 0 {
-            port.work = size as u128 * 8 * NS_PER_S as u128;
-            port.done = Nanos::MAX;
-        } else {
-            port.done = port.finish(at, size);
+            return;
         }
+        if port.rate.0 > 0 {
+            port.done = port.finish(at, size);
+            return;
+        }
+        match &mut port.bucket {
+            Some(bucket) => bucket.take_later(u64::from(size)),
+            None => port.work = size as u128 * 8 * NS_PER_S as u128,
+        }
+        port.done = Nanos::MAX;
     }
 
     fn drop_at(&mut self, h: u32, link: u32, cause: DropCause) {

@@ -98,7 +98,7 @@ impl LinkState {
     #[inline]
     fn start_service(&mut self, port: &mut PortState, h: u32, size: u32, at: Nanos) -> Nanos {
         port.done = port.finish(at, size);
-        if port.bucket.exists() {
+        if port.bucket.is_some() {
             self.wait_ns += u128::from((port.done - at).0);
         }
         self.tx_packets += 1;
@@ -132,12 +132,15 @@ impl Net {
         if !port.can_look_ahead() || port.shared || !(room || coming.is_empty()) {
             return None;
         }
-        let mut bucket = port.bucket;
+        let mut bucket = port.bucket.clone();
         let mut told = Foretold { arrivals: Vec::new(), done: port.done };
         let mut last = l.last_arrival;
         for (at, h) in port.waiting.iter().map(|w| (w.since, w.packet)).chain(coming.iter().copied()) {
             let (start, time) = (at.max(told.done), port.rate.time_for(size(h)));
-            told.done = if bucket.exists() { bucket.take(start, time) } else { start + time };
+            told.done = match &mut bucket {
+                Some(bucket) => bucket.take(start, time),
+                None => start + time,
+            };
             let arrival = told.done + l.delay_at(told.done);
             last = if l.reorder { arrival } else { arrival.max(last) };
             told.arrivals.push((last, h));

@@ -141,7 +141,7 @@ impl Slots {
 impl PortState {
     /// The head of the queue, which waits for tokens or slots, is in the place of the packet in service.
     pub(super) fn head_waits(&self) -> bool {
-        self.bucket.exists() || self.slots.is_some()
+        self.bucket.is_some() || self.slots.is_some()
     }
 
     /// Where a frame of slots begins at the instant `done`: the head goes on waiting.

@@ -68,7 +68,8 @@ impl Net {
     }
     /// Depth of the token bucket of a link's port, in bytes.
     pub fn burst(&self, link: u32) -> u64 {
-        self.ports[self.links[link as usize].port as usize].bucket.burst
+        let bucket = &self.ports[self.links[link as usize].port as usize].bucket;
+        bucket.as_ref().map_or(0, |b| b.burst)
     }
     /// Rate of a link's port.
     pub fn rate(&self, link: u32) -> BitRate {

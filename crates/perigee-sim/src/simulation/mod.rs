@@ -26,6 +26,9 @@ use std::sync::Arc;
 /// How many events pass between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 13;
 
+/// So many flows do not fit the second-level cache with what they send: looking ahead for what comes next pays for itself.
+const MANY_FLOWS: usize = 256;
+
 /// Events at one instant beyond which a source of events is taken to repeat for ever.
 const STUCK: u64 = 20_000_000;
 
@@ -185,7 +188,7 @@ impl<'s> Simulation<'s> {
         let until = self.duration.saturating_add(Nanos(1));
         let mut stopped = false;
         self.look_ahead(until);
-        let mut wide = self.net.schedule.is_wide();
+        let mut wide = self.exceeds_cache();
         while self.net.schedule.next().0 < until {
             let what = self.step(obs)?;
             if let (Source::Link(link), true) = (what, wide) {
@@ -198,10 +201,15 @@ impl<'s> Simulation<'s> {
                     return Ok(self.close(self.now, true));
                 }
                 self.look_ahead(until);
-                wide = self.net.schedule.is_wide();
+                wide = self.exceeds_cache();
             }
         }
         Ok(self.close(self.duration, false))
+    }
+
+    /// What the next events touch is not in the cache, as a rule.
+    fn exceeds_cache(&self) -> bool {
+        self.flows.len() >= MANY_FLOWS && self.net.schedule.is_wide()
     }
 
     /// When something happens next; the simulation's end where nothing does before it.
