@@ -15,7 +15,7 @@ use crate::routing::{Access, Label, Tree, Weight, BUCKET_SHIFT, DOWN, UNREACHABL
 /// Straight lines are taken this much shorter: links are rounded to millimetres, up and down.
 const ROUNDING_MM: Weight = 1000;
 
-/// Isl links at an instant, not measured yet.
+/// Isl links at an instant, measured where a search looks at them unless they have been already.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
     isls: &'a IslGraph,
@@ -23,6 +23,8 @@ pub struct Field<'a> {
     limits: Limits,
     /// A link that is not longer than this exists.
     clear_m: f64,
+    /// By entry of the graph, if they are known.
+    lengths: Option<&'a [Weight]>,
 }
 
 /// Where a search is aimed.
@@ -61,7 +63,13 @@ impl<'a> Field<'a> {
 
     /// The same if [`Limits::clear_m`] is known already.
     pub(crate) fn with_clear(isls: &'a IslGraph, at: &'a Positions, limits: Limits, clear_m: f64) -> Self {
-        Field { isls, at, limits, clear_m }
+        Field { isls, at, limits, clear_m, lengths: None }
+    }
+
+    /// The same links whose lengths are known by entry of their graph (see [`IslGraph::weights`]).
+    #[must_use]
+    pub(crate) fn measured(self, lengths: &'a [Weight]) -> Self {
+        Field { lengths: (lengths.len() == self.isls.to.len()).then_some(lengths), ..self }
     }
 
     /// Number of satellites.
@@ -73,6 +81,17 @@ impl<'a> Field<'a> {
     pub(crate) fn link(&self, a: u32, b: u32) -> Option<Weight> {
         let linked = self.isls.neighbours(a).contains(&b);
         linked.then(|| self.length(a, b)).filter(|&length| length != UNREACHABLE)
+    }
+
+    /// Neighbours of a satellite with the lengths of the links to them.
+    #[inline]
+    fn around(&self, sat: u32) -> impl Iterator<Item = (u32, Weight)> + '_ {
+        let entries = self.isls.rows[sat as usize] as usize..self.isls.rows[sat as usize + 1] as usize;
+        let first = entries.start;
+        self.isls.to[entries].iter().enumerate().map(move |(i, &to)| match self.lengths {
+            Some(lengths) => (to, lengths[first + i]),
+            None => (to, self.length(sat, to)),
+        })
     }
 
     fn length(&self, a: u32, b: u32) -> Weight {
@@ -131,8 +150,7 @@ impl Tree {
                 if bucket_of(label.distance() + self.ahead[here as usize]) != bucket {
                     continue;
                 }
-                for &to in field.isls.neighbours(here) {
-                    let length = field.length(here, to);
+                for (to, length) in field.around(here) {
                     if length == UNREACHABLE {
                         continue;
                     }
@@ -203,7 +221,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(100))]
         #[test]
         fn an_aimed_search_finds_what_a_full_one_finds(
-            a in place(), b in place(), minutes in 0u64..100, near in prop::bool::ANY,
+            a in place(), b in place(), minutes in 0u64..100, near in prop::bool::ANY, measured in prop::bool::ANY,
         ) {
             let links = plus_grid(&STARLINK_SHELL1, if near { Seam::Open } else { Seam::Auto });
             let isls = IslGraph::new(1584, &links);
@@ -220,7 +238,8 @@ mod tests {
             full.search(Graph { rows: &isls.rows, steps: &steps }, &gates, &[]);
             let [from, to] = [a, b].map(|p| point(p.0, p.1).ecef);
             let field = Field::new(&isls, &at, limits);
-            // Memory that has been used must not matter.
+            // Whether links are measured before or on the way, and memory that has been used, must not matter.
+            let field = if measured { field.measured(&weights) } else { field };
             aimed.toward(&field, &targets, &gates, Goal::all(from, &gates));
             aimed.toward(&field, &gates, &targets, Goal::all(to, &targets));
             for t in &targets {

@@ -17,7 +17,7 @@ pub(crate) struct Mesh {
     /// If the links are not measured: one that is not longer than this exists.
     clear_m: f64,
     weights: Vec<Weight>,
-    /// Empty if the links are measured only where a search looks.
+    /// Empty if searches are aimed.
     steps: Vec<Step>,
     /// Isls and radio links together, if any station relays.
     mixed: Option<Mixed>,
@@ -47,9 +47,18 @@ impl Mesh {
         self.mixed = relays.contains(&true).then(|| self.mix(relays, visible));
     }
 
-    /// Takes ISLs without measuring them.
-    pub fn adopt(&mut self, isls: &Arc<IslGraph>, limits: Limits, clear_m: f64) {
+    /// Takes ISLs for aimed searches. Where there are many of these, links are measured for all of them.
+    pub fn adopt(
+        &mut self,
+        isls: &Arc<IslGraph>,
+        at: &Positions,
+        (limits, clear_m): (Limits, f64),
+        many: bool,
+    ) {
         *self = Mesh { isls: isls.clone(), limits, clear_m, ..Mesh::default() };
+        if many {
+            self.isls.weights(at, (limits, clear_m), &mut self.weights);
+        }
     }
 
     /// The ISL links, whether they can carry packets or not.
@@ -57,10 +66,10 @@ impl Mesh {
         &self.isls
     }
 
-    /// For an aimed search, if nothing is measured yet.
+    /// For an aimed search, if that is what the links were taken for.
     pub fn field<'a>(&'a self, at: &'a Positions) -> Option<Field<'a>> {
         let aims = self.steps.is_empty() && self.mixed.is_none();
-        aims.then(|| Field::with_clear(&self.isls, at, self.limits, self.clear_m))
+        aims.then(|| self.unmeasured(at).measured(&self.weights))
     }
 
     /// The ISLs alone, whether they are measured or not.

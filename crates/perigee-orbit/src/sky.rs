@@ -111,6 +111,9 @@ pub struct Sky {
 /// With more ways to one destination than this, one tree is cheaper than as many aimed searches.
 const FEW_WAYS: usize = 4;
 
+/// For so many aimed searches at an instant it is cheaper to measure all ISLs once than each where a search looks at it.
+const MANY_SEARCHES: usize = 8;
+
 impl Sky {
     /// Builds a sky; queues may still be placeholders (see [`Sky::with_ports`]).
     ///
@@ -301,7 +304,8 @@ impl Sky {
         }
         let limits = self.constellation.limits();
         if self.aims {
-            m.mesh.adopt(isls, limits, horizon.clear_m);
+            let many = self.ways.len() >= MANY_SEARCHES;
+            m.mesh.adopt(isls, &m.positions, (limits, horizon.clear_m), many);
         } else {
             m.mesh.measure(isls, &m.positions, (limits, horizon.clear_m), &self.relays, &m.visible);
         }

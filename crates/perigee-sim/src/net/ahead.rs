@@ -35,7 +35,7 @@ impl Net {
     pub fn fetch_port(&self, link: u32) {
         if let Some(l) = self.links.get(link as usize) {
             l.flight.fetch_end();
-            fetch_of(&self.ports, l.port as usize, 2);
+            fetch_of(&self.ports, l.port as usize, 3);
         }
     }
 }

@@ -43,7 +43,7 @@ impl Simulation<'_> {
     fn fetch_further(&self, link: u32) {
         let Some(packet) = self.net.next_to_arrive(link) else { return };
         match self.routes.next(packet.route, self.net.links[link as usize].to) {
-            Next::Link(next, _) => fetch_of(&self.net.links, next as usize, 2),
+            Next::Link(next, _) => fetch_of(&self.net.links, next as usize, 3),
             Next::Arrived => fetch_of(&self.flows, packet.flow as usize, FLOW_LINES),
             Next::Lost => {}
         }
