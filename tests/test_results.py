@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -130,6 +131,20 @@ def test_the_command_lists_sorts_joins_and_exports(swept: Path, cli: Cli, tmp_pa
     assert joined.returncode == 0, joined.stderr
     rows = json.loads(joined.stdout)
     assert {"goodput_mbps@out", "goodput_mbps@r", "cc", "seed"} <= rows[0].keys()
+    # Sets of one name are told apart by what is above them.
+    twin = tmp_path / "twin" / "out"
+    shutil.copytree(swept, twin)
+    joined = cli("results", swept, twin, "--join", "--columns", "goodput_mbps", "--sort", "-seed", "--json")
+    assert joined.returncode == 0, joined.stderr
+    rows = json.loads(joined.stdout)
+    assert len(rows) == 16
+    assert {f"goodput_mbps@{swept.parent.name}/out", "goodput_mbps@twin/out"} <= rows[0].keys()
+    assert cli("results", swept, swept, "--join").returncode == 2
+    # What is sorted by need not be asked for.
+    ordered = cli("results", swept, "--columns", "share", "--sort", "-rtt_p95_ms", "--json")
+    assert ordered.returncode == 0, ordered.stderr
+    delays = [r["rtt_p95_ms"] for r in json.loads(ordered.stdout)]
+    assert delays == sorted(delays, reverse=True)
     below = cli("results", swept, "r")
     assert below.returncode == 0
     assert "17 rows" in below.stdout

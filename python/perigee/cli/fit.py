@@ -71,9 +71,7 @@ def fit(
     try:
         refuse_file(out)
         if (out / SCENARIO).exists() and not force:
-            stop(
-                f"{out} holds a fitted scenario, perhaps edited since: --force replaces it, or choose another --out"
-            )
+            stop(f"{out} holds a fitted scenario, perhaps edited since: --force replaces it, or choose another --out")
         capacity = None if rate is None else rate_bps(rate, "--rate")
         steps_s = time_ns("--rate-step", rate_step) / 1e9, time_ns("--delay-step", delay_step) / 1e9
         one_ms = None if rtt is None else time_ns("--rtt", rtt) / 1e6

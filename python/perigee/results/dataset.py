@@ -177,12 +177,22 @@ def joined(folders: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
     shared = [n for n in tables[0].column_names if all(n in t.column_names for t in tables)]
     on = [n for n in shared if n in {"cc", "seed", "flow"} or any(n in keys_of(f) for f in folders)]
     whole = None
-    for folder, table in zip(folders, tables, strict=True):
-        names = [n if n in on else f"{n}@{folder.name}" for n in table.column_names]
+    for label, table in zip(labels(folders), tables, strict=True):
+        names = [n if n in on else f"{n}@{label}" for n in table.column_names]
         one = table.rename_columns(names)
         whole = one if whole is None else whole.join(one, keys=on, join_type="inner")
     assert whole is not None
     return whole.sort_by([(n, "ascending") for n in on])
+
+
+def labels(folders: Sequence[Path]) -> list[str]:
+    """A name for each set: the last part of its path, or as many parts as tell all of them apart."""
+    paths = [f.resolve() for f in folders]
+    for n in range(1, max(len(p.parts) for p in paths)):
+        found = ["/".join(p.parts[-n:]) for p in paths]
+        if len(set(found)) == len(found):
+            return found
+    raise RecordError(f"--join puts sets side by side, and {folders[0]} is given twice")
 
 
 def together(folders: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
