@@ -34,16 +34,17 @@ mod beside;
 mod fallback;
 pub mod options;
 mod path;
+mod reading;
 mod rtt;
 
 use crate::rng::Rng;
-use crate::utilisation::{bottleneck, queue_delay, STACK_LIFETIME};
 use crate::*;
 use beside::Beside;
 use fallback::{Coverage, Fallback, Handover, Seen};
 pub use options::{head, paper, pint, repro, PARAMS};
 use options::{Decrease, Jump, Options, PathChange, Reference};
 use path::{Arrival, PathGuard};
+use reading::{covered, queueing};
 use rtt::{quantise, RttEstimate};
 
 const INITIAL_SEGMENTS: u64 = 5;
@@ -163,111 +164,6 @@ impl OrbCc {
         let rtt = quantise(rtt, cx.now, self.options.rtt_granularity);
         let same_ack = queueing_s.filter(|_| self.options.same_ack_queueing);
         self.rtt.sample(rtt, same_ack.unwrap_or(self.queue_delay_s));
-    }
-
-    /// Compares an echo with the last one and takes its place; `None` if it tells nothing (yet, or any more).
-    fn read(&mut self, cx: &Cx, telemetry: &Telemetry<'_>) -> Option<Port> {
-        match *telemetry {
-            Telemetry::Stack { path_id, hops, .. } => self.read_stack(cx, path_id, hops),
-            Telemetry::Pint { path_id, u, bw, flows, starting, .. } => self.read_record(
-                cx,
-                path_id,
-                Port { u, bw, flows, starting, averaged: true, ..Port::default() },
-            ),
-            Telemetry::Bottleneck { path_id, hop, u, tau, bw, avg_rtt, flows, .. } => {
-                let arrival = self.path.judge(cx.now, self.rtt.smoothed(), path_id, true);
-                let measured = hop != u8::MAX && avg_rtt > Nanos::ZERO && bw.0 > 0;
-                match arrival {
-                    Arrival::Changed if self.port.is_some() => self.on_path_change(),
-                    Arrival::Late => None,
-                    // Receivers keep a reference per path: a record is a measurement even if it is the path's first.
-                    _ => measured.then_some(Port {
-                        hop: hop as usize,
-                        u,
-                        tau,
-                        bw,
-                        avg_rtt,
-                        flows,
-                        ..Port::default()
-                    }),
-                }
-            }
-        }
-    }
-
-    /// A record of fixed size: nothing to compare with, except the path.
-    fn read_record(&mut self, cx: &Cx, path_id: u64, port: Port) -> Option<Port> {
-        if self.options.echo_sampling < 1.0 && self.rng.unit() >= self.options.echo_sampling {
-            return None;
-        }
-        let srtt = self.rtt.smoothed();
-        match self.path.judge(cx.now, srtt, path_id, true) {
-            Arrival::Changed if self.port.is_some() => self.on_path_change(),
-            Arrival::Late => None,
-            // Records do not tell the ports' mean RTT; the own one stands for it.
-            _ => (port.bw.0 > 0).then_some(Port { avg_rtt: srtt.max(Nanos(1)), ..port }),
-        }
-    }
-
-    fn read_stack(&mut self, cx: &Cx, path_id: u64, hops: &[Hop]) -> Option<Port> {
-        if self.stack_at.is_none_or(|at| cx.now.saturating_sub(at) > STACK_LIFETIME) {
-            self.path.adopt(path_id);
-            if self.commits_jump_once() && self.stack_at.is_none() {
-                self.path.freeze();
-                self.joins = hops.iter().any(|hop| hop.avg_rtt > Nanos::ZERO);
-            }
-            self.keep(cx, hops);
-            return None;
-        }
-        let comparable = hops.len() == self.stack.len();
-        match self.path.judge(cx.now, self.rtt.smoothed(), path_id, comparable) {
-            Arrival::Late => return None,
-            Arrival::Changed => {
-                self.keep(cx, hops);
-                return self.on_path_change();
-            }
-            Arrival::Same => {}
-        }
-        let own_rtt = Nanos::from_secs_f64(self.rtt.last_s);
-        let reference = self.options.reference;
-        let found = bottleneck(&self.stack, hops, |hop| match reference {
-            // A port that has not measured yet cannot be the bottleneck.
-            _ if hop.avg_rtt == Nanos::ZERO => Nanos::ZERO,
-            Reference::AvgRtt => hop.avg_rtt,
-            Reference::OwnRtt => own_rtt,
-            Reference::Fixed(rtt) => rtt,
-        })?;
-        let hop = &hops[found.hop];
-        self.keep(cx, hops);
-        Some(Port {
-            hop: found.hop,
-            u: found.u,
-            tau: found.tau,
-            bw: hop.bw,
-            avg_rtt: hop.avg_rtt,
-            flows: hop.flows,
-            ..Port::default()
-        })
-    }
-
-    fn keep(&mut self, cx: &Cx, hops: &[Hop]) {
-        self.stack.clear();
-        self.stack.extend_from_slice(hops);
-        self.stack_at = Some(cx.now);
-    }
-
-    /// The utilisation survives a path change by design; what else happens depends on the rule.
-    fn on_path_change(&mut self) -> Option<Port> {
-        if let Some(f) = &mut self.fallback {
-            f.on_path_change();
-        }
-        if let Some(b) = &mut self.beside {
-            b.on_path_change();
-        }
-        // The later source steers by the old port once more; no time has passed, so that U stays as it is.
-        self.port
-            .filter(|_| self.options.path_change == PathChange::KeepLastU)
-            .map(|p| Port { u: self.utilisation, ..p })
     }
 
     // ---- the control law -------------------------------------------------------------------------------------------
@@ -491,22 +387,6 @@ impl OrbCc {
     fn publish_timers(&self, w: &mut Window) {
         let beside = self.beside.as_ref().and_then(Beside::next_timer);
         w.next_timer = [self.initial_timer, self.reference_timer, beside].into_iter().flatten().min();
-    }
-}
-
-/// Queueing delay that an echo reports.
-fn queueing(telemetry: &Telemetry<'_>) -> Nanos {
-    match telemetry {
-        Telemetry::Stack { hops, .. } => queue_delay(hops),
-        Telemetry::Bottleneck { queue_delay, .. } | Telemetry::Pint { queue_delay, .. } => *queue_delay,
-    }
-}
-
-fn covered(telemetry: &Telemetry<'_>) -> u32 {
-    match telemetry {
-        Telemetry::Stack { covered, .. }
-        | Telemetry::Bottleneck { covered, .. }
-        | Telemetry::Pint { covered, .. } => *covered,
     }
 }
 
