@@ -129,7 +129,7 @@ def test_the_pages_of_the_orbcc_study_have_the_schemes_of_its_simulator():
     }
 
 
-@pytest.mark.parametrize("name", ["leo-cc/efficiency", "leo-cc/parking-lot"])
+@pytest.mark.parametrize("name", ["leo-cc/efficiency", "leo-cc/parking-lot", "orbcc/hpcc", "orbcc/neighbours"])
 def test_every_variant_is_another_scenario_than_the_figures(name: str):
     e = experiments()[name]
     assert e.evidence is not None
@@ -148,3 +148,15 @@ def test_explanations_of_the_testbed_quote_what_the_variants_did():
     found = leo_cc_evidence.explain_efficiency(runs(flows), {"runs": variants})
     assert "5.5 (5.5 to 5.5), 10.5 (10.5 to 10.5) and 20.5 (20.5 to 20.5) with 5, 10 and 20 flows" in found["leocc-20"]
     assert "it is 20.5 (20.5 to 20.5), joining over 100 s 20.0." in found["bbr3-20"]
+
+
+def test_variants_have_their_runs_also_where_the_size_has_fewer():
+    from perigee.figures.leo_cc_fairness import efficiency_cases
+
+    ask = Ask()
+    points = {(c.cc, c.labels["flows"]) for c in efficiency_cases(ask)}
+    found = beside.repeated(efficiency_cases, ask, 4)
+    assert {(c.cc, c.labels["flows"]) for c in found} == points
+    assert {c.labels["run"] for c in efficiency_cases(ask)} == {1, 2, 3}
+    assert {c.labels["run"] for c in found} == {1, 2, 3, 4}
+    assert len(found) == 4 * len(points)

@@ -158,20 +158,7 @@ def _page(
         parts += [f"![{e.title}]({file})", ""]
         caption = e.captions.get(name, "")
         parts += [*textwrap.wrap(f"*{caption}*", WIDTH), ""] if caption else []
-    heads = heads_for(verdicts)
-    parts += ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
-    for v in verdicts:
-        cells = [
-            f"{v['claim']} ({v['source']})",
-            v.get("kind", ""),
-            v["published"],
-            v["ours"],
-            v["interval"],
-            v["tolerance"],
-            v.get("exchanged", ""),
-            v["verdict"],
-        ]
-        parts.append("| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |")
+    parts += _claims(verdicts)
     if about.get("exchanged"):
         parts += ["", *textwrap.wrap(EXCHANGED.format(**about["exchanged"]), WIDTH)]
     differing = [v for v in verdicts if v["verdict"] == DIFFERS]
@@ -194,6 +181,32 @@ def _page(
         names = ", ".join(f"[{path.rsplit('/', 1)[1]}]({path})" for path in tables)
         parts += ["", "## Data", "", f"What claims and explanations are computed from, mostly a row per run: {names}."]
     return "\n".join(parts) + "\n"
+
+
+def _claims(verdicts: list[dict[str, Any]]) -> list[str]:
+    """The table of claims; without the column of exchanges where none was tried, for narrow screens."""
+    heads = heads_for(verdicts)
+    rows = [
+        (
+            f"{v['claim']} ({v['source']})",
+            v.get("kind", ""),
+            v["published"],
+            v["ours"],
+            v["interval"],
+            v["tolerance"],
+            v.get("exchanged", ""),
+            v["verdict"],
+        )
+        for v in verdicts
+    ]
+    tried = any(v.get("exchanged") for v in verdicts)
+    shown = [i for i, head in enumerate(heads) if tried or head != "exchanged"]
+    lines = [[row[i].replace("|", "\\|") for i in shown] for row in rows]
+    return [
+        "| " + " | ".join(heads[i] for i in shown) + " |",
+        "|---" * len(shown) + "|",
+        *("| " + " | ".join(line) + " |" for line in lines),
+    ]
 
 
 def _option(size: str) -> str:
