@@ -14,7 +14,8 @@ import numpy as np
 
 from perigee.figures.orbcc_two_flows import queue_packets
 from perigee.study import frames, style
-from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee.study.beside import varied
+from perigee.study.model import Ask, Case, Evidence, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import jain
 from perigee.study.verdicts import Verdict, bound, order
 
@@ -116,8 +117,35 @@ def verdicts(t: Tables) -> list[Verdict]:
     return out
 
 
-def explain(t: Tables, _: Tables) -> dict[str, str]:
-    """What each way gives, by path and number of flows."""
+DEEP = "5 BDP"
+
+
+def deep_cases(ask: Ask) -> list[Case]:
+    """Without outages, over a queue that holds what the flows keep under way: no probe finds it full."""
+    some = [c for c in cases(ask) if c.labels["path"] == "none" and c.labels["probes"] != TOLD]
+    mine = [c for c in some if 1 < int(c.labels["flows"]) <= 5 and int(c.labels["run"]) <= DEEP_RUNS]
+    return varied(mine, DEEP, {"port.all.queue": f"{queue_packets(50, 5)} packets"})
+
+
+DEEP_RUNS = 4
+LITTLE_PCT = 1
+
+
+def explain(t: Tables, variants: Tables) -> dict[str, str]:
+    """What each way gives, by path and number of flows; and where the queue is never full."""
+    deep = variants["runs"]
+    calm, wild = (deep[deep["retransmit_pct"] < LITTLE_PCT], deep[deep["retransmit_pct"] >= LITTLE_PCT])
+    room = (
+        " Served first, probes still need room, and a full port drops them, so that gaps follow in either case: over "
+        f"{DEEP}, without outages, with 2 and 5 flows, {len(calm)} of {len(deep)} runs send less than {LITTLE_PCT} % "
+        f"again, at up to {calm['inflation'].max():.1f} base RTTs"
+    )
+    if len(wild):
+        room += (
+            f"; {len(wild)}, in which the queue fills all the same ({wild['inflation'].min():.1f} base RTTs and more), "
+            f"{wild['retransmit_pct'].min():.0f} % and more"
+        )
+    room += "."
     runs = t["runs"]
     out: dict[str, str] = {}
     for v in verdicts(t):
@@ -133,7 +161,7 @@ def explain(t: Tables, _: Tables) -> dict[str, str]:
                 f"{name}: {frames.in_words(goodput, 1)} Mbit/s at {frames.in_words(delay)} base RTTs, "
                 f"{frames.in_words(again)} % sent again{index}"
             )
-        out[v.key] = f"By where probes wait (95 % intervals): {'; '.join(each)}."
+        out[v.key] = f"By where probes wait (95 % intervals): {'; '.join(each)}.{room}"
     return out
 
 
@@ -161,7 +189,7 @@ def draw(t: Tables) -> dict[str, Any]:
                     a.plot(one, [y] * len(one), ".", color="black", markersize=2.5, label=label)
             a.set_yticks(range(len(counts)), [f"{n} flow{'s' * (n > 1)}" for n in counts] if a is row[0] else [])
             a.set_ylim(len(counts) - 0.5, -0.5)
-            if row is axes[-1]:
+            if path == paths[-1]:
                 a.set_xlabel(title)
         row[0].set_title(WORDS[path], loc="left")
     style.shared_legend(figure, axes[0][:1])
@@ -180,12 +208,12 @@ EXPERIMENTS = [
         draw=draw,
         method="""One, two and five flows of LeoCC (as the OrbCC study's simulator has it) over a dumbbell of 50 ms and
 100 Mbit/s with one BDP of queue; flows start within 3 s. Outages of 45 to 120 ms every 15 s, which lose what the link
-holds, or none. Probes wait among the data, or every port serves them first; or there are none and notices tell of each
-outage when it happens. From 20 s on.""",
+holds, or none. Probes wait among the data, or every port serves them first, in the room that it has for all; or there
+are none, and notices tell of each outage when it happens. From 20 s on.""",
         metrics="""Goodput: all flows together, Mbit/s. RTT over base RTT: of the means over time and flows. Sent again:
 payload of all retransmissions of the run over what arrived, %. Jain's index of the flows' mean goodputs. Differences
 are taken run by run.""",
-        explain=explain,
+        evidence=Evidence(deep_cases, explain, (DEEP,)),
         captions={"probes": "Bars: means over runs; points: runs. Above with outages, below without."},
     ),
 ]
