@@ -8,7 +8,7 @@ use pcap_parser::pcapng::{Block, InterfaceStatisticsBlock};
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{create_reader, Linktype, PcapBlockOwned, PcapError, PcapNGOption};
 use std::io::{Chain, Cursor, Read};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// What the reader holds of a file at once, at first; blocks that are longer make it grow.
@@ -17,6 +17,10 @@ const BUFFER_BYTES: usize = 1 << 20;
 const MOST_BYTES: usize = 1 << 26;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const NS_PER_S: u64 = 1_000_000_000;
+const NOT_FURTHER: &str =
+    "it cannot be read further: cut off or damaged within its compression, or by the disk";
+const NOT_TO_A_PACKET: &str = "it cannot be read to its first packet: it is damaged, or compressed badly";
+const NO_CAPTURE: &str = "it is neither pcap nor pcapng (nor one of them compressed with gzip)";
 
 /// A packet as captured.
 #[derive(Clone, Copy, Debug)]
@@ -67,20 +71,22 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Reads as much as is asked for, unless the file ends: whoever is below may give it in small pieces.
-struct Full<R>(R);
+/// Reads as much as is asked for, unless the file ends: whoever is below may give it in small pieces. An error ends the
+/// file, and is noted: what came before it counts.
+struct Full<R> {
+    inner: R,
+    failed: Arc<AtomicBool>,
+}
 
 impl<R: Read> Read for Full<R> {
     fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
         let mut filled = 0;
-        while filled < to.len() {
-            match self.0.read(&mut to[filled..]) {
+        while filled < to.len() && !self.failed.load(Ordering::Relaxed) {
+            match self.inner.read(&mut to[filled..]) {
                 Ok(0) => break,
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                // What came before the error is read first.
-                Err(_) if filled > 0 => break,
-                Err(e) => return Err(e),
+                Err(_) => self.failed.store(true, Ordering::Relaxed),
             }
         }
         Ok(filled)
@@ -93,6 +99,7 @@ pub struct Packets {
     interfaces: Vec<Interface>,
     footer: Footer,
     bytes: Arc<AtomicU64>,
+    failed: Arc<AtomicBool>,
 }
 
 impl Packets {
@@ -107,11 +114,16 @@ impl Packets {
         let zipped = head == GZIP;
         let whole: Source = Cursor::new(head).chain(counted);
         let plain: Box<dyn Read + Send> = match zipped {
-            true => Box::new(Full(MultiGzDecoder::new(whole))),
-            false => Box::new(Full(whole)),
+            true => Box::new(MultiGzDecoder::new(whole)),
+            false => Box::new(whole),
         };
-        let reader = create_reader(BUFFER_BYTES, plain).map_err(|e| CaptureError::Bad(no_capture(&e)))?;
-        Ok(Packets { reader, interfaces: Vec::new(), footer: Footer::default(), bytes })
+        let failed = Arc::new(AtomicBool::new(false));
+        let full = Full { inner: plain, failed: failed.clone() };
+        let reader = create_reader(BUFFER_BYTES, full).map_err(|_| {
+            let failed = failed.load(Ordering::Relaxed);
+            CaptureError::Bad(if failed { NOT_TO_A_PACKET } else { NO_CAPTURE }.into())
+        })?;
+        Ok(Packets { reader, interfaces: Vec::new(), footer: Footer::default(), bytes, failed })
     }
 
     /// Bytes of the file that were read so far.
@@ -129,7 +141,10 @@ impl Packets {
         loop {
             let (used, go_on) = match self.reader.next() {
                 Ok((used, block)) => (used, hand_on(&block, &mut self.interfaces, &mut self.footer, take)),
-                Err(PcapError::Eof) => return false,
+                Err(PcapError::Eof) => {
+                    self.note_failure();
+                    return false;
+                }
                 Err(PcapError::Incomplete(_)) => match self.refill() {
                     true => continue,
                     false => return false,
@@ -170,7 +185,15 @@ impl Packets {
         if before > 0 {
             self.break_off("it ends within a packet");
         }
+        self.note_failure();
         false
+    }
+
+    /// Where reading failed, not the file ended.
+    fn note_failure(&mut self) {
+        if self.failed.load(Ordering::Relaxed) {
+            self.break_off(NOT_FURTHER);
+        }
     }
 
     fn break_off(&mut self, why: &str) {
@@ -190,18 +213,9 @@ fn begin_of(from: &mut impl Read, n: usize) -> Result<Vec<u8>, CaptureError> {
     }
 }
 
-fn no_capture<I>(e: &PcapError<I>) -> String {
-    match e {
-        PcapError::ReadError => {
-            "it cannot be read to its first packet: it is damaged, or compressed badly".into()
-        }
-        _ => "it is neither pcap nor pcapng (nor one of them compressed with gzip)".into(),
-    }
-}
-
 fn reason<I>(e: &PcapError<I>) -> String {
     match e {
-        PcapError::ReadError => "it cannot be read further: damaged, or compressed badly".into(),
+        PcapError::ReadError => NOT_FURTHER.into(),
         PcapError::UnexpectedEof => "it ends within a packet".into(),
         _ => "what follows is no packet".into(),
     }
@@ -280,3 +294,57 @@ fn dropped(s: &InterfaceStatisticsBlock<'_>) -> u64 {
 
 /// Ethernet, with or without VLAN tags.
 pub const ETHERNET: i32 = Linktype::ETHERNET.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{write::GzEncoder, Compression};
+    use std::io::Write;
+
+    const PACKETS: u32 = 500;
+
+    /// Packets whose bytes hardly compress, as pcap with gzip.
+    fn zipped() -> Vec<u8> {
+        let mut file = Vec::new();
+        for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65535, 1] {
+            file.extend(word.to_le_bytes());
+        }
+        let mut state = 1_u32;
+        for n in 0..PACKETS {
+            for word in [n, 0, 200, 200] {
+                file.extend(word.to_le_bytes());
+            }
+            for _ in 0..200 {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                file.push((state >> 24) as u8);
+            }
+        }
+        let mut zip = GzEncoder::new(Vec::new(), Compression::default());
+        zip.write_all(&file).unwrap();
+        zip.finish().unwrap()
+    }
+
+    fn read(file: &[u8]) -> Result<Footer, CaptureError> {
+        let mut packets = Packets::new(Box::new(Cursor::new(file.to_vec())))?;
+        while packets.some(&mut |_| true) {}
+        Ok(packets.footer().clone())
+    }
+
+    #[test]
+    fn what_came_before_the_end_of_a_cut_compression_is_read() {
+        let file = zipped();
+        assert_eq!(read(&file).unwrap(), Footer { packets: u64::from(PACKETS), ..Footer::default() });
+        let mut last = 0;
+        for tenths in 1..10 {
+            let footer = read(&file[..file.len() * tenths / 10]).unwrap();
+            assert_eq!(footer.broken.as_deref(), Some(NOT_FURTHER), "{tenths}");
+            assert!(footer.packets >= last && footer.packets < u64::from(PACKETS), "{tenths}: {footer:?}");
+            last = footer.packets;
+        }
+        assert!(last > u64::from(PACKETS) / 2, "{last}");
+        // Not even the head of the capture can be had.
+        for n in [2, 12] {
+            assert!(matches!(read(&file[..n]), Err(CaptureError::Bad(why)) if why == NOT_TO_A_PACKET));
+        }
+    }
+}

@@ -123,6 +123,10 @@ fn things_that_are_missing_are_named() {
     assert!(e.contains("--cc"), "{e}");
     let e = read(GOOD, &[]).unwrap().schemes(&["renno".into()]).unwrap_err().to_string();
     assert!(e.contains("no such congestion control"), "{e}");
+    let own = GOOD.replace("cc = \"*\"", "cc = \"bbr\"");
+    let e = read(&own, &[]).unwrap().schemes(&["cubic".into()]).unwrap_err().to_string();
+    assert!(e.contains("--cc (or run.cc) cubic has no effect: every flow names a scheme of its own"), "{e}");
+    assert!(e.contains("write cc = \"*\""), "{e}");
 }
 
 #[test]

@@ -68,12 +68,18 @@ impl Scenario {
     fn nothing_open(&self, asked: &[String], own: &str) -> ScenarioError {
         let fixed = self.flows.iter().find(|f| f.app.is_tcp());
         if fixed.is_none() {
-            let why = format!("{} asked for, but no flow of this scenario uses TCP", asked.join(", "));
+            let why = format!(
+                "--cc (or run.cc) {} has no effect: no flow of this scenario uses TCP",
+                asked.join(", ")
+            );
             return Problem::new("flow", why)
                 .hint("leave --cc and run.cc out, or give it a flow with cc = \"*\"")
                 .into();
         }
-        let why = format!("{} asked for, but no flow waits for a scheme: all name theirs", asked.join(", "));
+        let why = format!(
+            "--cc (or run.cc) {} has no effect: every flow names a scheme of its own",
+            asked.join(", ")
+        );
         let mut p = Problem::new("flow.cc", why).found(own.to_string());
         p.place = fixed.map(|f| f.place.clone());
         p.hint("write cc = \"*\" in the flows that are to be compared (or add --set 'flow.0.cc=\"*\"'), or leave --cc and run.cc out")
