@@ -350,6 +350,56 @@ def test_when_the_last_worker_with_room_dies_its_runs_wait_for_the_next(
 
 
 @needs_dask
+def test_pods_need_an_image_with_perigee_and_a_cluster_that_answers(
+    cli: Cli, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("dask_kubernetes")
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    without = cli("run", small, "--out", "o", "--cluster", "kubernetes")
+    assert without.returncode == 2, without.stderr
+    assert "has no Perigee: name one that has it under kubernetes.image" in without.stderr.replace("\n", " ")
+    monkeypatch.setenv("DASK_KUBERNETES__IMAGE", "registry.example/perigee:0.2")
+    alone = cli("run", small, "--out", "o", "--cluster", "kubernetes")
+    assert alone.returncode == 2, alone.stderr
+    assert "`kubectl get pods` must work here" in alone.stderr.replace("\n", " ")
+    assert "Traceback" not in alone.stderr
+
+
+@needs_dask
+def test_what_kubernetes_is_asked_for_keeps_to_the_operators_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    operator = pytest.importorskip("dask_kubernetes.operator")
+    jsonschema, yaml = pytest.importorskip("jsonschema"), pytest.importorskip("yaml")
+    import dask
+
+    from perigee.runs.connect import kubernetes_arguments
+
+    with dask.config.set({"kubernetes.image": "registry.example/perigee:0.2"}):
+        asked = [kubernetes_arguments() for _ in range(2)]
+    assert asked[0]["name"] != asked[1]["name"]
+    resource = operator.make_cluster_spec(**asked[0])
+    # As its Helm chart installs it.
+    chart = Path(operator.__file__).parent / "deployment" / "helm" / "dask-kubernetes-operator"
+    definition = yaml.safe_load((chart / "crds" / "daskcluster.yaml").read_text(encoding="utf-8"))
+    (version,) = [v for v in definition["spec"]["versions"] if v["name"] == "v1"]
+    checker = jsonschema.Draft202012Validator(version["schema"]["openAPIV3Schema"])
+
+    def pruned(value: Any) -> Any:
+        """Without nulls: the server takes them away before it checks."""
+        if isinstance(value, dict):
+            return {k: pruned(v) for k, v in value.items() if v is not None}
+        return [pruned(v) for v in value] if isinstance(value, list) else value
+
+    resource = pruned(resource)
+    assert [e.message for e in checker.iter_errors(resource)] == []
+    images = {c["image"] for part in ("worker", "scheduler") for c in resource["spec"][part]["spec"]["containers"]}
+    assert images == {"registry.example/perigee:0.2"}
+    # The schema is one that can refuse.
+    resource["spec"]["worker"]["replicas"] = "many"
+    assert [*checker.iter_errors(resource)] != []
+
+
+@needs_dask
 def test_ctrl_c_ends_a_sweep_on_a_cluster_and_the_same_call_goes_on(begin: Begin, cli: Cli, tmp_path: Path) -> None:
     words = swept(tmp_path, "60 s")
     process = begin(*words, "--out", "there", "--cluster", "local", "--jobs", "1")

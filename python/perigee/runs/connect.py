@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import logging
 import os
 import socket
 import sys
 import time
+import uuid
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,8 @@ CONNECT_S, ANSWER_S = 15.0, 1.0
 SCHEMES = ("", "tcp", "tls")
 # Dask's side that listens begins with what it speaks, this word among it. Others are silent, or say something else.
 GREETING = b"compression"
+# What Dask takes where none is named.
+DASKS_IMAGE = "ghcr.io/dask/dask"
 LOCAL, SLURM, KUBERNETES = "local", "slurm", "kubernetes"
 
 
@@ -226,9 +230,30 @@ def _queued(jobs: int | None) -> Any:
 
 
 def _in_kubernetes(jobs: int | None) -> Any:
-    cluster = module("dask_kubernetes.operator").KubeCluster(name="perigee")
+    operator = module("dask_kubernetes.operator")
+    asked = kubernetes_arguments()
+    try:
+        cluster = operator.KubeCluster(**asked)
+    except Exception as error:  # of whatever speaks to it: kr8s, httpx, asyncio
+        # At the end of the process it would look for clusters to remove, and fail again.
+        atexit.unregister(module("dask_kubernetes.operator.kubecluster.kubecluster").reap_clusters)
+        remedy = "`kubectl get pods` must work here, and the operator of dask-kubernetes run there (docs/cluster.md)"
+        raise RecordError(f"--cluster kubernetes: {_first_line(error)}: {remedy}") from None
     if jobs is None:
         cluster.adapt(minimum=1, maximum=64)
     else:
         cluster.scale(jobs)
     return cluster
+
+
+def kubernetes_arguments() -> dict[str, Any]:
+    """What a cluster of pods is asked for; the rest stands in Dask's configuration.
+
+    Raises RecordError without an image. Each call has a cluster of its own: of two with one name, the first to end
+    would end the other.
+    """
+    image = module("dask").config.get("kubernetes.image", None)
+    if not image or image.startswith(DASKS_IMAGE):
+        remedy = "name one that has it under kubernetes.image in ~/.config/dask/kubernetes.yaml (docs/cluster.md)"
+        raise RecordError(f"--cluster kubernetes: the image {image} has no Perigee: {remedy}")
+    return {"name": f"perigee-{uuid.uuid4().hex[:8]}", "image": image, "n_workers": 1}
