@@ -167,7 +167,7 @@ class ClusterExecutor:
 
     def _submit(self) -> None:
         allowed = self._with_room() if self.full else []
-        if self.full and not allowed:
+        if self.full and not allowed and self.known - self.full:
             # Workers without room are not asked again; what waits goes to those that come.
             return
         most = AHEAD + AHEAD_PER_THREAD * self.cluster.threads()
@@ -330,7 +330,8 @@ class ClusterExecutor:
                 group.future.release()
                 group.future = None
                 self.waiting.appendleft(group)
-        if there - self.full:
+        if there - self.full or not self.known - self.full:
+            # There is one; or there never was: then the runs fail on those that are full.
             self.no_room_since = None
             return
         self.no_room_since = self.no_room_since or time.monotonic()
