@@ -32,6 +32,8 @@ class Finding:
     verdict: str
     """One of CONFIRMED, REJECTED, PART, OPEN; computed."""
     words: str
+    rows: tuple[tuple[str, ...], ...] = ()
+    """A table below it, its heads first; the page has it, the gallery does not."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +102,16 @@ def page(found: Sequence[tuple[Miss, Finding]]) -> str:
     for miss, finding in found:
         parts += ["", f"## {miss.number}. {miss.title}", ""]
         parts += textwrap.wrap(f"*{miss.hypothesis}* **{finding.verdict.capitalize()}.** {finding.words}", WIDTH)
+        if finding.rows:
+            parts += ["", *_table(finding.rows)]
         links = ", ".join(f"[{name}]({name.replace('/', '-')}.md)" for name in miss.experiments)
         parts += ["", *(f"`{command}`  " for command in miss.commands), f"Pages: {links}"]
     return "\n".join(parts) + "\n"
+
+
+def _table(rows: tuple[tuple[str, ...], ...]) -> list[str]:
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return [lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]
 
 
 def section(found: Sequence[tuple[Miss, Finding]]) -> str:

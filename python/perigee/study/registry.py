@@ -34,6 +34,8 @@ MODULES = (
     "never_fallback",
     "never_hops",
     "never_sky",
+    "never_attach",
+    "never_moving_rtts",
     "never_probes",
     "never_geo",
     "never_rates",

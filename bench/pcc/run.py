@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Vivace's published user-space program over real hosts, beside our Vivace in the simulator.
+
+    git clone https://github.com/PCCproject/PCC-Uspace
+    bench/pcc/run.py build PCC-Uspace
+    bench/pcc/run.py run PCC-Uspace --out runs/pcc [--seeds 2]
+
+Needs a C++ compiler and the kernel of real hosts (`perigee kernel build`). The program is the user's own checkout,
+which `build` compiles with three changes that virtual time asks for, none in its congestion control:
+
+* without the processor's cycle counter (`arch=GENERIC`): it counts wall time; gettimeofday tells the simulated time;
+* its wait for a packet's time (`CTimer::sleepto`) sleeps, 50 microseconds at most, where it spun without end;
+* an operator that today's compilers miss stands in a header of our own.
+
+The start of one flow at the rate of the testbed of Mazilu et al., and two flows at a tenth of it, which share a
+bottleneck that is cut for 45 to 120 ms every 15 s; the second joins after a quarter of the run, whose last half counts.
+A second of one flow at 100 Mbit/s, or of two at 10, takes half a minute of a processor. Whoever stops these processes
+(SIGSTOP) ends the kernels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from perigee.results.record import open_record
+
+HEADER = """#pragma once
+#include <time.h>
+#ifdef __cplusplus
+inline bool operator==(const timespec &a, const timespec &b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+#endif
+"""
+SLEEP = "    usleep(m_ullSchedTime - t < 50 ? m_ullSchedTime - t : 50);\n"
+PORT = 9000
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """Flows by RTT over one bottleneck, the second a quarter of the run later; the seconds from `counts_s` on count."""
+
+    rtts: tuple[str, ...]
+    rate_mbps: float
+    length_s: int
+    counts_s: float
+
+
+SET_UPS = {
+    "start of one flow, 50 ms": SetUp(("50 ms",), 100, 6, 1),
+    "20 and 100 ms": SetUp(("20 ms", "100 ms"), 10, 40, 20),
+    "50 and 50 ms": SetUp(("50 ms", "50 ms"), 10, 40, 20),
+}
+
+
+def build(checkout: Path) -> None:
+    """Compiles the checkout's two programs."""
+    source = checkout / "src"
+    timer = source / "core" / "common.cpp"
+    text = timer.read_text()
+    if SLEEP not in text:
+        head, found, rest = text.partition("void CTimer::sleepto(const uint64_t& nexttime) {")
+        body, spin, tail = rest.partition("#ifndef NO_BUSY_WAITING\n")
+        if not found or not spin:
+            raise SystemExit(f"{timer} has no busy wait where one is known: another version?")
+        timer.write_text(head + found + body + SLEEP + spin + tail)
+    header = checkout.resolve() / "perigee_compat.h"
+    header.write_text(HEADER)
+    make = ["make", "-C", source, "arch=GENERIC", f"os=LINUX -include {header}"]
+    subprocess.run([*make, "clean"], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    done = subprocess.run(make, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"make failed:\n{done.stderr[-2000:]}")
+
+
+def scenario(s: SetUp, seed: int, checkout: Path | None) -> str:
+    """Flows over one bottleneck: the checkout's programs, or ours without one."""
+    rate, joins_s = s.rate_mbps, s.length_s / 4 + 0.137 * seed
+    text = f"""
+title = "Vivace"
+[run]
+duration = "{s.length_s} s"
+sample = "1 s"
+[source.dumbbell]
+pairs = {len(s.rtts)}
+rtt = {list(s.rtts)}
+[port.all]
+rate = "10 Gbit"
+queue = "100000 packets"
+[port.bottleneck]
+rate = "{rate:g} Mbit"
+queue = "{round(6553.6 * rate)} B"
+burst = "{round(5242.88 * rate)} B"
+[schedule]
+every = "15 s"
+first = "15 s"
+outage = "uniform(45 ms, 120 ms)"
+"""
+    text += '[tcp]\nprofile = "study-leo-cc"\n' if checkout is None else '[hosts]\nkernel = "own"\n'
+    text = text.replace("'", '"')
+    for k, start in enumerate((0.1 + 0.137 * seed, joins_s)[: len(s.rtts)], 1):
+        if checkout is None:
+            text += f'[[flow]]\nfrom = "s{k}"\nto = "d{k}"\ncc = "*"\nstart = "{start:.3f} s"\n'
+            continue
+        programs = checkout.resolve() / "src" / "app"
+        client = [f"{programs}/pccclient", "send", f"d{k}", str(PORT), "Vivace"]
+        text += f"""
+[[flow]]
+from = "s{k}"
+to = "d{k}"
+app = "programs"
+[[program]]
+node = "d{k}"
+command = ["{programs}/pccserver", "recv", "{PORT}"]
+[[program]]
+node = "s{k}"
+command = {client!r}
+start = "{start:.3f} s"
+""".replace("'", '"')
+    return text
+
+
+def goodput_mbps(folder: Path, s: SetUp) -> list[float]:
+    """What each flow delivered, Mbit/s; for programs with the bytes of their own headers and of UDP and IP."""
+    flows = open_record(folder).to_pandas("flows")
+    late = flows[flows["t_ns"] > s.counts_s * 1e9]
+    return [float(late[late["flow"] == k]["goodput_bps"].mean()) / 1e6 for k in range(len(s.rtts))]
+
+
+def run(checkout: Path, out: Path, seeds: int, only: str | None, chosen: str | None) -> None:
+    """All set-ups with both; a row each into results.csv."""
+    out.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for name, s in SET_UPS.items():
+        if chosen not in (None, name):
+            continue
+        for seed in range(1, seeds + 1):
+            for what in ("program", "simulated"):
+                if only not in (None, what):
+                    continue
+                word = f"{re.sub(r'[^0-9a-z]+', '-', name)}-{what}-{seed}"
+                file, folder = out / f"{word}.toml", out / word
+                file.write_text(scenario(s, seed, checkout if what == "program" else None))
+                shutil.rmtree(folder, ignore_errors=True)
+                hosts = ["--hosts", "linux", "--trust", "--cc", "cubic"] if what == "program" else ["--cc", "vivace"]
+                command = [sys.executable, "-m", "perigee", "run", file, *hosts, "--seed", str(seed), "--no-report"]
+                done = subprocess.run([*command, "--out", folder], check=False, capture_output=True, text=True)
+                found = next(folder.glob("*/seed*"), None)
+                if found is None or "incomplete" in done.stdout:
+                    print(done.stdout[-1500:], done.stderr[-1500:], file=sys.stderr)
+                    continue
+                mbps = [f"{x:.3f}" for x in goodput_mbps(found, s)]
+                rows.append([name, what, seed, s.rate_mbps, *mbps, *[""] * (2 - len(mbps))])
+                print(*rows[-1], sep="\t", flush=True)
+    with (out / "results.csv").open("w", newline="") as file_:
+        asked = ["git", "-C", checkout, "rev-parse", "--short", "HEAD"]
+        commit = subprocess.run(asked, check=False, capture_output=True, text=True)
+        file_.write(f"# PCC-Uspace {commit.stdout.strip()}\n")
+        table = csv.writer(file_)
+        table.writerow(["set_up", "what", "seed", "rate_mbps", "first_mbps", "second_mbps"])
+        table.writerows(rows)
+
+
+def main() -> None:
+    """The command line."""
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("what", choices=("build", "run"))
+    asked.add_argument("checkout", type=Path)
+    asked.add_argument("--out", type=Path, default=Path("runs/pcc"))
+    asked.add_argument("--seeds", type=int, default=2)
+    asked.add_argument("--only", choices=("program", "simulated"))
+    asked.add_argument("--set-up", choices=tuple(SET_UPS))
+    args = asked.parse_args()
+    if args.what == "build":
+        build(args.checkout)
+    else:
+        run(args.checkout, args.out, args.seeds, args.only, args.set_up)
+
+
+if __name__ == "__main__":
+    main()
