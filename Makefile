@@ -55,8 +55,8 @@ shipped: setup .venv-site/installed  ## The tests of what a release consists of,
 check: setup  ## Formatting, lints, types
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff format --check python tests docs examples .ci/budget .ci/dist
-	$(BIN)/ruff check python tests docs examples .ci/budget .ci/dist
+	$(BIN)/ruff format --check python tests docs examples bench .ci/budget .ci/dist
+	$(BIN)/ruff check python tests docs examples bench .ci/budget .ci/dist
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest perigee._core --mypy-config-file pyproject.toml
 
@@ -106,8 +106,8 @@ dist: setup  ## Crates, sdist and wheels of a release, in dist/ (PARTS="crates s
 
 format: $(VENV)/requirements  ## Format everything
 	cargo fmt --all
-	$(BIN)/ruff format python tests docs examples
-	$(BIN)/ruff check --fix python tests docs examples
+	$(BIN)/ruff format python tests docs examples bench
+	$(BIN)/ruff check --fix python tests docs examples bench
 
 clean:  ## Remove what was built
 	rm -rf target $(VENV) .venv-site build dist site
