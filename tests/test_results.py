@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from conftest import Cli
+from perigee import _core
 from perigee.common.files import RecordError
+from perigee.common.quantities import Quantity, quantity
 from perigee.results import dataset, kept
 from perigee.results.record import find_records
 from perigee.results.summary import summary_csv
@@ -71,6 +73,61 @@ def test_conditions_and_columns(swept: Path) -> None:
     for wrong, said in (("nix=1", "no column 'nix'"), ("seed=a", "is a number"), ("seed", "write KEY=VALUE")):
         with pytest.raises(RecordError, match=said):
             dataset.query(swept, [wrong])
+
+
+def folder_of(folder: Path, values: dict[str, list[str]]) -> Path:
+    """Results with a row per value of swept keys."""
+    n = max(map(len, values.values()))
+    rows = pa.table({**{k: (v * n)[:n] for k, v in values.items()}, "cc": ["cubic"] * n, "seed": list(range(n))})
+    dataset.write_table(rows, folder, list(values))
+    return folder
+
+
+@pytest.mark.parametrize(("condition", "seeds"), [
+    ("rate>200kbit", [1, 2]), ("rate >= 1000 kbit", [1, 2]), ("rate<1Mbit/s", [0]), ("rate=0.1Mbit", [0]),
+    ("rate!=100 kbit", [1, 2]), ("delay>200ms", [1, 2]), ("delay=600 ms", [1, 2]), ("delay=0.6s", [1, 2]),
+    ("delay!=600ms", [0]), ("delay<0.5 s", [0]), ("amount>200kB", [1, 2]), ("amount<=100000B", [0]),
+    ("amount=1MiB", []), ("queue=1.0 bdp", [0]), ("queue=100 packets", [1]), ("queue!=64kB", [0, 1]),
+    ("scheme=codel", [0]), ("scheme!=codel", [1, 2]),
+])  # fmt: skip
+def test_swept_values_are_compared_as_quantities(condition: str, seeds: list[int], tmp_path: Path) -> None:
+    found = dataset.query(folder_of(tmp_path, QUANTITIES), [condition], ["seed"])
+    assert [r["seed"] for r in found.to_pylist()] == seeds
+
+
+QUANTITIES = {
+    "p.rate": ["100kbit", "1Mbit", "1000 kbit"],
+    "p.delay": ["100ms", "600ms", "0.6 s"],
+    "p.amount": ["100kB", "1MB", "2 MB"],
+    "p.queue": ["1bdp", "100packets", "64kB"],
+    "p.scheme": ["codel", "droptail", "droptail"],
+}
+
+
+@pytest.mark.parametrize(("condition", "said"), [
+    ("delay>abc", "p.delay has 100ms, 600ms, 0.6 s: give a time with its unit"), ("delay=abc", "give a time"),
+    ("delay>100", "give a time"), ("delay!=5Mbit", "give a time"), ("rate<5ms", "give a rate"),
+    ("queue>1bdp", "only = and !="), ("scheme<codel", "only = and !="),
+])  # fmt: skip
+def test_what_cannot_be_compared_is_refused(condition: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match=said):
+        dataset.query(folder_of(tmp_path, QUANTITIES), [condition])
+
+
+def test_swept_values_are_sorted_as_quantities(tmp_path: Path) -> None:
+    table = dataset.query(folder_of(tmp_path, {"p.rate": ["900kbit", "1Mbit", "200 kbit", "1000kbit"]}))
+    assert dataset.ordered(table, "p.rate")["seed"].to_pylist() == [2, 0, 1, 3]
+    assert dataset.ordered(table, "p.rate", descending=True)["seed"].to_pylist()[2:] == [0, 2]
+    assert dataset.ordered(table, "p.rate").column_names == table.column_names
+
+
+def test_times_are_read_as_scenarios_read_them(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(SWEPT, encoding="utf-8")
+    for text in ("1500 ms", "1.5s", "2e3 ms", "1_500_000us", "0.05min", "1500000 µs", "2000000001ns", "0.001h"):
+        core = _core.Scenario.load(tmp_path / "s.toml", [f"run.duration={text}"])
+        assert quantity(text) == Quantity("time", "ns", core.duration_ns), text
+    for text in ("5 Ms", "-1 s", "NaN s", "1e400 s", "", "s"):
+        assert quantity(text).kind == "text", text
 
 
 def test_a_kept_summary_is_the_computed_one_and_a_damaged_one_is_computed(swept: Path) -> None:

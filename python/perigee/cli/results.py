@@ -57,7 +57,7 @@ def results(
             found = dataset.joined(folders, tables) if join else dataset.together(folders, tables)
         if sort is not None and by is not None:
             name = dataset.resolved(by, found.column_names)
-            found = found.sort_by([(name, "descending" if sort.startswith("-") else "ascending")])
+            found = dataset.ordered(found, name, descending=sort.startswith("-"))
         if out is not None:
             _export(found, out)
             print(f"{out}: {_rows(found)}, {found.num_columns} columns")

@@ -5,14 +5,11 @@ from __future__ import annotations
 
 import re
 
+from perigee.common import quantities
+from perigee.common.quantities import BYTES, RATES_BPS
 from perigee.measure.net.protocol import MeasureError
 
-TIMES_NS = {
-    "ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9,
-    "day": 86_400 * 10**9, "days": 86_400 * 10**9,
-}  # fmt: skip
-BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-RATES_BPS = {"bit": 1, "kbit": 10**3, "Mbit": 10**6, "Gbit": 10**9}
+TIMES_NS = {**quantities.TIMES_NS, "day": 86_400 * 10**9, "days": 86_400 * 10**9}
 
 
 def time_ns(text: str, where: str) -> int:

@@ -16,15 +16,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import RecordError, naming
+from perigee.common.quantities import NUMBER, TEXT, quantity
 from perigee.results import kept
 from perigee.results.cells import INDEX, Sweep, open_sweep, read_index
 from perigee.results.columns import COLUMNS
 from perigee.results.writer import fresh_partial, publish
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow as pa
+
+    from perigee.common.quantities import Quantity
 
 FOLDER = "results"
 ORIGIN = ("record", "key", "version", "finished", "wall_s", "cpu_s")
@@ -32,6 +35,9 @@ ORIGIN = ("record", "key", "version", "finished", "wall_s", "cpu_s")
 ROWS_PER_FILE, MOST_FILES = 5_000, 500
 CONDITION = re.compile(r"^\s*(?P<key>[^<>=!]+?)\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<value>.*?)\s*$")
 SIGNS = {"=": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
+OPERATORS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+# What is not one of these is a swept key, or what was put before the rows of several sets.
+_NAMES = {*ORIGIN, *(c.name for c in COLUMNS), "set"}
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], keys: Sequence[str] = ()) -> pa.Table:
@@ -132,13 +138,14 @@ def keys_of(folder: Path) -> list[str]:
 def query(folder: Path, conditions: Sequence[str] = (), columns: Sequence[str] = ()) -> pa.Table:
     """Rows that meet all conditions (`KEY=VALUE`, `goodput_mbps>50`), these columns of them; default: all.
 
-    Raises RecordError where a name is unknown or a value is of another kind.
+    Swept values are compared as quantities: `rate>200kbit`, `delay=0.6s`. Raises RecordError where a name is unknown or
+    a value is of another kind.
     """
     data = dataset(folder)
     names = [resolved(n, data.schema.names) for n in columns] or None
     wanted = None
     for text in conditions:
-        one = _condition(text, data.schema)
+        one = _condition(text, data)
         wanted = one if wanted is None else operator.and_(wanted, one)
     return data.to_table(columns=names, filter=wanted)
 
@@ -154,22 +161,77 @@ def resolved(name: str, names: Sequence[str]) -> str:
     raise RecordError(f"there is no column {name!r}{among}")
 
 
-def _condition(text: str, schema: pa.Schema) -> Any:
+def is_swept_text(name: str, kind: pa.DataType) -> bool:
+    """Whether a column holds values of a swept key that are not all numbers."""
+    import pyarrow as pa
+
+    return name not in _NAMES and (pa.types.is_string(kind) or pa.types.is_dictionary(kind))
+
+
+def _condition(text: str, data: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     found = CONDITION.match(text)
     if found is None:
         raise RecordError(f"--where {text!r}: write KEY=VALUE, KEY!=VALUE, KEY<VALUE or KEY>VALUE")
-    name = resolved(found["key"], schema.names)
-    kind = schema.field(name).type
+    name = resolved(found["key"], data.schema.names)
+    kind = data.schema.field(name).type
     value: Any = found["value"]
+    if is_swept_text(name, kind):
+        there = [v for v in data.to_table(columns=[name])[name].unique().to_pylist() if v is not None]
+        return pc.field(name).isin(pa.array(_chosen(text, name, found["sign"], value, there), pa.string()))
     if not (pa.types.is_string(kind) or pa.types.is_dictionary(kind)):
         try:
             value = float(value)
         except ValueError:
             raise RecordError(f"--where {text!r}: {name} is a number") from None
     return getattr(pc, SIGNS[found["sign"]])(pc.field(name), value)
+
+
+def _chosen(text: str, name: str, sign: str, value: str, there: Sequence[str]) -> list[str]:
+    """The values of a swept key that meet a condition. Raises RecordError where they cannot be compared."""
+    wanted, each = quantity(value), {v: quantity(v) for v in there}
+    compare: Any = getattr(operator, OPERATORS[sign])
+    if sign in ("=", "!="):
+        comparable = not each or wanted.kind in {q.kind for q in each.values()}
+        found = [v for v, q in each.items() if compare(q, wanted)]
+    else:
+        comparable = wanted.kind != TEXT and all((q.kind, q.unit) == (wanted.kind, wanted.unit) for q in each.values())
+        found = [v for v, q in each.items() if comparable and compare(q.value, wanted.value)]
+    if not comparable:
+        raise RecordError(f"--where {text!r}: {name} has {', '.join(there[:5])}: {_remedy(wanted, each.values())}")
+    return found
+
+
+def _remedy(wanted: Quantity, there: Iterable[Quantity]) -> str:
+    """Why a value is not compared with those of a key."""
+    kinds, units = {q.kind for q in there}, {q.unit for q in there}
+    if kinds & {TEXT} or len(kinds) > 1 or len(units) > 1:
+        return "these have no order: only = and != compare them, with a value of their kind"
+    [kind] = kinds
+    return f"give a {kind}" + ("" if kind == NUMBER else f" with its unit ({', '.join(units)} or a multiple)")
+
+
+def ordered(table: pa.Table, name: str, *, descending: bool = False) -> pa.Table:
+    """Rows in the order of a column; values of a swept key by what they say, first numbers, then text."""
+    import pyarrow as pa
+
+    by, way = name, "descending" if descending else "ascending"
+    if is_swept_text(name, table[name].type):
+        quantities = {v: quantity(v) for v in table[name].unique().to_pylist() if v is not None}
+        order = sorted(quantities, key=lambda v: _place(quantities[v]))
+        # Equal quantities have one place, however they are written.
+        first = {_place(quantities[v]): n for n, v in reversed(list(enumerate(order)))}
+        places = [None if v is None else first[_place(quantities[v])] for v in table[name].to_pylist()]
+        by = "order of a swept key"
+        table = table.append_column(by, pa.array(places, pa.int64()))
+    table = table.sort_by([(by, way)])
+    return table if by == name else table.drop_columns([by])
+
+
+def _place(q: Quantity) -> tuple[Any, ...]:
+    return q.kind == TEXT, q.kind, q.unit, q.value
 
 
 def joined(folders: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
