@@ -403,9 +403,28 @@ def test_an_explanation_is_made_again_by_one_command(cli: Cli, tmp_path: Path) -
 
 def test_explanations_say_what_they_lack(cli: Cli, tmp_path: Path) -> None:
     assert "no explanation of geo/ping rests on variants" in cli("study", "explain", "geo/ping").stderr
-    done = cli("study", "explain", "orbcc/responsiveness", "--variant", "nonsense")
-    assert done.returncode == 2
-    assert "no variant is called 'nonsense'; there are F-RTO, Linux" in done.stderr
+    docs = Path(__file__).parents[1] / "docs/studies"
+    words = ["orbcc/responsiveness", "--variant", "nonsense", "--from", str(docs), "--out", "o"]
+    for more in ([], ["--variant", "F-RTO"]):
+        done = cli("study", "explain", *words, *more)
+        assert done.returncode == 2
+        assert "no variant is called 'nonsense'; there are 'F-RTO" in done.stderr
+        assert not (tmp_path / "o").exists()
+
+
+def test_nothing_is_run_where_variants_have_no_tables_to_stand_beside(cli: Cli, tmp_path: Path) -> None:
+    """The tables are looked for before the first run, and nothing is left behind."""
+    (tmp_path / "wrong").mkdir()
+    words = ("study", "explain", "hypatia/rtts", "--variant", "smoothed", "--out", "o")
+    for more, said in (
+        (("--from", "wrong"), "--from wrong has no tables of hypatia/rtts (wrong/data/hypatia-rtts/about.json"),
+        ((), "o/default/hypatia/rtts/about.json is missing: run `perigee study run hypatia/rtts` again"),
+    ):
+        done = cli(*words, *more)
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert "runs" not in done.stderr.replace("run `", "")
+        assert [p.name for p in tmp_path.iterdir()] == ["wrong"]
 
 
 def test_claims_that_any_scheme_would_meet_are_found_out() -> None:

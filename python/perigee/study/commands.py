@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from perigee.runs.machines import Machines
+    from perigee.study.model import Experiment
     from perigee.study.verdicts import Verdict
 
 FAILURES = "failures.json"
@@ -112,24 +113,36 @@ def explain_command(
     variants: Collection[str] = (),
 ) -> int:
     """Runs the variants that explanations rest on, beside tables of the figures that are there, and prints these."""
+    chosen = [experiments()[n] for n in names if beside.variants(experiments()[n], ask, variants)]
+    if (wrong := _nothing_beside(names, ask, variants)) is not None:
+        print(f"perigee: {wrong}", file=sys.stderr)
+        return BAD_INPUT
+    # Before the first of many runs, and before anything is written.
+    lacking = [text for e in chosen if (text := _lacking(e, out / ask.size.value, tables)) is not None]
+    if lacking:
+        for text in lacking:
+            print(f"perigee: {text}", file=sys.stderr)
+        return BAD_INPUT
     return _alone_in(
         out,
         ask,
-        lambda: _explain_by_runs(names, ask, out, machines=machines, tables=tables, variants=variants),
+        lambda: _explain_by_runs(chosen, ask, out, machines=machines, tables=tables, variants=variants),
     )
 
 
 def _explain_by_runs(
-    names: Sequence[str], ask: Ask, out: Path, *, machines: Machines, tables: Path | None, variants: Collection[str]
+    chosen: Sequence[Experiment],
+    ask: Ask,
+    out: Path,
+    *,
+    machines: Machines,
+    tables: Path | None,
+    variants: Collection[str],
 ) -> int:
     folder = out / ask.size.value
-    chosen = [experiments()[n] for n in names if experiments()[n].evidence is not None]
     if tables is not None:
         published.restore(chosen, tables, folder)
     plan = Plan.of(chosen, ask, lambda e, a: beside.variants(e, a, variants))
-    if not any(plan.planned.values()):
-        print(f"perigee: {_nothing_beside(names, variants)}", file=sys.stderr)
-        return BAD_INPUT
     cache, screen = Cache(out / "cache"), Screen()
     try:
         failures = Runner(plan, cache, machines, screen.show).run()
@@ -155,12 +168,30 @@ def _explain_by_runs(
     return FAILED if ill or failures else 0
 
 
-def _nothing_beside(names: Sequence[str], variants: Collection[str]) -> str:
-    """Why there is nothing to run."""
-    there = sorted({str(c.labels["variant"]) for n in names for c in beside.variants(experiments()[n], Ask())})
-    if there:
-        return f"no variant is called {' or '.join(map(repr, variants))}; there are {', '.join(there)}"
-    return f"no explanation of {', '.join(names)} rests on variants"
+def _nothing_beside(names: Sequence[str], ask: Ask, variants: Collection[str]) -> str | None:
+    """Why there is nothing to run, or no variant of a name that is given; None where there is."""
+    there = sorted({str(c.labels["variant"]) for n in names for c in beside.variants(experiments()[n], ask)})
+    if not there:
+        return f"no explanation of {', '.join(names)} rests on variants"
+    unknown = [v for v in variants if v not in there]
+    if unknown:
+        # Names have commas in them.
+        return f"no variant is called {' or '.join(map(repr, unknown))}; there are {', '.join(map(repr, there))}"
+    return None
+
+
+def _lacking(experiment: Experiment, folder: Path, tables: Path | None) -> str | None:
+    """What is wrong with the tables of a figure beside which variants would be put; None where nothing is."""
+    name = experiment.name
+    if tables is not None and not (folder / name / conclude.ABOUT).exists():
+        about = published.tables_of(experiment, tables) / conclude.ABOUT
+        pages = "give a folder of pages, such as docs/studies of a clone"
+        return None if about.exists() else f"--from {tables} has no tables of {name} ({about} is missing): {pages}"
+    try:
+        conclude.read_about(folder / name)
+    except conclude.ConcludeError as error:
+        return f"{error}: {_remedy(name, folder)}, or take the pages' tables with --from docs/studies"
+    return None
 
 
 def report_command(

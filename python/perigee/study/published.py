@@ -32,12 +32,17 @@ def word_of(experiment: Experiment) -> str:
     return experiment.name.replace("/", "-")
 
 
+def tables_of(experiment: Experiment, docs: Path) -> Path:
+    """Folder of the tables beside an experiment's page."""
+    return docs / TABLES / word_of(experiment)
+
+
 def save(experiment: Experiment, results: Path, docs: Path, about: Mapping[str, Any]) -> list[str]:
     """Copies the tables that claims and explanations are computed from, and says where they are, relative to the pages.
 
     Time series over recorded paths stay with the results: they hold what the recordings of others say.
     """
-    source, folder = results / experiment.name, docs / TABLES / word_of(experiment)
+    source, folder = results / experiment.name, tables_of(experiment, docs)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     found = sorted((source / DATA).glob("*.csv"))
@@ -54,7 +59,7 @@ def restore(experiments: Sequence[Experiment], docs: Path, results: Path) -> lis
     words = {word_of(e) for e in experiments}
     restored = []
     for e in experiments:
-        source, folder = docs / TABLES / word_of(e), results / e.name
+        source, folder = tables_of(e, docs), results / e.name
         if (folder / ABOUT).exists() or not (source / ABOUT).exists():
             continue
         (folder / DATA).mkdir(parents=True, exist_ok=True)
