@@ -265,6 +265,31 @@ def test_a_cluster_that_cannot_be_had_is_said_in_a_line(cli: Cli, small: Path) -
 
 
 @needs_dask
+@pytest.mark.parametrize("address", ["foo", "tcp://nobody.invalid:9"])
+def test_a_refused_cluster_leaves_no_folder(address: str, cli: Cli, small: Path, tmp_path: Path) -> None:
+    study = ["study", "run", "geo/ping", "--quick", "--cc", "cubic"]
+    docs = Path(__file__).parents[1] / "docs/studies"
+    variant = ["study", "explain", "hypatia/rtts", "--variant", "smoothed", "--from", str(docs)]
+    words = swept(tmp_path)
+    for command in (words, ["run", small], study, variant):
+        before = sorted(tmp_path.rglob("*"))
+        done = cli(*command, "--out", "r/new", "--cluster", address)
+        assert done.returncode == 2, done.stderr
+        assert f"--cluster {address}: there is no host" in done.stderr or "--cluster 'foo': give local" in done.stderr
+        assert sorted(tmp_path.rglob("*")) == before
+    # What is complete needs no cluster.
+    assert cli(*words, "--out", "here").returncode == 0
+    again = cli(*words, "--out", "here", "--cluster", address)
+    assert again.returncode == 0, again.stderr
+
+
+def test_what_is_missing_for_a_cluster_is_installed_by_pip_or_make(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(RecordError, match=r"perigee-lab\[cluster\]' \(in a clone: make cluster\)"):
+        Machines(cluster="local").check()
+
+
+@needs_dask
 def test_who_waits_for_a_scheduler_is_told_at_once(begin: Begin, small: Path, cluster: Cluster) -> None:
     port = free_port()
     process = begin("run", small, "--out", "o", "--cluster", f"tcp://127.0.0.1:{port}")

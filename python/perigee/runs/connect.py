@@ -114,7 +114,8 @@ def module(name: str) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError:
         package = name.partition(".")[0].replace("_", "-")
-        remedy = "pip install 'perigee-lab[cluster]'" if "kubernetes" not in name else f"pip install {package}"
+        extra = "pip install 'perigee-lab[cluster]' (in a clone: make cluster)"
+        remedy = extra if "kubernetes" not in name else f"pip install {package}"
         raise RecordError(f"--cluster needs {package}: {remedy}") from None
 
 
@@ -178,6 +179,30 @@ def _first_line(error: BaseException) -> str:
     return str(error).partition("\n")[0] or type(error).__name__
 
 
+def check(which: str, *, reach: bool) -> None:
+    """Raises RecordError where a cluster is not known, what it needs is not installed, or nobody answers there.
+
+    Results that wait in a store need no scheduler: without `reach` it is not asked.
+    """
+    module("distributed")
+    if which == SLURM:
+        module("dask_jobqueue")
+    elif which == KUBERNETES:
+        module("dask_kubernetes.operator")
+        kubernetes_arguments()
+    elif which != LOCAL:
+        _refuse_unknown(which)
+        _host_and_port(which)
+        if reach:
+            _reach(which, CONNECT_S)
+
+
+def _refuse_unknown(which: str) -> None:
+    if "://" not in which and ":" not in which:
+        known = f"{LOCAL}, {SLURM}, {KUBERNETES}, or the address of a scheduler (tcp://HOST:8786)"
+        raise RecordError(f"--cluster {which!r}: give {known}")
+
+
 @contextmanager
 def connected(machines: Machines) -> Iterator[Connection]:
     """The cluster that is asked for. Raises RecordError where it cannot be had."""
@@ -209,9 +234,7 @@ def _started(which: str, jobs: int | None) -> Any:
         return _queued(jobs)
     if which == KUBERNETES:
         return _in_kubernetes(jobs)
-    if "://" not in which and ":" not in which:
-        known = f"{LOCAL}, {SLURM}, {KUBERNETES}, or the address of a scheduler (tcp://HOST:8786)"
-        raise RecordError(f"--cluster {which!r}: give {known}")
+    _refuse_unknown(which)
     return None
 
 

@@ -48,6 +48,13 @@ class Machines:
         """Of this machine, as far as they may be used."""
         return max(1, self.jobs or os.cpu_count() or 1)
 
+    def check(self) -> None:
+        """Raises RecordError where the cluster cannot be had, as far as that shows before anything is made for it."""
+        if self.cluster is not None:
+            from perigee.runs.connect import check
+
+            check(self.cluster, reach=self.store is None)
+
     def pool(
         self,
         permission: Permission,

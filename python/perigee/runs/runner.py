@@ -229,6 +229,9 @@ def execute(plan: Plan, *, machines: Machines = HERE, progress: Callable[[float]
     if machines.cluster is not None:
         plan.refuse_cluster()
     todo = plan.missing()
+    if todo:
+        # Before anything is written.
+        machines.check()
     if plan.out is not None:
         make_ready(plan.out)
         forget_conclusions(plan.out)

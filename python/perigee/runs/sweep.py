@@ -153,6 +153,9 @@ def execute_sweep(
     """
     if machines.cluster is not None:
         plan.plans[0].refuse_cluster()
+    if any(p.missing() for p in plan.plans):
+        # Before anything is written.
+        machines.check()
     make_ready(out)
     (out / TABLE).unlink(missing_ok=True)
     cells.write_index(out, plan.index)

@@ -8,6 +8,7 @@ import math
 import sys
 import textwrap
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -55,8 +56,14 @@ def _alone_in(out: Path, ask: Ask, work: Callable[[], int]) -> int:
     try:
         # All of it, because sizes share the cache.
         with claimed(out):
-            make_ready(out / ask.size.value)
-            return work()
+            folder = out / ask.size.value
+            make_ready(folder)
+            try:
+                return work()
+            finally:
+                # What was refused leaves nothing.
+                with suppress(OSError):
+                    folder.rmdir()
     except RecordError as error:
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
@@ -140,8 +147,6 @@ def _explain_by_runs(
     variants: Collection[str],
 ) -> int:
     folder = out / ask.size.value
-    if tables is not None:
-        published.restore(chosen, tables, folder)
     plan = Plan.of(chosen, ask, lambda e, a: beside.variants(e, a, variants))
     cache, screen = Cache(out / "cache"), Screen()
     try:
@@ -151,6 +156,8 @@ def _explain_by_runs(
         interrupt.announce("what is complete is kept, the same command goes on")
         return INTERRUPTED
     screen.end()
+    if tables is not None:
+        published.restore(chosen, tables, folder)
     ill = []
     for e in (e for e in chosen if plan.planned[e.name]):
         try:

@@ -124,9 +124,11 @@ class Runner:
 
     def run(self, *, force: bool = False) -> list[Failure]:
         """Runs what is missing (or everything with `force`) and returns all failures."""
-        self.cache.sweep()
         unique = self.plan.unique()
         todo = {k: v for k, v in unique.items() if force or not self.cache.has(k)}
+        if todo:
+            self.machines.check()
+        self.cache.sweep()
         progress = Progress(len(unique), len(unique) - len(todo), now=next((name for name, _ in todo.values()), ""))
         failures = list(self.plan.failures)
         # Long runs first would starve short experiments of early results; order is that of the gallery. Schemes of one
