@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Four cases on this simulator, htsim and ns-3, alternately on one machine, with ratios.
 
-    python bench/peers/run.py --htsim CHECKOUT/htsim/sim --ns3 CHECKOUT [--repeat 3] [--cases a,c] [--json]
-    python bench/peers/run.py --ns3 CHECKOUT --check            # goodput, RTT, losses of both
-    python bench/peers/run.py --ns3 system --instructions       # per packet-hop, under callgrind
+    .venv/bin/python bench/peers/run.py --htsim CHECKOUT/htsim/sim --ns3 CHECKOUT [--repeat 3] [--cases a,c] [--json]
+    .venv/bin/python bench/peers/run.py --ns3 CHECKOUT --check            # goodput, RTT, losses of both
+    .venv/bin/python bench/peers/run.py --ns3 system --instructions       # per packet-hop, under callgrind
 
 The others' sources are not part of this project: give a checkout of github.com/Broadcom/csg-htsim (its folder `sim`),
 and one of ns-3 that was built with `./ns3 configure -d optimized && ./ns3 build`, or `system` for one that is installed
@@ -25,6 +25,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -89,6 +90,11 @@ GRINDABLE = "-march=x86-64-v3"
 def build_htsim(sources: Path, into: Path, machine: str) -> Path:
     """Our four cases with htsim's own code, optimised for this machine, without assertions."""
     program = into / "htsim_cases"
+    missing = [part for part in HTSIM_PARTS.split() if not (sources / f"{part}.cpp").is_file()]
+    if missing:
+        few = ", ".join(f"{part}.cpp" for part in missing[:4])
+        remedy = "give the folder htsim/sim of a checkout of github.com/Broadcom/csg-htsim"
+        sys.exit(f"{sources}: no htsim there ({len(missing)} files missing, such as {few}); {remedy}")
     parts = [str(sources / f"{part}.cpp") for part in HTSIM_PARTS.split()]
     tuned = [machine if word.startswith("-march") else word for word in TUNED]
     _build(["g++", *tuned, f"-I{sources}", str(HERE / "htsim_cases.cc"), *parts, "-o", str(program)], "htsim")
@@ -323,6 +329,9 @@ def asked_for() -> argparse.Namespace:
 def main() -> None:
     """Builds, runs, prints."""
     asked = asked_for()
+    # Ours runs from the package where no example bench_case stands in for it.
+    if (asked.check or not (asked.bench_case or asked.instructions)) and find_spec("perigee") is None:
+        sys.exit(f"{sys.executable} has no perigee: run `make setup`, then `.venv/bin/python bench/peers/run.py`")
     with tempfile.TemporaryDirectory() as folder:
         commands = columns(asked, Path(folder))
         if not commands:
