@@ -65,6 +65,9 @@ def test_a_download_takes_longer_to_start_and_ends_with_the_same_rate() -> None:
         (f'{ASKS}burst = "10 kB"', "leave out dama_delay"),
         (f"{ASKS}dama_by_volume = false", "no category"),
         ('dama_delay = "0 s"', "from 1 ms to 60 s"),
+        (f"{ASKS}dama_by_volume = false", "leave out dama_by_volume = false"),
+        (f'{ASKS}dama_cra = "300 bit"', "less than a byte in a frame"),
+        (f'{ASKS}dama_cra = "3 Mbit"', "at most its rate"),
     ],
 )
 def test_what_has_no_effect_is_refused(keys: str, word: str, tmp_path: Path, cli: Cli) -> None:
@@ -88,6 +91,19 @@ def test_a_saved_timeline_keeps_the_requests(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text(damaged)
     with pytest.raises(perigee.ScenarioError, match="frame of 0 ns: 1 ms to 10 s"):
         perigee.load(tmp_path / "replay.toml").run(seed=1)
+
+
+@pytest.mark.parametrize("what", ["tc", "mahimahi", "leoreplayer"])
+def test_exports_say_what_they_cannot_carry(what: str, tmp_path: Path, cli: Cli) -> None:
+    file = tmp_path / "asks.toml"
+    file.write_text(f"{NETWORK}{ASKS}{PINGS}".replace('queue = "4 MB"', 'queue = "4 MB"\ndiscipline = "codel"'))
+    done = cli("export", what, file, tmp_path / "asks")
+    assert done.returncode == 0, done.stderr
+    assert f"{what} has no demand assignment: what r2->r1 waits" in done.stderr, done.stderr
+    assert f"{what} has no queue discipline: codel of r1->r2" in done.stderr, done.stderr
+    file.write_text(f"{NETWORK}{PINGS}")
+    done = cli("export", what, file, tmp_path / "plain")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @real

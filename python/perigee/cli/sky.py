@@ -222,10 +222,13 @@ def export(
 
 def _export_traces(what: str, loaded: Scenario, out: Path, ends: Sequence[tuple[str, str]]) -> None:
     from perigee import _core
-    from perigee.sky.traces import write
+    from perigee.sky.timeline import Timeline
+    from perigee.sky.traces import not_carried, write
 
     try:
-        found = loaded.timeline()
+        world = loaded.core.world(loaded.core.seed)
+        remarks = not_carried(what, json.loads(world.describe())["ports"])
+        found = Timeline(_core.Timeline.of(world))
         if len(ends) > 1 or (not ends and len(found.pairs) > 1):
             some = ", ".join(f"{a} to {b}" for a, b in found.pairs[:8])
             stop(f"a trace is of one pair: say --from and --to; there are {some}")
@@ -237,6 +240,7 @@ def _export_traces(what: str, loaded: Scenario, out: Path, ends: Sequence[tuple[
         stop(error.args[0])
     except OSError as error:
         stop(cannot_write(out, error))
+    print_remarks(remarks)
     print(f"{what}: {out}, {origin} to {target}")
     for line in lines:
         print(f"  {line}")

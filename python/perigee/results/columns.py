@@ -114,7 +114,8 @@ COLUMNS = (
         "capacity_mbps",
         "Mbit/s",
         "What the path could carry, mean over the time in which the flow was there: the rate of its slowest "
-        "port at each instant; 0 without a route and while a link of the route is down. In the row of a run: "
+        "port at each instant (of one with dama_delay not what it is granted); 0 without a route and while a link "
+        "of the route is down. In the row of a run: "
         "at each instant the smallest sum of port rates found such that each flow over TCP that is there "
         "crosses one of these ports.",
     ),

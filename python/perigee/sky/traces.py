@@ -9,7 +9,7 @@ changed as time goes by.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from perigee.common.files import write_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from perigee.sky.timeline import Timeline
@@ -27,6 +28,8 @@ STEP_S = {"mahimahi": 0.01, "leoreplayer": 0.01, "tc": 0.1}
 OPPORTUNITY_BITS = 1500 * 8
 # A rate change below this share, or a delay below this many ms, is no line of a script.
 RATE_SHARE, DELAY_MS = 0.01, 0.1
+# Ports named in a remark.
+NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,30 @@ def write(what: str, timeline: Timeline, origin: str, target: str, folder: Path)
     low, mean, high = there.delay_ms.min(), there.delay_ms.mean(), there.delay_ms.max()
     lost = f"delays from {low:.1f} to {high:.1f} ms are lost: mahimahi has one" if high - low > DELAY_MS else ""
     return [f"mm-delay {mean:.0f} mm-link {folder / 'up.trace'} {folder / 'down.trace'}", *([lost] if lost else [])]
+
+
+def not_carried(what: str, ports: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What ports of a scenario do, as `World.describe` tells them, that no such file says."""
+    asking = [p["name"] for p in ports if "dama" in p]
+    kinds: dict[str, list[str]] = {}
+    for p in ports:
+        # A name, or a name with its parameters.
+        kind = p["discipline"] if isinstance(p["discipline"], str) else next(iter(p["discipline"]))
+        if kind != "drop-tail":
+            kinds.setdefault(kind, []).append(p["name"])
+    remarks = []
+    if asking:
+        remarks.append(
+            f"{what} has no demand assignment: what {_some(asking)} waits for grants (dama_delay) is lost, so RTTs are "
+            "shorter than in a run"
+        )
+    remarks += [f"{what} has no queue discipline: {kind} of {_some(names)} is lost" for kind, names in kinds.items()]
+    return remarks
+
+
+def _some(names: Sequence[str]) -> str:
+    few = ", ".join(names[:NAMED])
+    return few if len(names) <= NAMED else f"{few} and {len(names) - NAMED} more"
 
 
 def _shout(name: str) -> str:

@@ -11,6 +11,9 @@ use serde::Serialize;
 /// All but the one that makes a port such a one.
 const FURTHER: [&str; 6] = ["dama_frame", "dama_cra", "dama_rbdc", "dama_by_volume", "dama_vbdc", "dama_fca"];
 
+/// Those that are rates.
+const RATES: [&str; 4] = ["dama_cra", "dama_rbdc", "dama_vbdc", "dama_fca"];
+
 /// What tables have said so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct DamaKeys {
@@ -52,11 +55,13 @@ impl DamaKeys {
 /// Of `dama_frame`.
 const DEFAULT_FRAME: Nanos = Nanos::from_micros(26_500);
 
-/// What is wrong with a table, given the ports for which it holds.
+/// What is wrong with a table, given the ports for which it holds; rates of these count where tables say them, not where a
+/// trace or a row of a network does.
 pub(crate) fn problems(
     own: &str,
     section: &Checked,
     concerned: impl Iterator<Item = Settled>,
+    rate_is_said: bool,
 ) -> Vec<Problem> {
     let concerned: Vec<Settled> = concerned.collect();
     let on: Vec<Dama> = concerned.iter().filter_map(|s| s.dama().resolved()).collect();
@@ -84,9 +89,23 @@ pub(crate) fn problems(
     }
     let silent = on.iter().find_map(|dama| dama.check().err());
     if let (Some(why), true) = (silent, section.has("dama_delay") || section.has("dama_by_volume")) {
+        let mute = concerned.iter().all(|s| s.dama().by_volume == Some(false));
+        let or = if mute { "leave out dama_by_volume = false" } else { "a longer frame" };
         found.push(
-            problem("dama_delay", &why).hint("give it dama_cra, dama_rbdc, dama_fca, or a longer frame"),
+            problem("dama_delay", &why).hint(format!("give it dama_cra, dama_rbdc, dama_fca, or {or}")),
         );
+    }
+    let rates = RATES.iter().filter_map(|key| Some((key, section.opt_rate(key)?)));
+    for (key, rate) in rates.filter(|(_, rate)| on.iter().all(|dama| dama.per_frame(*rate) == 0)) {
+        let why = format!("no effect: {rate} is less than a byte in a frame of {}", on[0].frame);
+        found.push(problem(key, &why).hint("more, a longer dama_frame, or leave it out"));
+    }
+    let fastest = concerned.iter().map(|s| s.rate).max().filter(|_| rate_is_said);
+    if let (Some(cra), Some(rate)) = (section.opt_rate("dama_cra"), fastest) {
+        if cra > rate {
+            let why = format!("{cra} of constant capacity on a port of {rate}");
+            found.push(problem("dama_cra", &why).hint("at most its rate, or leave out dama_delay"));
+        }
     }
     found
 }
@@ -164,6 +183,12 @@ mod tests {
         assert!(refused(&format!("{on}count_in_service = true\n")).contains("always counts"));
         let silent = refused(&format!("{on}dama_by_volume = false\n"));
         assert!(silent.contains("no category"), "{silent}");
+        assert!(silent.contains("leave out dama_by_volume = false"), "{silent}");
+        let little = refused(&format!("{on}dama_cra = \"300 bit\"\n"));
+        assert!(little.contains("port.reverse.dama_cra") && little.contains("less than a byte"), "{little}");
+        let much = refused(&format!("[port.bottleneck]\nrate = \"2 Mbit\"\n{on}dama_cra = \"3 Mbit\"\n"));
+        assert!(much.contains("constant capacity") && much.contains("2 Mbit"), "{much}");
+        assert!(world(&format!("[port.bottleneck]\nrate = \"2 Mbit\"\n{on}dama_cra = \"2 Mbit\"\n")).is_ok());
         let both =
             refused(&format!("{on}dama_cra = \"1 Mbit\"\ndama_by_volume = false\ndama_vbdc = \"1 Mbit\"\n"));
         assert!(both.contains("does not ask by volume"), "{both}");

@@ -208,7 +208,11 @@ impl<'a> PortTable<'a> {
             }
             let concerned =
                 || ports.iter().filter(|(class, name)| layers(class).contains(&own.as_str()) || *name == own);
-            problems.extend(dama::problems(own, section, concerned().map(|(c, n)| self.settled(c, n))));
+            // Rows of a network, or a trace, may say another rate than what is said of all.
+            let as_own = |n: &str| n == own || (n != "all" && layers(own).contains(&n));
+            let says_rate = |(n, c): &(String, Checked)| c.has("rate") && as_own(n);
+            let said = !classes.contains(&"link") && self.settings.iter().any(says_rate);
+            problems.extend(dama::problems(own, section, concerned().map(|(c, n)| self.settled(c, n)), said));
             if section.has("meter") && concerned().all(|(class, name)| !self.settled(class, name).metered) {
                 let why = "no effect: no port of this table is metered";
                 let p = Problem::new(format!("port.{own}.meter"), why).at(&section.place);
