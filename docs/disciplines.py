@@ -16,7 +16,8 @@ START = """<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->
 
 Made by `make docs` from the heads of the files. `discipline = "NAME"` in a `[port.NAME]` of a scenario; parameters with
 their defaults and sources: [scenario.md](scenario.md). Each is checked by vectors that its tests compute from the
-formulas of its specification (`crates/perigee-queue/tests`).
+formulas of its specification (`crates/perigee-queue/tests`). On a port that asks for its capacity (`dama_delay`) the
+wait for grants counts as queueing delay, far above the default targets: [limits.md](limits.md).
 """
 
 

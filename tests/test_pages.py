@@ -34,6 +34,7 @@ LEFT = {
     "how-to/constellation.md": ["shell.png", "shell/report.html"],
     "how-to/satellites.md": ["sizes/sweep.csv", "sixty-planes.png"],
     "how-to/trace.md": ["trace/report.html", "path-log/report.html"],
+    "how-to/return-link.md": ["return-link/report.html", "by-rate", "codel", "longer-target"],
     "how-to/scheme.md": ["mine/report.html", "loss/report.html"],
     "how-to/figure.md": ["overview.pdf", "rtt.pdf", "map.pdf"],
     "how-to/sweep.md": ["sweep/sweep.csv", "heat.png"],
