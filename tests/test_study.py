@@ -387,6 +387,15 @@ def test_pages_are_written_from_the_tables_beside_them(cli: Cli, tmp_path: Path)
     assert (tmp_path / "o/default/index.html").exists()
 
 
+def test_a_report_says_how_far_it_is_and_what_is_only_expected(cli: Cli) -> None:
+    docs = Path(__file__).parents[1] / "docs/studies"
+    done = cli("study", "report", "leo-cc/responsiveness", "--from", str(docs), "--out", "o")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "0 of 1 experiments: leo-cc/responsiveness begins\n"
+    assert "LeoCC: share of the capacity, no loss: expected best, ours" in done.stdout
+    assert "SaTCP above Cubic: published SaTCP ≥ Cubic, ours" in done.stdout
+
+
 def test_an_explanation_is_made_again_by_one_command(cli: Cli, tmp_path: Path) -> None:
     """The variant's row of the published table comes out to the last digit; one of an older transport would not."""
     docs = Path(__file__).parents[1] / "docs/studies"

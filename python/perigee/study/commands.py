@@ -19,6 +19,7 @@ from perigee.common.files import RecordError, cannot_write, claimed, has_no_room
 from perigee.study import beside, conclude, gallery, made, pages, published
 from perigee.study.cache import Cache
 from perigee.study.execute import Failure, Plan, Progress, Runner, outcomes, took
+from perigee.study.kinds import Kind, kind_of
 from perigee.study.model import Ask, Size
 from perigee.study.registry import experiments
 from perigee.study.verdicts import REPRODUCED
@@ -227,9 +228,11 @@ def _report(names: Sequence[str], folder: Path, docs: Path | None, *, explain: b
     begin = time.perf_counter()
     verdicts: dict[str, list[Verdict]] = {}
     damaged: dict[str, str] = {}
-    for name in names:
-        if not any((folder / name / part).exists() for part in (conclude.DATA, conclude.ABOUT)):
-            continue
+    there = [n for n in names if any((folder / n / part).exists() for part in (conclude.DATA, conclude.ABOUT))]
+    screen = Screen()
+    for done, name in enumerate(there):
+        left_s = (time.perf_counter() - begin) / done * (len(there) - done) if done else math.nan
+        screen.show(Progress(len(there), 0, done, left_s, name, "experiments"))
         try:
             verdicts[name] = conclude.finish(experiments()[name], folder)
         except conclude.ConcludeError as error:
@@ -239,6 +242,7 @@ def _report(names: Sequence[str], folder: Path, docs: Path | None, *, explain: b
                 raise
             what = f"{folder / name / conclude.DATA} is damaged ({type(error).__name__}: {error})"
             damaged[name] = f"{what}: {_remedy(name, folder)}"
+    screen.end()
     ill = [*damaged.values(), *_damaged_failures(folder)]
     for message in ill:
         print(f"perigee: {message}", file=sys.stderr)
@@ -324,10 +328,12 @@ def _tell(
         print(f"{name:<30} damaged")
     for name, found in verdicts.items():
         good = sum(v.verdict == REPRODUCED for v in found)
+        words = _words(folder / name)
         print(f"{name:<30} {good} of {len(found)} claims reproduced")
         for v in found:
             if v.verdict != REPRODUCED:
-                print(f"    {v.verdict}: {v.claim}: published {v.published}, ours {v.ours or 'none'} ({v.tolerance})")
+                compared = f"{words.get(v.key, 'published')} {v.published}, ours {v.ours or 'none'}"
+                print(f"    {v.verdict}: {v.claim}: {compared} ({v.tolerance})")
         if explain:
             _explain(folder / name)
     for f in failures[:20]:
@@ -338,6 +344,12 @@ def _tell(
     if len(failures) > 20:
         print(f"failed: {len(failures) - 20} more, see {folder / FAILURES}", file=sys.stderr)
     print(f"{wall_s:.0f} s; gallery: {folder / 'index.html'}")
+
+
+def _words(folder: Path) -> dict[str, str]:
+    """By claim, what its value is called: nobody has published what is only expected."""
+    rows = json.loads((folder / conclude.VERDICTS).read_text(encoding="utf-8"))
+    return {row["key"]: "expected" if kind_of(row) is Kind.UNPUBLISHED else "published" for row in rows}
 
 
 def _explain(folder: Path) -> None:
@@ -369,7 +381,7 @@ class Screen:
             return
         self.last, self.shown = now, True
         eta = "" if math.isnan(p.eta_s) else f", about {_time(p.eta_s)} left"
-        runs = f"{p.done} of {p.total - p.cached} runs"
+        runs = f"{p.done} of {p.total - p.cached} {p.what}"
         cached = f" ({p.cached} more from earlier)" if p.cached else ""
         so_far = f", {_time(now - self.begin)}{eta}: {p.now}" if p.done else f": {p.now} begins"
         text = f"{runs}{cached}{so_far}"

@@ -63,6 +63,8 @@ class Progress:
     done: int = 0
     eta_s: float = math.nan
     now: str = ""
+    what: str = "runs"
+    """What is counted."""
 
 
 @dataclass
