@@ -6,7 +6,6 @@ use perigee_sim::*;
 use perigee_sources::topology::*;
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
-use std::sync::Arc;
 use support::*;
 
 const DAMA: Dama = Dama {
@@ -21,48 +20,15 @@ const BACK: LinkId = LinkId(1);
 
 /// One link each way between two hosts, 20 ms long, at 10 Mbit/s; the way back asks for its capacity.
 fn wire(dama: Option<Dama>, changes: &[(Nanos, Change)]) -> Timeline {
-    let node = |name: &str| Node { name: name.into(), class: NodeClass::Host, place: None };
-    let port = |from: u32| Port {
-        name: format!("p{from}"),
-        node: NodeId(from),
-        rate: BitRate::from_mbit(10),
-        queue: Queue::drop_tail(QueueLimit::Packets(1000)),
-        framing: 0,
-        burst: 0,
-        dama: if from == 1 { dama.map(Box::new) } else { None },
-        metered: false,
-    };
-    let link = |port: u32| Link {
-        port: PortId(port),
-        to: NodeId(1 - port),
-        delay: Delay::constant(ms(20)),
-        loss: 0.0,
-        up: true,
-        order: LinkOrder::Fifo,
-    };
-    let header = Header {
-        duration: s(10),
-        nodes: vec![node("a"), node("b")],
-        ports: vec![port(0), port(1)],
-        links: vec![link(0), link(1)],
-        pairs: vec![Pair { from: NodeId(0), to: NodeId(1) }, Pair { from: NodeId(1), to: NodeId(0) }],
-        ..Header::default()
-    };
-    let path = |p: u32| change(Nanos::ZERO, Change::Path(PairId(p), Some(Arc::from([LinkId(p)]))));
-    let mut all = vec![path(0), path(1)];
+    let (header, mut all) = two_hosts(10, ms(20), dama);
     all.extend(changes.iter().map(|(at, what)| change(*at, what.clone())));
     Timeline::single(header, all)
 }
 
-/// Pings of 1250 bytes: the run, and RTTs in ms by the time of sending in ms.
+/// Pings of 1250 bytes.
 fn ping(timeline: &Timeline, interval: Nanos) -> (Outcome, Vec<(f64, f64)>) {
-    let scheme = perigee_cc::info("newreno").unwrap();
-    let scheme = Scheme::Builtin(scheme, scheme.params(Default::default()).unwrap());
-    let mut f = setup("ping", PairId(0), PairId(1), scheme);
-    f.app = App::Ping { interval, size: 1250 };
-    let (out, log) = run(timeline, vec![f], 1);
+    let (out, rtts) = pinged(timeline, interval, 1250);
     assert!(out.conserved);
-    let rtts = log.rtts.iter().map(|r| (r.1.as_millis_f64(), r.2.as_millis_f64())).collect();
     (out, rtts)
 }
 

@@ -17,35 +17,8 @@ struct Wire {
 const FORWARD: LinkId = LinkId(0);
 
 fn wire(mbit: u64, delay: Nanos) -> Wire {
-    let node = |name: &str| Node { name: name.into(), class: NodeClass::Host, place: None };
-    let port = |from: u32| Port {
-        name: format!("p{from}"),
-        node: NodeId(from),
-        rate: BitRate::from_mbit(mbit),
-        queue: Queue::drop_tail(QueueLimit::Packets(1000)),
-        framing: 0,
-        burst: 0,
-        dama: None,
-        metered: false,
-    };
-    let link = |port: u32| Link {
-        port: PortId(port),
-        to: NodeId(1 - port),
-        delay: Delay::constant(delay),
-        loss: 0.0,
-        up: true,
-        order: LinkOrder::Fifo,
-    };
-    let header = Header {
-        duration: s(10),
-        nodes: vec![node("a"), node("b")],
-        ports: vec![port(0), port(1)],
-        links: vec![link(0), link(1)],
-        pairs: vec![Pair { from: NodeId(0), to: NodeId(1) }, Pair { from: NodeId(1), to: NodeId(0) }],
-        ..Header::default()
-    };
-    let path = |p: u32| change(Nanos::ZERO, Change::Path(PairId(p), Some(Arc::from([LinkId(p)]))));
-    Wire { header, changes: vec![path(0), path(1)] }
+    let (header, changes) = two_hosts(mbit, delay, None);
+    Wire { header, changes }
 }
 
 impl Wire {
@@ -56,16 +29,8 @@ impl Wire {
     /// Pings of `size` bytes every `interval`; returns the totals and (sent ms, rtt ms).
     fn ping(self, interval: Nanos, size: u32) -> (FlowTotals, Vec<(f64, f64)>) {
         let timeline = Timeline::single(self.header, self.changes);
-        let scheme = perigee_cc::info("newreno").unwrap();
-        let mut f = setup(
-            "ping",
-            PairId(0),
-            PairId(1),
-            Scheme::Builtin(scheme, scheme.params(Default::default()).unwrap()),
-        );
-        f.app = App::Ping { interval, size };
-        let (out, log) = run(&timeline, vec![f], 1);
-        (out.flows[0].clone(), log.rtts.iter().map(|r| (r.1.as_millis_f64(), r.2.as_millis_f64())).collect())
+        let (out, rtts) = pinged(&timeline, interval, size);
+        (out.flows[0].clone(), rtts)
     }
 }
 

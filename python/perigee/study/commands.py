@@ -97,7 +97,7 @@ def _run(
             if found:
                 conclude.tabulate(experiment, found, ask, folder, len(plan.planned[experiment.name]))
                 runs_s = took(plan, cache, experiment.name)
-                made.note(folder / experiment.name, f"perigee study run {experiment.name}{_size(ask.size)}", runs_s)
+                made.note(folder / experiment.name, f"perigee study run {experiment.name}{ask.size.option}", runs_s)
                 verdicts[experiment.name] = conclude.finish(experiment, folder)
         except Exception as error:  # one experiment that fails must not stop the others
             if interrupt.was_interrupted():
@@ -263,10 +263,6 @@ def _where(names: Sequence[str], folder: Path) -> str:
     if have:
         return "there are some of another size, say " + " or ".join(f"--size {size}" for size in have)
     return "`perigee study run` first"
-
-
-def _size(size: Size) -> str:
-    return "" if size is Size.DEFAULT else f" --{size.value}"
 
 
 def _remedy(name: str, folder: Path) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import naming, write_text
 from perigee.study import beside
+from perigee.study.model import Size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from perigee.study.verdicts import Verdict
 
 DATA, ABOUT, VERDICTS = "data", "about.json", "verdicts.json"
+SIZES = {size.value for size in Size}
 
 
 class ConcludeError(Exception):
@@ -111,7 +113,7 @@ def read_about(folder: Path) -> dict[str, Any]:
         raise ConcludeError(f"{path} is damaged") from error
     # Results of earlier versions have no checksums.
     sums = about.get("tables", {}) if isinstance(about, dict) else None
-    if not isinstance(sums, dict) or not {"size", "runs", "planned"} <= set(about):
+    if not isinstance(sums, dict) or not {"size", "runs", "planned"} <= set(about) or about["size"] not in SIZES:
         raise ConcludeError(f"{path} is damaged")
     for name, expected in sums.items():
         file = folder / DATA / name

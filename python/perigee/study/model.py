@@ -31,6 +31,11 @@ class Size(str, Enum):
     DEFAULT = "default"
     FULL = "full"
 
+    @property
+    def option(self) -> str:
+        """What a command says for it, a space before it; empty for the default."""
+        return "" if self is Size.DEFAULT else f" --{self.value}"
+
 
 @dataclass(frozen=True)
 class Keep:

@@ -15,6 +15,7 @@ from perigee.study import made, misses, published
 from perigee.study.conclude import VERDICTS, ConcludeError, read_about
 from perigee.study.gallery import TITLES, heads_for
 from perigee.study.kinds import PUBLISHED, Kind, kind_of, split
+from perigee.study.model import Size
 from perigee.study.registry import STUDIES, experiments
 from perigee.study.verdicts import ANY, DIFFERS, MISSING, REPRODUCED, TIE
 
@@ -148,8 +149,9 @@ def _page(
 ) -> str:
     parts = ["<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->", f"# {e.title}", ""]
     where = e.figure if e.figure.startswith(TITLES[e.study]) else f"{TITLES[e.study]}: {e.figure}"
+    size = Size(about["size"])
     parts += [
-        f"{where}. `perigee study run {e.name}{_option(about['size'])}` ({about['size']} size: {about['runs']} runs)",
+        f"{where}. `perigee study run {e.name}{size.option}` ({size.value} size: {about['runs']} runs)",
         "",
     ]
     words = made.in_words(about.get("made", {}))
@@ -207,10 +209,6 @@ def _claims(verdicts: list[dict[str, Any]]) -> list[str]:
         "|---" * len(shown) + "|",
         *("| " + " | ".join(line) + " |" for line in lines),
     ]
-
-
-def _option(size: str) -> str:
-    return "" if size == "default" else f" --{size}"
 
 
 def _theirs(what: str, rows: list[dict[str, str]]) -> list[str]:

@@ -5,9 +5,10 @@
 use perigee_cc::{info, Value};
 use perigee_sim::*;
 use perigee_sources::topology::{dumbbell, Built, DumbbellSpec, PortSpec};
-use perigee_timeline::{App, Change, PairId, Queue, QueueLimit, Timed, Timeline};
+use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub const fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
@@ -38,6 +39,50 @@ pub fn net(mbit: u64, queue: u64, rtts_ms: &[u64]) -> Built {
 
 pub fn change(at: Nanos, change: Change) -> Timed {
     Timed { at, change }
+}
+
+/// One link each way between two hosts, for 10 s, and the paths over them; the port of the way back may ask for its capacity.
+pub fn two_hosts(mbit: u64, delay: Nanos, dama: Option<Dama>) -> (Header, Vec<Timed>) {
+    let node = |name: &str| Node { name: name.into(), class: NodeClass::Host, place: None };
+    let port = |from: u32| Port {
+        name: format!("p{from}"),
+        node: NodeId(from),
+        rate: BitRate::from_mbit(mbit),
+        queue: Queue::drop_tail(QueueLimit::Packets(1000)),
+        framing: 0,
+        burst: 0,
+        dama: if from == 1 { dama.map(Box::new) } else { None },
+        metered: false,
+    };
+    let link = |port: u32| Link {
+        port: PortId(port),
+        to: NodeId(1 - port),
+        delay: Delay::constant(delay),
+        loss: 0.0,
+        up: true,
+        order: LinkOrder::Fifo,
+    };
+    let header = Header {
+        duration: s(10),
+        nodes: vec![node("a"), node("b")],
+        ports: vec![port(0), port(1)],
+        links: vec![link(0), link(1)],
+        pairs: vec![Pair { from: NodeId(0), to: NodeId(1) }, Pair { from: NodeId(1), to: NodeId(0) }],
+        ..Header::default()
+    };
+    let path = |p: u32| change(Nanos::ZERO, Change::Path(PairId(p), Some(Arc::from([LinkId(p)]))));
+    (header, vec![path(0), path(1)])
+}
+
+/// Pings of `size` bytes over the first pair: the run, and RTTs in ms by the time of sending in ms.
+pub fn pinged(timeline: &Timeline, interval: Nanos, size: u32) -> (Outcome, Vec<(f64, f64)>) {
+    let scheme = info("newreno").expect("a scheme of the list");
+    let scheme = Scheme::Builtin(scheme, scheme.params(Default::default()).expect("its defaults"));
+    let mut f = setup("ping", PairId(0), PairId(1), scheme);
+    f.app = App::Ping { interval, size };
+    let (out, log) = run(timeline, vec![f], 1);
+    let rtts = log.rtts.iter().map(|r| (r.1.as_millis_f64(), r.2.as_millis_f64())).collect();
+    (out, rtts)
 }
 
 /// A bulk flow of scheme `cc` on the `i`-th pair.
