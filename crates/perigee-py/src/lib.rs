@@ -10,6 +10,7 @@ mod interrupt;
 mod learning;
 mod plugins;
 mod programs;
+mod quantities;
 mod runs;
 
 mod sky;
@@ -48,6 +49,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(plugins::ends_with, m)?)?;
     m.add_function(wrap_pyfunction!(plugins::plugin_threads, m)?)?;
     m.add_function(wrap_pyfunction!(json_schema, m)?)?;
+    m.add_function(wrap_pyfunction!(quantities::quantity, m)?)?;
     m.add_function(wrap_pyfunction!(reference, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;
     m.add_class::<convert::TableHasher>()?;
