@@ -268,6 +268,38 @@ fn a_shared_radio_port_serves_all_its_links_from_one_queue() {
 }
 
 #[test]
+fn a_link_that_appears_at_a_busy_port_leaves_its_queue_moving() {
+    // The queue of the first link never empties. At some instants at which a second link appears the port has not been
+    // looked at since its last service ended: what waits has to be served all the same, and as without that link.
+    let delivered = |at: Option<Nanos>| {
+        let (mut header, changes) = two_hosts(100, ms(5), None);
+        header.duration = s(2);
+        header.ports[0].queue = Queue::drop_tail(QueueLimit::Packets(100));
+        let whole = Timeline::single(header, changes);
+        let first = &whole.chunks[0];
+        let chunks = at.map(|at| {
+            let mut more = whole.header.links[0].clone();
+            more.delay = Delay::constant(ms(7));
+            // The next chunk comes when the last change of this one has been made, here one of the way back.
+            let mut until = Chunk { end: at + Nanos(1), ..(**first).clone() };
+            until.changes.push(change(at, Change::Rate(PortId(1), BitRate::from_mbit(100))));
+            let after = Chunk { start: until.end, end: first.end, links: vec![more], ..Chunk::default() };
+            vec![Arc::new(until), Arc::new(after)]
+        });
+        let timeline = Timeline { chunks: chunks.unwrap_or(vec![first.clone()]), ..whole };
+        let scheme = perigee_cc::info("bbr").unwrap();
+        let params = scheme.params(Default::default()).unwrap();
+        let f = setup("bulk", PairId(0), PairId(1), Scheme::Builtin(scheme, params));
+        let (_, log) = run(&timeline, vec![f], 1);
+        log.flows.last().unwrap().3
+    };
+    let alone = delivered(None);
+    for us in 0..40 {
+        assert_eq!(delivered(Some(Nanos::from_micros(900_000 + 37 * us))), alone, "{us}");
+    }
+}
+
+#[test]
 fn probes_with_priority_overtake_waiting_data() {
     for (priority, most) in [(false, 200.0), (true, 53.0)] {
         let mut built = net(10, 250_000, &[50]);

@@ -260,8 +260,3 @@ impl Net {
         self.reschedule_port(p);
     }
 }
-
-/// The last instant before `t`.
-fn before(t: Nanos) -> Nanos {
-    Nanos(t.0.saturating_sub(1))
-}

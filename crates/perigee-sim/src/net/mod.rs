@@ -385,6 +385,8 @@ impl Net {
             });
         }
         for l in links {
+            // A port that works already may be behind: what waits at it has begun its service before this link came.
+            self.advance(l.port.0, before(now));
             self.leave_shortcut(l.port.0, now);
             let port = &mut self.ports[l.port.ix()];
             let link = self.links.len() as u32;
@@ -526,6 +528,11 @@ impl Net {
             self.reschedule_link(link);
         }
     }
+}
+
+/// The last instant before `t`.
+fn before(t: Nanos) -> Nanos {
+    Nanos(t.0.saturating_sub(1))
 }
 
 fn loss_threshold(p: f64) -> u64 {
