@@ -9,7 +9,8 @@ from perigee.figures import geo_downloads as downloads
 from perigee.figures import geo_requests as requests
 from perigee.figures import geo_set_ups as geo
 from perigee.study import beside, frames
-from perigee.study.misses import CONFIRMED, PART, REJECTED, Finding
+from perigee.study.decided import CONFIRMED, PART, REJECTED
+from perigee.study.misses import Finding
 from perigee.study.verdicts import telling
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from perigee.figures import orbcc_epochs as epochs
 from perigee.figures import orbcc_evidence as orbcc
 from perigee.figures.orbcc_responsiveness import CUBIC_MBPS
 from perigee.study import beside, frames, style
-from perigee.study.misses import CONFIRMED, OPEN, PART, REJECTED, Finding, Miss
+from perigee.study.decided import CONFIRMED, OPEN, PART, REJECTED
+from perigee.study.misses import Finding, Miss
 from perigee.study.verdicts import REPRODUCED
 
 if TYPE_CHECKING:

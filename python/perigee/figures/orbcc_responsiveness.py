@@ -64,9 +64,10 @@ def with_clean(study: str) -> Callable[[Ask], list[Case]]:
     return make
 
 
-def tables(found: Sequence[Outcome]) -> Tables:
-    """One row per run, and the changes of rate and RTT that the run saw."""
-    return {"runs": frames.table(found, _row), "series": frames.series(_first(found), _seconds)}
+def tables(found: Sequence[Outcome], drawn: int = 2) -> Tables:
+    """One row per run, and the seconds of the run that is drawn."""
+    one = [o for o in found if o.case.seed == drawn]
+    return {"runs": frames.table(found, _row), "series": frames.series(one, _seconds)}
 
 
 def _row(o: Outcome) -> dict[str, Any]:
@@ -83,10 +84,6 @@ def _row(o: Outcome) -> dict[str, Any]:
         "base_rtt_ms": float(np.nanmean(d.columns["base_rtt_ns"][0])) / 1e6,
         "inflation": frames.number(flow["inflation"]),
     }
-
-
-def _first(found: Sequence[Outcome]) -> list[Outcome]:
-    return [o for o in found if o.case.seed == 2]
 
 
 def _seconds(o: Outcome) -> list[Mapping[str, Any]]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from perigee.study.decided import Decided
     from perigee.study.model import Ask, Case, Experiment, Outcome, Tables
     from perigee.study.verdicts import Verdict
 
@@ -69,8 +70,12 @@ def together(*pieces: Evidence) -> Evidence:
         there = set(variants["runs"]["variant"])
         return {key: why for e in pieces if set(e.names) <= there for key, why in e.words(t, variants).items()}
 
+    def decide(t: Tables, variants: Tables) -> list[Decided]:
+        there = set(variants["runs"]["variant"])
+        return [d for e in pieces if set(e.names) <= there and e.decide is not None for d in e.decide(t, variants)]
+
     names = tuple(dict.fromkeys(name for e in pieces for name in e.names))
-    return Evidence(lambda ask: [c for e in pieces for c in e.cases(ask)], words, names)
+    return Evidence(lambda ask: [c for e in pieces for c in e.cases(ask)], words, names, decide)
 
 
 def repeated(figure: Callable[[Ask], list[Case]], ask: Ask, runs: int) -> list[Case]:
@@ -156,6 +161,14 @@ def explained(experiment: Experiment, saved: Tables) -> Mapping[str, str]:
     if experiment.evidence is not None and beside:
         found |= experiment.evidence.words(figure, beside)
     return found
+
+
+def decided(experiment: Experiment, saved: Tables) -> Sequence[Decided]:
+    """Hypotheses with their verdicts, where their variants were run."""
+    evidence, variants = experiment.evidence, of_variants(saved)
+    if evidence is None or evidence.decide is None or not variants:
+        return []
+    return evidence.decide(of_figure(saved), variants)
 
 
 def of_variants(saved: Tables) -> Tables:

@@ -358,6 +358,9 @@ def _explain(folder: Path) -> None:
     for reason, claims in by_reason.items():
         print(f"    why: {'; '.join(claims)}")
         print(textwrap.fill(reason, 116, initial_indent=" " * 9, subsequent_indent=" " * 9))
+    for row in json.loads((folder / conclude.ABOUT).read_text(encoding="utf-8")).get("decided", ()):
+        print(f"    {row['verdict']}: {row['hypothesis']}")
+        print(textwrap.fill(row["words"], 116, initial_indent=" " * 9, subsequent_indent=" " * 9))
 
 
 class Screen:

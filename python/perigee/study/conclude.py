@@ -173,6 +173,7 @@ def finish(experiment: Experiment, out: Path) -> list[Verdict]:
     passed, tried = sum(p.passed for p in counted), sum(p.tried for p in counted)
     about["exchanged"] = {"passed": passed, "tried": tried} if counted else None
     about["theirs"] = beside.compared(experiment, saved, plain)
+    about["decided"] = [asdict(d) for d in beside.decided(experiment, saved)]
     if experiment.note is not None:
         about["note"] = experiment.note(tables)
     write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perigee.study.conclude import read_csv
+from perigee.study.decided import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from perigee.study.model import Tables
 
-CONFIRMED, REJECTED, PART, OPEN = "confirmed", "rejected", "in part", "open"
 PAGE = "misses.md"
 WIDTH = 116
 INTRODUCTION = """For each of the ten largest misses: what was suspected, the runs that decide it, and their verdict on

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from perigee.study.decided import Decided
     from perigee.study.digest import Digest
     from perigee.study.verdicts import Verdict
 
@@ -111,6 +112,8 @@ class Evidence:
     """From the figure's tables and theirs: explanations by claim."""
     names: tuple[str, ...] = ()
     """What the variants are called, where several pieces of evidence stand together."""
+    decide: Callable[[Tables, Tables], Sequence[Decided]] | None = None
+    """From the same tables: hypotheses on causes, also of what no claim misses, with their verdicts."""
 
 
 @dataclass(frozen=True, kw_only=True)

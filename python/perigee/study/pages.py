@@ -13,6 +13,7 @@ from perigee.common.files import write_text
 from perigee.results.webpage import filled
 from perigee.study import made, misses, published
 from perigee.study.conclude import VERDICTS, ConcludeError, read_about
+from perigee.study.decided import RULE
 from perigee.study.gallery import TITLES, heads_for
 from perigee.study.kinds import PUBLISHED, Kind, kind_of, split
 from perigee.study.model import Size
@@ -171,6 +172,8 @@ def _page(
             by_reason.setdefault(v["why"], []).append(v["claim"])
         for why, claims in by_reason.items():
             parts.append(_item(f"{'; '.join(f'**{claim}**' for claim in claims)}: {why}"))
+    if about.get("decided"):
+        parts += ["", *_decided(about["decided"])]
     if e.theirs is not None and about.get("theirs"):
         parts += ["", *_theirs(e.theirs.what, about["theirs"])]
     parts += ["", "## Method", "", *textwrap.wrap(" ".join(f"{e.method} {about.get('note', '')}".split()), WIDTH)]
@@ -209,6 +212,20 @@ def _claims(verdicts: list[dict[str, Any]]) -> list[str]:
         "|---" * len(shown) + "|",
         *("| " + " | ".join(line) + " |" for line in lines),
     ]
+
+
+def _decided(rows: list[dict[str, str]]) -> list[str]:
+    """Hypotheses on causes with the verdicts of their runs."""
+    parts = [
+        "## What causes it",
+        "",
+        *textwrap.wrap(" ".join(RULE.split()), WIDTH),
+        "",
+        "| hypothesis | verdict |",
+        "|---|---|",
+    ]
+    parts += [f"| {row['hypothesis']} | {row['verdict']} |" for row in rows]
+    return [*parts, "", *(_item(f"*{row['hypothesis']}*: **{row['verdict']}**. {row['words']}") for row in rows)]
 
 
 def _theirs(what: str, rows: list[dict[str, str]]) -> list[str]:
