@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.figures import never_attach_why as why
 from perigee.figures.orbcc_common import MINE
 from perigee.study import frames, style
 from perigee.study.model import Ask, Case, Experiment, Keep, Outcome, Tables
@@ -155,6 +156,7 @@ each run begins at another time of them. From 10 s on. OrbCC is that of its stud
 instrumented.""",
         metrics="""Base RTT: the path's without queues, mean over time. Handovers: of both dishes together. Goodput of
 the flow, Mbit/s. Orders are tested run by run; base RTT and handovers do not depend on the scheme.""",
+        evidence=why.evidence(cases, NEAREST, SHORTEST, LONGEST),
         captions={"attach": "Means with the standard deviation over runs."},
     ),
 ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.figures import never_moving_why as why
 from perigee.figures.orbcc_common import MINE
 from perigee.figures.orbcc_constellation import FILE, starts
 from perigee.study import frames, style
@@ -138,6 +139,7 @@ satellites, shortest paths by delay, anew every 100 ms), links of 100 Mbit/s. Th
 begins at another time of the orbits. The second half counts.""",
         metrics="""Smaller over larger goodput of both flows' means; far over near keeps its direction. Base RTTs in
 the picture: means over time and runs, without queues. Orders are tested run by run.""",
+        evidence=why.evidence(cases, ENDS, verdicts),
         captions={"moving-rtts": "Dashed: equal shares. Bars: means over runs, both flows one behind the other."},
     ),
 ]
