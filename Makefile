@@ -35,8 +35,10 @@ hosts: kernel  ## The tests of real hosts
 	$(BIN)/python -m pytest -q tests/test_hosts*.py tests/test_exec.py
 
 test: setup  ## Quick tests, Rust and Python: at most ten minutes on two cores, once built
-	cargo test --locked --quiet
-	$(BIN)/python -m pytest -q
+	cargo test --locked --quiet --tests
+	cargo test --locked --quiet --doc
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow and not alone"
+	$(BIN)/python -m pytest -q -m "alone and not slow"
 
 learn: setup  ## The extra "learn" (Gymnasium, PettingZoo) into .venv, and its tests
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-learn.lock

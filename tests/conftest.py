@@ -31,6 +31,9 @@ queue = "1 bdp"
 cc = "*"
 """
 
+# Commands are started a thousand times: what they import is compiled once, whatever the shell says.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 Begin = Callable[..., "subprocess.Popen[str]"]
 # Machines differ in speed and load: only what never happens takes this long.
@@ -68,7 +71,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=keys.pop("preexec_fn", hear_ctrl_c),  # noqa: PLW1509 - the tests have no threads
+            preexec_fn=keys.pop("preexec_fn", hear_ctrl_c),  # noqa: PLW1509 - it takes no lock
             **keys,
         )
         begun.append(process)

@@ -237,6 +237,7 @@ def perigee(scenario: Path, *words: str) -> subprocess.CompletedProcess[str]:
 REAL = ("--hosts", "linux", "--clock", "real", "--out", "flows", "--json")
 
 
+@pytest.mark.alone
 @needs_namespaces
 def test_bulk_flows_run_on_this_machines_kernel_in_real_time(scenario: Path) -> None:
     flows = (

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import command
+from conftest import PATIENCE_S, command
 from perigee.measure import journal
 from perigee.measure.net import client, pings, protocol
 from perigee.measure.net.client import Peer
@@ -87,6 +87,7 @@ def served(port: int) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
+@pytest.mark.alone
 @linux
 @pytest.mark.parametrize("size", ['bytes = "20 MB"', 'duration = "20 s"'])
 def test_a_server_that_vanishes_leaves_what_came_and_is_found_again(tmp_path: Path, size: str) -> None:
@@ -111,7 +112,7 @@ bytes = "1 MB"
         first.send_signal(signal.SIGKILL)
         said = work.stderr.readline()
     with served(port):
-        _, rest = work.communicate(timeout=60)
+        _, rest = work.communicate(timeout=PATIENCE_S)
     assert work.returncode == 0, said + rest
     whole, cut = (p.about for p in sorted(journal.read_parts(tmp_path / "out"), key=lambda p: -p.group))
     assert whole["remarks"] == []
@@ -122,6 +123,7 @@ bytes = "1 MB"
     assert totals[1] == 1_000_000
 
 
+@pytest.mark.alone
 @linux
 def test_a_transfer_that_was_cut_is_not_in_the_mean_of_whole_ones(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -138,7 +140,7 @@ def test_a_transfer_that_was_cut_is_not_in_the_mean_of_whole_ones(tmp_path: Path
         time.sleep(0.5)
         first.send_signal(signal.SIGKILL)
     with served(port):
-        _, rest = work.communicate(timeout=60)
+        _, rest = work.communicate(timeout=PATIENCE_S)
     assert work.returncode == 0, rest
     (cc,) = {r.cc.removesuffix("-cut") for r in find_records(tmp_path / "out")}
     found = {
@@ -191,6 +193,7 @@ def test_a_server_that_is_stopped_as_it_greets_is_tried_again(monkeypatch: pytes
     server.stop()
 
 
+@pytest.mark.alone
 def test_the_rate_of_a_server_bounds_uploads_too() -> None:
     server = Server(KEY, "127.0.0.1", 0, Limits(rate_bytes_per_s=1_000_000))
     server.start()
@@ -205,6 +208,7 @@ def test_the_rate_of_a_server_bounds_uploads_too() -> None:
     assert found.receiver.done_ns > 2.8e9
 
 
+@pytest.mark.alone
 def test_a_server_that_forgets_a_session_is_asked_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pings, "SPEAK_S", 0.2)
     server = Server(KEY, "127.0.0.1", 0)

@@ -49,6 +49,7 @@ def ran(scenario: Path, text: str, *words: str) -> Run:
     return record
 
 
+@pytest.mark.alone
 @needs_namespaces
 def test_applications_and_flows_over_udp_run_in_real_time(scenario: Path) -> None:
     record = ran(scenario, NETWORK + APPLICATIONS)
@@ -84,6 +85,7 @@ def test_a_proxy_carries_a_split_transfer_on_in_real_time(scenario: Path, standi
     assert done["done_ns"] - done["asked_ns"] > 180_000_000
 
 
+@pytest.mark.alone
 @needs_namespaces
 def test_receivers_offer_no_more_than_their_buffer_in_real_time(scenario: Path) -> None:
     record = ran(scenario, f"{NETWORK}[[flow]]\n[tcp]\nreceive_buffer = 30000\n")
@@ -129,6 +131,7 @@ print(*(state for state, _ in seen), round(seen[2][1] - seen[1][1], 1))
 """
 
 
+@pytest.mark.alone
 @needs_namespaces
 def test_an_interface_loses_its_carrier_in_real_time(scenario: Path) -> None:
     network = NETWORK.replace('"3 s"', '"9 s"')
