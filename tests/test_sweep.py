@@ -118,6 +118,8 @@ def test_cells_are_listed_filtered_and_plotted(cli: Cli, tiny: Path) -> None:
     lines = found.stdout.splitlines()
     assert lines[0] == "port.bottleneck.queue,source.dumbbell.loss,cc,seed,goodput_mbps"
     assert [line.split(",")[:2] for line in lines[1:]] == [["2bdp", "0"], ["2bdp", "0.01"]]
+    for same in ("queue=2.0 bdp", "loss=1e-2"):
+        assert cli("cells", "s", "--where", same, "--columns", "goodput_mbps").returncode == 0, same
     assert cli("cells", "s", "--plot", "p.png", "--x", "loss").returncode == 0
     assert (tiny.parent / "p.png").stat().st_size > 1000
     for wrong, says in [

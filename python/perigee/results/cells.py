@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import RecordError, write_text
+from perigee.common.quantities import quantity
 from perigee.common.structures import Reader
 from perigee.results import kept
 from perigee.results.columns import COLUMNS
@@ -104,7 +105,7 @@ class Sweep:
 
     def _fits(self, cell: Cell, wanted: Mapping[str, str]) -> bool:
         mine = dict(zip(self.keys, (bare(v) for v in cell.values), strict=True))
-        return all(mine[self.key_of(k)] == v for k, v in wanted.items())
+        return all(_same(mine[self.key_of(k)], v) for k, v in wanted.items())
 
     def key_of(self, name: str) -> str:
         """The swept key with this name, or whose name ends so. Raises RecordError."""
@@ -114,14 +115,15 @@ class Sweep:
         return found[0]
 
     def where(self, conditions: Mapping[str, str]) -> Sweep:
-        """The part of it in which keys (or `cc`, `seed`) have these values. Raises RecordError."""
+        """The part of it in which keys (or `cc`, `seed`) have these values; `2000 us` is `2ms`. Raises RecordError."""
         rows = self.rows
         for name, value in conditions.items():
             key = name if name in ("cc", "seed") else self.key_of(name)
             there = list(dict.fromkeys(str(r[key]) for r in self.rows))
-            if value not in there:
+            wanted = {v for v in there if _same(v, value)}
+            if not wanted:
                 raise RecordError(f"{name} = {value!r} is no cell of this sweep; there are {', '.join(there)}")
-            rows = [r for r in rows if str(r[key]) == value]
+            rows = [r for r in rows if str(r[key]) in wanted]
         return Sweep(self.folder, self.index, rows)
 
     def means(self, columns: Sequence[str]) -> list[Row]:
@@ -149,6 +151,11 @@ class Sweep:
         if y is None and len(many) > 1 and len({r[many[1]] for r in self.rows}) > 1:
             y = next((k for k in many if k != x), None)
         return lines(self, metric, x) if y is None else heat_map(self, metric, x, self.key_of(y))
+
+
+def _same(value: str, wanted: str) -> bool:
+    """Two values are the same quantity, however it is written."""
+    return value == wanted or quantity(value) == quantity(wanted)
 
 
 def bare(value: str) -> str:
