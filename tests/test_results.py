@@ -123,8 +123,9 @@ def test_swept_values_are_sorted_as_quantities(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("text", "read"), [
     ("1_500_000us", ("time", "ns", 1_500_000_000)), (" 0.05min ", ("time", "ns", 3_000_000_000)),
     ("2e3 ms", ("time", "ns", 2_000_000_000)), ("50Mbit/s", ("rate", "bit/s", 50_000_000)),
-    ("9600 bit/s", ("rate", "bit/s", 9600)), ("64 KiB", ("size", "B", 65_536)), ("100 packets", ("size", "packets", 100)),
-    ("1.5bdp", ("size", "bdp", 1.5)), ("-2.5", ("number", "", -2.5)), ("1e3", ("number", "", 1000.0)),
+    ("9600 bit/s", ("rate", "bit/s", 9600)), ("64 KiB", ("size", "B", 65_536)),
+    ("100 packets", ("size", "packets", 100)), ("1.5bdp", ("size", "bdp", 1.5)),
+    ("-2.5", ("number", "", -2.5)), ("1e3", ("number", "", 1000.0)),
     ("5 Ms", ("text", "", "5 Ms")), ("-1 s", ("text", "", "-1 s")), ("NaN s", ("text", "", "NaN s")),
     ("1e400 s", ("text", "", "1e400 s")), ("nan", ("text", "", "nan")), ("inf", ("text", "", "inf")),
     ("1.5 packets", ("text", "", "1.5 packets")), (" bbr ", ("text", "", "bbr")), ("", ("text", "", "")),
