@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from forks import Forks
+
 ROOT = Path(__file__).resolve().parent.parent
 
 SMALL = """
@@ -84,23 +86,37 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
         process.communicate()
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks | None]:
+    """What commands are forked from; none where libraries of the system do not stand a fork."""
+    if sys.platform != "linux":
+        yield None
+        return
+    forks = Forks()
+    yield forks
+    forks.close()
+
+
 @pytest.fixture
-def cli(tmp_path: Path) -> Cli:
+def cli(tmp_path: Path, forks: Forks | None) -> Cli:
     """Runs `perigee …` in an empty folder."""
 
     def run(*words: object, timeout: float = PATIENCE_S) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "COLUMNS": "200"}
-        return subprocess.run(
-            command(*words),
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            timeout=timeout,
-            check=False,
-            env=environment,
-        )
+        if forks is not None and forks.may_run(environment):
+            return forks.run([str(w) for w in words], tmp_path, environment, timeout)
+        return fresh(*words, folder=tmp_path, environment=environment, timeout=timeout)
 
     return run
+
+
+def fresh(
+    *words: object, folder: Path, environment: dict[str, str], timeout: float = PATIENCE_S
+) -> subprocess.CompletedProcess[str]:
+    """Runs `perigee …` in an interpreter of its own."""
+    return subprocess.run(
+        command(*words), capture_output=True, text=True, cwd=folder, timeout=timeout, check=False, env=environment
+    )
 
 
 @pytest.fixture
