@@ -128,9 +128,10 @@ impl Flow {
         let Some(s) = self.sender_mut() else { return };
         let mut out = std::mem::take(&mut s.out);
         s.tcp.as_mut().expect("an established connection").transmit(cx.now, &mut out);
-        for tx in out.drain(..) {
-            self.send_data(&tx, cx);
+        for tx in &out {
+            self.send_data(tx, cx);
         }
+        out.clear();
         if let Some(s) = self.sender_mut() {
             s.out = out;
         }

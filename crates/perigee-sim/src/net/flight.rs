@@ -75,9 +75,20 @@ impl Flight {
         }
     }
 
-    /// Takes out the next to arrive.
+    /// Takes out the next to arrive; there is one.
     #[inline]
-    pub fn pop(&mut self) -> Option<Flying> {
+    pub fn drop_first(&mut self) {
+        match self.overtakers {
+            None => self.in_order.drop_first(),
+            Some(_) => {
+                self.pop();
+            }
+        }
+    }
+
+    /// Takes out the next to arrive.
+    #[inline(never)]
+    fn pop(&mut self) -> Option<Flying> {
         match &mut self.overtakers {
             None => self.in_order.pop(),
             Some(o) => match Self::earlier(self.in_order.first(), o.first()) {
@@ -102,14 +113,24 @@ impl Flight {
         self.in_order.fetch_end();
     }
 
-    /// Adds one that arrives after all others, or with the last.
+    /// Adds one that arrives after all others, or with the last. True if it is the next to arrive.
     #[inline]
-    pub fn push(&mut self, flying: Flying) {
+    pub fn push(&mut self, flying: Flying) -> bool {
+        let alone = self.is_empty();
         self.in_order.push(flying);
+        alone
     }
 
     /// Adds one after those that arrive at the same instant or before.
-    pub fn insert(&mut self, flying: Flying) {
+    ///
+    /// True if it is the next to arrive.
+    #[inline(never)]
+    pub fn insert(&mut self, flying: Flying) -> bool {
+        self.put_in(flying);
+        self.first().is_some_and(|first| first.packet == flying.packet)
+    }
+
+    fn put_in(&mut self, flying: Flying) {
         let after_ring = self.in_order.last_mut().is_none_or(|last| last.arrival <= flying.arrival);
         // The ring's last may have been taken out again.
         let after_heap =

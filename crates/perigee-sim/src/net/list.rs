@@ -56,6 +56,12 @@ impl<T: Copy + Default> Ring<T> {
         self.head = self.head.wrapping_add(1);
         Some(first)
     }
+    /// Takes the first out; there is one.
+    #[inline]
+    pub fn drop_first(&mut self) {
+        debug_assert!(!self.is_empty());
+        self.head = self.head.wrapping_add(1);
+    }
     #[inline]
     pub fn push(&mut self, item: T) {
         if self.len() == self.items.len() {

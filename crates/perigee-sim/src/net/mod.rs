@@ -153,11 +153,10 @@ impl LinkState {
     #[inline]
     fn join(&mut self, flying: Flying) -> bool {
         if self.reorder {
-            self.flight.insert(flying);
+            self.flight.insert(flying)
         } else {
-            self.flight.push(flying);
+            self.flight.push(flying)
         }
-        self.flight.first().is_some_and(|f| f.packet == flying.packet)
     }
 }
 

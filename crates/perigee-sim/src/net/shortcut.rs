@@ -269,7 +269,7 @@ impl Net {
         };
         let waits = port.holds() && !port.shared;
         let l = &mut self.links[link as usize];
-        l.flight.pop();
+        l.flight.drop_first();
         l.crossed += 1;
         let to = l.to;
         if waits {
@@ -296,7 +296,7 @@ impl Net {
             let here = self.packets.get(first.packet).route;
             let Some((next, route)) = self.onward(here, link, routes) else { break };
             let l = &mut self.links[link as usize];
-            l.flight.pop();
+            l.flight.drop_first();
             l.crossed += 1;
             if let Some(next) = l.flight.first() {
                 self.packets.fetch(next.packet);

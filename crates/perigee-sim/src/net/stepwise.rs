@@ -49,7 +49,7 @@ impl Net {
         let l = &mut self.links[link as usize];
         let due = l.flight.first().filter(|f| f.arrival <= now);
         if due.is_some() {
-            l.flight.pop();
+            l.flight.drop_first();
             l.crossed += 1;
         }
         let to = l.to;
