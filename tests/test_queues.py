@@ -123,13 +123,28 @@ def test_a_floor_makes_early_drops_a_step() -> None:
     assert queue.max() < 110e3
 
 
-@pytest.mark.parametrize("discipline", ["codel", "fq_codel", "pie", "red", "dualpi2"])
+@pytest.mark.parametrize("discipline", ["codel", "fq_codel", "pie", "red", "dualpi2", "classes"])
 def test_outages_and_disciplines_conserve_packets(discipline: str) -> None:
     change = '[[change]]\nat = "20 s"\noutage = "300 ms"\nmode = "{}"\n'
     for mode in ("flush", "hold", "blackhole"):
         run = finished(f'discipline = "{discipline}"', change.format(mode) + BULK)
         assert run.manifest["conserved"], mode
         assert run.summary["share"] > 0.8, mode
+
+
+def test_a_class_with_telemetry_is_told_of_itself() -> None:
+    """OrbCC beside Cubic: with a CoDel per flow it fills a queue of its own, with a queue per class it does not."""
+    port = 'discipline = "{}"\nmetered = true'
+    two = '[[flow]]\nfrom = "s1"\nto = "d1"\ncc = "orbcc-repro"\n[[flow]]\nfrom = "s2"\nto = "d2"\ncc = "cubic"\n'
+    found = {}
+    for discipline in ("fq_codel", "classes"):
+        run = finished(port.format(discipline), two, cc=None)
+        flows = run.to_pandas("flows").query("t_ns > 1e10")
+        mine = flows[flows["flow"] == 0]
+        share = mine["goodput_bps"].sum() / flows["goodput_bps"].sum()
+        found[discipline] = (share, (mine["rtt_ns"] / mine["base_rtt_ns"]).mean())
+    assert found["classes"][0] == pytest.approx(0.5, abs=0.03)
+    assert found["classes"][1] < 1.1 < found["fq_codel"][1], found
 
 
 # (tables of ports, line of the problem, words of the message)
@@ -140,6 +155,9 @@ WITHOUT_EFFECT = [
     ('[port.bottleneck]\ndiscipline = "codel"\nquantum = 300', 3, ["port.bottleneck.quantum", "target, interval"]),
     ('[port.bottleneck]\ndiscipline = "fq_codel"\nprobe_priority = true', 1, ["whose turn"]),
     ('[port.bottleneck]\ndiscipline = "pie"\nburst_allowance = "1000 s"', 3, ["burst_allowance", "100 s"]),
+    ('[port.bottleneck]\ndiscipline = "fq_codel"\ntelemetry_share = 0.3', 3, ["telemetry_share", "fq_codel"]),
+    ('[port.bottleneck]\ndiscipline = "classes"\ntelemetry_share = 1', 3, ["telemetry_share", "0.99"]),
+    ('[port.bottleneck]\ndiscipline = "classes"\nprobe_priority = true', 1, ["whose turn"]),
     ("[port.bottleneck]\ntarget = 5", 2, ["no unit"]),
 ]
 

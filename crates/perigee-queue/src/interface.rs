@@ -42,6 +42,8 @@ pub struct Packet {
     pub link: u32,
     /// A random number in 0..1 of its own: the same in every run with the same seed.
     pub draw: f64,
+    /// It carries telemetry, to which ports add theirs.
+    pub telemetry: bool,
 }
 
 impl Packet {
@@ -69,6 +71,17 @@ pub struct Port {
     /// Bytes that wait in all of its queues, framing included: without a packet that arrives, with one that is about to
     /// leave.
     pub bytes: u64,
+}
+
+/// What packets with telemetry have of a port at which they wait by themselves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Own {
+    /// Those that wait.
+    pub packets: u64,
+    /// Their bytes, framing included.
+    pub bytes: u64,
+    /// Their share of the rate while others wait too, in 0..1.
+    pub share: f64,
 }
 
 /// What happens to a packet.
@@ -104,6 +117,12 @@ pub trait Discipline: Debug + Send {
 
     /// A packet could be sent, but the port's queue is empty.
     fn on_empty(&mut self) {}
+
+    /// What telemetry tells of in place of the whole port; `None` = all packets wait together, or their turns are not by
+    /// telemetry.
+    fn own(&self) -> Option<Own> {
+        None
+    }
 
     /// Queues of its own; `None` = its packets wait in the port's one queue.
     fn queues(&self) -> Option<&dyn Queues> {

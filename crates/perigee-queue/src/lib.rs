@@ -10,6 +10,7 @@
 
 pub mod interface;
 
+pub mod classes;
 pub mod codel;
 pub mod drop_tail;
 pub mod dualpi2;
@@ -21,7 +22,7 @@ pub use interface::*;
 
 /// Every discipline, in the order in which tables print them; the first is the default.
 pub const DISCIPLINES: &[DisciplineInfo] =
-    &[drop_tail::INFO, red::INFO, codel::INFO, fq_codel::INFO, pie::INFO, dualpi2::INFO];
+    &[drop_tail::INFO, red::INFO, codel::INFO, fq_codel::INFO, pie::INFO, dualpi2::INFO, classes::INFO];
 
 /// What is known of discipline `id`.
 pub fn info(id: &str) -> Option<&'static DisciplineInfo> {

@@ -2,8 +2,8 @@
 """What decides OrbCC's share beside other schemes: variants of the port, of the neighbour and of the telemetry.
 
 Each suspicion has a run that would contradict it: queues of another length, a CoDel that lets others queue for longer,
-a neighbour that answers to no drop, a LeoCC that its own queue cannot mislead, and OrbCC alone at half of the rate,
-which is what a record of a class of its own would tell it.
+a neighbour that answers to no drop, a LeoCC that its own queue cannot mislead, a port with a queue per class whose
+telemetry is that of the class, and OrbCC alone at half of the rate, of which such a class should be a copy.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from perigee.figures.orbcc_two_flows import queue_packets
 from perigee.study import frames, style
 from perigee.study.beside import varied
+from perigee.study.decided import Decided, by_share, gap
 from perigee.study.model import Evidence
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 RUNS = 4
 SHALLOW, PATIENT, CALM, OWN = "0.2 BDP", "target of 50 ms", "without probes", "half of the rate"
+CLASSES = "a queue per class"
 DROP_TAIL, CODEL, FQ, EACH = "drop-tail", "CoDel", "fq_codel", "a queue per flow"
 LEOCC, DEAF = "leocc_omnet", "bbr"
 TARGET: Mapping[str, object] = {"port.bottleneck.target": "50 ms", "port.bottleneck.interval": "500 ms"}
@@ -32,6 +34,7 @@ VARIANTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Mapping[str, obje
     SHALLOW: ((DROP_TAIL, EACH), ("cubic", "bbr3"), {"port.all.queue": f"{queue_packets(50, 0.2)} packets"}),
     PATIENT: ((CODEL, FQ), ("cubic", "bbr3"), TARGET),
     CALM: ((DROP_TAIL, CODEL, FQ, EACH), (LEOCC,), {"cc.leocc_omnet.signal": "notices"}),
+    CLASSES: ((FQ,), ("cubic", "bbr3", LEOCC), {"port.bottleneck.discipline": "classes"}),
 }
 """By name: ports, neighbours, settings."""
 
@@ -105,15 +108,44 @@ def _codel(t: Tables, variants: Tables) -> str:
 
 def _fq(t: Tables, variants: Tables) -> str:
     runs, other = t["runs"], variants["runs"]
-    own = frames.average(other, "orbcc_inflation", variant=OWN)
+    own = frames.in_words(frames.average(other, "orbcc_inflation", variant=OWN))
     return (
         "Each flow has its turn, but the port tells the rate of the whole port: OrbCC takes what its neighbour gets "
         "for room and fills a queue of its own, which CoDel's drops do not move, until that makes a product: its "
-        f"RTT over the base RTT is {_both(runs, FQ, 'orbcc_inflation')}. Told of half the rate and of its own queue, "
-        f"as a record of its class would tell it (alone at a port of 50 Mbit/s), it is {frames.in_words(own)}. With a "
-        "target of 50 ms the neighbour's own queue counts as load, and its share is "
-        f"{_both(other, FQ, variant=PATIENT)} (95 % intervals)."
+        f"RTT over the base RTT is {_both(runs, FQ, 'orbcc_inflation')}. {_classes(other)}Alone at a port of 50 "
+        f"Mbit/s, with half the rate, it is {own}. With a target of 50 ms the neighbour's own queue counts as load, "
+        f"and its share is {_both(other, FQ, variant=PATIENT)} (95 % intervals)."
     )
+
+
+def _classes(other: pd.DataFrame) -> str:
+    if CLASSES not in set(other["variant"]):
+        return ""
+    delay, share = (_both(other, FQ, column, variant=CLASSES) for column in ("orbcc_inflation", "share"))
+    return (
+        "With a queue per class (`classes`), whose telemetry is half of the rate and its own bytes, it is "
+        f"{delay}, and the share {share}. "
+    )
+
+
+def decide(t: Tables, variants: Tables) -> list[Decided]:
+    """Is it what the port tells that makes OrbCC fill a queue of its own?"""
+    found: list[Decided] = []
+    for other in ("cubic", "bbr3") if CLASSES in set(variants["runs"]["variant"]) else ():
+        ours, own = (
+            frames.average(runs[runs["run"] <= RUNS], "orbcc_inflation", port=FQ, other=other, flows=1, **where)
+            for runs, where in ((t["runs"], {}), (variants["runs"], {"variant": CLASSES}))
+        )
+        share = _of(variants["runs"], FQ, other, variant=CLASSES)
+        found.append(
+            Decided(
+                f"beside {style.label(other)} over fq_codel OrbCC fills a queue because it is told of the whole port",
+                by_share(ours.value - 1, gap(ours, own)),
+                f"Its RTT over the base RTT is {frames.in_words(ours)}; with a queue per class, of which alone "
+                f"telemetry tells, {frames.in_words(own)}, and its share {share}.",
+            )
+        )
+    return found
 
 
 def _each(t: Tables, variants: Tables) -> str:
@@ -163,4 +195,4 @@ def evidence(
     verdicts: Callable[[Tables], list[Verdict]],
 ) -> Evidence:
     """The variants, and what they say."""
-    return Evidence(cases(figure, make), explain(verdicts), (*VARIANTS, DEAF, OWN))
+    return Evidence(cases(figure, make), explain(verdicts), (*VARIANTS, DEAF, OWN), decide)

@@ -38,7 +38,7 @@ pub fn port(now: Nanos, bytes: u64) -> Port {
 
 /// A full packet.
 pub fn packet(id: u32, arrived: Nanos, ecn: Ecn) -> Packet {
-    Packet { id, bytes: 1500, ip_bytes: 1500, arrived, flow: 0, ecn, link: 0, draw: 0.5 }
+    Packet { id, bytes: 1500, ip_bytes: 1500, arrived, flow: 0, ecn, link: 0, draw: 0.5, telemetry: false }
 }
 
 /// The numbers 0..1 of a small generator (Numerical Recipes, 64-bit linear congruential).

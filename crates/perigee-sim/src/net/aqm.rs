@@ -41,6 +41,19 @@ impl PortState {
         (self.aqm.as_deref_mut().expect("only managed ports come here"), port)
     }
 
+    /// What telemetry tells of: bytes that wait, without framing, and the rate; of the whole port, or of what packets with
+    /// telemetry have of it.
+    pub(super) fn told(&self) -> (u64, BitRate) {
+        let framing = u64::from(self.framing);
+        match self.aqm.as_ref().and_then(|d| d.own()) {
+            Some(own) => {
+                let rate = (self.rate.0 as f64 * own.share).round() as u64;
+                (own.bytes - own.packets * framing, BitRate(rate))
+            }
+            None => (self.bytes - self.packets * framing, self.rate),
+        }
+    }
+
     /// Packets that wait in queues of the discipline's own.
     pub(super) fn waiting_apart(&self) -> Vec<u32> {
         let mut all = Vec::new();
@@ -195,6 +208,7 @@ impl Net {
             ecn,
             link: packet.link,
             draw: self.draw(packet),
+            telemetry: packet.telemetry != NONE,
         }
     }
 

@@ -232,9 +232,9 @@ impl PortState {
 
 /// Telemetry of a packet that comes to a port.
 fn note_arrival(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, now: Nanos) {
+    let (queued, _) = port.told();
     let (true, Some(meter)) = (packet.kind.has_stack(), &mut port.meter) else { return };
     let head = stacks.head_mut(packet.telemetry);
-    let queued = port.bytes - port.packets * port.framing as u64;
     head.q_in = meter.on_enqueue(now, &head.stamp, packet.flow, queued);
 }
 
@@ -251,21 +251,21 @@ fn note_dequeue(
             return note_pint(port, packet, stacks, at);
         }
     }
+    let (queued, rate) = port.told();
     let (true, Some(meter)) = (packet.kind.has_stack(), &mut port.meter) else { return };
-    let queued = port.bytes - port.packets * port.framing as u64;
     let head = stacks.head(packet.telemetry);
     let ip_bytes = packet.ip_bytes as u32;
     let counted = counted_bytes(units[packet.flow as usize], head.payload, ip_bytes, ip_bytes + port.framing);
-    let hop = meter.on_dequeue(at, head.q_in, queued, port.rate, counted);
+    let hop = meter.on_dequeue(at, head.q_in, queued, rate, counted);
     stacks.push(packet.telemetry, hop, switch_id(port.node));
 }
 
 /// The same for records of fixed size: data carries that of the busiest port, ACKs add their own waiting.
 fn note_pint(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, at: Nanos) {
+    let (queued, rate) = port.told();
     let Some(meter) = &mut port.meter else { return };
-    let queued = port.bytes - port.packets * port.framing as u64;
     let (switch, wait) = (switch_id(port.node), at - packet.enqueued);
-    let record = meter.on_dequeue_pint(at, queued, port.rate, packet.ip_bytes as u32, switch);
+    let record = meter.on_dequeue_pint(at, queued, rate, packet.ip_bytes as u32, switch);
     if packet.kind == Kind::Data {
         stacks.overwrite(packet.telemetry, record, switch, wait);
     } else if let Form::Pint(carried) = &mut stacks.head_mut(packet.telemetry).form {
