@@ -69,7 +69,15 @@ def test_conditions_and_columns(swept: Path) -> None:
     ]
     assert dataset.query(swept, ["seed>1", "rtt!=10ms"]).num_rows == 4
     assert dataset.query(swept, ["goodput_mbps<=1e9"]).num_rows == 16
-    for wrong, said in (("nix=1", "no column 'nix'"), ("seed=a", "is a number"), ("seed", "write KEY=VALUE")):
+    twice = dataset.query(swept, [], ["port.bottleneck.queue", "queue", "seed", "seed"])
+    assert twice.column_names == ["port.bottleneck.queue", "seed"]
+    for wrong, said in (
+        ("nix=1", "no column 'nix'"),
+        ("seed=a", "is a number"),
+        ("seed", "write KEY=VALUE"),
+        ("queue=\udcff", "not UTF-8"),
+        ("cc=\udcff", "not UTF-8"),
+    ):
         with pytest.raises(RecordError, match=said):
             dataset.query(swept, [wrong])
 
@@ -128,6 +136,7 @@ def test_swept_values_are_sorted_as_quantities(tmp_path: Path) -> None:
     ("-2.5", ("number", "", -2.5)), ("1e3", ("number", "", 1000.0)),
     ("5 Ms", ("text", "", "5 Ms")), ("-1 s", ("text", "", "-1 s")), ("NaN s", ("text", "", "NaN s")),
     ("1e400 s", ("text", "", "1e400 s")), ("nan", ("text", "", "nan")), ("inf", ("text", "", "inf")),
+    ("\udcff", ("text", "", "\udcff")),
     ("1.5 packets", ("text", "", "1.5 packets")), (" bbr ", ("text", "", "bbr")), ("", ("text", "", "")),
 ])  # fmt: skip
 def test_quantities_are_read_as_scenarios_read_them(text: str, read: tuple[str, str, float | str]) -> None:

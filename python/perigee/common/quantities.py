@@ -24,7 +24,7 @@ class Quantity:
 
 def quantity(text: str) -> Quantity:
     """What a text says; text where it is no quantity. Times, rates and bytes are whole, as a scenario's are."""
-    found = _core.quantity(text)
+    found = _core.quantity(text) if encodable(text) else None
     if found is not None:
         return Quantity(*found)
     try:
@@ -32,3 +32,12 @@ def quantity(text: str) -> Quantity:
     except ValueError:
         number = math.nan
     return Quantity(NUMBER, "", number) if math.isfinite(number) else Quantity(TEXT, "", text.strip())
+
+
+def encodable(text: str) -> bool:
+    """Whether a text is Unicode throughout: arguments of a command line may have bytes that are not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

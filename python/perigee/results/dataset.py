@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import RecordError, naming
-from perigee.common.quantities import NUMBER, TEXT, quantity
+from perigee.common.quantities import NUMBER, TEXT, encodable, quantity
 from perigee.results import kept
 from perigee.results.cells import INDEX, Sweep, open_sweep, read_index
 from perigee.results.columns import COLUMNS
@@ -142,7 +142,8 @@ def query(folder: Path, conditions: Sequence[str] = (), columns: Sequence[str] =
     a value is of another kind.
     """
     data = dataset(folder)
-    names = [resolved(n, data.schema.names) for n in columns] or None
+    # A key may be asked for by its last part and by its name: one column.
+    names = list(dict.fromkeys(resolved(n, data.schema.names) for n in columns)) or None
     wanted = None
     for text in conditions:
         one = _condition(text, data)
@@ -175,6 +176,8 @@ def _condition(text: str, data: Any) -> Any:
     found = CONDITION.match(text)
     if found is None:
         raise RecordError(f"--where {text!r}: write KEY=VALUE, KEY!=VALUE, KEY<VALUE or KEY>VALUE")
+    if not encodable(text):
+        raise RecordError(f"--where {text!r}: this is not UTF-8")
     name = resolved(found["key"], data.schema.names)
     kind = data.schema.field(name).type
     value: Any = found["value"]
