@@ -60,6 +60,14 @@ def test_what_a_person_means_is_understood(cli: Cli, small: Path) -> None:
     assert f"{len(perigee.schemes()) - 1} runs" in done.stdout  # all but the one that needs a file
 
 
+@pytest.mark.parametrize("words", [["--set", "title=\udcff"], ["--out", "r\udcff"]], ids=["set", "out"])
+def test_what_is_not_utf_8_is_said_in_a_line(cli: Cli, small: Path, words: list[str]) -> None:
+    done = cli("run", small, *words)
+    assert done.returncode == 2, done.stderr
+    assert f"perigee: {words[1]!r} is not UTF-8" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
 def test_a_device_is_no_scenario(cli: Cli) -> None:
     done = cli("check", "/dev/zero")

@@ -86,6 +86,13 @@ def main() -> None:
         # The reader (head, less) has seen enough.
         sys.stderr.close()
         sys.exit(0)
+    except UnicodeEncodeError:
+        from perigee.common.quantities import encodable
+
+        odd = next((word for word in sys.argv[1:] if not encodable(word)), None)
+        if odd is None:
+            raise
+        fail(f"{odd!r} is not UTF-8: what is written into a result has to be", BAD_INPUT)
     except OSError as error:
         if not has_no_room(error):
             raise
