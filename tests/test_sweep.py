@@ -162,6 +162,7 @@ def test_what_cannot_be_swept_is_refused_before_anything_runs(cli: Cli, tiny: Pa
         ([], "nothing is swept"),
         (["--set", "port.bottleneck.rate=1Mbit,"], "empty value"),
         (["--set", "port.bottleneck.rate=1Mbit,1Mbit"], "given twice"),
+        (["--set", "port.bottleneck.rate=1Mbit,1.0 Mbit"], "1.0 Mbit is given twice"),
         (["--set", "port.bottleneck.rte=1,2"], "unknown key"),
         (["--set", "source.dumbbell.loss=" + ",".join(f"0.{i:06}" for i in range(1, 10_003))], "at most 10000"),
     ]:

@@ -197,6 +197,7 @@ def _condition(text: str) -> tuple[str, str]:
 
 def _split(sets: list[str]) -> tuple[list[str], list[Axis]]:
     """Overrides, and keys with several values. Commas within brackets and quotes belong to a value."""
+    from perigee.common.quantities import quantity
     from perigee.results.cells import Axis
 
     single: list[str] = []
@@ -209,7 +210,9 @@ def _split(sets: list[str]) -> tuple[list[str], list[Axis]]:
             continue
         if "" in parts:
             stop(f"--set {text!r} has an empty value: give values with commas between them")
-        twice = [p for i, p in enumerate(parts) if p in parts[:i]]
+        # Numbers by their text: a float does not tell all seeds apart.
+        read = [q if (q := quantity(p)).unit else p for p in parts]
+        twice = [p for i, p in enumerate(parts) if read[i] in read[:i]]
         if twice:
             stop(f"--set {text!r}: {twice[0]} is given twice")
         if key.strip() in {a.key for a in axes}:

@@ -115,7 +115,7 @@ def dataset(folder: Path) -> Any:
         if where.is_dir():
             return ds.dataset(where, format="parquet", partitioning="hive")
     except (OSError, ValueError) as error:
-        raise RecordError(f"{where} cannot be read: {error}: run the sweep again") from None
+        raise RecordError(f"{where} cannot be read: {' '.join(str(error).split())}: run the sweep again") from None
     return ds.dataset(_rows(folder))
 
 

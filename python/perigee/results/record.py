@@ -91,7 +91,7 @@ class Run:
         try:
             yield path
         except (OSError, ValueError) as error:
-            raise RecordError(f"{path} cannot be read: {error}: {again}") from error
+            raise RecordError(f"{path} cannot be read: {' '.join(str(error).split())}: {again}") from error
 
     def rows(self, name: str) -> int:
         """Number of rows of a table as it is (not as the manifest says)."""
