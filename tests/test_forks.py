@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SMALL, Cli, fresh
+from conftest import ROOT, SMALL, Cli, fresh
 from forks import HARMLESS, Forks
 
 
@@ -40,6 +40,22 @@ def test_it_leaves_the_same_record(cli: Cli, small: Path, tmp_path: Path) -> Non
     a, b = (json.loads((tmp_path / o / "cubic/seed1/manifest.json").read_text(encoding="utf-8")) for o in "ab")
     assert a["tables"] == b["tables"]
     assert [w.replace("/a", "/b") for w in a.get("command", [])][:-1] == b.get("command", [])[:-1]
+
+
+def test_results_hang_on_no_order_of_sets(small: Path, tmp_path: Path) -> None:
+    """Forked commands all have the hashes of one process: these have two."""
+    pages = []
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        assert fresh("run", small, "--out", seed, folder=tmp_path, environment=environment).returncode == 0
+        words = ("study", "report", "orbcc/initial-phase", "--from", ROOT / "docs/studies", "--out", f"o{seed}")
+        done = fresh(*words, "--docs", f"pages{seed}", folder=tmp_path, environment=environment)
+        assert done.returncode == 0, done.stderr
+        pages.append({f.name: f.read_bytes() for f in sorted((tmp_path / f"pages{seed}").glob("*.md"))})
+    a, b = (json.loads((tmp_path / o / "cubic/seed1/manifest.json").read_text(encoding="utf-8")) for o in "12")
+    assert a["tables"] == b["tables"]
+    assert pages[0]
+    assert pages[0] == pages[1]
 
 
 @pytest.fixture

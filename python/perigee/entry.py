@@ -14,6 +14,7 @@ from perigee.common.exit_codes import INTERRUPTED
 
 def main() -> None:
     """Runs the command line."""
+    _give_streams()
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         # As under nohup: Ctrl-C is not for this program.
         from perigee.cli.app import main as command_line
@@ -35,6 +36,13 @@ def main() -> None:
         # Whatever came of the exception on its way: it may have been caught, or become another.
         if interrupt.was_interrupted():
             _leave()
+
+
+def _give_streams() -> None:
+    """Where the shell closed one of them (`>&-`), what is printed goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the end
 
 
 def _leave() -> None:

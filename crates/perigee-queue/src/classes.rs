@@ -5,7 +5,8 @@
 //! * The class with telemetry has the share w of the rate while both classes wait; a class that is alone has all of it.
 //! * Each turn a class may send `2 quantum w` or `2 quantum (1 - w)` bytes more, framing included. What it does not use
 //!   it keeps to its next turn, unless its queue runs empty.
-//! * Where the port is full, the class that has more of the room than its weight loses its newest packet.
+//! * Where the port is full, the class that has more of the room than its weight loses its newest packets, until they were
+//!   as many bytes as the one that comes.
 //! * The port's telemetry is that of the class: bytes that wait in its own queue, and w times the rate. The bytes that were sent
 //!   are those of packets with telemetry at any port. So a sender that computes its rate from telemetry (OrbCC, HPCC)
 //!   sees a port of its own, and gives way to nobody whose packets it does not have to wait for. It is told w times the rate
@@ -41,7 +42,7 @@ const PARAMS: &[ParamSpec] = &[
         domain: Domain::Int { default: 1514, min: 1, max: 1_000_000 },
         unit: "bytes",
         source: "as RFC 8290 section 5.2.4",
-        help: "what a flow sends per turn",
+        help: "half of what both classes together send in a turn each",
     },
 ];
 
@@ -55,10 +56,23 @@ struct Class {
     deficit: i64,
 }
 
+/// Deficits count parts of a byte, so that small turns have the exact weights, too.
+const PARTS: f64 = 1e6;
+
+fn parts(packet: &Packet) -> i64 {
+    i64::from(packet.bytes) * PARTS as i64
+}
+
 impl Class {
     fn new(weight: f64, quantum: i64) -> Self {
-        let quantum = ((2.0 * quantum as f64 * weight).round() as i64).max(1);
+        let quantum = (2.0 * quantum as f64 * weight * PARTS).round() as i64;
         Class { weight, quantum, deficit: quantum, ..Class::default() }
+    }
+
+    /// How many more turns will not be enough for its first packet; of many small ones nobody waits for each.
+    fn turns_in_vain(&self) -> Option<i64> {
+        let first = self.packets.front()?;
+        Some(((parts(first) - self.deficit - 1) / self.quantum).max(0))
     }
 
     /// How many times its weight it has of the room.
@@ -106,24 +120,34 @@ impl Queues for Classes {
         let class = &mut self.classes[usize::from(!packet.telemetry)];
         class.packets.push_back(packet);
         class.bytes += u64::from(packet.bytes);
-        if !fits {
+        let mut wanted = if fits { 0 } else { packet.bytes };
+        while wanted > 0 {
             let fuller = usize::from(self.classes[1].fullness() > self.classes[0].fullness());
             let class = &mut self.classes[fuller];
             let newest = class.packets.pop_back();
-            lost.extend(class.lose(newest));
+            let Some(newest) = class.lose(newest) else { return };
+            wanted = wanted.saturating_sub(newest.bytes);
+            lost.push(newest);
         }
     }
 
     fn head(&mut self) -> Option<Packet> {
-        if self.classes.iter().all(|c| c.packets.is_empty()) {
-            return None;
-        }
+        let mut rounds = 0;
         loop {
             let class = &mut self.classes[self.turn];
             match class.packets.front() {
-                Some(first) if class.deficit >= i64::from(first.bytes) => return Some(*first),
+                Some(first) if class.deficit >= parts(first) => return Some(*first),
                 Some(_) => {}
                 None => class.deficit = 0,
+            }
+            rounds += 1;
+            // `None`: nobody waits.
+            let vain = self.classes.iter().filter_map(Class::turns_in_vain).min()?;
+            if rounds > 2 {
+                self.classes
+                    .iter_mut()
+                    .filter(|c| !c.packets.is_empty())
+                    .for_each(|c| c.deficit += vain * c.quantum);
             }
             self.turn = 1 - self.turn;
             let next = &mut self.classes[self.turn];
@@ -134,7 +158,7 @@ impl Queues for Classes {
     fn take(&mut self) -> Option<Packet> {
         let class = &mut self.classes[self.turn];
         let first = class.packets.pop_front();
-        class.deficit -= first.map_or(0, |p| i64::from(p.bytes));
+        class.deficit -= first.as_ref().map_or(0, parts);
         class.lose(first)
     }
 
@@ -158,7 +182,14 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn classes(share: f64) -> Classes {
-        let given = BTreeMap::from([("telemetry_share".to_string(), Value::Float(share))]);
+        with_quantum(share, 1514)
+    }
+
+    fn with_quantum(share: f64, quantum: i64) -> Classes {
+        let given = BTreeMap::from([
+            ("telemetry_share".to_string(), Value::Float(share)),
+            ("quantum".to_string(), Value::Int(quantum)),
+        ]);
         Classes::new(&Params::new(PARAMS, given).unwrap(), &Setup::bytes(0))
     }
 
@@ -181,9 +212,9 @@ mod tests {
 
     #[test]
     fn while_both_wait_each_has_its_share_whatever_its_packets_weigh() {
-        for share in [0.1, 0.5, 0.8] {
+        for (share, quantum) in [(0.1, 1514), (0.5, 1514), (0.8, 1514), (0.01, 1), (0.1, 3)] {
             for (mine, other) in [(1500, 1500), (60, 1500), (1500, 60), (1514, 9000)] {
-                let mut q = classes(share);
+                let mut q = with_quantum(share, quantum);
                 let mut sent = [0u64; 2];
                 for _ in 0..100_000 {
                     while q.classes[0].packets.len() < 3 {
@@ -236,6 +267,15 @@ mod tests {
         (0..3).for_each(|_| drop(push(&mut q, true, 1500, true)));
         assert_eq!(push(&mut q, true, 1300, false), [packet(true, 1300)]);
         assert_eq!(q.own().unwrap().packets, 5);
+    }
+
+    #[test]
+    fn a_full_packet_takes_the_room_of_as_many_small_ones_as_it_needs() {
+        let mut q = classes(0.5);
+        (0..100).for_each(|_| drop(push(&mut q, false, 60, true)));
+        assert_eq!(push(&mut q, true, 1500, false).len(), 25);
+        assert_eq!((q.classes[0].bytes, q.classes[1].bytes), (1500, 75 * 60));
+        assert_eq!(push(&mut q, false, 60, false), [packet(false, 60)], "a small one takes that of one");
     }
 
     #[test]

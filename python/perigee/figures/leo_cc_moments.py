@@ -192,8 +192,8 @@ def _vivace(t: Tables) -> list[Verdict]:
 
 def _astraea(t: Tables) -> list[Verdict]:
     first = f"135 s: Astraea's share of the rate before, while the base RTT is the lowest (run {RUN})"
-    then = f"135 s: Astraea's share of the rate at 150 to 225 s (run {RUN})"
-    after = [_at(t, "astraea", s, "share").value for s in range(150, DRAWN_S[1], PERIOD_S)]
+    then = f"135 s: Astraea's share of the rate from then to 225 s (run {RUN})"
+    after = [_at(t, "astraea", s, "share").value for s in range(135, DRAWN_S[1], PERIOD_S)]
     return [
         within("135-before", first, SOURCE, "all", _at(t, "astraea", 120, "share"), 0.85),
         within("135-after", then, SOURCE, "not much", value(float(np.mean(after))), high=0.5),

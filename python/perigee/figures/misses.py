@@ -14,6 +14,7 @@ from perigee.figures import leo_cc_vivace as vivace
 from perigee.figures import orbcc_constellation as sky
 from perigee.figures import orbcc_epochs as epochs
 from perigee.figures import orbcc_evidence as orbcc
+from perigee.figures.leo_cc_common import HIGH
 from perigee.figures.orbcc_responsiveness import CUBIC_MBPS
 from perigee.study import beside, frames, style
 from perigee.study.decided import CONFIRMED, OPEN, PART, REJECTED
@@ -61,12 +62,13 @@ def intra(tables: Mapping[str, Tables]) -> Finding:
     helps = max(by.values()) > ours + fairness.ALIKE
     # What is published is where BBRv3 stands beside Cubic, not a number.
     gone = 0 <= rival - ours <= fairness.ALIKE
+    bound = "" if ours >= HIGH else f" What is left is the page's bound for fair, {HIGH:g}, which is ours."
     began = "With the transport as it is now the miss is gone" if gone else "The miss is still there"
     return Finding(
         REJECTED if gone and not helps else PART if helps else OPEN,
         f"{began}: {ours:.2f}, Cubic {rival:.2f} (mean ratio over all RTTs; "
         f"published: a little below Cubic). All of Linux's transport gives {by[testbed.LINUX]:.2f}, the version of the "
-        f"OrbCC study's simulator {by[testbed.INET]:.2f}.",
+        f"OrbCC study's simulator {by[testbed.INET]:.2f}.{bound}",
     )
 
 
