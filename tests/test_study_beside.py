@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
 
 from perigee.figures import leo_cc_evidence
-from perigee.study import beside, frames, pages
+from perigee.study import beside, frames, made, pages
 from perigee.study.model import Ask, Case, Evidence, Experiment, Outcome, Size, Tables, Theirs
 from perigee.study.registry import experiments
 from perigee.study.verdicts import DIFFERS, REPRODUCED, Verdict, near
@@ -160,3 +161,16 @@ def test_variants_have_their_runs_also_where_the_size_has_fewer():
     assert {c.labels["run"] for c in efficiency_cases(ask)} == {1, 2, 3}
     assert {c.labels["run"] for c in found} == {1, 2, 3, 4}
     assert len(found) == 4 * len(points)
+
+
+def test_variants_that_are_run_again_alone_are_told_apart(tmp_path: Path) -> None:
+    made.note(tmp_path, "perigee study run a/b", 60)
+    made.note_variants(tmp_path, 50)
+    made.note_variants(tmp_path, 4, ["deep"])
+    made.note_variants(tmp_path, 7, ["shallow"])
+    words = made.in_words(made.read(tmp_path))
+    assert words.count("of run time") == 4
+    assert "in 50 s of run time. Of these “deep”: Perigee" in words
+    assert "in 4 s of run time. Of these “shallow”: Perigee" in words
+    made.note_variants(tmp_path, 9)
+    assert made.in_words(made.read(tmp_path)).endswith("in 9 s of run time.")

@@ -163,7 +163,7 @@ def _explain_by_runs(
     for e in (e for e in chosen if plan.planned[e.name]):
         try:
             conclude.add_variants(e, outcomes(plan, cache, e.name), folder)
-            made.note_variants(folder / e.name, took(plan, cache, e.name))
+            made.note_variants(folder / e.name, took(plan, cache, e.name), variants)
             conclude.finish(e, folder)
         except conclude.ConcludeError as error:
             ill.append(f"{error}: {_remedy(e.name, folder)}, or take the pages' tables with --from docs/studies")

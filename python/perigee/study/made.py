@@ -13,7 +13,7 @@ from perigee import _core
 from perigee.common.files import write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 MADE = "made.json"
 """Beside `about.json`, which is the same for the same results; this is not."""
@@ -36,9 +36,13 @@ def note(folder: Path, command: str, runs_s: float | None) -> None:
     _write(folder, _now(runs_s) | {"command": command})
 
 
-def note_variants(folder: Path, runs_s: float | None) -> None:
-    """The same of variants that were run by themselves, beside tables that were there."""
-    _write(folder, read(folder) | {"variants": _now(runs_s)})
+def note_variants(folder: Path, runs_s: float | None, only: Collection[str] = ()) -> None:
+    """The same of variants that were run by themselves, beside tables that were there; of `only` some of them, if named."""
+    noted, now = read(folder), _now(runs_s)
+    before = noted.get("variants")
+    if only and before:
+        now = before | {"some": before.get("some", {}) | dict.fromkeys(only, now)}
+    _write(folder, noted | {"variants": now})
 
 
 def _now(runs_s: float | None) -> dict[str, Any]:
@@ -67,6 +71,7 @@ def in_words(made: Mapping[str, Any]) -> str:
         found.append(f"Made by {_by(made)}.")
     if made.get("variants"):
         found.append(f"Variants for explanations: {_by(made['variants'])}.")
+        found += [f"Of these “{name}”: {_by(of_it)}." for name, of_it in made["variants"].get("some", {}).items()]
     return " ".join(found)
 
 
