@@ -37,7 +37,7 @@ def note(folder: Path, command: str, runs_s: float | None) -> None:
 
 
 def note_variants(folder: Path, runs_s: float | None, only: Collection[str] = ()) -> None:
-    """The same of variants that were run by themselves, beside tables that were there; of `only` some of them, if named."""
+    """The same of variants that were run by themselves, beside tables that were there; of those in `only`, if any."""
     noted, now = read(folder), _now(runs_s)
     before = noted.get("variants")
     if only and before:
