@@ -232,8 +232,11 @@ impl PortState {
 
 /// Telemetry of a packet that comes to a port.
 fn note_arrival(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, now: Nanos) {
+    if !packet.kind.has_stack() {
+        return;
+    }
     let (queued, _) = port.told();
-    let (true, Some(meter)) = (packet.kind.has_stack(), &mut port.meter) else { return };
+    let Some(meter) = &mut port.meter else { return };
     let head = stacks.head_mut(packet.telemetry);
     head.q_in = meter.on_enqueue(now, &head.stamp, packet.flow, queued);
 }
@@ -251,8 +254,11 @@ fn note_dequeue(
             return note_pint(port, packet, stacks, at);
         }
     }
+    if !packet.kind.has_stack() {
+        return;
+    }
     let (queued, rate) = port.told();
-    let (true, Some(meter)) = (packet.kind.has_stack(), &mut port.meter) else { return };
+    let Some(meter) = &mut port.meter else { return };
     let head = stacks.head(packet.telemetry);
     let ip_bytes = packet.ip_bytes as u32;
     let counted = counted_bytes(units[packet.flow as usize], head.payload, ip_bytes, ip_bytes + port.framing);
