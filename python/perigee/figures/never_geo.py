@@ -120,7 +120,7 @@ EXPERIMENTS = [
         draw=draw,
         method="""Two downloads of 1 GB over the service of the downloads experiment (144 Mbit/s, 36 MB of queue that
 drops at random from 18 MB on, RTTs and losses as the study's pings had them), the second 30 s later; each run has other
-RTTs and losses.""",
+RTTs and losses, and lasts 150 s (300 s in the full size).""",
         metrics="""Goodput of each flow and of both, Mbit/s, and the mean RTT of both, ms, from 60 s on. Share: of the
 second flow in both.""",
         explain=explain,
