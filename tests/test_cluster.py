@@ -159,6 +159,7 @@ def test_a_worker_that_is_killed_costs_no_run(cluster: Cluster, cli: Cli, begin:
 
 
 @needs_dask
+@pytest.mark.alone
 def test_a_worker_without_room_leaves_its_runs_to_the_others(cluster: Cluster, cli: Cli, tmp_path: Path) -> None:
     import resource
 
