@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import perigee
-from conftest import ROOT, SMALL, Cli
+from conftest import ROOT, SMALL, Cli, command
 
 SKY = (ROOT / "scenarios/leo/london-new-york.toml").read_text(encoding="utf-8")
 
@@ -143,3 +144,10 @@ def test_what_only_looks_like_a_manifest_is_refused(cli: Cli, tmp_path: Path, ma
         assert done.returncode == 2, done.stderr
         assert "manifest" in done.stderr or "record" in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_a_closed_stdout_is_no_traceback(cli: Cli, small: Path, tmp_path: Path) -> None:
+    assert cli("run", small, "--out", "o", "--no-report").returncode == 0
+    words = ["sh", "-c", 'exec "$@" >&-', "sh", *command("results", "o")]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

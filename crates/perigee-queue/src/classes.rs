@@ -132,7 +132,6 @@ impl Queues for Classes {
     }
 
     fn head(&mut self) -> Option<Packet> {
-        let mut rounds = 0;
         loop {
             let class = &mut self.classes[self.turn];
             match class.packets.front() {
@@ -140,14 +139,10 @@ impl Queues for Classes {
                 Some(_) => {}
                 None => class.deficit = 0,
             }
-            rounds += 1;
-            // `None`: nobody waits.
+            // Zero where the other one can send; `None`: nobody waits.
             let vain = self.classes.iter().filter_map(Class::turns_in_vain).min()?;
-            if rounds > 2 {
-                self.classes
-                    .iter_mut()
-                    .filter(|c| !c.packets.is_empty())
-                    .for_each(|c| c.deficit += vain * c.quantum);
+            for class in self.classes.iter_mut().filter(|c| !c.packets.is_empty()) {
+                class.deficit += vain * class.quantum;
             }
             self.turn = 1 - self.turn;
             let next = &mut self.classes[self.turn];
