@@ -22,7 +22,7 @@ from perigee.figures import (
     orbcc_two_flows,
 )
 from perigee.figures import orbcc_soft_handover as soft
-from perigee.study import beside, gallery, style
+from perigee.study import beside, frames, gallery, style
 from perigee.study.conclude import read_csv
 from perigee.study.digest import Digest
 from perigee.study.kinds import Kind
@@ -238,3 +238,18 @@ def test_published_numbers_stand_in_the_figures(name: str) -> None:
     assert drawn, f"{name} has published numbers, and none of its figures shows one"
     assert all(len(set(n)) == len(n) for n in names)
     assert all(np.isfinite(a.get_xydata()).all() for a in drawn if hasattr(a, "get_xydata"))
+
+
+def test_a_mean_over_a_swept_parameter_has_the_interval_of_its_runs() -> None:
+    """What the RTT does to a ratio is the same in each repetition: it widens no interval."""
+    rows = [(s, rtt_ms, base + s / 100) for s in (1, 2, 3) for rtt_ms, base in ((20, 0.9), (100, 0.5), (200, 0.1))]
+    frame = pd.DataFrame(rows, columns=["seed", "rtt_ms", "ratio"])
+    by_run, pooled = frames.average(frame, "ratio", "rtt_ms"), frames.average(frame, "ratio")
+    assert by_run.value == pytest.approx(0.52) == pooled.value
+    assert (by_run.n, pooled.n) == (3, 9)
+    # Student's t of 2 degrees of freedom, deviation 0.01 over the root of three.
+    assert by_run.high - by_run.value == pytest.approx(4.302653 * 0.01 / 3**0.5)
+    assert pooled.high - pooled.value > 0.2
+    # Runs that are repeated at one point of the sweep only weigh it no more.
+    again = pd.concat([frame, frame[frame["rtt_ms"] == 200]])
+    assert frames.average(again, "ratio", "rtt_ms").value == pytest.approx(0.52)

@@ -162,9 +162,9 @@ def explain_intra(t: Tables, variants: Tables) -> dict[str, str]:
     def of(runs: pd.DataFrame, **where: object) -> str:
         here = frames.pick(runs, cc="bbr3", **where)
         longest = frames.average(here, "ratio", rtt_ms=far).value
-        return f"{frames.average(here, 'ratio').value:.2f} ({longest:.2f} at {far} ms)"
+        return f"{frames.average(here, 'ratio', 'rtt_ms').value:.2f} ({longest:.2f} at {far} ms)"
 
-    cubic = frames.average(t["runs"], "ratio", cc="cubic").value
+    cubic = frames.average(t["runs"], "ratio", "rtt_ms", cc="cubic").value
     return {
         "bbr3": f"BBRv3 has {of(t['runs'])}, Cubic {cubic:.2f}; {of(variants['runs'], variant=LINUX)} with all of "
         f"Linux's transport, {of(variants['runs'], variant=INET)} with the version of the OrbCC study's simulator. At "

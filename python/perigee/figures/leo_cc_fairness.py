@@ -304,7 +304,7 @@ def check_intra(t: Tables) -> list[Verdict]:
     spread = {cc: _spread(runs[runs["cc"] == cc]) for cc in SCHEMES}
     noisiest = max((cc for cc in SCHEMES if cc != "vivace"), key=lambda cc: spread[cc])
     leocc = smallest(runs[runs["cc"] == "leocc"].groupby("rtt_ms")["ratio"].mean())
-    bbr3 = frames.average(runs, "ratio", cc="bbr3")
+    bbr3 = frames.average(runs, "ratio", "rtt_ms", cc="bbr3")
     rows = [("Vivace", spread["vivace"]), (style.label(noisiest), spread[noisiest])]
     return [
         within("satcp", "SaTCP like Cubic: difference of mean ratios", source, "the same", value(gap), high=ALIKE),
@@ -340,12 +340,21 @@ def check_parking(t: Tables) -> list[Verdict]:
         source = f"Fig. 6{'a' if n == 3 else 'b'}"
         for cc in ("cubic", "satcp", "bbr3", "leocc"):
             words = f"{style.label(cc)}, {n} bottlenecks: mean ratio"
-            out.append(near(f"{cc}-{n}", words, source, published, frames.average(here, "ratio", cc=cc), tolerance))
+            out.append(
+                near(f"{cc}-{n}", words, source, published, frames.average(here, "ratio", "rtt_ms", cc=cc), tolerance)
+            )
         out.append(_long_astraea(here[here["cc"] == "astraea"], n, published, tolerance, source))
         words, high = f"Vivace, {n} bottlenecks", 0.333 if n == 3 else 0.05
         published_words = "below the proportional line" if n == 3 else "almost 0"
         out.append(
-            within(f"vivace-{n}", words, source, published_words, frames.average(here, "ratio", cc="vivace"), high=high)
+            within(
+                f"vivace-{n}",
+                words,
+                source,
+                published_words,
+                frames.average(here, "ratio", "rtt_ms", cc="vivace"),
+                high=high,
+            )
         )
     return out
 
@@ -355,10 +364,10 @@ def _long_astraea(astraea: pd.DataFrame, n: int, published: float, tolerance: fl
     if n == 3:
         inside = astraea[astraea["rtt_ms"] <= TRAINED_MS]
         words = f"Astraea, 3 bottlenecks: mean ratio to {TRAINED_MS} ms"
-        return near("astraea-3", words, source, published, frames.average(inside, "ratio"), tolerance)
+        return near("astraea-3", words, source, published, frames.average(inside, "ratio", "rtt_ms"), tolerance)
     far = astraea[astraea["rtt_ms"] > SHALLOW_RTT_MS]
     words = f"Astraea, {n} bottlenecks beyond {SHALLOW_RTT_MS} ms"
-    return within(f"astraea-{n}", words, source, "not much at all", frames.average(far, "ratio"), high=0.1)
+    return within(f"astraea-{n}", words, source, "not much at all", frames.average(far, "ratio", "rtt_ms"), high=0.1)
 
 
 FULL = {"cubic": 0.90, "satcp": 0.90, "bbr3": 0.88}

@@ -69,9 +69,9 @@ def verdicts(t: Tables) -> list[Verdict]:
     out = []
     for cc in dict.fromkeys(t["runs"]["scheme"]):
         here = frames.pick(t["runs"], scheme=cc)
-        scaled = frames.average(here, "share", setting=SCALED).value
+        scaled = frames.average(here, "share", "town", setting=SCALED).value
         for name in (SAME, LONG):
-            full = frames.average(here, "share", setting=name).value
+            full = frames.average(here, "share", "town", setting=name).value
             claim = f"{style.label(cc)}, {name}: as large a share of the rate as scaled down"
             rows = [("full", full), ("scaled", scaled)]
             out.append(order(f"{cc}-{name}", claim, SOURCE, rows, slack=0.05))

@@ -230,8 +230,8 @@ def check_sharing(study: str) -> Callable[[Tables], list[Verdict]]:
         delay, ratio = largest(by_pair(MINE, "delay")), smallest(by_pair(MINE, "goodput_ratio"))
         out.append(within("orbcc-delay", "OrbCC: largest delay of all pairs", source, "minimal", delay, high=1.12))
         out.append(within("orbcc-ratio", "OrbCC: smallest ratio of all pairs", source, f"about {FAIR:g}", ratio, 0.97))
-        fair = min(frames.by_scheme(runs, "goodput_ratio", ["cubic", "bbr"], "mean"), key=lambda v: v[1])
-        poor = frames.by_scheme(runs, "goodput_ratio", ["bbr3"], "mean")
+        fair = min(frames.by_scheme(runs, "goodput_ratio", ["cubic", "bbr"], "mean", "pair"), key=lambda v: v[1])
+        poor = frames.by_scheme(runs, "goodput_ratio", ["bbr3"], "mean", "pair")
         out.append(order("bbr3", "BBRv3 less fair than Cubic and BBRv1", source, [fair, *poor]))
         return out
 

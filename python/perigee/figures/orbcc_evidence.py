@@ -93,7 +93,7 @@ def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
     """How much of it hangs on chance, pacing and recovery."""
     here = {"rtt_ms": SHALLOW_RTT_MS, "queue_bdp": SHALLOW_BDP}
     ours = frames.average(t["runs"], "ratio", cc="cubic", **here)
-    deep = {q: frames.average(t["runs"], "ratio", cc="cubic", queue_bdp=q) for q in (1.0, 4.0)}
+    deep = {q: frames.average(t["runs"], "ratio", "rtt_ms", cc="cubic", queue_bdp=q) for q in (1.0, 4.0)}
     of = {name: frames.in_words(frames.average(variants["runs"], "ratio", variant=name)) for name in SHALLOW}
     return {
         "cubic-queue": f"From 1 to 4 BDP it falls as published ({deep[1.0].value:.2f} to {deep[4.0].value:.2f}). With "

@@ -174,8 +174,8 @@ def _intra(source: str) -> Callable[[Tables], list[Verdict]]:
     def check(t: Tables) -> list[Verdict]:
         runs = t["runs"]
         least = {cc: smallest(_by_rtt(runs, cc).to_numpy()) for cc in (MINE, "cubic")}
-        average = [(style.label(cc), frames.average(runs, "ratio", cc=cc).value) for cc in (MINE, "cubic")]
-        bbrs = [(style.label(cc), frames.average(runs, "ratio", cc=cc).value) for cc in ("bbr", "bbr3")]
+        average = [(style.label(cc), frames.average(runs, "ratio", "rtt_ms", cc=cc).value) for cc in (MINE, "cubic")]
+        bbrs = [(style.label(cc), frames.average(runs, "ratio", "rtt_ms", cc=cc).value) for cc in ("bbr", "bbr3")]
         best = max(bbrs, key=lambda b: b[1])
         return [
             within("orbcc", "OrbCC: smallest ratio over all RTTs", source, "near 1", least[MINE], 0.97),

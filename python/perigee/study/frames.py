@@ -49,10 +49,19 @@ def pick(frame: pd.DataFrame, **where: Any) -> pd.DataFrame:
     return frame
 
 
-def average(frame: pd.DataFrame, column: str, **where: Any) -> Estimate:
-    """Mean of a column over rows with these values."""
+def average(frame: pd.DataFrame, column: str, over: str | None = None, /, **where: Any) -> Estimate:
+    """Mean of a column over rows with these values.
+
+    `over` names a swept parameter: each seed's mean over its values is one run then, for what the parameter does is no
+    chance that another repetition would change, and an interval over all rows would hold it for that.
+    """
     chosen = pick(frame, **where)
-    return mean(chosen[column].to_numpy(dtype=float) if len(chosen) else [])
+    if not len(chosen):
+        return mean([])
+    values = chosen[column].astype(float)
+    if over is not None:
+        values = values.groupby([chosen["seed"], chosen[over]]).mean().groupby("seed").mean()
+    return mean(values.to_numpy())
 
 
 def in_words(found: Estimate, digits: int = 2) -> str:
@@ -74,13 +83,14 @@ def schemes(frame: pd.DataFrame) -> list[str]:
 
 
 def by_scheme(
-    frame: pd.DataFrame, column: str, ccs: Sequence[str], how: str = "median", **where: Any
+    frame: pd.DataFrame, column: str, ccs: Sequence[str], how: str = "median", over: str | None = None, /, **where: Any
 ) -> list[tuple[str, float]]:
-    """(label, value) of each scheme, for orderings."""
+    """(label, value) of each scheme, for orderings; `over` as in `average`, of means only."""
     from perigee.study.style import label
 
-    estimate = middle if how == "median" else average
-    return [(label(cc), estimate(frame, column, cc=cc, **where).value) for cc in ccs]
+    if how == "median":
+        return [(label(cc), middle(frame, column, cc=cc, **where).value) for cc in ccs]
+    return [(label(cc), average(frame, column, over, cc=cc, **where).value) for cc in ccs]
 
 
 def efficiency_panels(
