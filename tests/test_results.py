@@ -7,13 +7,14 @@ import csv
 import json
 import math
 import shutil
+import subprocess
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from conftest import Cli
+from conftest import Cli, command
 from perigee.common.files import RecordError
 from perigee.common.quantities import Quantity, quantity
 from perigee.results import dataset, kept
@@ -180,6 +181,25 @@ def test_polars_reads_it_lazily(swept: Path) -> None:
     pl = pytest.importorskip("polars")
     lazy = pl.scan_parquet(swept / "results" / "**" / "*.parquet")
     assert lazy.filter(pl.col("cc") == "cubic").select(pl.len()).collect().item() == 8
+
+
+def test_a_condition_that_no_row_meets_is_named_with_what_there_is(swept: Path, cli: Cli) -> None:
+    done = cli("results", swept, "--where", "seed>=1", "--where", "cc=BBR")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "0 rows")
+    assert done.stderr.startswith(f"perigee: no row of {swept} has cc=BBR: cc has ")
+    assert "cubic" in done.stderr
+    apart = cli("results", swept, "--where", "seed<2", "--where", "seed>1")
+    assert apart.stderr == f"perigee: no row of {swept} has seed<2, seed>1 together\n"
+    assert cli("results", swept, "--where", "cc=cubic").stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full stands for a full disk")
+def test_a_full_standard_output_is_not_blamed_on_the_folder(swept: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command("results", swept), stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert "cannot write the result: No space left" in done.stderr
+    assert str(swept) not in done.stderr
 
 
 def test_the_command_lists_sorts_joins_and_exports(swept: Path, cli: Cli, tmp_path: Path) -> None:

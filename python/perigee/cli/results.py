@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perigee.cli.options import ForceOption, JsonOption, check_free, names_of, stop
+from perigee.common.messages import complain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,6 +53,9 @@ def results(
     try:
         by = None if sort is None else sort.removeprefix("-")
         tables = [_queried(f, where or [], names_of("--columns", columns), by) for f in folders]
+        for folder, table in zip(folders, tables, strict=True):
+            if where and not table.num_rows:
+                complain(dataset.unmet(folder, where))
         found = tables[0]
         if len(folders) > 1:
             found = dataset.joined(folders, tables) if join else dataset.together(folders, tables)
@@ -67,9 +71,10 @@ def results(
             _print(found)
     except RecordError as error:
         stop(str(error))
-    except BrokenPipeError:
-        raise
     except OSError as error:
+        if isinstance(error, BrokenPipeError) or (out is None and error.filename is None):
+            # It is the standard output that cannot be written.
+            raise
         stop(cannot_write(out or folders[0], error))
 
 

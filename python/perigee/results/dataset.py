@@ -33,6 +33,7 @@ FOLDER = "results"
 ORIGIN = ("record", "key", "version", "finished", "wall_s", "cpu_s")
 # Files of fewer rows cost more to open than to read.
 ROWS_PER_FILE, MOST_FILES = 5_000, 500
+MOST_NAMED = 5
 CONDITION = re.compile(r"^\s*(?P<key>[^<>=!]+?)\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<value>.*?)\s*$")
 SIGNS = {"=": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 OPERATORS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
@@ -149,6 +150,25 @@ def query(folder: Path, conditions: Sequence[str] = (), columns: Sequence[str] =
         one = _condition(text, data)
         wanted = one if wanted is None else operator.and_(wanted, one)
     return data.to_table(columns=names, filter=wanted)
+
+
+def unmet(folder: Path, conditions: Sequence[str]) -> str:
+    """Why no row meets all conditions: the first that none meets by itself, with what its column has."""
+    data = dataset(folder)
+    for text in conditions:
+        if data.count_rows(filter=_condition(text, data)) == 0:
+            name = resolved(CONDITION.match(text)["key"], data.schema.names)  # type: ignore[index]
+            return f"no row of {folder} has {text}: {name} has {_values(data, name)}"
+    return f"no row of {folder} has {', '.join(conditions)} together"
+
+
+def _values(data: Any, name: str) -> str:
+    """Up to five of a column's values, or their range where they are numbers of more."""
+    there = [v for v in data.to_table(columns=[name])[name].unique().to_pylist() if v is not None]
+    if len(there) > MOST_NAMED and all(isinstance(v, int | float) for v in there):
+        return f"{min(there):g} to {max(there):g}"
+    more = f" and {len(there) - MOST_NAMED} more" if len(there) > MOST_NAMED else ""
+    return (", ".join(str(v) for v in there[:MOST_NAMED]) or "no values") + more
 
 
 def resolved(name: str, names: Sequence[str]) -> str:
