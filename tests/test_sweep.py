@@ -127,6 +127,7 @@ def test_cells_are_listed_filtered_and_plotted(cli: Cli, tiny: Path) -> None:
         (["--where", "nothing=1"], "no swept key"),
         (["--columns", "nothing"], "perigee columns"),
         (["--x", "loss"], "--plot"),
+        (["--plot", "q.png", "--x", "loss", "--y", "source.dumbbell.loss"], "x and y are both source.dumbbell.loss"),
     ]:
         refused = cli("cells", "s", *wrong)
         assert refused.returncode == 2

@@ -150,7 +150,11 @@ class Sweep:
         x = self.key_of(x) if x is not None else many[0]
         if y is None and len(many) > 1 and len({r[many[1]] for r in self.rows}) > 1:
             y = next((k for k in many if k != x), None)
-        return lines(self, metric, x) if y is None else heat_map(self, metric, x, self.key_of(y))
+        if y is None:
+            return lines(self, metric, x)
+        if self.key_of(y) == x:
+            raise RecordError(f"x and y are both {x}: a map has two keys, a line over {x} is drawn without y")
+        return heat_map(self, metric, x, self.key_of(y))
 
 
 def _same(value: str, wanted: str) -> bool:
