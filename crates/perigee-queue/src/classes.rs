@@ -11,8 +11,10 @@
 //!   are those of packets with telemetry at any port. So a sender that computes its rate from telemetry (OrbCC, HPCC)
 //!   sees a port of its own, and gives way to nobody whose packets it does not have to wait for. It is told w times the rate
 //!   also while the other class is silent: then it leaves the rest of the port unused.
-//! * Above half of the rate its packets leave in bursts, at the rate of the whole port. OrbCC stays below the share then: by
-//!   9 % with w = 0.8 (`crates/perigee-sim/tests/classes.rs`).
+//! * Above half of the rate its packets leave in bursts, at the rate of the whole port, so most samples tell a higher rate
+//!   than the mean over time. OrbCC, which gives each ACK the same weight, stays below the share then (`orbcc` by 15 %,
+//!   `orbcc-repro` by 10 % with w = 0.8); with weights by time (`cc.orbcc.ewma = "hpcc_time"`) it has all of it
+//!   (`crates/perigee-sim/tests/classes.rs`).
 
 use crate::{Discipline, DisciplineInfo, Own, Packet, Queues, Setup};
 use perigee_units::params::{Domain, ParamSpec, Params};

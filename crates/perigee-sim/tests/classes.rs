@@ -12,11 +12,15 @@ const RTT_MS: u64 = 50;
 const MBIT: u64 = 100;
 
 /// OrbCC for 20 s at a port of `mbit`, over a queue of a product of 100 Mbit/s; with `share` the port has classes, and a flow of
-/// Cubic beside it from the beginning.
+/// Cubic beside it from the beginning. Its goodput, its mean RTT and Cubic's goodput, in Mbit/s and ms.
 fn orbcc(mbit: u64, share: Option<f64>) -> (f64, f64, f64) {
+    orbcc_with(mbit, share, &[])
+}
+
+fn orbcc_with(mbit: u64, share: Option<f64>, params: &[(&str, Value)]) -> (f64, f64, f64) {
     let rtts: &[u64] = if share.is_some() { &[RTT_MS, RTT_MS] } else { &[RTT_MS] };
     let mut built = net(mbit, MBIT * 1000 / 8 * RTT_MS, rtts);
-    let mut flows = vec![flow(&built, 0, "orbcc-repro")];
+    let mut flows = vec![flow_with(&built, 0, "orbcc-repro", params)];
     if let Some(share) = share {
         let params = BTreeMap::from([("telemetry_share".to_string(), Value::Float(share))]);
         let port = &mut built.header.ports[built.bottlenecks[0].forward.port.ix()];
@@ -46,4 +50,18 @@ fn above_half_of_the_port_a_class_has_no_more_than_its_share_and_the_rest_is_use
     let (alone, beside) = (orbcc(80, None), orbcc(MBIT, Some(0.8)));
     assert!((0.85..=1.0).contains(&(beside.0 / alone.0)), "{alone:?} {beside:?}");
     assert!(beside.0 + beside.2 > 0.93 * MBIT as f64, "{beside:?}");
+}
+
+/// Packets that leave in bursts: most gaps between them are those of the whole port, a few are longer. The mean rate over samples
+/// is above the mean over time then, so OrbCC stays below its share with the weights of its source (each ACK alike), and
+/// has it with HPCC's (the time of a sample).
+#[test]
+fn above_half_of_the_port_the_weights_of_samples_decide_whether_a_class_has_its_share() {
+    let by_time = [("ewma", Value::Text("hpcc_time".into()))];
+    for (share, mbit) in [(0.6, 60), (0.8, 80), (0.9, 90)] {
+        let (alone, beside) = (orbcc(mbit, None), orbcc(MBIT, Some(share)));
+        assert!(beside.0 < 0.985 * alone.0, "{share}, by ACK: {alone:?} {beside:?}");
+        let (alone, beside) = (orbcc_with(mbit, None, &by_time), orbcc_with(MBIT, Some(share), &by_time));
+        assert!((0.99..=1.01).contains(&(beside.0 / alone.0)), "{share}, by time: {alone:?} {beside:?}");
+    }
 }
