@@ -174,3 +174,12 @@ def test_variants_that_are_run_again_alone_are_told_apart(tmp_path: Path) -> Non
     assert "in 4 s of run time. Of these “shallow”: Perigee" in words
     made.note_variants(tmp_path, 9)
     assert made.in_words(made.read(tmp_path)).endswith("in 9 s of run time.")
+
+
+@pytest.mark.parametrize("size", [Size.DEFAULT, Size.FULL])
+def test_each_variant_has_a_name_that_its_experiment_declares(size: Size) -> None:
+    """Without one its runs are in no table, and what they explain is called open."""
+    for e in experiments().values():
+        if e.evidence is not None:
+            found = [c.labels.get("variant") for c in e.evidence.cases(Ask(size))]
+            assert set(found) == set(e.evidence.names), e.name
