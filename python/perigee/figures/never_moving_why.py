@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from perigee.study.stats import Estimate
     from perigee.study.verdicts import Verdict
 
-RUNS = 5
+RUNS = 20
+"""As many as the figure has at full size: LeoCC's differ so much that five decide nothing."""
 EQUAL, STILL, SHALLOW, NOTICES = "both far", "standing still", "0.2 BDP", "without probes"
 SCHEMES = ("bbr", "bbr3", "leocc")
 RTTS_MS = (16, 44)
