@@ -15,6 +15,7 @@ import numpy as np
 
 from perigee.study import frames, style
 from perigee.study.beside import varied
+from perigee.study.decided import Decided, by_share, gap
 from perigee.study.model import Ask, Case, Evidence, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import Estimate, mean
 from perigee.study.verdicts import Verdict, bound, order
@@ -170,17 +171,23 @@ CAPTIONS = {
 }
 DEVIATIONS = ("Nobody published this set-up: paths, buffers and the bound of 95 % are ours.",)
 QUARTER, FULL = "a quarter of the buffer", "target of 1"
+YOUNG, OLD = "minimum RTT of 2 s", "minimum RTT of 60 s"
+WINDOWS_S = {YOUNG: 2, OLD: 60}
+"""For how long BBR holds the lowest RTT for that of the path; its default is 10 s."""
 QUARTERS = {"LEO": "1 MB", "GEO": "4 MB"}
 VARIANT_RUNS = 4
 
 
 def variants(ask: Ask) -> list[Case]:
-    """Proxies that hold a quarter; OrbCC with a target of 1 between the gateways of the geostationary path."""
+    """Proxies that hold a quarter; OrbCC with a target of 1 over the geostationary path; BBR's memory of the RTT."""
     split = [c for c in cases(ask) if c.labels["how"] == "split" and int(c.labels["run"]) <= VARIANT_RUNS]
     out = []
     for path, buffer in QUARTERS.items():
         out += varied([c for c in split if c.labels["path"] == path], QUARTER, {"flow.0.via_buffer": buffer})
     geo = [c for c in split if (c.labels["path"], c.cc) == ("GEO", "cubic")]
+    bbr = [c for c in cases(ask) if (c.labels["how"], c.labels["path"], c.cc) == ("split", "LEO", "bbr")]
+    for name, window_s in WINDOWS_S.items():
+        out += varied(bbr, name, {"cc.bbr.min_rtt_window": f"{window_s} s"})
     return out + varied(geo, FULL, {"cc.orbcc-repro.eta": 1.0})
 
 
@@ -210,7 +217,30 @@ def explain(t: Tables, variants: Tables) -> dict[str, str]:
         f"run, {of(other, 'goodput_mbps', 2, **where, variant=FULL)} with a target of 1 (`cc.orbcc-repro.eta`; "
         "95 % intervals)."
     )
+    leo: dict[str, object] = {"path": "LEO", "how": "split", "cc": "bbr"}
+    slow = frames.in_words(frames.average(runs, "goodput_mbps", **leo), 1)
+    young, old = (frames.in_words(frames.average(other, "goodput_mbps", **leo, variant=v), 1) for v in WINDOWS_S)
+    out["share-LEO-bbr"] = (
+        f"After the RTT has risen BBR holds two products of the old one in flight until its minimum expires: {slow} "
+        f"Mbit/s with its 10 s, {young} with {WINDOWS_S[YOUNG]} s, {old} with {WINDOWS_S[OLD]} s (95 % intervals)."
+    )
     return out
+
+
+def decide(t: Tables, variants: Tables) -> list[Decided]:
+    """Whether the age of BBR's minimum is what it lacks behind gateways."""
+    leo: dict[str, object] = {"path": "LEO", "cc": "bbr"}
+    split = frames.average(t["runs"], "goodput_mbps", how="split", **leo)
+    whole = frames.average(t["runs"], "goodput_mbps", how="end to end", path="LEO", cc="orbcc-repro")
+    young = frames.average(variants["runs"], "goodput_mbps", variant=YOUNG, **leo)
+    return [
+        Decided(
+            "BBRv1 at the hosts has less than OrbCC from end to end because its minimum RTT is older than the path",
+            by_share(whole.value - split.value, gap(young, split)),
+            f"OrbCC from end to end has {frames.in_words(whole, 1)} Mbit/s, BBRv1 behind gateways "
+            f"{frames.in_words(split, 1)}, and {frames.in_words(young, 1)} with a minimum of {WINDOWS_S[YOUNG]} s.",
+        )
+    ]
 
 
 EXPERIMENTS = [
@@ -225,7 +255,7 @@ EXPERIMENTS = [
         draw=draw,
         method=METHOD,
         deviations=DEVIATIONS,
-        evidence=Evidence(variants, explain, (QUARTER, FULL)),
+        evidence=Evidence(variants, explain, (QUARTER, FULL, YOUNG, OLD), decide),
         metrics=METRICS,
         captions=CAPTIONS,
     )
