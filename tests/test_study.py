@@ -384,7 +384,7 @@ def test_pages_are_written_from_the_tables_beside_them(cli: Cli, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     for file in (f"{name}.md", *(f"data/{name}/{p.name}" for p in (docs / "data" / name).iterdir())):
         assert (tmp_path / "pages" / file).read_bytes() == (docs / file).read_bytes(), file
-    assert (tmp_path / "o/default/index.html").exists()
+    assert (tmp_path / "o/full/index.html").exists()
 
 
 def test_a_report_says_how_far_it_is_and_what_is_only_expected(cli: Cli) -> None:
@@ -404,10 +404,31 @@ def test_an_explanation_is_made_again_by_one_command(cli: Cli, tmp_path: Path) -
     assert "where it is told the smoothed RTT" in " ".join(done.stdout.split())
     ours, theirs = (
         {line for line in (folder / "variants-runs.csv").read_text(encoding="utf-8").splitlines() if "smoothed" in line}
-        for folder in (tmp_path / "o/default/hypatia/rtts/data", docs / "data/hypatia-rtts")
+        for folder in (tmp_path / "o/full/hypatia/rtts/data", docs / "data/hypatia-rtts")
     )
     assert ours == theirs
     assert len(ours) == 1
+
+
+def test_pages_tables_are_used_at_their_own_size(cli: Cli, tmp_path: Path) -> None:
+    """Variants of another size than the figure's would differ in more than what they vary."""
+    docs = Path(__file__).parents[1] / "docs/studies"
+    for name, size in (("hypatia-rtts", "full"), ("hypatia-vegas", "default")):
+        shutil.copytree(docs / "data" / name, tmp_path / "pages/data" / name)
+        about = tmp_path / "pages/data" / name / "about.json"
+        about.write_text(json.dumps(json.loads(about.read_text()) | {"size": size}), encoding="utf-8")
+    both = ("hypatia/rtts", "hypatia/vegas", "--from", "pages", "--out", "o")
+    assert cli("study", "report", *both).returncode == 0
+    found = sorted(p.relative_to(tmp_path / "o").as_posix() for p in (tmp_path / "o").glob("*/hypatia/*"))
+    assert found == ["default/hypatia/vegas", "full/hypatia/rtts"]
+    refused = cli("study", "report", *both[:-1], "p", "--size", "default")
+    assert refused.returncode == 2
+    assert (
+        "--size default: the tables of hypatia/rtts in pages are of the size full; leave --size out" in refused.stderr
+    )
+    assert "(full, default)" in cli("study", "report", *both, "--json").stderr.replace(
+        "(default, full)", "(full, default)"
+    )
 
 
 def test_explanations_say_what_they_lack(cli: Cli, tmp_path: Path) -> None:

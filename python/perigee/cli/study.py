@@ -36,6 +36,10 @@ FromOption = Annotated[
 DataOption = Annotated[
     Path | None, typer.Option(help="Folder with recorded paths (leoem/paths/*.log).", exists=True, file_okay=False)
 ]
+SizeOption = Annotated[
+    str | None,
+    typer.Option(help="quick, default or full. Default: what the pages' tables have, with --from, else default."),
+]
 ResultsOption = Annotated[Path, typer.Option(help="Folder of results; digests of runs are shared in OUT/cache.")]
 
 study = typer.Typer(help="Make the figures and tables of five published studies again.", no_args_is_help=True)
@@ -97,6 +101,7 @@ def run(
 def explain(
     names: Annotated[list[str], typer.Argument(metavar="NAME", help="STUDY/EXPERIMENT, a study, or all.")],
     variant: Annotated[list[str] | None, typer.Option(help="Only this one of the variants; repeatable.")] = None,
+    size: SizeOption = None,
     jobs: JobsOption = None,
     cluster: ClusterOption = None,
     store: StoreOption = None,
@@ -109,16 +114,17 @@ def explain(
     from perigee.study.model import Ask, Size
 
     machines = machines_of(jobs, cluster, store)
-    ask = Ask(Size.DEFAULT, (), data)
-    chosen = _chosen(names, None)
-    code = explain_command(chosen, ask, out, machines=machines, tables=tables, variants=variant or ())
+    code = 0
+    for each, chosen in _by_size(_chosen(names, None), size, out, tables).items():
+        ask = Ask(Size(each), (), data)
+        code = explain_command(chosen, ask, out, machines=machines, tables=tables, variants=variant or ()) or code
     raise SystemExit(code)
 
 
 @study.command()
 def report(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Default: all that was run.")] = None,
-    size: Annotated[str, typer.Option(help="quick, default or full.")] = "default",
+    size: SizeOption = None,
     out: Annotated[Path, typer.Option(help="Folder of results.")] = Path("runs/study"),
     docs: Annotated[Path | None, typer.Option(help="Also write a page per experiment into this folder.")] = None,
     tables: FromOption = None,
@@ -128,11 +134,29 @@ def report(
     """Draw the figures, the verdicts and the gallery again from saved tables, without running anything."""
     from perigee.study.commands import report_command
 
-    if size not in {"quick", "default", "full"}:
-        stop(f"--size {size!r}: one of quick, default, full")
-    chosen = _chosen(names or ["all"], None)
-    code = report_command(chosen, out / size, docs=docs, tables=tables, explain=explain, as_json=as_json)
+    code, groups = 0, _by_size(_chosen(names or ["all"], None), size, out, tables)
+    if as_json and len(groups) > 1:
+        stop(f"--json is one document, and the tables are of several sizes ({', '.join(groups)}): choose by --size")
+    for each, chosen in groups.items():
+        found = report_command(chosen, out / each, docs=docs, tables=tables, explain=explain, as_json=as_json)
+        code = found or code
     raise SystemExit(code)
+
+
+def _by_size(names: list[str], size: str | None, out: Path, tables: Path | None) -> dict[str, list[str]]:
+    """What is done at which size; that of the tables which results are taken from, unless one is given."""
+    from perigee.study import conclude, published
+
+    if size not in {None, "quick", "default", "full"}:
+        stop(f"--size {size!r}: one of quick, default, full")
+    if size is None:
+        return {s.value: chosen for s, chosen in published.by_size(names, tables).items()}
+    if tables is not None:
+        for name in (n for n in names if not (out / size / n / conclude.ABOUT).exists()):
+            other = published.size_of(name, tables)
+            if other is not None and other.value != size:
+                stop(f"--size {size}: the tables of {name} in {tables} are of the size {other.value}; leave --size out")
+    return {size: names}
 
 
 def _chosen(names: list[str], only: list[str] | None) -> list[str]:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from perigee.common.files import write_text
 from perigee.study import made
 from perigee.study.conclude import ABOUT, DATA, VERDICTS, checksum
+from perigee.study.model import Size
+from perigee.study.registry import experiments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +37,25 @@ def word_of(experiment: Experiment) -> str:
 def tables_of(experiment: Experiment, docs: Path) -> Path:
     """Folder of the tables beside an experiment's page."""
     return docs / TABLES / word_of(experiment)
+
+
+def by_size(names: Sequence[str], docs: Path | None) -> dict[Size, list[str]]:
+    """Names by the size of the tables that pages have of them; those without are among each, or of the default size.
+
+    Variants run at another size than the figure's would differ in more than what they vary.
+    """
+    have = {name: size_of(name, docs) for name in names} if docs is not None else {}
+    sizes = [size for size in Size if size in have.values()] or [Size.DEFAULT]
+    return {size: [name for name in names if have.get(name) in (size, None)] for size in sizes}
+
+
+def size_of(name: str, docs: Path) -> Size | None:
+    """Of the tables that pages have of an experiment; None where there are none, or none that say it."""
+    try:
+        about = json.loads((tables_of(experiments()[name], docs) / ABOUT).read_text(encoding="utf-8"))
+        return Size(about["size"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def save(experiment: Experiment, results: Path, docs: Path, about: Mapping[str, Any]) -> list[str]:
