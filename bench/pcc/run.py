@@ -13,9 +13,9 @@ which `build` compiles with three changes that virtual time asks for, none in it
 * an operator that today's compilers miss stands in a header of our own.
 
 The start of one flow at the rate of the testbed of Mazilu et al., and two flows at a tenth of it, which share a
-bottleneck that is cut for 45 to 120 ms every 15 s; the second joins after a quarter of the run, whose last half counts.
-A second of one flow at 100 Mbit/s, or of two at 10, takes half a minute of a processor. Whoever stops these processes
-(SIGSTOP) ends the kernels.
+bottleneck that is cut for 45 to 120 ms every 15 s; the second joins after a quarter of the run, whose last half counts,
+as there. A second of one flow at 100 Mbit/s takes half a minute of a processor, one of two flows at 10 two seconds.
+Whoever stops these processes (SIGSTOP) ends the kernels.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class SetUp:
 
 SET_UPS = {
     "start of one flow, 50 ms": SetUp(("50 ms",), 100, 6, 1),
-    "20 and 100 ms": SetUp(("20 ms", "100 ms"), 10, 40, 20),
-    "50 and 50 ms": SetUp(("50 ms", "50 ms"), 10, 40, 20),
+    "20 and 100 ms": SetUp(("20 ms", "100 ms"), 10, 200, 100),
+    "50 and 50 ms": SetUp(("50 ms", "50 ms"), 10, 200, 100),
 }
 
 

@@ -24,6 +24,8 @@ RATIO = """Ratio: for each second of the last 100 s (100 to 200 s) min / max of 
 seconds and runs. Beside it the ratio of means (`ratio_of_means`), Jain's index over all flows' means (`jain`) and
 goodputs, Mbit/s."""
 CAPACITY_MBPS = 100.0
+ALIKE = 0.1
+"""Ratios and inflations that the study calls the same or similar differ by no more."""
 NEAR_1, VERY_HIGH, HIGH = 0.9, 0.9, 0.7
 """What the study's words for ratios mean here; a ratio per second is lowered by noise (`RATIO`)."""
 

@@ -15,7 +15,17 @@ import numpy as np
 from perigee.figures import leo_cc_astraea as astraea
 from perigee.figures import leo_cc_evidence as evidence
 from perigee.figures import leo_cc_vivace as vivace
-from perigee.figures.leo_cc_common import BARS, CAPACITY_MBPS, DEVIATIONS, HIGH, RATIO, SCHEMES, VERY_HIGH, bdp_bytes
+from perigee.figures.leo_cc_common import (
+    ALIKE,
+    BARS,
+    CAPACITY_MBPS,
+    DEVIATIONS,
+    HIGH,
+    RATIO,
+    SCHEMES,
+    VERY_HIGH,
+    bdp_bytes,
+)
 from perigee.study import beside, frames, style
 from perigee.study.model import Ask, Case, Evidence, Experiment, Keep, Outcome, Tables
 from perigee.study.stats import jain, ratio_of_means, ratios
@@ -40,8 +50,6 @@ LONG = {
 }
 """Levels that the text says of Fig. 6; of Vivace's long flow over six that it collapses almost completely, of
 Astraea's that it does not have much at all above 120 ms."""
-ALIKE = 0.1
-"""Ratios that the study calls the same differ by no more."""
 
 
 def _rtts(ask: Ask) -> list[int]:

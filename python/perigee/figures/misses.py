@@ -14,10 +14,10 @@ from perigee.figures import leo_cc_vivace as vivace
 from perigee.figures import orbcc_constellation as sky
 from perigee.figures import orbcc_epochs as epochs
 from perigee.figures import orbcc_evidence as orbcc
-from perigee.figures.leo_cc_common import HIGH
+from perigee.figures.leo_cc_common import ALIKE, HIGH
 from perigee.figures.orbcc_responsiveness import CUBIC_MBPS
 from perigee.study import beside, frames, style
-from perigee.study.decided import CONFIRMED, OPEN, PART, REJECTED
+from perigee.study.decided import CONFIRMED, OPEN, PART, REJECTED, by_share, gap
 from perigee.study.misses import Finding, Miss
 from perigee.study.verdicts import REPRODUCED
 
@@ -59,9 +59,9 @@ def intra(tables: Mapping[str, Tables]) -> Finding:
     runs, other = _two(tables, "leo-cc/intra-rtt")
     ours, rival = (_mean(runs, "ratio", cc=cc) for cc in ("bbr3", "cubic"))
     by = {name: _mean(other, "ratio", cc="bbr3", variant=name) for name in testbed.INTRA}
-    helps = max(by.values()) > ours + fairness.ALIKE
+    helps = max(by.values()) > ours + ALIKE
     # What is published is where BBRv3 stands beside Cubic, not a number.
-    gone = 0 <= rival - ours <= fairness.ALIKE
+    gone = 0 <= rival - ours <= ALIKE
     bound = "" if ours >= HIGH else f" What is left is the page's bound for fair, {HIGH:g}, which is ours."
     began = "With the transport as it is now the miss is gone" if gone else "The miss is still there"
     return Finding(
@@ -175,18 +175,20 @@ def parking(tables: Mapping[str, Tables]) -> Finding:
     for cc, name in (("bbr3", "BBRv3"), ("leocc", "LeoCC")):
         deep, shallow = (_mean(runs, "ratio", cc=cc, queue_bdp=q, **where) for q in (1.0, 0.2))
         frame, burst = (_mean(other, "ratio", cc=cc, variant=v) for v in (testbed.FRAMES, testbed.BURSTS))
-        decided.append(max(abs(frame - deep), abs(burst - deep)) > fairness.ALIKE)
+        as_run = frames.average(runs, "ratio", cc=cc, queue_bdp=1.0, **where)
+        gaps = [gap(frames.average(other, "ratio", cc=cc, variant=v), as_run) for v in (testbed.FRAMES, testbed.BURSTS)]
+        each = {by_share(fairness.PROPORTIONAL[3] - deep, g) for g in gaps}
+        decided.append(next((v for v in (CONFIRMED, PART, OPEN) if v in each), REJECTED))
         said.append(
             f"{name} {deep:.2f} as run, {frame:.2f} without the depth of the token bucket, {burst:.2f} with "
-            f"{testbed.BURSTS}, but {shallow:.2f} where the queue holds 0.2 BDP"
+            f"{testbed.BURSTS} ({decided[-1]}), but {shallow:.2f} where the queue holds 0.2 BDP"
         )
     mine = tables["orbcc/parking-lot"]["runs"]
     theirs = _mean(mine, "ratio", cc="bbr3", queue_bdp=1.0)
     return Finding(
-        PART if any(decided) else REJECTED,
-        f"Ratio of the long flow over 1 BDP at 120 ms (published 0.33): {'; '.join(said)}. In OrbCC's Fig. 4 BBRv3 has "
-        f"{theirs:.2f} over 1 BDP: its claim, at most 0.5, holds for a flow that starves as well. What decides is how "
-        "deep the queue is.",
+        decided[0] if len(set(decided)) == 1 else PART,
+        f"Ratio of the long flow over 1 BDP at 120 ms (published {fairness.PROPORTIONAL[3]:.2f}): {'; '.join(said)}. In "
+        f"OrbCC's Fig. 4 BBRv3 has {theirs:.2f} over 1 BDP. What decides most is how deep the queue is.",
     )
 
 

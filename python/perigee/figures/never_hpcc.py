@@ -96,7 +96,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run. Its scheme is no name to be exchanged: each claim is an order of two, tested run by run."""
+    """A row per run."""
     return {"runs": frames.table(found, _row).rename(columns={"cc": "scheme"})}
 
 

@@ -179,11 +179,11 @@ EXPERIMENTS = [
         tables=tables,
         verdicts=verdicts,
         draw=draw,
-        method="""One or two flows of OrbCC from the beginning, as many of another scheme from 10 s on, 50 ms, 100
-Mbit/s, telemetry, one BDP of queue; starts jitter by up to 100 ms. The port is drop-tail, has CoDel,
+        method="""One or two flows of OrbCC (full size: five, too) from the beginning, as many of another scheme from 10
+s on, 50 ms, 100 Mbit/s, telemetry, one BDP of queue; starts jitter by up to 100 ms. The port is drop-tail, has CoDel,
 fq_codel (a CoDel per flow), or a queue per flow served in turn without CoDel. Its telemetry is that of the whole port
-in each case: rate, bytes queued, and what flows with telemetry sent. LeoCC's probes wait with the data; "probes
-apart": a drop-tail port serves them first, as the study's simulator does.""",
+in each case: rate, bytes queued, and what flows with telemetry sent. LeoCC's probes wait with the data; "probes apart":
+a drop-tail port serves them first, as the study's simulator does.""",
         metrics="""From 30 s on. Share: OrbCC's flows' goodput over that of all. RTT over base RTT: mean over OrbCC's
 flows. The table has both sides' goodput (Mbit/s), the others' delay and all retransmissions.""",
         evidence=why.evidence(cases, with_other, verdicts),

@@ -88,7 +88,7 @@ def _both(runs: pd.DataFrame, port: str, column: str = "share", **where: object)
 def _drop_tail(t: Tables, variants: Tables) -> str:
     runs, other = t["runs"], variants["runs"]
     return (
-        "OrbCC counts the bytes that wait, whoever sent them, and gives way to them. Over one BDP its flow's share is "
+        "OrbCC counts the bytes that wait, whoever sent them, and gives way to them. Over one BDP one flow's share is "
         f"{_both(runs, DROP_TAIL)}, its RTT over the base RTT, which is the neighbour's queue, "
         f"{_both(runs, DROP_TAIL, 'orbcc_inflation')}; over 0.2 BDP, where less can wait, the share is "
         f"{_both(other, DROP_TAIL, variant=SHALLOW)}, the RTT "
@@ -99,7 +99,7 @@ def _drop_tail(t: Tables, variants: Tables) -> str:
 def _codel(t: Tables, variants: Tables) -> str:
     runs, other = t["runs"], variants["runs"]
     return (
-        f"The neighbour answers to CoDel's drops, OrbCC to none: its flow's share is {_both(runs, CODEL)}. Beside "
+        f"The neighbour answers to CoDel's drops, OrbCC to none: one flow's share is {_both(runs, CODEL)}. Beside "
         f"BBRv1, which answers to none either, it is {_of(other, CODEL, DEAF, variant=DEAF)}; with a target of 50 ms, "
         f"so that the neighbour may queue for longer, {_both(other, CODEL, variant=PATIENT)}, and the RTT over the "
         f"base RTT {_both(other, CODEL, 'orbcc_inflation', variant=PATIENT)} (95 % intervals)."
@@ -152,20 +152,26 @@ def _each(t: Tables, variants: Tables) -> str:
     runs, other = t["runs"], variants["runs"]
     return (
         "The port tells the bytes of all queues, and nothing drops what the neighbour puts into its own: OrbCC gives "
-        f"way to it, and its share is {_both(runs, EACH)} over one BDP, {_both(other, EACH, variant=SHALLOW)} over "
-        "0.2 BDP, where the neighbour can hold less (95 % intervals)."
+        f"way to it, and one flow's share is {_both(runs, EACH)} over one BDP (95 % intervals). Over 0.2 BDP, where "
+        f"the neighbour can hold less, it is {_both(other, EACH, variant=SHALLOW)}, at a price: OrbCC answers to no "
+        f"loss, and {_again(other, 'cubic')} and {_again(other, 'bbr3')} packets of a run are sent again."
     )
+
+
+def _again(other: pd.DataFrame, name: str) -> str:
+    return _count(frames.pick(other, port=EACH, other=name, variant=SHALLOW))
 
 
 def _leocc(t: Tables, variants: Tables, port: str) -> str:
     runs, other = t["runs"], variants["runs"]
+    one, calm = frames.pick(runs, port=port, other=LEOCC), frames.pick(other, port=port, other=LEOCC, variant=CALM)
+    again = ", ".join(f"{_count(one[one['flows'] == n])}" for n in sorted(set(one["flows"])))
     return (
-        f"LeoCC's probes wait in the queues that it makes, and it takes their gaps for reconfigurations and starts "
-        f"anew: {_count(frames.pick(runs, port=port, other=LEOCC, flows=1))} packets of a run are sent again, and "
-        f"OrbCC's share is {_of(runs, port, LEOCC)} at {_of(runs, port, LEOCC, 'orbcc_inflation')} base RTTs. With "
-        "notices in place of probes, of which there are none here, it is "
-        f"{_of(other, port, LEOCC, variant=CALM)} at {_of(other, port, LEOCC, 'orbcc_inflation', variant=CALM)}, with "
-        f"{_count(frames.pick(other, port=port, other=LEOCC, variant=CALM))} packets (95 % intervals)."
+        "LeoCC takes gaps of its probes for reconfigurations, and they wait in the queues that it makes. One flow "
+        f"each: OrbCC's share is {_of(runs, port, LEOCC)} at {_of(runs, port, LEOCC, 'orbcc_inflation')} base RTTs; "
+        "with notices in place of probes, of which there are none here, it is "
+        f"{_of(other, port, LEOCC, variant=CALM)} at {_of(other, port, LEOCC, 'orbcc_inflation', variant=CALM)} (95 % "
+        f"intervals). Sent again in a run, by the number of flows: {again} packets; with notices {_count(calm)}."
     )
 
 

@@ -85,7 +85,7 @@ def _sent_mbit(o: Outcome) -> float:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run. Its scheme is no name to be exchanged: each claim compares one scheme with itself."""
+    """A row per run."""
     return {"runs": frames.table(found, _row).drop(columns="cc")}
 
 

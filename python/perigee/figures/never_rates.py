@@ -63,7 +63,7 @@ def _row(o: Outcome) -> dict[str, Any]:
 
 
 def tables(found: Sequence[Outcome]) -> Tables:
-    """A row per run. Its scheme is no name to be exchanged: each claim compares one scheme at two scales."""
+    """A row per run; each claim compares one scheme at two scales."""
     return {"runs": frames.table(found, _row).rename(columns={"cc": "scheme"})}
 
 

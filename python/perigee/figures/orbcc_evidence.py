@@ -93,15 +93,11 @@ def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
     """How much of it hangs on chance, pacing and recovery."""
     here = {"rtt_ms": SHALLOW_RTT_MS, "queue_bdp": SHALLOW_BDP}
     ours = frames.average(t["runs"], "ratio", cc="cubic", **here)
-    deep = {q: frames.average(t["runs"], "ratio", "rtt_ms", cc="cubic", queue_bdp=q) for q in (1.0, 4.0)}
     of = {name: frames.in_words(frames.average(variants["runs"], "ratio", variant=name)) for name in SHALLOW}
     return {
-        "cubic-queue": f"From 1 to 4 BDP it falls as published ({deep[1.0].value:.2f} to {deep[4.0].value:.2f}). With "
-        "shallow queues the overflow of each of three is its own, and the long flow is reduced by all of them, a short "
-        "one by its own; deep queues have fewer overflows, which fewer flows share. With "
-        f"{SHALLOW_BDP} BDP at {SHALLOW_RTT_MS} ms it is {ours.value:.2f}; {of[LATER]} where the long flow starts "
-        f"after half of the time, {of[UNPACED]} without pacing, {of[RECOVERY]} with Linux's recovery, {of[LINUX]} with "
-        "all of Linux's transport."
+        "similar": f"Cubic with {SHALLOW_BDP} BDP at {SHALLOW_RTT_MS} ms: {ours.value:.2f} as run; {of[LATER]} where "
+        f"the long flow starts after half of the time, {of[UNPACED]} without pacing, {of[RECOVERY]} with Linux's "
+        f"recovery, {of[LINUX]} with all of Linux's transport."
     }
 
 

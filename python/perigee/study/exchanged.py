@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from perigee.study.model import Experiment, Tables
     from perigee.study.verdicts import Verdict
 
-NAMES = ("cc", "what")
+NAMES = ("cc", "what", "scheme")
 """Columns with names of schemes; `what` has other words too, which stay."""
+_OF_RUNS = ("cc", "scheme")
+"""Those that have nothing else: whose results they are."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,9 @@ def power(experiment: Experiment, tables: Tables) -> dict[str, Power]:
     Only claims that are reproduced as it was run and that are on schemes: they name one, or an exchange changes their
     figures. Nothing where there is a single scheme.
     """
-    schemes = sorted({cc for frame in tables.values() if "cc" in frame for cc in frame["cc"]})
+    schemes = sorted(
+        {cc for frame in tables.values() for column in _OF_RUNS if column in frame for cc in frame[column]}
+    )
     labels = [style.label(cc) for cc in schemes]
     before = _by_key(experiment.verdicts(tables))
     after = [_by_key(experiment.verdicts(_shifted(tables, schemes, by))) for by in range(1, len(schemes))]
