@@ -431,6 +431,22 @@ def test_pages_tables_are_used_at_their_own_size(cli: Cli, tmp_path: Path) -> No
     )
 
 
+def test_damaged_tables_of_pages_are_named(cli: Cli, tmp_path: Path) -> None:
+    docs = Path(__file__).parents[1] / "docs/studies"
+    folder = tmp_path / "pages/data/hypatia-rtts"
+    for file, text, says in (
+        ("about.json", "{", "about.json is damaged"),
+        ("runs.csv", (docs / "data/hypatia-rtts/runs.csv").read_text()[:300], "runs.csv is not as it was saved"),
+    ):
+        shutil.rmtree(tmp_path / "pages", ignore_errors=True)
+        shutil.copytree(docs / "data/hypatia-rtts", folder)
+        (folder / file).write_text(text)
+        done = cli("study", "report", "hypatia/rtts", "--from", "pages", "--out", "o")
+        assert done.returncode == 2
+        assert f"perigee: pages/data/hypatia-rtts/{says}: bring it back" in done.stderr
+        assert not list((tmp_path / "o").rglob("*.csv"))
+
+
 def test_explanations_say_what_they_lack(cli: Cli, tmp_path: Path) -> None:
     assert "no explanation of geo/ping rests on variants" in cli("study", "explain", "geo/ping").stderr
     docs = Path(__file__).parents[1] / "docs/studies"

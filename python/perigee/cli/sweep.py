@@ -185,6 +185,9 @@ def cells(
     except ValueError as error:
         stop(f"{plot}: {error}")
     except OSError as error:
+        if plot is None and error.filename is None:
+            # It is the standard output that cannot be written.
+            raise
         stop(cannot_write(plot or folder, error))
 
 

@@ -187,8 +187,8 @@ def parking(tables: Mapping[str, Tables]) -> Finding:
     theirs = _mean(mine, "ratio", cc="bbr3", queue_bdp=1.0)
     return Finding(
         decided[0] if len(set(decided)) == 1 else PART,
-        f"Ratio of the long flow over 1 BDP at 120 ms (published {fairness.PROPORTIONAL[3]:.2f}): {'; '.join(said)}. In "
-        f"OrbCC's Fig. 4 BBRv3 has {theirs:.2f} over 1 BDP. What decides most is how deep the queue is.",
+        f"Ratio of the long flow over 1 BDP at 120 ms (published {fairness.PROPORTIONAL[3]:.2f}): {'; '.join(said)}. "
+        f"In OrbCC's Fig. 4 BBRv3 has {theirs:.2f} over 1 BDP. What decides most is how deep the queue is.",
     )
 
 

@@ -148,6 +148,13 @@ def _explain_by_runs(
     variants: Collection[str],
 ) -> int:
     folder = out / ask.size.value
+    if tables is not None:
+        # Before the runs: what they are to stand beside may be damaged.
+        try:
+            published.restore(chosen, tables, folder)
+        except conclude.ConcludeError as error:
+            print(f"perigee: {error}", file=sys.stderr)
+            return BAD_INPUT
     plan = Plan.of(chosen, ask, lambda e, a: beside.variants(e, a, variants))
     cache, screen = Cache(out / "cache"), Screen()
     try:
@@ -157,8 +164,6 @@ def _explain_by_runs(
         interrupt.announce("what is complete is kept, the same command goes on")
         return INTERRUPTED
     screen.end()
-    if tables is not None:
-        published.restore(chosen, tables, folder)
     ill = []
     for e in (e for e in chosen if plan.planned[e.name]):
         try:
@@ -219,6 +224,9 @@ def report_command(
         if tables is not None:
             published.restore([experiments()[name] for name in names], tables, folder)
         return _report(names, folder, docs, explain=explain, as_json=as_json)
+    except conclude.ConcludeError as error:
+        print(f"perigee: {error}", file=sys.stderr)
+        return BAD_INPUT
     except OSError as error:
         print(f"perigee: {cannot_write(folder, error)}", file=sys.stderr)
         return BAD_INPUT

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import write_text
 from perigee.study import made
-from perigee.study.conclude import ABOUT, DATA, VERDICTS, checksum
+from perigee.study.conclude import ABOUT, DATA, VERDICTS, ConcludeError, checksum
 from perigee.study.model import Size
 from perigee.study.registry import experiments
 
@@ -71,31 +71,50 @@ def save(experiment: Experiment, results: Path, docs: Path, about: Mapping[str, 
     for path in chosen:
         shutil.copyfile(path, folder / path.name)
     kept = {name: about[name] for name in _KEPT if name in about}
-    write_text(folder / ABOUT, json.dumps(kept | {"made": made.read(source)}, indent=1) + "\n")
+    sums = {path.name: checksum(folder / path.name) for path in chosen}
+    write_text(folder / ABOUT, json.dumps(kept | {"tables": sums, "made": made.read(source)}, indent=1) + "\n")
     return [f"{TABLES}/{folder.name}/{path.name}" for path in chosen]
 
 
-def restore(experiments: Sequence[Experiment], docs: Path, results: Path) -> list[str]:
-    """Puts tables and pictures of pages among the results where there are none; returns the experiments' names."""
+def restore(experiments: Sequence[Experiment], docs: Path, results: Path) -> None:
+    """Puts tables and pictures of pages among the results where there are none.
+
+    Raises:
+        ConcludeError: tables of pages are not as they were saved; nothing is put anywhere then.
+    """
     words = {word_of(e) for e in experiments}
-    restored = []
-    for e in experiments:
-        source, folder = tables_of(e, docs), results / e.name
-        if (folder / ABOUT).exists() or not (source / ABOUT).exists():
-            continue
+    wanted = [
+        e for e in experiments if not (results / e.name / ABOUT).exists() and (tables_of(e, docs) / ABOUT).exists()
+    ]
+    abouts = {e.name: _checked(tables_of(e, docs)) for e in wanted}
+    for e in wanted:
+        source, folder, about = tables_of(e, docs), results / e.name, abouts[e.name]
         (folder / DATA).mkdir(parents=True, exist_ok=True)
         for path in source.glob("*.csv"):
             shutil.copyfile(path, folder / DATA / path.name)
         for name, picture in _pictures(word_of(e), words, docs).items():
             shutil.copyfile(picture, folder / f"{name}.png")
-        about = json.loads((source / ABOUT).read_text(encoding="utf-8"))
         what = about.pop("made", {})
         about["tables"] = {p.name: checksum(p) for p in sorted((folder / DATA).glob("*.csv"))}
         write_text(folder / made.MADE, json.dumps(what, indent=1) + "\n")
         (folder / VERDICTS).unlink(missing_ok=True)
         write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
-        restored.append(e.name)
-    return restored
+
+
+def _checked(folder: Path) -> dict[str, Any]:
+    """What `save` noted beside the tables, these checked against it."""
+    path = folder / ABOUT
+    try:
+        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        sums = dict(about.get("tables", {}))
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise ConcludeError(f"{path} is damaged: bring it back, as by git checkout") from error
+    for name, expected in sums.items():
+        if not (folder / name).is_file():
+            raise ConcludeError(f"{folder / name} is missing: bring it back, as by git checkout")
+        if checksum(folder / name) != expected:
+            raise ConcludeError(f"{folder / name} is not as it was saved: bring it back, as by git checkout")
+    return about
 
 
 def _pictures(word: str, words: set[str], docs: Path) -> dict[str, Path]:
