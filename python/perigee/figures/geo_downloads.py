@@ -339,7 +339,7 @@ METHOD = """1 GB per download over 144 Mbit/s with a queue of 36 MB that drops a
 to 0.1 at 36 MB), and with the RTTs and losses of the published week of pings (`geo/ping`); the return link has 15
 Mbit/s (assumed). Linux 4.15's transport (profile `study-geo`), buffers of 60 MB, of which that kernel offers half as
 window. Steady state: the last half of the bytes, counted when they arrive, in order or not. Times to download, and with
-them the start-up throughput, include the measuring tool's control exchange of 4.5 RTTs. What the numbers hang on is
+them the start-up throughput, include the measuring tool's control exchange of 4.5 RTTs. What the numbers depend on is
 varied in `geo/set-ups`."""
 DEVIATIONS = (
     "The RTT is drawn every 200 ms, correlated over 2 s, and released in order.",

@@ -233,7 +233,7 @@ EXPERIMENTS = [
     Experiment(
         name="geo/set-ups",
         title="Downloads under other set-ups",
-        figure="not published: what the numbers hang on",
+        figure="not published: what the numbers depend on",
         schemes=downloads.SCHEMES,
         cases=cases,
         tables=frames.per_run(_row),

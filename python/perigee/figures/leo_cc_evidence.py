@@ -167,6 +167,5 @@ def explain_intra(t: Tables, variants: Tables) -> dict[str, str]:
     cubic = frames.average(t["runs"], "ratio", "rtt_ms", cc="cubic").value
     return {
         "bbr3": f"BBRv3 has {of(t['runs'])}, Cubic {cubic:.2f}; {of(variants['runs'], variant=LINUX)} with all of "
-        f"Linux's transport, {of(variants['runs'], variant=INET)} with the version of the OrbCC study's simulator. At "
-        "long RTTs 100 s are few probes."
+        f"Linux's transport, {of(variants['runs'], variant=INET)} with the version of the OrbCC study's simulator."
     }

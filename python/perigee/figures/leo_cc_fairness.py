@@ -41,7 +41,7 @@ RTTS_MS = tuple(range(20, 201, 20))
 FLOWS = (5, 10, 20)
 SHALLOW_RTT_MS = 120
 HALF = 0.5
-"""Ratio of two Cubic or SaTCP flows of unlike RTTs in Fig. 4, roughly, "in many cases"."""
+"""Ratio of two Cubic or SaTCP flows of unequal RTTs in Fig. 4, roughly, "in many cases"."""
 PROPORTIONAL = {3: 1 / 3, 6: 1 / 6}
 """The long flow's share in Fig. 6 of all schemes that are said to be proportionally fair, by number of bottlenecks."""
 LONG = {

@@ -228,8 +228,8 @@ def explain(t: Tables, variants: Tables) -> Mapping[str, str]:
     over = frames.in_words(_over(t, "bbr3", "sharp_back_s")[0], 1)
     seconds = ", ".join(f"{x:g}" for x in sorted(back))
     chance = (
-        "It hangs on when BBRv3's minimum of the RTT expires, which is chance: flows that start later in the same run "
-        f"are back after {seconds} s (sorted), and have {first.min():.2f} to {first.max():.2f} of the rate in the "
+        "It depends on when BBRv3's minimum of the RTT expires, which is chance: flows that start later in the same "
+        f"run are back after {seconds} s (sorted), and have {first.min():.2f} to {first.max():.2f} of the rate in the "
         f"first seconds. Over the schedules it takes {over} s after sharp rises (95 % interval)."
     )
     lossy, clean = (frames.in_words(_over(t, "bbr3", "climb_high_loss", loss=n)[0]) for n in (1, 0))

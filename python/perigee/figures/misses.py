@@ -288,7 +288,7 @@ MISSES = (
     Miss(
         3,
         "OrbCC, Fig. 3(c) and table: flows share a link for longer than published",
-        "It hangs on the hour at which the run begins.",
+        "It depends on the hour at which the run begins.",
         ("orbcc/intermittent",),
         epoch,
     ),

@@ -124,7 +124,7 @@ def _goodput(runs: pd.DataFrame, other: pd.DataFrame, nearest: str, shortest: st
             f"{less}; with a queue of {DEEP_PACKETS:,} packets {frames.in_words(rate(DEEP), 1)}.",
         ),
         Decided(
-            "Cubic has less there because two satellites of unlike direction make the path long",
+            "Cubic has less there because two satellites of different directions make the path long",
             by_share(missing, gap(rate(ONE_WAY), near)),
             f"{less}; over the half shell, with the shorter path, {frames.in_words(rate(ONE_WAY), 1)}.",
         ),

@@ -2,7 +2,7 @@
 """HPCC, OrbCC's ancestor, over paths whose RTTs change and differ: the study calls it insufficient and shows nothing.
 
 HPCC with the RTT of the handshake as its T (`hpcc`) and inside TCP with the ports' mean RTT (`hpcc_tcp`) beside OrbCC
-as the study's simulator has it: one flow whose rate and RTT change every 5 s, two flows of unlike RTTs, two flows
+as the study's simulator has it: one flow whose rate and RTT change every 5 s, two flows of unequal RTTs, two flows
 between cities of a constellation.
 """
 
@@ -77,7 +77,7 @@ def _paths(ask: Ask) -> Iterator[tuple[str, str, int, dict[str, object]]]:
 
 
 def unlike(rtt_ms: int) -> str:
-    """The name of two flows of unlike RTTs."""
+    """The name of two flows of unequal RTTs."""
     return f"20 and {rtt_ms} ms"
 
 

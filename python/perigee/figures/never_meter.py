@@ -160,7 +160,7 @@ def draw(t: Tables) -> dict[str, Any]:
     """A point per run: the integer meter's result over the reference's."""
     panels = (
         (RESPONSIVENESS, "goodput_mbps", "goodput, Mbit/s"),
-        (UNLIKE, "ratio", "goodput ratio, unlike RTTs"),
+        (UNLIKE, "ratio", "goodput ratio, unequal RTTs"),
         (LIKE, "ratio", "goodput ratio, like RTTs"),
         (JOINING, "joined", "newcomer over the others"),
     )

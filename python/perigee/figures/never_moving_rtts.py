@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Fairness between flows of unlike RTTs whose paths move: all published measurements of it are over a dumbbell.
+"""Fairness between flows of unequal RTTs whose paths move: all published measurements of it are over a dumbbell.
 
 Two flows leave one dish for two cities, one near and one far, so that its radio is the bottleneck of both.
 """
@@ -126,7 +126,7 @@ def draw(t: Tables) -> dict[str, Any]:
 EXPERIMENTS = [
     Experiment(
         name="orbcc/moving-rtts",
-        title="Unlike RTTs on paths that move",
+        title="Unequal RTTs on paths that move",
         figure="never measured",
         schemes=SCHEMES,
         cases=cases,

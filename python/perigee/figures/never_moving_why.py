@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Why flows of unlike RTTs are unfair on paths that move: equal RTTs, paths that stand still, a short queue.
+"""Why flows of unequal RTTs are unfair on paths that move: equal RTTs, paths that stand still, a short queue.
 
 Each takes one supposed cause away: the difference of the RTTs, the motion, the room in which queues grow; and from
 LeoCC the probes whose gaps it takes for reconfigurations.
@@ -34,7 +34,7 @@ RTTS_MS = (16, 44)
 """What the near and the far path have without queues, about; where they stand still they are given."""
 QUEUE_PACKETS = 371
 CAUSES: Mapping[str, str] = {
-    EQUAL: "because the RTTs are unlike",
+    EQUAL: "because the RTTs are unequal",
     STILL: "because the paths move",
     SHALLOW: "because queues hold a product of the far path",
 }
@@ -103,7 +103,8 @@ def _of_scheme(runs: pd.DataFrame, other: pd.DataFrame, ends: str, cc: str) -> l
         Decided(
             f"{name} is unfair {cause}",
             by_share(1 - ours.value, gap(found[variant], ours)),
-            f"Smaller over larger goodput {frames.in_words(ours)}, {_how(variant)} {frames.in_words(found[variant])}.",
+            f"Smaller over larger goodput {frames.in_words(ours)}, {_how(variant)} {frames.in_words(found[variant])}; "
+            f"half of what is missing to 1 is {(1 - ours.value) / 2:.2f}.",
         )
         for variant, cause in causes.items()
     ]

@@ -90,7 +90,7 @@ def parking(figure: Cases) -> Evidence:
 
 
 def explain_parking(t: Tables, variants: Tables) -> dict[str, str]:
-    """How much of it hangs on chance, pacing and recovery."""
+    """How much of it depends on chance, pacing and recovery."""
     here = {"rtt_ms": SHALLOW_RTT_MS, "queue_bdp": SHALLOW_BDP}
     ours = frames.average(t["runs"], "ratio", cc="cubic", **here)
     of = {name: frames.in_words(frames.average(variants["runs"], "ratio", variant=name)) for name in SHALLOW}
