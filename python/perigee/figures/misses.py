@@ -154,8 +154,8 @@ def published_program() -> tuple[tuple[tuple[str, ...], ...], str]:
         said.append(f"{name}: {mean['program']:.{digits}f}{unit}, ours {mean['simulated']:.{digits}f}")
     return tuple(rows), (
         f"The published user-space program (PCC-Uspace, commit {commit}) over real hosts, by `bench/pcc/run.py`, means "
-        f"over runs: {'; '.join(said)}. What the program has counts its own headers. In "
-        "virtual time it is too slow for whole runs of the testbed; two flows have not been run to their end."
+        f"over runs: {'; '.join(said)}. What the program has counts its own headers. In virtual time it is too slow "
+        "for the testbed's rate: whole runs of two flows, of which the last half counts as there, are at a tenth of it."
     )
 
 
