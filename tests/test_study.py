@@ -176,6 +176,8 @@ def test_all_schemes_are_the_whole_list() -> None:
 def test_names_are_refused_with_a_hint() -> None:
     with pytest.raises(UnknownError, match="did you mean orbcc/responsiveness"):
         choose(["orbcc/responsivenes"])
+    with pytest.raises(UnknownError, match="did you mean orbcc/hpcc"):
+        choose(["ORBCC/HPCC"])
 
 
 def test_a_digest_survives_the_disk() -> None:

@@ -99,7 +99,7 @@ def _similar(runs: pd.DataFrame) -> dict[str, bool]:
     return {
         f"{style.label(cc)} {q:g} BDP ({v:.2f} for {mean[cc, 1.0]:.2f})": bool(abs(v - mean[cc, 1.0]) <= ALIKE)
         for (cc, q), v in mean.items()
-        if q != 1.0
+        if q != 1.0 and (cc, 1.0) in mean
     }
 
 
@@ -108,7 +108,8 @@ def explain(t: Tables, _: Tables) -> dict[str, str]:
     mean = t["runs"].groupby(["cc", "queue_bdp"])["ratio"].mean()
     queues = sorted(set(t["runs"]["queue_bdp"]))
     said = {
-        cc: f"{style.label(cc)} has " + ", ".join(f"{mean[cc, q]:.2f} with {q:g} BDP" for q in queues)
+        cc: f"{style.label(cc)} has "
+        + ", ".join(f"{mean[cc, q]:.2f} with {q:g} BDP" for q in queues if (cc, q) in mean)
         for cc in OTHERS
         if cc in mean
     }

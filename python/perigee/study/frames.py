@@ -52,8 +52,8 @@ def pick(frame: pd.DataFrame, **where: Any) -> pd.DataFrame:
 def average(frame: pd.DataFrame, column: str, over: str | None = None, /, **where: Any) -> Estimate:
     """Mean of a column over rows with these values.
 
-    `over` names a swept parameter: each seed's mean over its values is one run then, for what the parameter does is no
-    chance that another repetition would change, and an interval over all rows would hold it for that.
+    `over` names a swept parameter: each seed's mean over its values is one run then. What the parameter does is not
+    random: an interval over all rows would count it as if another repetition could change it.
     """
     chosen = pick(frame, **where)
     if not len(chosen):

@@ -88,7 +88,7 @@ def choose(names: list[str]) -> list[Experiment]:
         if not hits:
             from difflib import get_close_matches
 
-            close = get_close_matches(name, [*everything, *STUDIES, "all"], 3)
+            close = get_close_matches(name.lower(), [*everything, *STUDIES, "all"], 3)
             hint = f"did you mean {' or '.join(close)}?" if close else "see `perigee study list`"
             raise UnknownError(f"no experiment is called {name!r}; {hint}")
         chosen |= hits
