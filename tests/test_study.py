@@ -447,6 +447,9 @@ def test_damaged_tables_of_pages_are_named(cli: Cli, tmp_path: Path) -> None:
         assert done.returncode == 2
         assert f"perigee: pages/data/hypatia-rtts/{says}: bring it back" in done.stderr
         assert not list((tmp_path / "o").rglob("*.csv"))
+        explained = cli("study", "explain", "hypatia/rtts", "--from", "pages", "--out", "e")
+        assert (explained.returncode, explained.stderr) == (2, done.stderr)
+        assert not (tmp_path / "e").exists()
 
 
 def test_explanations_say_what_they_lack(cli: Cli, tmp_path: Path) -> None:

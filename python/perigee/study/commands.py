@@ -149,9 +149,9 @@ def _explain_by_runs(
 ) -> int:
     folder = out / ask.size.value
     if tables is not None:
-        # Before the runs: what they are to stand beside may be damaged.
+        # Before the runs, and before anything is written: what they are to stand beside may be damaged.
         try:
-            published.restore(chosen, tables, folder)
+            published.noted(chosen, tables, folder)
         except conclude.ConcludeError as error:
             print(f"perigee: {error}", file=sys.stderr)
             return BAD_INPUT
@@ -164,6 +164,8 @@ def _explain_by_runs(
         interrupt.announce("what is complete is kept, the same command goes on")
         return INTERRUPTED
     screen.end()
+    if tables is not None:
+        published.restore(chosen, tables, folder)
     ill = []
     for e in (e for e in chosen if plan.planned[e.name]):
         try:

@@ -76,18 +76,23 @@ def save(experiment: Experiment, results: Path, docs: Path, about: Mapping[str, 
     return [f"{TABLES}/{folder.name}/{path.name}" for path in chosen]
 
 
-def restore(experiments: Sequence[Experiment], docs: Path, results: Path) -> None:
-    """Puts tables and pictures of pages among the results where there are none.
+def noted(experiments: Sequence[Experiment], docs: Path, results: Path) -> dict[str, dict[str, Any]]:
+    """What pages note of those experiments whose tables would be put among the results, by name.
 
     Raises:
-        ConcludeError: tables of pages are not as they were saved; nothing is put anywhere then.
+        ConcludeError: tables are not as they were saved.
     """
-    words = {word_of(e) for e in experiments}
-    wanted = [
+    wanted = (
         e for e in experiments if not (results / e.name / ABOUT).exists() and (tables_of(e, docs) / ABOUT).exists()
-    ]
-    abouts = {e.name: _checked(tables_of(e, docs)) for e in wanted}
-    for e in wanted:
+    )
+    return {e.name: _checked(tables_of(e, docs)) for e in wanted}
+
+
+def restore(experiments: Sequence[Experiment], docs: Path, results: Path) -> None:
+    """Puts tables and pictures of pages among the results where there are none; all are checked before (`noted`)."""
+    words = {word_of(e) for e in experiments}
+    abouts = noted(experiments, docs, results)
+    for e in (e for e in experiments if e.name in abouts):
         source, folder, about = tables_of(e, docs), results / e.name, abouts[e.name]
         (folder / DATA).mkdir(parents=True, exist_ok=True)
         for path in source.glob("*.csv"):
