@@ -51,8 +51,7 @@ def _row(o: Outcome) -> dict[str, Any]:
     end_s = d.info["duration_ns"] / 1e9
     later = d.window(BEGIN_S, end_s)
     mbps = float(d.mean_mbps(BEGIN_S, end_s)[0])
-    variant = o.case.labels.get("variant")
-    rate_mbps = why.RATES_MBPS[str(variant)] if variant else SETTINGS[str(o.case.labels["setting"])][0]
+    rate_mbps = why.MORE_MBPS if "variant" in o.case.labels else SETTINGS[str(o.case.labels["setting"])][0]
     rtt, base = d.columns["rtt_ns"][0, later], d.columns["base_rtt_ns"][0, later]
     return {
         "mbps": mbps,

@@ -26,9 +26,8 @@ SCHEMES = ("newreno", "vegas")
 """Those that have much less of the full rates, whatever the queue."""
 TOWNS = ("Sao Paulo", "Montreal")
 MORE_MBPS = 10.0 * TIMES
+"""What the goodput of either variant is a share of."""
 LARGER_MBPS = MORE_MBPS * (MSS / (MSS + HEADERS)) / (TIMES * MSS / (TIMES * MSS + HEADERS))
-RATES_MBPS = {MORE: MORE_MBPS, LARGER: MORE_MBPS}
-"""What a variant's goodput is a share of."""
 LASERS = {"port.isl.rate": f"{TIMES} Gbit"}
 QUEUE = f"{100 * TIMES} packets"
 SETS: Mapping[str, Mapping[str, object]] = {
