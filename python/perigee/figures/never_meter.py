@@ -2,7 +2,7 @@
 """OrbCC's figures with the meter of a switch in place of the reference: what the study calls trivial in P4.
 
 The same runs twice, with `meter = "reference"` and `meter = "integer"` at every port that meters: responsiveness, two
-flows of unlike and of like RTTs, flows that join many others. Differences are taken run by run.
+flows of unequal and of equal RTTs, flows that join many others. Differences are taken run by run.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def draw(t: Tables) -> dict[str, Any]:
     panels = (
         (RESPONSIVENESS, "goodput_mbps", "goodput, Mbit/s"),
         (UNLIKE, "ratio", "goodput ratio, unequal RTTs"),
-        (LIKE, "ratio", "goodput ratio, like RTTs"),
+        (LIKE, "ratio", "goodput ratio, equal RTTs"),
         (JOINING, "joined", "newcomer over the others"),
     )
     figure, axes = style.panels(len(panels), 1, width=2.6, height=2.6)
