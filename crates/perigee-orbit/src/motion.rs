@@ -6,7 +6,7 @@
 //! interpolation is h^4 omega^4 r / 384, a third of a millimetre; the velocities of SGP4, which are not quite the
 //! derivatives of its positions, add decimetres (tested below 1 m, 3 ns of light).
 
-use crate::frames::{gmst_rad, to_ecef, turn, Vec3, EARTH_RAD_S};
+use crate::frames::{gmst_rad, to_ecef, turn, wrap, Vec3, EARTH_RAD_S};
 use crate::shell::ShellMotion;
 use crate::time::Epoch;
 use crate::tle::Tle;
@@ -329,7 +329,7 @@ pub fn shell_elements(shell: &crate::shell::Shell, revs_per_day: f64, start: Epo
                 raan_rad,
                 eccentricity: 1e-7,
                 perigee_rad: 0.0,
-                anomaly_rad: phase + TAU * f64::from(slot) / f64::from(shell.per_plane),
+                anomaly_rad: wrap(phase + TAU * f64::from(slot) / f64::from(shell.per_plane)),
                 revs_per_day,
             });
         }

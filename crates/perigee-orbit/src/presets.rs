@@ -28,6 +28,7 @@ const fn delta(altitude_km: f64, inclination_deg: f64, planes: u32, per_plane: u
         phasing: Phasing::HalfSlot,
         raan_spread_deg: 360.0,
         raan0_deg: 0.0,
+        latitude0_deg: 0.0,
         propagation: Propagation::J2,
         isls: true,
     }

@@ -56,6 +56,8 @@ pub struct Shell {
     pub raan_spread_deg: f64,
     /// Right ascension of the first plane's node at the start.
     pub raan0_deg: f64,
+    /// Argument of latitude of the first plane's first satellite at the start.
+    pub latitude0_deg: f64,
     /// How they move.
     pub propagation: Propagation,
     /// They carry ISLs.
@@ -89,7 +91,8 @@ impl Shell {
             return Err("a mean motion must be above 0 and below 18 turns a day".into());
         }
         let spread = self.raan_spread_deg;
-        if !(spread > 0.0 && spread <= 360.0 && self.raan0_deg.is_finite()) {
+        if !(spread > 0.0 && spread <= 360.0 && self.raan0_deg.is_finite() && self.latitude0_deg.is_finite())
+        {
             return Err("the nodes must be spread over more than 0 and up to 360 degrees".into());
         }
         if matches!(self.phasing, Phasing::Factor(f) if f >= self.planes) {
@@ -122,7 +125,8 @@ impl Shell {
     /// Right ascension of the ascending node and argument of latitude of a plane's first satellite at the start.
     pub fn elements_rad(&self, plane: u32) -> (f64, f64) {
         let node = self.raan0_deg + self.raan_spread_deg * f64::from(plane) / f64::from(self.planes);
-        (wrap(node * RAD), wrap(self.phase_slots(plane) * TAU / f64::from(self.per_plane)))
+        let phase = self.latitude0_deg * RAD + self.phase_slots(plane) * TAU / f64::from(self.per_plane);
+        (wrap(node * RAD), wrap(phase))
     }
 
     /// Seconds for one turn, node to node.

@@ -3,13 +3,13 @@
 //! for nothing else.
 //!
 //! * `hypatia-compat-…` ([`hypatia`]): SGP4 over generated elements, WGS72, ranges instead of elevations, stations.
-//! * `orbtcp-compat` ([`orbtcp`]): no phasing, no link at the seam, stations relay, a fixed date two decades after the
-//!   elements' epoch.
+//! * `orbtcp-compat` ([`orbtcp`]): no phasing, no link at the seam, stations relay, and the orientation that its elements of
+//!   "year 0, day 0" have at its fixed date.
 //! * `leoem-compat` ([`leoem`]): path logs with the two defects of their generator.
 
 pub mod leoem;
 
-use crate::frames::WGS72;
+use crate::frames::{gmst_rad, RAD, WGS72};
 use crate::isls::{Limits, Seam};
 use crate::presets::STARLINK_SHELL1;
 use crate::shell::{Phasing, Propagation, Shell};
@@ -70,17 +70,35 @@ fn orbtcp_revs_per_day() -> f64 {
     (gm_km3_s2 / (radius_km * radius_km * radius_km)).sqrt() * 86_400.0 / TAU
 }
 
+/// Start of the OrbCC study's runs over a constellation: 2021-04-22 19:19:00 UTC.
+fn orbtcp_start() -> Epoch {
+    Epoch::midnight(2021, 4, 22).plus(perigee_units::Nanos::from_secs(19 * 3600 + 19 * 60))
+}
+
+/// Longitude of the first plane's ascending node at [`orbtcp_start`]: right ascension less Greenwich sidereal time.
+const ORBTCP_NODE_LONGITUDE_DEG: f64 = 58.671;
+/// Argument of latitude of satellite 0 at [`orbtcp_start`].
+const ORBTCP_LATITUDE0_DEG: f64 = 358.871;
+
 /// Makes a sky as the simulator of the OrbCC study would.
+///
+/// Its elements are of "year 0, day 0", which its Julian dates (Avian688/leosatellites, cOrbitA.cc and NoradA.ned) take as
+/// JD 1721059.5, 738,267.8 days before the start. SGP4 over two millennia amplifies the last digits of its constants, and
+/// the interval exceeds 64 bits of nanoseconds, so the mean elements that it arrives at are given here, at the start.
 pub fn orbtcp(spec: &mut SkySpec, given: IsGiven<'_>) {
-    // "Year 0, day 0" of the elements is the day before the first of 2000.
-    let epoch = Some(Epoch::from_tle(0, 0));
-    let propagation = Propagation::Sgp4 { revs_per_day: Some(orbtcp_revs_per_day()), epoch };
-    let shell = Shell { phasing: Phasing::Factor(0), propagation, ..STARLINK_SHELL1 };
+    let start = orbtcp_start();
+    let propagation = Propagation::Sgp4 { revs_per_day: Some(orbtcp_revs_per_day()), epoch: Some(start) };
+    let shell = Shell {
+        phasing: Phasing::Factor(0),
+        raan0_deg: ORBTCP_NODE_LONGITUDE_DEG + gmst_rad(start) / RAD,
+        latitude0_deg: ORBTCP_LATITUDE0_DEG,
+        propagation,
+        ..STARLINK_SHELL1
+    };
     spec.satellites = Satellites::Shells(vec![shell]);
     spec.ellipsoid = WGS72;
     if !given("start") {
-        spec.start =
-            Some(Epoch::midnight(2021, 4, 22).plus(perigee_units::Nanos::from_secs(19 * 3600 + 19 * 60)));
+        spec.start = Some(start);
     }
     if !given("isl_seam") {
         spec.isls.seam = Seam::Open;

@@ -209,6 +209,7 @@ fn alone(c: &Constellation) -> Result<(Satellites, f64), ScenarioError> {
                 phasing: Phasing::Factor(s.phasing),
                 raan_spread_deg: s.raan_spread_deg,
                 raan0_deg: s.raan_deg,
+                latitude0_deg: 0.0,
                 propagation,
                 isls: s.isls,
             };
