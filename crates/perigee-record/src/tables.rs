@@ -140,7 +140,8 @@ table! {
         /// Number of the flow, from 0.
         flow: u32,
         /// Payload handed in order to the receiving application since the flow's previous row (at first: since its
-        /// start), over that time.
+        /// start), over that time. What waited behind a missing packet is handed over with it, so that an interval after a
+        /// gap can exceed the rate of the path.
         goodput_bps: f64,
         /// Payload handed in order to the receiving application since the start.
         delivered_bytes: u64,

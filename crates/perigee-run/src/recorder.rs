@@ -103,7 +103,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
         source: &RouteListener<S>,
         outcome: &Outcome,
         memory_per_flow_bytes: usize,
-        remarks: Vec<String>,
+        mut remarks: Vec<String>,
         broken: Option<String>,
     ) -> Result<(), SinkError> {
         self.flush();
@@ -114,7 +114,9 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
         if let Some(e) = self.error {
             return Err(e);
         }
-        self.sink.batch(self.windows.table(outcome, &self.delivered_at_warmup))?;
+        let (windows, backlog) = self.windows.table(outcome, &self.delivered_at_warmup);
+        remarks.extend(backlog);
+        self.sink.batch(windows)?;
         let end = |t: &perigee_sim::FlowTotals| FlowEnd {
             started_ns: t.started.map(|s| s.0),
             completed_ns: t.completed.map(|s| s.0),

@@ -55,8 +55,9 @@ impl Windows {
         self.capacity.advance(at);
     }
 
-    /// A row per flow, and that of all together. `before`: payload that each had delivered when the window began.
-    pub fn table(self, outcome: &Outcome, before: &[u64]) -> Table {
+    /// A row per flow, and that of all together; a remark where these delivered more than the network carried meanwhile.
+    /// `before`: payload that each had delivered when the window began.
+    pub fn table(self, outcome: &Outcome, before: &[u64]) -> (Table, Option<String>) {
         let mut table = WindowTable::default();
         let counts: Vec<bool> = (0..before.len() as u32).map(|f| self.capacity.counts(f)).collect();
         let (each, all) = self.capacity.finish(outcome.end);
@@ -68,8 +69,22 @@ impl Windows {
             table.push(row(Some(i as u32), self.classes[i], payload, each[i], datagrams));
         }
         table.push(row(None, "", together, all, None));
-        table.finish()
+        (table.finish(), backlog(together, all))
     }
+}
+
+/// Goodput beyond what the ports carried: the application received in its window what had been sent before.
+fn backlog(payload_bytes: u64, carried: Carried) -> Option<String> {
+    let bits = 8.0 * payload_bytes as f64;
+    (carried.bits > 0.0 && bits > carried.bits).then(|| {
+        let mbps = |bits: f64| bits / carried.there.as_secs_f64() / 1e6;
+        format!(
+            "goodput of {:.2} Mbit/s in a window in which the path carried at most {:.2}: it includes data that was queued, or \
+             waited for a lost packet, before the window; lengthen the window or end the warm-up earlier",
+            mbps(bits),
+            mbps(carried.bits)
+        )
+    })
 }
 
 const CBR: &str = "cbr";
@@ -145,5 +160,17 @@ mod tests {
         [20, 26, 23].map(Nanos::from_millis).into_iter().for_each(|delay| d.push(delay));
         let ms = Nanos::from_millis;
         assert_eq!((d.arrived, d.delay_sum, d.delay_max, d.jitter_sum), (3, ms(69), ms(26), ms(6 + 3)));
+    }
+
+    #[test]
+    fn goodput_beyond_what_was_carried_is_remarked() {
+        let carried = |bits: f64| Carried { there: Nanos::from_secs(2), open: Nanos::from_secs(2), bits };
+        assert_eq!(backlog(25_000_000, carried(200e6)), None);
+        let told = backlog(26_475_000, carried(192.2e6)).expect("a remark");
+        assert!(
+            told.starts_with("goodput of 105.90 Mbit/s in a window in which the path carried at most 96.10"),
+            "{told}"
+        );
+        assert_eq!(backlog(1, carried(0.0)), None, "a source that does not know capacities");
     }
 }

@@ -85,7 +85,8 @@ COLUMNS = (
         "Payload handed in order to the receiving application, over the flow's window: from its start, or the "
         "last sampling instant before the end of the warm-up, to its stop, its completion or the end. In the "
         "row of a run: payload of all flows over TCP in their windows, over the time from the first window's "
-        "begin to the last one's end.",
+        "begin to the last one's end. Data that was queued or incomplete when a window began counts where it is "
+        "handed over, so that a short window can exceed the rate of the path; a warning states it.",
         heading="goodput\nMbit/s",
         form="{:.2f}",
     ),
