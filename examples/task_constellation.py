@@ -21,6 +21,8 @@ title = "a constellation of one's own"
 [run]
 duration = "{seconds} s"
 sample = "1 s"
+# One packet's service time at a gateway: constant rates would lock their phases at its queue.
+host_jitter = "12 us"
 [source.constellation]
 ground_ports = "per-link"
 {tle}

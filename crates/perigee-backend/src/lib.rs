@@ -29,6 +29,8 @@ pub struct RunOptions {
     pub warmup: Nanos,
     /// Each flow's start is delayed by a seeded draw from 0 to this.
     pub start_jitter: Nanos,
+    /// Each packet leaves its host later by a seeded draw from 0 to this.
+    pub host_jitter: Nanos,
     /// Most hops of one telemetry stack.
     pub max_hops: usize,
 }
@@ -40,6 +42,7 @@ impl Default for RunOptions {
             sample: Nanos::from_millis(100),
             warmup: Nanos::ZERO,
             start_jitter: Nanos::ZERO,
+            host_jitter: Nanos::ZERO,
             max_hops: 14,
         }
     }

@@ -148,6 +148,7 @@ impl Env {
             seed: episode.seed,
             sample: Nanos::ZERO,
             start_jitter: world.scenario.run.start_jitter,
+            host_jitter: world.scenario.run.host_jitter,
             max_hops: world.max_hops,
             ..Options::default()
         };

@@ -224,6 +224,7 @@ pub(crate) fn run_options(world: &World) -> RunOptions {
         sample: run.sample,
         warmup: run.warmup,
         start_jitter: run.start_jitter,
+        host_jitter: run.host_jitter,
         max_hops: world.max_hops,
     }
 }

@@ -210,6 +210,7 @@ pub(crate) fn simulator_options(options: &RunOptions) -> Options {
         seed: options.seed,
         sample: options.sample,
         start_jitter: options.start_jitter,
+        host_jitter: options.host_jitter,
         max_hops: options.max_hops,
         ..Options::default()
     }

@@ -101,6 +101,8 @@ pub struct Options {
     pub sample: Nanos,
     /// Each flow's start is delayed by a seeded draw from 0 to this (breaks drop-tail phase effects).
     pub start_jitter: Nanos,
+    /// Each packet leaves its host later by a seeded draw from 0 to this; the order within a flow and direction is kept.
+    pub host_jitter: Nanos,
     /// Most hops of one telemetry stack; further hops write nothing and the stack is marked partial.
     pub max_hops: usize,
     /// Queue disciplines that ports may name beside those of the list.
@@ -116,6 +118,7 @@ impl Default for Options {
             seed: 1,
             sample: Nanos::from_millis(100),
             start_jitter: Nanos::ZERO,
+            host_jitter: Nanos::ZERO,
             max_hops: 14,
             disciplines: &[],
             lookahead: true,

@@ -390,3 +390,32 @@ fn an_outage_leaves_nothing_in_the_queues_of_a_discipline() {
     assert!(queued(ms(0), ms(1000)).all(|bytes| bytes > 0));
     assert!(queued(ms(1550), s(10)).count() > 50 && queued(ms(1550), s(10)).all(|bytes| bytes == 0));
 }
+
+/// Shares of the rate that eight constant-rate flows get which offer twice what a drop-tail port carries.
+fn shares_of_datagrams(host_jitter: Nanos) -> (Outcome, Vec<f64>) {
+    let built = net(8, 30_000, &[20; 8]);
+    let flows = (0..8)
+        .map(|i| {
+            let mut f = flow(&built, i, "newreno");
+            f.app = App::Cbr { interval: ms(4), size: 1000 };
+            f
+        })
+        .collect();
+    let timeline = built.timeline(s(20), Vec::new());
+    let options = Options { host_jitter, ..Options::default() };
+    let mut sim = Simulation::new(&timeline.header, Box::new(timeline.reader()), flows, options).unwrap();
+    let out = sim.run(&mut Silent, &mut |_| true).unwrap();
+    let shares = out.flows.iter().map(|f| f.delivered as f64 / f.sent as f64).collect();
+    (out, shares)
+}
+
+#[test]
+fn host_jitter_breaks_the_phases_that_drop_tail_locks() {
+    let (out, locked) = shares_of_datagrams(Nanos::ZERO);
+    assert!(out.conserved);
+    assert!(locked.iter().any(|&s| s < 0.02) && locked.iter().any(|&s| s > 0.98), "{locked:?}");
+    // One packet's service time.
+    let (out, fair) = shares_of_datagrams(ms(1));
+    assert!(out.conserved);
+    assert!(fair.iter().all(|s| (0.4..0.6).contains(s)), "{fair:?}");
+}

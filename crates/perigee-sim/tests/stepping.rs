@@ -25,6 +25,7 @@ struct Case {
     metered: bool,
     schemes: [u8; 3],
     app: u8,
+    host_jitter_us: u64,
     changes: Vec<(u64, u8, u64)>,
     seed: u64,
 }
@@ -64,23 +65,27 @@ fn case() -> impl Strategy<Value = Case> {
     let loss = prop_oneof![4 => Just(0.0), 1 => 0.0001f64..0.05];
     let drop = prop_oneof![Just(LinkOrder::Fifo), Just(LinkOrder::Reorder)];
     let rest = (any::<bool>(), any::<bool>(), [0u8..10, 0u8..10, 0u8..10], 0u8..8);
+    let host_jitter = prop_oneof![2 => Just(0), 1 => 1u64..3_000];
     let changes = prop::collection::vec((0u64..1500, 0u8..6, 0u64..1000), 0..8);
-    (network, loss, drop, rest, changes, 1u64..1000).prop_map(|(n, loss, drop, r, changes, seed)| Case {
-        shape: n.0,
-        mbit: n.1,
-        queue: n.2,
-        rtt_ms: n.3,
-        burst: if n.5.is_some() { 0 } else { n.4 },
-        dama: n.5,
-        loss,
-        drop,
-        probe_priority: r.0,
-        metered: r.1,
-        schemes: r.2,
-        app: r.3,
-        changes,
-        seed,
-    })
+    (network, loss, drop, rest, host_jitter, changes, 1u64..1000).prop_map(
+        |(n, loss, drop, r, j, changes, seed)| Case {
+            shape: n.0,
+            mbit: n.1,
+            queue: n.2,
+            rtt_ms: n.3,
+            burst: if n.5.is_some() { 0 } else { n.4 },
+            dama: n.5,
+            loss,
+            drop,
+            probe_priority: r.0,
+            metered: r.1,
+            schemes: r.2,
+            app: r.3,
+            host_jitter_us: j,
+            changes,
+            seed,
+        },
+    )
 }
 
 impl Case {
@@ -182,8 +187,15 @@ impl Case {
         flows: Vec<FlowSetup>,
         lookahead: bool,
     ) -> Simulation<'t> {
-        let options =
-            Options { seed: self.seed, sample: ms(50), max_hops: 4, lookahead, ..Options::default() };
+        let host_jitter = Nanos::from_micros(self.host_jitter_us);
+        let options = Options {
+            seed: self.seed,
+            sample: ms(50),
+            max_hops: 4,
+            lookahead,
+            host_jitter,
+            ..Options::default()
+        };
         Simulation::new(&timeline.header, Box::new(timeline.reader()), flows, options).expect("a setup")
     }
 }

@@ -249,6 +249,22 @@ impl Built {
         Timeline::single(self.header, self.paths)
     }
 
+    /// Multiplies the round-trip time of each flow, now and after every later [`Built::set_rtts`], by a factor of its own:
+    /// `factor` maps the number of a flow to it. Flows that share all of their delay have that of flow 0.
+    ///
+    /// # Errors
+    /// When a round-trip time becomes too small for the fixed delays.
+    pub fn spread_rtts(&mut self, factor: impl Fn(usize) -> f64) -> Result<(), TopologyError> {
+        let shared = self.plan.placement == Placement::Even
+            && self.flows.windows(2).any(|f| f[0].hops[0].iter().any(|hop| f[1].hops[0].contains(hop)));
+        self.plan.factors = (0..self.flows.len()).map(|flow| factor(if shared { 0 } else { flow })).collect();
+        let delays = self.plan.delays(&self.flows, self.header.links.len(), &self.plan.rtts)?;
+        for (link, delay) in self.header.links.iter_mut().zip(delays) {
+            link.delay = Delay::constant(delay);
+        }
+        Ok(())
+    }
+
     /// The changes that give the flows other round-trip times at `at`, placed as at the start. One value holds for
     /// all flows.
     ///
@@ -265,15 +281,23 @@ impl Built {
 }
 
 /// How round-trip times become link delays.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct DelayPlan {
     placement: Placement,
     bottleneck_delay: Nanos,
+    /// Nominal round-trip times at time zero: one, or one of each flow.
+    rtts: Vec<Nanos>,
+    /// What the nominal round-trip time of each flow is multiplied by; empty = by one.
+    factors: Vec<f64>,
 }
 
 impl DelayPlan {
+    fn new(placement: Placement, bottleneck_delay: Nanos, rtts: &[Nanos]) -> Self {
+        DelayPlan { placement, bottleneck_delay, rtts: rtts.to_vec(), factors: Vec::new() }
+    }
+
     fn delays(&self, flows: &[FlowPath], links: usize, rtts: &[Nanos]) -> Result<Vec<Nanos>, TopologyError> {
-        let rtts = match rtts {
+        let mut rtts = match rtts {
             [one] => vec![*one; flows.len()],
             many if many.len() == flows.len() => many.to_vec(),
             many => {
@@ -285,6 +309,9 @@ impl DelayPlan {
                 return Err(TopologyError(text));
             }
         };
+        for (rtt, factor) in rtts.iter_mut().zip(&self.factors) {
+            *rtt = Nanos((rtt.0 as f64 * factor).round() as u64);
+        }
         let smallest = rtts.iter().copied().min().unwrap_or(Nanos::ZERO);
         let mut delays = vec![Nanos::ZERO; links];
         for (flow, &rtt) in flows.iter().zip(&rtts) {
@@ -403,7 +430,7 @@ impl Drawing {
     pub(crate) fn finish_as_given(mut self, title: String) -> Built {
         self.header.title = title;
         let Drawing { header, paths, flows, bottlenecks } = self;
-        let plan = DelayPlan { placement: Placement::Forward, bottleneck_delay: Nanos::ZERO };
+        let plan = DelayPlan::new(Placement::Forward, Nanos::ZERO, &[]);
         Built { header, paths, bottlenecks, flows, plan }
     }
 
@@ -419,11 +446,11 @@ impl Drawing {
         bottleneck_delay: Nanos,
         rtts: &[Nanos],
     ) -> Result<Built, TopologyError> {
-        self.finish(title, DelayPlan { placement, bottleneck_delay }, rtts)
+        self.finish(title, DelayPlan::new(placement, bottleneck_delay, rtts))
     }
 
-    fn finish(mut self, title: String, plan: DelayPlan, rtts: &[Nanos]) -> Result<Built, TopologyError> {
-        let delays = plan.delays(&self.flows, self.header.links.len(), rtts)?;
+    fn finish(mut self, title: String, plan: DelayPlan) -> Result<Built, TopologyError> {
+        let delays = plan.delays(&self.flows, self.header.links.len(), &plan.rtts)?;
         for (link, delay) in self.header.links.iter_mut().zip(delays) {
             link.delay = Delay::constant(delay);
         }
@@ -463,8 +490,8 @@ pub fn chain(spec: &ChainSpec) -> Result<Built, TopologyError> {
         d.flow(nodes[0], nodes[spec.links], &along);
         d.bottlenecks.extend(along);
     }
-    let plan = DelayPlan { placement: Placement::Even, bottleneck_delay: Nanos::ZERO };
-    d.finish(format!("chain of {} links", spec.links), plan, &[spec.rtt])
+    let plan = DelayPlan::new(Placement::Even, Nanos::ZERO, &[spec.rtt]);
+    d.finish(format!("chain of {} links", spec.links), plan)
 }
 
 /// Builds a dumbbell.
@@ -497,8 +524,8 @@ pub fn dumbbell(spec: &DumbbellSpec) -> Result<Built, TopologyError> {
         let last = d.duplex((r2, t), &spec.access, &spec.access, 0.0, drop);
         d.flow(s, t, &[first, middle, last]);
     }
-    let plan = DelayPlan { placement: spec.placement, bottleneck_delay: spec.bottleneck_delay };
-    d.finish(format!("dumbbell of {} flows", spec.rtts.len()), plan, &spec.rtts)
+    let plan = DelayPlan::new(spec.placement, spec.bottleneck_delay, &spec.rtts);
+    d.finish(format!("dumbbell of {} flows", spec.rtts.len()), plan)
 }
 
 /// Builds a parking lot. Flow 0 is the spine, flow `i` the rib over bottleneck `i - 1`.
@@ -530,8 +557,8 @@ pub fn parking_lot(spec: &ParkingLotSpec) -> Result<Built, TopologyError> {
         along.push(d.duplex((routers[leaves], t), &spec.access, &spec.access, 0.0, spec.order));
         d.flow(s, t, &along);
     }
-    let plan = DelayPlan { placement: spec.placement, bottleneck_delay: spec.bottleneck_delay };
-    d.finish(format!("parking lot of {} bottlenecks", spec.bottlenecks), plan, &spec.rtts)
+    let plan = DelayPlan::new(spec.placement, spec.bottleneck_delay, &spec.rtts);
+    d.finish(format!("parking lot of {} bottlenecks", spec.bottlenecks), plan)
 }
 
 /// Adds a pair whose way is that of these hops from the beginning.
@@ -606,6 +633,25 @@ mod tests {
         });
         assert_eq!(sum, ms(90));
         check(&b.timeline(ms(10), changes)).unwrap();
+    }
+
+    #[test]
+    fn a_spread_holds_for_every_flow_and_after_later_changes() {
+        let factor = |flow: usize| [1.01, 0.98][flow];
+        let mut b =
+            dumbbell(&DumbbellSpec { rtts: vec![ms(50), ms(100)], ..DumbbellSpec::default() }).unwrap();
+        b.spread_rtts(factor).unwrap();
+        assert_eq!([rtt_of(&b, 0), rtt_of(&b, 1)], [Nanos::from_micros(50_500), ms(98)]);
+        let later = b.set_rtts(ms(5), &[ms(10), ms(20)]).unwrap();
+        let sum = later.iter().fold(Nanos::ZERO, |s, c| match c.change {
+            Change::Delay(_, d) => s + d.base,
+            _ => s,
+        });
+        assert_eq!(sum, Nanos::from_micros(10_100 + 19_600));
+        let even = DumbbellSpec { rtts: vec![ms(50); 2], placement: Placement::Even, ..Default::default() };
+        let mut shared = dumbbell(&even).unwrap();
+        shared.spread_rtts(factor).unwrap();
+        assert_eq!([rtt_of(&shared, 0), rtt_of(&shared, 1)], [Nanos::from_micros(50_500); 2]);
     }
 
     #[test]

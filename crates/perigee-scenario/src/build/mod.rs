@@ -22,6 +22,7 @@ pub mod network;
 mod own_network;
 pub mod ports;
 mod radio;
+mod regularity;
 mod replay;
 pub mod saved;
 pub mod shared;

@@ -12,6 +12,7 @@ use crate::file::varied::Varied;
 use perigee_sources::crossing;
 use perigee_sources::topology::{self, Built, PortSpec};
 use perigee_timeline::{Header, LinkId, NodeId, Timed};
+use perigee_units::draw::{mix, unit};
 use perigee_units::{BitRate, Nanos};
 use std::collections::BTreeSet;
 
@@ -88,6 +89,7 @@ pub fn micro(
     }
     let mut changes = more(&mut built);
     let seed = scenario.run.vary.seed_of(Varied::Changes, seed);
+    spread_rtts(scenario, &mut built, seed)?;
     changes.extend(changes::expand(scenario, &built, seed)?);
     changes.extend(jitter::expand(scenario, &built, seed)?);
     let whole = built.flows.len();
@@ -97,6 +99,17 @@ pub fn micro(
         let base_rtts = table.apply_to(header, &classes, ways);
         Ok((base_rtts, table.report(&header.ports, &classes)))
     })
+}
+
+/// Draws the base RTTs around their nominal values (`run.rtt_spread`).
+fn spread_rtts(scenario: &Scenario, built: &mut Built, seed: u64) -> Result<(), ScenarioError> {
+    const SPREAD: u64 = 0x7370_7265_6164;
+    let spread = scenario.run.rtt_spread;
+    if spread == 0.0 {
+        return Ok(());
+    }
+    let factor = |flow: usize| 1.0 + spread * (2.0 * unit(mix(mix(seed ^ SPREAD) ^ flow as u64)) - 1.0);
+    built.spread_rtts(factor).map_err(|e| Problem::new("run.rtt_spread", e.0).into())
 }
 
 /// Base RTTs, and ports for the manifest.

@@ -4,6 +4,7 @@
 use crate::build::from_source;
 use crate::build::network::{self, PairPlace};
 pub use crate::build::ports::PortReport;
+use crate::build::regularity::{self, Offered};
 use crate::build::shared::SharedTimeline;
 use crate::file::checked::Given;
 use crate::file::error::{Problem, ScenarioError};
@@ -68,6 +69,10 @@ impl FlowPlan {
     pub fn app(&self) -> App {
         self.spec.app
     }
+    /// What it offers to the network.
+    fn offered(&self) -> Offered {
+        Offered { forward: self.pair.forward, bottleneck: self.bottleneck, app: self.spec.app }
+    }
     /// Its place among the legs of a split flow.
     pub fn leg(&self) -> Option<&crate::file::split::LegPlace> {
         self.spec.leg.as_ref()
@@ -108,6 +113,8 @@ impl World {
         let flows = plans(&scenario, &net)?;
         check_programs(&scenario, &flows)?;
         let max_hops = scenario.telemetry.max_hops.unwrap_or(net.longest.clamp(1, MAX_TELEMETRY_HOPS));
+        let offered: Vec<Offered> = flows.iter().map(FlowPlan::offered).collect();
+        let regular = regularity::warnings(&scenario, seed, &net.header, &offered);
         let again = {
             let scenario = scenario.clone();
             move || from_source::build(&scenario, seed).map(|net| net.source).map_err(|e| e.to_string())
@@ -120,7 +127,7 @@ impl World {
             timeline: SharedTimeline::new(net.source, Arc::new(again)),
             ports: net.ports,
             report: net.report,
-            warnings: [scenario.remarks.clone(), net.warnings].concat(),
+            warnings: [scenario.remarks.clone(), net.warnings, regular].concat(),
             scenario,
         })
     }

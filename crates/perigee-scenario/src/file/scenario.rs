@@ -99,6 +99,8 @@ pub struct RunSpec {
     pub sample: Nanos,
     pub warmup: Nanos,
     pub start_jitter: Nanos,
+    pub host_jitter: Nanos,
+    pub rtt_spread: f64,
 }
 
 /// `[telemetry]`.
@@ -328,6 +330,8 @@ impl Reader<'_> {
             sample: c.time("sample"),
             warmup: c.time("warmup"),
             start_jitter: c.time("start_jitter"),
+            host_jitter: c.time("host_jitter"),
+            rtt_spread: c.number("rtt_spread"),
         };
         if run.warmup >= run.duration {
             self.problems.push(c.problem("warmup", format!("nothing is left of a run of {}", run.duration)));
@@ -348,6 +352,15 @@ impl Reader<'_> {
         if !moves && run.vary.names(Varied::Phase) {
             let p = c.problem("vary", "this source has no orbits: a phase has no effect");
             self.problems.push(p.hint("phase belongs to a [source.constellation]"));
+        }
+        let nominal = matches!(
+            source,
+            Some(Source::Chain(_) | Source::Dumbbell(_) | Source::ParkingLot(_) | Source::Crossing(_)) | None
+        );
+        if !nominal && run.rtt_spread > 0.0 {
+            let p = c.problem("rtt_spread", "has no effect: the RTTs of this source follow from its paths");
+            self.problems
+                .push(p.hint("remove it; run.host_jitter and run.start_jitter work with every source"));
         }
     }
 

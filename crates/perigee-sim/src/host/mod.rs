@@ -8,11 +8,13 @@
 
 mod apps;
 mod player;
+mod processing;
 pub(crate) mod relay;
 mod tcp_receiver;
 mod tcp_sender;
 
 pub use player::VideoTotals;
+pub(crate) use processing::Processing;
 pub(crate) use tcp_receiver::TcpReceiver;
 pub(crate) use tcp_sender::TcpSender;
 
@@ -257,8 +259,10 @@ impl Flow {
     /// Puts a packet on its way.
     pub(crate) fn send<O>(&mut self, packet: Packet, cx: &mut Cx<'_, O>) {
         self.totals.sent += 1;
-        let pair = if packet.kind.is_forward() { self.forward } else { self.reverse };
-        match cx.routes.first(pair) {
+        if cx.net.processing.is_on() {
+            return self.hold(packet, cx);
+        }
+        match cx.routes.first(self.pair_of(&packet)) {
             Some((link, route)) => {
                 let h = cx.net.packets.insert(Packet { route, ..packet });
                 cx.net.enqueue(cx.now, h, link, cx.routes);
@@ -267,6 +271,37 @@ impl Flow {
                 let h = cx.net.packets.insert(packet);
                 cx.net.discard(h, DropCause::NoRoute);
             }
+        }
+    }
+
+    /// The pair of nodes between which a packet travels.
+    #[inline]
+    fn pair_of(&self, packet: &Packet) -> PairId {
+        if packet.kind.is_forward() {
+            self.forward
+        } else {
+            self.reverse
+        }
+    }
+
+    /// A packet waits for its host to process it.
+    #[inline(never)]
+    fn hold<O>(&mut self, packet: Packet, cx: &mut Cx<'_, O>) {
+        let net = &mut *cx.net;
+        let h = net.packets.insert(packet);
+        net.processing.hold(cx.now, h, &packet, net.flow_keys[self.id as usize]);
+        net.schedule_injection();
+    }
+
+    /// A packet that its host has processed takes the first link of the route that it has now.
+    pub(crate) fn depart<O>(&self, h: u32, cx: &mut Cx<'_, O>) {
+        let packet = cx.net.packets.get_mut(h);
+        match cx.routes.first(self.pair_of(packet)) {
+            Some((link, route)) => {
+                packet.route = route;
+                cx.net.enqueue(cx.now, h, link, cx.routes);
+            }
+            None => cx.net.discard(h, DropCause::NoRoute),
         }
     }
 

@@ -21,6 +21,7 @@ mod slots;
 mod stepwise;
 mod totals;
 
+use crate::host::Processing;
 use crate::observe::{DropCause, LinkTotals, CAUSES};
 use crate::packet::*;
 use crate::schedule::{Schedule, Source};
@@ -295,6 +296,10 @@ pub struct Net {
     pub tx_units: Vec<TxBytesUnit>,
     /// ECN field of its data.
     pub ecn: Vec<Ecn>,
+    /// Packets at hosts that process them for a while.
+    pub processing: Processing,
+    /// When the next packet from outside of the simulation enters.
+    pub next_injection: Nanos,
     /// Disciplines beside those of the list.
     pub disciplines: &'static [DisciplineInfo],
     /// Ports may be predictable.
@@ -322,12 +327,19 @@ impl Net {
             flow_keys: vec![0; flows],
             tx_units: vec![TxBytesUnit::Wire; flows],
             ecn: vec![Ecn::NotEct; flows],
+            processing: Processing::default(),
+            next_injection: Nanos::MAX,
             disciplines: &[],
             lookahead: true,
             lookahead_until: Nanos::ZERO,
             metered_data: false,
             port_names: Vec::new(),
         }
+    }
+
+    /// Schedules the next packet that enters the network: from outside of the simulation, or from a host that processed it.
+    pub fn schedule_injection(&mut self) {
+        self.schedule.set(Source::Injection, self.next_injection.min(self.processing.next()));
     }
 
     /// Data with telemetry may come to any port: those with meters have to look at their queues.

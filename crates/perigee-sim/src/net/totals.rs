@@ -19,6 +19,9 @@ impl Net {
         for link in &self.links {
             found.extend(link.flight.iter().map(|f| f.packet));
         }
+        for h in self.processing.held() {
+            per_flow[self.packets.get(h).flow as usize] += 1;
+        }
         for h in found {
             let packet = self.packets.get(h);
             self.links[packet.link as usize].under_way += 1;

@@ -8,7 +8,7 @@ mod sampling;
 
 pub use foresight::Foreseen;
 
-use crate::host::{relay, Cx, Endpoint, Flow, TcpReceiver};
+use crate::host::{relay, Cx, Endpoint, Flow, Processing, TcpReceiver};
 use crate::net::Net;
 use crate::notices::{NoticeQueue, Subscriber, Told};
 use crate::observe::*;
@@ -87,6 +87,7 @@ impl<'s> Simulation<'s> {
         let mut net = Net::new(mix(options.seed), flows.len(), options.max_hops);
         net.disciplines = options.disciplines;
         net.lookahead = options.lookahead;
+        net.processing = Processing::new(options.host_jitter, mix(options.seed), flows.len());
         net.extend(&header.ports, &header.links, Nanos::ZERO).map_err(SimError::Setup)?;
         let mut s = Simulation {
             duration: header.duration,
@@ -402,7 +403,8 @@ impl<'s> Simulation<'s> {
             return wrong(format!("the {name} of a flow does not send {:?}", packet.content));
         }
         self.inbox.push(at, from, packet);
-        self.net.schedule.set(Source::Injection, self.inbox.next());
+        self.net.next_injection = self.inbox.next();
+        self.net.schedule_injection();
         Ok(())
     }
 
@@ -412,7 +414,13 @@ impl<'s> Simulation<'s> {
             let (flow, mut cx) = self.cx(from.flow, obs);
             flow.enter(from.side, packet, &mut cx);
         }
-        self.net.schedule.set(Source::Injection, self.inbox.next());
+        while let Some(h) = self.net.processing.pop(self.now) {
+            let id = self.net.packets.get(h).flow;
+            let (flow, mut cx) = self.cx(id, obs);
+            flow.depart(h, &mut cx);
+        }
+        self.net.next_injection = self.inbox.next();
+        self.net.schedule_injection();
     }
 
     /// Carries out what a controller outside decided for a flow whose scheme is [`External`](crate::External): its window
