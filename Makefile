@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 DEMO := runs/demo
 
-.PHONY: help setup demo kernel hosts test learn cluster slow shipped check bench fuzz kills conserve mutants figures docs site dist format vendor clean
+.PHONY: help setup demo kernel hosts test learn cluster slow shipped check bench fuzz kills conserve mutants figures docs site dist format vendor clean guards
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -77,6 +77,9 @@ kills: setup  ## Kills each part of runs with real hosts, 50 times by each clock
 
 conserve:  ## A thousand million packets over random networks: none may be lost without a reason
 	cargo run --release --locked -p perigee-sim --example conservation -- 1000000000
+
+guards: setup  ## Table hashes of every shipped scenario against tests/guards.json: a refactoring keeps them
+	$(BIN)/python tests/guards.py
 
 mutants: $(VENV)/requirements  ## Small faults that the Rust tests must notice (hours; goes on where it was)
 	$(BIN)/python tests/mutants.py

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Table hashes of every shipped scenario under three schemes and two seeds, held against `tests/guards.json`.
+
+    python tests/guards.py            # compare; exit code 1 and a line per difference
+    python tests/guards.py --bless    # write the file, in the commit that states why results move
+
+A refactoring keeps all of them. Scenarios longer than the limit of cost are cut, so that all take some minutes of two
+cores; scenarios that need recorded paths or real hosts are listed as skipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import perigee
+from perigee.common.files import RecordError
+
+ROOT = Path(__file__).resolve().parents[1]
+FILE = Path(__file__).with_suffix(".json")
+SCHEMES = ("cubic", "bbr", "orbcc")
+SEEDS = (1, 2)
+# CPU seconds of one run beyond which its duration is cut in proportion.
+LIMIT_S = 4.0
+
+
+def scenarios() -> list[Path]:
+    """All that are shipped, in a stable order."""
+    found = [*(ROOT / "scenarios").glob("*/*.toml"), *(ROOT / "python/perigee/study/scenarios").rglob("*.toml")]
+    return sorted({p.resolve() for p in found})
+
+
+def duration_of(path: Path) -> str | None:
+    """The duration to which a scenario is cut; `None` = its own."""
+    core = perigee.load(path).core
+    _, cpu_s = core.world(core.seed).estimate(None)
+    seconds = core.duration_ns / 1e9
+    return None if cpu_s <= LIMIT_S else f"{max(2.0, round(seconds * LIMIT_S / cpu_s, 1))} s"
+
+
+def has_transport(loaded: perigee.Scenario) -> bool:
+    """Some flow of a scenario has a congestion control."""
+    try:
+        return bool(loaded.core.schemes([SCHEMES[0]], None))
+    except perigee.ScenarioError as error:
+        if "no flow of this scenario uses TCP" in str(error):
+            return False
+        raise
+
+
+def hashes_of(path: Path) -> tuple[str, dict[str, str] | str]:
+    """Hash of all tables of each run of a scenario, or why there are none."""
+    name = str(path.relative_to(ROOT))
+    try:
+        cut = duration_of(path)
+        loaded = perigee.load(path, sets={} if cut is None else {"run.duration": cut})
+        found = {}
+        for cc in SCHEMES if has_transport(loaded) else ("ping",):
+            for seed in SEEDS:
+                run = loaded.run(seed=seed) if cc == "ping" else loaded.run(cc=cc, seed=seed)
+                text = json.dumps(run.hashes(), sort_keys=True)
+                found[f"{cc} {seed}"] = hashlib.sha256(text.encode()).hexdigest()[:16]
+        return name, {"duration": cut or "own", **found}
+    except (perigee.ScenarioError, perigee.RunError, RecordError) as error:
+        return name, f"skipped: {str(error).splitlines()[0].replace(str(ROOT), '.')}"
+
+
+def main() -> int:
+    """Compares, or writes the file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bless", action="store_true", help="write the file")
+    parser.add_argument("--only", default="", help="scenarios whose path contains this")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    found: dict[str, dict[str, str] | str] = {}
+    with ProcessPoolExecutor(options.jobs) as pool:
+        paths = [p for p in scenarios() if options.only in str(p)]
+        for at, (name, hashes) in enumerate(pool.map(hashes_of, paths), 1):
+            found[name] = hashes
+            print(f"\r{at} of {len(paths)} scenarios", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    expected = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    if options.bless:
+        found = dict(sorted({**(expected if options.only else {}), **found}.items()))
+        FILE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        return 0
+    asked = {name for name in expected if options.only in name}
+    differences = [name for name in sorted({*asked, *found}) if expected.get(name) != found.get(name)]
+    for name in differences:
+        print(f"{name}: {expected.get(name)} is now {found.get(name)}")
+    print(f"{len(found)} scenarios, {len(differences)} differ")
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
