@@ -3,7 +3,8 @@
 //! read in Python; `tests/test_manifest.py` and `tests/test_damage.py` spoil those.
 
 use crate::{captures, guests};
-use perigee_orbit::{hypatia, omm, tle};
+use perigee_orbit::interop::hypatia;
+use perigee_orbit::motion::{omm, tle};
 use perigee_scenario::Scenario;
 use perigee_sources::fading;
 use perigee_sources::graphml;

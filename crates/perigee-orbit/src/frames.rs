@@ -7,6 +7,7 @@
 
 use crate::time::Epoch;
 use perigee_timeline::GeoPoint;
+use perigee_units::Nanos;
 use std::f64::consts::{PI, TAU};
 
 /// Speed of light in vacuum: of ISLs and of radio.
@@ -41,6 +42,11 @@ pub fn norm(a: Vec3) -> f64 {
 /// Distance between two points.
 pub fn distance_m(a: Vec3, b: Vec3) -> f64 {
     norm(sub(a, b))
+}
+
+/// Time of light between two points, to the nanosecond.
+pub(crate) fn light_time(a: Vec3, b: Vec3) -> Nanos {
+    Nanos::from_secs_f64(distance_m(a, b) / SPEED_OF_LIGHT_M_S)
 }
 
 /// An angle brought into `0..2 pi`.

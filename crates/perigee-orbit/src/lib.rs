@@ -1,66 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What moves: constellations, ground points, visibility, ISL links, routes, handovers, as a Timeline.
+//! Satellite constellations as changing networks: orbits, visibility, links, routes and handovers, as a Timeline.
 //!
-//! From the ground up:
+//! Each room uses those before it:
 //! * [`time`], [`frames`]: instants, sidereal time, ellipsoids, elevation.
-//! * [`shell`] (generated, in closed form), [`presets`] (known ones), [`tle`] and [`omm`] (element sets), [`motion`] (all
-//!   of them as positions over time).
-//! * [`planes`]: the grid in real element sets; [`isls`]: who is linked to whom; [`constellation`]: all of it.
-//! * [`visibility`]: what a ground point sees; [`attach`]: which satellite it takes; [`routing`],
-//!   [`aim`]: shortest paths.
-//! * `elements`: which element sets hold at the time of a run; `ways`: who talks to whom; `reach`: traffic that can never flow,
-//!   and why; [`shared`]: paths that other pairs lengthen.
-//! * [`disjoint`]: several paths without a common satellite; [`plugin`]: functions of the user's.
-//! * [`spec`]: the description of a sky; [`sky`]: questions about one instant; [`survey`]: paths over time without
-//!   packets; [`stream`]: the timeline.
-//! * [`cities`]: places by name; [`hypatia`]: state folders of another tool; [`compat`]: skies as other tools see them.
+//! * [`motion`]: generated shells and known constellations, element sets (TLE, OMM), positions over time.
+//! * [`links`]: inter-satellite links, planes found in element sets, visibility from the ground.
+//! * [`paths`]: shortest and disjoint paths over the links of one instant.
+//! * [`sky`]: a constellation with ground points and traffic: attachment policies, path rules, user-defined functions, places
+//!   by name.
+//! * [`stream`]: the sky over time as a timeline or a survey without packets.
+//! * [`interop`]: skies and files of other tools.
 //!
 //! The crate's README has an example.
 
-pub mod aim;
-pub mod attach;
-pub mod cities;
-pub mod compat;
-pub mod constellation;
-pub mod disjoint;
-mod elements;
 pub mod frames;
-mod handover;
-pub mod hypatia;
-pub mod isls;
-mod mesh;
+pub mod interop;
+pub mod links;
 pub mod motion;
-mod network;
-pub mod omm;
-mod plan;
-pub mod planes;
-pub mod plugin;
-pub mod presets;
-mod reach;
-pub mod routing;
-mod rules;
-pub mod shared;
-pub mod shell;
+pub mod paths;
 pub mod sky;
-mod snapshot;
-pub mod spec;
 pub mod stream;
-pub mod survey;
 #[cfg(test)]
 #[path = "../../perigee-sources/src/testdata.rs"]
 mod testdata;
 pub mod time;
-pub mod tle;
-pub mod visibility;
-mod warm;
-mod ways;
 
-pub use plan::Recorded;
-pub use plugin::Plugins;
-pub use rules::{LoadRule, PathRule};
-pub use sky::{Route, Sky, SkyError};
-pub use snapshot::TableScratch;
-pub use spec::*;
+pub use sky::config::*;
+pub use sky::error::SkyError;
+pub use sky::plugin::Plugins;
+pub use sky::{Route, Sky};
+pub use stream::plan::Recorded;
+pub use stream::snapshot::TableScratch;
 
 /// The example of the README, as a test.
 #[cfg(doctest)]

@@ -2,10 +2,10 @@
 //! Presets, shells side by side, ISLs that come and go, stations that relay.
 
 use perigee_orbit::frames::{distance_m, elevation_deg, up, SPEED_OF_LIGHT_M_S, WGS84};
-use perigee_orbit::isls::Limits;
-use perigee_orbit::presets::{self, STARLINK_SHELL1};
-use perigee_orbit::shell::{Propagation, Shell};
-use perigee_orbit::visibility::Mask;
+use perigee_orbit::links::isls::Limits;
+use perigee_orbit::links::visibility::Mask;
+use perigee_orbit::motion::presets::{self, STARLINK_SHELL1};
+use perigee_orbit::motion::shell::{Propagation, Shell};
 use perigee_orbit::*;
 use perigee_timeline::store::check;
 use perigee_timeline::{Change, GeoPoint, NoteKind, PairId, Timeline};
@@ -87,7 +87,7 @@ fn without_isls_a_pair_needs_stations_that_relay() {
     let names: Vec<&str> = route.satellites.iter().map(|&v| sky.vertex_name(v)).collect();
     // Satellites and stations alternate, and each station sees both of its satellites.
     assert!(names.len() % 2 == 1 && names.len() >= 3, "{names:?}");
-    let mut p = perigee_orbit::motion::Positions::default();
+    let mut p = perigee_orbit::motion::positions::Positions::default();
     let c = sky.constellation();
     c.motion.span(c.start, Nanos::ZERO, Nanos::ZERO).unwrap().positions(Nanos::ZERO, &mut p);
     for i in (1..names.len()).step_by(2) {

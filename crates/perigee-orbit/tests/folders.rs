@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! State folders of Hypatia: what is written is what is read, and damage is named.
 
-use perigee_orbit::hypatia::{read_folder, write_folder};
+use perigee_orbit::interop::hypatia::{read_folder, write_folder};
 use perigee_orbit::*;
 use perigee_timeline::diff::diff;
 use perigee_timeline::store::check;
@@ -31,11 +31,11 @@ impl Drop for Temporary {
 fn sky() -> Arc<Sky> {
     let station = |name: &str, lat_deg, lon_deg| {
         let place = GeoPoint { lat_deg, lon_deg, height_m: 0.0 };
-        let range = visibility::Mask::Range(1_089_686.4);
+        let range = links::visibility::Mask::Range(1_089_686.4);
         GroundNode { mask: range, ..GroundNode::new(name, GroundKind::Station, place) }
     };
-    let propagation = shell::Propagation::Sgp4 { revs_per_day: Some(15.19), epoch: None };
-    let shell = shell::Shell { propagation, ..presets::STARLINK_SHELL1 };
+    let propagation = motion::shell::Propagation::Sgp4 { revs_per_day: Some(15.19), epoch: None };
+    let shell = motion::shell::Shell { propagation, ..motion::presets::STARLINK_SHELL1 };
     let spec = SkySpec {
         satellites: Satellites::Shells(vec![shell]),
         ellipsoid: frames::WGS72,
@@ -150,7 +150,7 @@ fn a_damaged_folder_is_refused_with_its_file() {
 fn what_a_folder_cannot_hold_is_refused() {
     let folder = Temporary::new("refused");
     let mut spec = sky().spec().clone();
-    spec.attach = attach::Policy::Nearest;
+    spec.attach = sky::policy::Policy::Nearest;
     let error = write_folder(&Arc::new(Sky::new(spec.clone()).unwrap()), &folder.0).unwrap_err();
     assert!(error.contains("follows the shortest path"), "{error}");
     spec.isls = Isls::of(Pattern::Nearest(4));

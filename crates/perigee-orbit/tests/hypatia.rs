@@ -2,11 +2,11 @@
 //! Geometry against reference values that were calculated independently with Hypatia's rules (SGP4 with WGS72 over
 //! generated elements, ranges instead of elevations, soft attachment at both ends). Ignored where the data is absent.
 
-use perigee_orbit::attach::Policy;
 use perigee_orbit::frames::WGS72;
-use perigee_orbit::presets::STARLINK_SHELL1;
-use perigee_orbit::shell::{Phasing, Propagation, Shell};
-use perigee_orbit::visibility::Mask;
+use perigee_orbit::links::visibility::Mask;
+use perigee_orbit::motion::presets::STARLINK_SHELL1;
+use perigee_orbit::motion::shell::{Phasing, Propagation, Shell};
+use perigee_orbit::sky::policy::Policy;
 use perigee_orbit::*;
 use perigee_timeline::{Change, GeoPoint, NoteKind, PairId, Timeline};
 use perigee_units::Nanos;

@@ -165,7 +165,7 @@ fn no_path_uses_a_satellite_below_the_mask() {
     for s in 0..30 {
         let t = Nanos::from_secs(s);
         let route = sky.route_at(PairId(0), t).unwrap().unwrap();
-        let mut p = perigee_orbit::motion::Positions::default();
+        let mut p = perigee_orbit::motion::positions::Positions::default();
         let c = sky.constellation();
         c.motion.span(c.start, t, t).unwrap().positions(t, &mut p);
         for (g, sat) in [(0, route.satellites[0]), (1, *route.satellites.last().unwrap())] {
@@ -301,7 +301,7 @@ fn a_handover_without_an_outage_only_cuts_the_old_satellite() {
 fn at_the_edge_of_coverage_paths_come_and_go() {
     let mut spec = london_new_york(600);
     spec.ground[1] = terminal("edge", 61.3, 10.0);
-    spec.attach = attach::Policy::Nearest;
+    spec.attach = sky::policy::Policy::Nearest;
     let t = timeline(spec);
     let (lost, found) = (notes(&t, NoteKind::Unreachable), notes(&t, NoteKind::Reachable));
     assert!(!found.is_empty() && lost.len().abs_diff(found.len()) <= 1, "{} {}", lost.len(), found.len());

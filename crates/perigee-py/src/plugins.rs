@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Python functions as the functions of a sky. What they are told are small classes; docs/plugins.md is their guide.
 
-use perigee_scenario::orbit::plugin::{self, AttachFunction, IslFunction, NetView, RouteFunction};
+use perigee_scenario::orbit::sky::plugin::{self, AttachFunction, IslFunction, NetView, RouteFunction};
 use perigee_scenario::sources::{Function, Source, IN_MEMORY};
 use perigee_scenario::units::Nanos;
 use perigee_scenario::{Problem, ScenarioError};

@@ -2,12 +2,13 @@
 //! The part of the speed table that moves a constellation: snapshots with routes, days of one pair, and the
 //! experiments over a whole constellation that other tools are known for.
 
-use perigee_orbit::motion::{shell_elements, Gravity};
-use perigee_orbit::planes::PlaneOptions;
-use perigee_orbit::presets::STARLINK_SHELL1;
-use perigee_orbit::shell::Shell;
+use perigee_orbit::links::planes::PlaneOptions;
+use perigee_orbit::motion::fleet::{shell_elements, Gravity};
+use perigee_orbit::motion::presets::STARLINK_SHELL1;
+use perigee_orbit::motion::shell::Shell;
+use perigee_orbit::sky::cities;
 use perigee_orbit::time::Epoch;
-use perigee_orbit::{cities, GroundKind, GroundNode, Satellites, Sky, SkySpec, TableScratch};
+use perigee_orbit::{GroundKind, GroundNode, Satellites, Sky, SkySpec, TableScratch};
 use perigee_scenario::Scenario;
 use perigee_timeline::ChunkSource;
 use perigee_units::Nanos;

@@ -9,7 +9,7 @@ use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
 use crate::file::sources::LEOEM;
 use crate::file::sources::{Satellites, Source};
-use perigee_orbit::hypatia;
+use perigee_orbit::interop::hypatia;
 use perigee_orbit::{Sky, SkySpec};
 use perigee_sources::leoem::{Hops, PathLog, PathOptions};
 pub use perigee_timeline::diff::Names;

@@ -12,7 +12,7 @@ use crate::file::scenario::Scenario;
 use crate::file::sources::LEOEM;
 use crate::file::sources::{self, Constellation};
 use crate::file::spell;
-use perigee_orbit::{compat, Route, Sky, SkyError};
+use perigee_orbit::{interop, Route, Sky, SkyError};
 use perigee_sources::leoem::PathLog;
 use perigee_timeline::LinkOrder;
 use perigee_timeline::PairId;
@@ -104,12 +104,12 @@ pub(crate) fn leoem_log(
     let place = |n: usize| sky_spec::ground(&scenario.nodes[n], sky_spec::MASK_DEG, false).map(|g| g.place);
     let way = if c.isls.pattern == "none" {
         let stations = (0..scenario.nodes.len()).filter(|&n| scenario.nodes[n].kind == "station");
-        compat::leoem::Way::Relays(stations.map(place).collect::<Result<_, _>>()?)
+        interop::leoem::Way::Relays(stations.map(place).collect::<Result<_, _>>()?)
     } else {
-        compat::leoem::Way::Isls
+        interop::leoem::Way::Isls
     };
     let seconds = scenario.run.duration.0.div_ceil(1_000_000_000) as u32;
-    Ok(compat::leoem::path_log([place(from)?, place(to)?], &way, seconds))
+    Ok(interop::leoem::path_log([place(from)?, place(to)?], &way, seconds))
 }
 
 /// Propagation and serialisation of a full packet there and a plain ACK back: radios at both ends, ISLs between.

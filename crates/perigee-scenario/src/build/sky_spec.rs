@@ -10,16 +10,18 @@ use crate::file::node::{NodeSpec, Position};
 use crate::file::scenario::Scenario;
 use crate::file::sources::{self, Constellation};
 use crate::file::varied::Varied;
-use perigee_orbit::attach::{Peers, Policy, Reselect, STARLINK_SLOTS};
-use perigee_orbit::isls::{Limits, Seam};
-use perigee_orbit::motion::Gravity;
-use perigee_orbit::planes::PlaneOptions;
-use perigee_orbit::shell::{Phasing, Propagation, Shell};
+use perigee_orbit::interop;
+use perigee_orbit::links::isls::{Limits, Seam};
+use perigee_orbit::links::planes::PlaneOptions;
+use perigee_orbit::links::visibility::Mask;
+use perigee_orbit::motion::fleet::Gravity;
+use perigee_orbit::motion::presets;
+use perigee_orbit::motion::shell::{Phasing, Propagation, Shell};
+use perigee_orbit::sky::policy::{Peers, Policy, Reselect, STARLINK_SLOTS};
 use perigee_orbit::time::Epoch;
-use perigee_orbit::visibility::Mask;
 use perigee_orbit::{
-    compat, presets, GroundKind, GroundNode, GroundPorts, Handover, Isls, LoadRule, Outage, PathRule,
-    Pattern, Satellites, SkySpec,
+    GroundKind, GroundNode, GroundPorts, Handover, Isls, LoadRule, Outage, PathRule, Pattern, Satellites,
+    SkySpec,
 };
 use perigee_timeline::workload::App;
 use perigee_timeline::GeoPoint;
@@ -73,7 +75,7 @@ pub fn spec(
         ..SkySpec::default()
     };
     if let sources::Satellites::Preset(name) = &c.satellites {
-        compat::apply(name, &mut spec, &|key| c.given.contains(&key));
+        interop::apply(name, &mut spec, &|key| c.given.contains(&key));
     }
     Ok(spec)
 }
@@ -296,11 +298,11 @@ pub(crate) fn ground(n: &NodeSpec, mask_deg: f64, relay: bool) -> Result<GroundN
     let (lat_deg, lon_deg) = match &n.position {
         Position::Degrees(lat, lon) => (*lat, *lon),
         Position::City(city) => {
-            let Some(city) = perigee_orbit::cities::find(city) else {
+            let Some(city) = perigee_orbit::sky::cities::find(city) else {
                 let mut p = Problem::new(format!("node.{}.place", n.name), "not in the list of cities")
                     .at(&n.place)
                     .found(format!("{city:?}"));
-                p.hint = Some(match perigee_orbit::cities::nearest_spelling(city) {
+                p.hint = Some(match perigee_orbit::sky::cities::nearest_spelling(city) {
                     Some(near) => format!("did you mean {near:?}? Else give lat and lon in degrees"),
                     None => "give lat and lon in degrees instead".into(),
                 });
@@ -324,8 +326,8 @@ pub(crate) fn ground(n: &NodeSpec, mask_deg: f64, relay: bool) -> Result<GroundN
 mod tests {
     #[test]
     fn the_words_of_the_grammar_are_the_presets_of_the_orbits() {
-        let own = perigee_orbit::presets::PRESETS.iter().map(|p| p.name);
-        let hypatia = perigee_orbit::compat::HYPATIA.iter().map(|p| p.0);
+        let own = perigee_orbit::motion::presets::PRESETS.iter().map(|p| p.name);
+        let hypatia = perigee_orbit::interop::HYPATIA.iter().map(|p| p.0);
         let names: Vec<_> =
             own.chain(hypatia).chain(["orbtcp-compat", crate::file::sources::LEOEM]).collect();
         assert_eq!(names, crate::file::sources::PRESETS);

@@ -11,7 +11,7 @@ use crate::file::scenario::Scenario;
 use crate::file::sources::LEOEM;
 use crate::file::sources::{Constellation, Satellites, Source};
 use perigee_orbit::frames::{great_circle_m, SPEED_OF_LIGHT_M_S};
-use perigee_orbit::survey::{Hop, Leg, PairSurvey};
+use perigee_orbit::stream::survey::{Hop, Leg, PairSurvey};
 use perigee_orbit::{Sky, SkySpec};
 use perigee_timeline::{GeoPoint, PairId};
 use perigee_units::Nanos;
@@ -250,8 +250,8 @@ impl Look {
         };
         let ground = |(g, n): (usize, &perigee_orbit::GroundNode)| {
             let mask_deg = match n.mask {
-                perigee_orbit::visibility::Mask::Elevation(deg) => Some(deg),
-                perigee_orbit::visibility::Mask::Range(_) => None,
+                perigee_orbit::links::visibility::Mask::Elevation(deg) => Some(deg),
+                perigee_orbit::links::visibility::Mask::Range(_) => None,
             };
             json!({
                 "name": n.name, "place": degrees(n.place), "kind": kind(n.kind),

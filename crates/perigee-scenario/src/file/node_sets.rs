@@ -5,7 +5,7 @@ use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::node::{NodeSpec, Position};
 use crate::file::tree;
-use perigee_orbit::cities;
+use perigee_orbit::sky::cities;
 use perigee_units::files;
 use std::path::{Path, PathBuf};
 

@@ -13,7 +13,7 @@ use perigee_timeline::Routing;
 use perigee_units::{BitRate, Nanos};
 use std::path::PathBuf;
 
-/// Constellations known by name (those of `perigee_orbit::presets`), and other tools' skies (`perigee_orbit::compat`).
+/// Constellations known by name (those of `perigee_orbit::motion::presets`), and other tools' skies (`perigee_orbit::interop`).
 pub const PRESETS: &[&str] = &[
     "starlink-shell1",
     "starlink-gen1",

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Lengths of links in the integer unit of path searches.
+
+/// Length of a link or path in millimetres.
+pub type Weight = u64;
+
+/// No link, no path.
+pub const UNREACHABLE: Weight = u64::MAX;
+
+/// Metres to the unit of the search; never zero, so that no two satellites can point at each other.
+#[inline]
+pub fn weight(metres: f64) -> Weight {
+    ((metres * 1e3 + 0.5) as Weight).max(1)
+}
+
+/// A satellite that a ground point may use, with the distance to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// Satellite.
+    pub sat: u32,
+    /// Slant range.
+    pub range: Weight,
+}

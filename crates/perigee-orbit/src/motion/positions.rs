@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Positions of satellites at one instant.
+
+use crate::frames::Vec3;
+
+/// Positions of all satellites, in metres, one list per axis: the visibility scan runs along them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Positions {
+    /// Towards Greenwich.
+    pub x: Vec<f64>,
+    /// Towards 90 degrees east.
+    pub y: Vec<f64>,
+    /// Towards the north pole.
+    pub z: Vec<f64>,
+}
+
+impl Positions {
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.x.clear();
+        self.y.clear();
+        self.z.clear();
+    }
+    /// Adds so many, to be written by the caller.
+    pub fn append(&mut self, more: usize) -> [&mut [f64]; 3] {
+        let begin = self.len();
+        [&mut self.x, &mut self.y, &mut self.z].map(|axis| {
+            axis.resize(begin + more, 0.0);
+            &mut axis[begin..]
+        })
+    }
+    /// Adds one.
+    pub fn push(&mut self, p: Vec3) {
+        self.x.push(p[0]);
+        self.y.push(p[1]);
+        self.z.push(p[2]);
+    }
+    /// One of them.
+    #[inline]
+    pub fn get(&self, sat: usize) -> Vec3 {
+        [self.x[sat], self.y[sat], self.z[sat]]
+    }
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.x.len()
+    }
+    /// None at all.
+    pub fn is_empty(&self) -> bool {
+        self.x.is_empty()
+    }
+}

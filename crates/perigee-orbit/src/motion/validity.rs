@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Which element sets of a file hold at the time of a run, and which of them are only guesses there.
+
+use crate::frames::norm;
+use crate::motion::fleet::Sgp4;
+use crate::motion::shell::EARTH_RADIUS_M;
+use crate::motion::tle::mean_altitude_km;
+use crate::motion::tle::{listed, Origin, Tle};
+use crate::time::Epoch;
+use perigee_units::Nanos;
+use rayon::prelude::*;
+
+/// Element sets are good for days; older ones than this are worth a remark.
+const STALE_DAYS: f64 = 14.0;
+/// Nothing stays in orbit below this height.
+const FALLEN_M: f64 = 100e3;
+/// What comes below this height is looked at more often.
+const LOW_M: f64 = 300e3;
+/// Old elements can make SGP4 throw a satellite far out of its orbit instead of refusing it: farther than this many times
+/// its apogee it is lost, and no network reaches beyond the second figure.
+const LOST_APOGEES: f64 = 2.0;
+const FARTHEST_M: f64 = 1e9;
+/// Instants at which it is looked at.
+const INSTANTS: u64 = 64;
+/// SGP4 runs a little beyond the end of a run, for positions between its instants.
+const BEYOND: Nanos = Nanos::from_secs(20);
+
+/// What became of the sets of a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Checked {
+    /// Those that are in orbit during the whole run, as indices.
+    pub used: Vec<usize>,
+    /// For a person: which sets are old, which satellites have decayed.
+    pub warnings: Vec<String>,
+}
+
+/// Whether an instant is far from the epoch of a set.
+pub fn is_stale(set: &Tle, at: Epoch) -> bool {
+    age_days(set, at) > STALE_DAYS
+}
+
+fn age_days(set: &Tle, at: Epoch) -> f64 {
+    at.minutes_since(set.epoch).abs() / 1440.0
+}
+
+/// Leaves out satellites that decay before the end of the run, and remarks on sets far from its start. Those with
+/// `low` are not used whatever they do: they need no remark.
+pub fn check(
+    file: &str,
+    (sets, motion): (&[Tle], &[Sgp4]),
+    low: impl Fn(&Tle) -> bool + Sync,
+    start: Epoch,
+    duration: Nanos,
+) -> Checked {
+    let flies = |i: usize| low(&sets[i]) || stays_up(&sets[i], &motion[i], start, duration + BEYOND);
+    let flies: Vec<bool> = (0..sets.len()).into_par_iter().map(flies).collect();
+    let (used, fallen): (Vec<usize>, Vec<usize>) = (0..sets.len()).partition(|&i| flies[i]);
+    let high: Vec<usize> = used.iter().copied().filter(|&i| !low(&sets[i])).collect();
+    let mut warnings = Vec::new();
+    warnings.extend(decayed(file, sets, &fallen, start.plus(duration)));
+    warnings.extend(stale(file, sets, &high, start));
+    Checked { used, warnings }
+}
+
+/// Above the air and near its orbit from the start of a run to its end.
+fn stays_up(set: &Tle, s: &Sgp4, start: Epoch, length: Nanos) -> bool {
+    let apogee_m = (mean_altitude_km(set) * 1e3 + EARTH_RADIUS_M) * (1.0 + set.eccentricity);
+    let farthest_m = (LOST_APOGEES * apogee_m).min(FARTHEST_M);
+    let height = |k: u64| {
+        let radius_m = norm(s.state(start.plus(length / INSTANTS * k)).ok()?.p);
+        (radius_m < farthest_m).then_some(radius_m - EARTH_RADIUS_M)
+    };
+    let up = |k: u64| height(k).is_some_and(|h| h > FALLEN_M);
+    let high = |k: u64| height(k).is_some_and(|h| h > LOW_M);
+    [0, INSTANTS / 2, INSTANTS].into_iter().all(high) || (0..=INSTANTS).all(up)
+}
+
+fn decayed(file: &str, sets: &[Tle], fallen: &[usize], end: Epoch) -> Option<String> {
+    let first = &sets[*fallen.first()?];
+    let (places, n) = (origins(sets, fallen), fallen.len());
+    let (have, are) = if n == 1 { ("satellite has", "it is") } else { ("satellites have", "they are") };
+    Some(format!(
+        "{file}: {}: {n} {have} decayed by {end}, says SGP4 ({}, elements of {}): {are} left out",
+        listed(&places),
+        first.name,
+        first.epoch
+    ))
+}
+
+fn stale(file: &str, sets: &[Tle], used: &[usize], start: Epoch) -> Option<String> {
+    let old: Vec<usize> = used.iter().copied().filter(|&i| is_stale(&sets[i], start)).collect();
+    let worst =
+        old.iter().map(|&i| &sets[i]).max_by(|a, b| age_days(a, start).total_cmp(&age_days(b, start)))?;
+    Some(format!(
+        "{file}: {}: {} of {} element sets are more than {STALE_DAYS} days from the start of the run, {start} \
+         (the farthest: {} of {}, {:.0} days); their positions are guesses: take newer elements, or set start",
+        listed(&origins(sets, &old)),
+        old.len(),
+        used.len(),
+        worst.name,
+        worst.epoch,
+        age_days(worst, start)
+    ))
+}
+
+/// A remark where the newest epoch, the run's start, is so far from most others that it may be a slip.
+pub fn outlier(file: &str, sets: &[Tle], newest: &Tle, start: Epoch) -> Option<String> {
+    let near = sets.iter().filter(|s| !is_stale(s, newest.epoch)).count();
+    (newest.epoch == start && 2 * near < sets.len()).then(|| {
+        format!(
+            "{file}: {}: the run starts at the newest epoch, {start} ({}), and only {near} of {} element sets are within \
+             {STALE_DAYS} days of it: if that one is wrong, mend it or set start",
+            listed(&[newest.origin]),
+            newest.name,
+            sets.len()
+        )
+    })
+}
+
+fn origins(sets: &[Tle], which: &[usize]) -> Vec<Origin> {
+    which.iter().map(|&i| sets[i].origin).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::motion::fleet::Gravity;
+    use crate::motion::tle::{parse, tests::TWO};
+
+    fn checked(text: &str, start: &str) -> Checked {
+        let sets = parse(text).unwrap();
+        let motion: Vec<Sgp4> = sets.iter().map(|t| Sgp4::new(t, Gravity::Wgs72).unwrap()).collect();
+        check(
+            "x.tle",
+            (&sets, &motion),
+            |t| t.catalogue == 1,
+            Epoch::parse(start).unwrap(),
+            Nanos::from_secs(60),
+        )
+    }
+
+    #[test]
+    fn fresh_elements_need_no_remark() {
+        assert_eq!(checked(TWO, "2022-09-15T00:00:00Z"), Checked { used: vec![0, 1], warnings: Vec::new() });
+    }
+
+    #[test]
+    fn stale_elements_are_named_by_line() {
+        let c = checked(TWO, "2022-10-14T00:00:00Z");
+        assert_eq!(c.used, [0, 1]);
+        let [w] = &c.warnings[..] else { panic!("{c:?}") };
+        assert!(w.starts_with("x.tle: lines 2, 5: 2 of 2 element sets are more than 14 days"), "{w}");
+        assert!(w.contains("STARLINK-24 of 2022-09-14"), "{w}");
+    }
+
+    #[test]
+    fn a_satellite_that_sgp4_throws_out_of_its_orbit_is_left_out() {
+        // Drag that is run backwards for years raises an orbit without end.
+        let dragging = TWO.replace("31977-2 0  9994", "31977-0 0  9992");
+        for start in ["2019-09-14T00:00:00Z", "2012-01-01T00:00:00Z", "2032-01-01T00:00:00Z"] {
+            let c = checked(&dragging, start);
+            let sets = parse(&dragging).unwrap();
+            for &i in c.used.iter().filter(|&&i| sets[i].catalogue != 1) {
+                let s = Sgp4::new(&sets[i], Gravity::Wgs72).unwrap();
+                let state = s.state(Epoch::parse(start).unwrap()).unwrap();
+                assert!(norm(state.p) < 15e6, "{start}: {:?}", state.p);
+            }
+        }
+    }
+
+    #[test]
+    fn a_satellite_that_has_decayed_is_left_out_and_named_by_line() {
+        // The drag of the second is a hundred times that of the first.
+        let dragging = TWO.replace("31977-2 0  9994", "31977-0 0  9992");
+        let c = checked(&dragging, "2022-12-01T00:00:00Z");
+        assert_eq!(c.used, [0]);
+        assert!(c.warnings[0].starts_with("x.tle: line 5: 1 satellite has decayed by 2022-12-01"), "{c:?}");
+        assert!(c.warnings[0].contains("STARLINK-71"), "{c:?}");
+    }
+}

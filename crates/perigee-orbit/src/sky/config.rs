@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What a sky is made from: plain data that a scenario fills in.
+
+use crate::frames::{Ellipsoid, WGS84};
+use crate::links::isls::{Limits, Seam};
+use crate::links::planes::PlaneOptions;
+use crate::links::visibility::Mask;
+use crate::motion::fleet::Gravity;
+use crate::motion::presets::STARLINK_SHELL1;
+use crate::motion::shell::Shell;
+use crate::sky::plugin::Plugins;
+use crate::sky::policy::{Peers, Policy, Reselect};
+use crate::time::Epoch;
+use perigee_sources::topology::PortSpec;
+use perigee_timeline::{GeoPoint, OutageMode, Routing};
+use perigee_units::{BitRate, Nanos};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Which satellites fly.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Satellites {
+    /// Generated shells; the satellites of one follow those of the one before.
+    Shells(Vec<Shell>),
+    /// Element sets.
+    Elements {
+        /// Of the file, for messages.
+        name: String,
+        /// Its text: TLE, or OMM as JSON or CSV.
+        text: String,
+        /// How planes are found.
+        planes: PlaneOptions,
+        /// Constants of SGP4.
+        gravity: Gravity,
+    },
+    /// Generated shells and then element sets, in one sky; ISLs stay within each shell.
+    Both(Vec<Shell>, Box<Satellites>),
+}
+
+/// Which satellites talk to each other.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum Pattern {
+    /// Two neighbours in the plane, one in each plane beside it.
+    #[default]
+    PlusGrid,
+    /// The nearest of the same shell, this many, chosen anew every [`Isls::period`].
+    Nearest(u32),
+    /// These, by number.
+    List(Vec<(u32, u32)>),
+    /// What a function of the user's says, every [`Isls::period`].
+    Function,
+    /// None: a ground point reaches only what its own satellite sees, unless stations relay.
+    None,
+}
+
+/// Isl links.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Isls {
+    /// Who talks to whom.
+    pub pattern: Pattern,
+    /// Whether a generated shell's last plane meets its first.
+    pub seam: Seam,
+    /// Each satellite has one ISL more, for the nearest satellite of another shell, chosen every `period`.
+    pub cross_shell: bool,
+    /// Range and grazing height.
+    pub limits: Limits,
+    /// Time between choices of near satellites.
+    pub period: Nanos,
+    /// A link that is new after such a choice carries nothing for this long; at the start all links are there.
+    pub set_up: Nanos,
+}
+
+impl Default for Isls {
+    fn default() -> Self {
+        Isls {
+            pattern: Pattern::PlusGrid,
+            seam: Seam::Auto,
+            cross_shell: false,
+            limits: Limits::default(),
+            period: Nanos::from_secs(60),
+            set_up: Nanos::from_secs(10),
+        }
+    }
+}
+
+impl Isls {
+    /// This pattern with everything else as usual.
+    pub fn of(pattern: Pattern) -> Self {
+        Isls { pattern, ..Isls::default() }
+    }
+
+    /// Links come and go.
+    pub fn is_dynamic(&self) -> bool {
+        self.cross_shell || matches!(self.pattern, Pattern::Nearest(_) | Pattern::Function)
+    }
+}
+
+/// What stands on the ground.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum GroundKind {
+    /// One dish: a hard handover with an outage.
+    #[default]
+    Terminal,
+    /// A dish for every satellite in use: soft handovers, nothing is lost.
+    Station,
+}
+
+/// A point on the ground.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GroundNode {
+    /// Unique name.
+    pub name: String,
+    /// Terminal or station.
+    pub kind: GroundKind,
+    /// Where.
+    pub place: GeoPoint,
+    /// What it sees.
+    pub mask: Mask,
+    /// Packets of others may come down here and go up again (a station with dishes to spare).
+    pub relays: bool,
+    /// How many satellites it can talk to at once; the nearest count. No limit for most stations.
+    pub dishes: Option<u32>,
+}
+
+impl GroundNode {
+    /// A terminal or station that sees down to 25 degrees, has dishes as its kind does, and does not relay.
+    pub fn new(name: impl Into<String>, kind: GroundKind, place: GeoPoint) -> Self {
+        GroundNode { name: name.into(), kind, place, mask: Mask::default(), relays: false, dishes: None }
+    }
+}
+
+/// How radio transmitters are shared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum GroundPorts {
+    /// One per satellite and one per ground point, shared by all their radio links (Hypatia).
+    #[default]
+    PerNode,
+    /// One per radio link and direction (OrbCC study).
+    PerLink,
+}
+
+/// A radio transmitter, and the random loss of its links.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Radio {
+    /// Rate and queue.
+    pub port: PortSpec,
+    /// Probability that a packet is lost on each of its links.
+    pub loss: f64,
+}
+
+/// Radios that differ from the others.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Radios {
+    /// Of ground points, by their number: towards the satellites.
+    pub up: BTreeMap<usize, Radio>,
+    /// Of satellites towards a ground point, by its number; only with a radio per link.
+    pub down: BTreeMap<usize, Radio>,
+    /// Shared ones of single satellites, by their names.
+    pub of_satellite: BTreeMap<String, Radio>,
+    /// Random loss of all other radio links, and of ISLs.
+    pub loss: [f64; 2],
+}
+
+/// Length of the outage of a hard handover.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outage {
+    /// Always the same; zero = none.
+    Fixed(Nanos),
+    /// Uniform between two bounds, both included.
+    Uniform(Nanos, Nanos),
+    /// One of these, each as likely.
+    Recorded(Arc<[Nanos]>),
+}
+
+/// What a hard handover does.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Handover {
+    /// How long the terminal is off the air.
+    pub outage: Outage,
+    /// And for this many times the propagation delays to the old and to the new satellite (LeoEM: 3).
+    pub per_delay: f64,
+    /// What happens to packets. `Flush` and `Blackhole`: the links to the old satellite stay down. `Hold`: they come
+    /// back with the new ones, so that what waited is sent late instead of never.
+    pub mode: OutageMode,
+}
+
+impl Default for Handover {
+    fn default() -> Self {
+        Handover {
+            outage: Outage::Uniform(Nanos::from_millis(45), Nanos::from_millis(120)),
+            per_delay: 0.0,
+            mode: OutageMode::Flush,
+        }
+    }
+}
+
+/// A constellation with traffic.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SkySpec {
+    /// For the header.
+    pub title: String,
+    /// Which satellites.
+    pub satellites: Satellites,
+    /// Their ISLs.
+    pub isls: Isls,
+    /// Calendar time of t = 0. Default: the newest epoch of the element sets; 2000-01-01 00:00 UTC for shells.
+    pub start: Option<Epoch>,
+    /// The run begins this much later in the motion of the satellites (and of the Earth) than at the start.
+    pub later: Nanos,
+    /// On which ground points stand.
+    pub ellipsoid: Ellipsoid,
+    /// Ground points; they are the first nodes of the timeline, in this order.
+    pub ground: Vec<GroundNode>,
+    /// Traffic as (from, to) indices into `ground`, both directions listed; they are the pairs of the timeline.
+    pub pairs: Vec<(usize, usize)>,
+    /// What packets under way do when routes change.
+    pub routing: Routing,
+    /// Which paths pairs take.
+    pub rule: PathRule,
+    /// How satellites are chosen.
+    pub attach: Policy,
+    /// With [`Policy::ShortestPath`]: for which of a terminal's peers.
+    pub attach_for: Peers,
+    /// When they are.
+    pub reselect: Reselect,
+    /// A satellite must be better than the one in use by this share (of path, range, zenith angle, time in view).
+    pub hysteresis: f64,
+    /// Time between routes.
+    pub step: Nanos,
+    /// Length.
+    pub duration: Nanos,
+    /// Every radio transmitter.
+    pub ground_port: PortSpec,
+    /// Transmitters that are not as all others.
+    pub radios: Radios,
+    /// Every ISL.
+    pub isl_port: PortSpec,
+    /// How radio transmitters are shared.
+    pub ground_ports: GroundPorts,
+    /// Of terminals.
+    pub handover: Handover,
+    /// Seed of the outage draws.
+    pub seed: u64,
+    /// Functions of the user's.
+    pub plugins: Plugins,
+}
+
+impl Default for SkySpec {
+    /// Starlink's first shell without ground points.
+    fn default() -> Self {
+        SkySpec {
+            title: String::new(),
+            satellites: Satellites::Shells(vec![STARLINK_SHELL1]),
+            isls: Isls::default(),
+            start: None,
+            later: Nanos::ZERO,
+            ellipsoid: WGS84,
+            ground: Vec::new(),
+            pairs: Vec::new(),
+            routing: Routing::PerPath,
+            rule: PathRule::Shortest,
+            attach: Policy::ShortestPath,
+            attach_for: Peers::All,
+            reselect: Reselect::EachStep,
+            hysteresis: 0.0,
+            step: Nanos::from_millis(100),
+            duration: Nanos::from_secs(300),
+            ground_port: PortSpec::default(),
+            radios: Radios::default(),
+            isl_port: PortSpec::packets(BitRate::from_mbit(10_000), 10_000),
+            ground_ports: GroundPorts::PerNode,
+            handover: Handover::default(),
+            seed: 1,
+            plugins: Plugins::default(),
+        }
+    }
+}
+
+impl SkySpec {
+    /// Checks what does not need the satellites.
+    ///
+    /// # Errors
+    /// The first contradiction, in words.
+    pub fn check(&self) -> Result<(), String> {
+        let n = self.ground.len();
+        for (i, g) in self.ground.iter().enumerate() {
+            if self.ground[..i].iter().any(|other| other.name == g.name) {
+                return Err(format!("two ground points are called {:?}", g.name));
+            }
+            let p = g.place;
+            if !(p.lat_deg.abs() <= 90.0 && p.lon_deg.abs() <= 360.0 && p.height_m.abs() <= 20e3) {
+                return Err(format!(
+                    "{:?} stands at {} N {} E: not a place on Earth",
+                    g.name, p.lat_deg, p.lon_deg
+                ));
+            }
+            match g.mask {
+                Mask::Elevation(deg) if (0.0..90.0).contains(&deg) => {}
+                Mask::Range(m) if m > 0.0 => {}
+                Mask::Elevation(deg) => {
+                    return Err(format!(
+                        "a mask of {deg} degrees at {:?}: at least 0 and below 90 are possible",
+                        g.name
+                    ))
+                }
+                Mask::Range(m) => {
+                    return Err(format!(
+                        "a longest range of {} km at {:?} lets nothing through",
+                        m / 1e3,
+                        g.name
+                    ))
+                }
+            }
+        }
+        if let Some(g) = self.ground.iter().find(|g| g.relays && g.kind == GroundKind::Terminal) {
+            return Err(format!("{:?} is a terminal: its one dish cannot relay", g.name));
+        }
+        if let Some(g) = self.ground.iter().find(|g| g.dishes == Some(0)) {
+            return Err(format!("{:?} has no dish", g.name));
+        }
+        if let Some((a, b)) = self.pairs.iter().find(|(a, b)| a == b || *a >= n || *b >= n) {
+            return Err(format!("traffic from ground point {a} to {b} of {n}"));
+        }
+        if let Some((i, p)) = self.pairs.iter().enumerate().find(|(i, p)| self.pairs[..*i].contains(p)) {
+            return Err(format!("traffic from ground point {} to {} is listed again as pair {i}", p.0, p.1));
+        }
+        if self.step < Nanos::from_millis(1) || self.step > Nanos::from_secs(60) {
+            return Err(format!("routes every {}: 1 ms to 60 s are allowed", self.step));
+        }
+        self.check_choices()
+    }
+
+    fn check_choices(&self) -> Result<(), String> {
+        match &self.handover.outage {
+            Outage::Uniform(a, b) if a > b => {
+                return Err(format!("an outage between {a} and {b}: the first must not be larger"));
+            }
+            Outage::Recorded(all) if all.is_empty() => {
+                return Err("the recorded outages are none at all".into());
+            }
+            _ => {}
+        }
+        if !(0.0..=1000.0).contains(&self.handover.per_delay) {
+            let n = self.handover.per_delay;
+            return Err(format!("an outage of {n} times the propagation delays: 0 to 1000 are allowed"));
+        }
+        if !(0.0..=10.0).contains(&self.hysteresis) {
+            return Err(format!("a hysteresis of {}: 0 to 10 are allowed", self.hysteresis));
+        }
+        match self.reselect {
+            Reselect::Hold(t) | Reselect::Slots { period: t, .. } if t < self.step => {
+                return Err(format!("satellites are chosen every {t}, routes every {}", self.step));
+            }
+            _ => {}
+        }
+        let (p, function) = (&self.plugins, Pattern::Function);
+        if (self.attach == Policy::Function) != p.attach.is_some()
+            || (self.isls.pattern == function) != p.isls.is_some()
+        {
+            return Err("a function of the user's is named and not given, or given and not named".into());
+        }
+        let chosen = match &self.rule {
+            PathRule::Shortest if p.route.is_none() => None,
+            PathRule::Shortest => Some("paths that a function chooses"),
+            PathRule::Disjoint => Some("disjoint paths"),
+            PathRule::LoadAware(_) => Some("load-aware paths"),
+        };
+        if let Some(what) = chosen {
+            if self.routing == Routing::PerHop {
+                return Err(format!(
+                    "{what} need routing = \"per-path\": with next-hop tables every satellite sends all packets for a \
+                     destination the same way, whoever they come from"
+                ));
+            }
+            if self.ground.iter().any(|g| g.relays) {
+                return Err(format!("{what} use ISLs only: they need relay = \"none\""));
+            }
+        }
+        if p.route.is_some() && self.rule != PathRule::Shortest {
+            return Err("paths are chosen by a function and by a rule: one of them".into());
+        }
+        if self.isls.is_dynamic() && self.isls.period < Nanos::from_secs(1) {
+            return Err(format!(
+                "inter-satellite links are chosen anew every {}: 1 s at least",
+                self.isls.period
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Which paths the pairs take.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum PathRule {
+    /// The shortest ones.
+    #[default]
+    Shortest,
+    /// Pairs between the same two places share no satellite, as long as there are enough: the first one takes the
+    /// shortest path, the next one the shortest of what is left, and so on.
+    Disjoint,
+    /// Those that are short and not full.
+    LoadAware(LoadRule),
+}
+
+/// What load-aware paths need to know.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoadRule {
+    /// What flows from one ground point to another, in bit/s; those that are not listed offer nothing.
+    pub demand_bps: BTreeMap<(usize, usize), u64>,
+    /// Rate of an ISL, in bit/s.
+    pub isl_bps: u64,
+    /// Cost of a link that is half full.
+    pub delay: Nanos,
+    /// Between assignments.
+    pub period: Nanos,
+}

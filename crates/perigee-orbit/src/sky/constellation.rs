@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The satellites of a sky: names, places, motion, ISLs.
+
+use crate::links::isls::{plus_grid, IslGraph, Limits, Near};
+use crate::links::planes::{arrange, Place, PlaneOptions};
+use crate::motion::fleet::{satellite_name, shell_elements, Gravity, Group, Motion, Sgp4};
+use crate::motion::omm;
+use crate::motion::positions::Positions;
+use crate::motion::shell::MU_M3_S2;
+use crate::motion::shell::{Phasing, Propagation, Shell, ShellMotion};
+use crate::motion::tle::mean_altitude_km;
+use crate::motion::tle::{self, Tle};
+use crate::motion::validity;
+use crate::paths::tree::MAX_SATELLITES;
+use crate::sky::config::{Isls, Pattern, Satellites, SkySpec};
+use crate::sky::error::SkyError;
+use crate::sky::plugin::{failed, IslFunction, NetView};
+use crate::time::Epoch;
+use perigee_units::Nanos;
+use std::collections::BTreeSet;
+use std::f64::consts::TAU;
+use std::sync::Arc;
+
+/// All satellites of a sky.
+pub struct Constellation {
+    /// Name of each.
+    pub names: Vec<String>,
+    /// Shell, plane and slot of each, where it has one.
+    pub places: Vec<Option<Place>>,
+    /// Mean elements of each: those of the file or, of a generated shell, those of its circles at the start.
+    pub elements: Vec<Tle>,
+    /// Calendar time of t = 0.
+    pub start: Epoch,
+    /// How they move.
+    pub motion: Motion,
+    /// Links that are always there.
+    fixed: Arc<IslGraph>,
+    /// Shell of each satellite that has ISLs.
+    group: Vec<Option<u32>>,
+    isls: Isls,
+    function: Option<Arc<dyn IslFunction>>,
+    /// What a person should know about it.
+    pub report: Vec<String>,
+    /// What a person should look at before trusting it.
+    pub warnings: Vec<String>,
+}
+
+/// What is known before the ISLs.
+struct Fleet {
+    names: Vec<String>,
+    places: Vec<Option<Place>>,
+    elements: Vec<Tle>,
+    start: Epoch,
+    motion: Motion,
+    grid: Vec<(u32, u32)>,
+    group: Vec<Option<u32>>,
+    /// Of each set of a file, the satellite that it became, unless it is left out.
+    numbers: Option<Vec<Option<u32>>>,
+    report: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Constellation {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// When the shells or the file make no constellation.
+    pub fn new(spec: &SkySpec) -> Result<Self, SkyError> {
+        let mut fleet = match &spec.satellites {
+            Satellites::Shells(shells) => generated(shells, spec)?,
+            Satellites::Elements { name, text, planes, gravity } => {
+                from_elements(name, text, planes, (*gravity, spec))?
+            }
+            Satellites::Both(shells, elements) => both(shells, elements, spec)?,
+        };
+        if spec.later > Nanos::ZERO {
+            fleet.report.push(format!("the run begins {} later in their motion", spec.later));
+        }
+        let n = fleet.names.len();
+        if n > MAX_SATELLITES {
+            return Err(SkyError::Spec(format!("{n} satellites: at most {MAX_SATELLITES} are possible")));
+        }
+        let links = match &spec.isls.pattern {
+            Pattern::PlusGrid => fleet.grid,
+            Pattern::Nearest(_) | Pattern::Function | Pattern::None => Vec::new(),
+            Pattern::List(links) => renumbered(links, fleet.numbers.as_deref(), n)?,
+        };
+        Ok(Constellation {
+            names: fleet.names,
+            places: fleet.places,
+            elements: fleet.elements,
+            start: fleet.start,
+            motion: fleet.motion,
+            fixed: Arc::new(IslGraph::new(n, &links)),
+            group: fleet.group,
+            isls: spec.isls.clone(),
+            function: spec.plugins.isls.clone(),
+            report: fleet.report,
+            warnings: fleet.warnings,
+        })
+    }
+
+    /// Number of satellites.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// No satellite at all.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Which of its links can exist.
+    pub fn limits(&self) -> Limits {
+        self.isls.limits
+    }
+
+    /// Instant from which on the links are those that hold at `t`: two instants with one answer share their links.
+    pub fn isls_since(&self, t: Nanos) -> Nanos {
+        if !self.isls.is_dynamic() {
+            return Nanos::ZERO;
+        }
+        let period = self.isls.period;
+        let choice = period * (t.0 / period.0);
+        let settled = choice + self.isls.set_up.min(period);
+        if choice > Nanos::ZERO && t >= settled {
+            settled
+        } else {
+            choice
+        }
+    }
+
+    /// The ISL links that carry packets at `t`.
+    ///
+    /// # Errors
+    /// When a satellite has decayed by then.
+    pub fn isls_at(&self, t: Nanos) -> Result<Arc<IslGraph>, String> {
+        if !self.isls.is_dynamic() {
+            return Ok(self.fixed.clone());
+        }
+        let choice = self.isls.period * (t.0 / self.isls.period.0);
+        let mut links = self.chosen(choice)?;
+        if choice > Nanos::ZERO && t < choice + self.isls.set_up {
+            let before: BTreeSet<_> = self.chosen(choice - self.isls.period)?.into_iter().collect();
+            links.retain(|l| before.contains(l));
+        }
+        links.extend(self.fixed.pairs().map(|[a, b]| (a, b)));
+        Ok(Arc::new(IslGraph::new(self.len(), &links)))
+    }
+
+    /// Near satellites as chosen at an instant.
+    fn chosen(&self, t: Nanos) -> Result<Vec<(u32, u32)>, String> {
+        let mut at = Positions::default();
+        self.motion.span(self.start, t, t)?.positions(t, &mut at);
+        let near = |terminals, across| {
+            let max_range_m = self.isls.limits.max_range_m;
+            Near { group: &self.group, terminals, across, max_range_m }.links(&at)
+        };
+        let mut links = match self.isls.pattern {
+            Pattern::Nearest(terminals) => near(terminals, false),
+            Pattern::Function => self.by_function(t, &at)?,
+            _ => Vec::new(),
+        };
+        if self.isls.cross_shell {
+            links.extend(near(1, true));
+        }
+        Ok(links)
+    }
+}
+
+impl Constellation {
+    /// Satellites and the links that hold with them, for functions of the user's.
+    pub fn view(&self, at: &Positions, isls: &Arc<IslGraph>) -> NetView {
+        NetView {
+            at: at.clone(),
+            isls: isls.clone(),
+            limits: self.isls.limits,
+            names: self.names.clone().into(),
+            places: self.places.clone().into(),
+        }
+    }
+
+    fn by_function(&self, t: Nanos, at: &Positions) -> Result<Vec<(u32, u32)>, String> {
+        let Some(function) = &self.function else { return Ok(Vec::new()) };
+        let wrong = |why: &str| failed(function.name(), t, "the ISL links", why);
+        let links = function.links(t, &Arc::new(self.view(at, &self.fixed))).map_err(|e| wrong(&e))?;
+        let n = self.len() as u32;
+        if let Some((a, b)) = links.iter().find(|(a, b)| *a.max(b) >= n) {
+            return Err(wrong(&format!("a link from {a} to {b}: satellite numbers end at {}", n - 1)));
+        }
+        match links.iter().find(|(a, b)| a == b) {
+            Some((a, _)) => Err(wrong(&format!("a link from satellite {a} to itself"))),
+            None => Ok(links),
+        }
+    }
+}
+
+impl std::fmt::Debug for Constellation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Constellation({} satellites from {})", self.len(), self.start)
+    }
+}
+
+fn prepare(sets: &[Tle], gravity: Gravity) -> Result<Vec<Sgp4>, SkyError> {
+    sets.iter().map(|t| Sgp4::new(t, gravity).map_err(SkyError::Spec)).collect()
+}
+
+/// Mean motion of a circle, in turns a day.
+fn revs_per_day(shell: &Shell) -> f64 {
+    let a = shell.radius_m();
+    (MU_M3_S2 / (a * a * a)).sqrt() * 86_400.0 / TAU
+}
+
+fn motion(shell: &Shell, elements: &[Tle], start: Epoch) -> Result<Group, SkyError> {
+    match shell.propagation {
+        Propagation::Sgp4 { .. } => Ok(Group::Sgp4(prepare(elements, Gravity::Wgs72)?)),
+        _ => Ok(Group::Shell(ShellMotion::new(*shell, start))),
+    }
+}
+
+fn of_shell(shell: &Shell, start: Epoch) -> Vec<Tle> {
+    match shell.propagation {
+        Propagation::Sgp4 { revs_per_day: revs, epoch } => {
+            shell_elements(shell, revs.unwrap_or_else(|| revs_per_day(shell)), epoch.unwrap_or(start))
+        }
+        _ => shell_elements(shell, revs_per_day(shell), start),
+    }
+}
+
+fn generated(shells: &[Shell], spec: &SkySpec) -> Result<Fleet, SkyError> {
+    if shells.is_empty() {
+        return Err(SkyError::Spec("a constellation without a shell".into()));
+    }
+    let start = spec.start.unwrap_or(Epoch::Y2000);
+    let mut fleet = Fleet {
+        names: Vec::new(),
+        places: Vec::new(),
+        elements: Vec::new(),
+        start,
+        motion: Motion(Vec::new()),
+        grid: Vec::new(),
+        group: Vec::new(),
+        numbers: None,
+        report: Vec::new(),
+        warnings: Vec::new(),
+    };
+    for (k, shell) in shells.iter().enumerate() {
+        shell.check().map_err(SkyError::Spec)?;
+        let first = fleet.names.len() as u32;
+        for plane in 0..shell.planes {
+            for slot in 0..shell.per_plane {
+                let name = satellite_name(plane, slot);
+                fleet.names.push(if shells.len() == 1 { name } else { format!("{name}.{}", k + 1) });
+                fleet.places.push(Some(Place { shell: k as u32, plane, slot }));
+            }
+        }
+        fleet.group.resize(fleet.names.len(), shell.isls.then_some(k as u32));
+        if shell.isls {
+            let own = plus_grid(shell, spec.isls.seam);
+            fleet.grid.extend(own.iter().map(|(a, b)| (first + a, first + b)));
+        }
+        let own = of_shell(shell, start);
+        fleet.motion.0.push(motion(shell, &own, start)?);
+        fleet.elements.extend(own.into_iter().zip(first..).map(|(set, n)| Tle { catalogue: n + 1, ..set }));
+        fleet.report.push(describe(shell, start));
+    }
+    fleet.start = start.plus(spec.later);
+    Ok(fleet)
+}
+
+/// Shells and element sets in one sky. Time zero is as with the element sets alone: old ones are useless elsewhere.
+fn both(shells: &[Shell], elements: &Satellites, spec: &SkySpec) -> Result<Fleet, SkyError> {
+    let Satellites::Elements { name, text, planes, gravity } = elements else {
+        return Err(SkyError::Spec("what is added to shells must be element sets".into()));
+    };
+    let sets = omm::read_elements(text).map_err(|e| SkyError::Tle(name.clone(), e))?;
+    let newest = sets.iter().map(|s| s.epoch).max().unwrap_or(Epoch::Y2000);
+    let start = spec.start.unwrap_or(newest);
+    let mut all = generated(shells, &SkySpec { start: Some(start), ..spec.clone() })?;
+    let more = from_elements(name, text, planes, (*gravity, spec))?;
+    if let Some(twice) = more.names.iter().find(|n| all.names.contains(n)) {
+        return Err(SkyError::Spec(format!("{name}: {twice:?} is the name of a satellite of a shell, too")));
+    }
+    let (first, shell) = (all.names.len() as u32, shells.len() as u32);
+    let number = |n: u32| n + first;
+    // Satellites without a shell keep the number that says so.
+    let of_shell = |s: u32| if s == u32::MAX { s } else { s + shell };
+    all.names.extend(more.names);
+    all.places.extend(more.places.into_iter().map(|p| p.map(|p| Place { shell: p.shell + shell, ..p })));
+    all.elements.extend(more.elements);
+    all.motion.0.extend(more.motion.0);
+    all.grid.extend(more.grid.into_iter().map(|(a, b)| (number(a), number(b))));
+    all.group.extend(more.group.into_iter().map(|g| g.map(of_shell)));
+    let own = (0..first).map(Some);
+    all.numbers = more.numbers.map(|of| own.chain(of.into_iter().map(|n| n.map(number))).collect());
+    all.report.extend(more.report);
+    all.warnings.extend(more.warnings);
+    Ok(all)
+}
+
+fn describe(shell: &Shell, start: Epoch) -> String {
+    let Shell { planes, per_plane, altitude_m, inclination_deg, .. } = shell;
+    let isls = if shell.isls { "" } else { ", no ISLs" };
+    let phasing = match shell.phasing {
+        Phasing::Factor(f) => format!("phasing factor {f}"),
+        Phasing::HalfSlot => "every second plane shifted by half a slot".into(),
+    };
+    format!(
+        "{planes} x {per_plane} satellites at {:.0} km and {inclination_deg} degrees, {phasing}{isls}, from {start}",
+        altitude_m / 1e3
+    )
+}
+
+fn from_elements(
+    file: &str,
+    text: &str,
+    options: &PlaneOptions,
+    (gravity, spec): (Gravity, &SkySpec),
+) -> Result<Fleet, SkyError> {
+    let sets = omm::read_elements(text).map_err(|e| SkyError::Tle(file.to_string(), e))?;
+    let motion = sets.iter().map(|t| Sgp4::new(t, gravity)).collect::<Result<Vec<_>, _>>();
+    let motion = motion.map_err(|why| SkyError::Spec(format!("{file}: {why}")))?;
+    let newest = sets.iter().max_by_key(|s| s.epoch).expect("a file without sets is refused");
+    let start = spec.start.unwrap_or(newest.epoch).plus(spec.later);
+    let duration = spec.duration;
+    let low = |t: &Tle| mean_altitude_km(t) < options.min_altitude_km;
+    let checked = validity::check(file, (&sets, &motion), low, start, duration);
+    let (sets_used, motion) = (pick(&sets, &checked.used), pick(&motion, &checked.used));
+    // Where the elements are old, what they make of the start is a guess, but the one that the run is made with.
+    let common = if validity::is_stale(newest, start) { start } else { newest.epoch };
+    let found = arrange(&sets_used, &motion, common, options);
+    let mut warnings = checked.warnings;
+    warnings.extend(validity::outlier(file, &sets, newest, start));
+    if found.kept.is_empty() {
+        let km = options.min_altitude_km;
+        let fallen = if checked.used.is_empty() { warnings } else { Vec::new() };
+        let why = format!("{file}: no satellite flies at {km} km (min_altitude) or higher");
+        return Err(SkyError::Spec([vec![why], fallen].concat().join("; ")));
+    }
+    let (n, at) = (sets.len(), tle::listed(&[newest.origin]));
+    let mut report =
+        vec![format!("{file}: {n} satellites, newest epoch {} in {at}, run from {start}", newest.epoch)];
+    report.extend(found.report());
+    let mut numbers = vec![None; sets.len()];
+    for (satellite, &kept) in found.kept.iter().enumerate() {
+        numbers[checked.used[kept]] = Some(satellite as u32);
+    }
+    let group = found.places.iter().map(|p| Some(p.map_or(u32::MAX, |p| p.shell))).collect();
+    Ok(Fleet {
+        names: unique_names(&sets_used, &found.kept),
+        elements: pick(&sets_used, &found.kept),
+        start,
+        motion: Motion(vec![Group::Sgp4(pick(&motion, &found.kept))]),
+        grid: found.links,
+        group,
+        places: found.places,
+        numbers: Some(numbers),
+        report,
+        warnings,
+    })
+}
+
+/// Links between the satellites of a list, which counts those of the file; where one is left out, so are its links.
+fn renumbered(
+    links: &[(u32, u32)],
+    numbers: Option<&[Option<u32>]>,
+    satellites: usize,
+) -> Result<Vec<(u32, u32)>, SkyError> {
+    let n = numbers.map_or(satellites, <[_]>::len);
+    if let Some((a, b)) = links.iter().find(|(a, b)| (*a).max(*b) as usize >= n) {
+        return Err(SkyError::Spec(format!(
+            "an ISL link from satellite {a} to {b}: their numbers end at {}",
+            n - 1
+        )));
+    }
+    let Some(numbers) = numbers else { return Ok(links.to_vec()) };
+    Ok(links.iter().filter_map(|&(a, b)| Some((numbers[a as usize]?, numbers[b as usize]?))).collect())
+}
+
+fn pick<T: Clone>(all: &[T], which: &[usize]) -> Vec<T> {
+    which.iter().map(|&i| all[i].clone()).collect()
+}
+
+/// Names as in the file; a name that comes twice gets its catalogue number.
+fn unique_names(sets: &[Tle], kept: &[usize]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut name = |i: &usize| {
+        let set = &sets[*i];
+        if seen.insert(set.name.as_str()) {
+            set.name.clone()
+        } else {
+            format!("{} ({})", set.name, set.catalogue)
+        }
+    };
+    kept.iter().map(&mut name).collect()
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The sky at one instant: positions, lengths of links, and the satellites in view of each ground point.
+
+use crate::links::isls::IslGraph;
+use crate::links::length::{Access, Weight};
+use crate::links::visibility::Horizon;
+use crate::motion::positions::Positions;
+use crate::paths::search_graph::Mesh;
+use crate::paths::tree::Tree;
+use crate::sky::config::GroundKind;
+use crate::sky::error::SkyError;
+use crate::sky::policy::Reselect;
+use crate::sky::Sky;
+use perigee_units::Nanos;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// For so many aimed searches at an instant it is cheaper to measure all ISLs once than each where a search looks at it.
+const MANY_SEARCHES: usize = 8;
+
+/// Positions and views at one instant: everything about it that does not depend on the instant before.
+#[derive(Debug, Default)]
+pub(crate) struct Moment {
+    pub t: Nanos,
+    pub positions: Positions,
+    pub mesh: Mesh,
+    pub visible: Vec<Vec<Access>>,
+    /// For terminals that want the shortest path at every step: length of the paths to all peers through each visible
+    /// satellite.
+    pub paths: Vec<Vec<Weight>>,
+}
+
+impl Sky {
+    pub(crate) fn moment_at(&self, t: Nanos) -> Result<Moment, SkyError> {
+        let span = self.constellation.motion.span(self.constellation.start, t, t).map_err(SkyError::Spec)?;
+        let mut positions = Positions::default();
+        span.positions(t, &mut positions);
+        let isls = self.constellation.isls_at(t).map_err(SkyError::Spec)?;
+        let horizon = self.horizon(&positions, t, Nanos::ZERO);
+        Ok(self.moment(t, positions, (&isls, &horizon), &mut Tree::default()))
+    }
+
+    /// What the ground points with traffic can see within `reach` of `t`, by the positions at `t`.
+    pub(crate) fn horizon(&self, at: &Positions, t: Nanos, reach: Nanos) -> Horizon {
+        let asked = |g: usize| !self.peers[g].is_empty() || self.relays[g];
+        self.horizon_of(at, (t, reach), asked)
+    }
+
+    pub(crate) fn horizon_of(
+        &self,
+        at: &Positions,
+        (centre, reach): (Nanos, Nanos),
+        asked: impl Fn(usize) -> bool + Sync,
+    ) -> Horizon {
+        // Interpolated positions are a metre off at most.
+        let moved_m = 10.0 + self.fastest_m_s * reach.as_secs_f64();
+        let of = |g: usize| {
+            let mut candidates = Vec::new();
+            if asked(g) {
+                self.ground[g].candidates(at, moved_m, &mut candidates);
+            }
+            candidates
+        };
+        let candidates = (0..self.ground.len()).into_par_iter().map(of).collect();
+        let clear_m = self.constellation.limits().clear_m(at, moved_m);
+        Horizon { candidates, clear_m, centre, reach }
+    }
+
+    /// Views for known positions.
+    pub(crate) fn moment(
+        &self,
+        t: Nanos,
+        positions: Positions,
+        (isls, horizon): (&Arc<IslGraph>, &Horizon),
+        tree: &mut Tree,
+    ) -> Moment {
+        let mut m = Moment { t, positions, ..Moment::default() };
+        m.visible.resize_with(self.ground.len(), Vec::new);
+        for g in 0..self.ground.len() {
+            if !horizon.candidates[g].is_empty() {
+                self.look(g, &m.positions, &horizon.candidates[g], &mut m.visible[g]);
+            }
+        }
+        let limits = self.constellation.limits();
+        if self.aims {
+            let many = self.ways.len() >= MANY_SEARCHES;
+            m.mesh.adopt(isls, &m.positions, (limits, horizon.clear_m), many);
+        } else {
+            m.mesh.measure(isls, &m.positions, (limits, horizon.clear_m), &self.relays, &m.visible);
+        }
+        // Where choices are rare, paths are searched for each of them.
+        if self.spec.reselect == Reselect::EachStep {
+            m.paths = (0..self.ground.len()).map(|g| self.paths_through(&m, g, tree)).collect();
+        }
+        m
+    }
+
+    /// What a ground point sees and has a dish for.
+    pub(crate) fn look(&self, g: usize, at: &Positions, candidates: &[u32], out: &mut Vec<Access>) {
+        self.ground[g].visible_among(candidates.iter().copied(), at, out);
+        if let Some(dishes) = self.spec.ground[g].dishes.filter(|&d| (d as usize) < out.len()) {
+            if self.spec.ground[g].kind == GroundKind::Station {
+                out.sort_unstable_by_key(|a| (a.range, a.sat));
+                out.truncate(dishes as usize);
+                out.sort_unstable_by_key(|a| a.sat);
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Functions of the user's that decide what a sky leaves open: which satellite a ground point takes, which path a pair
+//! takes, which satellites are linked. They see plain data and answer with numbers of satellites; every answer is
+//! checked before it is used, and an error names the function, the simulated time and what was wrong.
+//!
+//! A function must answer the same whenever it is asked the same: a sky is looked at before a run (queues are sized,
+//! traffic that can never flow is refused), and a timeline may be made twice.
+
+use crate::frames::light_time;
+use crate::frames::Vec3;
+use crate::links::isls::{IslGraph, Limits};
+use crate::links::length::{Access, UNREACHABLE};
+use crate::links::planes::Place;
+use crate::motion::positions::Positions;
+use crate::paths::a_star::Field;
+use perigee_units::Nanos;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// A satellite as a ground point sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// By number.
+    pub sat: u32,
+    /// Its name.
+    pub name: String,
+    /// Shell, plane, slot.
+    pub place: Option<Place>,
+    /// Slant range.
+    pub range_m: f64,
+    /// Above the horizon.
+    pub elevation_deg: f64,
+    /// It flies north.
+    pub ascending: bool,
+    /// It stays above the mask for this long (to 0.1 s; two hours = for ever).
+    pub visible_for: Nanos,
+}
+
+/// What a function that chooses a satellite is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttachView {
+    /// Simulated time.
+    pub t: Nanos,
+    /// The ground point.
+    pub node: String,
+    /// Those it talks to.
+    pub peers: Vec<String>,
+    /// The satellite that it holds, if that is still in view.
+    pub holding: Option<u32>,
+    /// Satellites in view, by number.
+    pub seen: Vec<Seen>,
+}
+
+/// Satellites and ISLs at an instant.
+#[derive(Clone, Debug)]
+pub struct NetView {
+    /// Earth-fixed positions.
+    pub at: Positions,
+    /// Isl links.
+    pub isls: Arc<IslGraph>,
+    /// Which of them can exist.
+    pub limits: Limits,
+    /// Names of the satellites.
+    pub names: Arc<[String]>,
+    /// Shell, plane, slot of each.
+    pub places: Arc<[Option<Place>]>,
+}
+
+impl NetView {
+    /// Satellites that one is linked to, each with the delay of the link.
+    pub fn neighbours(&self, sat: u32) -> Vec<(u32, Nanos)> {
+        let there = |to: &&u32| self.limits.length(&self.at, sat, **to) != UNREACHABLE;
+        let far = |to: &u32| (*to, light_time(self.place(sat), self.place(*to)));
+        self.isls.neighbours(sat).iter().filter(there).map(far).collect()
+    }
+
+    fn place(&self, sat: u32) -> Vec3 {
+        self.at.get(sat as usize)
+    }
+}
+
+/// What a function that chooses a path is told.
+#[derive(Clone, Debug)]
+pub struct RouteView {
+    /// Simulated time.
+    pub t: Nanos,
+    /// Ends of the pair.
+    pub ends: [String; 2],
+    /// Where they are, Earth-fixed.
+    pub points: [Vec3; 2],
+    /// Satellites that each end may use.
+    pub gates: [Vec<Access>; 2],
+    /// The shortest path.
+    pub shortest: Option<Vec<u32>>,
+    /// The sky.
+    pub net: Arc<NetView>,
+}
+
+impl RouteView {
+    /// Up to `k` paths without a common satellite: the shortest, the shortest of what it leaves, and so on.
+    pub fn disjoint(&self, k: usize) -> Vec<Vec<u32>> {
+        let field = Field::new(&self.net.isls, &self.net.at, self.net.limits);
+        crate::paths::disjoint::paths(&field, self.points[1], [&self.gates[1], &self.gates[0]], k)
+    }
+
+    /// Refuses what is no path: satellites that do not exist, that the ends do not see, that come twice, that are not
+    /// linked.
+    ///
+    /// # Errors
+    /// In words.
+    pub fn check(&self, path: &[u32]) -> Result<(), String> {
+        let n = self.net.at.len();
+        if let Some(s) = path.iter().find(|s| **s as usize >= n) {
+            return Err(format!("there is no satellite {s}: their numbers end at {}", n - 1));
+        }
+        let (Some(first), Some(last)) = (path.first(), path.last()) else {
+            return Err("the path is empty; no path at all is None".into());
+        };
+        for (end, (name, sat)) in self.gates.iter().zip(self.ends.iter().zip([first, last])) {
+            if !end.iter().any(|a| a.sat == *sat) {
+                return Err(format!(
+                    "{name:?} cannot use satellite {sat} ({})",
+                    self.net.names[*sat as usize]
+                ));
+            }
+        }
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = path.iter().find(|s| !seen.insert(**s)) {
+            return Err(format!("the path is a loop: it passes satellite {twice} twice"));
+        }
+        for w in path.windows(2) {
+            let linked = self.net.isls.neighbours(w[0]).contains(&w[1]);
+            if !linked || self.net.limits.length(&self.net.at, w[0], w[1]) == UNREACHABLE {
+                return Err(format!("there is no link from satellite {} to {}", w[0], w[1]));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Chooses satellites. Errors name the function, and say in words what went wrong.
+pub trait AttachFunction: Send + Sync {
+    /// For messages.
+    fn name(&self) -> &str;
+    /// One of the satellites in view, or none.
+    ///
+    /// # Errors
+    /// In words.
+    fn choose(&self, view: AttachView) -> Result<Option<u32>, String>;
+}
+
+/// Chooses paths.
+pub trait RouteFunction: Send + Sync {
+    /// For messages.
+    fn name(&self) -> &str;
+    /// Satellites from end to end, or no path.
+    ///
+    /// # Errors
+    /// In words.
+    fn route(&self, view: &Arc<RouteView>) -> Result<Option<Vec<u32>>, String>;
+}
+
+/// Chooses ISL links.
+pub trait IslFunction: Send + Sync {
+    /// For messages.
+    fn name(&self) -> &str;
+    /// Pairs of satellites that are linked from `t` on.
+    ///
+    /// # Errors
+    /// In words.
+    fn links(&self, t: Nanos, net: &Arc<NetView>) -> Result<Vec<(u32, u32)>, String>;
+}
+
+/// The functions of a sky; none of them is the usual case.
+#[derive(Clone, Default)]
+pub struct Plugins {
+    /// For [`crate::sky::policy::Policy::Function`].
+    pub attach: Option<Arc<dyn AttachFunction>>,
+    /// Instead of shortest paths.
+    pub route: Option<Arc<dyn RouteFunction>>,
+    /// Inter-satellite links by a function (`Pattern::Function`).
+    pub isls: Option<Arc<dyn IslFunction>>,
+}
+
+impl fmt::Debug for Plugins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let attach = self.attach.as_ref().map(|p| p.name());
+        let (route, isls) = (self.route.as_ref().map(|p| p.name()), self.isls.as_ref().map(|p| p.name()));
+        write!(f, "Plugins({attach:?}, {route:?}, {isls:?})")
+    }
+}
+
+impl PartialEq for Plugins {
+    /// The very same functions.
+    fn eq(&self, other: &Self) -> bool {
+        fn same<T: ?Sized>(a: &Option<Arc<T>>, b: &Option<Arc<T>>) -> bool {
+            match (a, b) {
+                (None, None) => true,
+                (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+                _ => false,
+            }
+        }
+        same(&self.attach, &other.attach) && same(&self.route, &other.route) && same(&self.isls, &other.isls)
+    }
+}
+
+/// A message about a function, with the simulated time.
+pub(crate) fn failed(name: &str, t: Nanos, of: &str, why: &str) -> String {
+    format!("{name} at {:.3} s, for {of}: {why}", t.as_secs_f64())
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Which satellite a ground point uses, and when it thinks again.
+//!
+//! A policy gives every visible satellite a price; the lowest wins. A new one is a line in [`Policy`] and a branch
+//! where prices are made (`Sky::price`).
+
+use crate::links::length::Access;
+use crate::time::Epoch;
+use perigee_units::Nanos;
+
+/// What makes a satellite the best one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Policy {
+    /// It is on the shortest path to the other end. A terminal with several peers takes the one with the smallest sum;
+    /// a station, which has a dish for each, takes the best for each peer at every step.
+    #[default]
+    ShortestPath,
+    /// It is the nearest one.
+    Nearest,
+    /// It stands highest above the horizon.
+    HighestElevation,
+    /// It stays above the mask for the longest time.
+    LongestVisibility,
+    /// A function of the user's says so.
+    Function,
+}
+
+/// The peers of a terminal for which the shortest path is sought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Peers {
+    /// All of them: the smallest sum of its paths. A further peer may change the satellite.
+    #[default]
+    All,
+    /// That of its first pair: further pairs change nothing.
+    First,
+}
+
+/// When a satellite that is still visible may be given up for another. One that is lost is replaced at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reselect {
+    /// At every step.
+    #[default]
+    EachStep,
+    /// Never: a satellite is kept until it is lost.
+    WhenLost,
+    /// This long after the last choice of this ground point.
+    Hold(Nanos),
+    /// At the same instants everywhere: when the calendar second divided by `period` leaves `phase`.
+    Slots {
+        /// Between instants.
+        period: Nanos,
+        /// Of the first instant after midnight.
+        phase: Nanos,
+    },
+}
+
+/// The reallocation that measurements of Starlink show: seconds 12, 27, 42 and 57 of every minute.
+pub const STARLINK_SLOTS: Reselect =
+    Reselect::Slots { period: Nanos::from_secs(15), phase: Nanos::from_secs(12) };
+
+impl Reselect {
+    /// Whether it is time to choose at `now`, when the last choice was made at `last`.
+    pub fn due(self, start: Epoch, last: Nanos, now: Nanos) -> bool {
+        match self {
+            Reselect::EachStep => true,
+            Reselect::WhenLost => false,
+            Reselect::Hold(time) => now >= last + time,
+            Reselect::Slots { period, phase } => {
+                let since_midnight = |t: Nanos| start.plus(t).0 - Epoch::Y2000.0 - phase.0 as i64;
+                let slot = |t: Nanos| since_midnight(t).div_euclid(period.0 as i64);
+                slot(now) != slot(last)
+            }
+        }
+    }
+}
+
+/// What a ground point holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Held {
+    /// Its satellite.
+    pub sat: Option<u32>,
+    /// When it was chosen, or chosen again.
+    pub chosen: Nanos,
+}
+
+/// A visible satellite and what it costs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Offer {
+    /// Satellite and slant range.
+    pub access: Access,
+    /// The lower the better, zero or more.
+    pub price: f64,
+}
+
+/// The satellite for a ground point that holds `holding` now. It keeps that one unless another costs less by the
+/// share `hysteresis`; of equal ones it takes the lower number.
+pub fn choose(offers: &[Offer], holding: Option<u32>, hysteresis: f64) -> Option<Access> {
+    let best =
+        offers.iter().min_by(|a, b| a.price.total_cmp(&b.price).then(a.access.sat.cmp(&b.access.sat)))?;
+    let held = offers.iter().find(|o| Some(o.access.sat) == holding);
+    let stays = held.filter(|h| h.price <= best.price * (1.0 + hysteresis));
+    Some(stays.unwrap_or(best).access)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offer(sat: u32, price: f64) -> Offer {
+        Offer { access: Access { sat, range: 1 }, price }
+    }
+
+    #[test]
+    fn the_cheapest_wins_and_the_one_in_use_wins_a_tie() {
+        let offers = [offer(3, 50.0), offer(1, 50.0), offer(2, 70.0)];
+        let sat = |holding, hysteresis| choose(&offers, holding, hysteresis).unwrap().sat;
+        assert_eq!(sat(None, 0.0), 1);
+        assert_eq!(sat(Some(3), 0.0), 3);
+        assert_eq!(sat(Some(2), 0.0), 1);
+        assert_eq!(choose(&[], Some(3), 0.0), None);
+    }
+
+    #[test]
+    fn hysteresis_keeps_a_satellite_that_is_nearly_as_good() {
+        let offers = [offer(1, 50.0), offer(2, 54.0)];
+        assert_eq!(choose(&offers, Some(2), 0.10).unwrap().sat, 2);
+        assert_eq!(choose(&offers, Some(2), 0.05).unwrap().sat, 1);
+        assert_eq!(choose(&offers, Some(9), 9.0).unwrap().sat, 1, "a satellite that is gone is not kept");
+    }
+
+    #[test]
+    fn a_held_satellite_is_reconsidered_after_its_time() {
+        let s = Nanos::from_secs;
+        assert!(!Reselect::Hold(s(16)).due(Epoch::Y2000, s(3), s(18)));
+        assert!(Reselect::Hold(s(16)).due(Epoch::Y2000, s(3), s(19)));
+        assert!(!Reselect::WhenLost.due(Epoch::Y2000, s(0), s(9999)));
+    }
+
+    #[test]
+    fn slots_are_the_seconds_12_27_42_and_57_of_the_calendar() {
+        let start = Epoch::parse("2022-09-14T11:06:50Z").unwrap();
+        let step = Nanos::from_millis(100);
+        let due: Vec<u64> = (1..1200)
+            .filter(|k| STARLINK_SLOTS.due(start, step * (k - 1), step * *k))
+            .map(|k| (50 + k / 10) % 60)
+            .collect();
+        assert_eq!(due, [57, 12, 27, 42, 57, 12, 27, 42]);
+    }
+}
