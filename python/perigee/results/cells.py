@@ -142,7 +142,8 @@ class Sweep:
     def plot(self, metric: str = "goodput_mbps", x: str | None = None, y: str | None = None) -> Any:
         """A heat map of a column over two keys, or lines over one with a line per scheme; default: as many keys as two.
 
-        Returns a matplotlib figure. What is not an axis is averaged over, and the title says so.
+        Returns a matplotlib figure: means over seeds, with their 95 % intervals as bars. Keys that are no axis have
+        panels or lines of their own; the title says which combinations of many are left out.
         """
         from perigee.results.cell_plots import heat_map, lines
 
