@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 S, MS = 1_000_000_000, 1_000_000
+DUMBBELL = '[source.dumbbell]\npairs = 2\nrtt = "20 ms"\n'
 SUMS = "rtt_samples rtt_sum_ns inflation_samples base_rtt_sum_ns"
 PACKETS = "sent_packets under_way_packets drops_queue drops_random drops_outage drops_no_route"
 COUNTERS = f"window_bytes window_ns data_sent retransmits timeouts path_changes unreachable {SUMS} {PACKETS}".split()
@@ -30,8 +31,8 @@ WINDOW = f"payload_bytes there_ns open_ns capacity_bits {DATAGRAMS}".split()
 
 
 def total(flow: int, name: str, cc: str = "cubic", **known: Any) -> dict[str, Any]:
-    """A row of flow_totals: a flow from a to b, there all the time."""
-    ends = {"from": "a", "to": "b", "started_ns": 0, "completed_ns": None, "stop_ns": 10 * S, "routed_ns": 10 * S}
+    """A row of flow_totals: a flow of the first pair of a dumbbell, there all the time."""
+    ends = {"from": "s1", "to": "d1", "started_ns": 0, "completed_ns": None, "stop_ns": 10 * S, "routed_ns": 10 * S}
     rest = {"inflation_sum": 0.0, "base_rtt_min_ns": None, "payload_share": 0.96, "capacity_bps": 10e6}
     return {"flow": flow, "name": name, "cc": cc, **ends, **rest, **dict.fromkeys(COUNTERS, 0), **known}
 
@@ -57,7 +58,7 @@ TOTALS = [
         1, "late", started_ns=2 * S, stop_ns=8 * S, routed_ns=6 * S, data_sent=500, retransmits=20, path_changes=2,
         unreachable=1, **rtts(1, 50, 20, 2.5, 20),
     ),
-    total(2, "web", data_sent=500, path_changes=1, **{"from": "c"}, **rtts(5, 105, 100, 5.25, 20)),
+    total(2, "web", data_sent=500, path_changes=1, **{"from": "s2"}, **rtts(5, 105, 100, 5.25, 20)),
     total(3, "file", started_ns=5 * S, completed_ns=6 * S, routed_ns=S),
     total(
         4, "probe", "ping", drops_queue=1, drops_random=2, drops_outage=3, drops_no_route=4, **rtts(2, 45, 40, 2.25, 20)
@@ -132,7 +133,7 @@ def rows(names: str, values: list[Any]) -> list[dict[str, Any]]:
     return [dict(zip(names.split(), v, strict=True)) for v in values]
 
 
-def record(totals: list[dict[str, Any]]) -> Run:
+def record(totals: list[dict[str, Any]], toml: str = DUMBBELL) -> Run:
     """A record in memory."""
     ns = lambda t: None if t is None else round(t * S)  # noqa: E731
     tables: Mapping[str, list[dict[str, Any]]] = {
@@ -147,7 +148,7 @@ def record(totals: list[dict[str, Any]]) -> Run:
         **{name: [{"t_ns": 0}] for name in ("links", "routes", "tracks")},
     }
     said = {
-        "record_format": 1, "scenario": "hand", "title": "by hand", "scenario_toml": "", "cc": "cubic", "seed": 1,
+        "record_format": 1, "scenario": "hand", "title": "by hand", "scenario_toml": toml, "cc": "cubic", "seed": 1,
         "duration_ns": 10 * S, "simulated_ns": 10 * S, "warmup_ns": S, "sample_ns": S, "stopped": False,
         "conserved": True, "packet_hops": 1, "flows": [], "nodes": [], "pairs": [], "ports": [], "report": [],
         "warnings": [], "tables": {n: {"rows": len(r), "sha256": 64 * "0"} for n, r in tables.items()},
@@ -268,18 +269,55 @@ def test_no_column_is_without_a_definition(found: dict[str, dict[str, Any]]) -> 
     assert {name for row in found.values() for name in row} == set(columns.BY_NAME) == set(HAND)
 
 
-def test_rtts_of_different_paths_are_means_over_the_flows() -> None:
-    """Base RTTs of 20 and 22 ms: not within 5 %."""
-    other = {**TOTALS[2], "base_rtt_sum_ns": 110 * MS}
-    run = record([*TOTALS[:2], other, *TOTALS[3:]])
-    row = run.summary
-    assert row["rtt_over"] == "flows"
-    assert row["rtt_mean_ms"] == pytest.approx((37.5 + 50 + 21) / 3)
-    assert row["rtt_median_ms"] == pytest.approx((30 + 50 + 21) / 3)
-    assert row["inflation"] == pytest.approx((1.875 + 2.5 + 1.05) / 3)
-    assert math.isnan(row["base_rtt_ms"])
-    assert row["rtt_samples"] == 10
-    assert summary.about_seeds([run]) == ["RTTs and inflation: means over the flows, whose base RTTs differ"]
+UNLIKE = """
+[source.constellation]
+preset = "starlink-shell1"
+"""
+DRAWN = (
+    UNLIKE
+    + """
+[[flow]]
+pattern = "gravity"
+"""
+)
+MEASURED = "# capture of a lab"
+
+
+@pytest.mark.parametrize(
+    "toml",
+    [
+        UNLIKE,
+        MEASURED,
+        DUMBBELL.replace('"20 ms"', '["20 ms", "22 ms"]'),
+        DUMBBELL + '[port."s2->r1"]\nrate = "1 Mbit"\n',
+        DUMBBELL.replace("dumbbell", "parking_lot"),
+    ],
+)
+def test_rtts_of_paths_that_may_differ_are_means_over_the_flows(toml: str) -> None:
+    """Whatever their base RTTs are: as for 20 and 22 ms, so for 20 and 20."""
+    for base_ms in (100, 110):
+        row = record([*TOTALS[:2], {**TOTALS[2], "base_rtt_sum_ns": base_ms * MS}, *TOTALS[3:]], toml).summary
+        assert row["rtt_over"] == "flows"
+        assert row["rtt_mean_ms"] == pytest.approx((37.5 + 50 + 21) / 3)
+        assert row["rtt_median_ms"] == pytest.approx((30 + 50 + 21) / 3)
+        assert row["inflation"] == pytest.approx((1.875 + 2.5 + 1.05) / 3)
+        assert math.isnan(row["base_rtt_ms"])
+        assert row["rtt_samples"] == 10
+    [said] = summary.about_seeds([record(TOTALS, toml)])
+    assert said == "RTTs and inflation: means over the flows, whose base RTTs may differ"
+
+
+def test_rtts_of_one_path_are_over_all_samples_whatever_was_measured() -> None:
+    """A late flow of a path that moves has another mean base RTT than an early one."""
+    alone = [{**t, "from": "s1"} for t in TOTALS]
+    for base_ms in (20, 25):
+        totals = [alone[0], {**alone[1], "base_rtt_sum_ns": base_ms * MS}, *alone[2:]]
+        for toml in (UNLIKE, MEASURED, DUMBBELL):
+            row = record(totals, toml).summary
+            assert (row["rtt_over"], row["rtt_median_ms"]) == ("samples", 21)
+    assert record(alone, DRAWN).summary["rtt_over"] == "flows", "another seed draws other pairs"
+    silent = [{**t, "rtt_samples": 0} for t in TOTALS]
+    assert record(silent, UNLIKE).summary["rtt_over"] == "flows", "without a sample, too"
 
 
 def test_jain_needs_a_time_in_which_all_were_there() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import perigee
 from perigee.results.metrics import flow_rows
+from perigee.results.record import find_records
 from perigee.results.summary import about_seeds
 
 if TYPE_CHECKING:
@@ -185,6 +186,24 @@ rate = "5 Mbit"
 """
 TO_SYDNEY = '[[flow]]\nfrom = "london"\nto = "sydney"\ncc = "*"\n'
 TO_PARIS = TO_SYDNEY.replace("sydney", "paris")
+
+
+def test_all_seeds_have_one_statistic_of_rtts(cli: Cli, tmp_path: Path) -> None:
+    """Two ends of Europe to Sydney: their base RTTs agree within 5 % in some seeds and not in others."""
+    far = SKY.format(TO_SYDNEY + TO_SYDNEY.replace("london", "paris")).replace("[run]", '[run]\nvary = ["phase"]')
+    far = far.replace('place = "Paris"', 'place = "Berlin"')
+    (tmp_path / "a.toml").write_text(far.replace('"6 s"', '"1 s"'), encoding="utf-8")
+    done = cli("run", "a.toml", "--cc", "cubic", "--runs", 6, "--out", "far", "--no-report")
+    assert done.returncode == 0, done.stderr
+    assert "RTTs and inflation: means over the flows, whose base RTTs may differ" in done.stdout
+    runs = find_records(tmp_path / "far")
+    frames = [r.to_pandas("flows").query("t_ns > 0").groupby("flow")["base_rtt_ns"].mean() for r in runs]
+    assert {bool(f.max() <= 1.05 * f.min()) for f in frames} == {True, False}, "chance has a part in it"
+    assert [r.summary["rtt_over"] for r in runs] == 6 * ["flows"]
+    near = (*("run", "a.toml", "--cc", "cubic", "--runs", 2), "--set", "flow.1.from=london", "--out", "near")
+    assert cli(*near, "--no-report").returncode == 0
+    assert "RTTs and inflation are over flows in A and samples in B" in cli("compare", "far", "near").stdout
+    assert json.loads(cli("compare", "far", "near", "--json").stdout)["rtt_over"] == {"a": ["flows"], "b": ["samples"]}
 
 
 def test_paths_say_for_whom_satellites_were_chosen(cli: Cli, tmp_path: Path) -> None:

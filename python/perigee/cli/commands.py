@@ -23,6 +23,7 @@ from perigee.results.columns import one_line
 from perigee.results.differing import differing
 from perigee.results.metrics import Row, mean_and_interval
 from perigee.results.record import find_records, in_order
+from perigee.results.rtt_over import SAMPLES
 from perigee.results.summary import (
     COLUMNS,
     about_seeds,
@@ -31,6 +32,7 @@ from perigee.results.summary import (
     conclude,
     finite,
     shown,
+    statistics_of,
 )
 from perigee.runs import job, work
 from perigee.runs.cost import cost_of
@@ -300,8 +302,10 @@ def compare_command(a: Path, b: Path, *, as_json: bool) -> int:
     others = differing(*(r[0].manifest.scenario_toml for r in runs))
     names = list(dict.fromkeys([*left, *right]))
     rows = [_compared(cc, left.get(cc, []), right.get(cc, [])) for cc in names]
+    over = [statistics_of(r.summary for r in of) for of in runs]
     if as_json:
-        print(json.dumps({"a": str(a), "b": str(b), "differing_keys": others, "schemes": rows}, indent=1))
+        told = {"a": str(a), "b": str(b), "differing_keys": others, "rtt_over": dict(zip("ab", over, strict=True))}
+        print(json.dumps({**told, "schemes": rows}, indent=1))
         return 0
     from rich.console import Console
     from rich.table import Table
@@ -322,6 +326,9 @@ def compare_command(a: Path, b: Path, *, as_json: bool) -> int:
         print(
             f"The seeds differ: {_in_words(seeds[0])} in A, {_in_words(seeds[1])} in B; the numbers are means over them"
         )
+    if over != [[SAMPLES], [SAMPLES]] and any(over):
+        said = " and ".join(f"{' or '.join(of) or 'nothing'} in {side}" for of, side in zip(over, "AB", strict=True))
+        print(f"RTTs and inflation are over {said}: `perigee columns rtt_over` says what that means")
     if others:
         more = f" and {len(others) - MOST_KEYS} more" if len(others) > MOST_KEYS else ""
         shown_keys = ", ".join(f"{k} ({x} and {y})" for k, x, y in others[:MOST_KEYS])

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 SHOWN = ("goodput_mbps", "share", "rtt_mean_ms", "inflation", "retransmits", "jain")
 _kernel: list[Callable[[str | None, str | None], Kernel | None]] = []
+# Columns of which `rtt_over` says what they are over.
+RTTS = {"rtt_mean_ms", "rtt_median_ms", "rtt_p95_ms", "rtt_p99_ms", "inflation", "inflation_min"}
 # A terminal shows so many cells; sweep.csv has all.
 MOST_LINES = 60
 
@@ -301,6 +303,8 @@ def _print(found: Sweep, names: list[str]) -> None:
     from rich.table import Table
 
     from perigee.results.columns import COLUMNS
+    from perigee.results.rtt_over import FLOWS
+    from perigee.results.summary import statistics_of
 
     forms = {c.name: c.form for c in COLUMNS}
     console = Console(width=None if sys.stdout.isatty() else 200)
@@ -319,6 +323,10 @@ def _print(found: Sweep, names: list[str]) -> None:
     seeds = sorted({r["seed"] for r in found.rows})
     if len(seeds) > 1:
         print(f"means over {len(seeds)} seeds; ± half of the 95 % t-interval, none where all are equal")
+    over = statistics_of(found.rows)
+    if FLOWS in over and RTTS & set(names):
+        of = "" if len(over) == 1 else " of some cells (column rtt_over)"
+        print(f"RTTs and inflation{of}: means over the flows, whose base RTTs may differ")
 
 
 def _shown(row: dict[str, Any], name: str, form: str) -> str:

@@ -23,10 +23,7 @@ class Column:
     form: str = "{:.2f}"
 
 
-RTT_OVER = (
-    "Over all samples of all flows where their mean base RTTs agree within 5 %; else the mean of the flows' values "
-    "(rtt_over says which)."
-)
+RTT_OVER = "Over all samples of all flows, or the mean of the flows' values: rtt_over says which."
 COMPLETIONS = (
     ("object", 'objects that applications asked for (app = "request"), from the request to the last byte'),
     ("page", 'pages (app = "web"), from the request for the document to the last byte of the last object'),
@@ -130,7 +127,10 @@ COLUMNS = (
     Column(
         "rtt_over",
         "",
-        "What RTTs and inflation of the run are over: samples (of all flows together), or flows.",
+        "What RTTs and inflation of the run are over, which the scenario decides, for all its schemes and seeds alike: "
+        "samples (of all flows together) where the flows have one base RTT by construction, that is, one pair of ends "
+        "that no seed draws, or hosts of a dumbbell, of copies of a chain, or of crossing dumbbells, with one rtt and "
+        "without ports or changes of single pairs; else flows (the mean of their values).",
         rows="run",
     ),
     Column(

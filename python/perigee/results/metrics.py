@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee.results.experience import DROPS, applications, completion_columns, flow_columns, run_columns
 from perigee.results.experience import mean as _mean
+from perigee.results.rtt_over import FLOWS, rtt_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,8 +19,6 @@ PLAIN_PAYLOAD_SHARE = 1448 / 1500
 # What flows without a congestion control have in its place.
 WITHOUT_TCP = ("ping", "cbr", "voice")
 PERCENTILES = {"rtt_median_ms": 0.5, "rtt_p95_ms": 0.95, "rtt_p99_ms": 0.99}
-# RTTs of flows are taken together while the largest mean base RTT is at most this many times the smallest.
-SAME_BASE_RTT = 1.05
 
 Row = dict[str, Any]
 Samples = list[tuple[int, int]]
@@ -198,23 +197,17 @@ def _no_path_s(t: Row) -> float:
 
 
 def _pooled_rtts(run: Run, flows: list[Row]) -> Row:
-    """RTTs of a run: of all samples together only where base RTTs agree."""
+    """RTTs of a run: of all samples together only where the scenario gives all flows one base RTT."""
+    over = rtt_over(run, [(t["from"], t["to"]) for t in flows]) if flows else None
     by_flow = _samples_by_flow(run)
     each = [_rtt_columns(t, by_flow.get(t["flow"], [])) for t in flows if t["rtt_samples"] > 0]
-    if not each:
-        return {"rtt_over": None, **_rtt_columns(_summed([]), [])}
-    bases = [row["base_rtt_ms"] for row in each if not math.isnan(row["base_rtt_ms"])]
-    if bases and max(bases) > SAME_BASE_RTT * min(bases):
+    if over == FLOWS and each:
         names = [name for name in each[0] if name != "rtt_samples"]
         means = {name: _mean(row[name] for row in each) for name in names}
-        return {
-            "rtt_over": "flows",
-            **means,
-            "base_rtt_ms": math.nan,
-            "rtt_samples": sum(t["rtt_samples"] for t in flows),
-        }
+        known = {"base_rtt_ms": math.nan, "rtt_samples": sum(t["rtt_samples"] for t in flows)}
+        return {"rtt_over": over, **means, **known}
     samples = _merged(by_flow.get(t["flow"], []) for t in flows)
-    return {"rtt_over": "samples", **_rtt_columns(_summed(flows), samples)}
+    return {"rtt_over": over, **_rtt_columns(_summed(flows), samples)}
 
 
 def _summed(flows: list[Row]) -> Row:

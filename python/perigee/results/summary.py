@@ -16,7 +16,7 @@ from perigee.results.metrics import Row, flow_rows, mean_and_interval
 from perigee.results.record import Run, comparable, find_records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
 # (column, heading, format); the table of a terminal.
@@ -141,8 +141,13 @@ def about_seeds(runs: Sequence[Run]) -> list[str]:
     split = [r.cc for r in runs if r.summary.get("rtt_over") == "flows"]
     if split:
         of = "" if len(set(split)) == len({r.cc for r in runs}) else f" of {', '.join(dict.fromkeys(split))}"
-        found.append(f"RTTs and inflation{of}: means over the flows, whose base RTTs differ")
+        found.append(f"RTTs and inflation{of}: means over the flows, whose base RTTs may differ")
     return found
+
+
+def statistics_of(rows: Iterable[Row]) -> list[str]:
+    """What the RTTs of runs are over (`rtt_over`), each once; one where the runs are of one scenario."""
+    return sorted({over for r in rows if (over := r.get("rtt_over"))})
 
 
 def varied(run: Run) -> str:
