@@ -18,6 +18,7 @@ from perigee.common.files import RecordError, cannot_write, claimed, fresh_folde
 from perigee.common.interrupt import announce
 from perigee.common.messages import complain
 from perigee.extensions.trust import Permission, PluginError
+from perigee.results import flow_file
 from perigee.results.beside import beside
 from perigee.results.columns import one_line
 from perigee.results.differing import differing
@@ -254,6 +255,8 @@ def _print_results(results: Sequence[Run], folder: Path, *, report: bool) -> Non
         print("Look before you trust:")
         for remark in remarks:
             print(f"  {remark}")
+    if (flows := folder / flow_file.FILE).exists():
+        print(f"rows of flows: {flows} (more than {flow_file.MOST_IN_CSV}: not in summary.csv)")
     print(f"record: {folder}" + (f", report: {folder / 'report.html'}" if report else ""))
 
 

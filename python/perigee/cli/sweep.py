@@ -121,6 +121,9 @@ def sweep(
 
 
 def _conclude(plan: SweepPlan, done: Sweep, folder: Path, drawn: list[Path], *, as_json: bool) -> None:
+    from perigee.results.cells import CELLS
+    from perigee.results.flow_file import FILE, MOST_IN_CSV
+
     if as_json:
         told = {"out": str(folder), "keys": done.keys, "cells": done.means(_there(done)), "failed": plan.failed}
         print(json.dumps(_finite(told), indent=1))
@@ -130,6 +133,9 @@ def _conclude(plan: SweepPlan, done: Sweep, folder: Path, drawn: list[Path], *, 
             f"table: {folder / 'sweep.csv'}, a row per run"
             + (f"; {len(drawn)} plots in {folder / 'plots'}" * bool(drawn))
         )
+        if many := sum((folder / CELLS / c.folder / FILE).exists() for c in done.index.cells):
+            where = folder / CELLS / "NAME" / FILE
+            print(f"rows of flows: {where} of {count(many, 'cell')} (more than {MOST_IN_CSV} each)")
     for line in plan.failed[:5]:
         print(f"perigee: {line}", file=sys.stderr)
     if plan.failed:

@@ -209,6 +209,7 @@ def gather(folder: Path, index: Index, progress: Callable[[int], None] | None = 
         values = {a.key: number(bare(v)) for a, v in zip(index.axes, cell.values, strict=True)}
         found = kept.read_all(where)
         if found:
+            kept.write_flows(where, found)
             write_text(where / SUMMARY, kept.summary_csv([k for _, k in found]))
         rows += [{**values, **k.run} for _, k in found]
         origins += [{"record": str(f.relative_to(folder)), **k.about} for f, k in found]

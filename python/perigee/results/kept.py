@@ -10,13 +10,14 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import write_text
+from perigee.results import flow_file
 from perigee.results.record import Run, open_record, record_folders, scheme_order
-from perigee.results.summary import MAX_FLOW_ROWS, rows_csv
+from perigee.results.summary import rows_csv
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +52,7 @@ def of(run: Run) -> Kept:
     from perigee.results.metrics import flow_rows
 
     count = run.rows("flow_totals")
-    flows = flow_rows(run) if count <= MAX_FLOW_ROWS else []
+    flows = flow_rows(run) if count <= flow_file.MOST_IN_CSV else []
     made = run.manifest
     about = {n: made.get(n) for n in ("key", "version", "finished", "wall_s", "cpu_s")}
     return Kept(run.summary, flows, count, about)
@@ -92,6 +93,18 @@ def read_all(folder: Path) -> list[tuple[Path, Kept]]:
     found = [(f, read(f)) for f in record_folders(folder)]
     order = {cc: i for i, cc in enumerate(scheme_order())}
     return sorted(found, key=lambda k: (order.get(k[1].run["cc"], len(order)), k[1].run["cc"], k[1].run["seed"]))
+
+
+def write_flows(folder: Path, found: Sequence[tuple[Path, Kept]]) -> None:
+    """The rows of flows of these runs, where summary.csv does not hold them; an OSError names the file."""
+    count = sum(k.flow_count for _, k in found)
+    flow_file.write(folder, len(found), count, [partial(_flows_of, f, k) for f, k in found])
+
+
+def _flows_of(folder: Path, kept: Kept) -> list[Row]:
+    from perigee.results.metrics import flow_rows
+
+    return kept.flows if len(kept.flows) == kept.flow_count else flow_rows(open_record(folder))
 
 
 def summary_csv(kept: Sequence[Kept]) -> str:

@@ -7,9 +7,11 @@ import csv
 import io
 import math
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import write_text
+from perigee.results import flow_file
 from perigee.results.columns import COLUMNS as DEFINED
 from perigee.results.columns import TABLE
 from perigee.results.metrics import Row, flow_rows, mean_and_interval
@@ -22,18 +24,16 @@ if TYPE_CHECKING:
 # (column, heading, format); the table of a terminal.
 COLUMNS = [(c.name, c.heading, c.form) for c in TABLE]
 SUMMARY = "summary.csv"
-# Its rows per flow beyond which only the totals are written.
-MAX_FLOW_ROWS = 1000
 
 
 def forget_conclusions(folder: Path) -> None:
     """A folder that is being written to has no summary."""
-    for name in (SUMMARY, "report.html"):
+    for name in (SUMMARY, flow_file.FILE, "report.html"):
         (folder / name).unlink(missing_ok=True)
 
 
 def conclude(folder: Path, latest: Run, *, report: bool) -> list[Run]:
-    """Writes report.html and, last of all, summary.csv: a folder that has one is complete.
+    """Writes report.html, rows of many flows and, last of all, summary.csv: a folder that has one is complete.
 
     Records that --force left in the folder belong there if they are of the same experiment as the latest run; the
     others are returned.
@@ -45,6 +45,7 @@ def conclude(folder: Path, latest: Run, *, report: bool) -> list[Run]:
         from perigee.results.report import write_report
 
         write_report(runs, folder / "report.html")
+    flow_file.write(folder, len(runs), flow_count(runs), flow_parts(runs))
     write_text(folder / SUMMARY, summary_csv(runs))
     return [r for r in found if r not in runs]
 
@@ -55,14 +56,24 @@ def experiment(run: Run) -> list[str]:
 
 
 def summary_csv(runs: Sequence[Run]) -> str:
-    """A row per run, then, where runs have several flows, a row per flow."""
+    """A row per run, then, where runs have several flows, a row per flow unless `flow_file` has these."""
     flows = lambda: [row for r in runs for row in flow_rows(r)]  # noqa: E731
-    return rows_csv([r.summary for r in runs], sum(r.rows("flow_totals") for r in runs), flows)
+    return rows_csv([r.summary for r in runs], flow_count(runs), flows)
+
+
+def flow_count(runs: Sequence[Run]) -> int:
+    """Flows of all runs."""
+    return sum(r.rows("flow_totals") for r in runs)
+
+
+def flow_parts(runs: Sequence[Run]) -> list[Callable[[], list[Row]]]:
+    """What makes the rows of flows, run by run."""
+    return [partial(flow_rows, r) for r in runs]
 
 
 def rows_csv(runs: list[Row], flow_count: int, flows: Callable[[], list[Row]]) -> str:
     """The same of rows; `flows` makes those of flows, of which there are so many."""
-    rows = runs + flows() if len(runs) < flow_count <= MAX_FLOW_ROWS else runs
+    rows = runs + flows() if len(runs) < flow_count <= flow_file.MOST_IN_CSV else runs
     used = {name for row in rows for name in row}
     return as_csv(rows, [c.name for c in DEFINED if c.name in used])
 
@@ -86,6 +97,7 @@ def as_data(results: Sequence[Run], folder: Path | None) -> dict[str, Any]:
     """Results as JSON (numbers that do not exist are null)."""
     return {
         "out": None if folder is None else str(folder),
+        "flows": None if folder is None or not (folder / flow_file.FILE).exists() else str(folder / flow_file.FILE),
         "runs": [
             {**finite(r.summary), "warnings": list(r.manifest.warnings), "wall_s": r.manifest.wall_s} for r in results
         ],

@@ -242,6 +242,14 @@ class Results(Sequence["Run"]):
 
         return pd.DataFrame([r.summary for r in self])
 
+    def flows(self) -> pd.DataFrame:
+        """The metrics of flows, a row per flow of each run, of any number of flows."""
+        import pandas as pd
+
+        from perigee.results.metrics import flow_rows
+
+        return pd.DataFrame([row for r in self for row in flow_rows(r)])
+
     def plot(self) -> Any:
         """Goodput, RTT and queue over time of the first seed of each scheme."""
         from perigee.results.notebook import once

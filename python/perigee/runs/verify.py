@@ -15,9 +15,10 @@ from perigee.common.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
 from perigee.common.files import RecordError
 from perigee.extensions.congestion import find, recorded
 from perigee.extensions.trust import Permission, PluginError, UntrustedError, permitted
+from perigee.results import flow_file
 from perigee.results import manifest as manifests
 from perigee.results.record import Run, find_records, run_folder
-from perigee.results.summary import SUMMARY, experiment, summary_csv
+from perigee.results.summary import SUMMARY, experiment, flow_count, flow_parts, summary_csv
 from perigee.runs.programs import SCHEME as PROGRAMS
 from perigee.runs.stories import of_scenario
 from perigee.runs.work import Guests, guests_of, kernel_of, kernel_of_default, simulate
@@ -38,6 +39,9 @@ def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: b
         found = [_verify(r, rerun=rerun, trust=trust) for r in runs]
         if (folder / SUMMARY).is_file():
             found.append(_verify_summary(folder / SUMMARY, runs))
+            needed = any(flow_file.is_needed(len(e), flow_count(e)) for e in _experiments(runs))
+            if needed or (folder / flow_file.FILE).exists():
+                found.append(_verify_flows(folder / flow_file.FILE, runs))
     except (RecordError, UntrustedError) as error:
         print(f"perigee: {error}", file=sys.stderr)
         return BAD_INPUT
@@ -99,13 +103,32 @@ def _contradictions(run: Run) -> list[str]:
 def _verify_summary(path: Path, runs: list[Run]) -> dict[str, Any]:
     """The table over all runs follows from theirs: those of one experiment, where the folder holds several."""
     if any(r.manifest.record_format == 1 for r in runs):
-        notes = ["columns had other definitions when records were of format 1"]
-        return {"file": path.name, "compared": False, "problems": [], "notes": notes}
-    experiments: dict[tuple[str, ...], list[Run]] = {}
-    for r in runs:
-        experiments.setdefault(tuple(experiment(r)), []).append(r)
+        return _not_compared(path, "columns had other definitions when records were of format 1")
     found = path.read_bytes()
-    follows = any(found == summary_csv(of_one).encode() for of_one in experiments.values())
+    return _followed(path, any(found == summary_csv(of_one).encode() for of_one in _experiments(runs)))
+
+
+def _verify_flows(path: Path, runs: list[Run]) -> dict[str, Any]:
+    """The same of the rows of many flows."""
+    if any(r.manifest.record_format == 1 for r in runs):
+        return _not_compared(path, "columns had other definitions when records were of format 1")
+    if not path.exists():
+        return _not_compared(path, "it is not there: Perigee 0.2.0 and earlier versions wrote none")
+    return _followed(path, any(flow_file.follows(path, flow_parts(of_one)) for of_one in _experiments(runs)))
+
+
+def _experiments(runs: list[Run]) -> list[list[Run]]:
+    found: dict[tuple[str, ...], list[Run]] = {}
+    for r in runs:
+        found.setdefault(tuple(experiment(r)), []).append(r)
+    return list(found.values())
+
+
+def _not_compared(path: Path, note: str) -> dict[str, Any]:
+    return {"file": path.name, "compared": False, "problems": [], "notes": [note]}
+
+
+def _followed(path: Path, follows: bool) -> dict[str, Any]:
     return {"file": path.name, "problems": [] if follows else ["it does not follow from the tables of the runs"]}
 
 
