@@ -13,7 +13,7 @@ from matplotlib.text import Text
 
 import perigee
 from conftest import ROOT, Cli
-from perigee.sky.hotspots import busy
+from perigee.sky.hotspots import busy, ports
 from perigee.sky.path_plot import plot
 from perigee.sky.skymap import draw, footprint_deg, picture
 from perigee.sky.survey import contrast, survey
@@ -198,6 +198,33 @@ def test_hotspots_of_a_run_are_on_the_map(cli: Cli, tmp_path: Path) -> None:
     done = cli("sky", path, "--utilisation", "nowhere")
     assert done.returncode == 2
     assert "nowhere" in done.stderr
+
+
+def test_a_shared_radio_is_as_busy_as_all_its_links(cli: Cli, tmp_path: Path) -> None:
+    """Three terminals of one satellite: each has a part of its radio, which is full."""
+    places = [(48.8, 2.3), (48.9, 2.4), (49.0, 2.2)]
+    terminals = "".join(f'[node.t{i}]\nkind = "terminal"\nlat = {a}\nlon = {b}\n' for i, (a, b) in enumerate(places))
+    flows = "".join(f'[[flow]]\nfrom = "gw"\nto = "t{i}"\ncc = "cubic"\n' for i in range(3))
+    text = (
+        '[run]\nduration = "6 s"\n[source.constellation]\npreset = "starlink-shell1"\n'
+        '[port.ground]\nrate = "100 Mbit"\n[port.satellite]\nrate = "10 Mbit"\nqueue = "50 packets"\n'
+        '[node.gw]\nkind = "station"\nlat = 47.0\nlon = 5.0\n'
+    )
+    path = tmp_path / "shared.toml"
+    path.write_text(text + terminals + flows, encoding="utf-8")
+    assert cli("run", path, "--out", "out", "--no-report").returncode == 0
+    run = perigee.open_record(tmp_path / "out" / "cubic" / "seed1")
+    top = ports(busy(run, 5.0))[0]
+    assert top.utilisation > 0.98
+    assert {b.target for b in top.links} >= {"t0", "t1", "t2"}
+    assert len({b.origin for b in top.links}) == 1
+    assert all(b.utilisation < 0.8 for b in top.links)
+    assert min(1.0, sum(b.utilisation for b in top.links)) == pytest.approx(top.utilisation)
+    done = cli("sky", path, "--time", "5s", "--utilisation", "out/cubic/seed1", "--out", "shared.png")
+    assert done.returncode == 0, done.stderr
+    first = done.stdout.splitlines()[1]
+    assert float(first.split("%")[0]) > 98
+    assert "(one radio), " in first
 
 
 def test_flows_may_run_in_both_directions_between_two_places(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -225,6 +226,29 @@ def test_loads_are_drawn_only_on_the_sky_that_they_are_of(cli: Cli, tmp_path: Pa
     assert differences(record, perigee.load(tmp_path / "s.toml")) == []
     found = differences(record, perigee.load(tmp_path / "s.toml", {"run.duration": "6 s", "run.seed": 7}))
     assert [(d.key, d.moves) for d in found] == [("run.duration", False)]
+
+
+def test_files_of_nodes_are_compared_by_their_contents(cli: Cli, tmp_path: Path) -> None:
+    """A record has absolute paths, a scenario those that it was written with."""
+    sky = tmp_path / "sky"
+    sky.mkdir()
+    (sky / "gateways.csv").write_text("name,lat,lon\ngw1,48.8,2.3\ngw2,52.5,13.4\n", encoding="utf-8")
+    text = PRESET.replace('[node.paris]\nplace = "Paris"', '[[nodes]]\nfile = "gateways.csv"\nkind = "station"')
+    (sky / "s.toml").write_text(text.replace('to = "paris"', 'to = "gw1"'), encoding="utf-8")
+    done = cli("run", "sky/s.toml", "--cc", "cubic", "--no-report", "--out", "sky/out")
+    assert done.returncode == 0, done.stderr
+    words = ("sky", "sky/s.toml", "--time", "4s", "--utilisation", "sky/out/cubic/seed1", "--out", "m.png")
+    assert (cli(*words).returncode, cli(*words).stderr) == (0, "")
+    # Another folder with the same files.
+    shutil.copytree(sky, tmp_path / "moved")
+    moved = tuple(w.replace("sky/", "moved/") for w in words)
+    assert (cli(*moved).returncode, cli(*moved).stderr) == (0, "")
+    with (tmp_path / "moved/gateways.csv").open("a", encoding="utf-8") as file:
+        file.write("gw3,41.9,12.5\n")
+    done = cli(*moved)
+    assert done.returncode == 2
+    assert "nodes.0.file is" in done.stderr
+    assert '"moved/gateways.csv" with other contents here' in done.stderr
 
 
 def test_a_saved_timeline_serves_both_directions_of_a_pair(cli: Cli, tmp_path: Path) -> None:

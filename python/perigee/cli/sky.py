@@ -22,6 +22,7 @@ from perigee.cli.options import (
     TleOption,
     TrustOption,
     check_free,
+    count,
     names_of,
     stop,
 )
@@ -362,9 +363,9 @@ def _record(folder: Path, scenario: Scenario) -> Run:
 
 
 def _busy(record: Run, found: dict[str, Any]) -> list[Busy]:
-    """Load of the links at the instant of a map; prints the busiest."""
+    """Load of the links at the instant of a map; prints the busiest ports."""
     from perigee.common.files import RecordError
-    from perigee.sky.hotspots import busy
+    from perigee.sky.hotspots import busy, ports
 
     try:
         links = busy(record, found["t_s"])
@@ -374,9 +375,10 @@ def _busy(record: Run, found: dict[str, Any]) -> list[Busy]:
     strangers = {b.origin for b in links} - known
     if strangers:
         stop(f"the record is of another scenario: there is no node {min(strangers)!r} in this one")
-    print(f"{len(links)} links in use; the busiest:")
-    for b in links[:10]:
-        print(f"  {b.utilisation:6.1%}  {b.origin} -> {b.target}, {b.queue_packets} packets waiting")
+    by_port = ports(links)
+    print(f"{count(len(by_port), 'port')} in use, with {count(len(links), 'link')}; the busiest:")
+    for port in by_port[:10]:
+        print(f"  {port}")
     return links
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 import sys
@@ -54,6 +55,15 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file of any size, hexadecimal."""
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while part := file.read(1 << 20):
+            found.update(part)
+    return found.hexdigest()
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import sys
@@ -12,7 +11,7 @@ from typing import Any
 
 from perigee import _core
 from perigee.common.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
-from perigee.common.files import RecordError
+from perigee.common.files import RecordError, sha256_of
 from perigee.extensions.congestion import find, recorded
 from perigee.extensions.trust import Permission, PluginError, UntrustedError, permitted
 from perigee.results import flow_file
@@ -140,17 +139,9 @@ def changed_files(run: Run) -> list[str]:
         if not path.is_file():
             # Nor a device or a pipe, which would never end.
             problems.append(f"the input {path} is gone")
-        elif _digest(path) != f.sha256:
+        elif sha256_of(path) != f.sha256:
             problems.append(f"the input {path} has changed")
     return problems
-
-
-def _digest(path: Path) -> str:
-    found = hashlib.sha256()
-    with path.open("rb") as file:
-        while part := file.read(1 << 20):
-            found.update(part)
-    return found.hexdigest()
 
 
 def again(run: Run, *, trust: bool) -> tuple[_core.Scenario, dict[str, type]]:

@@ -282,7 +282,7 @@ def load(scenario: Scenario, run: Run, tick: Callable[[], None], t_s: Floats) ->
         for b in busy(run, float(t)):
             if b.origin in names and b.target in names:
                 row, column = _cell(*_middle(names[b.origin], names[b.target]))
-                now[row, column] = np.fmax(now[row, column], b.utilisation)
+                now[row, column] = np.fmax(now[row, column], b.port_utilisation)
         total += np.nan_to_num(now)
         peak = np.fmax(peak, now)
         frames.append(100 * now)
@@ -290,10 +290,10 @@ def load(scenario: Scenario, run: Run, tick: Callable[[], None], t_s: Floats) ->
     mean = np.where(np.isnan(peak), np.nan, 100 * total / len(t_s))
     nowhere = np.full(len(first["ground"]), np.nan)
     panels = [
-        Panel("Busiest link of a cell, mean", "%", mean, nowhere),
-        Panel("Busiest link of a cell, peak", "%", 100 * peak, nowhere),
+        Panel("Busiest port of a cell, mean", "%", mean, nowhere),
+        Panel("Busiest port of a cell, peak", "%", 100 * peak, nowhere),
     ]
-    note = "share of its rate in use, where the middle of the link was; a cell without links in use is empty"
+    note = "share of the rate of a link's port in use, where its middle was; a cell without links in use is empty"
     return OverTime("load", first["title"], note, t_s, panels, first["ground"], frames)
 
 

@@ -104,7 +104,7 @@ def draw(found: dict[str, Any], *, zoom: bool = False, isls: bool = True, links:
         _paths(axis, found, satellites)
     else:
         bar = figure.colorbar(hotspots.draw(axis, found, list(links)), ax=axis, shrink=0.6, pad=0.01)
-        bar.set_label("share of the rate in use, busier direction")
+        bar.set_label("share of the port's rate in use, busier direction")
     axis.set_aspect("equal")
     axis.set_xticks(np.arange(-180, 181, 30))
     axis.set_yticks(np.arange(-90, 91, 30))
