@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from perigee.extensions.congestion import CongestionControl
     from perigee.extensions.trust import PluginError
     from perigee.results.cells import open_sweep
+    from perigee.results.paired import paired
     from perigee.results.record import Run, open_record
     from perigee.runs.scenario import Results, Scenario, load, loads, run, schemes
     from perigee.runs.sweep import sweep
@@ -38,6 +39,7 @@ __all__ = [
     "loads",
     "open_record",
     "open_sweep",
+    "paired",
     "paths",
     "run",
     "schemes",
@@ -60,6 +62,7 @@ _HOMES = {
     "loads": "perigee.runs.scenario",
     "open_record": "perigee.results.record",
     "run": "perigee.runs.scenario",
+    "paired": "perigee.results.paired",
     "paths": "perigee.sky.survey",
     "schemes": "perigee.runs.scenario",
     "open_sweep": "perigee.results.cells",
