@@ -459,7 +459,7 @@ def verify(
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a record again and compare the hashes of all tables, and summary.csv with what follows from them."""
+    """Run a record again and compare the hashes of all tables, and its summary with what follows from them."""
     from perigee.runs.verify import verify_command
 
     raise SystemExit(verify_command(folder, rerun=rerun, trust=trust, as_json=as_json))

@@ -255,8 +255,8 @@ def _print_results(results: Sequence[Run], folder: Path, *, report: bool) -> Non
         print("Look before you trust:")
         for remark in remarks:
             print(f"  {remark}")
-    if (flows := folder / flow_file.FILE).exists():
-        print(f"rows of flows: {flows} (more than {flow_file.MOST_IN_CSV}: not in summary.csv)")
+    for line in flow_file.where(folder):
+        print(line)
     print(f"record: {folder}" + (f", report: {folder / 'report.html'}" if report else ""))
 
 

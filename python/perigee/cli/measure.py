@@ -126,19 +126,22 @@ def tell(folder: Path) -> None:
 
     from perigee.cli.commands import scheme_table
     from perigee.results.beside import beside, said_once
+    from perigee.results.flow_file import where
     from perigee.results.record import find_records
-    from perigee.results.summary import by_scheme
+    from perigee.results.summary import about_seeds, by_scheme
 
     runs = find_records(folder)
     console = Console(width=None if sys.stdout.isatty() else 200)
     console.print(scheme_table(by_scheme(runs), width=console.width, plain=not console.is_terminal))
-    for line in [*beside(runs), *_facts(runs[0])]:
+    for line in [*beside(runs), *about_seeds(runs), *_facts(runs[0])]:
         print(line)
     remarks = [w for r in runs for w in r.manifest.warnings]
     if remarks:
         print("Look before you trust:")
         for remark in said_once(remarks):
             print(f"  {remark}")
+    for line in where(folder):
+        print(line)
     print(f"record: {folder}, report: {folder / 'report.html'}")
 
 

@@ -17,6 +17,7 @@ from perigee.common.files import RecordError, cannot_write, forget_empty, fresh_
 from perigee.common.interrupt import announce
 from perigee.common.messages import complain
 from perigee.extensions.trust import PluginError
+from perigee.results.flow_file import where
 from perigee.results.record import run_folder
 from perigee.results.summary import SUMMARY, conclude
 from perigee.runs.programs import SCHEME, STAGGER_NS, run
@@ -145,6 +146,9 @@ def exec_command(scenario: Scenario, programs: list[Program], kernel: Hosts, ask
     for warning in done.manifest.warnings:
         if any(sign in warning for sign in TOLD):
             print(f"perigee: {warning}", file=sys.stderr)
+    if not as_json:
+        for line in where(base):
+            print(f"perigee: {line}", file=sys.stderr)
     _print(stories, folder, done.manifest.get("real_time"), as_json=as_json)
     return stories[-1].exit_code
 

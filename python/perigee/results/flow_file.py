@@ -50,6 +50,12 @@ def write(folder: Path, runs: int, flows: int, parts: Iterable[Callable[[], list
     return path
 
 
+def where(folder: Path) -> list[str]:
+    """The line of a terminal that says where rows of flows are, if they are not in summary.csv."""
+    path = folder / FILE
+    return [f"rows of flows: {path} (more than {MOST_IN_CSV}: not in summary.csv)"] if path.exists() else []
+
+
 def follows(path: Path, parts: Iterable[Callable[[], list[Row]]]) -> bool:
     """Whether the file has these rows and no others."""
     import pyarrow as pa
