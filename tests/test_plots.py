@@ -109,6 +109,17 @@ def test_report_plots_and_studies_show_a_scheme_alike(tmp_path: Path) -> None:
     plt.close(figure)
 
 
+def test_orbcc_has_one_colour_in_reports_and_figures_of_studies() -> None:
+    """Figures call `orbcc-repro` OrbCC, and reports have `orbcc`: its forms differ in dashes and markers."""
+    forms = [s["id"] for s in schemes() if s["id"].startswith("orbcc")]
+    assert len(forms) == 4
+    assert len({looks.of([cc])[cc].colour for cc in forms} | {style.look(cc)["color"] for cc in forms}) == 1
+    # Bars have neither.
+    bars = [(style.bar(s["id"])["color"], style.bar(s["id"])["hatch"]) for s in schemes() if s["id"] != "policy"]
+    assert len(set(bars)) == len(bars)
+    assert style.bar("orbcc-repro")["hatch"] == style.bar("cubic")["hatch"] == ""
+
+
 def test_outages_are_drawn_at_their_time(tmp_path: Path) -> None:
     text = SMALL + '\n[[change]]\nat = "1 s"\noutage = "100 ms"\n'
     figure = overview(perigee.loads(text).run_all(cc=["cubic"], seeds=[1], out=tmp_path / "out"))

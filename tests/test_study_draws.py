@@ -22,7 +22,7 @@ from perigee.figures import (
     orbcc_two_flows,
 )
 from perigee.figures import orbcc_soft_handover as soft
-from perigee.study import beside, frames, gallery, style
+from perigee.study import beside, commands, frames, gallery, style
 from perigee.study.conclude import read_csv
 from perigee.study.digest import Digest
 from perigee.study.kinds import Kind
@@ -151,6 +151,43 @@ def test_the_gallery_explains_once_and_leaves_nothing_out_on_narrow_screens(tmp_
     assert "#figure-leotcp-initial-phase-initial-phase { --narrow: 273px; }" in page
     assert "style-src &#x27;sha256-" in page
     assert "script-src &#x27;none&#x27;" in page
+
+
+def saved(folder: Path, name: str, verdicts: list[tuple[str, Kind]]) -> list[Verdict]:
+    """Results of an experiment as a run leaves them, with such claims."""
+    made = [Verdict(str(i), f"claim {i}", "paper", "1", "1", "", "", v) for i, (v, _) in enumerate(verdicts)]
+    kinds = [kind.value for _, kind in verdicts]
+    (folder / name).mkdir(parents=True)
+    rows = [{**v.__dict__, "kind": kind, "why": ""} for v, kind in zip(made, kinds, strict=True)]
+    (folder / name / "verdicts.json").write_text(json.dumps(rows), encoding="utf-8")
+    return made
+
+
+def test_the_gallery_counts_the_claims_that_the_terminal_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Claims that nobody published count in both; published ones that there are none of are no zeros."""
+    name, kind = "orbcc/neighbours", Kind.UNPUBLISHED
+    made = saved(tmp_path, name, [(REPRODUCED, kind)] * 3 + [(DIFFERS, kind)])
+    page = gallery.write(tmp_path).read_text(encoding="utf-8")
+    commands._tell({name: made}, [], tmp_path, 1, explain=False, as_json=False)
+    assert "3 of 4 claims reproduced" in capsys.readouterr().out
+    [row] = re.findall(rf"<tr><td><a href='#{name}'>.*?</tr>", page)
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", row)
+    heads = re.findall(r"<th[^>]*>(.*?)</th>", page[: page.index(row)])[-len(cells) :]
+    told = dict(zip(heads, cells, strict=True))
+    assert told["claims reproduced"] == "3 of 4"
+    assert (told["published: reproduced"], told["not"], told["no data"]) == ("-", "-", "-")
+
+
+def test_the_gallery_says_of_how_many_studies_it_is(tmp_path: Path) -> None:
+    saved(tmp_path, "orbcc/neighbours", [(REPRODUCED, Kind.NUMBER)])
+    saved(tmp_path, "orbcc/inter-rtt", [(REPRODUCED, Kind.NUMBER)])
+    assert "<h1>One study, made again</h1>" in gallery.write(tmp_path).read_text(encoding="utf-8")
+    saved(tmp_path, "geo/downloads", [(REPRODUCED, Kind.NUMBER)])
+    page = gallery.write(tmp_path).read_text(encoding="utf-8")
+    assert "<h1>Two studies, made again</h1>" in page
+    assert "<title>Perigee: Two studies, made again</title>" in page
 
 
 def test_windows_of_schemes_that_only_pace_do_not_dwarf_the_others() -> None:

@@ -199,10 +199,10 @@ def draw_crossing(t: Tables) -> dict[str, Any]:
             for i, cc in enumerate(ccs):
                 x = j + (i - len(ccs) / 2 + 0.5) * 0.15
                 one = frames.pick(runs, pair=pair, cc=cc)[column]
-                look = style.look(cc)
+                look = style.bar(cc)
                 name = style.label(cc) if j == 0 else None
                 error = None if len(one) < 2 else one.std()
-                a.bar(x, one.mean(), 0.14, color=look["color"], label=name, yerr=error, capsize=1.5)
+                a.bar(x, one.mean(), 0.14, **look, label=name, yerr=error, capsize=1.5)
                 for value in published.get(pair, {}).get(cc, ()):
                     style.tick(a, x, 0.065, value)
         a.set_xticks(range(len(CROSSING)), list(CROSSING))

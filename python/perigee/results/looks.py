@@ -62,10 +62,10 @@ BUILT_IN = {
     "astraea": Look("#999999", "h", (4.0, 2.0, 1.0, 2.0)),
     "astraea_leo": Look("#999999", "$A$", (6.0, 1.0, 1.0, 1.0, 1.0, 1.0)),
     "policy": Look("#999999", ".", (1.0, 5.0)),
-    "orbcc": Look("#7A5200", "P", (8.0, 1.0, 1.0, 1.0)),
+    "orbcc": Look("#E69F00", "P", (8.0, 1.0, 1.0, 1.0)),
     "orbcc-repro": Look("#E69F00", "*", SOLID),
     "orbcc-head": Look("#E69F00", "1", DASHED),
-    "orbcc-pint": Look("#7A5200", "3", DOTTED),
+    "orbcc-pint": Look("#E69F00", "3", (2.0, 1.2)),
     "leotcp": Look("#E69F00", "4", DOTTED),
 }
 # For schemes that are not built in, one after the other: no built-in scheme has one of these colours.

@@ -19,7 +19,7 @@ from perigee.common.files import RecordError, cannot_write, claimed, has_no_room
 from perigee.study import beside, conclude, gallery, made, pages, published
 from perigee.study.cache import Cache
 from perigee.study.execute import Failure, Plan, Progress, Runner, outcomes, took
-from perigee.study.kinds import Kind, kind_of
+from perigee.study.kinds import Kind, kind_of, reproduced
 from perigee.study.model import Ask, Size
 from perigee.study.registry import experiments
 from perigee.study.verdicts import REPRODUCED
@@ -333,9 +333,8 @@ def _tell(
     for name in damaged:
         print(f"{name:<30} damaged")
     for name, found in verdicts.items():
-        good = sum(v.verdict == REPRODUCED for v in found)
         words = _words(folder / name)
-        print(f"{name:<30} {good} of {len(found)} claims reproduced")
+        print(f"{name:<30} {reproduced([v.__dict__ for v in found])} claims reproduced")
         for v in found:
             if v.verdict != REPRODUCED:
                 compared = f"{words.get(v.key, 'published')} {v.published}, ours {v.ours or 'none'}"

@@ -15,7 +15,7 @@ from perigee.common.files import write_text
 from perigee.results.webpage import policy
 from perigee.study import made, misses
 from perigee.study.conclude import ABOUT, DATA, VERDICTS
-from perigee.study.kinds import PUBLISHED, Kind, kind_of, split
+from perigee.study.kinds import PUBLISHED, Kind, kind_of, reproduced, split
 from perigee.study.registry import STUDIES, experiments
 from perigee.study.verdicts import ANY, DIFFERS, MISSING, REPRODUCED, TIE
 
@@ -35,6 +35,7 @@ TITLES = {
 }
 HEADS = ("claim", "kind", "published", "ours", "95 % interval", "tolerance", "exchanged", "verdict")
 COMPARED = HEADS.index("published")
+NUMBERS = ("No", "One", "Two", "Three", "Four", "Five")
 SHOWN = (REPRODUCED, DIFFERS, TIE, ANY, MISSING)
 ASIDE = {"kind", "compared with", "95 % interval", "tolerance", "exchanged"}
 WIDE = {*ASIDE, "published as", "no data", "title", "runs", "size"}
@@ -56,8 +57,8 @@ def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Pa
     )
     parts.append(f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy([], [style]))}">')
     parts.append("<meta name=viewport content='width=device-width'>")
-    parts.append(f"<title>Perigee: studies</title><style>{style}</style></head><body><main>")
-    parts.append("<h1>Five studies, made again</h1>")
+    parts.append(f"<title>Perigee: {_title(found)}</title><style>{style}</style></head><body><main>")
+    parts.append(f"<h1>{_title(found)}</h1>")
     parts.append(
         "<p class=soft>Each figure comes from runs of the same simulator with only the published set-up varied. "
         "Verdicts are computed from the tables beside the figures (folder <code>data</code> of each experiment).</p>"
@@ -77,6 +78,12 @@ def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Pa
     return path
 
 
+def _title(found: list[tuple[Experiment, Path]]) -> str:
+    """How many studies the page has experiments of."""
+    n = len({e.study for e, _ in found})
+    return f"{NUMBERS[n]} {'study' if n == 1 else 'studies'}, made again"
+
+
 def _all(found: Iterable[tuple[Experiment, Path]]) -> Iterator[tuple[Experiment, Path]]:
     """Every picture with its experiment."""
     return ((e, p) for e, folder in found for p in sorted(folder.glob("*.png")))
@@ -93,29 +100,30 @@ def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) 
         if e.name in damaged:
             rows.append(
                 f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{html.escape(e.title)}</td>"
-                f"<td class=wide>{html.escape(e.figure)}</td><td>damaged</td><td></td><td></td><td></td>"
+                f"<td class=wide>{html.escape(e.figure)}</td><td>damaged</td><td></td><td></td><td></td><td></td>"
                 "<td class=wide></td>"
                 "<td class=wide></td><td class=wide></td></tr>"
             )
             continue
-        verdicts = [v for v in _json(f / VERDICTS, []) if kind_of(v) in PUBLISHED]
-        good = sum(v["verdict"] == REPRODUCED for v in verdicts)
-        bad = sum(v["verdict"] == DIFFERS for v in verdicts)
-        ties = sum(v["verdict"] == TIE for v in verdicts)
-        loose = sum(v["verdict"] == ANY for v in verdicts)
+        every = _json(f / VERDICTS, [])
+        verdicts = [v for v in every if kind_of(v) in PUBLISHED]
+        counts = [sum(v["verdict"] == word for v in verdicts) for word in (REPRODUCED, DIFFERS, TIE, ANY)]
+        # Zeros would say that published claims failed where there are none.
+        cells = [str(n) if verdicts else "-" for n in (*counts, len(verdicts) - sum(counts))]
         about = _json(f / ABOUT, {})
         done, planned = about.get("runs", 0), about.get("planned", 0)
         runs = f"{done}" if done == planned else f"{done} of {planned}"
         rows.append(
             f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{html.escape(e.title)}</td>"
             f"<td class=wide>{html.escape(e.figure)}</td>"
-            f"<td>{good}</td><td>{bad}</td><td>{ties}</td><td>{loose}</td>"
-            f"<td class=wide>{len(verdicts) - good - bad - ties - loose}</td>"
+            f"<td>{reproduced(every)}</td>"
+            + "".join(f"<td>{c}</td>" for c in cells[:-1])
+            + f"<td class=wide>{cells[-1]}</td>"
             f"<td class=wide>{html.escape(runs)}</td>"
             f"<td class=wide>{html.escape(str(about.get('size', '')))}</td></tr>"
         )
-    counts = ("published: reproduced", "not", "tie", "any scheme", "no data")
-    heads = ("experiment", "title", "published as", *counts, "runs", "size")
+    kinds = ("published: reproduced", "not", "tie", "any scheme", "no data")
+    heads = ("experiment", "title", "published as", "claims reproduced", *kinds, "runs", "size")
     return f"<div class=scroll><table class=sum>{_head(heads)}{''.join(rows)}</table></div>"
 
 

@@ -7,8 +7,10 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from perigee.study.verdicts import REPRODUCED
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from perigee.study.model import Experiment, Tables
@@ -72,6 +74,11 @@ def twin_of(experiment: Experiment, others: Mapping[str, Experiment], tables: Ta
     study, name = experiment.name.split("/", 1)
     other = others.get(f"orbcc/{name}") if study == "leotcp" else None
     return {v.key: v.published for v in other.verdicts(tables)} if other is not None else {}
+
+
+def reproduced(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many claims of an experiment came out again, published or not; terminal and gallery say the same."""
+    return f"{sum(row['verdict'] == REPRODUCED for row in rows)} of {len(rows)}"
 
 
 def split(rows: Iterable[Mapping[str, Any]]) -> dict[Kind, dict[str, int]]:

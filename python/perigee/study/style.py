@@ -26,6 +26,7 @@ LABELS = {
     "vivace": "Vivace",
 }
 INK, SOFT = "#16202c", "#5b6876"
+HATCHES = ("", "////", "....", "xxxx", "----")
 LINE_IN = 0.16
 """Height of a line of a legend, inches."""
 WIDTH_IN = 3.5
@@ -50,6 +51,18 @@ def look(cc: str) -> dict[str, Any]:
 def line(cc: str) -> dict[str, Any]:
     """The same without a marker."""
     return {k: v for k, v in look(cc).items() if k != "marker"}
+
+
+def bar(cc: str) -> dict[str, Any]:
+    """For `Axes.bar`: the colour, and a hatch of its own where a relative has the same colour."""
+    colour = look(cc)["color"]
+    relatives = sorted((c for c, found in BUILT_IN.items() if found.colour == colour), key=_is_dashed)
+    hatch = HATCHES[relatives.index(cc) % len(HATCHES)] if cc in relatives else ""
+    return {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
+
+
+def _is_dashed(cc: str) -> bool:
+    return bool(BUILT_IN[cc].dashes)
 
 
 def panels(columns: int = 1, rows: int = 1, *, width: float = WIDTH_IN, height: float = 2.5, **keys: Any) -> Any:
