@@ -291,6 +291,8 @@ MEASURED = "# capture of a lab"
         DUMBBELL.replace('"20 ms"', '["20 ms", "22 ms"]'),
         DUMBBELL + '[port."s2->r1"]\nrate = "1 Mbit"\n',
         DUMBBELL.replace("dumbbell", "parking_lot"),
+        DUMBBELL.replace("dumbbell", "crossing") + '[jitter]\npreset = "geo"\n',
+        DUMBBELL.replace("dumbbell", "crossing") + '[[change]]\nat = "1 s"\non = "a1->a2"\ndelay = "9 ms"\n',
     ],
 )
 def test_rtts_of_paths_that_may_differ_are_means_over_the_flows(toml: str) -> None:
@@ -312,7 +314,7 @@ def test_rtts_of_one_path_are_over_all_samples_whatever_was_measured() -> None:
     alone = [{**t, "from": "s1"} for t in TOTALS]
     for base_ms in (20, 25):
         totals = [alone[0], {**alone[1], "base_rtt_sum_ns": base_ms * MS}, *alone[2:]]
-        for toml in (UNLIKE, MEASURED, DUMBBELL):
+        for toml in (UNLIKE, MEASURED, DUMBBELL, DUMBBELL.replace('"20 ms"', '["20 ms", "0.02 s"]')):
             row = record(totals, toml).summary
             assert (row["rtt_over"], row["rtt_median_ms"]) == ("samples", 21)
     assert record(alone, DRAWN).summary["rtt_over"] == "flows", "another seed draws other pairs"

@@ -51,24 +51,24 @@ def rtt_over(run: Run, ends: Sequence[tuple[str, str]]) -> str:
 def _alike(scenario: dict[str, Any], ends: Sequence[tuple[str, str]]) -> bool:
     """Whether all pairs have one base RTT at all times, by the definition of the source."""
     source = scenario.get("source")
-    if not isinstance(source, dict) or len(source) != 1:
-        return False
-    [(name, keys)] = source.items()
+    name, keys = next(iter(source.items())) if isinstance(source, dict) and source else ("", None)
     if name not in ALIKE or not isinstance(keys, dict):
         return False
     rtts = keys.get("rtt", "")
-    if isinstance(rtts, list) and len({quantity(str(r)) for r in rtts}) > 1:
-        return False
-    changes = [c for key in ("change", "schedule", "jitter") for c in _tables(scenario, key)]
-    if any(c.get("on", "bottleneck") not in WHOLE for c in changes):
-        return False
-    ports = scenario.get("port", {})
-    if not isinstance(ports, dict) or any("->" in p and p not in ("r1->r2", "r2->r1") for p in ports):
-        # A port of one pair with a rate of its own.
-        return False
+    unequal = isinstance(rtts, list) and len({quantity(str(r)) for r in rtts}) > 1
     origin, target = ALIKE[name]
     ways = ((origin, target), (target, origin))
-    return any(all(a.fullmatch(x) and z.fullmatch(y) for x, y in ends) for a, z in ways)
+    across = any(all(a.fullmatch(x) and z.fullmatch(y) for x, y in ends) for a, z in ways)
+    return across and not unequal and not _singles_out(scenario, name)
+
+
+def _singles_out(scenario: dict[str, Any], source: str) -> bool:
+    """Whether something holds for single pairs: a change, a jitter of one bottleneck of several, a port."""
+    changes = [c for key in ("change", "schedule") for c in _tables(scenario, key)]
+    if any(c.get("on", "bottleneck") not in WHOLE for c in changes) or (source != "dumbbell" and "jitter" in scenario):
+        return True
+    ports = scenario.get("port", {})
+    return not isinstance(ports, dict) or any("->" in p and p not in ("r1->r2", "r2->r1") for p in ports)
 
 
 def _tables(scenario: dict[str, Any], key: str) -> list[dict[str, Any]]:
