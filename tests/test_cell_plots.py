@@ -99,6 +99,8 @@ def test_swept_seeds_are_seeds() -> None:
     axes = (*plain.index.axes, Axis("run.seed", ("1", "2", "3")))
     swept = Sweep(Path(), Index(1, "made", axes, ()), rows)
     assert bars(lines(swept, "rtt_mean_ms", LOSS)) == bars(lines(plain, "rtt_mean_ms", LOSS))
+    alone = Sweep(Path(), Index(1, "made", (swept.index.axes[1], swept.index.axes[2]), ()), rows)
+    assert not alone.plot("rtt_mean_ms").axes[0].images, "seeds are no axis of a map"
 
 
 def test_too_many_combinations_are_said_to_be_left_out() -> None:

@@ -145,9 +145,9 @@ class Sweep:
         Returns a matplotlib figure: means over seeds, with their 95 % intervals as bars. Keys that are no axis have
         panels or lines of their own; the title says which combinations of many are left out.
         """
-        from perigee.results.cell_plots import heat_map, lines
+        from perigee.results.cell_plots import SEED, heat_map, lines
 
-        many = [a.key for a in self.index.axes if len(a.values) > 1] or self.keys
+        many = [a.key for a in self.index.axes if len(a.values) > 1 and a.key != SEED] or self.keys
         x = self.key_of(x) if x is not None else many[0]
         if y is None and len(many) > 1 and len({r[many[1]] for r in self.rows}) > 1:
             y = next((k for k in many if k != x), None)

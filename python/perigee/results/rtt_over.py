@@ -65,7 +65,9 @@ def _alike(scenario: dict[str, Any], ends: Sequence[tuple[str, str]]) -> bool:
 def _singles_out(scenario: dict[str, Any], source: str) -> bool:
     """Whether something holds for single pairs: a change, a jitter of one bottleneck of several, a port."""
     changes = [c for key in ("change", "schedule") for c in _tables(scenario, key)]
-    if any(c.get("on", "bottleneck") not in WHOLE for c in changes) or (source != "dumbbell" and "jitter" in scenario):
+    if any(str(c.get("on", "bottleneck")) not in WHOLE for c in changes) or (
+        source != "dumbbell" and "jitter" in scenario
+    ):
         return True
     ports = scenario.get("port", {})
     return not isinstance(ports, dict) or any("->" in p and p not in ("r1->r2", "r2->r1") for p in ports)
