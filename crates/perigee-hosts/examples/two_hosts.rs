@@ -4,7 +4,8 @@
 //! `cargo run --release -p perigee-hosts --example two_hosts -- "$(perigee kernel path)" [SECONDS [SCHEME]]`
 
 use perigee_hosts::guest::PATIENCE;
-use perigee_hosts::job::{Application, Host, Job, Root, Transfer, EPOCH, REPORTS};
+use perigee_hosts::job::{Application, Host, Job, Transfer, EPOCH, REPORTS};
+use perigee_hosts::root::Root;
 use perigee_hosts::{Guest, GuestSpec, Offer};
 use perigee_units::Nanos;
 use std::collections::VecDeque;

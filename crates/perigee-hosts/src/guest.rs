@@ -11,6 +11,8 @@ pub use crate::types::{GuestError, GuestSpec, SentFrame, PATIENCE};
 use crate::types::{Mac, Offer};
 use perigee_units::Nanos;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::fs::{openat2, Mode, OFlags, ResolveFlags, CWD};
+use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
@@ -40,8 +42,8 @@ const CONSOLE_BYTES: u64 = 8192;
 /// In place of a ring in what is announced: the configuration has changed (`UM_TIMETRAVEL_DOORBELL_CONFIG` of our patch).
 const CONFIGURATION: u16 = 0xffff;
 
-impl From<rustix::io::Errno> for GuestError {
-    fn from(e: rustix::io::Errno) -> Self {
+impl From<Errno> for GuestError {
+    fn from(e: Errno) -> Self {
         GuestError::Machine(io::Error::from(e).to_string())
     }
 }
@@ -116,6 +118,7 @@ impl Guest {
             let n = spec.interfaces.len();
             return Err(GuestError::Machine(format!("{n} interfaces: a guest has {MAX_DEVICES} at most")));
         }
+        check_confinement()?;
         let clock = listen(&spec.folder.join("clock"))?;
         let names: Vec<String> = (0..spec.interfaces.len()).map(|i| format!("net{i}")).collect();
         let listeners: io::Result<Vec<_>> = names.iter().map(|n| listen(&spec.folder.join(n))).collect();
@@ -500,6 +503,19 @@ fn command(spec: &GuestSpec, interfaces: &[String], console: &File) -> io::Resul
         command.env("TMPDIR", folder);
     }
     Ok(command)
+}
+
+/// What keeps paths of a guest beneath the roots of its mounts: without it the kernel would panic, and not say why.
+fn check_confinement() -> Result<(), GuestError> {
+    let opened = openat2(CWD, ".", OFlags::PATH, Mode::empty(), ResolveFlags::BENEATH);
+    match opened {
+        Err(Errno::NOSYS | Errno::PERM) => Err(GuestError::Machine(
+            "this machine lacks openat2(2), which keeps a guest's files within their folders: Linux has it since 5.6; \
+             a container's seccomp profile must allow it"
+                .into(),
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn listen(path: &Path) -> io::Result<UnixListener> {

@@ -7,9 +7,7 @@ use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::{fs, io};
+use std::path::PathBuf;
 
 /// The guest's time at simulated time zero: by then it has booted and made its namespaces, which takes some ticks.
 pub const EPOCH: Nanos = Nanos(4_000_000_000);
@@ -385,7 +383,7 @@ impl Job {
 }
 
 /// The file of a guest's root with the input of a program.
-fn input_name(program: u32) -> String {
+pub(crate) fn input_name(program: u32) -> String {
     format!("input-{program}")
 }
 
@@ -403,89 +401,6 @@ pub(crate) fn plain(bytes: &[u8]) -> String {
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
     writeln!(out, "{text}").expect("a string takes everything");
-}
-
-/// The folder that is a guest's root. It is removed when this is dropped.
-#[derive(Debug)]
-pub struct Root(PathBuf);
-
-/// Paths of sockets have 107 bytes at most (unix(7)).
-const LONGEST_ROOT: usize = 95;
-
-static ROOTS: AtomicU64 = AtomicU64::new(0);
-
-impl Root {
-    /// Makes a root with the part of a job that is of the hosts `here`, and the agent and the modules of a kernel's folder.
-    ///
-    /// # Errors
-    /// When the folder for temporary files does not take it.
-    pub fn make(kernel: &Path, job: &Job, here: &Range<usize>) -> io::Result<Root> {
-        remove_stale(&std::env::temp_dir());
-        let number = ROOTS.fetch_add(1, Ordering::Relaxed);
-        let root = std::env::temp_dir().join(format!("perigee-{}-{number}", std::process::id()));
-        let unusable = |e: io::Error| {
-            let why =
-                format!("a guest's folder cannot be made: {}: {e}; TMPDIR names its place", root.display());
-            io::Error::new(e.kind(), why)
-        };
-        if root.as_os_str().len() > LONGEST_ROOT {
-            return Err(unusable(io::Error::other("the path is too long for sockets")));
-        }
-        fs::create_dir(&root).map_err(unusable)?;
-        let root = Root(root);
-        // Where the agent mounts file systems.
-        for folder in ["proc", "machine", "layer", "world"] {
-            fs::create_dir(root.0.join(folder))?;
-        }
-        copy(&kernel.join("agent"), &root.0.join("agent"))?;
-        let modules = root.0.join("modules");
-        fs::create_dir(&modules)?;
-        for module in fs::read_dir(kernel.join("modules")).into_iter().flatten() {
-            let module = module?;
-            copy(&module.path(), &modules.join(module.file_name()))?;
-        }
-        for command in job.commands.iter().filter(|c| here.contains(&c.host)) {
-            if let Some(Input::Bytes(bytes)) = &command.input {
-                fs::write(root.0.join(input_name(command.id)), bytes)?;
-            }
-        }
-        fs::write(root.0.join("job"), job.text(here))?;
-        Ok(root)
-    }
-
-    /// Removes it from disk: a guest that has booted has what it needs, and then nothing stays behind, however we end.
-    pub fn unlink(&self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-/// Roots of processes that were killed as their guests booted.
-fn remove_stale(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let process = name.to_str().and_then(|n| n.strip_prefix("perigee-")?.split_once('-'));
-        let Some((process, number)) = process else { continue };
-        let ours = process.parse::<u32>().is_ok() && number.parse::<u64>().is_ok();
-        if ours && !Path::new("/proc").join(process).exists() {
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
-fn copy(from: &Path, to: &Path) -> io::Result<u64> {
-    let copied = fs::copy(from, to);
-    copied.map_err(|e| io::Error::new(e.kind(), format!("{} to {}: {e}", from.display(), to.display())))
-}
-
-impl Drop for Root {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 #[cfg(test)]

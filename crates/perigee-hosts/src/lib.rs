@@ -36,6 +36,7 @@ pub mod live;
 #[cfg(target_os = "linux")]
 mod offload;
 pub mod report;
+pub mod root;
 #[cfg(target_os = "linux")]
 mod spawn;
 #[cfg(target_os = "linux")]

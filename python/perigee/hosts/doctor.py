@@ -157,6 +157,11 @@ def diagnosis(lines: list[str], ended: int) -> str:
         )
     if "ptrace set fp regs failed" in text:
         return f"the kernel does not know the registers of this processor: it lacks Perigee's patches ({BUILD})"
+    if "Unable to mount root fs" in text:
+        return (
+            "openat2(2) is missing here, which keeps a guest's files within their folders: Linux has it since 5.6; a "
+            "container's seccomp profile must allow it"
+        )
     if match := re.search(r"Kernel panic - not syncing: (.+)", text):
         return f"the kernel panics: {match[1]}"
     how = f"was killed by signal {-ended}" if ended < 0 else f"ended with {ended}"

@@ -58,6 +58,10 @@ COMMAND = (
 AS_ROOT = tuple(word for word in COMMAND if word not in ("--user", "--map-root-user", "--net"))
 """The same for root; arguments after it are what the machine has already: HOST=netns:NAME, HOST=interface:NAME."""
 NAMED = Path("/run/netns")
+# prctl(2), linux/capability.h
+PR_CAPBSET_READ, PR_CAPBSET_DROP, CAP_SYS_CHROOT = 23, 24, 18
+# Opened before anything forks.
+LIBC = ctypes.CDLL(None, use_errno=True)
 
 # The interface of host 0 is eth1, as in virtual time; the other end of its pair has this prefix.
 OUTER = "sky"
@@ -492,6 +496,7 @@ def child(host: Host, program: Program, stdin: int, outputs: list[int]) -> None:
         os.dup2(stdin if not outputs else opened(program), 0)
         enter(host.net)
         os.chdir(program.folder)
+        drop_chroot()
         environment = {**os.environb, **dict(e.partition(b"=")[::2] for e in program.environment)}
         os.execvpe(program.words[0], program.words, environment)
     except OSError as error:
@@ -503,6 +508,14 @@ def child(host: Host, program: Program, stdin: int, outputs: list[int]) -> None:
     except BaseException as error:
         os.write(2, f"perigee: {error}\n".encode())
         os._exit(126)
+
+
+def drop_chroot() -> None:
+    """Takes CAP_SYS_CHROOT from what this process becomes (capabilities(7)). Raises OSError."""
+    if LIBC.prctl(PR_CAPBSET_READ, CAP_SYS_CHROOT, 0, 0, 0) == 1 and LIBC.prctl(
+        PR_CAPBSET_DROP, CAP_SYS_CHROOT, 0, 0, 0
+    ):
+        raise OSError(ctypes.get_errno(), "the capability CAP_SYS_CHROOT cannot be dropped")
 
 
 def receive(control: socket.socket, size: int) -> bytes:

@@ -51,12 +51,18 @@ def look_on(
     own = of_scenario(scenario.core)
     scenario.permission.check_programs([p.line for p in own])
     stories = Stories([*own, *programs], heard)
-    guests = work.Guests(stories, programs, [w.resolve() for w in writable], keyboard)
+    guests = work.Guests(stories, programs, outermost(writable), keyboard)
     world = scenario.core.world(scenario.core.seed)
     work.simulate(world, SCHEME, scenario.classes(), batches=_nobody, kernel=kernel, guests=guests)
     if keyboard.error is not None:
         raise keyboard.error
     return stories.all
+
+
+def outermost(folders: Sequence[Path]) -> list[Path]:
+    """Folders by their real names, without those within others: a guest could replace these by links."""
+    found = list(dict.fromkeys(f.resolve() for f in folders))
+    return [f for f in found if not any(other in f.parents for other in found)]
 
 
 def _nobody(_name: str, _columns: object) -> None:
@@ -90,7 +96,7 @@ def run(
     [made] = job.of(scenario, [scenario.core.seed], [SCHEME], {}, kernel=kernel.key)
     at = replace(work.opened(made, permission, scenario.functions, scenario.classes()), kernel=kernel)
     stories = Stories([*of_scenario(at.core), *programs], heard)
-    guests = work.Guests(stories, programs, [w.resolve() for w in writable])
+    guests = work.Guests(stories, programs, outermost(writable))
     capture = work.capture_of(folder) if pcap else None
     if capture is not None:
         capture.mkdir(parents=True, exist_ok=True)

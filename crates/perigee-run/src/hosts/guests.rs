@@ -4,7 +4,8 @@
 
 use perigee_backend::BackendError;
 use perigee_hosts::guest::PATIENCE;
-use perigee_hosts::job::{self, Job, Root, MAX_HOSTS, REPORTS};
+use perigee_hosts::job::{self, Job, MAX_HOSTS, REPORTS};
+use perigee_hosts::root::Root;
 use perigee_hosts::{Guest, GuestError, GuestSpec, Offer, SentFrame};
 use perigee_units::draw::mix;
 use perigee_units::Nanos;

@@ -185,13 +185,14 @@ void add_name(const char *line)
 
 /*
  * Mounting hostfs would open all of the machine for writing, and whoever can trace the agent or load a module can mount:
- * none of this is for programs, not even as root. In a user namespace of their own they may mount, but not hostfs.
+ * none of this is for programs, not even as root. A second chroot would undo the first and lead to the agent's own root;
+ * one that is in a chroot gets no user namespace either, in which it would have all of this again.
  */
 static void drop_privileges(void)
 {
 	static const int dropped[] = {
-		CAP_SYS_ADMIN, CAP_SYS_MODULE, CAP_SYS_RAWIO, CAP_SYS_BOOT, CAP_SYS_PTRACE, CAP_MKNOD, CAP_BPF, CAP_PERFMON,
-		CAP_MAC_ADMIN, CAP_CHECKPOINT_RESTORE,
+		CAP_SYS_ADMIN, CAP_SYS_MODULE, CAP_SYS_RAWIO, CAP_SYS_BOOT, CAP_SYS_PTRACE, CAP_SYS_CHROOT, CAP_MKNOD, CAP_BPF,
+		CAP_PERFMON, CAP_MAC_ADMIN, CAP_CHECKPOINT_RESTORE,
 	};
 
 	for (size_t i = 0; i < sizeof(dropped) / sizeof(*dropped); i++)

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The folder that a guest boots from: the agent, its job and modules, sockets and console.
+
+use crate::job::{input_name, Input, Job};
+use std::io::Read;
+use std::ops::Range;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// The folder that is a guest's root. It is removed when this is dropped.
+#[derive(Debug)]
+pub struct Root(PathBuf);
+
+/// Paths of sockets have 107 bytes at most (unix(7)).
+const LONGEST_ROOT: usize = 95;
+
+/// Random names that are tried before a folder cannot be made.
+const NAMES_TRIED: usize = 16;
+
+impl Root {
+    /// Makes a root with the part of a job that is of the hosts `here`, and the agent and the modules of a kernel's folder.
+    ///
+    /// # Errors
+    /// When the folder for temporary files does not take it.
+    pub fn make(kernel: &Path, job: &Job, here: &Range<usize>) -> io::Result<Root> {
+        remove_stale(&std::env::temp_dir());
+        let root = Root(private_folder(&std::env::temp_dir())?);
+        // Where the agent mounts file systems.
+        for folder in ["proc", "machine", "layer", "world"] {
+            fs::create_dir(root.0.join(folder))?;
+        }
+        copy(&kernel.join("agent"), &root.0.join("agent"))?;
+        let modules = root.0.join("modules");
+        fs::create_dir(&modules)?;
+        for module in fs::read_dir(kernel.join("modules")).into_iter().flatten() {
+            let module = module?;
+            copy(&module.path(), &modules.join(module.file_name()))?;
+        }
+        for command in job.commands.iter().filter(|c| here.contains(&c.host)) {
+            if let Some(Input::Bytes(bytes)) = &command.input {
+                fs::write(root.0.join(input_name(command.id)), bytes)?;
+            }
+        }
+        fs::write(root.0.join("job"), job.text(here))?;
+        Ok(root)
+    }
+
+    /// Removes it from disk: a guest that has booted has what it needs, and then nothing stays behind, however we end.
+    pub fn unlink(&self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+/// A folder for this user alone, since environments and inputs of programs are in it, with a name that no other user
+/// can take first. Its number of the process is for `remove_stale`.
+fn private_folder(base: &Path) -> io::Result<PathBuf> {
+    let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+    for _ in 0..NAMES_TRIED {
+        let mut bytes = [0; 8];
+        fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes))?;
+        let folder = base.join(format!("perigee-{}-{:016x}", std::process::id(), u64::from_ne_bytes(bytes)));
+        let unusable = |e: io::Error| {
+            let why =
+                format!("a guest's folder cannot be made: {}: {e}; TMPDIR names its place", folder.display());
+            io::Error::new(e.kind(), why)
+        };
+        if folder.as_os_str().len() > LONGEST_ROOT {
+            return Err(unusable(io::Error::other("the path is too long for sockets")));
+        }
+        match fs::DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => last = unusable(e),
+            Err(e) => return Err(unusable(e)),
+        }
+    }
+    Err(last)
+}
+
+/// Roots of this user's processes that were killed as their guests booted.
+fn remove_stale(folder: &Path) {
+    let Ok(own) = fs::metadata("/proc/self").map(|m| m.uid()) else { return };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|n| n.strip_prefix("perigee-")?.split_once('-'));
+        let Some((process, number)) = process else { continue };
+        let ours = process.parse::<u32>().is_ok() && u64::from_str_radix(number, 16).is_ok();
+        // Of a link this is the link's own, which is no folder.
+        let mine = entry.metadata().is_ok_and(|m| m.is_dir() && m.uid() == own);
+        if ours && mine && !Path::new("/proc").join(process).exists() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> io::Result<u64> {
+    let copied = fs::copy(from, to);
+    copied.map_err(|e| io::Error::new(e.kind(), format!("{} to {}: {e}", from.display(), to.display())))
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_is_for_its_user_alone_and_has_a_name_that_cannot_be_guessed() {
+        let base = private_folder(&std::env::temp_dir()).expect("there is room");
+        let kernel = base.join("kernel");
+        fs::create_dir(&kernel).expect("it is new");
+        fs::write(kernel.join("agent"), "").expect("there is room");
+        let made: Vec<PathBuf> = (0..2).map(|_| private_folder(&base).expect("there is room")).collect();
+        for folder in &made {
+            let found = fs::metadata(folder).expect("it is there");
+            assert_eq!((found.mode() & 0o7777, fs::read_dir(folder).expect("ours").count()), (0o700, 0));
+            let name = folder.file_name().and_then(|n| n.to_str()).expect("it is ASCII");
+            let number = name.rsplit_once('-').expect("a number comes last").1;
+            assert_eq!(number.len(), 16, "{name}");
+        }
+        assert_ne!(made[0], made[1]);
+        let root = Root::make(&kernel, &Job::default(), &(0..0)).expect("there is room");
+        assert_eq!(fs::metadata(root.path()).expect("it is there").mode() & 0o7777, 0o700);
+        drop(root);
+        // A process that cannot exist: its folder goes, links and those of living processes stay.
+        let dead = base.join("perigee-4294967295-00000000000000aa");
+        let alive = base.join(format!("perigee-{}-00000000000000aa", std::process::id()));
+        fs::create_dir(&dead).expect("it is new");
+        fs::create_dir(&alive).expect("it is new");
+        let link = base.join("perigee-4294967295-00000000000000ab");
+        std::os::unix::fs::symlink(&alive, &link).expect("it is new");
+        remove_stale(&base);
+        assert!(!dead.exists() && alive.exists() && link.exists());
+        fs::remove_dir_all(&base).expect("ours");
+    }
+}
