@@ -368,6 +368,7 @@ def test_kernels_are_listed_and_removed(store: Path, cli: Cli) -> None:
         (["ptrace: Operation not permitted"], 1, "ptrace is forbidden"),
         (["check_ptrace : expected SIGSTOP, got status = 9"], 1, "ptrace is forbidden"),
         (["ptrace set fp regs failed, errno = 14"], -9, "registers of this processor"),
+        (["Kernel panic - not syncing: VFS: Unable to mount root fs on hostfs"], -6, "openat2(2) is missing here"),
         (["a", "Kernel panic - not syncing: VFS: no root"], -6, "the kernel panics: VFS: no root"),
         (["the last words"], -11, "was killed by signal 11 before it was up: the last words"),
         ([], 0, "ended with 0 before it was up, without a word"),

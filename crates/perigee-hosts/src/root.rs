@@ -2,9 +2,9 @@
 //! The folder that a guest boots from: the agent, its job and modules, sockets and console.
 
 use crate::job::{input_name, Input, Job};
-use std::io::Read;
+use perigee_units::files::private_folder;
 use std::ops::Range;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -15,8 +15,8 @@ pub struct Root(PathBuf);
 /// Paths of sockets have 107 bytes at most (unix(7)).
 const LONGEST_ROOT: usize = 95;
 
-/// Random names that are tried before a folder cannot be made.
-const NAMES_TRIED: usize = 16;
+/// Of the random number in its name.
+const DIGITS: usize = 16;
 
 impl Root {
     /// Makes a root with the part of a job that is of the hosts `here`, and the agent and the modules of a kernel's folder.
@@ -25,7 +25,7 @@ impl Root {
     /// When the folder for temporary files does not take it.
     pub fn make(kernel: &Path, job: &Job, here: &Range<usize>) -> io::Result<Root> {
         remove_stale(&std::env::temp_dir());
-        let root = Root(private_folder(&std::env::temp_dir())?);
+        let root = Root(own_folder(&std::env::temp_dir())?);
         // Where the agent mounts file systems.
         for folder in ["proc", "machine", "layer", "world"] {
             fs::create_dir(root.0.join(folder))?;
@@ -59,27 +59,18 @@ impl Root {
 
 /// A folder for this user alone, since environments and inputs of programs are in it, with a name that no other user
 /// can take first. Its number of the process is for `remove_stale`.
-fn private_folder(base: &Path) -> io::Result<PathBuf> {
-    let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
-    for _ in 0..NAMES_TRIED {
-        let mut bytes = [0; 8];
-        fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut bytes))?;
-        let folder = base.join(format!("perigee-{}-{:016x}", std::process::id(), u64::from_ne_bytes(bytes)));
-        let unusable = |e: io::Error| {
-            let why =
-                format!("a guest's folder cannot be made: {}: {e}; TMPDIR names its place", folder.display());
-            io::Error::new(e.kind(), why)
-        };
-        if folder.as_os_str().len() > LONGEST_ROOT {
-            return Err(unusable(io::Error::other("the path is too long for sockets")));
-        }
-        match fs::DirBuilder::new().mode(0o700).create(&folder) {
-            Ok(()) => return Ok(folder),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => last = unusable(e),
-            Err(e) => return Err(unusable(e)),
-        }
+fn own_folder(base: &Path) -> io::Result<PathBuf> {
+    let prefix = format!("perigee-{}-", std::process::id());
+    let unusable = |e: io::Error| {
+        let folder = base.join(&prefix);
+        let why =
+            format!("a guest's folder cannot be made: {}...: {e}; TMPDIR names its place", folder.display());
+        io::Error::new(e.kind(), why)
+    };
+    if base.as_os_str().len() + 1 + prefix.len() + DIGITS > LONGEST_ROOT {
+        return Err(unusable(io::Error::other("the path is too long for sockets")));
     }
-    Err(last)
+    private_folder(base, &prefix).map_err(unusable)
 }
 
 /// Roots of this user's processes that were killed as their guests booted.
@@ -115,11 +106,11 @@ mod tests {
 
     #[test]
     fn a_root_is_for_its_user_alone_and_has_a_name_that_cannot_be_guessed() {
-        let base = private_folder(&std::env::temp_dir()).expect("there is room");
+        let base = own_folder(&std::env::temp_dir()).expect("there is room");
         let kernel = base.join("kernel");
         fs::create_dir(&kernel).expect("it is new");
         fs::write(kernel.join("agent"), "").expect("there is room");
-        let made: Vec<PathBuf> = (0..2).map(|_| private_folder(&base).expect("there is room")).collect();
+        let made: Vec<PathBuf> = (0..2).map(|_| own_folder(&base).expect("there is room")).collect();
         for folder in &made {
             let found = fs::metadata(folder).expect("it is there");
             assert_eq!((found.mode() & 0o7777, fs::read_dir(folder).expect("ours").count()), (0o700, 0));

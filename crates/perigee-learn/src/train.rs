@@ -17,7 +17,7 @@ use perigee_cc::astraea::{FEATURES, HISTORY};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// First episode of evaluations; those of trainings never get that far.
 const EVALUATION: u64 = 1 << 48;
@@ -203,10 +203,7 @@ impl Training {
         body.extend(json);
         body.extend(self.replay.save());
         let bytes = [MAGIC.as_slice(), Sha256::digest(&body).as_slice(), &body].concat();
-        let partial: PathBuf = checkpoint.with_extension("partial");
-        let named = |e: std::io::Error| LearnError::Run(format!("{}: {e}", checkpoint.display()));
-        std::fs::write(&partial, bytes).map_err(named)?;
-        std::fs::rename(&partial, checkpoint).map_err(named)
+        perigee_units::files::write(checkpoint, &bytes).map_err(LearnError::Run)
     }
 
     /// There is nothing left to do.

@@ -2,9 +2,10 @@
 //! Files that people name: read or refused in words. What the operating system says ("No such file or directory (os
 //! error 2)") is meant for programmers.
 
-use std::fs::File;
-use std::io::{Error, ErrorKind, Read};
-use std::path::Path;
+use std::fs::{DirBuilder, File};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{Error, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
 
 /// Reads a text file.
 ///
@@ -12,9 +13,15 @@ use std::path::Path;
 /// With the name of the file and why it cannot be read.
 pub fn read(file: &Path) -> Result<String, String> {
     let mut text = String::new();
-    open(file)?.read_to_string(&mut text).map_err(|e| unreadable(file, &e))?;
-    Ok(text)
+    let read = open(file)?.take(MOST_TEXT + 1).read_to_string(&mut text).map_err(|e| unreadable(file, &e))?;
+    match read as u64 > MOST_TEXT {
+        true => Err(format!("cannot read {}: it is longer than {} MB", file.display(), MOST_TEXT >> 20)),
+        false => Ok(text),
+    }
 }
+
+/// Bytes of a text file that are read: far more than any has, and what memory holds.
+const MOST_TEXT: u64 = 1 << 30;
 
 /// Opens a regular file for reading. A device may go on for ever, a pipe may never begin, and neither can be read a
 /// second time, which the hash in a record needs.
@@ -48,12 +55,66 @@ fn unreadable(file: &Path, e: &Error) -> String {
     format!("cannot read {}: {}", file.display(), why(e))
 }
 
-/// Writes a file.
+/// Writes a file in a folder, wholly or not at all. A link with its name is replaced, what it names stays.
 ///
 /// # Errors
 /// With the name of the file and why it cannot be written.
-pub fn write(file: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(file, text).map_err(|e| format!("cannot write {}: {}", file.display(), why(&e)))
+pub fn write(file: &Path, content: &[u8]) -> Result<(), String> {
+    put(file, content).map_err(|e| format!("cannot write {}: {}", file.display(), why(&e)))
+}
+
+fn put(file: &Path, content: &[u8]) -> Result<(), Error> {
+    let (name, mut partial) = fresh(file.parent().unwrap_or(Path::new("")))?;
+    let done = partial.write_all(content).and_then(|()| std::fs::rename(&name, file));
+    if done.is_err() {
+        let _ = std::fs::remove_file(&name);
+    }
+    done
+}
+
+/// A file that is new, so that no link is followed, under a name that cannot be known beforehand.
+fn fresh(folder: &Path) -> Result<(PathBuf, File), Error> {
+    loop {
+        let name = folder.join(format!(".perigee-{:016x}.partial", unknown()));
+        match File::create_new(&name) {
+            Ok(file) => return Ok((name, file)),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// An unpredictable number: the keys of hash maps are random.
+fn unknown() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// Makes a folder that only this user can read, with a random name of 16 digits after `prefix`.
+///
+/// # Errors
+/// When the folder that it is to be in does not take it.
+pub fn private_folder(base: &Path, prefix: &str) -> Result<PathBuf, Error> {
+    loop {
+        let folder = base.join(format!("{prefix}{:016x}", unknown()));
+        match private().create(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn private() -> DirBuilder {
+    use std::os::unix::fs::DirBuilderExt;
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+#[cfg(not(unix))]
+fn private() -> DirBuilder {
+    DirBuilder::new()
 }
 
 /// Makes a file for writing.
@@ -91,6 +152,28 @@ mod tests {
         let why = read(Path::new("/")).unwrap_err();
         assert!(why.starts_with("cannot read /: ") && !why.contains("os error"), "{why}");
         assert!(create(Path::new("/nowhere/x")).unwrap_err().starts_with("cannot write /nowhere/x"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_replaced_and_files_without_end_are_not_read() {
+        let folder = std::env::temp_dir().join(format!("perigee-files-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (victim, link) = (folder.join("victim"), folder.join("link"));
+        std::fs::write(&victim, "mine").unwrap();
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        write(&link, b"new").unwrap();
+        assert_eq!((read(&victim).unwrap().as_str(), read(&link).unwrap().as_str()), ("mine", "new"));
+        assert!(!std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        let names = || std::fs::read_dir(&folder).unwrap().count();
+        assert_eq!(names(), 2);
+        assert!(write(&folder, b"").is_err());
+        assert_eq!(names(), 2);
+        File::create(&victim).unwrap().set_len(MOST_TEXT + 2).unwrap();
+        let why = read(&victim).unwrap_err();
+        assert!(why.ends_with("victim: it is longer than 1024 MB"), "{why}");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[cfg(unix)]

@@ -52,6 +52,7 @@ from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.common.files import cannot_write, has_no_room, write_text
 from perigee.common.interrupt import announce
 from perigee.common.messages import complain
+from perigee.common.reading import UnreadableError
 
 if TYPE_CHECKING:
     from perigee.hosts.kernels import Kernel
@@ -94,7 +95,7 @@ def main() -> None:
             raise
         fail(f"{odd!r} is not UTF-8: what is written into a result has to be", BAD_INPUT)
     except OSError as error:
-        if not has_no_room(error):
+        if not (has_no_room(error) or isinstance(error, UnreadableError)):
             raise
         fail(cannot_write(Path("the result"), error), BAD_INPUT)
 

@@ -188,10 +188,11 @@ def report(folder: Annotated[Path, typer.Argument(help="Folder of a campaign, un
     """Make records and report of what a campaign has measured so far."""
     from perigee.common.files import RecordError, cannot_write
     from perigee.measure.measured import write_records
+    from perigee.measure.net.protocol import MeasureError
 
     try:
         write_records(folder)
-    except RecordError as error:
+    except (RecordError, MeasureError) as error:
         stop(str(error))
     except OSError as error:
         stop(cannot_write(folder, error))

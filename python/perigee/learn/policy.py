@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perigee import _core
+from perigee.common.reading import read_text
 
 INPUTS = 50
 """Of Astraea's networks."""
@@ -30,7 +31,7 @@ def text_of(name: str | Path) -> str:
     if str(name) in shipped:
         return shipped[str(name)]
     try:
-        return Path(name).read_text(encoding="utf-8")
+        return read_text(Path(name))
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{name}: cannot read: {error}; policies that come along: {', '.join(shipped)}") from error
 

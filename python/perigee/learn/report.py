@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from perigee.common.files import write_text
+from perigee.common.reading import MOST_TEXT, opened, read_text
 from perigee.learn import policy as policies
 from perigee.learn.training import CURVES, POLICY, RECIPE
 
@@ -48,7 +49,7 @@ def write(folder: Path, *, grid: bool = True) -> Path:
             parts += ["<h2>One flow over a grid of paths</h2>", _grid(name)]
     recipe = folder / RECIPE
     if recipe.exists():
-        parts += ["<h2>Recipe</h2>", f"<pre>{html.escape(recipe.read_text(encoding='utf-8'))}</pre>"]
+        parts += ["<h2>Recipe</h2>", f"<pre>{html.escape(read_text(recipe))}</pre>"]
     page = folder / PAGE
     write_text(page, f"{HEAD}{''.join(parts)}</body></html>\n")
     return page
@@ -67,7 +68,7 @@ BEHAVIOUR = (
 def _scores(file: Path) -> list[dict[str, float]]:
     if not file.exists():
         return []
-    with file.open(encoding="utf-8", newline="") as f:
+    with io.TextIOWrapper(opened(file, MOST_TEXT), encoding="utf-8", newline="") as f:
         return [{k: float(v) for k, v in row.items() if v != ""} for row in csv.DictReader(f)]
 
 

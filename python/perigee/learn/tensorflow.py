@@ -18,6 +18,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from perigee.common.reading import read_bytes
+
 MAGIC = 0xDB4775248B80FB57
 FOOTER = 48
 TRAILER = 5
@@ -171,7 +173,7 @@ def tensors(prefix: Path) -> dict[str, Array]:
     """
     files = Path(f"{prefix}.index"), Path(f"{prefix}.data-00000-of-00001")
     try:
-        described, data = files[0].read_bytes(), files[1].read_bytes()
+        described, data = read_bytes(files[0]), read_bytes(files[1])
     except OSError as error:
         raise ValueError(f"{error.filename}: cannot read: {error.strerror}") from error
     try:

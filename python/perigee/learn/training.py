@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from perigee import _core
-from perigee.common.files import write_text
+from perigee.common.files import write_text, written
 from perigee.learn.vector import recipe_text
 
 CHECKPOINT = "checkpoint"
@@ -102,7 +102,7 @@ def keep(training: _core.Training, out: Path) -> None:
     write_text(out / POLICY, training.best())
     scores = json.loads(training.scores())
     if scores:
-        with (out / CURVES).open("w", newline="", encoding="utf-8") as f:
+        with written(out / CURVES) as partial, partial.open("w", newline="", encoding="utf-8") as f:
             table = csv.DictWriter(f, list(scores[0]))
             table.writeheader()
             table.writerows(scores)

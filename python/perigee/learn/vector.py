@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perigee import _core
+from perigee.common.reading import read_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -77,7 +78,7 @@ def recipe_text(world: str | Path) -> tuple[str, Path]:
     path = Path(world)
     if not path.is_file():
         raise ValueError(f"{path}: no such file; recipes that come along: {', '.join(shipped)}")
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path)
     if _is_recipe(text):
         return text, path.parent
     name = json.dumps(str(path.resolve()))

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perigee.common.files import naming, written
+from perigee.common.files import appended, inner, written
+from perigee.common.reading import UnreadableError, opened, read_bytes, read_text
 from perigee.measure.net.protocol import MeasureError
 
 if TYPE_CHECKING:
@@ -50,12 +51,12 @@ class Journal:
     def __init__(self, folder: Path, campaign_text: str) -> None:
         """Opens or begins it. Raises MeasureError: the folder has another campaign; OSError."""
         self.folder = folder / FOLDER
-        self.folder.mkdir(parents=True, exist_ok=True)
+        inner(self.folder)
         own = self.folder / CAMPAIGN
-        self.lines = read_lines(self.folder / JOURNAL)
+        self.lines = read_lines(self.folder / JOURNAL, mend=True)
         # A campaign that has measured nothing (a wrong key, a server that was away) stands in nobody's way.
         if own.exists() and (self.lines or any(self.folder.glob("*.npz"))):
-            if own.read_text(encoding="utf-8") != campaign_text:
+            if read_text(own) != campaign_text:
                 raise MeasureError(
                     f"{folder} holds the measurements of another campaign ({own}): choose another --out, or the "
                     f"same file"
@@ -89,20 +90,20 @@ class Journal:
     def note(self, line: Mapping[str, Any]) -> None:
         """Adds a line to the journal; it is on the disk when this returns. Raises OSError."""
         path = self.folder / JOURNAL
-        with naming(path), path.open("a", encoding="utf-8") as file:
+        with appended(path) as file:
             file.write(json.dumps(line) + "\n")
             file.flush()
             os.fsync(file.fileno())
         self.lines.append(dict(line))
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Lines of a journal; a last one that breaks off does not count."""
+def read_lines(path: Path, *, mend: bool = False) -> list[dict[str, Any]]:
+    """Lines of a journal; a last one that breaks off does not count, and goes if the journal is to be mended."""
     if not path.exists():
         return []
     found = []
     whole = 0
-    text = path.read_bytes()
+    text = read_bytes(path)
     for line in text.splitlines(keepends=True):
         try:
             entry = json.loads(line)
@@ -112,9 +113,10 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
             break
         found.append(entry)
         whole += len(line)
-    if whole < len(text):
+    if mend and whole < len(text):
         # Written when the machine went down: the next line must not be put behind half a one.
-        os.truncate(path, whole)
+        with appended(path) as file:
+            os.ftruncate(file.fileno(), whole)
     return found
 
 
@@ -126,9 +128,11 @@ def read_parts(folder: Path, pattern: str = "*.npz") -> list[Part]:
     for path in sorted((folder / FOLDER).glob(pattern)):
         numbers = [int(n) for n in path.stem.split("-")]
         try:
-            with np.load(path) as data:
+            with opened(path) as file, np.load(file, allow_pickle=False) as data:
                 columns = {k: data[k] for k in data.files if k != META}
                 about = json.loads(data[META].tobytes())
+        except UnreadableError as error:
+            raise MeasureError(f"{error}: it is no measurement; remove it") from None
         except (OSError, ValueError, KeyError, EOFError):
             continue
         found.append(Part(numbers[0], numbers[1], numbers[2], numbers[3], about, columns))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee.common.files import RecordError, claimed
+from perigee.common.reading import read_text
 from perigee.measure.clocks import Offset, offset_of
 from perigee.measure.journal import CAMPAIGN, FOLDER, Part, read_parts
 from perigee.measure.net.client import EARLY
@@ -215,7 +216,7 @@ def _campaign(folder: Path) -> Campaign | None:
     from perigee.measure.net.protocol import MeasureError
 
     try:
-        return parsed((folder / FOLDER / CAMPAIGN).read_text(encoding="utf-8"), folder.resolve().name)
+        return parsed(read_text(folder / FOLDER / CAMPAIGN), folder.resolve().name)
     except (OSError, MeasureError):
         return None
 

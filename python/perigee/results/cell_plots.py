@@ -7,7 +7,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from perigee.common.files import RecordError
+from perigee.common.files import RecordError, inner, written
 from perigee.results import looks
 from perigee.results.columns import COLUMNS
 
@@ -28,23 +28,24 @@ def pictures(sweep: Sweep, folder: Path) -> list[Path]:
     """Writes the usual pictures: a heat map for each pair of keys, lines for each key. Returns what was written."""
     import matplotlib.pyplot as plt
 
-    folder.mkdir(parents=True, exist_ok=True)
+    inner(folder)
     there = [m for m in USUAL if any(_value(r.get(m)) is not None for r in sweep.rows)]
     keys = [a.key for a in sweep.index.axes if len(a.values) > 1]
     keys = [k for k in keys if k != SEED]
     wanted: list[tuple[str, str, str | None]] = [(m, k, None) for k in keys for m in there]
     wanted = [(m, x, y) for i, x in enumerate(keys) for y in keys[i + 1 :] for m in there] + wanted
-    written = []
+    made = []
     for metric, x, y in wanted[:MOST_PICTURES]:
         figure = lines(sweep, metric, x) if y is None else heat_map(sweep, metric, x, y)
         name = "-".join(
             re.sub(r"[^\w.]+", "_", part) for part in ("lines" if y is None else "heat", metric, x, y or "")
         )
         path = folder / f"{name.rstrip('-')}.png"
-        figure.savefig(path, dpi=120)
+        with written(path) as partial:
+            figure.savefig(partial, dpi=120, format="png")
         plt.close(figure)
-        written.append(path)
-    return written
+        made.append(path)
+    return made
 
 
 def lines(sweep: Sweep, metric: str, x: str) -> Any:

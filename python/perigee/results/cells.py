@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import html
+import io
 import json
 import math
 import re
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import RecordError, write_text
 from perigee.common.quantities import quantity
+from perigee.common.reading import MOST_TEXT, opened, read_text
 from perigee.common.structures import Reader
 from perigee.results import kept
 from perigee.results.columns import COLUMNS
@@ -188,7 +190,7 @@ def read_index(folder: Path) -> Index:
     """What a sweep consists of. Raises RecordError."""
     path = folder / INDEX
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_text(path))
     except OSError as error:
         raise RecordError(f"{folder} is no folder of a sweep: {path.name}: {error.strerror}") from None
     except ValueError as error:
@@ -231,7 +233,7 @@ def open_sweep(folder: str | Path) -> Sweep:
     keys = {a.key for a in index.axes}
     texts = {c.name for c in COLUMNS if c.name in ("cc", "flow", "flow_cc", "class", "rtt_over")}
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with io.TextIOWrapper(opened(path, MOST_TEXT), encoding="utf-8", newline="") as file:
             rows = [dict(row) for row in csv.DictReader(file)]
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}: the sweep is not complete, run it again to go on") from None

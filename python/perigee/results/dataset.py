@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import RecordError, naming
 from perigee.common.quantities import NUMBER, TEXT, encodable, quantity
+from perigee.common.reading import regular
 from perigee.results import kept
 from perigee.results.cells import INDEX, Sweep, open_sweep, read_index
 from perigee.results.columns import COLUMNS
@@ -114,6 +115,9 @@ def dataset(folder: Path) -> Any:
     where = folder / FOLDER
     try:
         if where.is_dir():
+            for path in where.rglob("*"):
+                if not path.is_dir():
+                    regular(path)
             return ds.dataset(where, format="parquet", partitioning="hive")
     except (OSError, ValueError) as error:
         raise RecordError(f"{where} cannot be read: {' '.join(str(error).split())}: run the sweep again") from None

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import write_text
+from perigee.common.reading import read_text
 from perigee.results import flow_file
 from perigee.results.record import Run, open_record, record_folders, scheme_order
 from perigee.results.summary import rows_csv
@@ -69,7 +70,7 @@ def keep(run: Run, folder: Path) -> None:
 def read(folder: Path) -> Kept:
     """The summary of the record in a folder; computed where none is kept. Raises RecordError."""
     try:
-        found = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        found = json.loads(read_text(folder / FILE))
         if found["code"] == version():
             flows = [_got(f) for f in found["flows"]]
             return Kept(_got(found["run"]), flows, int(found["flow_count"]), dict(found["about"]))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from perigee.common.files import RecordError
+from perigee.common.reading import read_text
 from perigee.common.structures import Reader, kind_of
 from perigee.results.format_1 import same_ports
 
@@ -148,7 +149,7 @@ class Manifest(Mapping[str, Any]):
 def read(path: Path) -> Manifest:
     """The manifest in a file. Raises ManifestError."""
     try:
-        found = json.loads(path.read_bytes().decode("utf-8"))
+        found = json.loads(read_text(path))
         # Half of a surrogate pair is text for JSON and for nothing else.
         json.dumps(found, ensure_ascii=False).encode()
     except OSError as error:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from perigee.common.files import PARTIAL, RecordError
+from perigee.common.reading import UnreadableError, regular
 from perigee.results import manifest as manifests
 from perigee.results.manifest import MANIFEST, Manifest
 from perigee.results.tables import RELIED_ON
@@ -89,7 +90,9 @@ class Run:
         if not path.exists():
             raise RecordError(f"{path} is missing: {again}")
         try:
-            yield path
+            yield regular(path)
+        except UnreadableError as error:
+            raise RecordError(f"{path} cannot be read: {error.strerror}: {again}") from None
         except (OSError, ValueError) as error:
             raise RecordError(f"{path} cannot be read: {' '.join(str(error).split())}: {again}") from error
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee.common.columns import arrow_type, to_arrow
-from perigee.common.files import PARTIAL, RecordError, forget_empty, naming, write_text
+from perigee.common.files import PARTIAL, RecordError, forget_empty, fresh, naming, removed, write_text
 from perigee.results.manifest import MANIFEST
 from perigee.results.tables import TABLES
 
@@ -194,21 +194,19 @@ def fresh_partial(folder: Path, *, force: bool) -> Path:
     if folder.exists() and not force:
         raise RecordError(f"{folder} exists; earlier results are kept unless you say --force")
     partial = folder.with_name(folder.name + PARTIAL)
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    return partial
+    return fresh(partial)
 
 
 def publish(partial: Path, folder: Path) -> None:
     """Gives a complete folder its name. What stood there goes only after the new one is complete."""
     old = folder.with_name(folder.name + OLD)
-    if folder.exists():
-        shutil.rmtree(old, ignore_errors=True)
+    if os.path.lexists(folder):
+        removed(old)
         folder.rename(old)
     _sync(partial)
     partial.rename(folder)
     _sync(folder.parent)
-    shutil.rmtree(old, ignore_errors=True)
+    removed(old)
 
 
 def _sync(folder: Path) -> None:

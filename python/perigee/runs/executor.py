@@ -14,7 +14,6 @@ import importlib
 import json
 import os
 import selectors
-import shutil
 import subprocess
 import sys
 import time
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee import _core
-from perigee.common.files import PARTIAL, forget_empty
+from perigee.common.files import PARTIAL, forget_empty, removed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -256,11 +255,9 @@ def _over(process: subprocess.Popen[bytes], patience_s: float) -> None:
 def _remove(task: Task) -> None:
     """What a killed worker left half written."""
     for path in (task.capture, task.partial):
-        if path is not None and path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
+        if path is not None:
+            removed(path)
             forget_empty(path.parent)
-        elif path is not None:
-            path.unlink(missing_ok=True)
 
 
 def partial_of(folder: Path) -> Path:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.common.files import RecordError, write_text
+from perigee.common.reading import MOST_DATA, read_bytes, read_text
 from perigee.common.structures import Reader
 from perigee.extensions.congestion import file_of
 from perigee.results.record import comparable
@@ -109,7 +110,7 @@ def _hash(content: Any) -> str:
 
 @lru_cache(maxsize=4096)
 def _hash_of(path: Path, _size: int, _changed_ns: int) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(read_bytes(path, MOST_DATA)).hexdigest()
 
 
 def _sha256(path: Path) -> str:
@@ -192,7 +193,7 @@ class _File:
 def read(path: Path) -> list[Job]:
     """The jobs of a file. Raises JobError."""
     try:
-        found = json.loads(path.read_bytes().decode("utf-8"))
+        found = json.loads(read_text(path))
     except OSError as error:
         raise JobError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

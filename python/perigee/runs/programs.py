@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from perigee.common.files import fresh
 from perigee.runs import job, work
 from perigee.runs.stories import Heard, Program, Stories, Story, of_scenario
 
@@ -99,7 +100,7 @@ def run(
     guests = work.Guests(stories, programs, outermost(writable))
     capture = work.capture_of(folder) if pcap else None
     if capture is not None:
-        capture.mkdir(parents=True, exist_ok=True)
+        fresh(capture)
 
     def make(batches: work.Batches | None) -> Run | None:
         about = {"command": list(command)}

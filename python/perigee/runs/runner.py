@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee import _core
-from perigee.common.files import PARTIAL, RecordError, is_claimed, make_ready
+from perigee.common.files import PARTIAL, RecordError, fresh, is_claimed, make_ready
 from perigee.extensions import trust as trusts
 from perigee.extensions.congestion import file_of, named, with_params
 from perigee.extensions.trust import Permission
@@ -371,7 +371,7 @@ def _one(plan: Plan, at: work.Opened, cc: str, go_on: work.GoOn) -> Run | None:
     if at.job.capture and capture is None:
         raise RecordError("a capture needs a folder: give out=")
     if capture is not None:
-        capture.mkdir(parents=True, exist_ok=True)
+        fresh(capture)
 
     def make(batches: work.Batches | None) -> Run | None:
         return work.perform(at, cc, go_on, batches=batches, capture=capture, about={"command": plan.command})

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee import _core
-from perigee.common.files import RecordError, claimed, is_claimed, make_ready
+from perigee.common.files import RecordError, claimed, inner, is_claimed, make_ready
 from perigee.results import cells, dataset
 from perigee.results.cells import CELLS, INDEX, TABLE, Axis, Cell, Index
 from perigee.runs.cost import Cost, cost_of
@@ -184,7 +184,7 @@ def _in_workers(plan: SweepPlan, machines: Machines, progress: Callable[[float],
     tasks = []
     for one, cost in zip(plan.plans, plan.costs, strict=True):
         assert one.out is not None, "a sweep has a folder"
-        one.out.mkdir(parents=True, exist_ok=True)
+        inner(inner(one.out.parent) / one.out.name)
         tasks += [task_of(one, j, cc, one.out, cost_s=cost.cpu_s, summarize=True) for j, cc in one.missing()]
     if not tasks:
         return

@@ -12,6 +12,7 @@ from typing import Any
 from perigee import _core
 from perigee.common.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
 from perigee.common.files import RecordError, sha256_of
+from perigee.common.reading import read_bytes, regular
 from perigee.extensions.congestion import find, recorded
 from perigee.extensions.trust import Permission, PluginError, UntrustedError, permitted
 from perigee.results import flow_file
@@ -103,7 +104,10 @@ def _verify_summary(path: Path, runs: list[Run]) -> dict[str, Any]:
     """The table over all runs follows from theirs: those of one experiment, where the folder holds several."""
     if any(r.manifest.record_format == 1 for r in runs):
         return _not_compared(path, "columns had other definitions when records were of format 1")
-    found = path.read_bytes()
+    try:
+        found = read_bytes(path)
+    except OSError as error:
+        return {"file": path.name, "problems": [f"it cannot be read: {error.strerror}"]}
     return _followed(path, any(found == summary_csv(of_one).encode() for of_one in _experiments(runs)))
 
 
@@ -113,6 +117,10 @@ def _verify_flows(path: Path, runs: list[Run]) -> dict[str, Any]:
         return _not_compared(path, "columns had other definitions when records were of format 1")
     if not path.exists():
         return _not_compared(path, "it is not there: Perigee 0.2.0 and earlier versions wrote none")
+    try:
+        regular(path)
+    except OSError as error:
+        return {"file": path.name, "problems": [f"it cannot be read: {error.strerror}"]}
     return _followed(path, any(flow_file.follows(path, flow_parts(of_one)) for of_one in _experiments(runs)))
 
 
@@ -139,9 +147,17 @@ def changed_files(run: Run) -> list[str]:
         if not path.is_file():
             # Nor a device or a pipe, which would never end.
             problems.append(f"the input {path} is gone")
-        elif sha256_of(path) != f.sha256:
-            problems.append(f"the input {path} has changed")
+        elif (now := _digest(path)) != f.sha256:
+            problems.append(f"the input {path} " + ("cannot be read" if now is None else "has changed"))
     return problems
+
+
+def _digest(path: Path) -> str | None:
+    """The hash of a file; None where it cannot be read."""
+    try:
+        return sha256_of(path)
+    except OSError:
+        return None
 
 
 def again(run: Run, *, trust: bool) -> tuple[_core.Scenario, dict[str, type]]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee import _core
-from perigee.common.files import RecordError, naming
+from perigee.common.files import RecordError, inner, naming
 from perigee.extensions import trust
 from perigee.extensions.congestion import class_in, find, with_params
 from perigee.hosts import kernels
@@ -294,7 +294,7 @@ def _of_the_moment(job: Job, cc: str, wall_s: float, cpu_s: float) -> dict[str, 
 
 
 def capture_of(folder: Path) -> Path:
-    """Where the captures of a record are written before it gets its name."""
+    """Where the captures of a record are written before it gets its name: a folder to be made by `fresh`."""
     return folder.with_name(folder.name + ".pcapng.partial")
 
 
@@ -320,6 +320,7 @@ def store_record(
         if summarize and run is not None:
             kept.keep(run, partial)
 
+    inner(Path(folder).parent)
     with RecordWriter(Path(folder), force=force) as writer:
         try:
             run = make(writer)

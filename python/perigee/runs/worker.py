@@ -125,7 +125,9 @@ class Worker:
         begin = time.perf_counter()
         try:
             if capture is not None:
-                capture.mkdir(parents=True, exist_ok=True)
+                from perigee.common.files import fresh
+
+                fresh(capture)
             run = work.Sink(task["call"], task["arguments"])(make)
             self.report(task=task["id"], done=run is not None, cost_s=time.perf_counter() - begin)
         except BaseException as error:

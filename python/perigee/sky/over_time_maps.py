@@ -7,6 +7,7 @@ import csv
 import dataclasses
 import json
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -136,16 +137,16 @@ def film(found: OverTime, file: Path, tick: Callable[[], None] = lambda: None) -
         title = axis.set_title(" ", loc="left", fontsize=9)
         chosen = np.unique(np.linspace(0, len(found.frames) - 1, MOST_FRAMES).round().astype(int))
         writer: Any = PillowWriter(fps=FRAMES_PER_S) if file.suffix == ".gif" else FFMpegWriter(fps=FRAMES_PER_S)
-        with written(file, folders=True) as partial:
-            # The writers choose the format by the end of the name.
-            named = partial.with_name(partial.name + file.suffix)
+        with written(file, folders=True) as partial, tempfile.TemporaryDirectory(prefix="perigee-") as scratch:
+            # The writers choose the format by the end of the name; one of them is a process of its own.
+            named = Path(scratch, f"film{file.suffix}")
             with writer.saving(figure, str(named), dpi=110):
                 for k in chosen.tolist():
                     mesh.set_array(np.ma.masked_invalid(found.frames[k]))
                     title.set_text(f"{panel.title.split(',')[0]}, {found.t_s[k] / 3600:.2f} h")
                     writer.grab_frame()
                     tick()
-            named.replace(partial)
+            shutil.copyfile(named, partial)
     finally:
         plt.close(figure)
 

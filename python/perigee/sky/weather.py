@@ -31,6 +31,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perigee.common.files import written
+
 Floats = npt.NDArray[np.float64]
 
 BETA_PER_S = 2e-4
@@ -189,7 +191,7 @@ def modem(
 def write_csv(path: Path, link: Link, *, step_s: float, about: str) -> int:
     """Writes what a scenario reads, a row where something changes; the number of rows."""
     rows = 0
-    with path.open("w", encoding="utf-8") as out:
+    with written(path) as partial, partial.open("w", encoding="utf-8") as out:
         out.write(f"# {about}\nt_s,rate_share,loss\n")
         before = None
         for k, now in enumerate(zip(link.rate_share.round(6), link.loss.round(4), strict=True)):

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.common import columns
-from perigee.common.files import naming
+from perigee.common.files import inner, naming, written
+from perigee.common.reading import read_bytes, read_text
 from perigee.results import metrics
 from perigee.study import digest as digests
 from perigee.study.digest import Digest
@@ -73,7 +74,7 @@ class Cache:
     def read(self, key: str) -> Digest | None:
         """A digest, or None if there is none that can be read."""
         try:
-            return Digest.from_bytes(self.path(key).read_bytes())
+            return Digest.from_bytes(read_bytes(self.path(key)))
         except Exception:  # whatever a damaged archive makes of zlib, zipfile and numpy
             return None
 
@@ -88,16 +89,14 @@ class Cache:
     def took(self, key: str) -> float | None:
         """Wall-clock time of the run behind a digest, s; None where it was not noted."""
         try:
-            return float(self._cost(key).read_text(encoding="ascii"))
+            return float(read_text(self._cost(key)))
         except (OSError, ValueError):
             return None
 
     def note(self, key: str, cost_s: float) -> None:
         """Keeps what a run took: its digest is the same whatever that was."""
-        path = self._cost(key)
-        with naming(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"{cost_s:.3f}\n", encoding="ascii")
+        with written(self._cost(key), folders=True) as partial:
+            partial.write_text(f"{cost_s:.3f}\n", encoding="ascii")
 
     def _cost(self, key: str) -> Path:
         return self.path(key).with_suffix(".cost")
@@ -105,7 +104,7 @@ class Cache:
     def sweep(self) -> None:
         """Removes what killed writers left behind."""
         for path in self.folder.glob("*/*.partial*"):
-            if path.is_dir():
+            if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
@@ -113,18 +112,12 @@ class Cache:
 
 def write(path: Path, digest: Digest) -> None:
     """Writes a digest: wholly or not at all. An OSError names it."""
-    temporary = path.with_suffix(f".partial-{os.getpid()}-{id(digest)}")
-    try:
-        with naming(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
-                file.write(digest.to_bytes())
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with naming(path):
+        inner(path.parent)
+    with written(path) as partial, partial.open("wb") as file:
+        file.write(digest.to_bytes())
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def store(make: Make, path: str, keep: Mapping[str, Any]) -> Run | None:

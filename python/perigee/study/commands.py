@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from perigee.common import interrupt
 from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.common.files import RecordError, cannot_write, claimed, has_no_room, make_ready, write_text
+from perigee.common.reading import read_text
 from perigee.study import beside, conclude, gallery, made, pages, published
 from perigee.study.cache import Cache
 from perigee.study.execute import Failure, Plan, Progress, Runner, outcomes, took
@@ -284,7 +285,7 @@ def _damaged_failures(folder: Path) -> list[str]:
     """What is wrong with the list of failures, if anything is."""
     path = folder / FAILURES
     try:
-        good = not path.exists() or isinstance(json.loads(path.read_text(encoding="utf-8")), list)
+        good = not path.exists() or isinstance(json.loads(read_text(path)), list)
     except (OSError, ValueError):
         good = False
     return [] if good else [f"{path} is damaged: {_remedy('NAME', folder)}"]
@@ -353,13 +354,13 @@ def _tell(
 
 def _words(folder: Path) -> dict[str, str]:
     """By claim, what its value is called: nobody has published what is only expected."""
-    rows = json.loads((folder / conclude.VERDICTS).read_text(encoding="utf-8"))
+    rows = json.loads(read_text(folder / conclude.VERDICTS))
     return {row["key"]: "expected" if kind_of(row) is Kind.UNPUBLISHED else "published" for row in rows}
 
 
 def _explain(folder: Path) -> None:
     """Why claims are not reproduced, as the tables of the runs beside the figure say."""
-    rows = json.loads((folder / conclude.VERDICTS).read_text(encoding="utf-8"))
+    rows = json.loads(read_text(folder / conclude.VERDICTS))
     by_reason: dict[str, list[str]] = {}
     for row in rows:
         if row["why"]:
@@ -367,7 +368,7 @@ def _explain(folder: Path) -> None:
     for reason, claims in by_reason.items():
         print(f"    why: {'; '.join(claims)}")
         print(textwrap.fill(reason, 116, initial_indent=" " * 9, subsequent_indent=" " * 9))
-    for row in json.loads((folder / conclude.ABOUT).read_text(encoding="utf-8")).get("decided", ()):
+    for row in json.loads(read_text(folder / conclude.ABOUT)).get("decided", ()):
         print(f"    {row['verdict']}: {row['hypothesis']}")
         print(textwrap.fill(row["words"], 116, initial_indent=" " * 9, subsequent_indent=" " * 9))
 

@@ -8,12 +8,14 @@ checksums of the tables), `verdicts.json`, `NAME.svg`, `.pdf`, `.png`. The secon
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import shutil
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from perigee.common.files import naming, write_text
+from perigee.common.files import PARTIAL, fresh, inner, naming, removed, write_text, written
+from perigee.common.reading import MOST_DATA, read_bytes, read_text
 from perigee.study import beside
 from perigee.study.model import Size
 
@@ -39,17 +41,17 @@ def tabulate(experiment: Experiment, found: Sequence[Outcome], ask: Ask, out: Pa
     """Computes and writes the tables of an experiment."""
     tables = beside.tables(experiment, found)
     folder = out / experiment.name
-    fresh = folder / f"{DATA}.partial"
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
+    for place in (folder.parent, folder):
+        inner(place)
+    partial = fresh(folder / f"{DATA}{PARTIAL}")
     try:
         for name, frame in tables.items():
             with naming(folder / DATA / f"{name}.csv"):
-                _write_csv(frame, fresh / f"{name}.csv")
-        shutil.rmtree(folder / DATA, ignore_errors=True)
-        fresh.rename(folder / DATA)
+                _write_csv(frame, partial / f"{name}.csv")
+        removed(folder / DATA)
+        partial.rename(folder / DATA)
     finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
     about = {
         "size": ask.size.value,
         "schemes": list(dict.fromkeys(o.case.cc for o in found)),
@@ -75,7 +77,7 @@ def add_variants(experiment: Experiment, found: Sequence[Outcome], out: Path) ->
     about = read_about(folder)
     names = {o.case.labels["variant"] for o in found}
     for name, frame in beside.tables_of_variants(experiment, found).items():
-        file = folder / DATA / f"{name}.csv"
+        file = inner(folder / DATA) / f"{name}.csv"
         rows = [frame]
         if file.exists():
             before = read_csv(file)
@@ -90,12 +92,13 @@ def add_variants(experiment: Experiment, found: Sequence[Outcome], out: Path) ->
 
 
 def _write_csv(frame: pd.DataFrame, file: Path) -> None:
-    frame.to_csv(file, index=False, float_format="%.9g", lineterminator="\n")
+    with written(file) as partial:
+        frame.to_csv(partial, index=False, float_format="%.9g", lineterminator="\n")
 
 
 def checksum(file: Path) -> str:
     """By which damage to a table is found."""
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+    return hashlib.sha256(read_bytes(file, MOST_DATA)).hexdigest()
 
 
 def read_about(folder: Path) -> dict[str, Any]:
@@ -106,7 +109,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     """
     path = folder / ABOUT
     try:
-        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        about: dict[str, Any] = json.loads(read_text(path))
     except FileNotFoundError as error:
         raise ConcludeError(f"{path} is missing") from error
     except (OSError, ValueError) as error:
@@ -137,7 +140,7 @@ def read_csv(file: Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        return pd.read_csv(file)
+        return pd.read_csv(io.BytesIO(read_bytes(file)))
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except ValueError as error:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from perigee.common.files import write_text
+from perigee.common.reading import read_bytes, read_text
 from perigee.results.webpage import policy
 from perigee.study import made, misses
 from perigee.study.conclude import ABOUT, DATA, VERDICTS
@@ -239,17 +240,17 @@ def _css() -> str:
 
 def _width_px(png: Path) -> int:
     """Of its header."""
-    return int.from_bytes(png.read_bytes()[16:20], "big")
+    return int.from_bytes(read_bytes(png)[16:20], "big")
 
 
 def _base64(path: Path) -> str:
-    return base64.b64encode(path.read_bytes()).decode()
+    return base64.b64encode(read_bytes(path)).decode()
 
 
 def _json(path: Path, otherwise: Any) -> Any:
     """What a file holds, if it can be read and is of the same kind as what is taken otherwise."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_text(path))
     except (OSError, ValueError):
         return otherwise
     return found if isinstance(found, type(otherwise)) else otherwise

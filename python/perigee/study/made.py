@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.common.files import write_text
+from perigee.common.reading import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -56,7 +57,7 @@ def _write(folder: Path, what: Mapping[str, Any]) -> None:
 def read(folder: Path) -> dict[str, Any]:
     """What was noted; empty where nothing was or it cannot be read."""
     try:
-        found = json.loads((folder / MADE).read_text(encoding="utf-8"))
+        found = json.loads(read_text(folder / MADE))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

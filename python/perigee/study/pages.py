@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from perigee.common.files import write_text
+from perigee.common.files import copied, write_text
+from perigee.common.reading import read_bytes, read_text
 from perigee.results.webpage import filled
 from perigee.study import made, misses, published
 from perigee.study.conclude import VERDICTS, ConcludeError, read_about
@@ -68,7 +68,7 @@ def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]
                 write_text(page, _page(e, verdicts, about, _pictures(e, results, docs), tables))
                 written.append(page)
             if page.exists():
-                text = page.read_text(encoding="utf-8")
+                text = read_text(page)
                 mine = [{"kind": kind, "verdict": verdict} for kind, verdict in ROW.findall(text)]
                 claims += mine
                 theirs += [tuple(map(int, found)) for found in THEIRS_PATTERN.findall(text)]
@@ -94,7 +94,7 @@ def _reading() -> str:
 def _saved(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]] | None:
     """Verdicts of an experiment and what was noted of its runs; None if they are not there or cannot be read."""
     try:
-        return json.loads((folder / VERDICTS).read_text(encoding="utf-8")), read_about(folder)
+        return json.loads(read_text(folder / VERDICTS)), read_about(folder)
     except (OSError, ValueError, ConcludeError):
         return None
 
@@ -132,9 +132,9 @@ def _pictures(e: Experiment, results: Path, docs: Path) -> dict[str, str]:
     for picture in sorted((results / e.name).glob("*.png")):
         own = docs / f"{e.name.replace('/', '-')}-{picture.name}"
         others = (p for p in sorted(docs.glob("*.png")) if p != own and p.stat().st_size == picture.stat().st_size)
-        twin = next((p for p in others if p.read_bytes() == picture.read_bytes()), None)
+        twin = next((p for p in others if read_bytes(p) == read_bytes(picture)), None)
         if twin is None:
-            shutil.copyfile(picture, own)
+            copied(picture, own)
         else:
             own.unlink(missing_ok=True)
         files[picture.stem] = (twin or own).name

@@ -8,10 +8,10 @@ paths) no figure is drawn from: that figure stays as it stands beside the page.
 from __future__ import annotations
 
 import json
-import shutil
 from typing import TYPE_CHECKING, Any
 
-from perigee.common.files import write_text
+from perigee.common.files import copied, fresh, inner, write_text
+from perigee.common.reading import read_text
 from perigee.study import made
 from perigee.study.conclude import ABOUT, DATA, VERDICTS, ConcludeError, checksum
 from perigee.study.model import Size
@@ -52,7 +52,7 @@ def by_size(names: Sequence[str], docs: Path | None) -> dict[Size, list[str]]:
 def size_of(name: str, docs: Path) -> Size | None:
     """Of the tables that pages have of an experiment; None where there are none, or none that say it."""
     try:
-        about = json.loads((tables_of(experiments()[name], docs) / ABOUT).read_text(encoding="utf-8"))
+        about = json.loads(read_text(tables_of(experiments()[name], docs) / ABOUT))
         return Size(about["size"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -64,12 +64,11 @@ def save(experiment: Experiment, results: Path, docs: Path, about: Mapping[str, 
     Time series over recorded paths stay with the results: they hold what the recordings of others say.
     """
     source, folder = results / experiment.name, tables_of(experiment, docs)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    fresh(folder)
     found = sorted((source / DATA).glob("*.csv"))
     chosen = [p for p in found if experiment.study != "leo-cc" or not p.stem.endswith("series")]
     for path in chosen:
-        shutil.copyfile(path, folder / path.name)
+        copied(path, folder / path.name)
     kept = {name: about[name] for name in _KEPT if name in about}
     sums = {path.name: checksum(folder / path.name) for path in chosen}
     write_text(folder / ABOUT, json.dumps(kept | {"tables": sums, "made": made.read(source)}, indent=1) + "\n")
@@ -94,11 +93,11 @@ def restore(experiments: Sequence[Experiment], docs: Path, results: Path) -> Non
     abouts = noted(experiments, docs, results)
     for e in (e for e in experiments if e.name in abouts):
         source, folder, about = tables_of(e, docs), results / e.name, abouts[e.name]
-        (folder / DATA).mkdir(parents=True, exist_ok=True)
+        inner(folder / DATA)
         for path in source.glob("*.csv"):
-            shutil.copyfile(path, folder / DATA / path.name)
+            copied(path, folder / DATA / path.name)
         for name, picture in _pictures(word_of(e), words, docs).items():
-            shutil.copyfile(picture, folder / f"{name}.png")
+            copied(picture, folder / f"{name}.png")
         what = about.pop("made", {})
         about["tables"] = {p.name: checksum(p) for p in sorted((folder / DATA).glob("*.csv"))}
         write_text(folder / made.MADE, json.dumps(what, indent=1) + "\n")
@@ -110,7 +109,7 @@ def _checked(folder: Path) -> dict[str, Any]:
     """What `save` noted beside the tables, these checked against it."""
     path = folder / ABOUT
     try:
-        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        about: dict[str, Any] = json.loads(read_text(path))
         sums = dict(about.get("tables", {}))
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise ConcludeError(f"{path} is damaged: bring it back, as by git checkout") from error

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perigee.common.files import naming
+from perigee.common.files import inner, written
 from perigee.results.looks import BUILT_IN
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def save(figure: Any, folder: Path, name: str) -> None:
     """Writes NAME.svg, NAME.pdf and NAME.png without dates: the same data gives the same bits."""
     import matplotlib.pyplot as plt
 
-    folder.mkdir(parents=True, exist_ok=True)
+    inner(folder)
     kinds: dict[str, dict[str, Any]] = {
         "svg": {"metadata": {"Date": None, "Creator": None}},
         "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
@@ -253,6 +253,6 @@ def save(figure: Any, folder: Path, name: str) -> None:
     }
     for kind, options in kinds.items():
         path = folder / f"{name}.{kind}"
-        with naming(path):
-            figure.savefig(path, **options)
+        with written(path) as partial:
+            figure.savefig(partial, format=kind, **options)
     plt.close(figure)

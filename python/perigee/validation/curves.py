@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from perigee.common.files import inner, written
 from perigee.validation import kernel, ns3
 
 BIN_S = 1.0
@@ -143,7 +144,7 @@ def draw(pairs: list[Pair], folder: Path) -> Iterator[Path]:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    folder.mkdir(parents=True, exist_ok=True)
+    inner(folder)
     for pair in pairs:
         figure, (top, bottom) = plt.subplots(2, 1, figsize=(8, 5), sharex=True, layout="constrained")
         for i, (reference, ours) in enumerate(zip(pair.reference, pair.ours, strict=True)):
@@ -162,6 +163,7 @@ def draw(pairs: list[Pair], folder: Path) -> Iterator[Path]:
         bottom.set_ylim(bottom=0)
         top.legend(loc="lower right", ncols=2, fontsize=8)
         path = folder / f"{pair.cell}.png"
-        figure.savefig(path, dpi=100)
+        with written(path) as partial:
+            figure.savefig(partial, dpi=100, format="png")
         plt.close(figure)
         yield path

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,6 +13,8 @@ from pathlib import Path
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
+from perigee.common.files import written
+from perigee.common.reading import MOST_TEXT, opened
 from perigee.results.metrics import flow_rows, run_summary
 from perigee.runs.scenario import Scenario, loads
 from perigee.validation.verdicts import HERE, interval
@@ -261,7 +264,7 @@ def _known(value: float) -> float | None:
 def write(path: Path, found: Iterable[Pair]) -> None:
     """A CSV file with a row per pair."""
     rows = [as_row(p) for p in found]
-    with path.open("w", newline="", encoding="utf-8") as f:
+    with written(path) as partial, partial.open("w", newline="", encoding="utf-8") as f:
         w = csv.DictWriter(f, list(rows[0]), lineterminator="\n")
         w.writeheader()
         w.writerows(rows)
@@ -269,7 +272,7 @@ def write(path: Path, found: Iterable[Pair]) -> None:
 
 def read_results(path: Path) -> list[Pair]:
     """What `write` has written."""
-    with path.open(encoding="utf-8") as f:
+    with io.TextIOWrapper(opened(path, MOST_TEXT), encoding="utf-8") as f:
         return [_pair(row) for row in csv.DictReader(f)]
 
 

@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from statistics import mean, stdev
 
+from perigee.common.files import written
+
 HERE = Path(__file__).parent
 COUNTS_SHARE = 0.10
 """Retransmissions and loss events may differ by this share of the reference …"""
@@ -162,8 +164,7 @@ def summary(verdicts: list[Verdict], known: list[Explained], cells: int) -> tupl
 
 def write(out: Path, verdicts: list[Verdict], known: list[Explained]) -> None:
     """A CSV file with a row per verdict."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("w", newline="") as f:
+    with written(out, folders=True) as partial, partial.open("w", newline="") as f:
         w = csv.writer(f, lineterminator="\n")
         w.writerow(["cell", "group", "cc", "quantity", "unit", "ours", "reference", "tolerance", "interval", "verdict"])
         for v in verdicts:

@@ -47,7 +47,10 @@ pub fn write_folder(sky: &Arc<Sky>, folder: &Path) -> Result<(), String> {
     let state = folder.join(format!("dynamic_state_{step_ms}ms_for_{length_s}s"));
     std::fs::create_dir_all(&state)
         .map_err(|e| format!("cannot make {}: {}", state.display(), files::why(&e)))?;
-    let put = |file: PathBuf, text: &str| files::write(&file, text);
+    if state.is_symlink() {
+        return Err(format!("cannot write to {}: it is a link; remove it", state.display()));
+    }
+    let put = |file: PathBuf, text: &str| files::write(&file, text.as_bytes());
     let pairs: Vec<[u32; 2]> = isls.pairs().collect();
     put(folder.join("tles.txt"), &elements(sky))?;
     put(folder.join("isls.txt"), &pairs.iter().map(|[a, b]| format!("{a} {b}\n")).collect::<String>())?;

@@ -5,6 +5,7 @@
 use super::sky::tle_of;
 use perigee_record::{RecordSink, SinkError, Table};
 use perigee_scenario::{Scenario, World};
+use perigee_units::files::private_folder;
 use serde_json::{json, Value as Json};
 use std::fmt::Write;
 use std::path::Path;
@@ -45,9 +46,9 @@ fn memory(name: &str, flows: u32) -> Result<Json, String> {
 
 /// Each place has flows to another one, drawn once.
 fn large(name: &str, flows: u32, places: u32) -> Result<Json, String> {
-    let folder = std::env::temp_dir().join(format!("perigee-bench-{}", std::process::id()));
-    let written = std::fs::create_dir_all(&folder)
-        .and_then(|()| std::fs::write(folder.join("satellites.tle"), tle_of(SATELLITES).1))
+    let base = std::env::temp_dir();
+    let folder = private_folder(&base, "perigee-bench-").map_err(|e| format!("{}: {e}", base.display()))?;
+    let written = std::fs::write(folder.join("satellites.tle"), tle_of(SATELLITES).1)
         .and_then(|()| std::fs::write(folder.join("places.csv"), spread(places)));
     written.map_err(|e| format!("{}: {e}", folder.display()))?;
     let text = format!(

@@ -18,7 +18,7 @@ use perigee_timeline::{diff, store, ChunkSource, Header};
 use perigee_units::files;
 use perigee_units::Nanos;
 use serde_json::{json, Value as Json};
-use std::io::BufWriter;
+use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -106,7 +106,12 @@ pub fn export_leoem(
     file: &Path,
 ) -> Result<Vec<String>, ScenarioError> {
     let (log, warnings) = leoem_log(scenario, ends, seed)?;
-    files::write(file, &log.to_text()).map_err(|why| problem("export", why))?;
+    // What the path names was made by the caller.
+    let done = files::create(file).and_then(|mut out| {
+        out.write_all(log.to_text().as_bytes())
+            .map_err(|e| format!("cannot write {}: {}", file.display(), files::why(&e)))
+    });
+    done.map_err(|why| problem("export", why))?;
     Ok(warnings)
 }
 

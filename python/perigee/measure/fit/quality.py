@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.common.files import written
 from perigee.measure.fit.seen import Load, Probes, loads_of, probes_of
 
 if TYPE_CHECKING:
@@ -189,5 +190,6 @@ def draw(file: File, record: Probes, replay: Probes, flows: Sequence[tuple[Load,
         axis.spines[["top", "right"]].set_visible(False)
         if axis.get_legend_handles_labels()[0]:
             axis.legend(frameon=False, fontsize=8)
-    figure.savefig(file, dpi=120)
+    with written(file) as partial:
+        figure.savefig(partial, dpi=120, format=file.suffix[1:] or "png")
     plt.close(figure)

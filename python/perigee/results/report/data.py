@@ -8,6 +8,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from perigee import _core
+from perigee.common.reading import read_text
 from perigee.results import looks
 from perigee.results.beside import beside, said_once
 from perigee.results.columns import TABLE, one_line
@@ -106,7 +107,7 @@ def sections(runs: Sequence[Run]) -> list[dict[str, Any]]:
     if folder is None:
         return []
     try:
-        found = json.loads((folder.parent.parent / SECTIONS).read_text(encoding="utf-8"))
+        found = json.loads(read_text(folder.parent.parent / SECTIONS))
     except (OSError, ValueError):
         return []
     return [s for s in found if isinstance(s, dict)] if isinstance(found, list) else []

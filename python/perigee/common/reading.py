@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Reader of files of foreign records and results: regular ones of a bounded size, or an error at once."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+MIB = 1 << 20
+MOST_TEXT = 256 * MIB
+"""Bytes of a manifest, a summary, a table of text: a hundred times what large runs have."""
+MOST_DATA = 4 << 30
+"""Bytes of a file that is read piece by piece, or for its hash."""
+
+
+class UnreadableError(OSError):
+    """A file cannot be read; `strerror` is the reason."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        """The path is that of the file, `why` a part of a sentence."""
+        super().__init__(None, why, str(path))
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"
+
+
+def opened(path: Path, most: int = MOST_DATA) -> BinaryIO:
+    """An open regular file of at most so many bytes.
+
+    Pipes are not waited for, devices are not read; links are followed to what they name.
+
+    Raises:
+        UnreadableError: it is something else, or longer.
+        OSError: it cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    try:
+        check(os.fstat(descriptor), path, most)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def check(found: os.stat_result, path: Path, most: int = MOST_DATA) -> None:
+    """Raises UnreadableError for what is no regular file of at most so many bytes."""
+    if kind := special(found.st_mode):
+        raise UnreadableError(path, f"it is {kind}, not a file")
+    if found.st_size > most:
+        raise UnreadableError(path, f"it has {found.st_size / 1e6:,.0f} MB, at most {most / 1e6:,.0f} MB are read")
+
+
+def special(mode: int) -> str | None:
+    """What a file of this mode is that is no regular one."""
+    if stat.S_ISREG(mode):
+        return None
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    return "a pipe" if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) else "a device"
+
+
+def regular(path: Path, most: int | None = None) -> Path:
+    """The path of a file for a library that opens it by itself. Raises as `opened` does."""
+    found = os.stat(path)
+    check(found, path, found.st_size if most is None else most)
+    return path
+
+
+def read_bytes(path: Path, most: int = MOST_TEXT) -> bytes:
+    """The content of a file. Raises as `opened` does."""
+    with opened(path, most) as file:
+        # Some files of the system have no size, and one may grow meanwhile.
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise UnreadableError(path, f"it is longer than the {most / 1e6:,.0f} MB that are read")
+    return data
+
+
+def read_text(path: Path, most: int = MOST_TEXT) -> str:
+    """The same as text in UTF-8. Raises UnicodeDecodeError where it is none."""
+    return read_bytes(path, most).decode("utf-8")
