@@ -46,7 +46,7 @@ learn: setup  ## The extra "learn" (Gymnasium, PettingZoo) into .venv, and its t
 
 cluster: setup  ## The extra "cluster" (Dask, object stores) into .venv, and its tests
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-cluster.lock
-	$(BIN)/python -m pytest -q tests/test_cluster.py
+	$(BIN)/python -m pytest -q tests/test_cluster.py tests/test_cluster_trust.py
 
 slow: setup  ## The tests that `make test` leaves out
 	$(BIN)/python -m pytest -q -m "slow and not release"

@@ -48,18 +48,37 @@ def free_port() -> int:
         return int(s.getsockname()[1])
 
 
+def certify(folder: Path) -> None:
+    """Makes a certificate for all roles, which the configuration of Dask in this environment names."""
+    from distributed.security import Security
+
+    made = Security.temporary()
+    places = {"CA_FILE": made.tls_ca_file}
+    for role in ("CLIENT", "SCHEDULER", "WORKER"):
+        places |= {f"{role}__CERT": made.tls_client_cert, f"{role}__KEY": made.tls_client_key}
+    for name, text in places.items():
+        file = folder / f"{name}.pem"
+        file.touch(0o600)
+        file.write_text(text, encoding="ascii")
+        os.environ[f"DASK_DISTRIBUTED__COMM__TLS__{name}"] = str(file)
+
+
 class Cluster:
     """A scheduler and workers as processes, each in a session of its own."""
 
     def __init__(self, workers: int, folder: Path) -> None:
         """Starts them."""
         self.port, self.folder = free_port(), folder
-        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.address = f"tls://127.0.0.1:{self.port}"
+        certify(folder)
         self.log = (folder / "cluster.log").open("w", encoding="utf-8")
-        self.scheduler = self._start("scheduler", "--port", str(self.port), "--host", "127.0.0.1", "--no-dashboard")
+        self.scheduler = self._start("scheduler", *self._place(), "--no-dashboard")
         self.wanted = workers
         self.workers: list[subprocess.Popen[bytes]] = []
         self.keep()
+
+    def _place(self) -> list[str]:
+        return ["--protocol", "tls", "--port", str(self.port), "--host", "tls://127.0.0.1"]
 
     def _start(self, *words: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen([*DASK, *words], stdout=self.log, stderr=self.log, start_new_session=True)
@@ -92,7 +111,7 @@ class Cluster:
         os.killpg(self.scheduler.pid, signal.SIGKILL)
         self.scheduler.wait()
         time.sleep(1.0)
-        self.scheduler = self._start("scheduler", "--port", str(self.port), "--host", "127.0.0.1", "--no-dashboard")
+        self.scheduler = self._start("scheduler", *self._place(), "--no-dashboard")
 
     def end(self) -> None:
         """Kills everything."""

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,91 +18,24 @@ from typing import Any
 
 import pytest
 
+from clusters import (
+    Cluster,
+    certificates,
+    cluster,
+    free_port,
+    in_the_open,
+    leftovers,
+    listens,
+    needs_dask,
+    swept,
+    table,
+)
 from conftest import Begin, Cli, wait_for
 from perigee.common.files import RecordError
 from perigee.runs import parcels
 from perigee.runs.machines import Machines
 
-SWEPT = """
-[run]
-duration = "{duration}"
-sample = "10 ms"
-[source.dumbbell]
-rtt = "10 ms"
-[port.bottleneck]
-rate = "20 Mbit"
-queue = "1 bdp"
-[[flow]]
-cc = "*"
-"""
-needs_dask = pytest.mark.skipif(not find_spec("distributed"), reason="the extra 'cluster' is not installed")
-
-
-def swept(folder: Path, duration: str = "1 s") -> list[str]:
-    """A sweep of four cells, two schemes, two seeds: the words without the place."""
-    (folder / "s.toml").write_text(SWEPT.format(duration=duration), encoding="utf-8")
-    axes = ["--set", "source.dumbbell.rtt=10ms,20ms", "--set", "port.bottleneck.queue=1bdp,2bdp"]
-    return ["sweep", "s.toml", *axes, "--cc", "cubic,newreno", "--runs", "2", "--no-plots", "--json"]
-
-
-def table(out: Path) -> str:
-    """The table of a sweep."""
-    return (out / "sweep.csv").read_text(encoding="utf-8")
-
-
-def leftovers(out: Path) -> list[Path]:
-    """What should have gone."""
-    return [p for p in out.rglob("*") if ".partial" in p.name or p.name.startswith(".perigee-shared")]
-
-
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as s:
-        return s.connect_ex(("127.0.0.1", port)) == 0
-
-
-class Cluster:
-    """A scheduler and its workers as processes."""
-
-    def __init__(self, port: int | None = None) -> None:
-        """Starts the scheduler."""
-        self.port = port or free_port()
-        self.address = f"tcp://127.0.0.1:{self.port}"
-        self.processes = [self._start(["scheduler", "--host", "127.0.0.1", "--port", str(self.port)])]
-
-    def _start(self, words: list[str], **more: Any) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
-        null = subprocess.DEVNULL
-        return subprocess.Popen(command, stdout=null, stderr=null, start_new_session=True, **more)
-
-    def worker(
-        self, limit: Callable[[], None] | None = None, env: dict[str, str] | None = None
-    ) -> subprocess.Popen[bytes]:
-        """One more, without a nanny: the process that runs things is the one that is started."""
-        words = ["worker", self.address, "--no-nanny", "--nthreads", "1"]
-        process = self._start(words, preexec_fn=limit, env=env)
-        self.processes.append(process)
-        return process
-
-    def end(self) -> None:
-        """Kills what still lives."""
-        for process in self.processes:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    """A scheduler without workers."""
-    made = Cluster()
-    yield made
-    made.end()
+__all__ = ["certificates", "cluster", "in_the_open"]
 
 
 @needs_dask
@@ -206,11 +138,11 @@ def test_results_wait_in_a_store_for_whoever_asks(cli: Cli, tmp_path: Path) -> N
     objects = sorted((tmp_path / "store").iterdir())
     assert len(objects) == 16
     # Another folder, and no cluster that answers: all is there.
-    second = cli(*words, "--out", "two", "--cluster", "tcp://127.0.0.1:9", "--store", store)
+    second = cli(*words, "--out", "two", "--cluster", "tls://127.0.0.1:9", "--store", store)
     assert second.returncode == 0, second.stderr
     assert table(tmp_path / "one") == table(tmp_path / "two")
     objects[0].write_bytes(b"damaged")
-    third = cli(*words, "--out", "three", "--cluster", "tcp://127.0.0.1:9", "--store", store)
+    third = cli(*words, "--out", "three", "--cluster", "tls://127.0.0.1:9", "--store", store)
     assert third.returncode == 1
     assert "is damaged" in third.stderr
 
@@ -235,7 +167,7 @@ def test_an_object_store_that_speaks_s3(cli: Cli, tmp_path: Path, monkeypatch: p
         done = cli(*words, "--out", "there", "--cluster", "local", "--store", "s3://results/sweep")
         assert done.returncode == 0, done.stderr
         assert table(tmp_path / "there") == table(tmp_path / "here")
-        again = cli(*words, "--out", "again", "--cluster", "tcp://127.0.0.1:9", "--store", "s3://results/sweep")
+        again = cli(*words, "--out", "again", "--cluster", "tls://127.0.0.1:9", "--store", "s3://results/sweep")
         assert again.returncode == 0, again.stderr
         absent = cli(*words, "--out", "no", "--cluster", "local", "--store", "s3://nobody/sweep")
         assert absent.returncode != 0
@@ -249,11 +181,13 @@ def test_an_object_store_that_speaks_s3(cli: Cli, tmp_path: Path, monkeypatch: p
 def test_a_cluster_that_cannot_be_had_is_said_in_a_line(cli: Cli, small: Path) -> None:
     for words, said in (
         (["--cluster", "nowhere"], "local, slurm, kubernetes"),
-        (["--cluster", "tcp://127.0.0.1:9"], "start one there with `dask scheduler`"),
-        (["--cluster", "tcp://127.0.0.1"], "give host and port"),
+        (["--cluster", "tls://127.0.0.1:9"], "start one there with `dask scheduler`"),
+        (["--cluster", "127.0.0.1:9"], "no scheduler answers there"),
+        (["--cluster", "tls://127.0.0.1"], "give host and port"),
         (["--cluster", "tcp://127.0.0.1:99999"], "give host and port"),
         (["--cluster", "udp://127.0.0.1:9"], "udp:// is not known"),
-        (["--cluster", "tcp://nobody.invalid:9"], "there is no host 'nobody.invalid'"),
+        (["--cluster", "tls://nobody.invalid:9"], "there is no host 'nobody.invalid'"),
+        (["--cluster", "tcp://nobody.invalid:9"], "give tls://nobody.invalid:9"),
         # Where it is installed, it asks the cluster of whoever runs this.
         *([] if find_spec("dask_kubernetes") else [(["--cluster", "kubernetes"], "pip install dask-kubernetes")]),
         (["--store", "s3://x/y"], "say --cluster, too"),
@@ -266,7 +200,7 @@ def test_a_cluster_that_cannot_be_had_is_said_in_a_line(cli: Cli, small: Path) -
 
 
 @needs_dask
-@pytest.mark.parametrize("address", ["foo", "tcp://nobody.invalid:9"])
+@pytest.mark.parametrize("address", ["foo", "tls://nobody.invalid:9"])
 def test_a_refused_cluster_leaves_no_folder(address: str, cli: Cli, small: Path, tmp_path: Path) -> None:
     study = ["study", "run", "geo/ping", "--quick", "--cc", "cubic"]
     docs = Path(__file__).parents[1] / "docs/studies"
@@ -293,11 +227,11 @@ def test_what_is_missing_for_a_cluster_is_installed_by_pip_or_make(monkeypatch: 
 @needs_dask
 def test_who_waits_for_a_scheduler_is_told_at_once(begin: Begin, small: Path, cluster: Cluster) -> None:
     port = free_port()
-    process = begin("run", small, "--out", "o", "--cluster", f"tcp://127.0.0.1:{port}")
+    process = begin("run", small, "--out", "o", "--cluster", f"tls://127.0.0.1:{port}")
     assert process.stderr is not None
     line = process.stderr.readline()
     line = line if isinstance(line, str) else line.decode()
-    assert f"no scheduler answers at tcp://127.0.0.1:{port} yet; waiting 15 s" in line
+    assert f"no scheduler answers at tls://127.0.0.1:{port} yet; waiting 15 s" in line
     # It comes in time.
     cluster.end()
     late = Cluster(port)
@@ -311,7 +245,9 @@ def test_who_waits_for_a_scheduler_is_told_at_once(begin: Begin, small: Path, cl
 
 @needs_dask
 @pytest.mark.parametrize("greeting", [b"", b"SSH-2.0-OpenSSH_9.9\r\n", b"\0" * 400])
-def test_another_program_at_the_address_is_no_scheduler(cli: Cli, small: Path, greeting: bytes) -> None:
+def test_another_program_at_the_address_is_no_scheduler(
+    cli: Cli, small: Path, greeting: bytes, in_the_open: None
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def listen() -> None:
@@ -386,6 +322,10 @@ def test_pods_need_an_image_with_perigee_and_a_cluster_that_answers(
     assert without.returncode == 2, without.stderr
     assert "has no Perigee: name one that has it under kubernetes.image" in without.stderr.replace("\n", " ")
     monkeypatch.setenv("DASK_KUBERNETES__IMAGE", "registry.example/perigee:0.2")
+    apart = cli("run", small, "--out", "o", "--cluster", "kubernetes")
+    assert apart.returncode == 2, apart.stderr
+    assert "the operator starts pods without TLS" in apart.stderr.replace("\n", " ")
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION", "False")
     alone = cli("run", small, "--out", "o", "--cluster", "kubernetes")
     assert alone.returncode == 2, alone.stderr
     assert "`kubectl get pods` must work here" in alone.stderr.replace("\n", " ")

@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     from perigee.runs.machines import Machines
 
 CONNECT_S, ANSWER_S = 15.0, 1.0
-# Of addresses; the first is what Dask takes for tcp.
-SCHEMES = ("", "tcp", "tls")
+SCHEMES = ("tcp", "tls")
+# Of Dask's configuration: without encryption there is no authentication, and whoever reaches a scheduler or worker runs
+# code as its user. Only an explicit false means that this is wanted.
+ENCRYPTED = "distributed.comm.require-encryption"
+# Dask's word for a handshake of TLS that fails.
+REFUSED = "FatalCommClosedError"
 # Dask's side that listens begins with what it speaks, this word among it. Others are silent, or say something else.
 GREETING = b"compression"
 # What Dask takes where none is named.
@@ -50,6 +54,11 @@ class Connection:
             remedy = "Dask wants the certificates for it under distributed.comm.tls of its configuration"
             raise RecordError(f"--cluster {self.address}: {remedy}") from None
         except (OSError, TimeoutError, ValueError) as error:
+            if type(error).__name__ == REFUSED:
+                raise RecordError(
+                    f"--cluster {self.address}: what answers there has no TLS, or one of the two refuses the "
+                    "other's certificate: both need the same authority (docs/cluster.md)"
+                ) from None
             raise RecordError(f"--cluster {self.address}: no scheduler answers there: {_first_line(error)}") from None
 
     def is_there(self) -> bool:
@@ -163,6 +172,26 @@ def _expect_greeting(connection: socket.socket, address: str) -> None:
         )
 
 
+def in_the_open() -> bool:
+    """Whether the user's configuration of Dask allows connections without TLS."""
+    return module("dask").config.get(ENCRYPTED, None) is False
+
+
+def address_of(which: str) -> str:
+    """An address with its scheme: TLS, unless Dask's configuration does without. Raises RecordError for tcp:// then."""
+    if "://" not in which:
+        return f"{'tcp' if in_the_open() else 'tls'}://{which}"
+    if which.startswith("tcp://") and not in_the_open():
+        _host_and_port(which)
+        secure = which.replace("tcp://", "tls://")
+        raise RecordError(
+            f"--cluster {which}: without TLS whoever reaches the scheduler runs code as you: start it and its "
+            f"workers with certificates and give {secure}, or allow it with {ENCRYPTED}: false in Dask's configuration "
+            "(docs/cluster.md)"
+        )
+    return which
+
+
 def _host_and_port(address: str) -> tuple[str, int]:
     scheme, _, rest = address.rpartition("://")
     host, _, port = rest.rpartition(":")
@@ -171,7 +200,7 @@ def _host_and_port(address: str) -> tuple[str, int]:
             f"--cluster {address}: {scheme}:// is not known; there are {', '.join(filter(None, SCHEMES))}"
         )
     if not (host and port.isdigit() and 0 < int(port) < 65536):
-        raise RecordError(f"--cluster {address}: give host and port, as in tcp://HOST:8786")
+        raise RecordError(f"--cluster {address}: give host and port, as in tls://HOST:8786")
     return host.strip("[]"), int(port)
 
 
@@ -185,21 +214,35 @@ def check(which: str, *, reach: bool) -> None:
     Results that wait in a store need no scheduler: without `reach` it is not asked.
     """
     module("distributed")
+    if which in (LOCAL, SLURM) and not in_the_open():
+        # Makes certificates.
+        module("cryptography")
     if which == SLURM:
         module("dask_jobqueue")
     elif which == KUBERNETES:
         module("dask_kubernetes.operator")
         kubernetes_arguments()
+        _refuse_open_pods()
     elif which != LOCAL:
         _refuse_unknown(which)
-        _host_and_port(which)
+        address = address_of(which)
+        _host_and_port(address)
         if reach:
-            _reach(which, CONNECT_S)
+            _reach(address, CONNECT_S)
+
+
+def _refuse_open_pods() -> None:
+    if not in_the_open():
+        raise RecordError(
+            "--cluster kubernetes: the operator starts pods without TLS, so that every pod that reaches the scheduler "
+            f"runs code as yours: where that is prevented (a network policy), set {ENCRYPTED}: false in Dask's "
+            "configuration (docs/cluster.md)"
+        )
 
 
 def _refuse_unknown(which: str) -> None:
     if "://" not in which and ":" not in which:
-        known = f"{LOCAL}, {SLURM}, {KUBERNETES}, or the address of a scheduler (tcp://HOST:8786)"
+        known = f"{LOCAL}, {SLURM}, {KUBERNETES}, or the address of a scheduler (tls://HOST:8786)"
         raise RecordError(f"--cluster {which!r}: give {known}")
 
 
@@ -212,7 +255,7 @@ def connected(machines: Machines) -> Iterator[Connection]:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     assert machines.cluster is not None
     owned = _started(machines.cluster, machines.jobs)
-    connection = Connection(machines.cluster if owned is None else owned.scheduler_address, owned)
+    connection = Connection(address_of(machines.cluster) if owned is None else owned.scheduler_address, owned)
     try:
         yield connection
     finally:
@@ -229,6 +272,8 @@ def _started(which: str, jobs: int | None) -> Any:
             memory_limit=0,
             dashboard_address=None,
             silence_logs=logging.CRITICAL,
+            # Other users of this machine reach its ports: certificates that only these processes have.
+            security=None if in_the_open() else True,
         )
     if which == SLURM:
         return _queued(jobs)
@@ -241,7 +286,7 @@ def _started(which: str, jobs: int | None) -> Any:
 def _queued(jobs: int | None) -> Any:
     queued = module("dask_jobqueue")
     try:
-        cluster = queued.SLURMCluster()
+        cluster = queued.SLURMCluster(**_secured())
     except (ValueError, TypeError) as error:
         remedy = "say cores, memory, queue and so on in ~/.config/dask/jobqueue.yaml (docs/cluster.md)"
         raise RecordError(f"--cluster slurm: {error}: {remedy}") from None
@@ -252,9 +297,25 @@ def _queued(jobs: int | None) -> Any:
     return cluster
 
 
+def _secured() -> dict[str, Any]:
+    """TLS for workers of a queue: with the user's certificates, or with ones made for this call.
+
+    Those go into files that only the user can read, in the queue's shared folder or the one in which its jobs start.
+    """
+    if in_the_open():
+        return {}
+    own = module("distributed.security").Security()
+    has_some = own.get_connection_args("worker").get("ssl_context") is not None
+    if has_some:
+        return {"security": own, "protocol": "tls://"}
+    shared = module("dask").config.get("jobqueue.slurm.shared-temp-directory", None)
+    return {"security": True, "protocol": "tls://", "shared_temp_directory": shared or os.getcwd()}
+
+
 def _in_kubernetes(jobs: int | None) -> Any:
     operator = module("dask_kubernetes.operator")
     asked = kubernetes_arguments()
+    _refuse_open_pods()
     try:
         cluster = operator.KubeCluster(**asked)
     except Exception as error:  # of whatever speaks to it: kr8s, httpx, asyncio
