@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from clusters import Cluster, certificates, cluster, in_the_open, needs_dask
+from clusters import Cluster, certificates, cluster, in_the_open, needs_dask, swept, table
 from conftest import Cli
+from perigee.common.files import RecordError
+from perigee.runs import parcels
 
 __all__ = ["certificates", "cluster", "in_the_open"]
 
@@ -116,3 +118,50 @@ def test_workers_of_a_queue_get_certificates(cli: Cli, tmp_path: Path, monkeypat
         assert os.stat(key).st_mode & 0o77 == 0
     with dask.config.set({"distributed.comm.require-encryption": False}):
         assert _secured() == {}
+
+
+@needs_dask
+def test_exchanged_objects_of_a_store_are_refused(cli: Cli, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    words, store = swept(tmp_path), tmp_path / "store"
+    made = ("--cluster", "local", "--store", f"file://{store}")
+    assert cli(*words, "--out", "one", *made).returncode == 0
+    objects = sorted(store.iterdir())
+    first, second = objects[0].read_bytes(), objects[1].read_bytes()
+    objects[0].write_bytes(second)
+    objects[1].write_bytes(first)
+    done = cli(*words, "--out", "two", *made)
+    assert done.returncode == 1, done.stderr
+    errors = done.stderr.replace("\n", " ")
+    for exchanged in objects[:2]:
+        assert f"the object {exchanged.name} of the store is not the result for" in errors
+        exchanged.unlink()
+    assert "Traceback" not in errors
+    again = cli(*words, "--out", "two", *made)
+    assert again.returncode == 0, again.stderr
+    assert table(tmp_path / "one") == table(tmp_path / "two")
+
+
+def test_an_archive_is_checked_against_the_result_that_is_expected(tmp_path: Path) -> None:
+    digest = tmp_path / "made" / "k.digest"
+    digest.parent.mkdir()
+    digest.write_bytes(b"digest")
+    name, other = "a" * 64, "b" * 64
+    target = tmp_path / "out" / "k.digest"
+    for given, expected in ((None, name), (other, name)):
+        with pytest.raises(RecordError, match=f"the object {name}.tar of the store is not the result"):
+            parcels.unpack(parcels.pack(digest, given), target, force=False, expected=parcels.Expected(expected, "key"))
+        assert not target.exists()
+    assert parcels.unpack(parcels.pack(digest, name), target, force=False, expected=parcels.Expected(name, "key"))
+    assert target.read_bytes() == b"digest"
+
+
+@pytest.mark.parametrize(
+    "url", ["sftp://me:hidden@host/x", "s3://bucket/x?sig=hidden", "abfs://x@y/z?sas_token=hidden"]
+)
+def test_a_store_whose_url_has_credentials_is_refused_without_them(cli: Cli, small: Path, url: str) -> None:
+    done = cli("run", small, "--out", "o", "--cluster", "local", "--store", url)
+    assert done.returncode == 2
+    assert "hidden" not in done.stderr + done.stdout
+    assert "a URL with a password or key is seen by others" in done.stderr.replace("\n", " ")
+    assert not (small.parent / "o").exists()

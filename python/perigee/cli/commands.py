@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.cli.options import count
+from perigee.common.credentials import recorded
 from perigee.common.exit_codes import BAD_INPUT, FAILED, INCOMPLETE, INTERRUPTED
 from perigee.common.files import RecordError, cannot_write, claimed, fresh_folder, refuse_file
 from perigee.common.interrupt import announce
@@ -72,12 +73,12 @@ class Asked:
 
 def run_command(scenario: Scenario, cc: Sequence[str], asked: Asked, *, pcap: bool, kernel: Hosts | None = None) -> int:
     """Runs, prints, writes. Returns the exit code."""
-    return _run(lambda: Plan.of(scenario, cc, pcap=pcap, kernel=kernel, command=sys.argv), asked)
+    return _run(lambda: Plan.of(scenario, cc, pcap=pcap, kernel=kernel, command=recorded(sys.argv)), asked)
 
 
 def run_job_command(file: Path, asked: Asked, *, trust: bool) -> int:
     """Runs the jobs of a file. Returns the exit code."""
-    return _run(lambda: Plan.of_jobs(job.read(file), Permission(trust), sys.argv), asked)
+    return _run(lambda: Plan.of_jobs(job.read(file), Permission(trust), recorded(sys.argv)), asked)
 
 
 def dry_command(

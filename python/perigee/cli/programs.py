@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from perigee import _core
 from perigee.cli.arguments import AT
 from perigee.cli.options import stop
+from perigee.common.credentials import recorded
 from perigee.common.exit_codes import BAD_INPUT, INTERRUPTED, OURS
 from perigee.common.files import RecordError, cannot_write, forget_empty, fresh_folder
 from perigee.common.interrupt import announce
@@ -132,7 +133,7 @@ def exec_command(scenario: Scenario, programs: list[Program], kernel: Hosts, ask
             heard=heard,
             writable=asked.writable,
             force=asked.force,
-            command=sys.argv,
+            command=recorded(sys.argv),
             pcap=asked.pcap,
         )
         conclude(base, done, report=False)

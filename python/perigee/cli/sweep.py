@@ -28,6 +28,7 @@ from perigee.cli.options import (
     names_of,
     stop,
 )
+from perigee.common.credentials import recorded
 from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.common.messages import complain
 
@@ -257,7 +258,7 @@ def _planned(
     from perigee.runs.sweep import plan_of
 
     console = Console(stderr=True)
-    given: dict[str, Any] = {"kernel": kernel, "trust": trust, "command": sys.argv}
+    given: dict[str, Any] = {"kernel": kernel, "trust": trust, "command": recorded(sys.argv)}
     if quiet or not console.is_terminal:
         return plan_of(path, single, axes, cc, **given)
     with Status("checking cells", console=console) as status:

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.common.columns import from_arrow
+from perigee.common.credentials import recorded
 from perigee.common.files import claimed, fresh_folder, refuse_file, write_text
+from perigee.common.reading import opened
 from perigee.results import manifest as manifests
 from perigee.results.manifest import MANIFEST, Manifest
 from perigee.results.record import Run, open_record, run_folder
@@ -90,7 +92,7 @@ def manifest_of(about: About, tables: Mapping[str, Mapping[str, Any]]) -> Manife
         "version": _core.__version__,
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "host": {"system": platform.platform(), "cores": os.cpu_count(), "python": platform.python_version()},
-        "command": sys.argv,
+        "command": recorded(sys.argv),
         "files": [{"path": str(p.absolute()), "sha256": digest_of(p)} for p in about.files],
         **about.more,
     }
@@ -100,7 +102,7 @@ def manifest_of(about: About, tables: Mapping[str, Mapping[str, Any]]) -> Manife
 def digest_of(path: Path) -> str:
     """SHA-256 of a file of any size."""
     found = hashlib.sha256()
-    with path.open("rb") as file:
+    with opened(path) as file:
         while part := file.read(CHUNK_BYTES):
             found.update(part)
     return found.hexdigest()

@@ -260,7 +260,9 @@ class ClusterExecutor:
 
     def _placed(self, task: Task, data: bytes) -> BaseException | None:
         try:
-            parcels.unpack(data, task.sink.target, force=bool(task.sink.arguments.get("force", False)))
+            force = bool(task.sink.arguments.get("force", False))
+            expected = None if self.store is None else parcels.Expected.of(task)
+            parcels.unpack(data, task.sink.target, force=force, expected=expected)
         except (OSError, RecordError) as error:
             return error
         return None

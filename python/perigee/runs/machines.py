@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from perigee.common.credentials import hidden
 from perigee.common.files import RecordError
 from perigee.runs.executor import Executor
 
@@ -42,6 +43,10 @@ class Machines:
         """Refuses what has no effect."""
         if self.store is not None and self.cluster is None:
             raise RecordError("--store is where the workers of a cluster leave results: say --cluster, too")
+        for option, url in (("--store", self.store), ("--cluster", self.cluster)):
+            if url is not None and hidden(url) != url:
+                remedy = "its client reads credentials from its own configuration (docs/cluster.md)"
+                raise RecordError(f"{option} {hidden(url)}: a URL with a password or key is seen by others; {remedy}")
 
     @property
     def cores(self) -> int:

@@ -16,10 +16,12 @@ import tarfile
 import time
 import uuid
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee.common.files import PARTIAL, RecordError, forget_empty, naming
+from perigee.results import manifest as manifests
 from perigee.results.manifest import MANIFEST
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+NAME = "PERIGEE.result"
+"""Of the header of an archive."""
 TAKEN = {errno.ENOTEMPTY, errno.EEXIST}
 # A network file system answers so when another machine has changed what one looks at; or when its server is away.
 PASSING = {errno.ESTALE, errno.ETIMEDOUT, errno.EHOSTDOWN, errno.EREMOTEIO}
@@ -104,23 +108,59 @@ def _exchange(made: Path, target: Path) -> None:
         raise
 
 
-def pack(made: Path) -> bytes:
-    """A file or folder as one archive. Tables are compressed already."""
+@dataclass(frozen=True)
+class Expected:
+    """Which result an archive should hold."""
+
+    name: str
+    """That of `name_of`."""
+    key: str
+    """Of job and scheme, which the manifest of a record has."""
+
+    @staticmethod
+    def of(task: Task) -> Expected:
+        """That of a task."""
+        return Expected(name_of(task), task.job.key(task.cc))
+
+
+def pack(made: Path, name: str | None = None) -> bytes:
+    """A file or folder as one archive, with the name of the result. Tables are compressed already."""
     data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w") as archive:
+    header = {} if name is None else {NAME: name}
+    with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT, pax_headers=header) as archive:
         archive.add(made, arcname=made.name)
     return data.getvalue()
 
 
-def unpack(data: bytes, target: Path, *, force: bool) -> bool:
-    """Places what an archive holds, as `place` does. Raises RecordError where it is damaged."""
+def unpack(data: bytes, target: Path, *, force: bool, expected: Expected | None = None) -> bool:
+    """Places what an archive holds, as `place` does.
+
+    Raises RecordError where it is damaged, or not the result that is expected.
+    """
     with scratch(target) as folder:
         try:
             with tarfile.open(fileobj=io.BytesIO(data)) as archive:
                 archive.extractall(folder, filter="data")
+                name = archive.pax_headers.get(NAME)
         except tarfile.TarError as error:
             raise RecordError(f"the result that was sent for {target} is damaged: {error}") from None
-        return place(folder / target.name, target, force=force)
+        made = folder / target.name
+        if expected is not None:
+            _check(made, target, name, expected)
+        return place(made, target, force=force)
+
+
+def _check(made: Path, target: Path, name: str | None, expected: Expected) -> None:
+    """Raises RecordError for another result than what is expected; `name` is that of its archive."""
+    other = name != expected.name
+    if made.is_dir():
+        # Archives of earlier versions have no name.
+        other = name not in (None, expected.name) or manifests.read(made / MANIFEST).key != expected.key
+    if other:
+        raise RecordError(
+            f"the object {expected.name}.tar of the store is not the result for {target}, but another one: remove it, "
+            "and the same call makes it again"
+        )
 
 
 def name_of(task: Task) -> str:
@@ -163,7 +203,8 @@ class Store:
         if "file" in self.files.protocol:
             os.makedirs(self.root, exist_ok=True)
             beside = f"{self._path(name)}.{uuid.uuid4().hex[:12]}{PARTIAL}"
-            Path(beside).write_bytes(data)
+            with naming(Path(self._path(name))), open(beside, "xb") as file:
+                file.write(data)
             os.replace(beside, self._path(name))
         else:
             self.files.pipe_file(self._path(name), data)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perigee.common.files import PARTIAL, has_no_room
+from perigee.common.files import PARTIAL, fresh, has_no_room
 from perigee.runs import parcels
 from perigee.runs.connect import module
 from perigee.runs.worker import described, opened
@@ -100,7 +100,7 @@ def _one(
         here = sink.moved(folder)
         capture = None if task["capture"] is None else Path(here.arguments["capture"])
         if capture is not None:
-            capture.mkdir(parents=True, exist_ok=True)
+            fresh(capture)
 
         def make(batches: Any) -> Any:
             go_on = lambda share: report(task["id"], share)  # noqa: E731
@@ -111,7 +111,7 @@ def _one(
         if run is None:
             return False
         if store is not None:
-            store.put(task["name"], parcels.pack(here.target))
+            store.put(task["name"], parcels.pack(here.target, task["name"]))
         elif shared:
             parcels.place(here.target, target, force=force)
         else:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perigee.common.credentials import hidden
 from perigee.common.exit_codes import STOPPED
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Story:
         """For the manifest."""
         return {
             "node": self.program.node,
-            "command": list(self.program.words),
+            "command": [hidden(w) for w in self.program.words],
             "begun_ns": self.begun_ns,
             "ended_ns": self.ended_ns,
             "exit_code": self.code,

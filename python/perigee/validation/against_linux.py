@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee import _core
+from perigee.common.credentials import recorded
 from perigee.common.exit_codes import BAD_INPUT, FAILED, OUTSIDE_TOLERANCE
 from perigee.common.files import RecordError, cannot_write, claimed
 from perigee.common.messages import complain
@@ -166,7 +167,7 @@ def _run(cells: Sequence[Cell], asked: Asked, kernel: Kernel, out: Path) -> list
     cores = max(1, asked.jobs or os.cpu_count() or 1)
     with ExitStack() as stack:
         on_progress = None if asked.as_json else _bar(stack, len(wanted), len(wanted) - len(todo))
-        executor = Executor(cores, permission, on_outcome, on_progress, {"command": sys.argv})
+        executor = Executor(cores, permission, on_outcome, on_progress, {"command": recorded(sys.argv)})
         # Real hosts cost most: what is short fills the cores at the end.
         executor.run([_task(w) for side in reversed(SIDES) for w in todo if w.side == side])
     if errors:

@@ -16,12 +16,15 @@ import json
 import os
 import secrets
 import socket
+import stat
 import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from perigee.common.messages import complain
 
 MAGIC = b"PRGM"
 VERSION = 1
@@ -66,6 +69,7 @@ def read_key(file: Path | None) -> bytes:
     else:
         try:
             text = file.read_text(encoding="utf-8")
+            _warn_of_readers(file)
         except FileNotFoundError:
             raise MeasureError(
                 f"--key-file {file}: there is no such file (perigee measure key FILE makes one, for both ends)"
@@ -79,6 +83,12 @@ def read_key(file: Path | None) -> bytes:
     if len(key) < LEAST_KEY_BYTES:
         raise MeasureError(f"{where}: a key has {LEAST_KEY_BYTES} characters at least, this one {len(key)}")
     return key
+
+
+def _warn_of_readers(file: Path) -> None:
+    mode = file.stat().st_mode
+    if os.name == "posix" and stat.S_ISREG(mode) and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        complain(f"{file}: other users of this machine may read or change this key: chmod 600 {file}")
 
 
 def new_key() -> str:

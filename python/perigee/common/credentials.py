@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Credentials in what users type: kept out of manifests, reports and messages."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HIDDEN = "***"
+ENVIRONMENT = "--env"
+"""The option of programs' variables: their values are hidden, too."""
+# Up to the last @ before the path: a password may have one.
+_PASSWORD = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@]*:)[^\s/?#]+(?=@)")
+_WORDS = "key|secret|token|sig|signature|password|passwd|pwd|credential|sas"
+_QUERY = re.compile(rf"([?&;](?:[^\s=&;#]*[-_.])?(?:{_WORDS})(?:[-_.][^\s=&;#]*)?=)[^\s&;#]+", re.IGNORECASE)
+
+
+def hidden(text: str) -> str:
+    """A text without the passwords, keys and signatures of URLs in it."""
+    return _QUERY.sub(rf"\g<1>{HIDDEN}", _PASSWORD.sub(rf"\g<1>{HIDDEN}", text))
+
+
+def recorded(words: Sequence[str], programs: str = "--at") -> list[str]:
+    """A command line as records keep it; words from `programs` on are those of programs."""
+    ours = words.index(programs) if programs in words else len(words)
+    kept = []
+    for i, word in enumerate(words):
+        value = word.removeprefix(f"{ENVIRONMENT}=")
+        if i < ours and value != word:
+            kept.append(f"{ENVIRONMENT}={_named(value)}")
+        elif 0 < i < ours and words[i - 1] == ENVIRONMENT:
+            kept.append(_named(word))
+        else:
+            kept.append(hidden(word))
+    return kept
+
+
+def _named(variable: str) -> str:
+    """NAME=*** of NAME=VALUE."""
+    return f"{variable.partition('=')[0]}={HIDDEN}"
