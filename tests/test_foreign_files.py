@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import stat
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -241,6 +242,11 @@ def test_pipes_are_written_below_dev_only(tmp_path: Path) -> None:
     with written(Path(f"/dev/fd/{writer}")) as direct:
         direct.write_text("through", encoding="utf-8")
     assert os.read(reader, 100) == b"through"
+    # Standard output that is a file: what its name in /dev leads to is written, and the name stays.
+    with (tmp_path / "redirected").open("w") as file:
+        with written(Path(f"/dev/fd/{file.fileno()}")) as direct:
+            direct.write_text("through", encoding="utf-8")
+        assert (tmp_path / "redirected").read_text(encoding="utf-8") == "through"
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="it is a pipe, not a file"), written(tmp_path / "pipe"):
         pass
@@ -250,6 +256,19 @@ def test_pipes_are_written_below_dev_only(tmp_path: Path) -> None:
     assert (tmp_path / "null").read_text(encoding="utf-8") == "kept"
     os.close(reader)
     os.close(writer)
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no shared memory here")
+def test_a_foreign_folder_in_shared_memory_is_one_like_others() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        folder = Path(name)
+        os.mkfifo(folder / "pipe")
+        with pytest.raises(OSError, match="it is a pipe, not a file"), written(folder / "pipe"):
+            pass
+        (folder / "null").symlink_to("/dev/null")
+        with written(folder / "null") as partial:
+            partial.write_text("kept", encoding="utf-8")
+        assert (folder / "null").read_text(encoding="utf-8") == "kept"
 
 
 def test_folders_and_journals_are_no_links(tmp_path: Path, victim: Victim) -> None:

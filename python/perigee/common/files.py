@@ -26,6 +26,8 @@ FRESH = ".perigee-"
 """Begins the names of files that are being written."""
 # Where a path to something that is no file was meant: the first folder of it.
 STREAMS = (("dev",), ("proc",))
+# Not this one, which holds files.
+SHARED = ("dev", "shm")
 # Whether names can be those of an open folder, and links refused.
 AT = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 NO_LINKS: int = getattr(os, "O_NOFOLLOW", 0)
@@ -88,7 +90,7 @@ def written(path: Path, *, folders: bool = False) -> Iterator[Path]:
     """A name to write to, once: what is written there becomes `path` when the block ends well, else it goes.
 
     No link is followed, neither one at `path` (it is replaced) nor one under the name that is written to: that is
-    random, and new. What is no file below /dev or /proc (/dev/stdout, a pipe of the shell's) is written directly.
+    random, and new. What is below /dev or /proc (/dev/stdout, a pipe of the shell's) is written directly.
     Missing folders are made with `folders`. An `OSError` names `path`.
     """
     with naming(path):
@@ -118,11 +120,13 @@ def _is_stream(path: Path) -> bool:
         found = path.stat().st_mode
     except OSError:
         return False
+    place = Path(os.path.abspath(path)).parts
+    if place[1:2] in STREAMS and place[1:3] != SHARED:
+        # Also a file, which standard output may be: the name there is not to be replaced.
+        return not stat.S_ISDIR(found)
     kind = None if stat.S_ISDIR(found) else special(found)
     if kind is None:
         return False
-    if Path(os.path.abspath(path)).parts[1:2] in STREAMS:
-        return True
     if path.is_symlink():
         # It is replaced: what it names was not asked for.
         return False
