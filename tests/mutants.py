@@ -50,7 +50,7 @@ CRATES = ["perigee-sim", "perigee-tcp", "perigee-cc", "perigee-queue"]
 # Group: what it is, files, functions (all where empty). A mutant belongs to the first that fits; those of sim/net, tcp
 # and cc that fit none are drawn from.
 GROUPS = {
-    "shortcut": ("the simulator's shortcut over ports in order", r"perigee-sim/src/net/shortcut\.rs", ""),
+    "fast-path": ("the simulator's fast path over ports in order", r"perigee-sim/src/net/fast_path\.rs", ""),
     "aqm": ("queue disciplines", r"perigee-queue/src/", ""),
     "rtt": ("RTT and retransmission timeout", r"perigee-tcp/src/rtt\.rs", ""),
     "prr": (

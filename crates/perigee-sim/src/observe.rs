@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the simulator metered_data while it runs, and what it leaves behind.
+//! Observer interface and results.
 
-use crate::host::VideoTotals;
-use crate::net::aqm::CE;
-use crate::packet::Packet;
+pub use crate::packet::PacketKind;
+use crate::packet::{Packet, CE};
 use perigee_cc::CaState;
 pub use perigee_queue::Ecn;
 use perigee_tcp::AckBlocks;
@@ -171,19 +170,6 @@ pub enum VideoEvent {
     Quality(u64),
 }
 
-/// What a packet is, for captures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PacketKind {
-    /// TCP with payload.
-    Data,
-    /// TCP without payload.
-    Ack,
-    /// UDP probe.
-    Ping,
-    /// Its echo.
-    Pong,
-}
-
 /// A packet as one end host sees it, for captures and packet lists.
 #[derive(Clone, Debug)]
 pub struct PacketView<'a> {
@@ -236,7 +222,7 @@ pub struct Completion {
     pub done: Nanos,
 }
 
-/// Receives what a simulation metered_data. Every method has an empty default: an observer that wants nothing costs nothing.
+/// Receives the samples, events and packets of a simulation. Every method has an empty default: an unused one costs nothing.
 pub trait Observer {
     /// The observer wants [`Observer::packet`].
     const PACKETS: bool = false;
@@ -339,6 +325,27 @@ impl Observer for Silent {}
 
 /// Amounts of payload whose arrival is noted: the first byte, and so many.
 pub const MILESTONES: [u64; 5] = [1, 10_000, 100_000, 1_000_000, 10_000_000];
+
+/// Totals of a video.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VideoTotals {
+    /// When it began to play.
+    pub playing: Option<Nanos>,
+    /// Times that it stopped for want of data.
+    pub stalls: u64,
+    /// Media time that was played.
+    pub played: Nanos,
+    /// Media time that has arrived.
+    pub media: Nanos,
+    /// Time in all that it stood still after it had begun.
+    pub stalled: Nanos,
+    /// Segments that have arrived.
+    pub segments: u64,
+    /// Bits of these.
+    pub media_bits: u64,
+    /// Segments in another quality than the one before them.
+    pub switches: u64,
+}
 
 /// Totals of a flow at the end. Packets are conserved: `sent = delivered + Σ dropped + under_way`, for each direction.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Packets, in one arena. A packet is always in exactly one ring: waiting at a port, or in flight on a link.
 
-use crate::observe::PacketKind;
 use crate::prefetch::fetch_of;
 use perigee_tcp::AckBlocks;
 use perigee_telemetry::{wire, Stamp, WireCompact, WireHop, WirePint};
@@ -9,6 +8,25 @@ use perigee_units::Nanos;
 
 /// No packet, no link, no stack.
 pub const NONE: u32 = u32::MAX;
+
+/// Set in a packet's ordinal: congestion was experienced.
+pub const CE: u32 = 1 << 31;
+
+/// IP and ICMP header of a probe, IP and UDP header of a datagram.
+pub(crate) const PROBE_HEADER: u32 = 28;
+
+/// Kinds of packets that observers receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketKind {
+    /// TCP with payload.
+    Data,
+    /// TCP without payload.
+    Ack,
+    /// UDP probe.
+    Ping,
+    /// Its echo.
+    Pong,
+}
 
 /// What a packet is; [`PacketKind`] plus the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

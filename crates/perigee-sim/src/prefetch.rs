@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Brings memory that will be wanted soon into the cache, without waiting for it.
+//! Cache prefetch hints.
 #![allow(unsafe_code)] // one instruction that reads nothing and cannot fault
 
 /// Bytes of a line of the cache.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What happens next: tournament trees over sources of events, each with the one instant it knows.
+//! Event scheduler: tournament trees over sources of events, one pending instant per source.
 //!
 //! A source re-keys its leaf in place, so a tree never holds stale entries and costs O(log n) per change with no
 //! allocation. The order of simultaneous events is part of the model: timeline changes, notices, departures of shared
@@ -29,7 +29,7 @@ pub enum Source {
     Sampler,
 }
 
-/// What happens next, over all classes of sources. A tree per class, so that the many flows do not deepen the tree of
+/// Pending events of all classes of sources. A tree per class, so that the many flows do not deepen the tree of
 /// the links, which is touched at every hop.
 #[derive(Clone, Debug)]
 pub struct Schedule {
@@ -230,11 +230,11 @@ impl Tree {
         if nodes.is_empty() {
             return;
         }
-        // Every place is within the tree; the mask metered_data the compiler so.
+        // Every place is within the tree; the mask states it to the compiler.
         let mask = nodes.len() - 1;
         let mut i = nodes.len() / 2 + leaf as usize;
         nodes[i & mask] = key;
-        // To the root, although nothing may change from somewhere on: that would be a branch nobody can predict.
+        // To the root, although nothing may change from somewhere on: that would be an unpredictable branch.
         for _ in 0..self.bits {
             key = key.min(nodes[(i ^ 1) & mask]);
             i >>= 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a simulation is made of.
+//! Inputs of a simulation.
 
-use crate::host::PROBE_HEADER;
+use crate::packet::PROBE_HEADER;
 use perigee_cc::{CongestionControl, ConnInit, Controller, Params, SchemeInfo};
 use perigee_queue::DisciplineInfo;
 use perigee_timeline::{App, Leg, Notices, PairId};

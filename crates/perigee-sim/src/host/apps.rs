@@ -8,7 +8,8 @@
 use super::relay::{LegReceiver, LegSender};
 use super::{Cx, Endpoint, Flow};
 
-use super::player::{Player, VideoTotals};
+use super::player::Player;
+use crate::observe::VideoTotals;
 use crate::observe::{ApplicationTotals, Completion, Observer, SimEvent, VideoEvent};
 use crate::packet::Kind;
 use crate::setup::FlowSetup;

@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Flows and their ends. A [`Flow`] is what both ends share: names, routes, counters. Each of its two ends is an
 //! [`Endpoint`]: a TCP sender ([`tcp_sender`]), a TCP receiver ([`tcp_receiver`]), a source of probes and its responder, or
-//! an end outside of the simulator ([`crate::outside`]).
+//! an end outside of the simulator ([`crate::external_endpoint`]).
 //!
 //! Two things are known at both ends at once, by construction and not by a packet: that the handshake is over (the
 //! receiver begins when the sender has the SYN-ACK), and what the scheme asks of its receiver.
 
 mod apps;
+mod external;
 mod player;
-mod processing;
 pub(crate) mod relay;
 mod tcp_receiver;
 mod tcp_sender;
 
-pub use player::VideoTotals;
-pub(crate) use processing::Processing;
 pub(crate) use tcp_receiver::TcpReceiver;
 pub(crate) use tcp_sender::TcpSender;
 
+use crate::external_endpoint::Outbox;
 use crate::net::Net;
 use crate::observe::{show, DropCause, FlowTotals, Observer, SimEvent, MILESTONES};
-use crate::outside::Outbox;
 use crate::packet::*;
 use crate::routes::{BaseRtt, Routes};
 use crate::setup::FlowSetup;
@@ -34,9 +32,6 @@ use perigee_units::Nanos;
 
 /// IP bytes of SYN and SYN-ACK with their options.
 pub(crate) const SYN_BYTES: u32 = 60;
-
-/// IP and ICMP header of a probe, IP and UDP header of a datagram.
-pub(crate) const PROBE_HEADER: u32 = 28;
 
 /// What an end works with at one instant.
 pub(crate) struct Cx<'a, O> {

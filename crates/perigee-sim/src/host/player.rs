@@ -7,6 +7,7 @@
 //! Adaptive Video Streaming over HTTP", SIGCOMM 2015: the highest quality whose rate is not above the harmonic mean of
 //! the throughputs of the latest five segments.
 
+use crate::observe::VideoTotals;
 use perigee_timeline::{Abr, Video};
 use perigee_units::Nanos;
 
@@ -15,27 +16,6 @@ const LOOKED_AT: usize = 5;
 /// Ends of the straight line of BBA-0, as parts of the buffer.
 const RESERVOIR: f64 = 90.0 / 240.0;
 const UPPER: f64 = 216.0 / 240.0;
-
-/// What is left of a video.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct VideoTotals {
-    /// When it began to play.
-    pub playing: Option<Nanos>,
-    /// Times that it stopped for want of data.
-    pub stalls: u64,
-    /// Media time that was played.
-    pub played: Nanos,
-    /// Media time that has arrived.
-    pub media: Nanos,
-    /// Time in all that it stood still after it had begun.
-    pub stalled: Nanos,
-    /// Segments that have arrived.
-    pub segments: u64,
-    /// Bits of these.
-    pub media_bits: u64,
-    /// Segments in another quality than the one before them.
-    pub switches: u64,
-}
 
 /// The player.
 #[derive(Clone, Debug)]

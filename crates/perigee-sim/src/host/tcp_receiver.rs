@@ -3,8 +3,8 @@
 
 use super::apps::Demand;
 use super::*;
-use crate::net::aqm::CE;
 use crate::observe::{SimEvent, MILESTONES};
+use crate::packet::CE;
 use perigee_tcp::Receiver;
 use perigee_telemetry::BottleneckEcho;
 

@@ -2,15 +2,12 @@
 //! Binds the disciplines of `perigee-queue` to ports: packets as they see them, and what becomes of their verdicts.
 //!
 //! A managed port is never predictable: its verdicts are made when a packet arrives and when it is dequeued, both of which a
-//! stepwise port knows exactly. Draws depend on link, flow and the packet's number in its flow, as random losses do.
+//! port on the slow path knows exactly. Draws depend on link, flow and the packet's number in its flow, as random losses do.
 
 use super::*;
 use perigee_queue::{self as queue, Discipline, DisciplineInfo, Ecn, Setup, Verdict};
 use perigee_timeline::Queue;
 use perigee_units::params::Params;
-
-/// Set in a packet's ordinal: congestion was experienced.
-pub const CE: u32 = 1 << 31;
 
 /// The state of a port's discipline, one of the list or of `more`; `None` = drop-tail.
 ///

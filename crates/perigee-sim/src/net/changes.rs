@@ -16,7 +16,7 @@ impl PortState {
 
 impl Net {
     /// Before something changes at `now`: a predictable packet that leaves at `now` or later is in service again.
-    pub(super) fn leave_shortcut(&mut self, p: u32, now: Nanos) {
+    pub(super) fn leave_fast_path(&mut self, p: u32, now: Nanos) {
         let port = &mut self.ports[p as usize];
         if !std::mem::replace(&mut port.predictable, false) {
             return;
@@ -52,7 +52,7 @@ impl Net {
     }
 
     /// After the change: the port is predictable if it can be, and the packet in service flies.
-    pub(super) fn enter_shortcut(&mut self, p: u32) {
+    pub(super) fn enter_fast_path(&mut self, p: u32) {
         let port = &self.ports[p as usize];
         if port.predictable
             || !self.lookahead
@@ -97,7 +97,7 @@ impl Net {
 
     pub fn set_rate(&mut self, now: Nanos, p: u32, rate: BitRate) {
         self.advance(p, before(now));
-        self.leave_shortcut(p, now);
+        self.leave_fast_path(p, now);
         self.pause(p, now);
         let port = &mut self.ports[p as usize];
         if let Some(bucket) = &mut port.bucket {
@@ -106,7 +106,7 @@ impl Net {
         port.rate = rate;
         port.cached_size = 0;
         self.resume(p, now);
-        self.enter_shortcut(p);
+        self.enter_fast_path(p);
     }
 
     pub fn set_delay(&mut self, now: Nanos, link: u32, delay: Delay) {
@@ -130,23 +130,23 @@ impl Net {
             }
         }
         // Once the packets to be dropped are gone the port is predictable again.
-        self.enter_shortcut(p);
+        self.enter_fast_path(p);
         self.reschedule_link(link);
     }
 
     pub fn set_loss(&mut self, now: Nanos, link: u32, loss: f64) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
-        self.leave_shortcut(p, now);
+        self.leave_fast_path(p, now);
         self.links[link as usize].loss = loss_threshold(loss);
-        self.enter_shortcut(p);
+        self.enter_fast_path(p);
     }
 
     /// The next `n` packets that leave are lost.
     pub fn set_drop_next(&mut self, now: Nanos, link: u32, n: u32) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
-        self.leave_shortcut(p, now);
+        self.leave_fast_path(p, now);
         self.links[link as usize].drop_next += n;
         self.reschedule_port(p);
         self.reschedule_link(link);
@@ -155,7 +155,7 @@ impl Net {
     pub fn set_down(&mut self, now: Nanos, link: u32, mode: OutageMode) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
-        self.leave_shortcut(p, now);
+        self.leave_fast_path(p, now);
         let l = &mut self.links[link as usize];
         l.up = false;
         l.mode = mode;
@@ -169,19 +169,19 @@ impl Net {
             }
             OutageMode::Blackhole => {}
         }
-        self.enter_shortcut(p);
+        self.enter_fast_path(p);
     }
 
     pub fn set_up(&mut self, now: Nanos, link: u32) {
         let p = self.links[link as usize].port;
         self.advance(p, before(now));
-        self.leave_shortcut(p, now);
+        self.leave_fast_path(p, now);
         self.links[link as usize].up = true;
         if self.ports[p as usize].serving == NONE {
             self.serve_next(p, now);
         }
         self.resume(p, now);
-        self.enter_shortcut(p);
+        self.enter_fast_path(p);
     }
 
     /// The packet in service at a port, or the latest one that was, is one for this link. Where it is not in service any more

@@ -5,7 +5,7 @@
 //! overtake, one that arrives before the ring's last goes into a heap instead, and the next arrival is the earlier of the
 //! two firsts. So a packet costs the logarithm of those that have overtaken at worst, however many it passes.
 
-use super::list::Ring;
+use super::ring::Ring;
 use perigee_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

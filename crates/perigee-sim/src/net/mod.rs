@@ -6,34 +6,35 @@
 //! instant the previous one left. Starting is the dequeue: telemetry and statistics happen there, in exact time order,
 //! although a dequeue has no event of its own. So a packet costs one event per hop at most.
 //!
-//! Nearly always the links of a port lose nothing, and those that carry packets are up: it is *predictable* ([`shortcut`]). Then all of a
+//! Nearly always the links of a port lose nothing, and those that carry packets are up: it is *predictable* ([`fast_path`]). Then all of a
 //! packet's future at the port is known when it comes, and packets may cross many hops without an event.
 
-mod ahead;
 pub mod aqm;
 mod bucket;
 mod changes;
 mod dama;
+mod fast_path;
 mod flight;
-mod list;
-mod shortcut;
+mod prefetch;
+mod processing;
+mod ring;
 mod slots;
-mod stepwise;
+mod slow_path;
 mod totals;
 
-use crate::host::Processing;
 use crate::observe::{DropCause, LinkTotals, CAUSES};
 use crate::packet::*;
 use crate::schedule::{Schedule, Source};
 use bucket::Bucket;
 use flight::{Flight, Flying};
-use list::{Begun, Ring, Waiting};
 use perigee_cc::TxBytesUnit;
 use perigee_queue::{Discipline, DisciplineInfo, Ecn};
 use perigee_telemetry::{counted_bytes, switch_id, Meter};
 use perigee_timeline::{Delay, Link, LinkOrder, OutageMode, Port, QueueLimit};
 use perigee_units::draw::{mix, name_key};
 use perigee_units::{BitRate, Nanos, NS_PER_S};
+pub(crate) use processing::Processing;
+use ring::{Begun, Ring, Waiting};
 use slots::Slots;
 
 /// A port while it runs. What each packet touches is in the first two lines of the cache, what it touches where it has to wait in
@@ -64,7 +65,7 @@ pub struct PortState {
     in_service: u32,
     cached_time: Nanos,
     /// Predictable: packets that wait still, but whose service is arranged.
-    ahead: Ring<Begun>,
+    scheduled: Ring<Begun>,
     /// Waiting packets, and their bytes with framing.
     pub packets: u64,
     pub bytes: u64,
@@ -379,7 +380,7 @@ impl Net {
                 no_lookahead: (self.metered_data && p.metered) || p.queue.probe_priority,
                 in_service: 0,
                 bucket: (p.burst > 0).then(|| Box::new(Bucket::new(p.burst, p.rate))),
-                ahead: Ring::default(),
+                scheduled: Ring::default(),
                 serving: NONE,
                 done: Nanos::MAX,
                 work: 0,
@@ -404,7 +405,7 @@ impl Net {
         for l in links {
             // A port that works already may be behind: what waits at it has begun its service before this link came.
             self.advance(l.port.0, before(now));
-            self.leave_shortcut(l.port.0, now);
+            self.leave_fast_path(l.port.0, now);
             let port = &mut self.ports[l.port.ix()];
             let link = self.links.len() as u32;
             match port.link {
@@ -442,7 +443,7 @@ impl Net {
         self.schedule.grow(self.ports.len(), self.links.len());
         for l in links {
             // The port may have become shared: its departure becomes an event, and its first link's key loses it.
-            self.enter_shortcut(l.port.0);
+            self.enter_fast_path(l.port.0);
             self.reschedule_port(l.port.0);
             self.reschedule_link(self.ports[l.port.ix()].link);
         }

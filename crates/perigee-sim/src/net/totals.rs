@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What is asked of the network: totals of links, and what is under way at the end.
+//! Link totals and packets in flight at the end.
 
 use super::*;
 
@@ -8,7 +8,7 @@ impl Net {
     pub fn count_under_way(&mut self, end: Nanos, per_flow: &mut [u64]) {
         for p in 0..self.ports.len() as u32 {
             self.advance(p, end);
-            self.leave_shortcut(p, end + Nanos(1));
+            self.leave_fast_path(p, end + Nanos(1));
         }
         let mut found = Vec::new();
         for port in &self.ports {

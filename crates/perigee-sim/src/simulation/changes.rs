@@ -16,9 +16,9 @@ impl Simulation<'_> {
                 return Ok(());
             }
             self.cursor = 0;
-            self.chunk = self.ahead.take();
+            self.chunk = self.next_chunk.take();
             if self.chunk.is_some() {
-                self.ahead = self.read_ahead(now)?;
+                self.next_chunk = self.read_chunk(now)?;
             }
             match &self.chunk {
                 Some(chunk) => {
@@ -34,7 +34,7 @@ impl Simulation<'_> {
         }
     }
 
-    pub(super) fn read_ahead(&mut self, now: Nanos) -> Result<Option<Arc<Chunk>>, SimError> {
+    pub(super) fn read_chunk(&mut self, now: Nanos) -> Result<Option<Arc<Chunk>>, SimError> {
         let chunk = self.source.next_chunk().map_err(|reason| SimError::Source { at: now, reason })?;
         if let (Some(chunk), false) = (&chunk, self.notices.is_idle()) {
             self.notices.read(chunk, now);

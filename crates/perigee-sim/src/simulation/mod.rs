@@ -2,17 +2,17 @@
 //! The event loop.
 
 mod changes;
-mod foresight;
-mod lookout;
+mod horizon;
+mod prefetch;
 mod sampling;
 
-pub use foresight::Foreseen;
+pub use horizon::Foreseen;
 
-use crate::host::{relay, Cx, Endpoint, Flow, Processing, TcpReceiver};
-use crate::net::Net;
+use crate::external_endpoint::{Delivery, EndpointId, Inbox, Outbox, OutsidePacket, Side};
+use crate::host::{relay, Cx, Endpoint, Flow, TcpReceiver};
+use crate::net::{Net, Processing};
 use crate::notices::{NoticeQueue, Subscriber, Told};
 use crate::observe::*;
-use crate::outside::{Delivery, EndpointId, Inbox, Outbox, OutsidePacket, Side};
 use crate::packet::Packet;
 use crate::routes::{Next, Routes};
 use crate::schedule::Source;
@@ -49,7 +49,7 @@ pub struct Simulation<'s> {
     chunk: Option<Arc<Chunk>>,
     cursor: usize,
     /// The chunk after it: notices must come before their events.
-    ahead: Option<Arc<Chunk>>,
+    next_chunk: Option<Arc<Chunk>>,
     notices: NoticeQueue,
     /// Notices of flows with ends outside.
     told: Vec<Told>,
@@ -96,7 +96,7 @@ impl<'s> Simulation<'s> {
             flows: Vec::with_capacity(flows.len()),
             chunk: None,
             cursor: 0,
-            ahead: None,
+            next_chunk: None,
             notices: NoticeQueue::default(),
             told: Vec::new(),
             metered_data: vec![false; header.pairs.len()],
@@ -134,7 +134,7 @@ impl<'s> Simulation<'s> {
 
     fn start(&mut self) -> Result<(), SimError> {
         self.check_horizon()?;
-        self.ahead = self.read_ahead(Nanos::ZERO)?;
+        self.next_chunk = self.read_chunk(Nanos::ZERO)?;
         self.fetch(Nanos::ZERO)?;
         if self.options.sample > Nanos::ZERO {
             self.next_sample = self.options.sample;
@@ -193,7 +193,7 @@ impl<'s> Simulation<'s> {
         while self.net.schedule.next().0 < until {
             let what = self.step(obs)?;
             if let (Source::Link(link), true) = (what, wide) {
-                self.look_out(link);
+                self.prefetch_upcoming(link);
             }
             stopped |= self.events % PROGRESS_EVERY == 0 && !progress(self.now);
             if matches!(what, Source::Timeline | Source::Sampler) {

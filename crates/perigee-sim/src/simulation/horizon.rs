@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What will certainly reach ends outside, so that hosts there may run ahead of the network: packets on their last link
-//! arrive whatever is sent from now on, and what is sent from now on has that link before it. So do packets on the link
-//! before it, where all that the last one carries comes over that.
+//! Arrivals at external endpoints that nothing can change any more, so that hosts there may run ahead of the network: packets
+//! on their last link arrive whatever is sent from now on, and what is sent from now on has that link before it. So do packets
+//! on the link before it, where all that the last one carries comes over that.
 
 use super::Simulation;
+use crate::external_endpoint::{EndpointId, Side};
 use crate::host::Endpoint;
-use crate::net::aqm::CE;
-use crate::outside::{EndpointId, Side};
+use crate::packet::CE;
 use crate::packet::{Kind, Packet, TelemetryStack, NONE};
 use crate::routes::Next;
 use perigee_units::Nanos;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Fetches into the cache what the next events will touch.
+//! Prefetch of the memory that upcoming events touch.
 //!
 //! A network of thousands of links and flows does not fit the cache, and what an event touches hangs together by numbers: the link,
 //! the packet that arrives on it, the next link of its route or its flow, the ends of that flow. Waiting for one after the other
-//! would be most of a large run. The tournament tree of the schedule knows who is first in each of its subtrees; the first of one
+//! would be most of a large run. The tournament tree of the schedule stores the first of each of its subtrees; the first of one
 //! in 2^d comes about 2^d events from now. So at each event the first of a small subtree has its link fetched, the first of one twice
 //! as large, whose link is there by now, the packet of that, and so on. Nothing that is computed depends on it.
 
@@ -18,7 +18,7 @@ const FLOW_LINES: usize = 8;
 impl Simulation<'_> {
     /// After an event of `link`: looks at the subtrees that it belongs to.
     #[inline]
-    pub(super) fn look_out(&self, link: u32) {
+    pub(super) fn prefetch_upcoming(&self, link: u32) {
         let net = &self.net;
         let first = |depth| net.schedule.upcoming(link, depth);
         if let Some(link) = first(10) {

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Ends outside of the simulation: real hosts, programs, another part of a larger simulation. Packets leave it and enter
-//! it whole, with what they carry, and cross the same ports as those of simulated flows.
+//! External endpoints of flows: real hosts, programs, another part of a larger simulation. Packets leave the simulation and
+//! enter it complete, with what they carry, and cross the same ports as those of simulated flows.
 
-use crate::host::{Cx, Flow};
-use crate::net::aqm::CE;
 use crate::packet::*;
 use perigee_tcp::AckBlocks;
 use perigee_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-
-/// Packets that are larger carry data: headers of IPv6 and TCP with all options, and some.
-const MOST_HEADERS: u16 = 120;
 
 /// An end of a flow. Ends are ordered: by flow, the source first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -175,7 +170,7 @@ impl Inbox {
 }
 
 impl Content {
-    fn kind(&self, side: Side) -> Kind {
+    pub(crate) fn kind(&self, side: Side) -> Kind {
         match self {
             Content::Syn => Kind::Syn,
             Content::SynAck => Kind::SynAck,
@@ -199,7 +194,7 @@ impl Content {
         }
     }
 
-    fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         match self {
             Content::Data { segment, .. } => *segment,
             Content::Ack(blocks) => blocks.ack,
@@ -209,77 +204,5 @@ impl Content {
             | Content::Datagram { number } => *number,
             Content::Syn | Content::SynAck | Content::Frame(_) => 0,
         }
-    }
-}
-
-impl Flow {
-    /// A packet reached an end outside: it leaves the simulation.
-    #[cold]
-    pub(crate) fn leave<O>(&mut self, h: u32, packet: Packet, cx: &mut Cx<'_, O>) {
-        let number = packet.seq;
-        let content = match packet.kind {
-            Kind::Syn => Content::Syn,
-            Kind::SynAck => Content::SynAck,
-            Kind::Data => Content::Data { segment: number, push: packet.push },
-            Kind::Ack => Content::Ack(*cx.net.acks.get(packet.content)),
-            Kind::Ping => Content::Ping { number },
-            Kind::Pong => Content::Pong { number },
-            Kind::Request => Content::Request { number },
-            Kind::Datagram => Content::Datagram { number },
-            Kind::Frame | Kind::FrameBack => {
-                cx.net.packets.get_mut(h).content = NONE;
-                Content::Frame(cx.net.frames.take(packet.content))
-            }
-        };
-        if let Content::Frame(bytes) = &content {
-            self.totals.goodput_bytes += bytes.len() as u64;
-        }
-        let telemetry = (packet.telemetry != NONE).then(|| cx.net.stacks.export(packet.telemetry));
-        cx.net.release(h);
-        let side = if packet.kind.is_forward() { Side::Destination } else { Side::Source };
-        cx.outbox.push_back(Delivery {
-            at: cx.now,
-            endpoint: EndpointId { flow: self.id, side },
-            packet: OutsidePacket {
-                content,
-                sent: packet.sent,
-                number: Some(packet.ordinal & !CE),
-                ip_bytes: packet.ip_bytes,
-                marked: packet.ordinal & CE != 0,
-                telemetry,
-                hops: packet.hops,
-            },
-        });
-    }
-
-    /// A packet of an end outside enters the simulation.
-    pub(crate) fn enter<O: crate::Observer>(&mut self, side: Side, from: OutsidePacket, cx: &mut Cx<'_, O>) {
-        // A standing connection is there before it is needed: its flow begins with its first data.
-        let standing = self.setup.leg.is_some_and(|l| l.standing);
-        if !standing || from.ip_bytes > MOST_HEADERS {
-            self.note_start(cx.now, cx.obs);
-        }
-        let kind = from.content.kind(side);
-        let mut packet = self.packet(cx.now, kind, u32::from(from.ip_bytes), from.content.number());
-        packet.sent = from.sent;
-        packet.hops = from.hops;
-        packet.ordinal = from.number.unwrap_or(packet.ordinal);
-        if from.marked {
-            packet.ordinal |= CE;
-        }
-        if let Some(stack) = &from.telemetry {
-            cx.net.expect_telemetry_from_outside(cx.now);
-            packet.telemetry = cx.net.stacks.import(stack);
-        }
-        match from.content {
-            Content::Data { push, .. } => packet.push = push,
-            Content::Ack(blocks) => packet.content = cx.net.acks.insert(blocks),
-            Content::Frame(bytes) => packet.content = cx.net.frames.insert(bytes),
-            _ => {}
-        }
-        if kind.is_forward() {
-            self.totals.data_sent += 1;
-        }
-        self.send(packet, cx);
     }
 }

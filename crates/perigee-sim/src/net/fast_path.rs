@@ -7,7 +7,7 @@
 //! the far end. Only a change of the port could alter that, and the samples would show a queue that is not yet
 //! there; so everything is arranged up to [`Net::lookahead_until`], the next instant at which something other than a packet
 //! moves, and no further: packets that begin later wait as in any queue. Before a change the packet in service is taken
-//! back ([`Net::leave_shortcut`]), so that what happens is the same to the bit.
+//! back ([`Net::leave_fast_path`]), so that what happens is the same to the bit.
 //!
 //! Where all packets of a link's queue come over one other link, they come in an order that is known too. Then a packet
 //! crosses both without an event in between: it is put into the second queue when it is put into the first, for the
@@ -45,11 +45,11 @@ impl PortState {
     /// Packets whose service has begun by `t` wait no longer.
     #[inline]
     pub(super) fn settle(&mut self, t: Nanos) {
-        while let Some(begun) = self.ahead.first() {
+        while let Some(begun) = self.scheduled.first() {
             if begun.start > t {
                 return;
             }
-            self.ahead.pop();
+            self.scheduled.pop();
             self.packets -= 1;
             self.bytes -= u64::from(begun.bytes);
             self.in_service = begun.bytes;
@@ -59,7 +59,7 @@ impl PortState {
     /// A packet of `size` bytes waits for its service, which begins at `start`.
     #[inline]
     fn arrange(&mut self, start: Nanos, size: u32) {
-        self.ahead.push(Begun { start, bytes: size });
+        self.scheduled.push(Begun { start, bytes: size });
         self.packets += 1;
         self.bytes += u64::from(size);
     }
@@ -196,7 +196,7 @@ impl Net {
         let p = l.port;
         l.entered += 1;
         if !self.ports[p as usize].predictable {
-            return self.enqueue_stepwise(now, h, link);
+            return self.enqueue_slow(now, h, link);
         }
         self.catch_up(p, now);
         let port = &mut self.ports[p as usize];
@@ -253,7 +253,7 @@ impl Net {
         let l = &self.links[link as usize];
         let port = &self.ports[l.port as usize];
         if !port.predictable {
-            return self.arrive_stepwise(now, link);
+            return self.arrive_slow(now, link);
         }
         let first = match l.flight.first() {
             Some(f)

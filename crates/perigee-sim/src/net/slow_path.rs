@@ -5,7 +5,7 @@ use super::*;
 
 impl Net {
     /// A packet comes to the port of a link.
-    pub(super) fn enqueue_stepwise(&mut self, now: Nanos, h: u32, link: u32) {
+    pub(super) fn enqueue_slow(&mut self, now: Nanos, h: u32, link: u32) {
         let l = &self.links[link as usize];
         let p = l.port;
         let (up, mode) = (l.up, l.mode);
@@ -41,7 +41,7 @@ impl Net {
     }
 
     /// A link's event: see [`Net::arrive`].
-    pub(super) fn arrive_stepwise(&mut self, now: Nanos, link: u32) -> Option<(u32, u32)> {
+    pub(super) fn arrive_slow(&mut self, now: Nanos, link: u32) -> Option<(u32, u32)> {
         let p = self.links[link as usize].port;
         if !self.ports[p as usize].shared {
             self.advance_quietly(p, now);
@@ -105,7 +105,7 @@ impl Net {
             let direction = packet.kind.is_forward() as u64;
             let key = self.seed ^ l.key;
             let draw = mix(mix(mix(key) ^ self.flow_keys[packet.flow as usize])
-                ^ ((packet.ordinal & !aqm::CE) as u64 * 2 + direction));
+                ^ ((packet.ordinal & !CE) as u64 * 2 + direction));
             if draw >> 11 < l.loss {
                 return self.drop_at(h, link, DropCause::Random);
             }

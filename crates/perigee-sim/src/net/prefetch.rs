@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What will be touched when a link's next packet arrives, fetched into the cache ahead of that.
+//! Prefetches of ports and packets that the next arrival on a link will touch.
 
 use super::Net;
 use crate::packet::Packet;
