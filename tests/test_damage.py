@@ -90,7 +90,7 @@ def test_a_plug_in_cannot_end_the_program_when_it_is_loaded(cli: Cli, small: Pat
     assert done.returncode == 2
     assert "quits.py cannot be loaded: SystemExit: 3 (quits.py, line 2)" in done.stderr
     with pytest.raises(PluginError, match="SystemExit"):
-        perigee.extensions.plugins.load_file(tmp_path / "quits.py")
+        perigee.extensions.plugins.load_file(tmp_path / "quits.py", None)
 
 
 def test_names_in_the_wrong_place_get_a_hint(cli: Cli, tmp_path: Path) -> None:

@@ -122,16 +122,22 @@ def test_what_the_user_names_is_trusted(folder: Folder, cli: Cli, small: Path) -
         assert (done.returncode, folder.has_run()) == (0, True), done.stderr
 
 
-def test_a_remembered_answer_holds_until_the_file_or_its_folder_changes(folder: Folder, cli: Cli) -> None:
+def test_a_remembered_answer_holds_until_the_file_or_what_it_imports_changes(folder: Folder, cli: Cli) -> None:
     assert cli("trust", folder.path / "gone.py").returncode == 2
     assert cli("trust", folder.code, "--forget").returncode == 2
     assert json.loads(cli("trust", folder.code, "--json").stdout)["files"][0]["unchanged"]
     assert not folder.has_run(), "to trust is not to run"
     asked = ("check", folder.path / "sky.toml")
     assert (cli(*asked).returncode, folder.has_run()) == (0, True)
-    (folder.path / "numpy.py").touch()
+    (folder.path / "pathlib.py").touch()
     assert (cli(*asked).returncode, folder.has_run()) == (2, False), "what it imports could be another's"
-    (folder.path / "numpy.py").unlink()
+    (folder.path / "pathlib.py").unlink()
+    (folder.path / "numpy.py").write_text(f"open({str(folder.marker)!r}, 'w')\nraise SystemExit\n", encoding="utf-8")
+    folder.code.write_text(folder.code.read_text().replace("touch", "exists"), encoding="utf-8")
+    assert cli("trust", folder.code).returncode == 0
+    assert (cli(*asked).returncode, folder.has_run()) == (0, False), "what it does not import is not imported"
+    folder.code.write_text(folder.code.read_text().replace("exists", "touch"), encoding="utf-8")
+    assert cli("trust", folder.code).returncode == 0
     assert (cli(*asked).returncode, folder.has_run()) == (0, True)
     folder.code.write_text(folder.code.read_text() + "\n# another\n")
     assert (cli(*asked).returncode, folder.has_run()) == (2, False)

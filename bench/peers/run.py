@@ -155,7 +155,9 @@ def _build(words: list[str], name: str) -> None:
 def columns(asked: argparse.Namespace, folder: Path) -> dict[str, dict[str, list[str]]]:
     """Per column of the table: the command of each case."""
     machine = GRINDABLE if asked.instructions else "-march=native"
-    ours = [str(asked.bench_case), "--json"] if asked.bench_case else [sys.executable, "-m", "perigee.benchmarks.case"]
+    from perigee.common import interpreter
+
+    ours = [str(asked.bench_case), "--json"] if asked.bench_case else interpreter.command("perigee.benchmarks.case")
     found = {}
     # The interpreter would be counted as well.
     if asked.bench_case or not asked.instructions:

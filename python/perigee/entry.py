@@ -8,12 +8,13 @@ import signal
 import sys
 from contextlib import suppress
 
-from perigee.common import interrupt
+from perigee.common import interpreter, interrupt
 from perigee.common.exit_codes import INTERRUPTED
 
 
 def main() -> None:
     """Runs the command line."""
+    interpreter.leave_current_folder_out()
     _give_streams()
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         # As under nohup: Ctrl-C is not for this program.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee.benchmarks import hosts, learning
 from perigee.benchmarks.case import PYTHON_SCHEME, WHOLE_RUN, names
+from perigee.common import interpreter
 from perigee.common.exit_codes import BAD_INPUT, FAILED
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ OTHERS = "ns-3 3.48: 0.12-0.30; OMNeT++/INET: 0.02-0.06; htsim (a bare engine wi
 
 LONG = ("hypatia-100-100M",)
 
-_CHILD = [sys.executable, "-m", "perigee.benchmarks.case"]
+_CASE = "perigee.benchmarks.case"
 
 
 def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json: bool) -> int:
@@ -76,7 +77,7 @@ def _in_rounds(cases: list[str], repeat: int, *, quiet: bool) -> list[dict[str, 
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     still = quiet or not sys.stderr.isatty()
     for name in track(names, "measuring", console=Console(stderr=True), transient=True, disable=still):
-        child = subprocess.run([*_CHILD, name], capture_output=True, text=True, check=False)
+        child = subprocess.run(interpreter.command(_CASE, name), capture_output=True, text=True, check=False)
         if child.returncode != 0:
             print(f"perigee: {name} failed:\n{child.stderr}", file=sys.stderr)
             return None
@@ -114,10 +115,12 @@ def _instructions_per_hop(name: str, packet_hops: int) -> float | None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "callgrind.out"
-        words = [valgrind, "--tool=callgrind", f"--callgrind-out-file={out}", *_CHILD]
+        words = [valgrind, "--tool=callgrind", f"--callgrind-out-file={out}"]
         counts = []
         for case in (name, ""):
-            done = subprocess.run([*words, case], capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [*words, *interpreter.command(_CASE, case)], capture_output=True, text=True, check=False
+            )
             found = re.search(r"Collected : (\d+)", done.stderr)
             if found is None:
                 return None

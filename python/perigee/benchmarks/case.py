@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""One case of the benchmark, in a process of its own: `python -m perigee.benchmarks.case NAME` prints JSON."""
+"""One case of the benchmark, in a process of its own (`common.interpreter` starts it), whose output is JSON."""
 
 from __future__ import annotations
 
@@ -119,5 +119,6 @@ def _python_scheme() -> dict[str, Any]:
     }
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Entry point."""
     print(json.dumps(measure(sys.argv[1])))

@@ -46,7 +46,7 @@ from perigee.cli.options import (
     check_free,
     count,
     machines_of,
-    names_of,
+    schemes_of,
 )
 from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.common.files import cannot_write, has_no_room, write_text
@@ -178,7 +178,7 @@ def run(
     given = list(sets or [])
     given += [f"run.seed={seed}"] if seed is not None else []
     given += [f"run.runs={runs}"] if runs is not None else []
-    schemes = names_of("--cc", cc)
+    schemes = schemes_of(cc)
     on = _hosts(hosts, kernel, clock)
     loaded = _scenario(scenario, given, tle, trust=trust, as_json=as_json)
     at_hosts.refuse_idle(loaded, clock)
@@ -270,7 +270,7 @@ def check(
     from perigee.runs.cost import hops_in_words
     from perigee.runs.work import as_core
 
-    asked = names_of("--cc", cc)
+    asked = schemes_of(cc)
     on = as_core(_hosts(hosts, kernel, clock))
     loaded = _scenario(scenario, sets, tle, trust=trust, as_json=as_json)
     at_hosts.refuse_idle(loaded, clock)
@@ -520,7 +520,7 @@ def validate(
         loaded = [_scenario(s, None, trust=trust, as_json=as_json) for s in scenarios or []]
         if loaded and cell:
             fail("--cell names cells of the table: leave it out, or the scenarios", BAD_INPUT)
-        raise SystemExit(_against_linux(loaded, names_of("--cc", cc), cell, jobs, seeds, out, kernel, as_json=as_json))
+        raise SystemExit(_against_linux(loaded, schemes_of(cc), cell, jobs, seeds, out, kernel, as_json=as_json))
     if scenarios:
         fail("scenarios are compared with --against linux", BAD_INPUT)
     on = _kernel(hosts, kernel)
@@ -528,7 +528,7 @@ def validate(
         fail("--seeds 1: chance shows from two on", BAD_INPUT)
     if plots is not None and data is None:
         fail("--plots draws the full curves: say where they are with --data", BAD_INPUT)
-    schemes = names_of("--cc", cc)
+    schemes = schemes_of(cc)
     asked = Asked(group or [], schemes, cell or [], jobs or 2, seeds or 5, out, data, plots, as_json, on)
     raise SystemExit(validate_command(asked))
 

@@ -84,6 +84,13 @@ def count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def schemes_of(given: str | None) -> list[str]:
+    """The schemes of --cc, code among them marked as the user's own."""
+    from perigee.extensions.trust import Said
+
+    return [Said(name) for name in names_of("--cc", given)]
+
+
 def names_of(option: str, given: str | None) -> list[str]:
     """The names of a list with commas; those of no list are none.
 

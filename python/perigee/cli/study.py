@@ -16,7 +16,7 @@ from perigee.cli.options import (
     JsonOption,
     StoreOption,
     machines_of,
-    names_of,
+    schemes_of,
     stop,
 )
 
@@ -88,7 +88,7 @@ def run(
     if quick and full:
         stop("--quick and --full exclude each other")
     size = Size.QUICK if quick else Size.FULL if full else Size.DEFAULT
-    wanted = tuple(names_of("--cc", cc))
+    wanted = tuple(schemes_of(cc))
     if only and "" in only:
         stop("--only '' is empty and would keep everything: give a part of a name, or leave --only out")
     ask = Ask(size, _known(wanted), data)

@@ -26,6 +26,7 @@ from perigee.cli.options import (
     count,
     machines_of,
     names_of,
+    schemes_of,
     stop,
 )
 from perigee.common.credentials import recorded
@@ -92,7 +93,7 @@ def sweep(
     try:
         if out is not None:
             refuse_file(out)
-        plan = _planned(scenario, single, axes, names_of("--cc", cc), on, trust=trust, quiet=as_json)
+        plan = _planned(scenario, single, axes, schemes_of(cc), on, trust=trust, quiet=as_json)
         if dry:
             raise SystemExit(_tell(plan, as_json=as_json))
         name, base = f"{plan.index.scenario}-sweep", Path("runs")

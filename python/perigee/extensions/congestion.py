@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import importlib
 import inspect
 import json
@@ -83,11 +82,11 @@ def find(name: str, folder: Path, permission: trust.Permission) -> type:
     if not where or not what:
         raise PluginError(f"{name!r} names no class: write file.py:Class or module:Class")
     file = (folder / where).resolve()
-    if not where.endswith(".py"):
+    if where.endswith(".py"):
+        module = _module_of_file(file, permission)
+    else:
         permission.check_module(where)
-    elif file.is_file():
-        permission.check(file)
-    module = _module_of_file(file) if where.endswith(".py") else _module(name, where)
+        module = _module(name, where)
     found = getattr(module, what, None)
     if found is None:
         classes = [n for n, c in vars(module).items() if inspect.isclass(c) and issubclass(c, CongestionControl)]
@@ -147,21 +146,27 @@ def _module(name: str, where: str) -> ModuleType:
         raise PluginError(f"{name}: module {where!r} cannot be imported: {error!r}") from error
 
 
-@functools.cache
-def _module_of_file(path: Path) -> ModuleType:
+_MODULES: dict[Path, ModuleType] = {}
+
+
+def _module_of_file(path: Path, permission: trust.Permission) -> ModuleType:
     """One module for a file, however often it is named: its classes are the same classes then."""
-    return load_file(path)
+    admitted = permission.admit(existing(path))
+    if path not in _MODULES:
+        _MODULES[path] = load_file(path, admitted)
+    return _MODULES[path]
 
 
 def named(cc: Sequence[str | type]) -> tuple[list[str], dict[str, type]]:
     """Names for the core of what a caller gave (names, `file.py:Class`, classes), and the classes behind them.
 
-    A class is called `python:NAME` in records and tables.
+    A class is called `python:NAME` in records and tables. Code that is no `trust.Said` keeps its name: a file names it,
+    and the gate is that of the file (`Scenario.classes`).
     """
     names: list[str] = []
     classes: dict[str, type] = {}
     for given in map(_with_class, cc):
-        if isinstance(given, str) and ":" not in given:
+        if isinstance(given, str) and not (":" in given and isinstance(given, trust.Said)):
             names.append(given)
             continue
         found = find(given, Path(), OWN) if isinstance(given, str) else checked(given, repr(given))
@@ -174,12 +179,12 @@ def named(cc: Sequence[str | type]) -> tuple[list[str], dict[str, type]]:
 
 def _with_class(given: str | type) -> str | type:
     """`file.py` as `file.py:Class` if it has one class. Raises PluginError if it has several, or none."""
-    if not (isinstance(given, str) and given.endswith(".py")):
+    if not (isinstance(given, trust.Said) and given.endswith(".py")):
         return given
     file = Path(given)
     there = [str(c["id"]) for c in described(file)]
     if len(there) == 1:
-        return f"{file}:{there[0]}"
+        return trust.Said(f"{file}:{there[0]}")
     which = " or ".join(f"{file}:{name}" for name in there)
     raise PluginError(f"{file}: {'say which class: ' + which if there else 'there is no class in it'}")
 
@@ -239,8 +244,7 @@ def recorded(cc: str, sources: Sequence[Path], permission: trust.Permission) -> 
         return {}
     for path in sources:
         if path.suffix == ".py":
-            permission.check(path)
-            found = getattr(_module_of_file(path.resolve()), what, None)
+            found = getattr(_module_of_file(path.resolve(), permission), what, None)
             if found is not None:
                 return {cc: checked(found, cc)}
     raise PluginError(f"{cc}: none of the record's files has this class")
@@ -251,9 +255,9 @@ def file_of(cls: type) -> Path | None:
     return _FILES.get(cls)
 
 
-def class_in(file: Path, name: str) -> type:
-    """The class of that name in a file, which is run for it. Raises PluginError."""
-    found = getattr(_module_of_file(file.resolve()), name, None)
+def class_in(file: Path, name: str, permission: trust.Permission) -> type:
+    """The class of that name in a file, which is run for it. Raises PluginError, and UntrustedError before that."""
+    found = getattr(_module_of_file(file.resolve(), permission), name, None)
     if found is None:
         raise PluginError(f"{file} has no class {name}")
     _FILES[found] = file.resolve()

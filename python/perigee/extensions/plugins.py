@@ -11,12 +11,18 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perigee.extensions import trust
 from perigee.extensions.trust import PluginError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from perigee.extensions.closure import Closure
 
 __all__ = ["IN_MEMORY", "KEYS", "PluginError", "function", "load_file", "split", "where_raised"]
 
@@ -29,8 +35,7 @@ IN_MEMORY = "in-memory"
 
 def function(path: str, name: str) -> Callable[..., Any]:
     """The function `name` of the Python file `path`, which is run once for it, if it may run at all."""
-    trust.check(existing(path))
-    module = load_file(path)
+    module = load_file(path, trust.admit(existing(path)))
     call = getattr(module, name, None)
     if not callable(call):
         own = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
@@ -49,23 +54,37 @@ def existing(path: str | Path) -> Path:
     return file
 
 
-def load_file(path: str | Path) -> ModuleType:
-    """The Python file `path` as a module, run anew. Raises PluginError. Whether it may run is asked by the caller."""
+def load_file(path: str | Path, admitted: Closure | None) -> ModuleType:
+    """The Python file `path` as a module, run anew, with what the gate admitted (`Permission.admit`).
+
+    Raises PluginError.
+    """
     file = existing(path)
     # A name of its own, so that a file called like a package hides nothing.
     spec = importlib.util.spec_from_file_location(f"perigee_plugin_{file.stem}", file)
     if spec is None or spec.loader is None:
         raise PluginError(f"{path} is no Python file: its name must end in .py")
     module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(file.resolve().parent))
+    content = file.read_bytes() if admitted is None else admitted.content
     try:
-        # Not by the loader: it would prefer a compiled file beside the source, which may say something else.
-        exec(compile(file.read_bytes(), str(file), "exec"), module.__dict__)
+        with _own_folder(file) if admitted is None else admitted.importable():
+            # Not by the loader: it would prefer a compiled file beside the source, which may say something else.
+            exec(compile(content, str(file), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:  # a file that ends the program on import is an error of its own too
         raise PluginError(f"{path} cannot be loaded: {type(error).__name__}: {error}{where_raised(error)}") from error
-    finally:
-        sys.path.pop(0)
     return module
+
+
+@contextmanager
+def _own_folder(file: Path) -> Iterator[None]:
+    """Within the block, the folder of a file comes first on the path."""
+    folder = str(file.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        if folder in sys.path:
+            sys.path.remove(folder)
 
 
 def where_raised(error: BaseException) -> str:

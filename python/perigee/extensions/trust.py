@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Whose Python code may run: the model of docs/security.md.
+"""Whose Python code may run: the model of docs/security.md, and the one gate for every name of code.
 
-Code that the user names (on the command line, or as a class or function in Python) is trusted. Code that a scenario, a
-record or a job names is somebody else's: it runs with `--trust`, with `trust=True`, or after `perigee trust FILE`,
-which remembers the answer for the file as it is now.
+Code that the user names (on the command line, or as a class or function in Python) is trusted: `Said` marks such a
+name, `of` finds it in the user's overrides. Any other name comes from a file, and its code is somebody else's: it runs
+with `--trust`, with `trust=True`, or after `perigee trust FILE`, which remembers the answer for the file as it is now.
+Code is loaded only after `Permission.admit`, `check_module` or `check_programs`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -19,13 +19,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee.common.files import write_text
+from perigee.extensions.closure import Closure, closure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-IMPORTABLE = ("*.py", "*.so", "*.pyd")
 # FILE.py:NAME or MODULE:NAME, alone or within a TOML string, list or table.
 _NAMED = re.compile(r"""([^\s"'=,\[\]{}]+):\w+|["']([^"']+):\w+["']""")
+
+
+class Said(str):
+    """A name that the user gave, and therefore trusts. What is made of it is a plain text again, and is not trusted."""
+
+    __slots__ = ()
+
+
+def said(names: Iterable[str | type]) -> list[str | type]:
+    """Names from the command line or a Python caller, marked."""
+    return [Said(n) if isinstance(n, str) else n for n in names]
 
 
 class PluginError(Exception):
@@ -66,11 +77,18 @@ class Permission:
     files: frozenset[Path] = field(default_factory=frozenset)
     modules: frozenset[str] = field(default_factory=frozenset)
 
-    def check(self, file: Path) -> None:
-        """Raises UntrustedError unless the file may run."""
+    def admit(self, file: Path) -> Closure | None:
+        """What the file may import from its folder: None is everything, for code that the user names or trusts now.
+
+        Raises UntrustedError unless the file may run.
+        """
         resolved = file.resolve()
-        if not (self.everything or resolved in self.files or is_remembered(resolved)):
+        if self.everything or resolved in self.files:
+            return None
+        found = _remembered(resolved)
+        if found is None:
             raise UntrustedError(str(file), resolved)
+        return found
 
     def check_programs(self, lines: Sequence[str]) -> None:
         """Raises UntrustedProgramError unless programs that a file names may run."""
@@ -84,6 +102,16 @@ class Permission:
 
 
 NOTHING = Permission()
+
+
+def together(permissions: Iterable[Permission]) -> Permission:
+    """What any of them allows."""
+    every = list(permissions)
+    files = frozenset(f for p in every for f in p.files)
+    modules = frozenset(m for p in every for m in p.modules)
+    return Permission(any(p.everything for p in every), files, modules)
+
+
 _now: ContextVar[Permission] = ContextVar("permission", default=NOTHING)
 _refused: ContextVar[list[UntrustedError] | None] = ContextVar("refused", default=None)
 
@@ -112,10 +140,10 @@ def permitted(permission: Permission) -> Iterator[list[UntrustedError]]:
         _refused.reset(tokens[1])
 
 
-def check(file: Path) -> None:
-    """Raises UntrustedError unless the file may run here and now."""
+def admit(file: Path) -> Closure | None:
+    """`Permission.admit` here and now."""
     try:
-        now().check(file)
+        return now().admit(file)
     except UntrustedError as error:
         refused = _refused.get()
         if refused is not None:
@@ -132,25 +160,6 @@ def store() -> Path:
     return Path(base).expanduser() / "perigee" / "trusted.json"
 
 
-def digest(file: Path) -> str:
-    """Changes with the file, and with whatever it could import from its own folder."""
-    found = hashlib.sha256(_sha256(file))
-    for path in _beside(file):
-        found.update(f"\0{path.relative_to(file.parent).as_posix()}\0".encode() + _sha256(path))
-    return found.hexdigest()
-
-
-def _beside(file: Path) -> list[Path]:
-    packages = [p.parent for p in file.parent.glob("*/__init__.py")]
-    found = [p for pattern in IMPORTABLE for p in file.parent.glob(pattern)]
-    found += [p for package in packages for pattern in IMPORTABLE for p in package.rglob(pattern)]
-    return sorted(p for p in found if p != file and p.is_file())
-
-
-def _sha256(path: Path) -> bytes:
-    return hashlib.sha256(path.read_bytes()).digest()
-
-
 def remembered() -> dict[str, str]:
     """The answers: digests by file. A store that cannot be read holds none."""
     try:
@@ -161,16 +170,24 @@ def remembered() -> dict[str, str]:
 
 
 def is_remembered(file: Path) -> bool:
-    """Whether the user has agreed to run this file as it is now."""
+    """Whether the user has agreed to run this file, and what it imports, as they are now."""
+    return _remembered(file.resolve()) is not None
+
+
+def _remembered(file: Path) -> Closure | None:
+    answer = remembered().get(str(file))
+    if answer is None:
+        return None
     try:
-        return remembered().get(str(file.resolve())) == digest(file.resolve())
+        found = closure(file)
     except OSError:
-        return False
+        return None
+    return found if found.digest() == answer else None
 
 
 def remember(file: Path) -> str:
     """Notes that the user agrees to run a file as it is now. Returns its digest; raises OSError."""
-    answer = digest(file.resolve())
+    answer = closure(file.resolve()).digest()
     _write({**remembered(), str(file.resolve()): answer})
     return answer
 

@@ -14,6 +14,7 @@ import uuid
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from perigee.common import interpreter
 from perigee.common.files import RecordError
 
 if TYPE_CHECKING:
@@ -254,12 +255,14 @@ def connected(machines: Machines) -> Iterator[Connection]:
         # What matters is said in our words.
         logging.getLogger(name).setLevel(logging.CRITICAL)
     assert machines.cluster is not None
-    owned = _started(machines.cluster, machines.jobs)
-    connection = Connection(address_of(machines.cluster) if owned is None else owned.scheduler_address, owned)
-    try:
-        yield connection
-    finally:
-        connection.close()
+    # Workers of this machine are interpreters that Dask starts, now and later.
+    with interpreter.spawning():
+        owned = _started(machines.cluster, machines.jobs)
+        connection = Connection(address_of(machines.cluster) if owned is None else owned.scheduler_address, owned)
+        try:
+            yield connection
+        finally:
+            connection.close()
 
 
 def _started(which: str, jobs: int | None) -> Any:

@@ -15,7 +15,6 @@ import json
 import os
 import selectors
 import subprocess
-import sys
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee import _core
+from perigee.common import interpreter
 from perigee.common.files import PARTIAL, forget_empty, removed
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Executor:
 
     def _begin(self) -> None:
         source, sink = os.pipe()
-        command = [sys.executable, "-m", "perigee.runs.worker", str(sink)]
+        command = interpreter.command("perigee.runs.worker", str(sink))
         try:
             # A session of its own: Ctrl-C in a terminal is for this process, which tells the workers.
             process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(sink,), start_new_session=True)

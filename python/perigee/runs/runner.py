@@ -84,7 +84,10 @@ class Plan:
         kernel: Hosts | None = None,
         command: Sequence[str] = (),
     ) -> Plan:
-        """Resolves schemes and seeds, builds the first network and checks that its flows can run."""
+        """Resolves schemes and seeds, builds the first network and checks that its flows can run.
+
+        Code among `cc` is the user's where `trust.Said` marks it, and the scenario's everywhere else.
+        """
         scenario, cc = with_policy(scenario, cc)
         core = scenario.core
         asked, plugins = named(cc)

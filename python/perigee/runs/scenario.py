@@ -38,11 +38,16 @@ def load(
 
 
 def open_file(
-    path: Path, sets: list[str], functions: dict[str, Callable[..., Any]] | None = None, *, trust: bool = False
+    path: Path,
+    sets: list[str],
+    functions: dict[str, Callable[..., Any]] | None = None,
+    *,
+    trust: bool = False,
+    said: Sequence[str] | None = None,
 ) -> Scenario:
-    """As `load`, with overrides as the core takes them, `key=value`."""
+    """As `load`, with overrides as the core takes them, `key=value`; `said` are those of the user, if not all are."""
     path = shipped.found(path)
-    permission = trusts.of(sets, path.parent, trust=trust)
+    permission = trusts.of(sets if said is None else said, path.parent, trust=trust)
     with trusts.permitted(permission):
         return Scenario(_core.Scenario.load(path, sets, functions), path.parent, permission, functions)
 
@@ -197,7 +202,7 @@ class Scenario:
         from perigee.runs.runner import Plan, execute
 
         machines = Machines(jobs, cluster, store)
-        plan = Plan.of(self, cc, seeds=seeds, pcap=pcap)
+        plan = Plan.of(self, trusts.said(cc), seeds=seeds, pcap=pcap)
         if out is None:
             return execute(plan, machines=machines, progress=progress)
         with claimed(Path(out)):

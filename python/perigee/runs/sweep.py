@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from perigee import _core
 from perigee.common.files import RecordError, claimed, inner, is_claimed, make_ready
+from perigee.extensions import trust as trusts
 from perigee.results import cells, dataset
 from perigee.results.cells import CELLS, INDEX, TABLE, Axis, Cell, Index
 from perigee.runs.cost import Cost, cost_of
@@ -100,8 +101,10 @@ def plan_of(
     for n, values in enumerate(combinations):
         cell = Cell(_folder_of(every, values), values)
         own_sets = [f"{a.key}={v}" for a, v in zip(every, values, strict=True)]
+        # Values of the file's own [sweep] are the file's words, not the user's.
+        by_user = [s for a, s in zip(every, own_sets, strict=True) if a in axes]
         # Without the section, which is for the whole.
-        scenario = open_file(path, [*sets, "sweep={}", *own_sets], trust=trust)
+        scenario = open_file(path, [*sets, "sweep={}", *own_sets], trust=trust, said=[*sets, *by_user])
         plan = Plan.of(scenario, cc, seeds=seeds, kernel=kernel, command=command)
         costs.append(cost_of(plan))
         # Networks of a thousand cells do not fit into memory.
@@ -197,7 +200,8 @@ def _in_workers(plan: SweepPlan, machines: Machines, progress: Callable[[float],
 
     first = plan.plans[0]
     on_progress = None if progress is None else lambda n: progress((before + n) / plan.size)
-    executor = machines.pool(first.permission, on_outcome, on_progress, {"command": first.command})
+    permission = trusts.together(p.permission for p in plan.plans)
+    executor = machines.pool(permission, on_outcome, on_progress, {"command": first.command})
     try:
         executor.run(tasks)
     except KeyboardInterrupt:
@@ -228,7 +232,7 @@ def sweep(
     machines = Machines(jobs, cluster, store)
     schemes = [cc] if isinstance(cc, (str, type)) else list(cc)
     axes = [Axis(key, tuple(_values(key, list(values)))) for key, values in (keys or {}).items()]
-    plan = plan_of(Path(path), overrides(sets, {}), axes, schemes, seeds=seeds, trust=trust)
+    plan = plan_of(Path(path), overrides(sets, {}), axes, trusts.said(schemes), seeds=seeds, trust=trust)
     with claimed(Path(out)):
         plan = plan.into(Path(out), force=force)
         found = execute_sweep(plan, Path(out), machines=machines, progress=progress)

@@ -127,8 +127,7 @@ def opened(
         given = dict(classes or {})
         for name, where in job.classes.items():
             if name not in given:
-                permission.check(Path(where.path))
-                given[name] = class_in(Path(where.path), where.name)
+                given[name] = class_in(Path(where.path), where.name, permission)
         own = {n: find(n, Path(job.folder), permission) for n in core.plugins() if n not in given}
         if job.kernel is not None:
             permission.check_programs([p.line for p in of_scenario(core)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A worker, `python -m perigee.runs.worker FD`: jobs come on its standard input, what became of them goes to FD.
+"""A worker (`common.interpreter` starts it): jobs come on its standard input, what became of them goes to a descriptor.
 
 Messages are lines of JSON. One group of tasks at a time: a job, whose network is built once, and its schemes, on so
 many threads as the one who sends them says (the simulator works outside the interpreter's lock). The process ends
@@ -187,7 +187,3 @@ def main() -> None:
         # Not by the interpreter's end: it would wait for a timeline that a function of a sky is still making.
         answers.flush()
         os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

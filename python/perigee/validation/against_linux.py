@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from perigee.common.credentials import recorded
 from perigee.common.exit_codes import BAD_INPUT, FAILED, OUTSIDE_TOLERANCE
 from perigee.common.files import RecordError, cannot_write, claimed
 from perigee.common.messages import complain
-from perigee.extensions.trust import Permission, PluginError
+from perigee.extensions.trust import Permission, PluginError, together
 from perigee.results.manifest import MANIFEST
 from perigee.results.record import Run, open_record, run_folder
 from perigee.runs.executor import Executor, Outcome, Task, partial_of
@@ -163,7 +163,7 @@ def _run(cells: Sequence[Cell], asked: Asked, kernel: Kernel, out: Path) -> list
             errors.append(outcome.error)
             executor.stop()
 
-    permission = _together(w.permission for w in wanted)
+    permission = together(w.permission for w in wanted)
     cores = max(1, asked.jobs or os.cpu_count() or 1)
     with ExitStack() as stack:
         on_progress = None if asked.as_json else _bar(stack, len(wanted), len(wanted) - len(todo))
@@ -201,13 +201,6 @@ def _is_there(w: Wanted) -> bool:
 def _task(w: Wanted) -> Task:
     arguments = {"folder": str(w.folder), "force": False, "capture": None}
     return Task(w.job, w.cc, Sink(RECORD, arguments), None, partial_of(w.folder))
-
-
-def _together(permissions: Iterable[Permission]) -> Permission:
-    every = list(permissions)
-    files = frozenset(f for p in every for f in p.files)
-    modules = frozenset(m for p in every for m in p.modules)
-    return Permission(any(p.everything for p in every), files, modules)
 
 
 def _pairs(cell: Cell, cc: str, wanted: Sequence[Wanted]) -> list[Pair]:
