@@ -224,7 +224,6 @@ ATTACKS = {
     "flow": "<svg onload=document.documentElement.dataset.owned=1>",
     "comment": "<!--<script>",
     "end": "</script><script>document.documentElement.dataset.owned=1</script>",
-    "separator": "a\u2028b\u2029c",
 }
 
 

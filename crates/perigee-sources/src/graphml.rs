@@ -7,7 +7,7 @@
 use crate::network::LinkRow;
 use crate::trace::{number, TraceError};
 use perigee_timeline::GeoPoint;
-use perigee_units::{BitRate, Nanos};
+use perigee_units::{names, BitRate, Nanos};
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,6 +137,7 @@ fn names(
         let label = value(node, keys, "label").unwrap_or_else(|| id.to_string()).replace(',', " ");
         let label = label.split_whitespace().collect::<Vec<_>>().join(" ");
         let name = if taken.contains(&label) { format!("{label} ({id})") } else { label };
+        names::check(&name).map_err(|why| TraceError::at(line(node), format!("the node {name:?} {why}")))?;
         if !taken.insert(name.clone()) || names.insert(id.to_string(), name.clone()).is_some() {
             return Err(TraceError::at(line(node), format!("two nodes are called {name:?}")));
         }

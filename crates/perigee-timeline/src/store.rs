@@ -3,7 +3,7 @@
 //! `diff` understands it.
 
 use crate::model::*;
-use perigee_units::{Nanos, NS_PER_S};
+use perigee_units::{names, Nanos, NS_PER_S};
 use std::collections::BTreeSet;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
@@ -99,6 +99,7 @@ const LONGEST: Nanos = Nanos::from_secs(366 * 86_400);
 pub fn check(timeline: &Timeline) -> Result<(), TimelineError> {
     let h = &timeline.header;
     let mut seen = Seen::default();
+    name(&h.title, "the title")?;
     seen.add(&h.nodes, &h.ports, &h.links)?;
     for (i, p) in h.pairs.iter().enumerate() {
         if p.from.ix() >= seen.nodes() || p.to.ix() >= seen.nodes() {
@@ -143,6 +144,10 @@ fn invalid<T>(reason: String) -> Result<T, TimelineError> {
     Err(TimelineError::Invalid(reason))
 }
 
+fn name(text: &str, of: &str) -> Result<(), TimelineError> {
+    names::check(text).or_else(|why| invalid(format!("the text of {of}, {text:?}, {why}")))
+}
+
 /// What exists so far; remembers the two ends of each link for the path check.
 #[derive(Default)]
 struct Seen {
@@ -169,11 +174,13 @@ impl Seen {
 
     fn add(&mut self, nodes: &[Node], ports: &[Port], links: &[Link]) -> Result<(), TimelineError> {
         for n in nodes {
+            name(&n.name, "a node")?;
             if !self.names.insert(n.name.clone()) {
                 return invalid(format!("two nodes are called {:?}", n.name));
             }
         }
         for p in ports {
+            name(&p.name, "a port")?;
             if p.node.ix() >= self.nodes() {
                 return invalid(format!("port {:?} sits on a node that does not exist", p.name));
             }
@@ -246,6 +253,7 @@ impl Seen {
                 links.as_deref().map_or(Ok(()), |links| self.path(p, links, c.at))
             }
             Change::Note(note) => {
+                name(&note.text, "a note")?;
                 note.node.map_or(Ok(()), |node| self.node(node))?;
                 note.pair.map_or(Ok(()), |pair| known_pair(h, pair).map(|_| ()))
             }
@@ -354,6 +362,19 @@ mod tests {
         let mut t = two_nodes();
         t.header.pairs[0].to = NodeId(0);
         assert!(check(&t).unwrap_err().to_string().contains("itself"));
+    }
+
+    #[test]
+    fn names_are_one_line() {
+        let of_port = |t: &mut Timeline| t.header.ports[0].name.push('\n');
+        let of_node = |t: &mut Timeline| t.header.nodes[0].name.push('\u{1b}');
+        let of_title = |t: &mut Timeline| t.header.title.push('\u{202e}');
+        for damage in [of_port as fn(&mut Timeline), of_node, of_title] {
+            let mut t = two_nodes();
+            damage(&mut t);
+            let e = check(&t).unwrap_err().to_string();
+            assert!(e.contains("control character U+") && !e.contains(['\n', '\u{1b}']), "{e:?}");
+        }
     }
 
     #[test]

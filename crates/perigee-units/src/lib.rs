@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Quantities with their unit in the type; [`params`], tables of parameters that are declared once; [`files`] that people
-//! name; [`stop`], long work that can be interrupted. The one leaf that every other crate may use.
+//! name; [`names`], what may be one; [`stop`], long work that can be interrupted. The one leaf that every other crate may use.
 //!
 //! Time is integer nanoseconds since the start of a run, rates are integer bits per second, sizes are integer
 //! bytes: integers, because a simulation must give the same bits on every machine.
 
 pub mod draw;
 pub mod files;
+pub mod names;
 pub mod params;
 mod parse;
 pub mod stop;

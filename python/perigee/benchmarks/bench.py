@@ -16,6 +16,7 @@ from perigee.benchmarks import hosts, learning
 from perigee.benchmarks.case import PYTHON_SCHEME, WHOLE_RUN, names
 from perigee.common import interpreter
 from perigee.common.exit_codes import BAD_INPUT, FAILED
+from perigee.common.messages import complain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +41,7 @@ def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json:
         and c not in LONG
     ]
     if unknown:
-        print(f"perigee: no case {unknown[0]!r}; there are {', '.join(known)}", file=sys.stderr)
+        complain(f"no case {unknown[0]!r}; there are {', '.join(known)}")
         return BAD_INPUT
     rows = _in_rounds(cases or known, repeat, quiet=as_json)
     if rows is None:
@@ -79,7 +80,7 @@ def _in_rounds(cases: list[str], repeat: int, *, quiet: bool) -> list[dict[str, 
     for name in track(names, "measuring", console=Console(stderr=True), transient=True, disable=still):
         child = subprocess.run(interpreter.command(_CASE, name), capture_output=True, text=True, check=False)
         if child.returncode != 0:
-            print(f"perigee: {name} failed:\n{child.stderr}", file=sys.stderr)
+            complain(f"{name} failed:\n{child.stderr}")
             return None
         runs[name].append(_rates(json.loads(child.stdout)))
     return [_best(rows) for rows in runs.values()]

@@ -48,6 +48,7 @@ from perigee.cli.options import (
     machines_of,
     schemes_of,
 )
+from perigee.common import quoting
 from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.common.files import cannot_write, has_no_room, write_text
 from perigee.common.interrupt import announce
@@ -115,7 +116,7 @@ def _ends_with(code: int) -> None:
 
 def fail(message: str, code: int = FAILED) -> NoReturn:
     """Prints a message and ends."""
-    print(f"perigee: {message}", file=sys.stderr)
+    complain(message)
     raise SystemExit(code)
 
 
@@ -126,7 +127,7 @@ def _scenario(
     from perigee import _core
     from perigee.runs.scenario import open_file
 
-    tle_set = [] if tle is None else [f"source.constellation.tle={json.dumps(str(tle))}"]
+    tle_set = [] if tle is None else [f"source.constellation.tle={quoting.toml(str(tle))}"]
     try:
         return open_file(path, [*(sets or []), *tle_set], trust=trust)
     except _core.ScenarioError as error:

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import json
-import sys
 import textwrap
 
 from perigee.common.exit_codes import BAD_INPUT
+from perigee.common.messages import complain
 from perigee.results.columns import BY_NAME, COLUMNS, one_line
 from perigee.results.columns import markdown as page
 
@@ -18,7 +18,7 @@ def columns_command(names: list[str], *, as_json: bool, markdown: bool) -> int:
     """Definitions of the columns."""
     unknown = [n for n in names if n not in BY_NAME]
     if unknown:
-        print(f"perigee: no column {unknown[0]!r}; perigee columns lists them", file=sys.stderr)
+        complain(f"no column {unknown[0]!r}; perigee columns lists them")
         return BAD_INPUT
     chosen = [BY_NAME[n] for n in names] or COLUMNS
     if as_json:

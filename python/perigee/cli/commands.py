@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.cli.options import count
+from perigee.common import quoting
 from perigee.common.credentials import recorded
 from perigee.common.exit_codes import BAD_INPUT, FAILED, INCOMPLETE, INTERRUPTED
 from perigee.common.files import RecordError, cannot_write, claimed, fresh_folder, refuse_file
@@ -102,10 +103,10 @@ def dry_command(
         return BAD_INPUT
     except (RecordError, PluginError, _core.RunError) as error:
         _print_cause(error)
-        print(f"perigee: {error}", file=sys.stderr)
+        complain(str(error))
         return BAD_INPUT
     except OSError as error:
-        print(f"perigee: {cannot_write(save or Path(), error)}", file=sys.stderr)
+        complain(f"{cannot_write(save or Path(), error)}")
         return BAD_INPUT
     cost = cost_of(plan).times(plan.size)
     seeds, schemes = [j.seed for j in plan.jobs], list(plan.jobs[0].schemes)
@@ -165,10 +166,10 @@ def _failed(error: Exception, folder: Path) -> int:
         complain(error.args[0])
         return BAD_INPUT
     if isinstance(error, OSError):
-        print(f"perigee: {cannot_write(folder, error)}", file=sys.stderr)
+        complain(f"{cannot_write(folder, error)}")
         return BAD_INPUT
     _print_cause(error)
-    print(f"perigee: {error}", file=sys.stderr)
+    complain(str(error))
     if isinstance(error, _core.RunError):
         return INCOMPLETE if isinstance(error, _core.HostsError) else FAILED
     return BAD_INPUT
@@ -186,7 +187,7 @@ def _broken(error: work.BrokenRunError, folder: Path, asked: Asked) -> int:
         print(json.dumps({**as_data(results, folder), "broken": str(error)}, indent=1))
     elif results:
         _print_results(results, folder, report=report)
-    print(f"perigee: {error}", file=sys.stderr)
+    complain(str(error))
     return INCOMPLETE
 
 
@@ -285,11 +286,11 @@ def scheme_table(schemes: dict[str, list[Row]], *, width: int, plain: bool) -> A
         for heading in headings:
             table.add_column(heading, justify="right", no_wrap=True)
         for cc, values in cells.items():
-            table.add_row(cc, *values)
+            table.add_row(quoting.cell(cc), *values)
     else:
         table.add_column("", no_wrap=True)
         for cc in cells:
-            table.add_column(cc, justify="right", no_wrap=True)
+            table.add_column(quoting.cell(cc), justify="right", no_wrap=True)
         for k, heading in enumerate(headings):
             table.add_row(one_line(heading), *(values[k] for values in cells.values()))
     return table
@@ -301,7 +302,7 @@ def compare_command(a: Path, b: Path, *, as_json: bool) -> int:
         runs = find_records(a), find_records(b)
         left, right = (by_scheme(r) for r in runs)
     except RecordError as error:
-        print(f"perigee: {error}", file=sys.stderr)
+        complain(str(error))
         return BAD_INPUT
     others = differing(*(r[0].manifest.scenario_toml for r in runs))
     names = list(dict.fromkeys([*left, *right]))
@@ -314,11 +315,11 @@ def compare_command(a: Path, b: Path, *, as_json: bool) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("scheme", "metric", f"A: {a}", f"B: {b}", "B - A")
+    table = Table("scheme", "metric", quoting.cell(f"A: {a}"), quoting.cell(f"B: {b}"), "B - A")
     both = [row for row in rows if row["cc"] in left and row["cc"] in right]
     for row in both:
         for i, cells in enumerate(_lines(row)):
-            table.add_row(row["cc"] if i == 0 else "", *cells)
+            table.add_row(quoting.cell(row["cc"]) if i == 0 else "", *cells)
         table.add_section()
     if both:
         Console(width=None if sys.stdout.isatty() else 160).print(table)
@@ -383,10 +384,10 @@ def report_command(folder: Path, out: Path | None) -> int:
     try:
         write_report(find_records(folder), target)
     except RecordError as error:
-        print(f"perigee: {error}", file=sys.stderr)
+        complain(str(error))
         return BAD_INPUT
     except OSError as error:
-        print(f"perigee: {cannot_write(target, error)}", file=sys.stderr)
+        complain(f"{cannot_write(target, error)}")
         return BAD_INPUT
     print(f"{target} is written ({time.perf_counter() - begin:.1f} s)")
     return 0

@@ -17,6 +17,7 @@ import typer
 from perigee.cli.options import JsonOption
 from perigee.common.exit_codes import BAD_INPUT, FAILED
 from perigee.common.files import cannot_write
+from perigee.common.messages import complain
 
 if TYPE_CHECKING:
     from perigee.hosts.kernels import Kernel, KernelError
@@ -32,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _fail(error: KernelError) -> NoReturn:
-    print(f"perigee: {error}", file=sys.stderr)
+    complain(str(error))
     raise SystemExit(error.code)
 
 
@@ -62,10 +63,10 @@ def build(
     except KernelError as error:
         _fail(error)
     except OSError as error:
-        print(f"perigee: {cannot_write(store(), error)}", file=sys.stderr)
+        complain(f"{cannot_write(store(), error)}")
         raise SystemExit(BAD_INPUT) from None
     for warning in done.warnings:
-        print(f"perigee: {warning}", file=sys.stderr)
+        complain(warning)
     kernel = done.kernel
     if as_json:
         print(json.dumps({**kernel.as_json(), "fresh": done.fresh, "warnings": done.warnings}, indent=1))
@@ -145,14 +146,14 @@ def remove(
     from perigee.hosts import kernels
 
     if (name is None) != everything:
-        print("perigee: say which kernel, or --all", file=sys.stderr)
+        complain("say which kernel, or --all")
         raise SystemExit(BAD_INPUT)
     try:
         gone = kernels.remove_all() if name is None else [kernels.remove_one(name)]
     except kernels.KernelError as error:
         _fail(error)
     except OSError as error:
-        print(f"perigee: {cannot_write(kernels.store(), error)}", file=sys.stderr)
+        complain(f"{cannot_write(kernels.store(), error)}")
         raise SystemExit(BAD_INPUT) from None
     if as_json:
         print(json.dumps({"removed": [str(f) for f in gone]}, indent=1))
@@ -181,7 +182,7 @@ def doctor(name: NameArg = None, as_json: JsonOption = False) -> None:
     elif found.ok:
         print(f"{found.kernel} {found.message}")
     else:
-        print(f"perigee: {found.kernel}: {found.message}", file=sys.stderr)
+        complain(f"{found.kernel}: {found.message}")
         for line in found.console:
             print(f"  {line}", file=sys.stderr)
     raise SystemExit(0 if found.ok else FAILED)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perigee.cli.options import ForceOption, count, stop
+from perigee.common import quoting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,7 +88,6 @@ def capture(
 def _beside_wireshark(folder: Path) -> None:
     """The classification of both, a line for each number."""
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     from perigee.measure import wireshark
@@ -98,10 +98,10 @@ def _beside_wireshark(folder: Path) -> None:
         return
     heads, *rows = found["table"]
     # Addresses of IPv6 are in brackets, which mean something else to tables.
-    table = Table("", *(escape(row[0]) for row in rows[:MOST_COLUMNS]))
+    table = Table("", *(quoting.cell(row[0]) for row in rows[:MOST_COLUMNS]))
     for k, head in enumerate(heads[1:], 1):
         whose = "ours" if k <= len(wireshark.OURS) else "Wireshark's"
-        table.add_row(f"{whose}: {head}", *(row[k] for row in rows[:MOST_COLUMNS]))
+        table.add_row(f"{whose}: {head}", *(quoting.cell(row[k]) for row in rows[:MOST_COLUMNS]))
         if k == len(wireshark.OURS):
             table.add_section()
     Console(width=None if sys.stdout.isatty() else 200).print(table)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import signal
 import sys
@@ -16,6 +15,8 @@ import typer
 
 from perigee.cli.measure import tell
 from perigee.cli.options import stop
+from perigee.common import quoting
+from perigee.common.messages import complain
 
 if TYPE_CHECKING:
     from perigee.measure.campaign import Campaign
@@ -139,7 +140,7 @@ def run(
         over = _until_signal()
         Runner(campaign, journal, secret, server, _say, over).run()
     except MeasureError as error:
-        print(f"perigee: {error}", file=sys.stderr)
+        complain(str(error))
         _conclude(folder if report and journal is not None else None)
         raise SystemExit(2) from None
     except (OSError, RecordError) as error:
@@ -171,14 +172,14 @@ def _conclude(folder: Path | None) -> None:
     if folder is None:
         return
     if not any((folder / FOLDER).glob("*.npz")):
-        print(f"perigee: nothing was measured yet, so there is no record in {folder}", file=sys.stderr)
+        complain(f"nothing was measured yet, so there is no record in {folder}")
         return
     try:
         write_records(folder)
     except (OSError, RecordError) as error:
         # What was measured stays where it is: `perigee measure report` makes records of it later.
         why = cannot_write(folder, error) if isinstance(error, OSError) else error
-        print(f"perigee: {why}; what was measured is in {folder}", file=sys.stderr)
+        complain(f"{why}; what was measured is in {folder}")
         return
     tell(folder)
 
@@ -224,10 +225,6 @@ def _written(
     """The lines of a campaign file of what options say, each with the option that it is from."""
     from perigee.measure.net.protocol import MeasureError
 
-    def quoted(text: str) -> str:
-        # Strings of JSON are strings of TOML.
-        return json.dumps(text)
-
     if not (pings or trains or download or upload):
         raise MeasureError(
             "nothing to measure: --pings 60s, --trains 60s, --download 10MB, --upload 10MB or a campaign file"
@@ -236,18 +233,18 @@ def _written(
         raise MeasureError("--cc and --streams are of downloads and uploads")
     if beside and not (download or upload):
         raise MeasureError("--beside: probes during transfers (--download, --upload)")
-    lines = [("", "[campaign]"), ("HOST", f"server = {quoted(server)}"), ("--runs", f"cycles = {runs}")]
-    probes = [("", "[[step]]"), ("", 'do = "pings"'), ("--interval", f"interval = {quoted(interval)}")]
+    lines = [("", "[campaign]"), ("HOST", f"server = {quoting.toml(server)}"), ("--runs", f"cycles = {runs}")]
+    probes = [("", "[[step]]"), ("", 'do = "pings"'), ("--interval", f"interval = {quoting.toml(interval)}")]
     if pings:
-        lines += [*probes, ("--pings", f"duration = {quoted(pings)}")]
+        lines += [*probes, ("--pings", f"duration = {quoting.toml(pings)}")]
     if trains:
-        lines += [("", "[[step]]"), ("", 'do = "trains"'), ("--trains", f"duration = {quoted(trains)}")]
+        lines += [("", "[[step]]"), ("", 'do = "trains"'), ("--trains", f"duration = {quoting.toml(trains)}")]
     for do, size in (("download", download), ("upload", upload)):
         for scheme in (cc or "").split(",") if size else []:
             key = "bytes" if size and size.rstrip().endswith("B") else "duration"
-            lines += [("", "[[step]]"), ("", f'do = "{do}"'), (f"--{do}", f"{key} = {quoted(size or '')}")]
-            lines += [("--streams", f"streams = {streams}"), ("--sample", f"sample = {quoted(sample)}")]
-            lines += [("--cc", f"cc = {quoted(scheme)}")] if scheme else []
+            lines += [("", "[[step]]"), ("", f'do = "{do}"'), (f"--{do}", f"{key} = {quoting.toml(size or '')}")]
+            lines += [("--streams", f"streams = {streams}"), ("--sample", f"sample = {quoting.toml(sample)}")]
+            lines += [("--cc", f"cc = {quoting.toml(scheme)}")] if scheme else []
             lines += [*probes, ("--beside", "beside = true")] if beside else []
     return lines
 

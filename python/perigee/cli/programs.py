@@ -146,10 +146,10 @@ def exec_command(scenario: Scenario, programs: list[Program], kernel: Hosts, ask
         return INTERRUPTED
     for warning in done.manifest.warnings:
         if any(sign in warning for sign in TOLD):
-            print(f"perigee: {warning}", file=sys.stderr)
+            complain(warning)
     if not as_json:
         for line in where(base):
-            print(f"perigee: {line}", file=sys.stderr)
+            complain(line)
     _print(stories, folder, done.manifest.get("real_time"), as_json=as_json)
     return stories[-1].exit_code
 
@@ -159,7 +159,7 @@ def _failed(error: Exception, folder: Path) -> int:
         complain(error.args[0])
         return BAD_INPUT
     message = cannot_write(folder, error) if isinstance(error, OSError) else str(error)
-    print(f"perigee: {message}", file=sys.stderr)
+    complain(message)
     return OURS if isinstance(error, _core.RunError) else BAD_INPUT
 
 
@@ -173,9 +173,9 @@ def _print(stories: list[Story], folder: Path, lateness: Any, *, as_json: bool) 
         print(json.dumps({"record": str(folder), "programs": told, **clock}, indent=1))
         return
     for story in stories:
-        print(f"perigee: {story.program.node}: {story.program.line}: {story.ending}", file=sys.stderr)
+        complain(f"{story.program.node}: {story.program.line}: {story.ending}")
     if lateness is not None:
         late = lateness["delivered"]
         shares = ", ".join(f"{name} {late[key] / 1e3:.3f} ms" for name, key in LATENESS.items())
-        print(f"perigee: {late['packets']} packets, late by {shares}", file=sys.stderr)
-    print(f"perigee: record {folder}", file=sys.stderr)
+        complain(f"{late['packets']} packets, late by {shares}")
+    complain(f"record {folder}")

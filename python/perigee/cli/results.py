@@ -7,11 +7,12 @@ import json
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from perigee.cli.options import ForceOption, JsonOption, check_free, names_of, stop
+from perigee.common import quoting
 from perigee.common.messages import complain
 
 if TYPE_CHECKING:
@@ -106,9 +107,20 @@ def _export(table: pa.Table, out: Path) -> None:
         elif out.suffix == ".csv":
             import pyarrow.csv
 
-            pyarrow.csv.write_csv(table, partial)
+            pyarrow.csv.write_csv(_quoted(table), partial)
         else:
             stop(f"--out {out}: one of .csv, .parquet, .json")
+
+
+def _quoted(table: pa.Table) -> pa.Table:
+    """With texts as cells that no spreadsheet takes for formulas."""
+    import pyarrow as pa
+
+    columns = [
+        pa.array([quoting.csv(v) for v in c.to_pylist()], c.type) if pa.types.is_string(c.type) else c
+        for c in table.columns
+    ]
+    return pa.table(columns, names=[quoting.csv(n) for n in table.column_names])
 
 
 def _as_json(table: pa.Table) -> str:
@@ -127,7 +139,8 @@ def _print(table: pa.Table) -> None:
     console = Console(width=None if sys.stdout.isatty() else WIDE)
     shown = Table(box=box.SIMPLE_HEAD if console.is_terminal else box.ASCII2, pad_edge=False)
     for name in table.column_names:
-        shown.add_column(name, no_wrap=True, justify="left" if str(table[name].type) == "string" else "right")
+        side: Literal["left", "right"] = "left" if str(table[name].type) == "string" else "right"
+        shown.add_column(quoting.cell(name), no_wrap=True, justify=side)
     for row in table.slice(0, MOST_LINES).to_pylist():
         shown.add_row(*(_cell(v, forms.get(n.partition("@")[0], "{:g}")) for n, v in row.items()))
     console.print(shown)
@@ -142,4 +155,4 @@ def _rows(table: pa.Table) -> str:
 def _cell(value: Any, form: str) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
-    return form.format(value) if isinstance(value, float) else str(value)
+    return form.format(value) if isinstance(value, float) else quoting.cell(str(value))

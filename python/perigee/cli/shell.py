@@ -19,6 +19,7 @@ from perigee.cli.options import stop
 from perigee.cli.programs import check_nodes, groups_of, words_of
 from perigee.common.exit_codes import BAD_INPUT, OURS
 from perigee.common.files import RecordError
+from perigee.common.messages import complain
 from perigee.extensions.trust import PluginError
 from perigee.runs.programs import STAGGER_NS, look_on
 from perigee.runs.stories import Program, of_scenario
@@ -70,13 +71,13 @@ def shell_command(scenario: Scenario, programs: list[Program], kernel: Kernel, w
         with raw_terminal() as signals:
             stories = look_on(scenario, programs, kernel, heard, Keyboard(signals), writable)
     except (_core.ScenarioError, RecordError, PluginError, _core.RunError) as error:
-        print(f"perigee: {error.args[0] if error.args else error}", file=sys.stderr)
+        complain(f"{error.args[0] if error.args else error}")
         return BAD_INPUT if isinstance(error, _core.ScenarioError) else OURS
     if signals:
         # It came while the core was in charge, which ends the run and says nothing of it.
         return 128 + signals[0]
     story = stories[-1]
-    print(f"perigee: {story.program.node}: {story.ending}", file=sys.stderr)
+    complain(f"{story.program.node}: {story.ending}")
     return story.exit_code
 
 

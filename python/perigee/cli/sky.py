@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +28,7 @@ from perigee.cli.options import (
 from perigee.cli.places import of_places
 from perigee.cli.weather import weather
 from perigee.common.files import cannot_write, filled, written
+from perigee.common.messages import complain
 
 if TYPE_CHECKING:
     from perigee.results.record import Run
@@ -328,7 +328,7 @@ def _output(out: Path, *, folder: bool = False) -> Iterator[Path]:
 def print_remarks(remarks: Sequence[str]) -> None:
     """What to look at before trusting what is printed, each once, on the error stream."""
     for remark in dict.fromkeys(remarks):
-        print(f"perigee: look before you trust: {remark}", file=sys.stderr)
+        complain(f"look before you trust: {remark}")
 
 
 def _beyond(found: dict[str, Any], record: Run | None) -> list[str]:

@@ -29,6 +29,7 @@ from perigee.cli.options import (
     schemes_of,
     stop,
 )
+from perigee.common import quoting
 from perigee.common.credentials import recorded
 from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.common.messages import complain
@@ -139,10 +140,10 @@ def _conclude(plan: SweepPlan, done: Sweep, folder: Path, drawn: list[Path], *, 
             where = folder / CELLS / "NAME" / FILE
             print(f"rows of flows: {where} of {count(many, 'cell')} (more than {MOST_IN_CSV} each)")
     for line in plan.failed[:5]:
-        print(f"perigee: {line}", file=sys.stderr)
+        complain(line)
     if plan.failed:
         failed = f"{len(plan.failed)} of {plan.size} runs failed; without them there is no sweep.csv"
-        print(f"perigee: {failed}. The same call tries them again", file=sys.stderr)
+        complain(f"{failed}. The same call tries them again")
         raise SystemExit(FAILED)
 
 
@@ -318,13 +319,13 @@ def _print(found: Sweep, names: list[str]) -> None:
     console = Console(width=None if sys.stdout.isatty() else 200)
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else box.ASCII2, pad_edge=False)
     for key in [*found.keys, "cc", "runs"]:
-        table.add_column(key, no_wrap=True)
+        table.add_column(quoting.cell(key), no_wrap=True)
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
     rows = found.means(names)
     for row in rows[:MOST_LINES]:
         cells = [f"{row[k]:g}" if isinstance(row[k], float) else str(row[k]) for k in [*found.keys, "cc", "runs"]]
-        table.add_row(*cells, *(_shown(row, n, forms[n]) for n in names))
+        table.add_row(*map(quoting.cell, cells), *(_shown(row, n, forms[n]) for n in names))
     console.print(table)
     if rows[MOST_LINES:]:
         print(f"and {len(rows) - MOST_LINES} more: all are in {found.folder / 'sweep.csv'}; --where KEY=VALUE filters")
@@ -354,5 +355,5 @@ def _finite(told: Any) -> Any:
 
 
 def _fail(error: Exception) -> NoReturn:
-    print(f"perigee: {error}", file=sys.stderr)
+    complain(str(error))
     raise SystemExit(FAILED)

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee.common.exit_codes import BAD_INPUT
 from perigee.common.files import cannot_write
+from perigee.common.messages import complain
 from perigee.extensions import trust
 from perigee.extensions.plugins import existing
 
@@ -24,13 +24,13 @@ def trust_command(files: Sequence[Path], *, forget: bool, as_json: bool) -> int:
             if not forget:
                 trust.remember(existing(file))
             elif not trust.forget(file):
-                print(f"perigee: {file} is not remembered", file=sys.stderr)
+                complain(f"{file} is not remembered")
                 return BAD_INPUT
     except trust.PluginError as error:
-        print(f"perigee: {error}", file=sys.stderr)
+        complain(str(error))
         return BAD_INPUT
     except OSError as error:
-        print(f"perigee: {cannot_write(trust.store(), error)}", file=sys.stderr)
+        complain(f"{cannot_write(trust.store(), error)}")
         return BAD_INPUT
     rows = [{"file": f, "unchanged": trust.is_remembered(Path(f))} for f in trust.remembered()]
     if as_json:

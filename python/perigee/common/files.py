@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from perigee.common import names
 from perigee.common.reading import UnreadableError, check, opened, special
 
 if TYPE_CHECKING:
@@ -381,9 +382,13 @@ def _lock(folder: Path) -> int | None:
 def fresh_folder(name: str, base: Path) -> Path:
     """Makes base/NAME, or base/NAME-2 and so on where that is taken: nobody else gets the same.
 
+    A name that would lead elsewhere becomes one that does not.
+
     Raises:
         RecordError: it cannot be made.
     """
+    if not name or name != Path(name).name or name.startswith("."):
+        name = names.as_folder(name)
     try:
         for folder in (base / name, *(base / f"{name}-{n}" for n in range(2, 100_000))):
             with suppress(FileExistsError):

@@ -49,12 +49,20 @@ def spawning() -> Iterator[None]:
     Python 3.10 has no variable for it: there a program of the shell stands for the interpreter.
     """
     if sys.version_info >= (3, 11):
+        given = os.environ.get("PYTHONSAFEPATH")
         os.environ["PYTHONSAFEPATH"] = "1"
-        yield
+        try:
+            yield
+        finally:
+            if given is None:
+                del os.environ["PYTHONSAFEPATH"]
+            else:
+                os.environ["PYTHONSAFEPATH"] = given
         return
-    import shlex
     import tempfile
     from multiprocessing import spawn
+
+    from perigee.common import quoting
 
     before = spawn.get_executable()
     path = clean(sys.path)
@@ -62,7 +70,7 @@ def spawning() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="perigee-") as folder:
         program = os.path.join(folder, "python")
         with open(program, "w", encoding="utf-8") as file:
-            file.write(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+            file.write(f'#!/bin/sh\nexec {quoting.shell_words(words)} "$@"\n')
         os.chmod(program, 0o700)
         spawn.set_executable(program)
         try:

@@ -7,13 +7,18 @@ import sys
 import time
 from collections.abc import Callable
 
+from perigee.common.quoting import terminal
+
 # Where there is no bar, a line is written when something begins, and then each time that so much has passed.
 EVERY_S = 10.0
 
 
 def complain(message: str) -> None:
-    """Prints an error or remark, each line of it with the program's name, as `program:file:line: …` in editors."""
-    for line in message.splitlines():
+    """Prints an error or remark, each line of it with the program's name, as `program:file:line: …` in editors.
+
+    What files and servers say in it stays text: no escape sequence reaches the terminal.
+    """
+    for line in terminal(message).splitlines():
         print(line if line.startswith((" ", "perigee: ")) else f"perigee: {line}", file=sys.stderr)
 
 

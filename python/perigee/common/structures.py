@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""JSON from files as frozen structures: what is missing or of another type is named with file, key and value."""
+"""JSON from files as frozen structures: what is missing or of another type is named with file, key and value.
+
+Texts are names, one line of visible characters, but for fields that are `free`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ import types
 import typing
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from perigee.common import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,27 +50,39 @@ class Reader:
             name = f.metadata.get("key", f.name)
             full = f"{key}.{name}" if key else name
             if name in found:
-                values[f.name] = self.value(hints[f.name], found[name], full)
+                values[f.name] = self.value(hints[f.name], found[name], full, free=f.metadata.get("free", False))
             elif f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING:
                 raise self.missing(full)
         return kind(**values)
 
-    def value(self, hint: Any, found: Any, key: str) -> Any:
-        """A value of the annotated type."""
+    def value(self, hint: Any, found: Any, key: str, *, free: bool = False) -> Any:
+        """A value of the annotated type; texts that are `free` may have any characters."""
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if origin in (types.UnionType, typing.Union):
-            return None if found is None else self.value(arguments[0], found, key)
+            return None if found is None else self.value(arguments[0], found, key, free=free)
         if origin is tuple:
             if not isinstance(found, list):
                 raise self.wrong(key, found, "a list")
-            return tuple(self.value(arguments[0], v, f"{key}.{i}") for i, v in enumerate(found))
+            return tuple(self.value(arguments[0], v, f"{key}.{i}", free=free) for i, v in enumerate(found))
         if origin is Mapping:
             if not isinstance(found, dict):
                 raise self.wrong(key, found, "an object")
-            return {k: self.value(arguments[1], v, f"{key}.{k}") for k, v in found.items()}
+            return {self._name(k, key): self.value(arguments[1], v, f"{key}.{k}", free=free) for k, v in found.items()}
         if dataclasses.is_dataclass(hint):
             return self.structure(cast("type", hint), found, key)
-        return self.plain(hint, found, key)
+        return self.plain(hint, found, key) if free else self._named(self.plain(hint, found, key), key)
+
+    def _named(self, found: Any, key: str) -> Any:
+        why = names.problem_in(found)
+        if why is not None:
+            raise self.error(f"{self.path}: {key} {why}")
+        return found
+
+    def _name(self, found: str, key: str) -> str:
+        why = names.problem(found)
+        if why is not None:
+            raise self.error(f"{self.path}: a key of {key or 'it'} {why}")
+        return found
 
     def plain(self, hint: Any, found: Any, key: str) -> Any:
         """A text, number or truth value; in JSON a whole number may stand for a float, a truth value for neither."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import base64
 import csv
-import html
 import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from perigee.common import quoting
 from perigee.common.files import write_text
 from perigee.common.reading import MOST_TEXT, opened, read_text
 from perigee.learn import policy as policies
@@ -37,8 +37,8 @@ def write(folder: Path, *, grid: bool = True) -> Path:
     name = folder / POLICY
     network, head = policies.load(name)
     parts = [
-        f"<h1>{html.escape(head[0] if head else name.name)}</h1>",
-        f"<pre>{html.escape(policies.describe(name))}</pre>",
+        f"<h1>{quoting.html(head[0] if head else name.name)}</h1>",
+        f"<pre>{quoting.html(policies.describe(name))}</pre>",
     ]
     scores = _scores(folder / CURVES)
     if scores:
@@ -49,7 +49,7 @@ def write(folder: Path, *, grid: bool = True) -> Path:
             parts += ["<h2>One flow over a grid of paths</h2>", _grid(name)]
     recipe = folder / RECIPE
     if recipe.exists():
-        parts += ["<h2>Recipe</h2>", f"<pre>{html.escape(read_text(recipe))}</pre>"]
+        parts += ["<h2>Recipe</h2>", f"<pre>{quoting.html(read_text(recipe))}</pre>"]
     page = folder / PAGE
     write_text(page, f"{HEAD}{''.join(parts)}</body></html>\n")
     return page

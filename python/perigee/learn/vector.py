@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perigee import _core
+from perigee.common import quoting
 from perigee.common.reading import read_text
 
 if sys.version_info >= (3, 11):
@@ -81,7 +81,7 @@ def recipe_text(world: str | Path) -> tuple[str, Path]:
     text = read_text(path)
     if _is_recipe(text):
         return text, path.parent
-    name = json.dumps(str(path.resolve()))
+    name = quoting.toml(str(path.resolve()))
     return (
         f'title = "a scenario"\n[world]\nfile = {name}\n[train]\ntransitions = 1000000\nexplore = 100000\n',
         path.parent,

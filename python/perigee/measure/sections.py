@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.common import quoting
 from perigee.common.files import write_text
 from perigee.measure import series, trains, transfers
 from perigee.results import looks
@@ -83,7 +84,12 @@ def distributions(runs: Sequence[Run]) -> Section | None:
     table = []
     for (cc, name), parts in groups.items():
         rtt = np.sort(np.concatenate(parts))
-        axis.plot(rtt, np.linspace(0, 1, len(rtt)), label=f"{name} ({cc})" if cc != "ping" else name, linewidth=1.2)
+        axis.plot(
+            rtt,
+            np.linspace(0, 1, len(rtt)),
+            label=quoting.plot(f"{name} ({cc})" if cc != "ping" else name),
+            linewidth=1.2,
+        )
         one_way = [
             f"{np.median(np.concatenate(ways[cc, name][w])):.3f}" if (cc, name) in ways else "-"
             for w in ("out", "back")
@@ -226,7 +232,7 @@ def times_of_day(runs: Sequence[Run]) -> Section | None:
     style = looks.of(list(rates))
     for cc, by_hour in rates.items():
         own = sorted(by_hour)
-        axes[1].plot(own, [np.mean(by_hour[h]) for h in own], **style[cc].both(), markersize=3, label=cc)
+        axes[1].plot(own, [np.mean(by_hour[h]) for h in own], **style[cc].both(), markersize=3, label=quoting.plot(cc))
     axes[1].set_ylabel("mean goodput, Mbit/s")
     for a in axes:
         a.set_xlim(-0.5, 23.5)
@@ -268,7 +274,8 @@ def start_up(runs: Sequence[Run]) -> Section | None:
             halves = [0.0 if np.isnan(e.low) else (e.high - e.low) / 2 for e, _ in points]
             axis.errorbar(
                 [e.value for e, _ in points], [mb for _, mb in points], xerr=halves,
-                **{**style[kind.cc].both(), **hollow}, markersize=4, linewidth=1.1, label=f"{kind.name} ({kind.cc})",
+                **{**style[kind.cc].both(), **hollow}, markersize=4, linewidth=1.1,
+                label=quoting.plot(f"{kind.name} ({kind.cc})"),
             )  # fmt: skip
     axis.set_xlabel("time since the connection began, s")
     axis.set_ylabel("downloaded, MB")

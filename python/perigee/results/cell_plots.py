@@ -7,6 +7,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
+from perigee.common import quoting
 from perigee.common.files import RecordError, inner, written
 from perigee.results import looks
 from perigee.results.columns import COLUMNS
@@ -79,11 +80,13 @@ def lines(sweep: Sweep, metric: str, x: str) -> Any:
             points = [_mean(sweep, metric, {x: v, **place}) for v in places]
             heights, halves = [p[0] for p in points], [p[1] for p in points]
             bars = None if all(map(math.isnan, halves)) else halves
-            axes.errorbar(list(places.values()), heights, yerr=bars, capsize=2.5, label=name, **look[name].both())
+            axes.errorbar(
+                list(places.values()), heights, yerr=bars, capsize=2.5, label=quoting.plot(name), **look[name].both()
+            )
         if ticks is not None:
             axes.set_xticks(list(places.values()), ticks, rotation=30 if len(ticks) > 5 else 0)
         axes.grid(visible=True, alpha=0.25)
-        axes.set_title(title, fontsize=9)
+        axes.set_title(quoting.plot(title), fontsize=9)
     for axes in grid.flat[len(drawn) :]:
         axes.set_visible(False)
     for i, axes in enumerate(grid.flat[: len(drawn)]):
@@ -93,7 +96,7 @@ def lines(sweep: Sweep, metric: str, x: str) -> Any:
         if i % across == 0:
             axes.set_ylabel(_label(metric))
     grid[0][0].legend(frameon=False, fontsize=8)
-    figure.suptitle(_title(sweep, {x, *varied}, _left_out(len(panels), of)), fontsize=9)
+    figure.suptitle(quoting.plot(_title(sweep, {x, *varied}, _left_out(len(panels), of))), fontsize=9)
     return figure
 
 
@@ -126,14 +129,14 @@ def heat_map(sweep: Sweep, metric: str, x: str, y: str) -> Any:
             image = axes.imshow(grid, origin="lower", aspect="auto", vmin=low, vmax=high, cmap="viridis")
             axes.set_xticks(range(len(across)), [_text(v) for v in across], rotation=30 if len(across) > 5 else 0)
             axes.set_yticks(range(len(up)), [_text(v) for v in up])
-            axes.set_title("; ".join(filter(None, (cc, _panel_title(panel)))), fontsize=9)
+            axes.set_title(quoting.plot("; ".join(filter(None, (cc, _panel_title(panel))))), fontsize=9)
             if len(across) * len(up) <= 200:
                 _write_numbers(axes, grid, low, high)
         row[0].set_ylabel(y)
     for axes in all_axes[-1]:
         axes.set_xlabel(x)
     figure.colorbar(image, ax=all_axes.ravel().tolist(), label=_label(metric))
-    figure.suptitle(_title(sweep, {x, y, *panels[0]}, _left_out(len(panels), of)), fontsize=9)
+    figure.suptitle(quoting.plot(_title(sweep, {x, y, *panels[0]}, _left_out(len(panels), of))), fontsize=9)
     return figure
 
 

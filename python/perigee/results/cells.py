@@ -8,7 +8,6 @@ run and is written last: a folder that has it is complete.
 from __future__ import annotations
 
 import csv
-import html
 import io
 import json
 import math
@@ -17,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perigee.common import quoting
 from perigee.common.files import RecordError, write_text
 from perigee.common.quantities import quantity
 from perigee.common.reading import MOST_TEXT, opened, read_text
@@ -86,7 +86,7 @@ class Sweep:
         return f"<Sweep of {self.index.scenario}: {len(self.index.cells)} cells, {len(self.rows)} runs>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(repr(self))}</p>{self.frame()._repr_html_()}"
+        return f"<p>{quoting.html(repr(self))}</p>{self.frame()._repr_html_()}"
 
     def frame(self) -> pd.DataFrame:
         """A tidy frame: a row per run; the swept keys, `cc`, `seed`, then the columns of docs/columns.md."""
@@ -234,16 +234,16 @@ def open_sweep(folder: str | Path) -> Sweep:
     texts = {c.name for c in COLUMNS if c.name in ("cc", "flow", "flow_cc", "class", "rtt_over")}
     try:
         with io.TextIOWrapper(opened(path, MOST_TEXT), encoding="utf-8", newline="") as file:
-            rows = [dict(row) for row in csv.DictReader(file)]
+            rows = [{quoting.from_csv(k): v for k, v in row.items()} for row in csv.DictReader(file)]
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}: the sweep is not complete, run it again to go on") from None
 
     def read(name: str, cell: str) -> Any:
         if name in texts:
-            return cell
+            return quoting.from_csv(cell)
         if name == "seed":
             return int(cell)
-        return number(cell) if name in keys else (math.nan if cell == "" else float(cell))
+        return number(quoting.from_csv(cell)) if name in keys else (math.nan if cell == "" else float(cell))
 
     try:
         found: list[Row] = [{name: read(name, cell) for name, cell in row.items()} for row in rows]

@@ -72,7 +72,7 @@ class Split:
 class Input:
     """A file that the run read; the hash is None where it could not be read afterwards."""
 
-    path: str
+    path: str = field(metadata={"free": True})
     sha256: str | None
 
 
@@ -83,7 +83,7 @@ class Manifest(Mapping[str, Any]):
     record_format: int
     scenario: str
     title: str
-    scenario_toml: str
+    scenario_toml: str = field(metadata={"free": True})
     cc: str
     seed: int
     duration_ns: int
@@ -99,8 +99,8 @@ class Manifest(Mapping[str, Any]):
     nodes: tuple[str, ...]
     pairs: tuple[Pair, ...]
     ports: tuple[Mapping[str, Any], ...]
-    report: tuple[str, ...]
-    warnings: tuple[str, ...]
+    report: tuple[str, ...] = field(metadata={"free": True})
+    warnings: tuple[str, ...] = field(metadata={"free": True})
     tables: Mapping[str, Table]
     splits: tuple[Split, ...] = ()
     backend: str = "simulator"
@@ -112,7 +112,7 @@ class Manifest(Mapping[str, Any]):
     key: str | None = None
     """Of the job and scheme that this is the result of (`perigee.runs.job`)."""
     files: tuple[Input, ...] = ()
-    data: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    data: Mapping[str, Any] = field(default_factory=dict, repr=False, metadata={"free": True})
     """The JSON object."""
 
     def __getitem__(self, key: str) -> Any:

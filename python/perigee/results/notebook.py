@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING, Any
 
+from perigee.common import quoting
 from perigee.results.columns import TABLE, one_line
 from perigee.results.summary import about_seeds, by_scheme, shown
 
@@ -21,15 +21,15 @@ MAX_PAIRS = 12
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str, notes: Sequence[str] = ()) -> str:
     """An HTML table with a caption; everything is escaped."""
     body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)
-    below = "".join(f"<p><small>{html.escape(note)}</small></p>" for note in notes)
+    below = "".join(f"<p><small>{quoting.html(note)}</small></p>" for note in notes)
     return (
-        f"<div><p><strong>{html.escape(caption)}</strong></p><div style='overflow-x:auto'><table>"
+        f"<div><p><strong>{quoting.html(caption)}</strong></p><div style='overflow-x:auto'><table>"
         f"<thead><tr>{_cells('th', head)}</tr></thead><tbody>{body}</tbody></table></div>{below}</div>"
     )
 
 
 def _cells(tag: str, row: Sequence[object]) -> str:
-    return "".join(f"<{tag}>{html.escape(str(c))}</{tag}>" for c in row)
+    return "".join(f"<{tag}>{quoting.html(str(c))}</{tag}>" for c in row)
 
 
 def of_runs(runs: Sequence[Run], where: object = None) -> str:

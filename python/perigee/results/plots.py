@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from perigee.common import quoting
 from perigee.results import looks
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def overview(runs: Sequence[Run], flow: str | None = None) -> Any:
     for scheme in data["schemes"]:
         style = {**found[scheme["cc"]].line(), "linewidth": 1.1}
         own = scheme["curves"][str(chosen["flow"])]
-        axes[0].plot(own["t"], _gaps(own["goodput"]), label=scheme["label"], **style)
+        axes[0].plot(own["t"], _gaps(own["goodput"]), label=quoting.plot(scheme["label"]), **style)
         axes[1].plot(own["t"], _gaps(own["rtt"]), **style)
         axes[2].plot(scheme["queue"]["t"], _gaps(scheme["queue"]["ms"]), **style)
     base = data["schemes"][0]["curves"][str(chosen["flow"])]
@@ -66,7 +67,9 @@ def overview(runs: Sequence[Run], flow: str | None = None) -> Any:
         a.grid(alpha=0.25)
         a.spines[["top", "right"]].set_visible(False)
         cap(a, usual=OFTEN if a is axes[0] else USUAL)
-    axes[0].set_title(data["title"] + (f": {chosen['name']}" if len(data["flows"]) > 1 else ""), loc="left")
+    axes[0].set_title(
+        quoting.plot(data["title"] + (f": {chosen['name']}" if len(data["flows"]) > 1 else "")), loc="left"
+    )
     _legend(figure, axes[0], len(data["schemes"]))
     axes[1].legend(loc="upper right", frameon=False)
     axes[2].set_xlabel("time, s")

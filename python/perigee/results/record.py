@@ -7,13 +7,13 @@ A folder is written as `.partial` and renamed when it is complete: what has its 
 from __future__ import annotations
 
 import json
-import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from perigee.common import names
 from perigee.common.files import PARTIAL, RecordError
 from perigee.common.reading import UnreadableError, regular
 from perigee.results import manifest as manifests
@@ -78,7 +78,7 @@ class Run:
 
         with self._reading(name) as path:
             _expect(pq.read_schema(path).names, columns or RELIED_ON.get(name, "").split(), path, name)
-            return pq.read_table(path, columns=columns)
+            return _named(pq.read_table(path, columns=columns), path)
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[Path]:
@@ -124,7 +124,7 @@ class Run:
             empty = file.schema_arrow.empty_table()
             yield empty if chosen is None else empty.select(chosen)
             for group in range(file.num_row_groups):
-                yield file.read_row_group(group, columns=chosen)
+                yield _named(file.read_row_group(group, columns=chosen), path)
 
     def to_pandas(self, name: str = "flows") -> pd.DataFrame:
         """A table as a pandas frame."""
@@ -173,6 +173,29 @@ class Run:
         for rows in self.groups(name):
             hasher.update(from_arrow(rows))
         return hasher.hexdigest()
+
+
+def _named(table: pa.Table, path: Path) -> pa.Table:
+    """The table, if its texts can be names; remarks of events become visible. Raises RecordError."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for at, column in enumerate(table.columns):
+        if not (
+            pa.types.is_string(column.type)
+            or pa.types.is_large_string(column.type)
+            or pa.types.is_dictionary(column.type)
+        ):
+            continue
+        odd = [t for t in pc.unique(column).to_pylist() if isinstance(t, str) and names.problem(t) is not None]
+        if not odd:
+            continue
+        name = table.column_names[at]
+        if name != "text":
+            raise RecordError(f"{path}: a {name} {names.visible(odd[0])!r} {names.problem(odd[0])}")
+        shown = [t if t is None else names.visible(t) for t in column.to_pylist()]
+        table = table.set_column(at, name, pa.array(shown, pa.string()))
+    return table
 
 
 def _expect(found: Sequence[str], wanted: Sequence[str], path: Path, name: str) -> None:
@@ -243,4 +266,4 @@ def comparable(toml: str) -> list[str]:
 
 def run_folder(out: Path, cc: str, seed: int) -> Path:
     """Where the record of a run belongs."""
-    return out / re.sub(r"[^\w.+-]+", "_", cc) / f"seed{seed}"
+    return out / names.as_folder(cc) / f"seed{seed}"

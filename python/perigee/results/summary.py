@@ -10,6 +10,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from perigee.common import quoting
 from perigee.common.files import write_text
 from perigee.results import flow_file
 from perigee.results.columns import COLUMNS as DEFINED
@@ -82,7 +83,7 @@ def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
     """Rows as CSV; what does not exist is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow([quoting.csv(name) for name in columns])
     writer.writerows([_cell(row.get(name)) for name in columns] for row in rows)
     return text.getvalue()
 
@@ -90,7 +91,7 @@ def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
 def _cell(value: Any) -> Any:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.9g}"
-    return "" if value is None else value
+    return "" if value is None else quoting.csv(value)
 
 
 def as_data(results: Sequence[Run], folder: Path | None) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import queue
-import sys
 import time
 import uuid
 from collections import deque
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee import _core
 from perigee.common.files import RecordError, has_no_room
+from perigee.common.messages import complain
 from perigee.runs import parcels, remote
 from perigee.runs.connect import connected
 from perigee.runs.executor import Outcome, WorkerError, groups_of, message_of, raised
@@ -348,7 +348,7 @@ class ClusterExecutor:
         """Once, for a person."""
         if text not in self.said:
             self.said.add(text)
-            print(f"perigee: {text}", file=sys.stderr)
+            complain(text)
 
     def _release(self) -> None:
         """Lets go of what is not wanted any more; runs under way hear of it."""

@@ -8,7 +8,6 @@ import importlib
 import logging
 import os
 import socket
-import sys
 import time
 import uuid
 from contextlib import contextmanager, suppress
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee.common import interpreter
 from perigee.common.files import RecordError
+from perigee.common.messages import complain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,7 +150,7 @@ def _reach(address: str, patience_s: float) -> None:
             last = error
         if not said:
             said = True
-            print(f"perigee: no scheduler answers at {address} yet; waiting {patience_s:.0f} s for it", file=sys.stderr)
+            complain(f"no scheduler answers at {address} yet; waiting {patience_s:.0f} s for it")
         if time.monotonic() > end_s:
             remedy = "start one there with `dask scheduler`, or check host, port (8786 as a rule) and firewall"
             raise RecordError(f"--cluster {address}: no scheduler answers there ({_first_line(last)}): {remedy}")

@@ -47,7 +47,7 @@ class JobError(RecordError):
 class Needed:
     """A file that a job reads, or whose code it runs."""
 
-    path: str
+    path: str = field(metadata={"free": True})
     sha256: str
 
 
@@ -55,7 +55,7 @@ class Needed:
 class Class:
     """Where the class of a Python scheme stands."""
 
-    path: str
+    path: str = field(metadata={"free": True})
     name: str
     sha256: str
 
@@ -66,9 +66,9 @@ class Job:
 
     scenario: str
     """Its name."""
-    toml: str
+    toml: str = field(metadata={"free": True})
     """Resolved: every key that has an effect, with absolute paths."""
-    folder: str
+    folder: str = field(metadata={"free": True})
     """Where classes that the scenario names are looked for."""
     seed: int
     schemes: tuple[str, ...]
@@ -217,6 +217,8 @@ def _check(jobs: list[Job], wrong: Callable[[str, Any, str], Exception]) -> None
     for i, job in enumerate(jobs):
         if comparable(job.toml) != comparable(jobs[0].toml) or job.schemes != jobs[0].schemes:
             raise wrong(f"jobs.{i}", job.scenario, "of the same scenario and schemes as the first")
+        if job.scenario in ("", ".", "..") or job.scenario != Path(job.scenario).name:
+            raise wrong(f"jobs.{i}.scenario", job.scenario, "a name, without folders")
         if job.seed < 0:
             raise wrong(f"jobs.{i}.seed", job.seed, "0 or more")
         if not job.schemes:

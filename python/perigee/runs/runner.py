@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
 import shutil
 import sys
 import tempfile
@@ -19,7 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee import _core
+from perigee.common import quoting
 from perigee.common.files import PARTIAL, RecordError, fresh, is_claimed, make_ready
+from perigee.common.messages import complain
 from perigee.extensions import trust as trusts
 from perigee.extensions.congestion import file_of, named, with_params
 from perigee.extensions.trust import Permission
@@ -220,7 +221,7 @@ def with_policy(scenario: Scenario, cc: Sequence[str | type]) -> tuple[Scenario,
             scenario.absolute().toml,
             scenario.core.name,
             Path.cwd(),
-            [f"cc.policy.weights={json.dumps(str(file))}"],
+            [f"cc.policy.weights={quoting.toml(str(file))}"],
             scenario.functions,
         )
     names: list[str | type] = ["policy" if c in named_files else c for c in cc]
@@ -241,7 +242,7 @@ def execute(plan: Plan, *, machines: Machines = HERE, progress: Callable[[float]
     _, cpu_s = plan.first.world().estimate(work.as_core(plan.first.kernel))
     short = not plan.runs_python and (len(todo) <= 1 or cpu_s * len(todo) < SHORT_S) and machines.cluster is None
     if plan.stays and len(todo) > 1 and sys.stderr.isatty():
-        print("perigee: code that exists in this process only runs here, one run after the other", file=sys.stderr)
+        complain("code that exists in this process only runs here, one run after the other")
     with contextlib.ExitStack() as stack:
         folder = plan.out
         if folder is None and not (short or plan.stays or plan.in_real_time):

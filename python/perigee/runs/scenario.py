@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from perigee import _core
+from perigee.common import names, quoting
 from perigee.extensions import plugins
 from perigee.extensions import trust as trusts
 from perigee.runs import shipped
@@ -47,9 +47,18 @@ def open_file(
 ) -> Scenario:
     """As `load`, with overrides as the core takes them, `key=value`; `said` are those of the user, if not all are."""
     path = shipped.found(path)
+    refuse_name(path.stem, str(path))
     permission = trusts.of(sets if said is None else said, path.parent, trust=trust)
     with trusts.permitted(permission):
         return Scenario(_core.Scenario.load(path, sets, functions), path.parent, permission, functions)
+
+
+def refuse_name(name: str, where: str) -> None:
+    """Raises ScenarioError for a name that cannot stand in tables, folders and pages."""
+    why = names.problem(name)
+    if why is not None:
+        message = f"{names.visible(where)}: {names.visible(name)!r} {why}"
+        raise _core.ScenarioError(message, json.dumps([{"key": "", "message": message}]))
 
 
 def loads(
@@ -62,6 +71,7 @@ def loads(
     **keys: object,
 ) -> Scenario:
     """Reads and checks scenario text, with overrides as in `load`; files that it names are looked for in `folder`."""
+    refuse_name(name, "the scenario's name")
     rest, functions = plugins.split(_merged(sets, keys))
     given = overrides(rest, {})
     permission = trusts.of(given, Path(folder), trust=trust)
@@ -94,7 +104,7 @@ def overrides(sets: Mapping[str, object] | None, keys: Mapping[str, object]) -> 
 
 
 def _folded(toml: str) -> str:
-    return f"<details><summary>all keys</summary><pre>{html.escape(toml.strip())}</pre></details>"
+    return f"<details><summary>all keys</summary><pre>{quoting.html(toml.strip())}</pre></details>"
 
 
 def _merged(sets: Mapping[str, object] | None, keys: Mapping[str, object]) -> dict[str, object]:
@@ -103,11 +113,13 @@ def _merged(sets: Mapping[str, object] | None, keys: Mapping[str, object]) -> di
 
 def _toml(value: object) -> str:
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{quoting.toml(str(k))} = {_toml(v)}" for k, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml(v) for v in value) + "]"
-    if isinstance(value, (bool, str)):
+    if isinstance(value, bool):
         return json.dumps(value)
+    if isinstance(value, str):
+        return quoting.toml(value)
     return str(value)
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shlex
 import shutil
 import signal
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perigee.common import quoting
 from perigee.common.credentials import hidden
 from perigee.common.exit_codes import STOPPED
 
@@ -45,7 +45,7 @@ class Program:
     @property
     def line(self) -> str:
         """As one would type it."""
-        return shlex.join(self.words)
+        return quoting.shell_words(self.words)
 
     def as_core(self) -> tuple[Any, ...]:
         """As the core takes it (`programs.rs`)."""

@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee import _core
+from perigee.common import quoting
 from perigee.common.exit_codes import BAD_INPUT, FAILED
 from perigee.common.files import RecordError, cannot_write, write_text
+from perigee.common.messages import complain
 from perigee.extensions.plugins import PluginError
 from perigee.results.manifest import Flow
 from perigee.results.record import Run, find_records
@@ -139,18 +141,18 @@ def trace_command(folder: Path, wanted: Wanted, *, as_csv: bool, qlog: Path | No
         else:
             write_text(out, text)
     except (TraceError, RecordError, PluginError) as error:
-        print(f"perigee: {error}", file=sys.stderr)
+        complain(str(error))
         return BAD_INPUT
     except _core.ScenarioError as error:
-        print(f"perigee: the run cannot be made again:\n{error.args[0]}", file=sys.stderr)
+        complain(f"the run cannot be made again:\n{error.args[0]}")
         return BAD_INPUT
     except _core.RunError as error:
-        print(f"perigee: the run cannot be made again: {error}", file=sys.stderr)
+        complain(f"the run cannot be made again: {error}")
         return FAILED
     except BrokenPipeError:
         raise
     except OSError as error:
-        print(f"perigee: {cannot_write(qlog or out or Path('standard output'), error)}", file=sys.stderr)
+        complain(f"{cannot_write(qlog or out or Path('standard output'), error)}")
         return FAILED
     return 0
 
@@ -274,7 +276,8 @@ def as_csv_text(found: Trace, at: str) -> str:
         p = s.packet
         arrived = "" if p.arrived_ns is None else p.arrived_ns
         values = [int(v) if isinstance(v := getattr(p, n), bool) else v for n in names]
-        writer.writerow([s.t_ns, s.end, "out" if s.leaving else "in", p.sent_ns, arrived, *values])
+        words = [s.t_ns, s.end, "out" if s.leaving else "in", p.sent_ns, arrived, *values]
+        writer.writerow(map(quoting.csv, words))
     return out.getvalue()
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 from perigee import _core
 from perigee.common.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
 from perigee.common.files import RecordError, sha256_of
+from perigee.common.messages import complain
 from perigee.common.reading import read_bytes, regular
 from perigee.extensions.congestion import find, recorded
 from perigee.extensions.trust import Permission, PluginError, UntrustedError, permitted
@@ -43,7 +43,7 @@ def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: b
             if needed or (folder / flow_file.FILE).exists():
                 found.append(_verify_flows(folder / flow_file.FILE, runs))
     except (RecordError, UntrustedError) as error:
-        print(f"perigee: {error}", file=sys.stderr)
+        complain(str(error))
         return BAD_INPUT
     if as_json:
         print(json.dumps(found, indent=1))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import json
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from perigee.common import quoting
 from perigee.common.files import written
 from perigee.sky.over_time import CELL_DEG, Floats, OverTime, Panel, grid
 from perigee.sky.skymap import SEA, coast
@@ -43,7 +43,7 @@ def draw(found: OverTime, over_s: float) -> Any:
     figure, axes = plt.subplots(rows, 1, figsize=size, layout="constrained", squeeze=False)
     for axis, panel in zip(axes[:, 0], found.panels, strict=True):
         _panel(figure, axis, panel, found)
-    figure.suptitle(f"{found.title}, {_span(over_s)}", x=0.01, ha="left", fontsize=10)
+    figure.suptitle(quoting.plot(f"{found.title}, {_span(over_s)}"), x=0.01, ha="left", fontsize=10)
     figure.supxlabel(found.note, x=0.01, ha="left", fontsize=7, color="#5b6876")
     return figure
 
@@ -175,10 +175,10 @@ def write_table(found: OverTime, file: Path) -> None:
             with partial.open("w", newline="", encoding="utf-8") as out:
                 writer = csv.DictWriter(out, list(table[0]) if table else ["name"])
                 writer.writeheader()
-                writer.writerows(table)
+                writer.writerows({k: quoting.csv(v) for k, v in row.items()} for row in table)
             return
         data = geojson(found) if file.suffix == ".geojson" else czml(found)
-        partial.write_text(json.dumps(data, separators=(",", ":")), encoding="utf-8")
+        partial.write_text(quoting.geojson(data), encoding="utf-8")
 
 
 def geojson(found: OverTime) -> dict[str, Any]:

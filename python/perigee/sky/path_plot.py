@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.common import quoting
 from perigee.sky.survey import C_KM_PER_MS
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def plot(pairs: Sequence[PairPaths]) -> Any:
         label = f"great circle at c: {straight:.1f} ms"
         axes[0].axhline(straight, linestyle=":", color=GREY, linewidth=1.0, label=label)
         title += f", {first.distance_km:,.0f} km"
-    axes[0].set_title(textwrap.fill(title, TITLE_WIDTH), loc="left", fontsize=11)
+    axes[0].set_title(quoting.plot(textwrap.fill(title, TITLE_WIDTH)), loc="left", fontsize=11)
     for axis, label in zip(axes, ("RTT, ms", "links", "plane (▲ north, ▼ south)"), strict=True):
         axis.set_ylabel(label)
         axis.grid(alpha=0.2)
@@ -76,7 +77,13 @@ def distribution(pairs: Sequence[Sequence[PairPaths]]) -> Any:
         for axis, values in zip(axes.flat, curves, strict=True):
             if values:
                 steps = np.sort(np.array(values))
-                axis.step(steps, np.arange(1, len(steps) + 1) / len(steps), where="post", color=colour, label=label)
+                axis.step(
+                    steps,
+                    np.arange(1, len(steps) + 1) / len(steps),
+                    where="post",
+                    color=colour,
+                    label=quoting.plot(label),
+                )
     names = ("mean RTT, ms", "mean RTT over that of a great-circle fibre", "largest less smallest RTT, ms",
              "handovers at both ends per hour")  # fmt: skip
     for axis, name in zip(axes.flat, names, strict=True):
@@ -108,8 +115,8 @@ def _ends(p: PairPaths) -> list[Any]:
 
     style: dict[str, Any] = {"color": "#111827", "linewidth": 1.1}
     return [
-        Line2D([], [], linestyle="-", label=f"plane at {p.origin}", **style),
-        Line2D([], [], linestyle="--", label=f"plane at {p.target}", **style),
+        Line2D([], [], linestyle="-", label=quoting.plot(f"plane at {p.origin}"), **style),
+        Line2D([], [], linestyle="--", label=quoting.plot(f"plane at {p.target}"), **style),
     ]
 
 
@@ -118,7 +125,7 @@ def _draw_pair(axes: Any, p: PairPaths, colour: str, *, named: bool) -> None:
     # A new path begins a new line: a jump is not a slope.
     jumps = np.searchsorted(p.t_s, [leg.t_s - 1e-9 for leg in p.legs[1:]])
     x, y = np.insert(p.t_s, jumps, np.nan), np.insert(p.rtt_ms, jumps, np.nan)
-    axes[0].plot(x, y, color=colour, linewidth=1.5, label=name)
+    axes[0].plot(x, y, color=colour, linewidth=1.5, label=quoting.plot(name))
     axes[1].step(p.t_s, p.links, where="post", color=colour, linewidth=1.2)
     for t in p.changes():
         axes[0].axvline(t, color=colour, alpha=0.18, linewidth=0.8)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perigee import _core
+from perigee.common import quoting
 from perigee.sky import hotspots
 from perigee.sky.path_plot import legend
 
@@ -97,7 +98,7 @@ def draw(found: dict[str, Any], *, zoom: bool = False, isls: bool = True, links:
         size = 7 if len(satellites) > 300 else 16
         axis.scatter(
             satellites[of, 1], satellites[of, 0], s=size, color=colour, marker=marker, linewidths=0, zorder=3,
-            label=f"satellites, {name}",
+            label=quoting.plot(f"satellites, {name}"),
         )  # fmt: skip
     _ground(axis, found, satellites, circles=links is None)
     if links is None:
@@ -117,7 +118,9 @@ def draw(found: dict[str, Any], *, zoom: bool = False, isls: bool = True, links:
         figure.set_size_inches(12, float(np.clip(12 * high / wide + 1.6, 4, 12)))
     axis.tick_params(labelsize=8, color="#b8c0c8")
     axis.grid(alpha=0.25, linewidth=0.5)
-    axis.set_title(f"{found['title']}: {found['t_s']:g} s ({found['instant']})", loc="left", fontsize=11, pad=8)
+    axis.set_title(
+        quoting.plot(f"{found['title']}: {found['t_s']:g} s ({found['instant']})"), loc="left", fontsize=11, pad=8
+    )
     legend(figure, axis.get_legend_handles_labels()[0], LEGEND_WIDTH)
     if len(found["ground"]) <= MAX_NAMED:
         _name(figure, axis, found)
@@ -221,7 +224,8 @@ def _name(figure: Any, axis: Any, found: dict[str, Any]) -> None:
         if not view.contains(*dots[g]):
             continue
         label = axis.annotate(
-            found["ground"][g]["name"], places[g], xytext=(0, 0), textcoords="offset points", fontsize=8, zorder=7,
+            quoting.plot(found["ground"][g]["name"]), places[g],
+            xytext=(0, 0), textcoords="offset points", fontsize=8, zorder=7,
             bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "alpha": 0.7, "linewidth": 0},
             arrowprops={"arrowstyle": "-", "color": "#5b6876", "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0},
         )  # fmt: skip
@@ -273,7 +277,9 @@ def _paths(axis: Any, found: dict[str, Any], satellites: Floats) -> None:
         points[:, 1] = (points[:, 1] + 180) % 360 - 180
         name = f"{found['ground'][path['from']]['name']} to {found['ground'][path['to']]['name']}"
         label = f"{name}: {path['rtt_ms']:.1f} ms, {len(points) - 1} links" if len(found["paths"]) <= 6 else None
-        lines = LineCollection(segments(points), colors=colour, linewidths=2.2, zorder=5, label=label)
+        lines = LineCollection(
+            segments(points), colors=colour, linewidths=2.2, zorder=5, label=label and quoting.plot(label)
+        )
         axis.add_collection(lines)
         axis.scatter(points[1:-1, 1], points[1:-1, 0], s=22, color=colour, edgecolors="white", linewidths=0.6, zorder=6)
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perigee import _core
+from perigee.common import quoting
 from perigee.common.files import written
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def write_statistics(path: Path, pairs: Sequence[PairPaths]) -> None:
     with written(path, folders=True) as partial, partial.open("w", newline="", encoding="utf-8") as out:
         writer = csv.DictWriter(out, list(table[0]))
         writer.writeheader()
-        writer.writerows(table)
+        writer.writerows({k: quoting.csv(v) for k, v in row.items()} for row in table)
 
 
 def write_csv(path: Path, pairs: Sequence[PairPaths]) -> None:
@@ -202,4 +203,4 @@ def write_csv(path: Path, pairs: Sequence[PairPaths]) -> None:
             for t, rtt, links in zip(p.t_s, p.rtt_ms, p.links, strict=True):
                 there = not np.isnan(rtt)
                 row = [f"{rtt:.6f}", int(links)] if there else ["", ""]
-                out.writerow([p.origin, p.target, p.label, f"{t:.3f}", *row])
+                out.writerow([*map(quoting.csv, (p.origin, p.target, p.label)), f"{t:.3f}", *row])

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perigee import _core
+from perigee.common import quoting
 from perigee.common.files import written
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def draw(title: str, duration_s: float, pairs: Sequence[PairOverTime]) -> Any:
     figure, axes = plt.subplots(3, 1, sharex=True, figsize=(9, 6.5), layout="constrained", height_ratios=(2, 1.2, 1))
     for p, colour in zip(pairs, COLOURS * len(pairs), strict=False):
         style = {"color": colour, "linewidth": 1.2, "where": "post"}
-        axes[0].step(p.t_s, p.base_rtt_ms, label=f"{p.origin} to {p.target}", **style)
+        axes[0].step(p.t_s, p.base_rtt_ms, label=quoting.plot(f"{p.origin} to {p.target}"), **style)
         axes[1].step(p.t_s, p.rate_mbps, **style)
         axes[2].step(p.t_s, np.where(p.hops > 0, p.hops, np.nan), **style)
         for begin, end in p.outages_s:
@@ -180,7 +181,7 @@ def draw(title: str, duration_s: float, pairs: Sequence[PairOverTime]) -> Any:
         a.set_ylim(bottom=0)
         a.grid(alpha=0.25)
         a.spines[["top", "right"]].set_visible(False)
-    axes[0].set_title(title, loc="left")
+    axes[0].set_title(quoting.plot(title), loc="left")
     axes[0].legend(loc="lower right", frameon=False)
     axes[2].set_xlabel("time, s (bands: outages; ticks: changes of the path)")
     axes[2].set_xlim(0, duration_s)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from perigee.common import quoting
 from perigee.common.files import write_text
 
 if TYPE_CHECKING:
@@ -88,7 +89,9 @@ def write(what: str, timeline: Timeline, origin: str, target: str, folder: Path)
     folder.mkdir(parents=True, exist_ok=True)
     if what == "tc":
         write_text(folder / "path.sh", script(there, back, step_s, f"{origin} to {target}"))
-        return [f"run as root: sh {folder / 'path.sh'} DEV_OF_{_shout(origin)} DEV_OF_{_shout(target)}"]
+        return [
+            f"run as root: sh {quoting.shell(str(folder / 'path.sh'))} DEV_OF_{_shout(origin)} DEV_OF_{_shout(target)}"
+        ]
     for name, way in (("up.trace", there), ("down.trace", back)):
         lines = opportunities(way.rate_mbps, step_s)
         if not lines:
@@ -99,7 +102,8 @@ def write(what: str, timeline: Timeline, origin: str, target: str, folder: Path)
         return ["up.trace and down.trace: opportunities of 1500 bytes; delay.trace: one-way delay in ms, each 10 ms"]
     low, mean, high = there.delay_ms.min(), there.delay_ms.mean(), there.delay_ms.max()
     lost = f"delays from {low:.1f} to {high:.1f} ms are lost: mahimahi has one" if high - low > DELAY_MS else ""
-    return [f"mm-delay {mean:.0f} mm-link {folder / 'up.trace'} {folder / 'down.trace'}", *([lost] if lost else [])]
+    files = quoting.shell_words([str(folder / "up.trace"), str(folder / "down.trace")])
+    return [f"mm-delay {mean:.0f} mm-link {files}", *([lost] if lost else [])]
 
 
 def not_carried(what: str, ports: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -127,14 +131,14 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _shout(name: str) -> str:
-    return "".join(c if c.isalnum() else "_" for c in name).upper()
+    return "".join(c if c.isascii() and c.isalnum() else "_" for c in name).upper()
 
 
 def script(there: Way, back: Way, step_s: float, title: str) -> str:
     """A script of `tc` that makes two interfaces follow the path; each delays what leaves it."""
     head = [
         "#!/bin/sh",
-        f"# {title}: made by perigee export tc. Two interfaces as arguments; needs root.",
+        f"# {quoting.shell_comment(title)}: made by perigee export tc. Two interfaces as arguments; needs root.",
         "set -e",
         ': "${1:?interface of the sender}" "${2:?interface of the receiver}"',
         "begin=$(date +%s%N)",

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perigee.common import quoting
 from perigee.common.files import written
 
 Floats = npt.NDArray[np.float64]
@@ -217,7 +218,7 @@ def plot(attenuation_db: Floats, link: Link, *, step_s: float, title: str) -> An
         axis.spines[["top", "right"]].set_visible(False)
     axes[1].set_ylim(0, 1.05)
     axes[2].set_ylim(0, 1.05)
-    axes[0].set_title(title, loc="left")
+    axes[0].set_title(quoting.plot(title), loc="left")
     axes[-1].set_xlabel("time, s")
     axes[-1].set_xlim(0, float(t[-1]))
     return figure

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from perigee.common import interrupt
 from perigee.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from perigee.common.files import RecordError, cannot_write, claimed, has_no_room, make_ready, write_text
+from perigee.common.messages import complain
 from perigee.common.reading import read_text
 from perigee.study import beside, conclude, gallery, made, pages, published
 from perigee.study.cache import Cache
@@ -67,10 +68,10 @@ def _alone_in(out: Path, ask: Ask, work: Callable[[], int]) -> int:
                 with suppress(OSError):
                     folder.rmdir()
     except RecordError as error:
-        print(f"perigee: {error}", file=sys.stderr)
+        complain(str(error))
         return BAD_INPUT
     except OSError as error:
-        print(f"perigee: {cannot_write(out, error)}; what is complete is kept", file=sys.stderr)
+        complain(f"{cannot_write(out, error)}; what is complete is kept")
         return BAD_INPUT
 
 
@@ -124,13 +125,13 @@ def explain_command(
     """Runs the variants that explanations rest on, beside tables of the figures that are there, and prints these."""
     chosen = [experiments()[n] for n in names if beside.variants(experiments()[n], ask, variants)]
     if (wrong := _nothing_beside(names, ask, variants)) is not None:
-        print(f"perigee: {wrong}", file=sys.stderr)
+        complain(str(wrong))
         return BAD_INPUT
     # Before the first of many runs, and before anything is written.
     lacking = [text for e in chosen if (text := _lacking(e, out / ask.size.value, tables)) is not None]
     if lacking:
         for text in lacking:
-            print(f"perigee: {text}", file=sys.stderr)
+            complain(text)
         return BAD_INPUT
     return _alone_in(
         out,
@@ -154,7 +155,7 @@ def _explain_by_runs(
         try:
             published.noted(chosen, tables, folder)
         except conclude.ConcludeError as error:
-            print(f"perigee: {error}", file=sys.stderr)
+            complain(str(error))
             return BAD_INPUT
     plan = Plan.of(chosen, ask, lambda e, a: beside.variants(e, a, variants))
     cache, screen = Cache(out / "cache"), Screen()
@@ -179,7 +180,7 @@ def _explain_by_runs(
         print(e.name)
         _explain(folder / e.name)
     for message in [*ill, *(f"failed: {f.experiment}: {f.case.scenario}: {f.error}" for f in failures[:20])]:
-        print(f"perigee: {message}", file=sys.stderr)
+        complain(message)
     gallery.write(folder)
     return FAILED if ill or failures else 0
 
@@ -228,10 +229,10 @@ def report_command(
             published.restore([experiments()[name] for name in names], tables, folder)
         return _report(names, folder, docs, explain=explain, as_json=as_json)
     except conclude.ConcludeError as error:
-        print(f"perigee: {error}", file=sys.stderr)
+        complain(str(error))
         return BAD_INPUT
     except OSError as error:
-        print(f"perigee: {cannot_write(folder, error)}", file=sys.stderr)
+        complain(f"{cannot_write(folder, error)}")
         return BAD_INPUT
 
 
@@ -256,9 +257,9 @@ def _report(names: Sequence[str], folder: Path, docs: Path | None, *, explain: b
     screen.end()
     ill = [*damaged.values(), *_damaged_failures(folder)]
     for message in ill:
-        print(f"perigee: {message}", file=sys.stderr)
+        complain(message)
     if not verdicts and not damaged:
-        print(f"perigee: {folder} holds no results of these experiments: {_where(names, folder)}", file=sys.stderr)
+        complain(f"{folder} holds no results of these experiments: {_where(names, folder)}")
         return BAD_INPUT
     gallery.write(folder, damaged)
     if docs is not None:

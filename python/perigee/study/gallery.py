@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
 import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from perigee.common import quoting
 from perigee.common.files import write_text
 from perigee.common.reading import read_bytes, read_text
 from perigee.results.webpage import policy
@@ -56,7 +56,7 @@ def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Pa
         + _filters()
         + "".join(f"#{_figure(e, p)} {{ --narrow: {NARROW * _width_px(p):.0f}px; }}\n" for e, p in _all(found))
     )
-    parts.append(f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy([], [style]))}">')
+    parts.append(f'<meta http-equiv="Content-Security-Policy" content="{quoting.html(policy([], [style]))}">')
     parts.append("<meta name=viewport content='width=device-width'>")
     parts.append(f"<title>Perigee: {_title(found)}</title><style>{style}</style></head><body><main>")
     parts.append(f"<h1>{_title(found)}</h1>")
@@ -71,7 +71,7 @@ def write(folder: Path, damaged: Mapping[str, str] = MappingProxyType({})) -> Pa
     for study in STUDIES:
         mine = [(e, f) for e, f in found if e.study == study]
         if mine:
-            parts.append(f"<h2 id='{study}'>{html.escape(TITLES[study])}</h2>")
+            parts.append(f"<h2 id='{study}'>{quoting.html(TITLES[study])}</h2>")
             parts += [_broken(e, damaged[e.name]) if e.name in damaged else _section(e, f) for e, f in mine]
     parts.append("</main></body></html>\n")
     path = folder / PAGE
@@ -100,8 +100,8 @@ def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) 
     for e, f in found:
         if e.name in damaged:
             rows.append(
-                f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{html.escape(e.title)}</td>"
-                f"<td class=wide>{html.escape(e.figure)}</td><td>damaged</td><td></td><td></td><td></td><td></td>"
+                f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{quoting.html(e.title)}</td>"
+                f"<td class=wide>{quoting.html(e.figure)}</td><td>damaged</td><td></td><td></td><td></td><td></td>"
                 "<td class=wide></td>"
                 "<td class=wide></td><td class=wide></td></tr>"
             )
@@ -115,13 +115,13 @@ def _overview(found: list[tuple[Experiment, Path]], damaged: Mapping[str, str]) 
         done, planned = about.get("runs", 0), about.get("planned", 0)
         runs = f"{done}" if done == planned else f"{done} of {planned}"
         rows.append(
-            f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{html.escape(e.title)}</td>"
-            f"<td class=wide>{html.escape(e.figure)}</td>"
+            f"<tr><td><a href='#{e.name}'>{e.name}</a></td><td class=wide>{quoting.html(e.title)}</td>"
+            f"<td class=wide>{quoting.html(e.figure)}</td>"
             f"<td>{reproduced(every)}</td>"
             + "".join(f"<td>{c}</td>" for c in cells[:-1])
             + f"<td class=wide>{cells[-1]}</td>"
-            f"<td class=wide>{html.escape(runs)}</td>"
-            f"<td class=wide>{html.escape(str(about.get('size', '')))}</td></tr>"
+            f"<td class=wide>{quoting.html(runs)}</td>"
+            f"<td class=wide>{quoting.html(str(about.get('size', '')))}</td></tr>"
         )
     kinds = ("published: reproduced", "not", "tie", "any scheme", "no data")
     heads = ("experiment", "title", "published as", "claims reproduced", *kinds, "runs", "size")
@@ -133,23 +133,23 @@ def _head(names: Iterable[str]) -> str:
 
 
 def _broken(e: Experiment, what: str) -> str:
-    return f"<h3 id='{e.name}'>{html.escape(e.title)} <span class=soft>{e.name}</span></h3><p>{html.escape(what)}</p>"
+    return f"<h3 id='{e.name}'>{quoting.html(e.title)} <span class=soft>{e.name}</span></h3><p>{quoting.html(what)}</p>"
 
 
 def _section(e: Experiment, folder: Path) -> str:
     pictures = "".join(
-        f"<figure id='{_figure(e, p)}'><img alt='{html.escape(f'{e.title}: {p.stem}')}' "
+        f"<figure id='{_figure(e, p)}'><img alt='{quoting.html(f'{e.title}: {p.stem}')}' "
         f"src='data:image/png;base64,{_base64(p)}'></figure>{_soft(e.captions.get(p.stem, ''))}"
         for p in sorted(folder.glob("*.png"))
     )
-    notes = "".join(f"<li>{html.escape(d)}</li>" for d in [*e.deviations, *(f"Missing: {m}" for m in e.missing)])
+    notes = "".join(f"<li>{quoting.html(d)}</li>" for d in [*e.deviations, *(f"Missing: {m}" for m in e.missing)])
     notes = f"<ul class=soft>{notes}</ul>" if notes else ""
     note = _soft(str(_json(folder / ABOUT, {}).get("note", "")))
     method = f"<details><summary>method and metrics</summary>{_soft(e.method)}{_soft(e.metrics)}{notes}</details>"
     links = " ".join(_link(f"{e.name}/{DATA}", p) for p in sorted((folder / DATA).glob("*.csv")))
     links += " " + " ".join(_link(e.name, p) for p in sorted(folder.glob("*.svg")))
     return (
-        f"<h3 id='{e.name}'>{html.escape(e.title)} <span class=soft>{e.name} · {html.escape(e.figure)}</span></h3>"
+        f"<h3 id='{e.name}'>{quoting.html(e.title)} <span class=soft>{e.name} · {quoting.html(e.figure)}</span></h3>"
         f"{pictures}{note}{_table(_json(folder / VERDICTS, []))}{method}<p class=soft>data: {links}</p>"
         f"{_soft(_made(e, made.read(folder)))}"
     )
@@ -162,12 +162,12 @@ def _made(e: Experiment, what: Mapping[str, Any]) -> str:
 
 
 def _link(folder: str, path: Path) -> str:
-    return f"<a href='{folder}/{quote(path.name)}'>{html.escape(path.name)}</a>"
+    return f"<a href='{folder}/{quote(path.name)}'>{quoting.html(path.name)}</a>"
 
 
 def _soft(text: str) -> str:
     """A paragraph in small print, if there is anything to say."""
-    return f"<p class=soft>{html.escape(text)}</p>" if text else ""
+    return f"<p class=soft>{quoting.html(text)}</p>" if text else ""
 
 
 def heads_for(verdicts: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -184,19 +184,19 @@ def _table(verdicts: list[dict[str, Any]]) -> str:
     explained: dict[str, str] = {}
     for v in verdicts:
         mark = MARKS.get(v["verdict"], "")
-        claim = f"{html.escape(v['claim'])}<br><span class=soft>{html.escape(v['source'])}</span>"
-        cells = [html.escape(v[k]) for k in ("published", "ours", "interval", "tolerance")]
+        claim = f"{quoting.html(v['claim'])}<br><span class=soft>{quoting.html(v['source'])}</span>"
+        cells = [quoting.html(v[k]) for k in ("published", "ours", "interval", "tolerance")]
         small = "; ".join(f"{h} {c}" for h, c in zip(HEADS[4:6], cells[2:], strict=True) if c)
         mine = f"{cells[1]}<div class='soft narrow'>{small}</div>"
         ours = f"<td>{cells[0]}</td><td>{mine}</td><td class=wide>{cells[2]}</td><td class=wide>{cells[3]}</td>"
-        ours += f"<td class=wide>{html.escape(v.get('exchanged', ''))}</td>"
-        kind = f"<td class=wide>{html.escape(v.get('kind', ''))}</td>"
-        verdict = f"<td class='v {mark}'>{html.escape(v['verdict'])}</td>"
+        ours += f"<td class=wide>{quoting.html(v.get('exchanged', ''))}</td>"
+        kind = f"<td class=wide>{quoting.html(v.get('kind', ''))}</td>"
+        verdict = f"<td class='v {mark}'>{quoting.html(v['verdict'])}</td>"
         rows.append(f"<tr class='{_class(v)}'><td class=w>{claim}</td>{kind}{ours}{verdict}</tr>")
         if v["why"]:
             first = explained.setdefault(v["why"], v["claim"])
             why = v["why"] if first == v["claim"] else f"As for: {first}."
-            rows.append(f"<tr class='why {_class(v)}'><td colspan={len(HEADS)}>{html.escape(why)}</td></tr>")
+            rows.append(f"<tr class='why {_class(v)}'><td colspan={len(HEADS)}>{quoting.html(why)}</td></tr>")
     return f"<div class=scroll><table>{_head(heads_for(verdicts))}{''.join(rows)}</table></div>"
 
 
@@ -215,7 +215,7 @@ def _split(found: list[tuple[Experiment, Path]]) -> str:
     rows = [
         f"<tr><td>{_box(kind.value)}</td>"
         + "".join(f"<td{' class=wide' if v in WIDE else ''}>{n.get(v, 0)}</td>" for v in SHOWN)
-        + f"<td class=wide>{html.escape(kind.meaning)}</td></tr>"
+        + f"<td class=wide>{quoting.html(kind.meaning)}</td></tr>"
         for kind, n in counts.items()
     ]
     table = f"<table class=sum>{_head(('kind of claim', *SHOWN, 'compared with'))}{''.join(rows)}</table>"
@@ -223,7 +223,7 @@ def _split(found: list[tuple[Experiment, Path]]) -> str:
 
 
 def _box(text: str) -> str:
-    return f"<label><input type=checkbox id='show-{_word(text)}' checked> {html.escape(text)}</label>"
+    return f"<label><input type=checkbox id='show-{_word(text)}' checked> {quoting.html(text)}</label>"
 
 
 def _filters() -> str:

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import html
 import re
 import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from perigee.common import quoting
 from perigee.study.conclude import read_csv
 from perigee.study.decided import OPEN
 
@@ -119,9 +119,9 @@ def section(found: Sequence[tuple[Miss, Finding]]) -> str:
     if not found:
         return ""
     rows = "".join(
-        f"<tr><td>{m.number}</td><td class=w>{html.escape(m.title)}<br><span class=soft>{html.escape(m.hypothesis)}"
-        f"</span></td><td class=w>{html.escape(f.words)}<br><code>{html.escape('; '.join(m.commands))}</code></td>"
-        f"<td>{html.escape(f.verdict)}</td></tr>"
+        f"<tr><td>{m.number}</td><td class=w>{quoting.html(m.title)}<br><span class=soft>{quoting.html(m.hypothesis)}"
+        f"</span></td><td class=w>{quoting.html(f.words)}<br><code>{quoting.html('; '.join(m.commands))}</code></td>"
+        f"<td>{quoting.html(f.verdict)}</td></tr>"
         for m, f in found
     )
     heads = "<tr><th></th><th>miss, hypothesis</th><th>deciding experiment</th><th>verdict</th></tr>"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee import _core
+from perigee.common import quoting
 from perigee.common.credentials import recorded
 from perigee.common.exit_codes import BAD_INPUT, FAILED, OUTSIDE_TOLERANCE
 from perigee.common.files import RecordError, cannot_write, claimed
@@ -82,13 +83,13 @@ def compare_command(asked: Asked, kernel: Kernel) -> int:
         complain(error.args[0])
         return BAD_INPUT
     except (RecordError, PluginError) as error:
-        print(f"perigee: {error}", file=sys.stderr)
+        complain(str(error))
         return BAD_INPUT
     except _core.RunError as error:
-        print(f"perigee: {error}", file=sys.stderr)
+        complain(str(error))
         return FAILED
     except OSError as error:
-        print(f"perigee: {cannot_write(asked.out or Path(), error)}", file=sys.stderr)
+        complain(f"{cannot_write(asked.out or Path(), error)}")
         return BAD_INPUT
     known = [] if asked.scenarios else side_by_side.explained()
     _tell(found, known, as_json=asked.as_json)
@@ -257,7 +258,7 @@ def pairs_table(found: Sequence[Pair]) -> Table:
     for name in ("goodput Mbit/s", "mean RTT ms", "queue ms", "retransmits", "timeouts"):
         table.add_column(name, justify="right", no_wrap=True)
     for p in found:
-        table.add_row(*cells_of(p))
+        table.add_row(*map(quoting.cell, cells_of(p)))
     return table
 
 
@@ -286,12 +287,12 @@ def summary_table(summaries: Sequence[Summary]) -> Table:
         table.add_column(name, justify="left" if name in {"scheme", "largest of goodput at"} else "right", no_wrap=True)
     for s in summaries:
         table.add_row(
-            s.cc,
+            quoting.cell(s.cc),
             str(s.pairs),
             f"{s.goodput_median:.3f}, {s.goodput_largest:.2f}",
             f"{s.rtt_median:.3f}, {s.rtt_largest:.2f}",
             f"{s.retransmits_median:.4g}, {s.retransmits_largest:.4g}",
-            s.worst,
+            quoting.cell(s.worst),
         )
     return table
 

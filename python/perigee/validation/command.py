@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee.common.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
 from perigee.common.files import RecordError, cannot_write, make_ready
+from perigee.common.messages import complain
 from perigee.runs.scenario import schemes
 from perigee.runs.work import schemes_of_modules
 from perigee.validation import goals, kernel, ns3, verdicts
@@ -58,13 +59,13 @@ def validate_command(asked: Asked) -> int:
     """Runs the cells and prints a line per quantity. 0: all good or explained; 3: something is outside."""
     unknown = _unknown_schemes(asked.schemes)
     if unknown:
-        print(f"perigee: {unknown}", file=sys.stderr)
+        complain(str(unknown))
         return BAD_INPUT
     everything = _everything(asked)
     chosen = _select(everything, asked)
     if not chosen:
         known = sorted({c.group for c in everything})
-        print(f"perigee: no such cell; groups: {', '.join(known)}", file=sys.stderr)
+        complain(f"no such cell; groups: {', '.join(known)}")
         return BAD_INPUT
     try:
         if asked.out is not None and not asked.out.exists():
@@ -75,7 +76,7 @@ def validate_command(asked: Asked) -> int:
         if asked.plots is not None and pairs:
             _draw(pairs, asked.plots)
     except (_data_errors(), RecordError) as error:
-        print(f"perigee: {error}", file=sys.stderr)
+        complain(str(error))
         return BAD_INPUT
     known_outside = _explained(asked)
     by_path = verdicts.order(found)
@@ -97,7 +98,7 @@ def validate_command(asked: Asked) -> int:
         try:
             verdicts.write(asked.out, found, known_outside)
         except OSError as error:
-            print(f"perigee: {cannot_write(asked.out, error)}", file=sys.stderr)
+            complain(f"{cannot_write(asked.out, error)}")
             return BAD_INPUT
     return OUTSIDE_TOLERANCE if unexplained else 0
 

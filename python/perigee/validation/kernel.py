@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import mean
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perigee import _core
+from perigee.common import quoting
 from perigee.runs.work import simulate
 from perigee.validation.verdicts import FLOW, HERE, Verdict, compared, counts_tolerance
 
@@ -188,7 +188,7 @@ def scenario(cell: Cell, hosts: Mapping[str, str] | None = None) -> str:
     if len(flows) > 1:
         lines.insert(1, f'start_jitter = "{START_JITTER}"')
     rtts = [{"step": "20"}.get(cell.group, "54" if follows_schedule else f.rtt_ms) for f in flows]
-    lines.append(f"rtt = [{', '.join(json.dumps(r + ' ms') for r in rtts)}]")
+    lines.append(f"rtt = [{', '.join(quoting.toml(r + ' ms') for r in rtts)}]")
     if first.loss_pct > 0 and not follows_schedule:
         lines.append(f"loss = {first.loss_pct / 100:g}")
     wide = 'rate = "1 Tbit"\nqueue = "1000000 packets"'

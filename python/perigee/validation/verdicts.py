@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from statistics import mean, stdev
 
+from perigee.common import quoting
 from perigee.common.files import written
 
 HERE = Path(__file__).parent
@@ -170,7 +171,7 @@ def write(out: Path, verdicts: list[Verdict], known: list[Explained]) -> None:
         for v in verdicts:
             numbers = [f"{x:.4g}" for x in (v.ours, v.reference, v.tolerance, v.interval)]
             word = _word(v) if v.good else f"explained: {h}" if (h := heading_of(v, known)) else "outside"
-            w.writerow([v.cell, v.group, v.cc, v.quantity, v.unit, *numbers, word])
+            w.writerow(map(quoting.csv, [v.cell, v.group, v.cc, v.quantity, v.unit, *numbers, word]))
 
 
 def compared(

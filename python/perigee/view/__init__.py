@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import html
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from perigee.results.webpage import filled, in_script, policy
+from perigee.common import quoting
+from perigee.results.webpage import filled, policy
 from perigee.view.data import payload
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ def page(runs: Sequence[Run], *, trust: bool = False, progress: Callable[[float]
     scripts = [_asset(f"{name}.js") for name in ("vendor", "globe", "topology", "panel")]
     style = _asset("vendor.css") + _asset("page.css")
     parts = {
-        "POLICY": html.escape(policy(scripts, [style])),
-        "TITLE": html.escape(data["title"]),
+        "POLICY": quoting.html(policy(scripts, [style])),
+        "TITLE": quoting.html(data["title"]),
         "STYLE": style,
         "VENDOR": scripts[0],
         "GLOBE": scripts[1],
         "TOPOLOGY": scripts[2],
         "PANEL": scripts[3],
-        "DATA": in_script(data),
+        "DATA": quoting.script(data),
         "COAST": (files("perigee.results.report") / "coast.json").read_text(encoding="utf-8").strip(),
     }
     return filled(_asset("page.html"), parts)

@@ -20,8 +20,7 @@ use crate::sky::Sky;
 use crate::stream::plan::Recorded;
 use crate::stream::snapshot::TableScratch;
 use perigee_timeline::GeoPoint;
-use perigee_units::files;
-use perigee_units::Nanos;
+use perigee_units::{files, names, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -247,6 +246,7 @@ fn station(n: usize, line: &str, mask: Mask) -> Result<GroundNode, String> {
     if cells.len() < 5 {
         return Err(wrong());
     }
+    names::check(cells[1]).map_err(|why| format!("{}: its name {why}", wrong()))?;
     let number = |i: usize| cells[i].trim().parse::<f64>().map_err(|_| wrong());
     let place = GeoPoint { lat_deg: number(2)?, lon_deg: number(3)?, height_m: number(4)? };
     Ok(GroundNode { mask, ..GroundNode::new(cells[1].trim(), GroundKind::Station, place) })

@@ -9,6 +9,7 @@ use crate::frames::RAD;
 use crate::motion::tle::{self, at, Origin, Tle, TleError};
 use crate::time::Epoch;
 use perigee_timeline::store::why_not_json;
+use perigee_units::names;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -121,8 +122,10 @@ fn read_set(origin: Origin, get: impl Fn(&str) -> Option<String>) -> Result<Tle,
     if revs_per_day == 0.0 {
         return Err(at("a mean motion of zero is not an orbit".into()));
     }
+    let name = get("OBJECT_NAME").filter(|s| !s.is_empty()).unwrap_or_else(|| id.clone());
+    names::check(&name).map_err(|why| at(format!("OBJECT_NAME is {name:?}: it {why}")))?;
     Ok(Tle {
-        name: get("OBJECT_NAME").filter(|s| !s.is_empty()).unwrap_or_else(|| id.clone()),
+        name,
         origin,
         catalogue,
         epoch: Epoch::parse(&text("EPOCH")?).map_err(|e| at(format!("EPOCH: {e}")))?,

@@ -7,6 +7,7 @@
 
 use crate::frames::RAD;
 use crate::time::Epoch;
+use perigee_units::names;
 use std::collections::BTreeMap;
 
 /// What a file could not be read for.
@@ -166,6 +167,7 @@ pub fn parse(text: &str) -> Result<Vec<Tle>, TleError> {
             (None, (number, line))
         } else {
             let name = line.strip_prefix("0 ").unwrap_or(line).trim();
+            names::check(name).map_err(|why| at(number, format!("the name {name:?} {why}")))?;
             let next = lines.next().ok_or_else(|| at(number, "the file ends after a name"))?;
             (Some(name), next)
         };

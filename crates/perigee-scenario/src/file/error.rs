@@ -2,7 +2,7 @@
 //! What is wrong with a scenario: where, which key, what was found, what is allowed, and what was probably meant.
 
 use serde::Serialize;
-use std::fmt;
+use std::fmt::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -114,24 +114,26 @@ impl Problem {
 }
 
 impl fmt::Display for Problem {
+    /// One line of visible characters, whatever keys and files are called.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = String::new();
         if let Some(place) = &self.place {
-            write!(f, "{place}: ")?;
+            write!(line, "{place}: ")?;
         }
         if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
+            write!(line, "{}: ", self.key)?;
         }
-        f.write_str(&self.message)?;
+        line.push_str(&self.message);
         if let Some(found) = &self.found {
-            write!(f, "; found {found}")?;
+            write!(line, "; found {found}")?;
         }
         if let Some(allowed) = &self.allowed {
-            write!(f, "; allowed: {allowed}")?;
+            write!(line, "; allowed: {allowed}")?;
         }
         if let Some(hint) = &self.hint {
-            write!(f, "; {hint}")?;
+            write!(line, "; {hint}")?;
         }
-        Ok(())
+        f.write_str(&perigee_units::names::escaped(&line))
     }
 }
 

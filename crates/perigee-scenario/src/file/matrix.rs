@@ -6,7 +6,7 @@ use crate::file::error::Problem;
 use crate::file::rows::MAX_FLOWS;
 use crate::file::tree;
 use perigee_timeline::App;
-use perigee_units::{files, BitRate, Nanos};
+use perigee_units::{files, names, BitRate, Nanos};
 
 /// A row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +86,9 @@ fn parse(text: &str, duration: Nanos) -> Result<Vec<Demand>, String> {
         };
         let text = |name: &str| cell(name).map(String::from).ok_or_else(|| wrong(format!("{name} is empty")));
         let ends = (text("from")?, text("to")?);
+        for end in [&ends.0, &ends.1] {
+            names::check(end).map_err(|why| wrong(format!("the name {end:?} {why}")))?;
+        }
         if ends.0 == ends.1 {
             return Err(wrong(format!("{:?} to itself", ends.0)));
         }

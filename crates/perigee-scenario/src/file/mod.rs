@@ -26,6 +26,7 @@ pub mod matrix;
 pub mod node;
 mod node_sets;
 pub mod parameters;
+mod printable;
 pub mod profiles;
 pub mod programs;
 pub mod rows;

@@ -6,7 +6,7 @@ use crate::file::error::Problem;
 use crate::file::node::{NodeSpec, Position};
 use crate::file::tree;
 use perigee_orbit::sky::cities;
-use perigee_units::files;
+use perigee_units::{files, names};
 use std::path::{Path, PathBuf};
 
 /// The nodes of an entry and the file that they came from.
@@ -122,6 +122,7 @@ fn table(text: &str, node: &dyn Fn(&str, f64, f64, f64) -> NodeSpec) -> Result<V
         if cells[name].is_empty() {
             return Err(wrong("no name"));
         }
+        names::check(cells[name]).map_err(|why| wrong(&format!("the name {why}")))?;
         let weight = optional("weight", 0.0, 1e12)?.or(optional("population", 0.0, 1e12)?).unwrap_or(1.0);
         let new = node(cells[name], number(lat, -90.0, 90.0)?, number(lon, -180.0, 360.0)?, weight);
         nodes.push(NodeSpec {
@@ -196,6 +197,7 @@ mod tests {
             ("name,lat,lon\na,1,2\nb,91,2\n", "line 3: lat must be a number from -90 to 90"),
             ("name,lat,lon\na,1\n", "line 2: 2 cells"),
             ("name,lat,lon\n,1,3\n", "line 2: no name"),
+            ("name,lat,lon\na\u{1b}[2J,1,3\n", "line 2: the name holds the control character U+001B"),
         ] {
             let e = read(text).unwrap_err();
             assert!(e.contains(says), "{e}");

@@ -12,6 +12,7 @@ use crate::file::keys;
 use crate::file::kind::Val;
 use crate::file::node::{self, NodeSpec};
 use crate::file::node_sets;
+use crate::file::printable;
 use crate::file::programs::{self, ProgramSpec};
 use crate::file::rows::MAX_FLOWS;
 use crate::file::schedules;
@@ -132,6 +133,7 @@ impl Scenario {
     }
 
     fn read(table: &Table, name: &str, file: &str) -> Result<Self, ScenarioError> {
+        printable::check(table)?;
         let mut table = table.clone();
         let old_names = aliases::apply(&mut table);
         crate::file::directions::apply(&mut table);

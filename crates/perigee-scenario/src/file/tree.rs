@@ -144,11 +144,7 @@ impl Raw {
 /// # Errors
 /// When a file cannot be read or parsed, or an override does not fit the tree.
 pub fn load(path: &Path, sets: &[String]) -> Result<Table, ScenarioError> {
-    let mut table = file(path, 0, None)?;
-    for set in sets {
-        apply(&mut table, set)?;
-    }
-    Ok(table)
+    finished(file(path, 0, None)?, sets)
 }
 
 /// Reads text that has no file (`folder` resolves the paths in it).
@@ -156,7 +152,10 @@ pub fn load(path: &Path, sets: &[String]) -> Result<Table, ScenarioError> {
 /// # Errors
 /// As [`load`].
 pub fn parse(text: &str, name: &str, folder: &Path, sets: &[String]) -> Result<Table, ScenarioError> {
-    let mut table = extended(text, name, folder, 0)?;
+    finished(extended(text, name, folder, 0)?, sets)
+}
+
+fn finished(mut table: Table, sets: &[String]) -> Result<Table, ScenarioError> {
     for set in sets {
         apply(&mut table, set)?;
     }

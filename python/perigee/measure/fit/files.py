@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perigee.common import names, quoting
 from perigee.common.files import write_text
 from perigee.measure.fit.model import Path
 
@@ -87,10 +88,10 @@ def _scenario(path: Path, title: str, command: str, *, scheduled: bool) -> str:
     rate, rtt = path.usual_bps, path.base[0][1]
     queue = queue_bytes(path)
     lines = [
-        f"# Fitted to a record: {command}",
+        f"# Fitted to a record: {names.visible(command)}",
         "# What cannot be known of it:",
-        *(f"#   {u}" for u in path.unknown),
-        f"title = {_quoted(title)}",
+        *(f"#   {names.visible(u)}" for u in path.unknown),
+        f"title = {quoting.toml(names.visible(title))}",
         "",
         "[run]",
         f'duration = "{path.duration_s:.3f} s"',
@@ -168,7 +169,3 @@ def _bursts(path: Path) -> list[str]:
         f'length = "{length * 1e3:.3f} ms"',
         f"loss_inside = {inside:.3f}",
     ]
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.common import quoting
 from perigee.common.files import written
 from perigee.measure.fit.seen import Load, Probes, loads_of, probes_of
 
@@ -180,7 +181,7 @@ def draw(file: File, record: Probes, replay: Probes, flows: Sequence[tuple[Load,
                 style,
                 color=f"C{k}",
                 linewidth=1,
-                label=f"{load.cc}{'' if style == '-' else ', replayed'}",
+                label=quoting.plot(f"{load.cc}{'' if style == '-' else ', replayed'}"),
             )
     if flows:
         axes[2].set_xlabel("time, s")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee.common import quoting
 from perigee.common.files import write_text
 from perigee.measure.fit.seen import Load, Probes, loads_of, probes_of
 from perigee.measure.net.protocol import MeasureError
@@ -165,19 +166,19 @@ def _source(given: Given, plain: dict[str, Path | None], scratch: Path, length_s
         rates = scratch / "constant.trace"
         steps = np.full(max(1, round(length_s / 0.01)), given.rate_bps / 1e6)
         write_text(rates, "".join(f"{ms}\n" for ms in opportunities(steps, 0.01)))
-    lines = ["[source.trace]", f"rate_file = {_quoted(rates)}", f'rate_step = "{given.rate_step_s * 1e3:.6g} ms"']
+    lines = [
+        "[source.trace]",
+        f"rate_file = {quoting.toml(str(rates))}",
+        f'rate_step = "{given.rate_step_s * 1e3:.6g} ms"',
+    ]
     back, delays = plain["rates of the way back"], plain["delays"]
     if back is not None:
-        lines.append(f"reverse_rate_file = {_quoted(back)}")
+        lines.append(f"reverse_rate_file = {quoting.toml(str(back))}")
     if delays is not None:
-        lines += [f"delay_file = {_quoted(delays)}", f'delay_step = "{given.delay_step_s * 1e3:.6g} ms"']
+        lines += [f"delay_file = {quoting.toml(str(delays))}", f'delay_step = "{given.delay_step_s * 1e3:.6g} ms"']
     elif given.rtt_ms is not None:
         lines.append(f'rtt = "{given.rtt_ms:.6g} ms"')
     return "\n".join(lines)
-
-
-def _quoted(file: Path) -> str:
-    return '"' + str(file).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _scenario(source: str, keys: dict[str, object], ports: str = "", flow: str = 'cc = "cubic"') -> Any:

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perigee.common import names
 from perigee.common.files import RecordError
 from perigee.measure.capture import refuse_warmup, stem_of
 from perigee.measure.logs.model import NS_PER_S, Asked, Flow, Log, LogError
@@ -38,6 +39,7 @@ def import_log(
     """
     try:
         log = read_log(file, asked, written_by)
+        _refuse_names(log)
     except LogError as error:
         raise RecordError(f"{file}: {error}") from None
     refuse_warmup(file, warmup_ns, _span(log)[1] - _span(log)[0])
@@ -65,6 +67,15 @@ def import_log(
         return manifest_of(about, tables)
 
     return stored(out, stem_of(file), scheme, make, force=force)
+
+
+def _refuse_names(log: Log) -> None:
+    """Raises LogError for a name that is none: it would stand in tables, pages and names of folders."""
+    for number, flow in enumerate(log.flows, 1):
+        for what, name in (("name", flow.name), ("sender", flow.origin), ("receiver", flow.target), ("cc", flow.cc)):
+            why = names.problem(name)
+            if why is not None:
+                raise LogError(f"flow {number}: its {what} {names.visible(name)!r} {why}")
 
 
 def _sizes(log: Log) -> list[int | None]:

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from perigee.common import names
 from perigee.common.messages import complain
 
 MAGIC = b"PRGM"
@@ -167,6 +168,9 @@ def _parsed(body: bytes) -> dict[str, Any]:
         raise StrangerError("a message that is no JSON") from None
     if not isinstance(found, dict):
         raise StrangerError("a message that is no object")
+    # Only escapes and what is not ASCII can be no visible character.
+    if (b"\\" in text or not text.isascii()) and (why := names.problem_in(found)) is not None:
+        raise StrangerError(f"a message in which a text {why.partition(';')[0]}")
     return found
 
 

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import html
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from perigee.common import quoting
 from perigee.common.files import write_text
 from perigee.results.record import Run
 from perigee.results.report.data import SECTIONS, payload
-from perigee.results.webpage import filled, in_script, policy
+from perigee.results.webpage import filled, policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,11 +30,11 @@ def page(runs: Sequence[Run]) -> str:
     data = payload(runs)
     style, script = _asset("page.css"), _asset("page.js")
     parts = {
-        "POLICY": html.escape(policy([script], [style])),
-        "TITLE": html.escape(data["title"]),
+        "POLICY": quoting.html(policy([script], [style])),
+        "TITLE": quoting.html(data["title"]),
         "STYLE": style,
         "SCRIPT": script,
-        "DATA": in_script(data),
+        "DATA": quoting.script(data),
         "COAST": _asset("coast.json").strip(),
     }
     return filled(_asset("page.html"), parts)

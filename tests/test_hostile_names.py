@@ -1,0 +1,588 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Every key of a scenario, every command, every output, with names that would do harm if they were more than names.
+
+The keys are those of the schema, the commands those of the command line: a new one is covered, or named here.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+import perigee
+from conftest import SMALL, Cli
+from perigee import _core
+from perigee.cli.app import app
+from perigee.common import names, quoting
+from perigee.common.files import RecordError, fresh_folder
+from perigee.extensions import trust
+from perigee.measure.net import protocol
+from perigee.results import cells
+from perigee.results.record import open_record, run_folder
+from perigee.results.summary import as_csv
+from perigee.runs import job
+from perigee.runs.runner import Plan
+from perigee.runs.scenario import _toml
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+CONTROLS = ("a\nb", "\x1b[2J", "a\u202eb", "\x9bb", "a\u2028b")
+EVIL = """
+open({marker!r}, "w").close()
+from perigee import CongestionControl
+class X(CongestionControl):
+    pass
+def choose(view):
+    return None
+"""
+SKY = """
+[run]
+duration = "1 s"
+[source.constellation]
+preset = "starlink-shell1"
+[port.ground]
+rate = "5 Mbit"
+[node.london]
+place = "London"
+[node.new-york]
+place = "New York"
+[[flow]]
+from = "london"
+to = "new-york"
+cc = "cubic"
+"""
+# What programs read and run is content: perigee-scenario/src/file/printable.rs.
+CONTENT = {"program.0.command", "program.0.input", "program.0.environment"}
+
+
+def keys(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Dotted keys of the schema with what may stand there; of named sections one called `x`, of lists the first."""
+    own = schema.get("properties", {})
+    others = [*schema.get("patternProperties", {}).values(), schema.get("additionalProperties")]
+    for part in schema.get("anyOf", []) + schema.get("oneOf", []) + schema.get("allOf", []):
+        yield from keys(part, path)
+    for name, inner in [*own.items(), *(("x", o) for o in others if isinstance(o, dict))]:
+        here = f"{path}.{name}" if path else name
+        yield here, inner
+        yield from keys(inner, here)
+    if isinstance(schema.get("items"), dict) and "properties" in schema["items"]:
+        yield from keys(schema["items"], f"{path}.0")
+
+
+SCHEMA = json.loads(_core.json_schema())
+KEYS = dict(keys(SCHEMA))
+
+
+def admits_code(schema: dict[str, Any]) -> bool:
+    """Whether the schema of a value says that it may be FILE.py:NAME."""
+    texts = [schema, *schema.get("anyOf", []), schema.get("items") or {}]
+    return any(str(s.get("pattern", "")).startswith("^.+:") for s in texts) or any(
+        admits_code(s) for s in schema.get("anyOf", []) if s is not schema
+    )
+
+
+def test_the_schema_has_been_walked() -> None:
+    assert len(KEYS) > 300
+    for key in ("title", "flow.0.cc", "port.x.rate", "node.x.place", "source.constellation.attach", "run.cc"):
+        assert key in KEYS, sorted(KEYS)
+    code = {k for k, s in KEYS.items() if admits_code(s)}
+    assert code >= {"flow.0.cc", "source.constellation.attach", "source.constellation.route"}, code
+
+
+def test_no_key_takes_a_control_character() -> None:
+    text = SMALL.replace('cc = "*"', 'cc = "cubic"').replace('cc = ["cubic", "newreno"]\n', "")
+    for key, bad in itertools.product(sorted(set(KEYS) - CONTENT - {"extends"}), CONTROLS):
+        with pytest.raises(perigee.ScenarioError) as refused:
+            _core.Scenario.parse(text, "t", ".", [f"{key}={quoting.toml(bad)}"])
+        message = str(refused.value.args[0])
+        assert "control character U+" in message, (key, bad, message)
+        assert names.problem(message) is None, message
+
+
+def test_no_key_is_called_so_either() -> None:
+    for key, bad in itertools.product(sorted({k.rpartition(".")[0] for k in KEYS}), CONTROLS):
+        with pytest.raises(perigee.ScenarioError) as refused:
+            _core.Scenario.parse(SMALL, "t", ".", [f'{key}."{bad}"=1' if key else f'"{bad}"=1'])
+        assert names.problem(str(refused.value.args[0])) is None
+
+
+def test_python_and_the_core_refuse_the_same_characters() -> None:
+    at_edges = {
+        c + d
+        for c in range(0x110000)
+        if (names.problem(chr(c)) is None) != (names.problem(chr(c - 1 if c else 0)) is None)
+        for d in (-1, 0)
+    }
+    for c in sorted(at_edges | set(range(0x20)) | {0x20, 0x41, 0x200D, 0x2026, 0xFFFD}):
+        if 0xD800 <= c < 0xE000:
+            continue
+        text = SMALL.replace('title = "small"', f'title = "a\\U{c:08x}b"')
+        try:
+            _core.Scenario.parse(text, "t", ".", [])
+        except perigee.ScenarioError:
+            assert names.problem(chr(c)) is not None, hex(c)
+        else:
+            assert names.problem(chr(c)) is None, hex(c)
+
+
+# ---- code ----------------------------------------------------------------------------------------------------------
+
+
+def put(tree: Any, key: str, value: Any) -> None:
+    """Sets a dotted key of a tree."""
+    *way, last = key.split(".")
+    for at, word in enumerate(way):
+        if isinstance(tree, list):
+            tree = tree[int(word)]
+            continue
+        following = [*way, last][at + 1]
+        if not isinstance(tree.get(word), (dict, list)):
+            tree[word] = [{}] if following == "0" else {}
+        tree = tree[word]
+    if isinstance(tree, list):
+        tree[int(last)] = value
+    else:
+        tree[last] = value
+
+
+@pytest.fixture
+def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with code that leaves a mark, as a file and as a module that could be imported."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name in ("evil.py", "evilmod.py"):
+        (tmp_path / name).write_text(EVIL.format(marker=str(tmp_path / "ran")), encoding="utf-8")
+    return tmp_path
+
+
+SPLIT = SMALL.replace('cc = "*"', 'cc = "*"\nfrom = "s1"\nto = "d1"\nvia = ["r1", "r2"]')
+PROBLEMS = (perigee.ScenarioError, perigee.PluginError, perigee.RunError, RecordError)
+
+
+def test_no_key_runs_code_of_its_scenario(theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each key with names of code, in networks small and large: parsed, and if it can be, loaded and planned."""
+    monkeypatch.syspath_prepend(str(theirs))
+    stopped: set[str] = set()
+    bases = [tomllib.loads(t) for t in (SMALL, SKY, SPLIT)]
+    values = ("evil.py:X", "evil.py:choose", "evilmod:X", ["cubic", "evil.py:X"], ["*", "evil.py:X", "cubic"])
+    for key, base, value in itertools.product(sorted(KEYS), bases, values):
+        if key.startswith("source.") and key.split(".")[1] not in base["source"]:
+            continue
+        tree = json.loads(json.dumps(base))
+        try:
+            put(tree, key, value)
+        except (KeyError, ValueError, IndexError, TypeError):
+            continue
+        text = "".join(f"{quoting.toml(k)} = {_toml(v)}\n" for k, v in tree.items())
+        try:
+            _core.Scenario.parse(text, "t", theirs, [])
+            scenario = perigee.loads(text, folder=theirs)
+            Plan.of(scenario, scenario.core.schemes([]))
+        except PROBLEMS as error:
+            if "has not been run" in str(error):
+                stopped.add(key)
+        assert not (theirs / "ran").exists(), (key, value)
+    by_schema = {k for k, s in KEYS.items() if admits_code(s)}
+    assert by_schema <= stopped, f"these may name code, and no base here has come so far: {by_schema - stopped}"
+
+
+def test_nor_do_swept_values(theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from perigee.runs.sweep import plan_of
+
+    monkeypatch.chdir(theirs)
+
+    path = theirs / "s.toml"
+    for base, key in (
+        (SMALL, "flow.0.cc"),
+        (SMALL, "run.cc"),
+        (SKY, "source.constellation.attach"),
+        (SKY, "flow.0.cc"),
+    ):
+        value = "evil.py:choose" if "attach" in key else "evil.py:X"
+        text = base if key != "flow.0.cc" else base.replace('cc = ["cubic", "newreno"]\n', "")
+        path.write_text(
+            f'{text}\n[sweep]\n"{key}" = ["cubic", "{value}"]\n'.replace(
+                '"cubic", "evil.py:choose"', '"evil.py:choose"'
+            ),
+            encoding="utf-8",
+        )
+        with pytest.raises(PROBLEMS, match="has not been run"):
+            plan_of(path, [], [])
+        assert not (theirs / "ran").exists(), key
+
+
+def commands() -> Iterator[tuple[str, ...]]:
+    def walk(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+        if hasattr(command, "commands"):
+            for name, inner in command.commands.items():
+                yield from walk(inner, (*path, name))
+        else:
+            yield path, command
+
+    for path, command in walk(typer.main.get_command(app), ()):
+        takes = {p.name for p in command.params if p.param_type_name == "argument"}
+        if takes & {"scenario", "scenarios", "source", "recipe"}:
+            yield path
+
+
+# They look at the network alone.
+NEED_NO_SCHEMES = {"paths", "timeline", "export"}
+# What each command is given besides; the rest are given a scenario alone.
+ASKED: dict[str, list[tuple[str, ...]]] = {
+    "run": [("S", "--no-report"), ("S", "--dry"), ("S", "--dry", "--save-job", "j.json")],
+    "check": [("S",), ("S", "--json")],
+    "sweep": [("S", "--set", "run.seed=1,2", "--out", "o"), ("S", "--set", "run.seed=1,2", "--dry", "--out", "o")],
+    "export": [(what, "S", f"o-{what}") for what in ("timeline", "hypatia", "tc")],
+    "weather": [("S", "--node", "london", "--out", "w.csv")],
+    "validate": [("S", "--against", "linux")],
+    "exec": [("S", "--at", "london", "--", "true")],
+    "shell": [("S", "--at", "london")],
+    "emulate": [("S", "--at", "london", "--", "true")],
+    "import hypatia": [("S", "o")],
+    "import leoem": [("S", "o")],
+    "train": [("S",), ("R",)],
+}
+
+
+def test_no_command_runs_code_of_a_scenario(theirs: Path, cli: Cli) -> None:
+    """All commands that take one, each with scenarios that name code wherever it can be named."""
+    sky = SKY.replace(
+        "preset =", 'attach = "evil.py:choose"\nroute = "evil.py:choose"\nisls = "evil.py:choose"\npreset ='
+    )
+    (theirs / "sky.toml").write_text(sky.replace('"cubic"', '"evil.py:X"'), encoding="utf-8")
+    (theirs / "small.toml").write_text(SMALL.replace('"newreno"', '"evil.py:X", "evilmod:X"'), encoding="utf-8")
+    (theirs / "recipe.toml").write_text('[[paths]]\nscenario = "sky.toml"\n', encoding="utf-8")
+    found = [" ".join(c) for c in commands()]
+    assert {"run", "check", "sweep", "paths", "sky", "export", "timeline", "emulate", "exec", "train"} <= set(found)
+    assert set(ASKED) <= set(found), "a command that is gone"
+    for command in found:
+        for words, file in itertools.product(ASKED.get(command, [("S",)]), ("sky.toml", "small.toml")):
+            if (command, file) == ("train", "small.toml"):
+                # It would be trained for, without the schemes that it names.
+                continue
+            given = [{"S": file, "R": "recipe.toml"}.get(w, w) for w in words]
+            done = cli(*command.split(), *given, timeout=60)
+            assert not (theirs / "ran").exists(), (command, given)
+            assert done.returncode != 0 or (file == "small.toml" and command in NEED_NO_SCHEMES), (command, given)
+            assert "Traceback" not in done.stderr, done.stderr
+
+
+# ---- names ---------------------------------------------------------------------------------------------------------
+
+HOSTILE = (
+    "$(touch ran)",
+    "`touch ran`",
+    "a'; touch ran; '",
+    'b"; touch ran; "',
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "=cmd|' /C calc'!A0",
+    "@SUM(1+1)*cmd",
+    "-2+3+cmd",
+    "[red]x[/] [/]",
+    r"$\frac{1$ $x$",
+    r"a\nb\x1b[2J",
+    "..",
+    "../../up",
+    ".hidden",
+    "%TITLE%",
+)
+
+
+def test_hostile_names_stay_names_in_every_output(tmp_path: Path, cli: Cli) -> None:
+    """A scenario all of whose names are hostile: run, compared, drawn, exported."""
+    shown = [n for n in HOSTILE if "," not in n]
+    flows = "".join(
+        f"[[flow]]\nname = {quoting.toml(n)}\nfrom = {quoting.toml('A ' + n)}\nto = {quoting.toml('B ' + n)}\n"
+        f'cc = "cubic"\n'
+        for n in shown
+    )
+    links = "".join(
+        f"[[source.network.link]]\nfrom = {quoting.toml('A ' + n)}\nto = {quoting.toml('B ' + n)}\n"
+        'rate = "5 Mbit"\ndelay = "5 ms"\n'
+        for n in shown
+    )
+    text = f'title = {quoting.toml(" ".join(HOSTILE))}\n[run]\nduration = "1 s"\n[source.network]\n{links}{flows}'
+    path = tmp_path / "s.toml"
+    path.write_text(text, encoding="utf-8")
+    done = cli("run", path, "--out", "out")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    rows = list(csv.reader(io.StringIO((tmp_path / "out/summary.csv").read_text(encoding="utf-8"))))
+    for cell in itertools.chain(*rows):
+        assert not cell.startswith(("=", "@", "+")), cell
+        assert not cell.startswith("-") or quoting._NUMBER.fullmatch(cell), cell
+    for words in (
+        ("timeline", path, "--plot", "p.png"),
+        ("compare", "out", "out"),
+        ("view", "out", "--html", "v.html"),
+    ):
+        done = cli(*words)
+        assert "Traceback" not in done.stderr, (words, done.stderr)
+    if (tmp_path / "v.html").exists():
+        assert "<script>alert" not in (tmp_path / "v.html").read_text(encoding="utf-8")
+    for scripts, n in enumerate(shown):
+        done = cli("export", "tc", path, f"tc-{scripts}", "--from", f"A {n}", "--to", f"B {n}")
+        assert done.returncode == 0, done.stderr
+        script = tmp_path / f"tc-{scripts}" / "path.sh"
+        assert run_as_root(script, tmp_path) == 0, script.read_text()
+    assert not (tmp_path / "ran").exists()
+    assert not (tmp_path / "hidden").exists()
+
+
+def run_as_root(script: Path, folder: Path) -> int:
+    """Runs a script of tc with programs that do nothing."""
+    programs = folder / "bin"
+    programs.mkdir(exist_ok=True)
+    for name in ("tc", "sleep"):
+        (programs / name).write_text("#!/bin/sh\n", encoding="utf-8")
+        (programs / name).chmod(0o755)
+    path = f"{programs}:/usr/bin:/bin"
+    return subprocess.run(["sh", script, "a", "b"], cwd=folder, env={"PATH": path}, check=False).returncode
+
+
+def test_a_line_break_in_a_title_is_no_line_of_a_script() -> None:
+    """Whatever comes there: the comment of the script is one line."""
+    import numpy as np
+
+    from perigee.sky.traces import Way, script
+
+    way = Way(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
+    for bad in (*CONTROLS, "x\rtouch ran", "x\x85touch ran"):
+        lines = script(way, way, 0.1, f"{bad}touch ran").splitlines()
+        assert [line for line in lines if "touch ran" in line] == [lines[1]]
+        assert lines[1].startswith("# ")
+
+
+def test_quoting_of_each_output(tmp_path: Path) -> None:
+    for text in (*HOSTILE, *CONTROLS, "plain", "-1.5", "+3e-4", "", "'quoted'", "\x7f", "😀"):
+        echoed = subprocess.run(["sh", "-c", f"printf %s {quoting.shell(text)}"], capture_output=True, check=True)
+        assert echoed.stdout.decode() == text
+        assert tomllib.loads(f"v = {quoting.toml(text)}") == {"v": text}
+        assert not {"<", ">", '"', "'"} & set(quoting.html(text)), text
+        assert json.loads(quoting.script({"v": text})) == {"v": text}
+        assert not set("<>&\u2028\u2029") & set(quoting.script({"v": text}))
+        assert "<" not in json.loads(quoting.geojson({"v": text}))["v"]
+        assert names.problem(quoting.terminal(text).replace("\n", "").replace("\t", "")) is None
+        assert quoting.from_csv(quoting.csv(text)) == names.visible(text)
+        from rich.text import Text
+
+        assert Text.from_markup(quoting.cell(text)).plain == names.visible(text)
+    assert quoting.csv("-1.5") == "-1.5"
+    assert quoting.csv("=1") == "'=1"
+    assert quoting.csv(-1.5) == -1.5
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    mpl.use("Agg")
+    figure = Figure()
+    figure.suptitle(quoting.plot(r"$\frac{1$ $x$"))
+    figure.savefig(tmp_path / "p.png")
+
+
+def test_a_fitted_scenario_has_no_lines_of_a_folders_name(tmp_path: Path) -> None:
+    from perigee.measure.fit import files
+    from perigee.measure.fit.model import Path as Fitted
+
+    bad = 'x\n[[program]]\ncommand = "touch ran" #\x1b[2J"'
+    path = Fitted(10.0, [(0.0, 20.0)], [], rates=[(0.0, 1e7)], queue_bytes=1e5, unknown=[bad])
+    written = files.write_scenario(path, tmp_path / "fit", title=bad, command=f"perigee fit {bad}")
+    found = tomllib.loads(written.read_text(encoding="utf-8"))
+    assert "program" not in found
+    assert found["title"] == names.visible(bad)
+    assert perigee.load(written).title == names.visible(bad)
+
+
+def test_only_one_module_quotes() -> None:
+    root = Path(perigee.__file__).parent
+    for path in root.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if path.name != "quoting.py":
+            assert "html.escape" not in text, path
+            assert "import shlex" not in text, path
+            assert "markup import escape" not in text, path
+
+
+def test_a_table_reads_back_what_it_was_made_of(tmp_path: Path) -> None:
+    text = as_csv([{"cc": n, "goodput_mbps": -1.5} for n in HOSTILE], ["cc", "goodput_mbps"])
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [quoting.from_csv(r["cc"]) for r in rows] == list(HOSTILE)
+    assert all(r["goodput_mbps"] == "-1.5" for r in rows)
+    index = cells.Index(cells.FORMAT, "s", (cells.Axis("port.x.y", ('"=1+cmd"', '"b"')),), ())
+    sweep = cells.Sweep(tmp_path, index, [{"port.x.y": "=1+cmd", "cc": "-x", "seed": 1}])
+    cells.write_index(tmp_path, index)
+    cells.write_table(sweep)
+    assert cells.open_sweep(tmp_path).rows[0]["port.x.y"] == "=1+cmd"
+    assert cells.open_sweep(tmp_path).rows[0]["cc"] == "-x"
+
+
+# ---- folders -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "../..", "...", "/etc", "a/../../b", ".perigee.lock", "a\nb"])
+def test_no_name_chooses_its_folder(tmp_path: Path, name: str) -> None:
+    out = tmp_path / "out"
+    folder = run_folder(out, name, 0)
+    assert folder.parent.parent == out
+    assert not folder.parent.name.startswith(".")
+    assert folder.resolve().is_relative_to(out)
+    made = fresh_folder(name, out)
+    assert made.parent == out
+    assert made.resolve().is_relative_to(out)
+    assert made.resolve() != out
+
+
+def test_a_scheme_of_a_log_stays_in_its_folder(tmp_path: Path, cli: Cli) -> None:
+    """With --force, too: what lies next to the folder is not replaced."""
+    precious = tmp_path / "seed0"
+    precious.mkdir()
+    (precious / "kept").write_text("mine", encoding="utf-8")
+    times = "".join(f"{t},{20 + t % 3},..\n" for t in range(20))
+    (tmp_path / "log.csv").write_text(f"t,rtt,cc\n{times}", encoding="utf-8")
+    words = ("import", "log", "log.csv", "--columns", "t=time,rtt=rtt,cc=cc", "--units", "t=s,rtt=ms")
+    for more in (("--cc", ".."), ()):
+        cli(*words, *more, "--out", "out", "--force")
+        assert (precious / "kept").read_text(encoding="utf-8") == "mine"
+        assert not (tmp_path / "seed0/manifest.json").exists()
+
+
+def test_a_job_does_not_choose_its_folder(tmp_path: Path, small: Path, cli: Cli) -> None:
+    assert cli("run", small, "--dry", "--save-job", "j.json").returncode == 0
+    saved = json.loads((tmp_path / "j.json").read_text(encoding="utf-8"))
+    for bad in ("../../up", "..", "/etc/x", "a\nb"):
+        for one in saved["jobs"]:
+            one["scenario"] = bad
+        (tmp_path / "bad.json").write_text(json.dumps(saved), encoding="utf-8")
+        with pytest.raises(job.JobError):
+            job.read(tmp_path / "bad.json")
+
+
+# ---- records, logs, servers ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def record(tmp_path: Path, small: Path) -> Path:
+    perigee.load(small).run_all(["cubic"], seeds=[1], out=tmp_path / "out")
+    return tmp_path / "out/cubic/seed1"
+
+
+def texts(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where texts stand in JSON."""
+    if isinstance(data, str):
+        yield path
+    parts = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, part in parts:
+        yield from texts(part, (*path, key))
+
+
+# Texts of a manifest that are content, of the moment, or not read as names; they are quoted where they are shown.
+FREE = {
+    "scenario_toml",
+    "report",
+    "warnings",
+    "files",
+    "command",
+    "host",
+    "version",
+    "finished",
+    "conservation",
+    "ports",
+    "tcp_profile",
+}
+
+
+def test_a_record_with_a_control_character_in_a_name_is_refused(record: Path) -> None:
+    file = record / "manifest.json"
+    whole = json.loads(file.read_text(encoding="utf-8"))
+    refused: set[Any] = set()
+    said: list[str] = []
+    for path in texts(whole):
+        damaged = json.loads(json.dumps(whole))
+        at = damaged
+        for key in path[:-1]:
+            at = at[key]
+        at[path[-1]] += "\x1b]0;x\x07"
+        file.write_text(json.dumps(damaged), encoding="utf-8")
+        try:
+            open_record(record)
+        except RecordError as error:
+            refused.add(path[0])
+            said.append(str(error))
+    assert [s for s in said if names.problem(s)] == []
+    assert refused >= {"scenario", "title", "cc", "flows", "nodes", "pairs"}
+    assert {p[0] for p in texts(whole)} - refused <= FREE, "a text that is neither a name nor listed above"
+
+
+def test_a_table_with_a_control_character_in_a_name_is_refused(record: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for name in ("flow_totals", "link_totals", "events"):
+        path = record / f"{name}.parquet"
+        table = pq.read_table(path)
+        for column in [c for c in table.column_names if pa.types.is_string(table[c].type)]:
+            if table.num_rows == 0:
+                continue
+            at = table.column_names.index(column)
+            bad = pa.array([f"{v}\x1b[2J" for v in table[column].to_pylist()], pa.string())
+            pq.write_table(table.set_column(at, column, bad), path)
+            run = open_record(record)
+            if column == "text":
+                assert "\\x1b[2J" in run.table(name)[column].to_pylist()[0]
+                continue
+            with pytest.raises(RecordError, match=r"control character U\+001B") as refused:
+                run.table(name)
+            assert names.problem(str(refused.value)) is None
+        pq.write_table(table, path)
+
+
+def test_a_message_of_a_server_with_control_characters_is_no_message() -> None:
+    import zlib
+
+    def sent(data: Any, *, ascii_only: bool = True) -> bytes:
+        return zlib.compress(json.dumps(data, ensure_ascii=ascii_only).encode())
+
+    for bad, plain in itertools.product(CONTROLS, (True, False)):
+        for data in ({"error": bad}, {bad: 1}, {"a": [{"b": [bad]}]}):
+            with pytest.raises(protocol.StrangerError) as refused:
+                protocol._parsed(sent(data, ascii_only=plain))
+            assert names.problem(str(refused.value)) is None
+    assert protocol._parsed(sent({"a": "São Paulo", "b": [1, "x\\n"]})) == {"a": "São Paulo", "b": [1, "x\\n"]}
+
+
+def test_messages_are_lines_without_escape_sequences(capsys: pytest.CaptureFixture[str]) -> None:
+    from perigee.common.messages import complain
+
+    complain("a\x1b[2Jb\rc\nsecond\u202e")
+    assert capsys.readouterr().err == "perigee: a\\x1b[2Jb\\rc\nperigee: second\\u202e\n"
+
+
+def test_a_name_of_a_scenario_file_is_one(tmp_path: Path, cli: Cli) -> None:
+    for odd in ("a\nb.toml", "a\x1b[2J.toml"):
+        shutil.copy(Path(__file__), tmp_path / odd)
+        (tmp_path / odd).write_text(SMALL, encoding="utf-8")
+        done = cli("run", odd, "--no-report")
+        assert done.returncode == 2
+        assert "control character" in done.stderr
+        assert "\x1b" not in done.stderr
+    with pytest.raises(perigee.ScenarioError, match="control character"):
+        perigee.loads(SMALL, name="a\nb")
+
+
+def test_trust_is_not_given_by_texts_that_are_made() -> None:
+    assert not isinstance(quoting.terminal(trust.Said("a.py:X")), trust.Said)
