@@ -431,6 +431,50 @@ def test_a_table_reads_back_what_it_was_made_of(tmp_path: Path) -> None:
     assert cells.open_sweep(tmp_path).rows[0]["cc"] == "-x"
 
 
+GRAPH = (
+    '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><key attr.name="label" for="node" id="l"/><graph>'
+    '<node id="a"><data key="l">A\u202eB</data></node><node id="b"/><edge source="a" target="b"/></graph></graphml>'
+)
+ELEMENTS = [
+    "STARLINK-24\x1b[2J",
+    "1 44238U 19029D   22257.46293981  .00053894  00000+0  35067-2 0  9991",
+    "2 44238  53.0008 329.4230 0007663  40.5862 102.8500 15.07213546183158",
+]
+TIMELINE = (
+    '{"title":"a\\u001bb","duration":1000000000,"routing":"per-path","nodes":[],"ports":[],"links":[],"pairs":[]}\n'
+)
+FILES = [
+    ("x.csv", "from,to,delay_ms,rate_mbps\nA\x1b[2J,B,5,5\n", '[source.network]\nlinks = "x.csv"\n', "line 2"),
+    ("x.graphml", GRAPH, '[source.network]\nlinks = "x.graphml"\ndelay = "5 ms"\n', "line 1"),
+    ("x.tle", "\n".join(ELEMENTS) + "\n", "ELEMENTS", "line 1"),
+    ("x.csv", "name,lat,lon\nA\x9bB,1,2\nB,2,3\n", "NODES", "line 2"),
+    ("m.csv", "from,to,rate_mbps\nlon\u2028don,new-york,1\n", "MATRIX", "line 2"),
+    ("x.jsonl", TIMELINE, '[source.timeline]\nfile = "x.jsonl"\n', "title"),
+]
+
+
+@pytest.mark.parametrize(("file", "content", "source", "where"), FILES, ids=lambda w: str(w)[:8])
+def test_names_of_other_files_are_held_to_the_same(
+    tmp_path: Path, file: str, content: str, source: str, where: str
+) -> None:
+    (tmp_path / file).write_text(content, encoding="utf-8")
+    flow = '[[flow]]\nfrom = "A"\nto = "B"\ncc = "cubic"\n'
+    text = f'[run]\nduration = "1 s"\n{source}{flow}'
+    if source == "NODES":
+        text = SKY.replace("[[flow]]", '[[nodes]]\nfile = "x.csv"\n[[flow]]')
+    elif source == "ELEMENTS":
+        text = SKY.replace('preset = "starlink-shell1"', 'tle = "x.tle"')
+    elif source == "MATRIX":
+        text = SKY[: SKY.index("[[flow]]")] + '[[flow]]\nmatrix = "m.csv"\n'
+    with pytest.raises(perigee.ScenarioError) as refused:
+        perigee.loads(text, folder=tmp_path).core.world(1)
+    message = str(refused.value.args[0])
+    assert "control character U+" in message, message
+    assert file in message, message
+    assert where in message, message
+    assert names.problem(message.replace("\n", "")) is None, message
+
+
 # ---- folders -------------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@
 use crate::topology::{Built, Drawing, Hop, PortSpec, TopologyError};
 use crate::trace::{lines, TraceError};
 use perigee_timeline::*;
-use perigee_units::{BitRate, Nanos};
+use perigee_units::{names, BitRate, Nanos};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -83,6 +83,9 @@ fn row(names: &[&str], n: usize, line: &str) -> Result<LinkRow, TraceError> {
             _ => found.queue_packets = Some(number(1e9)? as u64),
         }
     }
+    for end in &found.ends {
+        fit(n, end)?;
+    }
     match found.ends.iter().any(String::is_empty) || found.ends[0] == found.ends[1] {
         true => Err(TraceError::at(n, "a link needs two different ends")),
         false => Ok(found),
@@ -97,12 +100,17 @@ fn row(names: &[&str], n: usize, line: &str) -> Result<LinkRow, TraceError> {
 pub fn parse_routes(text: &str) -> Result<Vec<Vec<String>>, TraceError> {
     let route = |(n, line): (usize, &str)| {
         let nodes: Vec<String> = line.split(',').map(|c| c.trim().to_string()).collect();
+        nodes.iter().try_for_each(|name| fit(n, name))?;
         match nodes.len() < 2 || nodes.iter().any(String::is_empty) {
             true => Err(TraceError::at(n, "a route has two nodes at least, with a comma between them")),
             false => Ok(nodes),
         }
     };
     lines(text).map(route).collect()
+}
+
+fn fit(line: usize, name: &str) -> Result<(), TraceError> {
+    names::check(name).map_err(|why| TraceError::at(line, format!("the name {name:?} {why}")))
 }
 
 /// What a row says of the port of a link at the start.

@@ -134,9 +134,10 @@ def _at_home() -> Iterator[None]:
     if settings:
         os.environ["MATPLOTLIBRC"] = os.path.abspath(settings)
     try:
-        back = os.open(".", os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        # Not to be read: a folder may let files be opened and not be listed.
+        back = os.open(".", getattr(os, "O_PATH", os.O_RDONLY))
     except OSError:
-        # It cannot be read, so that no file of it can be found either.
+        # It has been removed, and no file is found in it.
         yield
         return
     os.chdir(os.path.dirname(os.path.abspath(__file__)))

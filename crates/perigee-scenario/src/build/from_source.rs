@@ -4,10 +4,11 @@
 use crate::build::network::Network;
 use crate::build::small::{self, micro, no_more};
 use crate::build::{fading, fibre, own_network, replay, saved, sky};
-use crate::file::error::ScenarioError;
+use crate::file::error::{Problem, ScenarioError};
 use crate::file::scenario::Scenario;
 use crate::file::sources::Source;
 use perigee_sources::{crossing, topology};
+use perigee_units::names;
 
 /// Builds the network of a scenario for one seed.
 ///
@@ -15,6 +16,12 @@ use perigee_sources::{crossing, topology};
 /// When the source cannot be built, or a node is unknown.
 pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
     let net = bare(scenario, seed)?;
+    // Readers of files refuse such names with their lines; this holds for sources to come, too.
+    let h = &net.header;
+    let named = h.nodes.iter().map(|n| &n.name).chain(h.ports.iter().map(|p| &p.name)).chain([&h.title]);
+    for name in named {
+        names::check(name).map_err(|why| Problem::new("source", format!("the name {name:?} {why}")))?;
+    }
     fading::apply(scenario, net, seed)
 }
 
