@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A guest's clock: messages of 16 bytes over a socket, and the memory that both sides share.
 
-use crate::guest::GuestError;
+use crate::types::GuestError;
 use crate::wire::{read_exactly, send_with_files};
 use rustix::fs::{fcntl_add_seals, ftruncate, memfd_create, MemfdFlags, SealFlags};
 use std::fs::File;

@@ -4,9 +4,9 @@
 //! Everything that comes from the guest is untrusted: `vm-memory` refuses addresses outside of what it shared,
 //! `virtio-queue` chains that never end.
 
-use crate::guest::GuestError;
 use crate::offload;
 use crate::truncated::Watched;
+use crate::types::GuestError;
 use crate::types::{Mac, Offer};
 use crate::wire::{read_exactly, read_with_files};
 use std::fs::File;

@@ -2,10 +2,10 @@
 //! Real hosts in real time: network namespaces of this machine's kernel. A process of its own makes them and runs the
 //! programs in them (`perigee/hosts/namespaces.py`); we have a packet socket at each host's interface.
 
-use crate::guest::GuestError;
 use crate::job::{self, Input, Job};
 use crate::report::{self, Report};
 use crate::spawn::spawn;
+use crate::types::GuestError;
 use crate::types::{Mac, SentFrame};
 use crate::wire::{read_exactly, read_with_files, send_with_files};
 use nix::sys::socket::{recvmsg, ControlMessageOwned, MsgFlags};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hosts in real time on machines that cannot have them: network namespaces are Linux's.
 
-use crate::guest::GuestError;
 use crate::job::Job;
 use crate::report::Report;
+use crate::types::GuestError;
 use crate::types::SentFrame;
 use perigee_units::Nanos;
 

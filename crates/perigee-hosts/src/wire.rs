@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sockets between us and a guest: whole messages, and descriptors beside them.
 
-use crate::guest::GuestError;
+use crate::types::GuestError;
 use crate::types::PATIENCE;
 use rustix::io::Errno;
 use rustix::net::{

@@ -33,7 +33,7 @@ pub struct Manifest {
     pub backend: &'static str,
     /// How late packets were, of a run in real time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub real_time: Option<crate::hosts::real_time::Measured>,
+    pub real_time: Option<crate::hosts::real_time::lateness::Measured>,
     /// Seed of all random draws.
     pub seed: u64,
     /// Time asked for.

@@ -2,7 +2,6 @@
 //! Binds the simulator's observer to a record's sink: rows as they come, in batches.
 
 use crate::calls::Calls;
-use crate::hosts::observe::FrameTap;
 use crate::routes::{RouteListener, RouteTables};
 use crate::windows::Windows;
 use perigee_cc::CaState;
@@ -303,6 +302,12 @@ fn ca_name(ca: CaState) -> &'static str {
         CaState::Recovery => "recovery",
         CaState::Loss => "loss",
     }
+}
+
+/// An observer that also receives the frames of real hosts.
+pub trait FrameTap: Observer {
+    /// A frame left a host or reached it.
+    fn frame(&mut self, seen: &FrameSeen<'_>);
 }
 
 impl<const PACKETS: bool> FrameTap for Recorder<'_, PACKETS> {

@@ -3,7 +3,8 @@
 
 use crate::capture::CaptureSink;
 use crate::hosts::plan::Program;
-use crate::hosts::real_time::{Measured, RealTimeHosts};
+use crate::hosts::real_time::lateness::Measured;
+use crate::hosts::real_time::RealTimeHosts;
 use crate::hosts::LinuxHosts;
 use crate::manifest::{manifest, Manifest};
 use crate::simulator::{Plugins, Simulator};

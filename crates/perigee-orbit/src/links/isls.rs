@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Isl links between satellites: who may talk to whom.
+//! ISLs between satellites: who may talk to whom.
 
 use crate::frames::distance_m;
 use crate::links::length::{Weight, UNREACHABLE};
@@ -145,7 +145,7 @@ impl Limits {
     }
 }
 
-/// The ISL links as rows of neighbours, for the route search.
+/// The ISLs as rows of neighbours, for the route search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IslGraph {
     /// `rows[s]..rows[s + 1]` are the entries of satellite `s`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Finds the grid in real element sets: shells, planes, slots, and the ISL links that follow.
+//! Finds the grid in real element sets: shells, planes, slots, and the ISLs that follow.
 //!
 //! Element sets carry epochs days apart, and the node of a low orbit drifts by degrees a day: every satellite is
 //! brought to one instant first (its node and argument of latitude come from the SGP4 state there). Then: satellites
@@ -79,7 +79,7 @@ pub struct Place {
 pub struct Arrangement {
     /// Satellites that are used, as indices into the element sets.
     pub kept: Vec<usize>,
-    /// Isl links, as indices into `kept`.
+    /// ISLs, as indices into `kept`.
     pub links: Vec<(u32, u32)>,
     /// Place of each satellite of `kept` that has one.
     pub places: Vec<Option<Place>>,

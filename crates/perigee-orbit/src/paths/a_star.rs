@@ -3,7 +3,7 @@
 //! [`crate::paths::tree`], aimed (A*: Hart, Nilsson, Raphael 1968).
 //!
 //! A satellite is worth a visit only if its way so far plus the straight line to the goal is not longer than the path
-//! that is found in the end. Isl links are measured when they are looked at. What [`Tree::path`] says afterwards is
+//! that is found in the end. ISLs are measured when they are looked at. What [`Tree::path`] says afterwards is
 //! what it says after a full search, ties included: every satellite whose way and straight line together are as short
 //! as the path is settled.
 
@@ -16,7 +16,7 @@ use crate::paths::tree::{Label, Tree, BUCKET_SHIFT, DOWN};
 /// Straight lines are taken this much shorter: links are rounded to millimetres, up and down.
 const ROUNDING_MM: Weight = 1000;
 
-/// Isl links at an instant, measured where a search looks at them unless they have been already.
+/// ISLs at an instant, measured where a search looks at them unless they have been already.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
     isls: &'a IslGraph,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the route search runs on at an instant: the ISL links with their lengths and, where stations relay, their
+//! What the route search runs on at an instant: the ISLs with their lengths and, where stations relay, their
 //! radio links too. A relay is a vertex behind all satellites, numbered as everywhere: satellites first, then all
 //! ground points.
 
@@ -62,7 +62,7 @@ impl Mesh {
         }
     }
 
-    /// The ISL links, whether they can carry packets or not.
+    /// The ISLs, whether they can carry packets or not.
     pub fn all_isls(&self) -> &Arc<IslGraph> {
         &self.isls
     }
@@ -109,7 +109,7 @@ impl Mesh {
         }
     }
 
-    /// The ISL links that can carry packets.
+    /// The ISLs that can carry packets.
     pub fn isls(&self, at: &Positions) -> Vec<[u32; 2]> {
         let there = |l: &[u32; 2]| self.limits.length(at, l[0], l[1]) != UNREACHABLE;
         self.isls.pairs().filter(there).collect()

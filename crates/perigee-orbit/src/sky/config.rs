@@ -53,7 +53,7 @@ pub enum Pattern {
     None,
 }
 
-/// Isl links.
+/// ISLs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Isls {
     /// Who talks to whom.

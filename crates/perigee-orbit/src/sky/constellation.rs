@@ -130,7 +130,7 @@ impl Constellation {
         }
     }
 
-    /// The ISL links that carry packets at `t`.
+    /// The ISLs that carry packets at `t`.
     ///
     /// # Errors
     /// When a satellite has decayed by then.
@@ -182,7 +182,7 @@ impl Constellation {
 
     fn by_function(&self, t: Nanos, at: &Positions) -> Result<Vec<(u32, u32)>, String> {
         let Some(function) = &self.function else { return Ok(Vec::new()) };
-        let wrong = |why: &str| failed(function.name(), t, "the ISL links", why);
+        let wrong = |why: &str| failed(function.name(), t, "the ISLs", why);
         let links = function.links(t, &Arc::new(self.view(at, &self.fixed))).map_err(|e| wrong(&e))?;
         let n = self.len() as u32;
         if let Some((a, b)) = links.iter().find(|(a, b)| *a.max(b) >= n) {

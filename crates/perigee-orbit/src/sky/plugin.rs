@@ -57,7 +57,7 @@ pub struct AttachView {
 pub struct NetView {
     /// Earth-fixed positions.
     pub at: Positions,
-    /// Isl links.
+    /// ISLs.
     pub isls: Arc<IslGraph>,
     /// Which of them can exist.
     pub limits: Limits,
@@ -161,7 +161,7 @@ pub trait RouteFunction: Send + Sync {
     fn route(&self, view: &Arc<RouteView>) -> Result<Option<Vec<u32>>, String>;
 }
 
-/// Chooses ISL links.
+/// Chooses ISLs.
 pub trait IslFunction: Send + Sync {
     /// For messages.
     fn name(&self) -> &str;

@@ -57,7 +57,7 @@ pub struct PairSurvey {
 pub struct Picture {
     /// What each satellite is over, and whether it flies north.
     pub satellites: Vec<(GeoPoint, bool)>,
-    /// Isl links that can carry packets.
+    /// ISLs that can carry packets.
     pub isls: Vec<[u32; 2]>,
     /// Satellites that each ground point with traffic sees.
     pub visible: Vec<Vec<u32>>,

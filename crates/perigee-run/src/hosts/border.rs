@@ -2,9 +2,10 @@
 //! Where real hosts and the network meet, in virtual and in real time: their frames enter, what is delivered leaves.
 
 use super::frames;
-use super::observe::{FrameTap, Hosted};
+use super::observe::Hosted;
 use super::plan::Plan;
 use super::telemetry;
+use crate::recorder::FrameTap;
 use crate::simulator::failed;
 use perigee_backend::BackendError;
 use perigee_hosts::job;

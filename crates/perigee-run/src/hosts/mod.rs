@@ -36,12 +36,13 @@ pub mod programs;
 pub mod real_time;
 pub mod telemetry;
 
+use crate::recorder::FrameTap;
 use crate::routes::RouteListener;
 use crate::simulator::{begin_record, failed, run_and_record, simulator_options, Plugins, Records};
 use border::{Border, Strays};
 use carrier::{Carriers, Listener as CarrierListener};
 use guests::{Guests, Sent};
-use observe::{FrameTap, Hosted};
+use observe::Hosted;
 use pace::{Keyboard, Pace, Waited};
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
 use perigee_hosts::job::{Job, EPOCH};

@@ -5,6 +5,7 @@ use super::arrivals::Arrivals;
 use super::meter::Meter;
 use super::plan::Plan;
 use super::probes::Probes;
+use crate::recorder::FrameTap;
 use perigee_backend::BackendError;
 use perigee_cc::CaState;
 use perigee_hosts::report::{Object, Report, Sample, TcpInfo, When};
@@ -17,12 +18,6 @@ use perigee_units::{BitRate, Nanos};
 
 /// `snd_ssthresh` of a connection that has none (TCP_INFINITE_SSTHRESH).
 const NO_SSTHRESH: u32 = 0x7fff_ffff;
-
-/// An observer that is shown the packets of real hosts, if it wants packets.
-pub trait FrameTap: Observer {
-    /// A packet left a host or reached it.
-    fn frame(&mut self, seen: &FrameSeen<'_>);
-}
 
 /// A real flow.
 #[derive(Clone, Debug, Default)]

@@ -24,6 +24,59 @@ impl Default for Lateness {
     }
 }
 
+/// Packets that are later than this make a run late, where one in 100 is.
+pub(crate) const LATE: Nanos = Nanos::from_millis(1);
+
+/// Timing of a run in real time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Measured {
+    /// Lateness of packets delivered to hosts.
+    pub delivered: Summary,
+    /// Packets that were seen later than the network could take them, so that they entered it later than they were sent.
+    pub entered: Summary,
+    /// Times that the run fell behind by more than 20 ms, and by how much at most.
+    pub stalls: u64,
+    /// Longest of these, in microseconds.
+    pub longest_stall_us: f64,
+    /// Packets that hosts sent faster than they were taken.
+    pub lost: u64,
+    /// Packets that arrived at hosts whose interfaces took none.
+    pub refused: u64,
+    /// The run is marked as late.
+    pub late: bool,
+}
+
+impl Measured {
+    /// Human-readable warnings.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        let d = &self.delivered;
+        if d.p99_us > LATE.0 as f64 / 1e3 {
+            out.push(format!(
+                "this machine was too slow for real time: one packet in 100 was later than {:.3} ms (limit 1 ms)",
+                d.p99_us / 1e3
+            ));
+        }
+        if self.stalls > 0 {
+            let longest = self.longest_stall_us / 1e3;
+            out.push(format!(
+                "the run fell behind the clock {} times, by {longest:.1} ms at most",
+                self.stalls
+            ));
+        }
+        if self.lost > 0 {
+            out.push(format!(
+                "{} packets were lost at hosts that sent faster than they were taken",
+                self.lost
+            ));
+        }
+        if self.refused > 0 {
+            out.push(format!("{} packets were lost at hosts whose interfaces took none", self.refused));
+        }
+        out
+    }
+}
+
 /// Lateness as a manifest has it, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {

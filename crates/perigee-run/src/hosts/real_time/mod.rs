@@ -3,21 +3,23 @@
 //! machine's kernel. What is different from virtual time is the clock only: packets enter at the instants at which the
 //! kernel saw them, and are handed over when the clock says that they are due, or later, which is measured.
 
-mod lateness;
+pub mod lateness;
 mod ping;
 mod plan;
 
 use super::border::{self, Border, Strays};
 use super::carrier::{Carriers, Listener as CarrierListener};
 use super::guests::refused;
-use super::observe::{FrameTap, Hosted};
+use super::observe::Hosted;
 use super::ping::{Beginning, Pings, LENGTH};
 use super::plan::{our_name, Plan, Program, Schemes, ENVIRONMENT};
 use super::programs::Programs;
 use super::{broken, drawn, Listener, PROGRAMS};
+use crate::recorder::FrameTap;
 use crate::routes::RouteListener;
 use crate::simulator::{begin_record, failed, run_and_record, simulator_options, Plugins, Records};
-pub use lateness::{Lateness, Summary};
+use lateness::LATE;
+pub use lateness::{Lateness, Measured, Summary};
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
 use perigee_hosts::live::Live;
 use perigee_record::RecordSink;
@@ -25,11 +27,8 @@ use perigee_sim::{FlowSetup, Outcome, Simulation};
 use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
 use ping::Namespaces;
-use serde::Serialize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A run is marked whose 99th percentile is later than this.
-const LATE: Nanos = Nanos::from_millis(1);
 /// Time for which nothing was done although something was due, from which on the run has fallen behind.
 const BEHIND: Nanos = Nanos::from_millis(20);
 /// Patience with the samples of the run's end.
@@ -58,56 +57,6 @@ pub struct RealTimeHosts {
     pub plugins: Plugins,
     /// How the run went, once it has ended.
     pub measured: Arc<Mutex<Measured>>,
-}
-
-/// What a run in real time could hold.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Measured {
-    /// Delivery of packets to hosts.
-    pub delivered: Summary,
-    /// Packets that were seen later than the network could take them, so that they entered it later than they were sent.
-    pub entered: Summary,
-    /// Times that the run fell behind by more than 20 ms, and by how much at most.
-    pub stalls: u64,
-    /// Longest of these, in microseconds.
-    pub longest_stall_us: f64,
-    /// Packets that hosts sent faster than they were taken.
-    pub lost: u64,
-    /// Packets that arrived at hosts whose interfaces took none.
-    pub refused: u64,
-    /// The run is marked as late.
-    pub late: bool,
-}
-
-impl Measured {
-    /// For people.
-    fn remarks(&self) -> Vec<String> {
-        let mut out = Vec::new();
-        let d = &self.delivered;
-        if d.p99_us > LATE.0 as f64 / 1e3 {
-            out.push(format!(
-                "this machine was too slow for real time: one packet in 100 was later than {:.3} ms (limit 1 ms)",
-                d.p99_us / 1e3
-            ));
-        }
-        if self.stalls > 0 {
-            let longest = self.longest_stall_us / 1e3;
-            out.push(format!(
-                "the run fell behind the clock {} times, by {longest:.1} ms at most",
-                self.stalls
-            ));
-        }
-        if self.lost > 0 {
-            out.push(format!(
-                "{} packets were lost at hosts that sent faster than they were taken",
-                self.lost
-            ));
-        }
-        if self.refused > 0 {
-            out.push(format!("{} packets were lost at hosts whose interfaces took none", self.refused));
-        }
-        out
-    }
 }
 
 impl Backend for RealTimeHosts {
