@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 DEMO := runs/demo
 
-.PHONY: help setup demo kernel hosts test learn cluster slow shipped check bench fuzz kills conserve mutants figures docs site dist format vendor clean guards
+.PHONY: help setup demo kernel hosts test learn cluster slow shipped check bench fuzz kills conserve mutants figures docs site dist format vendor clean guards words
 
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -80,6 +80,9 @@ conserve:  ## A thousand million packets over random networks: none may be lost 
 
 guards: setup  ## Table hashes of every shipped scenario against tests/guards.json: a refactoring keeps them
 	$(BIN)/python tests/guards.py
+
+words: $(VENV)/requirements  ## Rates of words to avoid in comments, against two other network stacks
+	$(BIN)/python tests/words.py
 
 mutants: $(VENV)/requirements  ## Small faults that the Rust tests must notice (hours; goes on where it was)
 	$(BIN)/python tests/mutants.py

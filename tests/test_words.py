@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The counter of words to avoid: which text counts, allowed uses, warnings on changed lines."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import words
+
+RUST = """//! Whose head it is.
+//! ```
+//! let told = 1;
+//! ```
+fn f<'a>(x: &'a str) -> char {
+    // A value `told` is set, and so it goes
+    // on; the kernel refuses a connection.
+    let url = "https://told"; // beside
+    let raw = r#"// told "anew" "#;
+    '"' /* told */
+}
+"""
+PYTHON = '''"""A head."""
+x = "# told"
+
+
+def f():
+    """Told."""
+    return x  # anew
+'''
+
+
+def found(path: Path) -> list[tuple[str, int]]:
+    """Listed words of a file with their lines."""
+    return [(entry.name, number) for entry, number, _ in words.uses(words.read(path), words.load())]
+
+
+def test_comments_of_rust_count_and_strings_and_code_do_not(tmp_path: Path) -> None:
+    path = tmp_path / "a.rs"
+    path.write_text(RUST)
+    expected = [("whose", 1), ("beside", 8), ("go on", 6), ("refuse", 7), ("tell, told", 10)]
+    assert sorted(found(path)) == sorted(expected)
+    assert words.read(path).head == "Whose head it is."
+
+
+def test_docstrings_and_comments_of_python_count(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text(PYTHON)
+    assert sorted(found(path)) == [("anew", 7), ("tell, told", 6)]
+    total = words.count(tmp_path, words.load())
+    assert (total.words, total.heads, total.wh_heads) == (4, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("comment", "names"),
+    [
+        ("Calls RecordSink::begin first.", []),
+        ("Calls begin first.", ["begin"]),
+        ("A standing queue.", []),
+        ("It stands here.", ["stands"]),
+        ("The header says so.", []),
+        ("The policy says so.", ["say"]),
+    ],
+)
+def test_allowed_uses_do_not_count(tmp_path: Path, comment: str, names: list[str]) -> None:
+    path = tmp_path / "a.c"
+    path.write_text(f"/* {comment} */\n")
+    assert [name for name, _ in found(path)] == names
+
+
+def test_every_allowed_use_has_a_reason_and_every_word_a_replacement() -> None:
+    data = words.tomllib.loads((words.ROOT / "tests/words.toml").read_text(encoding="utf-8"))
+    assert all(allowed["reason"] for allowed in data["allow"])
+    assert all(word["write"] for word in data["word"])
+    stored = json.loads(words.FILE.read_text(encoding="utf-8"))
+    for counts in (stored["before"], *stored["references"].values()):
+        assert set(counts["per_10000"]) == {word["name"] for word in data["word"]}
+
+
+def test_a_rate_may_be_three_times_the_highest_reference_or_one() -> None:
+    references = [{"per_10000": {"told": 0.2, "begin": 1.0}}, {"per_10000": {"told": 0.0, "begin": 2.0}}]
+    assert words.goal("told", references) == 1.0
+    assert words.goal("begin", references) == 6.0
+
+
+def test_only_changed_lines_are_warned_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def git(*arguments: str) -> None:
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    monkeypatch.setattr(words, "ROOT", tmp_path)
+    git("init", "-q", "-b", "main")
+    (tmp_path / "a.rs").write_text("// Told before.\nfn f() {}\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "First")
+    words.warn(None, words.load())
+    assert capsys.readouterr().out == "words: skipped, no commit to compare with\n"
+    (tmp_path / "a.rs").write_text("// Told before.\nfn f() {}\n// Anew, behind it.\n")
+    words.warn("HEAD", words.load())
+    first, last = capsys.readouterr().out.splitlines()
+    assert first.startswith('a.rs:3: "anew"; write: again, from scratch')
+    assert last.startswith("words: 1 warnings")
