@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Records from captures: a source of records beside the backends. A file of packets, taken at an end of connections or
-//! between their ends, becomes the tables that a run leaves behind: [`import`] reads it once, in bounded memory, and
+//! between their ends, becomes the tables that a run leaves behind: [`import()`] reads it once, in bounded memory, and
 //! hands rows to a sink.
 //!
 //! What a capture cannot tell (congestion windows, losses in the network, the network itself) is null.

@@ -2,11 +2,11 @@
 //! Running: a world under one congestion control → the tables and the manifest of a record.
 //!
 //! Floors:
-//! * [`run`]: the composition: a world, a backend, sinks; [`manifest`]; [`warnings`]: what to look at before trusting it.
+//! * [`mod@run`]: the composition: a world, a backend, sinks; [`manifest`]; [`warnings`]: what to look at before trusting it.
 //! * [`simulator`]: the packet-level simulator as a backend, with [`recorder`], [`routes`], [`windows`] and [`capacity`]
 //!   between it and the sink.
-//! * [`capture`], [`trace`]: further sinks: a capture; the packets of one flow, from the run made again.
-//! * [`bench`]: the speed table.
+//! * [`capture`], [`mod@trace`]: further sinks: a capture; the packets of one flow, from the run made again.
+//! * [`mod@bench`]: the speed table.
 
 // An error carries the scenario's problem; it is made once per mistake, never in a loop that matters.
 #![allow(clippy::result_large_err)]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The scenario file, and the world that is built from it.
 //!
-//! Two rooms: [`file`] is the file, from text to types; [`build`] makes worlds of it. `build` may use `file`, never the
+//! Two rooms: [`mod@file`] is the file, from text to types; [`build`] makes worlds of it. `build` may use `file`, never the
 //! other way round.
 //!
 //! A bad scenario gives a [`ScenarioError`] that lists every problem with its place; nothing here panics on input.

@@ -2,7 +2,8 @@
 //! Worlds from scenarios: a network over time and the flows on it, for one seed.
 //!
 //! * [`from_source`]: a [`network`] from each kind of source: [`small`] ones with their [`changes`] and [`jitter`],
-//!   recorded ([`replay`]) and [`saved`] ones, [`sky`]; [`own_network`]; [`ports`], [`radio`]: rates and queues, [`dama`]: capacity on request; [`fading`]: bursts and weather.
+//!   recorded (`replay`) and [`saved`] ones, [`sky`]; `own_network`; [`ports`], `radio`: rates and queues, [`dama`]:
+//!   capacity on request; [`fading`]: bursts and weather.
 //! * [`traffic`], [`legs`]: patterns, arrivals and split flows as single flows.
 //! * [`world`]: all of it; [`shared`]: one timeline for all schemes; [`estimate`]: what a run will cost.
 //! * [`exchange`], [`survey`]: networks to and from other tools' files, and what pairs see of a sky ([`course`]: of other networks).

@@ -2,7 +2,7 @@
 //! One timeline for all schemes of a seed: made once, on its own thread, a few chunks ahead of the fastest reader.
 //! The thread starts with the first reader: who only asks what a world contains makes nothing.
 //!
-//! A timeline of days does not fit the memory: beyond [`KEPT_BYTES`] the oldest chunks are forgotten, and at once where only one
+//! A timeline of days does not fit the memory: beyond `KEPT_BYTES` the oldest chunks are forgotten, and at once where only one
 //! reader is expected ([`SharedTimeline::expect_one_reader`]). A reader that needs them, because it is late or slow, makes the
 //! timeline again for itself: the same chunks, by construction.
 

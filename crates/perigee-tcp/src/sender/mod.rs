@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One connection's sending side.
 //!
-//! The host calls [`Sender::start`], then [`Sender::on_ack`] and [`Sender::on_timer`], and after each of them
+//! The host creates it ([`Sender::new`]), calls [`Sender::on_ack`] and [`Sender::on_timer`], and after each of them
 //! [`Sender::transmit`] to collect what may be sent now; [`Sender::next_timer`] says when to call again.
 //!
 //! The order inside an ACK is Linux's and is kept in [`Sender::on_ack`].

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Applications: what a flow sends. Each declares its own keys of `[[flow]]` in a file of its own; a line of [`apps`] makes
+//! Applications: what a flow sends. Each declares its own keys of `[[flow]]` in a file of its own; a line of `apps!` makes
 //! it known to the grammar, the schema and the reference.
 
 use crate::file::checked::Checked;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Schedules: when and how links change again and again. Each declares its own keys of `[schedule]` in a file of its own; a
-//! line of [`schedules`] makes it known to the grammar, the schema and the reference. A schedule is chosen by the key that
+//! line of `schedules!` makes it known to the grammar, the schema and the reference. A schedule is chosen by the key that
 //! is called as it is.
 
 use crate::file::change::{Changes, When};
