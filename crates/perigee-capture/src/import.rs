@@ -413,6 +413,7 @@ impl<'s> Import<'s> {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "ends add up: their order is of no effect")]
     fn forget_old(&mut self) {
         let now = self.now;
         let old = |c: &Connection| c.closed && c.last + FORGET_AFTER < now;
@@ -439,6 +440,7 @@ impl<'s> Import<'s> {
         Ok(())
     }
 
+    #[expect(clippy::disallowed_methods, reason = "ends add up: their order is of no effect")]
     fn finish(mut self, packets: &Packets) -> Result<Imported, CaptureError> {
         if self.flows.is_empty() {
             return Err(CaptureError::Bad(self.nothing(packets)));

@@ -3,6 +3,8 @@
 //!
 //! `cargo run --release -p perigee-cc --example cost -- [SCHEME...]`
 
+#![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
+
 use perigee_cc::*;
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -9,6 +9,8 @@
 //! Inputs are made from small valid ones (`targets.rs`) by mutations drawn from the seed, so that a finding is found again.
 //! What panics is written to `crates/perigee-fuzz/found/TARGET-SEED-NUMBER`, and the exit code is 1.
 
+#![expect(clippy::disallowed_methods, reason = "fuzzing reports its speed and finds hangs")]
+
 mod captures;
 mod guests;
 mod mutate;

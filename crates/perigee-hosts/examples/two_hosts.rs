@@ -3,6 +3,8 @@
 //! hash of all frames with their instants:
 //! `cargo run --release -p perigee-hosts --example two_hosts -- "$(perigee kernel path)" [SECONDS [SCHEME]]`
 
+#![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
+
 use perigee_hosts::guest::PATIENCE;
 use perigee_hosts::job::{Application, Host, Job, Transfer, EPOCH, REPORTS};
 use perigee_hosts::root::Root;

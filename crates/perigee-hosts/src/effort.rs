@@ -27,13 +27,12 @@ fn ticks_of(pid: u32, leader: u32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Instant;
 
     #[test]
     fn what_this_session_computes_is_counted() {
         let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
         let leader = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(3).unwrap().parse().unwrap();
-        let (before, begin) = (used_by(leader), Instant::now());
+        let (before, begin) = (used_by(leader), crate::wall_clock::now());
         let mut rounds = 0u64;
         while used_by(leader) < before + Duration::from_millis(100) && begin.elapsed().as_secs() < 60 {
             rounds = std::hint::black_box(rounds + 1);

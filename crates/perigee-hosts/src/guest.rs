@@ -163,7 +163,7 @@ impl Guest {
 
     /// Serves clock and interfaces together, until the guest waits and all of its interfaces are there.
     fn bring_up(&mut self, listeners: &[UnixListener], macs: &[Mac]) -> Result<(), GuestError> {
-        let mut quiet_since = Instant::now();
+        let mut quiet_since = crate::wall_clock::now();
         loop {
             // Interfaces connect in their order: the next one is awaited.
             let waiting = listeners.get(self.devices.len());
@@ -197,7 +197,7 @@ impl Guest {
                 self.clock.run(at, at + 1_000_000)?;
             }
             if clock || next || !ready.is_empty() {
-                quiet_since = Instant::now();
+                quiet_since = crate::wall_clock::now();
             }
             self.watch(quiet_since)?;
         }
@@ -249,11 +249,11 @@ impl Guest {
 
     /// Answers until the guest, which runs from `at`, waits.
     fn until_it_waits(&mut self, at: Nanos, go_on: &mut dyn FnMut() -> bool) -> Result<(), GuestError> {
-        let (mut since, mut heard_at) = (Instant::now(), at);
+        let (mut since, mut heard_at) = (crate::wall_clock::now(), at);
         let mut asked = since;
         loop {
             if asked.elapsed() >= LOOK {
-                asked = Instant::now();
+                asked = crate::wall_clock::now();
                 go_on().then_some(()).ok_or(GuestError::Stopped)?;
             }
             if self.asks {
@@ -263,7 +263,7 @@ impl Guest {
                 Ok(Said::Waits) => return Ok(()),
                 // A guest that talks and whose time stands still is stuck, too.
                 Ok(Said::Answered) if self.now() == heard_at => self.watch(since)?,
-                Ok(Said::Answered) => (since, heard_at) = (Instant::now(), self.now()),
+                Ok(Said::Answered) => (since, heard_at) = (crate::wall_clock::now(), self.now()),
                 Err(GuestError::Quiet) => {
                     self.hear_devices()?;
                     self.watch(since)?;
@@ -529,7 +529,7 @@ fn accept(
     patience: Duration,
     console: &File,
 ) -> Result<UnixStream, GuestError> {
-    let since = Instant::now();
+    let since = crate::wall_clock::now();
     loop {
         let mut fds = [PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)];
         if poll(&mut fds, Some(&timespec(LOOK)))? > 0 {

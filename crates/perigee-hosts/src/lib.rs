@@ -42,6 +42,7 @@ mod spawn;
 #[cfg(target_os = "linux")]
 mod truncated;
 mod types;
+pub mod wall_clock;
 #[cfg(target_os = "linux")]
 mod wire;
 

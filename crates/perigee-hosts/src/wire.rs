@@ -12,7 +12,6 @@ use std::io::{ErrorKind, IoSlice, IoSliceMut, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::time::Instant;
 
 /// Most descriptors beside one message.
 const MAX_FILES: usize = 8;
@@ -23,7 +22,7 @@ const MAX_FILES: usize = 8;
 /// `Gone` when the other side has closed; `Quiet` when nothing came for the socket's timeout.
 pub fn read_exactly(socket: &mut UnixStream, buffer: &mut [u8]) -> Result<(), GuestError> {
     let mut filled = 0;
-    let since = Instant::now();
+    let since = crate::wall_clock::now();
     while filled < buffer.len() {
         match socket.read(&mut buffer[filled..]) {
             Ok(0) => return Err(GuestError::closed()),

@@ -2,6 +2,8 @@
 //! Tables of policies: `cargo run --release -p perigee-learn --example evaluate -- [KEY=VALUE…] [sieve=N] [ROW…] POLICY…`.
 //! `scheme=astraea_leo` asks for the table of policies for satellites.
 
+#![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
+
 use perigee_cc::Value;
 use perigee_learn::evaluate::{merit, table, Kind, Subject};
 use std::collections::BTreeMap;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Streams the timeline of London to New York for as many hours as the first argument says: for profilers.
 
+#![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
+
 use perigee_orbit::sky::cities;
 use perigee_orbit::{GroundKind, GroundNode, Sky, SkySpec};
 use perigee_timeline::{ChunkSource, GeoPoint};

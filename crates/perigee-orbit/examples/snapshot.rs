@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Times one snapshot of Starlink's first shell with routes from 100 ground stations to everywhere.
 
+#![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
+
 use perigee_orbit::{GroundKind, GroundNode, Sky, SkySpec, TableScratch};
 use perigee_timeline::GeoPoint;
 use perigee_units::Nanos;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Captures as records.
 
+#![expect(clippy::disallowed_methods, reason = "intervals between progress reports and signals")]
+
 use crate::runs::{Batches, Reporter, RunError};
 use perigee_capture::{reader::Packets, CaptureError, Options, Place};
 use perigee_record::Tally;

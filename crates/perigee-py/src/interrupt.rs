@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Ctrl-C during long work in Rust: the work has a thread of its own, the thread that asked for it listens.
 
+#![expect(clippy::disallowed_methods, reason = "a grace period in real time")]
+
 use perigee_scenario::units::stop;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scenarios, worlds and runs. The interpreter lock is released while Rust works.
 
+#![expect(clippy::disallowed_methods, reason = "intervals between progress reports and signals")]
+
 use crate::congestion::{self, Failure};
 use crate::interrupt::interruptible;
 use crate::programs::{self, Programs};

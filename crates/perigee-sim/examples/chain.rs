@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Flows over a chain of ten links, for profiling: `chain LINKS FLOWS COPIES SECONDS CC [RECORD]`.
 
+#![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
+
 use perigee_cc::info;
 use perigee_sim::{FlowSetup, Observer, Options, Scheme, Simulation};
 use perigee_sources::topology::{chain, ChainSpec, PortSpec};

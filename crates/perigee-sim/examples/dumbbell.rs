@@ -5,6 +5,8 @@
 //!
 //! `cargo run --release -p perigee-sim --example dumbbell -- RATE_MBIT RTT_MS QUEUE_BYTES FRAMING SECONDS CC...`
 
+#![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
+
 use perigee_cc::info;
 use perigee_sim::{FlowSetup, Observer, Options, Scheme, Simulation};
 use perigee_sources::topology::{dumbbell, DumbbellSpec, PortSpec};

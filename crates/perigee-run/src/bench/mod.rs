@@ -4,6 +4,8 @@
 //! Packets count once per link that they cross, data and ACKs alike. Recording is on (a row each 100 ms), as in any
 //! run, so that the numbers are those that a user gets.
 
+#![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
+
 mod acks;
 mod captures;
 mod cases;

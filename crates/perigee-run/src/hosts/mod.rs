@@ -168,7 +168,7 @@ impl Records for LinuxHosts {
             outgoing: VecDeque::new(),
             given_until: Nanos::ZERO,
             given: 0,
-            looked: Instant::now(),
+            looked: perigee_hosts::wall_clock::now(),
             strays: Strays::new(),
         };
         turns.set_up()?;
@@ -365,7 +365,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         if self.looked.elapsed() < LOOK {
             return true;
         }
-        self.looked = Instant::now();
+        self.looked = perigee_hosts::wall_clock::now();
         progress(self.simulation.reached())
     }
 
