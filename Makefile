@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Everything that the extension is built from.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
+PYTHON_SOURCES := python tests docs examples bench .ci/budget .ci/dist .ci/links .ci/subjects
 DEMO := runs/demo
 
 .PHONY: help setup demo kernel hosts test learn cluster slow shipped check bench fuzz kills conserve mutants figures docs site dist format vendor clean guards words
@@ -54,11 +55,16 @@ slow: setup  ## The tests that `make test` leaves out
 shipped: setup .venv-site/installed  ## The tests of what a release consists of, with the wheel of `make dist`
 	PERIGEE_DIST=dist $(BIN)/python -m pytest -q -m "slow" tests/test_install.py tests/test_site.py tests/test_pages.py
 
-check: setup  ## Formatting, lints, types
+check: setup  ## Formatting, lints, types, links, spelling, subjects of commits
+	.ci/subjects
+	.ci/links
+	$(BIN)/typos
+	$(BIN)/python tests/words.py --changed
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff format --check python tests docs examples bench .ci/budget .ci/dist
-	$(BIN)/ruff check python tests docs examples bench .ci/budget .ci/dist
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --exclude perigee-py --locked
+	$(BIN)/ruff format --check $(PYTHON_SOURCES)
+	$(BIN)/ruff check $(PYTHON_SOURCES)
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest perigee._core --mypy-config-file pyproject.toml
 
@@ -91,7 +97,7 @@ figures: demo  ## Draw the figure of the README from the demo's record
 	$(BIN)/python docs/figures.py $(DEMO)
 
 docs: setup  ## API documentation of the crates, references of scenario files, congestion controls and queues
-	cargo doc --workspace --no-deps --exclude perigee-py --locked
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --exclude perigee-py --locked
 	$(BIN)/perigee schema --markdown > docs/scenario.md
 	$(BIN)/perigee schema > docs/scenario.schema.json
 	$(BIN)/python docs/schemes.py
@@ -114,8 +120,8 @@ dist: setup  ## Crates, sdist and wheels of a release, in dist/ (PARTS="crates s
 
 format: $(VENV)/requirements  ## Format everything
 	cargo fmt --all
-	$(BIN)/ruff format python tests docs examples bench
-	$(BIN)/ruff check --fix python tests docs examples bench
+	$(BIN)/ruff format $(PYTHON_SOURCES)
+	$(BIN)/ruff check --fix $(PYTHON_SOURCES)
 
 clean:  ## Remove what was built
 	rm -rf target $(VENV) .venv-site build dist site
