@@ -2,8 +2,9 @@
 //! Every congestion control over the same few networks, with each of its choices in turn, and so for the choices of the
 //! transport; of each run a fingerprint of all that an observer sees of it: windows, RTTs,
 //! internals, events, queues, totals. Runs are the same to the bit on every machine and in every build, so a fingerprint
-//! changes where behaviour does. Whoever means to change that writes the table anew (`PERIGEE_BLESS=1 cargo test -p
-//! perigee-sim --test fingerprints`) and says what moved; everybody else has found a mistake.
+//! changes where behaviour does. `PERIGEE_BLESS=1 cargo test -p perigee-sim --test fingerprints` writes the table in a
+//! commit that states what moves; otherwise a difference is a mistake. `fingerprints-flows.txt` has goodput, RTT, window,
+//! retransmissions and timeouts of the same runs, so that the difference can be read.
 
 mod support;
 use perigee_cc::Params;
@@ -12,7 +13,8 @@ use perigee_sim::*;
 use perigee_sources::topology::{chain, ChainSpec};
 use perigee_tcp::Config;
 use perigee_timeline::*;
-use perigee_units::BitRate;
+use perigee_units::{BitRate, Nanos};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use support::*;
 
@@ -90,6 +92,35 @@ fn lossy(cc: &str, given: &[(&str, Value)]) -> (Outcome, Log) {
 }
 
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fingerprints.txt");
+const FLOWS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fingerprints-flows.txt");
+const FLOWS_HEAD: &str =
+    "# case | of each of two flows: Mbit/s, mean RTT in ms, mean window in kB, retransmissions, timeouts";
+
+/// Totals of the first two flows.
+fn totals(out: &Outcome, log: &Log) -> String {
+    let of = |i: u32| {
+        let flow = &out.flows[i as usize];
+        let mbit = flow.goodput_bytes as f64 * 8e-6 / out.end.as_secs_f64();
+        let rtt = log.mean_rtt_ms(i, Nanos::ZERO, Nanos::MAX);
+        let window = log.mean_cwnd(i, Nanos::ZERO, Nanos::MAX) * 1e-3;
+        format!("{mbit:.3} {rtt:.2} {window:.1} {} {}", flow.retrans, flow.timeouts)
+    };
+    format!("{} | {}", of(0), of(1))
+}
+
+/// Lines that differ, by the case before `separator`: old and new one.
+fn differing(known: &str, now: &str, separator: &str) -> Vec<String> {
+    let of = |text: &'_ str| -> BTreeMap<String, String> {
+        let split = |line: &str| line.rsplit_once(separator).map(|(a, b)| (a.to_string(), b.to_string()));
+        text.lines().filter_map(split).collect()
+    };
+    let (known, now) = (of(known), of(now));
+    let cases: BTreeSet<&String> = known.keys().chain(now.keys()).collect();
+    let show =
+        |of: &BTreeMap<String, String>, case: &String| of.get(case).map_or("absent".into(), |v| v.clone());
+    let moved = cases.into_iter().filter(|case| known.get(*case) != now.get(*case));
+    moved.map(|case| format!("{case}: {} is now {}", show(&known, case), show(&now, case))).collect()
+}
 
 /// Values other than the default of what is a choice, yes or no.
 fn others(spec: &ParamSpec) -> Vec<Value> {
@@ -102,9 +133,10 @@ fn others(spec: &ParamSpec) -> Vec<Value> {
 
 #[test]
 fn every_scheme_and_every_choice_behaves_as_it_did() {
-    let mut now = String::new();
+    let (mut now, mut flows) = (String::new(), format!("{FLOWS_HEAD}\n"));
     let mut add = |what: &str, (out, log): (Outcome, Log)| {
         writeln!(now, "{what} {}", fingerprint(&out, &log)).unwrap();
+        writeln!(flows, "{what} : {}", totals(&out, &log)).unwrap();
     };
     for scheme in SCHEMES {
         let id = scheme.id;
@@ -121,8 +153,17 @@ fn every_scheme_and_every_choice_behaves_as_it_did() {
     }
     if std::env::var_os("PERIGEE_BLESS").is_some() {
         std::fs::write(TABLE, &now).expect("the table can be written");
+        std::fs::write(FLOWS, &flows).expect("the table can be written");
     }
-    let known = std::fs::read_to_string(TABLE).expect("the table of fingerprints");
-    let moved: Vec<_> = now.lines().filter(|line| !known.lines().any(|k| k == *line)).collect();
-    assert!(moved.is_empty() && now.lines().count() == known.lines().count(), "{moved:#?}");
+    let read = |path| std::fs::read_to_string(path).expect("a table of the repository");
+    let moved = [differing(&read(FLOWS), &flows, " : "), differing(&read(TABLE), &now, " ")].concat();
+    assert!(moved.is_empty() && read(FLOWS) == flows && read(TABLE) == now, "{moved:#?}");
+}
+
+#[test]
+fn a_difference_names_its_case_with_both_values() {
+    let known = "cubic lossy : 1.0 2.0\nreno lossy : 1.0 2.0\nold : 1\n";
+    let now = "cubic lossy : 1.0 2.0\nreno lossy : 1.1 2.0\nnew : 1\n";
+    let expected = ["new: absent is now 1", "old: 1 is now absent", "reno lossy: 1.0 2.0 is now 1.1 2.0"];
+    assert_eq!(differing(known, now, " : "), expected);
 }
