@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Vivace's published user-space program over real hosts, beside our Vivace in the simulator.
+"""Vivace's published user-space program over real hosts, compared with our Vivace in the simulator.
 
-    git clone https://github.com/PCCproject/PCC-Uspace
-    bench/pcc/run.py build PCC-Uspace
-    bench/pcc/run.py run PCC-Uspace --out runs/pcc [--seeds 2]
+    bench/pcc/run.py --program FOLDER [--out runs/pcc] [--seeds 2]
 
-Needs a C++ compiler and the kernel of real hosts (`perigee kernel build`). The program is the user's own checkout,
-which `build` compiles with three changes that virtual time asks for, none in its congestion control:
-
-* without the processor's cycle counter (`arch=GENERIC`): it counts wall time; gettimeofday tells the simulated time;
-* its wait for a packet's time (`CTimer::sleepto`) sleeps, 50 microseconds at most, where it spun without end;
-* an operator that today's compilers miss stands in a header of our own.
+FOLDER has the two programs of PCC-Uspace (github.com/PCCproject/PCC-Uspace) as they were built, `pccclient` and
+`pccserver`. Real hosts need their kernel (`perigee kernel build`). In virtual time a program has to take the time from
+the system's clock, not from the processor's cycle counter (`arch=GENERIC` in that project's makefile), and to sleep
+while it waits: time does not pass in a loop without system calls. Neither concerns its congestion control. `--label`
+names the build in results.csv.
 
 The start of one flow at the rate of the testbed of Mazilu et al., and two flows at a tenth of it, which share a
 bottleneck that is cut for 45 to 120 ms every 15 s; the second joins after a quarter of the run, whose last half counts,
@@ -22,6 +19,8 @@ from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -31,13 +30,7 @@ from pathlib import Path
 
 from perigee.results.record import open_record
 
-HEADER = """#pragma once
-#include <time.h>
-#ifdef __cplusplus
-inline bool operator==(const timespec &a, const timespec &b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
-#endif
-"""
-SLEEP = "    usleep(m_ullSchedTime - t < 50 ? m_ullSchedTime - t : 50);\n"
+PROGRAMS = ("pccclient", "pccserver")
 PORT = 9000
 
 
@@ -58,28 +51,17 @@ SET_UPS = {
 }
 
 
-def build(checkout: Path) -> None:
-    """Compiles the checkout's two programs."""
-    source = checkout / "src"
-    timer = source / "core" / "common.cpp"
-    text = timer.read_text()
-    if SLEEP not in text:
-        head, found, rest = text.partition("void CTimer::sleepto(const uint64_t& nexttime) {")
-        body, spin, tail = rest.partition("#ifndef NO_BUSY_WAITING\n")
-        if not found or not spin:
-            raise SystemExit(f"{timer} has no busy wait where one is known: another version?")
-        timer.write_text(head + found + body + SLEEP + spin + tail)
-    header = checkout.resolve() / "perigee_compat.h"
-    header.write_text(HEADER)
-    make = ["make", "-C", source, "arch=GENERIC", f"os=LINUX -include {header}"]
-    subprocess.run([*make, "clean"], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    done = subprocess.run(make, check=False, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"make failed:\n{done.stderr[-2000:]}")
+def located(folder: Path) -> Path:
+    """The folder of both programs, as an absolute path."""
+    for name in PROGRAMS:
+        path = folder / name
+        if not (path.is_file() and os.access(path, os.X_OK)):
+            sys.exit(f"--program {folder}: no executable {name}; give the folder with {' and '.join(PROGRAMS)}")
+    return folder.resolve()
 
 
-def scenario(s: SetUp, seed: int, checkout: Path | None) -> str:
-    """Flows over one bottleneck: the checkout's programs, or ours without one."""
+def scenario(s: SetUp, seed: int, programs: Path | None) -> str:
+    """Flows over one bottleneck: the published programs, or ours without them."""
     rate, joins_s = s.rate_mbps, s.length_s / 4 + 0.137 * seed
     text = f"""
 title = "Vivace"
@@ -101,13 +83,12 @@ every = "15 s"
 first = "15 s"
 outage = "uniform(45 ms, 120 ms)"
 """
-    text += '[tcp]\nprofile = "study-leo-cc"\n' if checkout is None else '[hosts]\nkernel = "own"\n'
+    text += '[tcp]\nprofile = "study-leo-cc"\n' if programs is None else '[hosts]\nkernel = "own"\n'
     text = text.replace("'", '"')
     for k, start in enumerate((0.1 + 0.137 * seed, joins_s)[: len(s.rtts)], 1):
-        if checkout is None:
+        if programs is None:
             text += f'[[flow]]\nfrom = "s{k}"\nto = "d{k}"\ncc = "*"\nstart = "{start:.3f} s"\n'
             continue
-        programs = checkout.resolve() / "src" / "app"
         client = [f"{programs}/pccclient", "send", f"d{k}", str(PORT), "Vivace"]
         text += f"""
 [[flow]]
@@ -132,7 +113,7 @@ def goodput_mbps(folder: Path, s: SetUp) -> list[float]:
     return [float(late[late["flow"] == k]["goodput_bps"].mean()) / 1e6 for k in range(len(s.rtts))]
 
 
-def run(checkout: Path, out: Path, seeds: int, only: str | None, chosen: str | None) -> None:
+def run(programs: Path, label: str, out: Path, seeds: int, only: str | None, chosen: str | None) -> None:
     """All set-ups with both; a row each into results.csv."""
     out.mkdir(parents=True, exist_ok=True)
     rows = []
@@ -145,7 +126,7 @@ def run(checkout: Path, out: Path, seeds: int, only: str | None, chosen: str | N
                     continue
                 word = f"{re.sub(r'[^0-9a-z]+', '-', name)}-{what}-{seed}"
                 file, folder = out / f"{word}.toml", out / word
-                file.write_text(scenario(s, seed, checkout if what == "program" else None))
+                file.write_text(scenario(s, seed, programs if what == "program" else None))
                 shutil.rmtree(folder, ignore_errors=True)
                 hosts = ["--hosts", "linux", "--trust", "--cc", "cubic"] if what == "program" else ["--cc", "vivace"]
                 command = [sys.executable, "-m", "perigee", "run", file, *hosts, "--seed", str(seed), "--no-report"]
@@ -158,9 +139,7 @@ def run(checkout: Path, out: Path, seeds: int, only: str | None, chosen: str | N
                 rows.append([name, what, seed, s.rate_mbps, *mbps, *[""] * (2 - len(mbps))])
                 print(*rows[-1], sep="\t", flush=True)
     with (out / "results.csv").open("w", newline="") as file_:
-        asked = ["git", "-C", checkout, "rev-parse", "--short", "HEAD"]
-        commit = subprocess.run(asked, check=False, capture_output=True, text=True)
-        file_.write(f"# PCC-Uspace {commit.stdout.strip()}\n")
+        file_.write(f"# PCC-Uspace {label}\n")
         table = csv.writer(file_)
         table.writerow(["set_up", "what", "seed", "rate_mbps", "first_mbps", "second_mbps"])
         table.writerows(rows)
@@ -169,17 +148,18 @@ def run(checkout: Path, out: Path, seeds: int, only: str | None, chosen: str | N
 def main() -> None:
     """The command line."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("what", choices=("build", "run"))
-    asked.add_argument("checkout", type=Path)
+    asked.add_argument(
+        "--program", type=Path, required=True, metavar="FOLDER", help="where pccclient and pccserver are"
+    )
+    asked.add_argument("--label", help="of the build, such as its commit (default: a hash of pccclient)")
     asked.add_argument("--out", type=Path, default=Path("runs/pcc"))
     asked.add_argument("--seeds", type=int, default=2)
     asked.add_argument("--only", choices=("program", "simulated"))
     asked.add_argument("--set-up", choices=tuple(SET_UPS))
     args = asked.parse_args()
-    if args.what == "build":
-        build(args.checkout)
-    else:
-        run(args.checkout, args.out, args.seeds, args.only, args.set_up)
+    programs = located(args.program)
+    label = args.label or hashlib.sha256((programs / PROGRAMS[0]).read_bytes()).hexdigest()[:12]
+    run(programs, label, args.out, args.seeds, args.only, args.set_up)
 
 
 if __name__ == "__main__":

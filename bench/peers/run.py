@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Four cases on this simulator, htsim and ns-3, alternately on one machine, with ratios.
 
-    .venv/bin/python bench/peers/run.py --htsim CHECKOUT/htsim/sim --ns3 CHECKOUT [--repeat 3] [--cases a,c] [--json]
-    .venv/bin/python bench/peers/run.py --ns3 CHECKOUT --check            # goodput, RTT, losses of both
+    .venv/bin/python bench/peers/run.py --htsim-lib LIB --htsim-include FOLDER [--repeat 3] [--cases a,c] [--json]
+    .venv/bin/python bench/peers/run.py --ns3 system --check              # goodput, RTT, losses of both
     .venv/bin/python bench/peers/run.py --ns3 system --instructions       # per packet-hop, under callgrind
 
-The others' sources are not part of this project: give a checkout of github.com/Broadcom/csg-htsim (its folder `sim`),
-and one of ns-3 that was built with `./ns3 configure -d optimized && ./ns3 build`, or `system` for one that is installed
-(Debian's `libns3-dev`). What is not given is left out. Every program is built once, then all run one after the other,
-`--repeat` times over; of each case the run with the least CPU time counts, since what else a machine does only ever
-adds to it. Times are those of user code.
+The other simulators are no part of this project and are not compiled here: give the library and the headers of htsim
+(Broadcom's csg-htsim), and `system` for the ns-3 that is installed (Debian's `libns3-dev`) or the folder of one that is
+built. Only our case files (`*_cases.cc`) are compiled against them. What is not given is left out. All programs run one
+after the other, `--repeat` times over; of each case the run with the least CPU time counts, since other load of a
+machine only ever adds to it. Times are those of user code.
 
 A packet-hop is a packet, data or ACK, that crosses a link. Long chains flatter it, and so does an ACK for every packet:
-data packets per second stand beside it.
+data packets per second are printed as well.
 """
 
 from __future__ import annotations
@@ -67,12 +67,10 @@ CASES = {
 }
 SCHEMES = ("newreno", "cubic", "bbr")
 NS3_TYPES = {"newreno": "TcpNewReno", "cubic": "TcpCubic", "bbr": "TcpBbr"}
-# What htsim's TCP over links needs of htsim.
-HTSIM_PARTS = (
-    "eventlist tcppacket pipe queue tcp mtcp config network route trigger sent_packets loggers logfile clock switch "
-    "routetable queue_lossless queue_lossless_input queue_lossless_output eth_pause_packet ndppacket rng"
-)
-TUNED = ["-O3", "-march=native", "-flto", "-DNDEBUG", "-std=c++17", "-w"]
+# Headers that our cases include.
+HTSIM_HEADERS = ("config.h", "eventlist.h", "network.h", "pipe.h", "queue.h", "route.h", "tcp.h")
+# As for the library: assertions in headers are left out.
+TUNED = ["-O3", "-DNDEBUG", "-std=c++17", "-w"]
 # What our cases need of ns-3.
 NS3_PARTS = ("core", "network", "internet", "applications", "point-to-point", "traffic-control", "stats", "bridge")
 # What is left in a library of ns-3 that was built with assertions, or with its log, which is asked at every call even
@@ -87,17 +85,17 @@ GRIND_SECONDS = {"a": 2, "b": 1, "c": 1, "d": 1}
 GRINDABLE = "-march=x86-64-v3"
 
 
-def build_htsim(sources: Path, into: Path, machine: str) -> Path:
-    """Our four cases with htsim's own code, optimised for this machine, without assertions."""
+def build_htsim(library: Path, headers: Path, into: Path, machine: str) -> Path:
+    """Our four cases against a library of htsim, optimised for this machine."""
     program = into / "htsim_cases"
-    missing = [part for part in HTSIM_PARTS.split() if not (sources / f"{part}.cpp").is_file()]
-    if missing:
-        few = ", ".join(f"{part}.cpp" for part in missing[:4])
-        remedy = "give the folder htsim/sim of a checkout of github.com/Broadcom/csg-htsim"
-        sys.exit(f"{sources}: no htsim there ({len(missing)} files missing, such as {few}); {remedy}")
-    parts = [str(sources / f"{part}.cpp") for part in HTSIM_PARTS.split()]
-    tuned = [machine if word.startswith("-march") else word for word in TUNED]
-    _build(["g++", *tuned, f"-I{sources}", str(HERE / "htsim_cases.cc"), *parts, "-o", str(program)], "htsim")
+    for header in HTSIM_HEADERS:
+        if not (headers / header).is_file():
+            sys.exit(f"--htsim-include {headers}: {header} not found; give the folder with htsim's headers")
+    if not library.is_file() or library.suffix not in {".a", ".so"}:
+        sys.exit(f"--htsim-lib {library}: no such library; give libhtsim.a or libhtsim.so of an htsim that is built")
+    found = library.resolve()
+    words = [*TUNED, machine, f"-I{headers}", str(HERE / "htsim_cases.cc"), str(found), f"-Wl,-rpath,{found.parent}"]
+    _build(["g++", *words, "-o", str(program)], "htsim's cases")
     return program
 
 
@@ -105,23 +103,23 @@ def build_ns3(where: str, into: Path, machine: str) -> Path:
     """Our four cases against the libraries of a build of ns-3, or of the one that is installed (`system`)."""
     program = into / "ns3_cases"
     words, internet = _installed_ns3() if where == "system" else _built_ns3(Path(where))
-    _build(["g++", "-O3", machine, "-w", str(HERE / "ns3_cases.cc"), *words, "-o", str(program)], "ns-3")
+    _build(["g++", "-O3", machine, "-w", str(HERE / "ns3_cases.cc"), *words, "-o", str(program)], "ns-3's cases")
     content = internet.read_bytes()
     found = [f"{what} {'in' if trace in content else 'left out'}" for what, trace in NS3_TRACES.items()]
     print(f"ns-3: {internet.resolve().name}, {', '.join(found)}", file=sys.stderr)
     return program
 
 
-def _built_ns3(checkout: Path) -> tuple[list[str], Path]:
-    """What the compiler is told of a checkout, and where its Internet library is."""
-    folder = checkout / "build" / "lib"
-    libraries = {part: next(iter(sorted(folder.glob(f"libns3*-{part}-*.so"))), None) for part in NS3_PARTS}
-    missing = [part for part, library in libraries.items() if library is None]
+def _built_ns3(folder: Path) -> tuple[list[str], Path]:
+    """Arguments of the compiler for a built ns-3, and the path of its Internet library."""
+    libraries = folder / "build" / "lib"
+    found = {part: next(iter(sorted(libraries.glob(f"libns3*-{part}-*.so"))), None) for part in NS3_PARTS}
+    missing = [part for part, library in found.items() if library is None]
     if missing:
-        remedy = "run `./ns3 configure -d optimized && ./ns3 build` in it"
-        sys.exit(f"{checkout}: no build of ns-3 there ({', '.join(missing)} missing); {remedy}")
-    chosen = [library for library in libraries.values() if library is not None]
-    words = ["-std=c++23", f"-I{checkout / 'build' / 'include'}", *map(str, chosen), f"-Wl,-rpath,{folder}"]
+        remedy = "give the folder of one that is built, optimised, or system"
+        sys.exit(f"--ns3 {folder}: no build of ns-3 ({', '.join(missing)} missing in {libraries}); {remedy}")
+    chosen = [library for library in found.values() if library is not None]
+    words = ["-std=c++23", f"-I{folder / 'build' / 'include'}", *map(str, chosen), f"-Wl,-rpath,{libraries}"]
     return words, chosen[NS3_PARTS.index("internet")]
 
 
@@ -135,7 +133,9 @@ def _installed_ns3() -> tuple[list[str], Path]:
         except FileNotFoundError:
             sys.exit("--ns3 system: pkg-config is not installed")
         if done.returncode != 0:
-            sys.exit(f"--ns3 system: no ns-3 is installed (Debian: libns3-dev): {done.stderr.strip()}")
+            sys.exit(
+                f"--ns3 system: no ns-3 is installed (Debian: libns3-dev): {done.stderr.strip().partition(chr(10))[0]}"
+            )
         return done.stdout
 
     # Debian's files name a folder with a semicolon, and libraries whose headers may be absent: not ours to link.
@@ -162,8 +162,8 @@ def columns(asked: argparse.Namespace, folder: Path) -> dict[str, dict[str, list
     # The interpreter would be counted as well.
     if asked.bench_case or not asked.instructions:
         found = {cc: {case: [*ours, f"peer-{case}-{cc}"] for case in CASES} for cc in SCHEMES}
-    if asked.htsim:
-        program = str(build_htsim(asked.htsim, folder, machine))
+    if asked.htsim_lib:
+        program = str(build_htsim(asked.htsim_lib, asked.htsim_include, folder, machine))
         found["htsim"] = {name: [program, *_timed(name, asked, CASES[name].seconds)] for name in CASES}
     if asked.ns3:
         program = str(build_ns3(asked.ns3, folder, machine))
@@ -307,8 +307,9 @@ def table_of_instructions(found: Rows) -> str:
 def asked_for() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--htsim", type=Path, help="folder sim of a checkout of htsim")
-    parser.add_argument("--ns3", help="a checkout of ns-3 that was built, or system: the one that is installed")
+    parser.add_argument("--htsim-lib", type=Path, metavar="LIB", help="libhtsim.a or libhtsim.so, built")
+    parser.add_argument("--htsim-include", type=Path, metavar="FOLDER", help="the headers of that htsim")
+    parser.add_argument("--ns3", help="system: the ns-3 that is installed; or the folder of one that is built")
     parser.add_argument("--bench-case", type=Path, help="the example bench_case of perigee-run instead of the package")
     parser.add_argument("--cases", default=",".join(CASES), help="some of a,b,c,d")
     parser.add_argument("--repeat", type=int, default=3, help="how often all are run")
@@ -323,13 +324,15 @@ def asked_for() -> argparse.Namespace:
         parser.error("--check compares with ns-3: give --ns3")
     if asked.check and asked.instructions:
         parser.error("--check and --instructions are two things: give one")
+    if (asked.htsim_lib is None) != (asked.htsim_include is None):
+        parser.error("--htsim-lib and --htsim-include belong together: give both")
     if asked.repeat < 1:
         parser.error(f"--repeat {asked.repeat}: at least 1")
     return asked
 
 
 def main() -> None:
-    """Builds, runs, prints."""
+    """Compiles our cases, runs, prints."""
     asked = asked_for()
     # Ours runs from the package where no example bench_case stands in for it.
     if (asked.check or not (asked.bench_case or asked.instructions)) and find_spec("perigee") is None:
@@ -337,7 +340,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         commands = columns(asked, Path(folder))
         if not commands:
-            sys.exit("--instructions counts those of --bench-case, --htsim and --ns3: give one of them")
+            sys.exit("--instructions counts those of --bench-case, --htsim-lib and --ns3: give one of them")
         if asked.check:
             print(check(asked, commands))
             return
