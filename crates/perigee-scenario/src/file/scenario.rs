@@ -44,7 +44,6 @@ pub struct Scenario {
     /// `[node.NAME]`.
     pub nodes: Vec<NodeSpec>,
     /// `[port.NAME]`, in file order.
-    /// `[port.NAME]`, by name.
     pub ports: Vec<(String, Checked)>,
     /// `[[change]]` and `[schedule]`.
     pub changes: Vec<ChangeSpec>,

@@ -28,8 +28,7 @@ QUANTILES = (0, 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 99.5, 99.9
 NO_JITTER_MS = 0.3
 """Residuals within this are the network's own steps, not jitter."""
 CHANCE = 0.05
-"""Probes lost in a row are an outage where single losses, each for itself, would not give such a run as often "
-"as this."""
+"""Probes lost in a row are an outage where independent losses would give such a run less often than this."""
 SLOW_S = 0.1
 """Of slower probes a lost one is no outage that could be timed."""
 BASE_WINDOW_S = 5.0
