@@ -4,8 +4,9 @@
     python tests/guards.py            # compare; exit code 1 and a line per difference
     python tests/guards.py --bless    # write the file, in the commit that states why results move
 
-A refactoring keeps all of them. Scenarios longer than the limit of cost are cut, so that all take some minutes of two
-cores; scenarios that need recorded paths or real hosts are listed as skipped.
+A refactoring keeps all of them. `tests/guards.txt` has totals of the same runs (goodput, RTT, retransmissions,
+losses); a hash that differs is printed with those before and after. Scenarios longer than the limit of cost are cut,
+so that all take some minutes of two cores; scenarios that need recorded paths or real hosts are listed as skipped.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from perigee.common.files import RecordError
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = Path(__file__).with_suffix(".json")
+TOTALS = FILE.with_suffix(".txt")
+TOTALS_HEAD = "# scenario | scheme and seed | flows | Mbit/s | mean RTT, ms | retransmissions | packets lost"
 SCHEMES = ("cubic", "bbr", "orbcc")
 SEEDS = (1, 2)
 # CPU seconds of one run beyond which its duration is cut in proportion.
@@ -53,21 +56,39 @@ def has_transport(loaded: perigee.Scenario) -> bool:
         raise
 
 
-def hashes_of(path: Path) -> tuple[str, dict[str, str] | str]:
-    """Hash of all tables of each run of a scenario, or why there are none."""
+def totals_of(run: perigee.Run) -> str:
+    """Totals over the flows of a run."""
+    rows = run.table("flow_totals").to_pylist()
+    samples = sum(row["rtt_samples"] or 0 for row in rows)
+    mbit = sum(8e-6 * row["goodput_bytes"] / (run.manifest.duration_ns * 1e-9) for row in rows)
+    rtt = f"{sum(row['rtt_sum_ns'] or 0 for row in rows) / samples * 1e-6:.2f}" if samples else "none"
+    lost = sum(value or 0 for row in rows for name, value in row.items() if name.startswith("drops_"))
+    return f"{len(rows)} | {mbit:.3f} | {rtt} | {sum(row['retransmits'] or 0 for row in rows)} | {lost}"
+
+
+def hashes_of(path: Path) -> tuple[str, dict[str, str] | str, dict[str, str]]:
+    """Hash of all tables of each run of a scenario, or why there are none; and totals of each run."""
     name = str(path.relative_to(ROOT))
     try:
         cut = duration_of(path)
         loaded = perigee.load(path, sets={} if cut is None else {"run.duration": cut})
-        found = {}
+        found, totals = {}, {}
         for cc in SCHEMES if has_transport(loaded) else ("ping",):
             for seed in SEEDS:
                 run = loaded.run(seed=seed) if cc == "ping" else loaded.run(cc=cc, seed=seed)
                 text = json.dumps(run.hashes(), sort_keys=True)
                 found[f"{cc} {seed}"] = hashlib.sha256(text.encode()).hexdigest()[:16]
-        return name, {"duration": cut or "own", **found}
+                totals[f"{name} | {cc} {seed}"] = totals_of(run)
+        return name, {"duration": cut or "own", **found}, totals
     except (perigee.ScenarioError, perigee.RunError, RecordError) as error:
-        return name, f"skipped: {str(error).splitlines()[0].replace(str(ROOT), '.')}"
+        return name, f"skipped: {str(error).splitlines()[0].replace(str(ROOT), '.')}", {}
+
+
+def read_totals() -> dict[str, str]:
+    """Totals by scenario, scheme and seed."""
+    lines = TOTALS.read_text(encoding="utf-8").splitlines()[1:] if TOTALS.exists() else []
+    cells = [line.split(" | ") for line in lines]
+    return {" | ".join(c[:2]): " | ".join(c[2:]) for c in cells}
 
 
 def main() -> int:
@@ -78,21 +99,30 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     found: dict[str, dict[str, str] | str] = {}
+    totals: dict[str, str] = {}
     with ProcessPoolExecutor(options.jobs) as pool:
         paths = [p for p in scenarios() if options.only in str(p)]
-        for at, (name, hashes) in enumerate(pool.map(hashes_of, paths), 1):
+        for at, (name, hashes, rows) in enumerate(pool.map(hashes_of, paths), 1):
             found[name] = hashes
+            totals |= rows
             print(f"\r{at} of {len(paths)} scenarios", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     expected = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     if options.bless:
         found = dict(sorted({**(expected if options.only else {}), **found}.items()))
         FILE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        totals = {**(read_totals() if options.only else {}), **totals}
+        lines = [f"{name} | {row}" for name, row in sorted(totals.items()) if name.split(" | ")[0] in found]
+        TOTALS.write_text("\n".join([TOTALS_HEAD, *lines]) + "\n", encoding="utf-8")
         return 0
     asked = {name for name in expected if options.only in name}
     differences = [name for name in sorted({*asked, *found}) if expected.get(name) != found.get(name)]
+    known = read_totals()
     for name in differences:
         print(f"{name}: {expected.get(name)} is now {found.get(name)}")
+        for run, row in totals.items():
+            if run.startswith(f"{name} | ") and known.get(run) != row:
+                print(f"  {run}: {known.get(run)} is now {row}")
     print(f"{len(found)} scenarios, {len(differences)} differ")
     return 1 if differences else 0
 
