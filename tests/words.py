@@ -3,12 +3,12 @@
 
     python tests/words.py                        # this repository against tests/words.json
     python tests/words.py NAME=FOLDER ...        # other code bases alongside
-    python tests/words.py --list begin           # every use, with file and line
+    python tests/words.py --list whole           # every use, with file and line
     python tests/words.py --changed [COMMIT]     # warnings on changed lines; never fails
     python tests/words.py --bless                # write tests/words.json
 
 Counted are comments of Rust and C, comments and docstrings of Python, without text in backticks and code blocks.
-tests/words.toml lists the words, replacements and legitimate uses. Module heads that begin with a wh-word, comment
+tests/words.toml lists the words, replacements and legitimate uses. Module heads with a wh-word at the start, comment
 lines over 100 columns and Markdown lines over 120 are counted as well. tests/words.json has the counts before the
 language was revised, and those of two network stacks that serve as references.
 """
@@ -148,7 +148,7 @@ def comments_of_python(source: str) -> Text:
     tree = ast.parse(source)
     text.head = (ast.get_docstring(tree) or "").partition("\n")[0]
     for node in ast.walk(tree):
-        # Docstrings of modules, classes, functions and fields: any string that stands alone.
+        # Docstrings of modules, classes, functions and fields: any string that is a statement.
         if not (
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         ):
@@ -278,7 +278,10 @@ def summary(total: Count) -> dict[str, Any]:
 
 def git(*words: str, folder: Path | None = None) -> str | None:
     """Output of git; `None` if it fails."""
-    done = subprocess.run(["git", *words], cwd=folder or ROOT, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(["git", *words], cwd=folder or ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return None
     return done.stdout if done.returncode == 0 else None
 
 
@@ -324,7 +327,7 @@ def warn(commit: str | None, words: Words) -> None:
 
 
 def list_uses(name: str, words: Words) -> None:
-    """Prints every use of a word, or every head that begins with a wh-word (`heads`)."""
+    """Prints every use of a word, or every head with a wh-word at its start (`heads`)."""
     if name != "heads" and not any(name in e.name for e in words.entries):
         sys.exit(f"--list {name}: not a listed word (heads, {', '.join(e.name for e in words.entries)})")
     for path in files(ROOT):

@@ -12,6 +12,7 @@
 //! * [`device`]: a network interface: the vhost-user protocol (QEMU's `docs/interop/vhost-user.rst`) and virtio's split
 //!   rings (OASIS virtio 1.2, section 2.7). Rings and memory of a guest are untrusted.
 //! * [`live`]: hosts in real time instead: namespaces of this machine, without a guest.
+//! * [`wall_clock`]: the only access to wall-clock time, for timeouts and real time.
 //! * [`job`]: what the agent in the guest is told; [`report`]: what it tells.
 
 #[cfg(target_os = "linux")]

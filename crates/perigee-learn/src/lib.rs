@@ -3,7 +3,7 @@
 //!
 //! Floors:
 //! * [`draw`]: random numbers and distributions; [`world`]: scenarios drawn from them, or a file of one's own.
-//! * [`mod@env`]: one scenario whose flows are told their windows; [`vector`]: many of them side by side; [`reward`].
+//! * [`mod@env`]: one scenario with windows set from outside; [`vector`]: many of them side by side; [`reward`].
 //! * [`net`]: dense networks and their gradients; [`replay`]: what has been experienced; [`td3`], [`ppo`]: the learners.
 //! * [`recipe`]: the file that describes a training; [`train`]: rounds, evaluations, checkpoints; [`evaluate`]: the table of
 //!   what is known of Astraea.

@@ -5,7 +5,7 @@
 //! * [`mod@run`]: the composition: a world, a backend, sinks; [`manifest`]; [`warnings`]: what to look at before trusting it.
 //! * [`simulator`]: the packet-level simulator as a backend, with [`recorder`], [`routes`], [`windows`] and [`capacity`]
 //!   between it and the sink.
-//! * [`capture`], [`mod@trace`]: further sinks: a capture; the packets of one flow, from the run made again.
+//! * [`capture`], [`mod@trace`]: further sinks: a capture; the packets of one flow, from a repeated run.
 //! * [`mod@bench`]: the speed table.
 
 // An error carries the scenario's problem; it is made once per mistake, never in a loop that matters.
