@@ -314,6 +314,25 @@ fn probes_with_priority_overtake_waiting_data() {
     }
 }
 
+/// They wait in a store of their own, from which data cannot keep them.
+#[test]
+fn probes_with_priority_are_not_lost_at_a_queue_full_of_data() {
+    let lost = |priority: bool| {
+        let mut built = net(10, 15_000, &[50]);
+        let queue = &mut built.header.ports[built.bottlenecks[0].forward.port.ix()].queue;
+        (queue.limit, queue.probe_priority) = (QueueLimit::Packets(10), priority);
+        let data = flow(&built, 0, "bbr");
+        let mut probe = FlowSetup { name: "probe".into(), ..data.clone() };
+        probe.app = App::Ping { interval: ms(1), size: 64 };
+        let timeline = built.timeline(s(20), Vec::new());
+        let (_, log) = run(&timeline, vec![data, probe], 1);
+        20_000 - log.rtts.iter().filter(|r| r.0 == 1).count()
+    };
+    // The last ones are on their way.
+    let (with, without) = (lost(true), lost(false));
+    assert!(with < 55 && without > 200, "{with}, {without}");
+}
+
 #[test]
 fn the_base_rtt_of_a_sample_is_that_of_its_send_time() {
     let w = wire(10, ms(20)).with(ms(1500), Change::Delay(FORWARD, Delay::constant(ms(50))));

@@ -86,7 +86,7 @@ impl LinkState {
             port.in_service = size;
             return Some(self.start_service(port, h, size, at));
         }
-        if start >= lookahead_until || !port.has_room(size as u64, port.in_service as u64) {
+        if start >= lookahead_until || !port.has_room(Kind::Data, size as u64, port.in_service as u64) {
             return None;
         }
         self.wait_ns += (start - at).0 as u128;
@@ -219,7 +219,7 @@ impl Net {
             let arrival = l.start_service(port, h, size, now);
             return self.join_flight(h, link, arrival);
         }
-        if !port.has_room(size as u64, port.in_service as u64) {
+        if !port.has_room(packet.kind, size as u64, port.in_service as u64) {
             return self.drop_at(h, link, DropCause::Queue);
         }
         let start = port.done;

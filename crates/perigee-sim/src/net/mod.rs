@@ -197,11 +197,24 @@ impl PortState {
     }
     /// A packet of `size` bytes may wait while one of `serving` bytes (0 = none) is in service.
     #[inline]
-    fn has_room(&self, size: u64, serving: u64) -> bool {
+    fn has_room(&self, kind: Kind, size: u64, serving: u64) -> bool {
         let serving = if self.count_in_service { serving } else { 0 };
+        let (packets, bytes) =
+            if self.probe_priority { self.store(kind) } else { (self.packets, self.bytes) };
         match self.limit {
-            QueueLimit::Packets(n) => self.packets + u64::from(serving > 0) < n,
-            QueueLimit::Bytes(n) => self.bytes + serving + size <= n,
+            QueueLimit::Packets(n) => packets + u64::from(serving > 0) < n,
+            QueueLimit::Bytes(n) => bytes + serving + size <= n,
+        }
+    }
+    /// Packets and bytes that wait where one of this kind would: probes that overtake have a store of their own, and its
+    /// limit for themselves.
+    fn store(&self, kind: Kind) -> (u64, u64) {
+        let packets = self.probes.iter().count() as u64;
+        let bytes = self.probes.iter().map(|w| u64::from(w.bytes)).sum::<u64>();
+        if kind.is_probe() {
+            (packets, bytes)
+        } else {
+            (self.packets - packets, self.bytes - bytes)
         }
     }
     #[inline]
