@@ -140,6 +140,7 @@ pub fn ack_event(e: &c::AckEvent) -> Answer<cc::AckEvent<'static>> {
         ack_delayed: e.ack_delayed != 0,
         acks_tlp: e.acks_tlp != 0,
         may_grow: e.may_grow != 0,
+        resent: false,
         ece: bytes(e.ece)?,
         acked: &[],
         telemetry: None,

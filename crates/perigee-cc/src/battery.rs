@@ -6,9 +6,11 @@ use crate::schemes::{Controller, SchemeInfo, SCHEMES};
 use crate::*;
 use std::collections::BTreeMap;
 
-/// Those that move their window by rules; what a policy does is examined where it is trained.
+/// Those that move their window by rules; what a policy does is examined where it is trained, and what runs on a TCP of its own
+/// with that (`perigee-sim`, tests/inet.rs).
 fn active() -> impl Iterator<Item = &'static SchemeInfo> {
-    SCHEMES.iter().filter(|s| s.files().is_empty())
+    let hosted = |s: &SchemeInfo| flow(s, Path::new(20, 50)).cc.caps().stack == Stack::Host;
+    SCHEMES.iter().filter(move |s| s.files().is_empty() && hosted(s))
 }
 
 fn flow(scheme: &SchemeInfo, path: Path) -> Loop<Controller> {

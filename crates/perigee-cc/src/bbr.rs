@@ -26,6 +26,7 @@
 
 pub(crate) mod aggregation;
 pub(crate) mod core;
+pub(crate) mod inet;
 mod long_term;
 pub(crate) mod pacing;
 pub(crate) mod units;
@@ -41,8 +42,8 @@ pub const PARAMS: &[ParamSpec] = &[
         name: "variant",
         domain: Domain::Choice(&["linux", "inet", "ns3"]),
         unit: "",
-        source: "Linux; Avian688/bbr a18f919, the model of the OrbCC study's simulator; ns-3 TcpBbr",
-        help: "inet: bursts of one packet, nothing promised by the pacer counted, four packets after a timeout and no return to the window before it; ns3: the same with one packet after a timeout, a bandwidth assumed from the first window, and excess counted over 4096 bytes",
+        source: "Linux; Avian688/bbr 43c7ad8, the model of the OrbCC study's simulator; ns-3 TcpBbr",
+        help: "inet: that model on the simulator's own TCP (of the parameters below the two times count); ns3: bursts of one packet, nothing promised by the pacer counted, one packet after a timeout and no return to the window before it, a bandwidth assumed from the first window, and excess counted over 4096 bytes",
     },
     ParamSpec {
         name: "ack_aggregation",
@@ -107,7 +108,6 @@ impl Bbr {
         };
         let mut core = Core::new(init, rule, params.bool("ack_aggregation"));
         core.model = match params.choice("variant").as_str() {
-            "inet" => Model::Inet,
             "ns3" => Model::Ns3,
             _ => Model::Linux,
         };
@@ -195,13 +195,10 @@ impl CongestionControl for Bbr {
         w.ssthresh
     }
 
-    fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
+    fn on_transition(&mut self, cx: &Cx, _w: &mut Window, t: Transition) {
         match t {
             Transition::EnterRto => {
                 self.core.on_timeout();
-                if self.core.model == Model::Inet {
-                    w.cwnd = cx.bytes(core::MIN_CWND);
-                }
                 self.sample_long_term(cx, true, false);
             }
             Transition::Undo(_) => {

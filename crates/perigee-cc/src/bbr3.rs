@@ -30,13 +30,7 @@
 //! DRAIN, 2 % of the bytes instead of more than ⌊5n/256⌋ packets, plateau re-based at round starts only, return to
 //! probing when an undo shows that the loss was spurious.
 //!
-//! `variant = inet` is the BBRv3 of the OrbCC and LeoTCP studies' simulator as of Avian688/bbr a18f919, which differs from
-//! the kernel's in what decides on its queue: UP ends as soon as 1.25 BDP are in flight (as in version 2) instead of at
-//! a plateau; too much loss, which is judged by the losses of one ACK against what is in flight then, and in all modes,
-//! cuts inflight_hi to 0.7 of the target even if more was in flight; no more than two packets are added for
-//! aggregation; STARTUP has gains of 2.89, UP a window of 2; a recovery ends with a window of the BDP that STARTUP
-//! found, and each advance in it counts as loss; probes come 2 s after the beginning of CRUISE, never after Reno's
-//! rounds. With it two flows on one link keep half the queue of the kernel's.
+//! `variant = inet` is the BBRv3 of the OrbCC and LeoTCP studies' simulator on that simulator's own TCP, see `inet`.
 //!
 //! `on_notice = refresh` (scheme `bbr3_hint`) forgets bandwidth, empty RTT and bounds when a notice says that the path is
 //! another one, ignores what was sent before, and runs STARTUP again: the value of the notice alone, without LeoCC's
@@ -49,6 +43,7 @@
 
 mod bounds;
 mod ecn;
+pub(crate) mod inet;
 mod phases;
 mod rules;
 
@@ -63,7 +58,7 @@ use bounds::{Bounds, Flight, Latest};
 use ecn::Ecn;
 use phases::{Cycle, MinRtt, Mode, Plateau};
 pub use rules::{hint, PARAMS};
-use rules::{Rules, INET_EXTRA_ACKED, MIN_CWND};
+use rules::{Rules, MIN_CWND};
 
 const MAX_EXTRA_ACKED_US: u64 = 100_000;
 /// Largest burst in bytes: a 64 KiB buffer less headers.
@@ -268,10 +263,7 @@ impl Bbr3 {
 
     /// At least room for the bursts at the sender and the receiver.
     fn quantise(&self, w: &Window, packets: u64) -> u64 {
-        let room = match self.rules.inet {
-            true => packets + 3,
-            false => packets.max(3 * self.burst_packets(w)).max(MIN_CWND),
-        };
+        let room = packets.max(3 * self.burst_packets(w)).max(MIN_CWND);
         room + if self.mode == Mode::Up { 2 } else { 0 }
     }
 
@@ -286,9 +278,6 @@ impl Bbr3 {
 
     /// What will be in flight when the next packet departs: pacing has promised departures that have yet to come.
     fn inflight_at_departure(&self, cx: &Cx, w: &Window, in_flight: u64) -> u64 {
-        if self.rules.inet {
-            return in_flight;
-        }
         let wait_us = cx.edt.saturating_sub(cx.now).as_micros();
         let burst = if self.pacing_gain > UNIT { self.burst_packets(w) } else { 0 };
         (in_flight + burst).saturating_sub(packets_in(self.bw(), wait_us))
@@ -320,8 +309,7 @@ impl Bbr3 {
     fn target_cwnd(&self, w: &Window) -> u64 {
         let bw = self.bw();
         let mut target = self.bdp(bw, self.cwnd_gain);
-        let extra = self.aggregation.extra_acked().min(packets_in(bw, MAX_EXTRA_ACKED_US));
-        target += if self.rules.inet { extra.min(INET_EXTRA_ACKED) } else { extra };
+        target += self.aggregation.extra_acked().min(packets_in(bw, MAX_EXTRA_ACKED_US));
         self.quantise(w, target)
     }
 
@@ -386,17 +374,6 @@ impl Bbr3 {
         self.update_min_rtt(cx, w, s);
     }
 
-    /// The losses of this ACK against what is in flight now, in every mode; in recovery every advance counts as a loss.
-    fn judge_losses_like_inet(&mut self, cx: &Cx, w: &Window, ev: &AckEvent<'_>, s: &mut Sample) {
-        s.flight = Flight { lost: s.losses, tx_in_flight: cx.packets(cx.in_flight), ..s.flight };
-        if cx.ca == CaState::Recovery && ev.newly_cum_acked > 0 {
-            self.latest.note_loss(cx);
-        }
-        if self.rules.is_too_high(&s.flight) {
-            self.handle_too_high(cx, w, &s.flight);
-        }
-    }
-
     // ---- notices ---------------------------------------------------------------------------------------------------
 
     /// The path is another one: what is known of it belongs to the old one.
@@ -446,10 +423,7 @@ impl CongestionControl for Bbr3 {
             self.prior.ca = cx.ca;
             return;
         }
-        let mut s = Sample::new(cx, ev);
-        if self.rules.inet {
-            self.judge_losses_like_inet(cx, w, ev, &mut s);
-        }
+        let s = Sample::new(cx, ev);
         self.update_round(cx, &s);
         self.ecn.update(&s, self.round_start, cx.packets(cx.delivered));
         self.check_ecn_in_startup(w);
@@ -478,7 +452,7 @@ impl CongestionControl for Bbr3 {
 
     fn on_loss(&mut self, cx: &Cx, w: &mut Window, ev: &LossEvent) {
         self.latest.note_loss(cx);
-        if !self.cycle.samples_are_of_probe || self.rules.inet {
+        if !self.cycle.samples_are_of_probe {
             return;
         }
         let flight = Flight {
@@ -500,11 +474,6 @@ impl CongestionControl for Bbr3 {
                 if !self.mode.is_probing() && self.bounds.inflight_lo == u64::MAX {
                     self.bounds.inflight_lo = cx.packets(w.cwnd).max(self.prior.cwnd);
                 }
-            }
-            // The bandwidth-delay product that STARTUP found.
-            Transition::ExitRecovery if self.rules.inet => {
-                w.cwnd = w.ssthresh;
-                self.settled = false;
             }
             Transition::ExitRto if self.prior.ca == CaState::Loss => {
                 w.cwnd = w.cwnd.max(cx.bytes(self.prior.cwnd));

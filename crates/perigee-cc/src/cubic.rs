@@ -28,14 +28,13 @@
 //! Differs from RFC 9438: the reduction starts from cwnd, not FlightSize; the curve is evaluated delay_min ahead, not
 //! SRTT; the Reno slope stays 8/15 for ever; undo does not restore W_max; growth is capped at 1.5 per round.
 
-mod inet;
+pub(crate) mod inet;
 mod rfc9438;
 
 use crate::clock::JiffyClock;
 use crate::hystart::{Detect, Flavour, HyStart};
 use crate::window::{slow_start, AdditiveIncrease};
 use crate::*;
-use inet::Inet;
 use rfc9438::Rfc9438;
 
 /// Parameters, with the kernel's defaults.
@@ -130,7 +129,6 @@ pub(crate) struct Memory(Curve, Option<Rfc9438>);
 #[derive(Clone, Debug)]
 pub struct Cubic {
     ns3: bool,
-    inet: Option<Inet>,
     rfc: Option<Rfc9438>,
     fast_convergence: bool,
     tcp_friendliness: bool,
@@ -158,7 +156,6 @@ impl Cubic {
         };
         Cubic {
             ns3,
-            inet: (variant == "inet").then(Inet::default),
             rfc: (variant == "rfc9438").then(|| Rfc9438::new(params.bool("fast_convergence"))),
             fast_convergence: params.bool("fast_convergence"),
             tcp_friendliness: params.bool("tcp_friendliness"),
@@ -207,10 +204,6 @@ impl Cubic {
         self.reset(cx);
         if self.ns3 {
             self.curve.w_max = w_max;
-        }
-        if let Some(inet) = &self.inet {
-            // It forgets the plateau first and then takes the window for it.
-            self.curve.w_max = inet.reduced_from;
         }
         if let Some(rfc) = &mut self.rfc {
             rfc.on_timeout();
@@ -300,10 +293,7 @@ impl Curve {
 
 impl CongestionControl for Cubic {
     fn caps(&self) -> Caps {
-        match self.inet {
-            Some(_) => Caps { recovery: Recovery::Own, host_restores_cwnd: false, ..Caps::WINDOW },
-            None => Caps::WINDOW,
-        }
+        Caps::WINDOW
     }
 
     fn on_start(&mut self, cx: &Cx, _w: &mut Window) {
@@ -311,9 +301,6 @@ impl CongestionControl for Cubic {
     }
 
     fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
-        if self.inet.is_some() {
-            return self.on_ack_inet(cx, w, ev);
-        }
         if let Some(rtt) = ev.rtt {
             self.on_rtt(cx, w, rtt);
         }
@@ -351,21 +338,14 @@ impl CongestionControl for Cubic {
         }
         let c = &mut self.curve;
         c.epoch_start = None;
-        let mut below = cwnd < c.w_max;
-        if let Some(inet) = &mut self.inet {
-            inet.reduced_from = cwnd;
-            below = cwnd <= c.w_max;
-        }
-        let gives_way = self.fast_convergence && below;
+        let gives_way = self.fast_convergence && cwnd < c.w_max;
         c.w_max = if gives_way { cwnd.saturating_mul(SCALE + BETA) / (2 * SCALE) } else { cwnd };
         cx.bytes((cwnd.saturating_mul(BETA) / SCALE).max(2))
     }
 
-    fn on_transition(&mut self, cx: &Cx, w: &mut Window, t: Transition) {
+    fn on_transition(&mut self, cx: &Cx, _w: &mut Window, t: Transition) {
         match t {
             Transition::EnterRto => self.on_timeout(cx),
-            Transition::EnterRecovery if self.inet.is_some() => w.cwnd = w.ssthresh + 3 * u64::from(cx.mss),
-            Transition::ExitRecovery if self.inet.is_some() => w.cwnd = w.ssthresh,
             Transition::Undo(_) => {
                 if let Some(rfc) = &mut self.rfc {
                     rfc.undo();
@@ -382,7 +362,7 @@ impl CongestionControl for Cubic {
         if let Some(rfc) = &mut self.rfc {
             rfc.skip(cx.now);
         }
-        if self.ns3 || self.inet.is_some() {
+        if self.ns3 {
             return;
         }
         // Idle time must not advance the curve.

@@ -207,6 +207,8 @@ pub struct AckEvent<'a> {
     pub acks_tlp: bool,
     /// Growth may happen on this ACK by Linux's rules (forward progress, not in a window reduction).
     pub may_grow: bool,
+    /// A lost packet was sent again because of this ACK, whatever window and pacer say (only with [`Stack::Inet`]).
+    pub resent: bool,
     /// Bytes newly marked with congestion experienced.
     pub ece: u64,
     /// Packets newly acknowledged, with what [`CongestionControl::on_sent`] returned for them; empty unless
@@ -438,6 +440,19 @@ pub enum OnRto {
     Keep,
 }
 
+/// The TCP that carries a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stack {
+    /// The host's, by its options.
+    Host,
+    /// The sender of Avian688/tcpPaced on INET 4.5, which the schemes of that simulator are written into. Reductions are the
+    /// scheme's own, at the transitions: `ssthresh()` is not called.
+    Inet {
+        /// The smoothed RTT starts from zero instead of from the first sample.
+        smooths_from_zero: bool,
+    },
+}
+
 /// Whether the host must pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
@@ -530,6 +545,8 @@ pub struct Caps {
     /// Its response to marks is scalable (L4S, RFC 9331 section 4): its data is ECT(1), whatever the host's setting for ECN,
     /// and the host leaves marks to it, counted packet by packet in [`AckEvent::ece`].
     pub scalable: bool,
+    /// The TCP that it runs on.
+    pub stack: Stack,
 }
 
 /// What a telemetry port counts as transmitted.
@@ -563,6 +580,7 @@ impl Caps {
         probes: None,
         signal_scope: SignalScope::Path,
         scalable: false,
+        stack: Stack::Host,
     };
     /// A rate-based scheme that controls everything itself (Linux: `cong_control`).
     pub const MODEL: Caps = Caps {

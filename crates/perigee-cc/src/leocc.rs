@@ -27,10 +27,11 @@
 //! the Kalman filters, no long-term mode. Differs from the published module: trigger, F and probing gain are a
 //! connection's own instead of shared by the host (`trigger_scope = host` lets the host share the signals), the period
 //! counts from the own creation, and an ACK without an RTT sample never becomes the minimum. `leocc_omnet` is the
-//! simulator's version: real-valued filters, three packets of slack in PROBE_RTT, the minimum overwritten on every round
-//! of the dwell, no allowance for aggregated ACKs.
+//! model of the OrbCC study's simulator (`variant = inet`) on that simulator's own TCP, see `inet`; with `variant = linux` its
+//! parameters give that model's real-valued filters, slack in PROBE_RTT and overwritten minimum on Linux's.
 
 mod detector;
+pub(crate) mod inet;
 mod kalman;
 
 use crate::bbr::core::{Core, Mode, ProbeRttCwnd, ProbeRttRule, Sample};
@@ -53,6 +54,13 @@ const fn time(
 
 /// Parameters; times with their defaults of the published module.
 pub const PARAMS: &[ParamSpec] = &[
+    ParamSpec {
+        name: "variant",
+        domain: Domain::Choice(&["linux", "inet"]),
+        unit: "",
+        source: "SpaceNetLab/LeoCC; Avian688/leocc ef7afda, the model of the OrbCC study's simulator",
+        help: "inet: on that simulator's own TCP; of the parameters below those of signals and probes count",
+    },
     ParamSpec {
         name: "signal",
         domain: Domain::Choice(&["probes", "notices", "periodic"]),
@@ -131,6 +139,7 @@ pub const PARAMS: &[ParamSpec] = &[
 pub fn omnet() -> Vec<(&'static str, Value)> {
     let word = |s: &str| Value::Text(s.into());
     vec![
+        ("variant", word("inet")),
         ("kalman", word("real")),
         ("rtt_overwrite", word("each_round")),
         ("probe_rtt_slack", Value::Int(3)),
@@ -152,6 +161,65 @@ enum Source {
     Probes(Box<Detector>),
     Notices(Notices),
     Periodic { created: Nanos, period: Nanos, offset: Nanos },
+}
+
+impl Source {
+    fn new(params: &Params, init: &ConnInit) -> Self {
+        match params.choice("signal").as_str() {
+            "notices" => Source::Notices(Notices::default()),
+            "periodic" => Source::Periodic {
+                created: init.now,
+                period: params.time("period"),
+                offset: params.time("offset"),
+            },
+            _ => {
+                let detector = Detector::new(params.time("gap_threshold"), params.time("trigger_life"));
+                Source::Probes(Box::new(detector))
+            }
+        }
+    }
+
+    /// What the host must send alongside the flow.
+    fn probes(&self, interval: Nanos) -> Option<Probes> {
+        let probes = Probes { interval, payload_bytes: PROBE_PAYLOAD_BYTES };
+        matches!(self, Source::Probes(_)).then_some(probes)
+    }
+
+    /// A reconfiguration shows at an ACK. (Notices show when they come.)
+    fn triggered(&self, now: Nanos) -> bool {
+        match self {
+            Source::Probes(detector) => detector.triggered(),
+            Source::Notices(_) => false,
+            Source::Periodic { created, period, offset } => {
+                let phase = now.saturating_sub(*created).0 % period.0;
+                (offset.saturating_sub(TRIGGER_WINDOW).0..=offset.0).contains(&phase)
+            }
+        }
+    }
+
+    /// True where a notice becomes due.
+    fn on_timer(&mut self, cx: &Cx, w: &mut Window) -> bool {
+        let Source::Notices(notices) = self else { return false };
+        let due = notices.on_timer(cx.now);
+        w.next_timer = notices.next_timer();
+        due
+    }
+
+    /// True where a notice says so at once.
+    fn on_signal(&mut self, cx: &Cx, w: &mut Window, s: &Signal<'_>) -> bool {
+        match (self, s) {
+            (Source::Probes(detector), Signal::ProbeRtt { rtt, gap }) => {
+                detector.on_reply(cx.now, *rtt, *gap);
+                false
+            }
+            (Source::Notices(notices), s) => {
+                let due = notices.on_signal(cx, s);
+                w.next_timer = notices.next_timer();
+                due
+            }
+            _ => false,
+        }
+    }
 }
 
 /// State of one connection.
@@ -192,7 +260,7 @@ impl LeoCc {
         };
         LeoCc {
             core: Core::new(init, rule, params.bool("ack_aggregation")),
-            source: Self::source(params, init),
+            source: Source::new(params, init),
             scope: SignalScope::of(params),
             probe_interval: params.time("probe_interval"),
             fluctuation: params.time("fluctuation"),
@@ -208,34 +276,7 @@ impl LeoCc {
         }
     }
 
-    fn source(params: &Params, init: &ConnInit) -> Source {
-        match params.choice("signal").as_str() {
-            "notices" => Source::Notices(Notices::default()),
-            "periodic" => Source::Periodic {
-                created: init.now,
-                period: params.time("period"),
-                offset: params.time("offset"),
-            },
-            _ => {
-                let detector = Detector::new(params.time("gap_threshold"), params.time("trigger_life"));
-                Source::Probes(Box::new(detector))
-            }
-        }
-    }
-
     // ---- triggers --------------------------------------------------------------------------------------------------
-
-    fn check_trigger(&mut self, now: Nanos) {
-        self.trigger |= match &self.source {
-            Source::Probes(detector) => detector.triggered(),
-            // Notices set it when they come.
-            Source::Notices(_) => false,
-            Source::Periodic { created, period, offset } => {
-                let phase = now.saturating_sub(*created).0 % period.0;
-                (offset.saturating_sub(TRIGGER_WINDOW).0..=offset.0).contains(&phase)
-            }
-        };
-    }
 
     /// F, and whether it is known: without probes it is an option, with them it must have been measured.
     fn fluctuation(&self) -> Option<Nanos> {
@@ -309,10 +350,9 @@ impl LeoCc {
 
 impl CongestionControl for LeoCc {
     fn caps(&self) -> Caps {
-        let probes = Probes { interval: self.probe_interval, payload_bytes: PROBE_PAYLOAD_BYTES };
         Caps {
             min_cwnd: 1,
-            probes: matches!(self.source, Source::Probes(_)).then_some(probes),
+            probes: self.source.probes(self.probe_interval),
             signal_scope: self.scope,
             ..Caps::MODEL
         }
@@ -324,7 +364,7 @@ impl CongestionControl for LeoCc {
 
     fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
         let s = Sample::new(cx, ev);
-        self.check_trigger(cx.now);
+        self.trigger |= self.source.triggered(cx.now);
         self.filter_bandwidth(&s);
         self.core.count_round(cx, &s);
         self.sample_bandwidth(&s);
@@ -365,23 +405,11 @@ impl CongestionControl for LeoCc {
     }
 
     fn on_timer(&mut self, cx: &Cx, w: &mut Window) {
-        if let Source::Notices(notices) = &mut self.source {
-            self.trigger |= notices.on_timer(cx.now);
-            w.next_timer = notices.next_timer();
-        }
+        self.trigger |= self.source.on_timer(cx, w);
     }
 
     fn on_signal(&mut self, cx: &Cx, w: &mut Window, s: &Signal<'_>) {
-        match (&mut self.source, s) {
-            (Source::Probes(detector), Signal::ProbeRtt { rtt, gap }) => {
-                detector.on_reply(cx.now, *rtt, *gap)
-            }
-            (Source::Notices(notices), s) => {
-                self.trigger |= notices.on_signal(cx, s);
-                w.next_timer = notices.next_timer();
-            }
-            _ => {}
-        }
+        self.trigger |= self.source.on_signal(cx, w, s);
     }
 
     fn mode(&self, _w: &Window) -> &'static str {

@@ -12,7 +12,7 @@
 //! * [`schemes`]: the one list of schemes. A new scheme is a file here and a line there.
 //! * What several schemes share: [`window`] (growth in packets), [`hystart`], [`filter`] (windowed maximum), [`freeze`]
 //!   (a window that survives a repair), [`clock`] (timer ticks), [`notice`] (when a new path holds), [`rng`],
-//!   [`utilisation`] (what two telemetry stacks say about the hops of a path).
+//!   `inet` (the models of the OrbCC authors' simulator), [`utilisation`] (what two telemetry stacks say about the hops of a path).
 //!
 //! What is not here: loss detection, loss recovery (PRR), RTT estimation, delivery-rate sampling and pacing belong to
 //! the transport (`perigee-tcp`), so that every scheme is fed identical samples.
@@ -21,6 +21,7 @@ pub mod clock;
 pub mod filter;
 pub mod freeze;
 pub mod hystart;
+pub(crate) mod inet;
 pub mod interface;
 pub mod notice;
 pub mod rng;

@@ -54,7 +54,7 @@ macro_rules! schemes {
         #[allow(clippy::large_enum_variant)]
         pub enum Controller {
             $(#[allow(missing_docs)] $variant($ty),)*
-            /// Somebody else's.
+            /// A plug-in's, or a model of the OrbCC study's simulator.
             Custom(Box<dyn CongestionControl>),
         }
 
@@ -159,7 +159,9 @@ impl SchemeInfo {
     /// # Errors
     /// See [`Params::new`].
     pub fn params(&self, given: BTreeMap<String, Value>) -> Result<Params, ParamError> {
-        Ok(Params::new(self.params, given)?.with_profile(&(self.profile)()))
+        let params = Params::new(self.params, given)?.with_profile(&(self.profile)());
+        inet::check(self.id, &params)?;
+        Ok(params)
     }
 
     /// Every parameter with the value that a run of this identifier uses where nothing is given.
@@ -192,6 +194,9 @@ impl SchemeInfo {
 
     /// Builds the controller of one connection.
     pub fn build(&self, params: &Params, init: &ConnInit) -> Controller {
+        if let Some(model) = inet::model(self.id, params, init) {
+            return Controller::Custom(model);
+        }
         build(self.id, params, init).expect("every scheme of the list can be built")
     }
 }

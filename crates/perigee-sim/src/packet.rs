@@ -34,6 +34,8 @@ pub enum PacketKind {
 pub enum Kind {
     Syn,
     SynAck,
+    /// A bare ACK that completes the handshake ahead of the data (only of stacks that do not leave that to the data).
+    Opened,
     Data,
     Ack,
     Ping,
@@ -59,7 +61,8 @@ impl Kind {
             Kind::Ack => Some(PacketKind::Ack),
             Kind::Ping => Some(PacketKind::Ping),
             Kind::Pong => Some(PacketKind::Pong),
-            Kind::Syn | Kind::SynAck | Kind::Request | Kind::Datagram | Kind::Frame | Kind::FrameBack => None,
+            Kind::Syn | Kind::SynAck | Kind::Opened => None,
+            Kind::Request | Kind::Datagram | Kind::Frame | Kind::FrameBack => None,
         }
     }
     /// Ports write records into it where it carries telemetry.
@@ -69,7 +72,7 @@ impl Kind {
     }
     /// It travels from the flow's source to its destination.
     pub fn is_forward(self) -> bool {
-        matches!(self, Kind::Syn | Kind::Data | Kind::Ping | Kind::Datagram | Kind::Frame)
+        matches!(self, Kind::Syn | Kind::Opened | Kind::Data | Kind::Ping | Kind::Datagram | Kind::Frame)
     }
 }
 

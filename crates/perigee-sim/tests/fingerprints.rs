@@ -143,6 +143,10 @@ fn every_scheme_and_every_choice_behaves_as_it_did() {
         add(&format!("{id} changing"), changing(scheme, &[]));
         add(&format!("{id} lossy"), lossy(id, &[]));
         for (spec, value) in scheme.params.iter().flat_map(|p| others(p).into_iter().map(move |v| (p, v))) {
+            if scheme.params([(spec.name.to_string(), value.clone())].into()).is_err() {
+                // Refused: the simulator of the OrbCC study has no model of each scheme.
+                continue;
+            }
             let what = format!("{id} {}={value:?}", spec.name);
             add(&what, changing(scheme, &[(spec.name, value)]));
         }

@@ -10,11 +10,13 @@
 //! * [`rtt`], [`rate`]: round-trip time and timeout; delivery-rate samples.
 //! * [`sender`]: one connection's sending side. Its parts: `input` (the life of an ACK), `sack` (tagging), `rack` (loss
 //!   detection, tail loss probes), `recovery` (the state machine, PRR, undo), `output` (what is sent, pacing), `timers`.
+//! * `inet`: the sending side of another stack, for schemes that bring their own (`perigee_cc::Stack`).
 //! * [`receiver`]: reassembly, SACK blocks, delayed ACKs.
 //!
 //! Not modelled: Nagle, window shrinking, SACK reneging, path MTU discovery, URG, ECN.
 
 pub mod config;
+mod inet;
 pub mod rate;
 pub mod receiver;
 pub mod rtt;

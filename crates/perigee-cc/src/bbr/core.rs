@@ -55,8 +55,6 @@ impl Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Model {
     Linux,
-    /// The OMNeT++ model of the OrbCC study.
-    Inet,
     /// `TcpBbr` of ns-3.
     Ns3,
 }
@@ -287,7 +285,7 @@ impl Core {
     fn quantise(&self, w: &Window, packets: u64) -> u64 {
         let even = match self.model {
             Model::Linux => (packets + 3 * self.burst_packets(w) + 1) & !1,
-            Model::Inet | Model::Ns3 => packets + 3,
+            Model::Ns3 => packets + 3,
         };
         let probing = self.mode == Mode::ProbeBw && self.phase == 0;
         even + if probing { 2 } else { 0 }

@@ -273,8 +273,7 @@ fn the_pacing_of_linux_4_15_counts_headers_and_holds_nothing_back() {
 }
 
 #[test]
-fn the_simulators_models_do_not_return_to_the_window_before_a_timeout_and_inets_starts_again_with_four_packets(
-) {
+fn the_model_of_ns3_does_not_return_to_the_window_before_a_timeout() {
     let of = |variant: &str| {
         let given = [("variant".to_string(), Value::Text(variant.to_string()))].into();
         let mut p = Path::new(Params::new(PARAMS, given).unwrap());
@@ -291,6 +290,5 @@ fn the_simulators_models_do_not_return_to_the_window_before_a_timeout_and_inets_
         (first, p.w.cwnd >= before)
     };
     assert_eq!(of("linux"), (1, true));
-    assert_eq!(of("inet"), (4, false));
     assert_eq!(of("ns3"), (1, false));
 }

@@ -153,8 +153,7 @@ impl Bbr3 {
         let many = self.latest.loss_events >= STARTUP_LOSS_EVENTS;
         if many && cx.ca == CaState::Recovery && self.rules.is_too_high(&s.flight) {
             self.plateau.reached = true;
-            let delivered = if self.rules.inet { 0 } else { self.latest.inflight };
-            self.bounds.inflight_hi = self.inflight(w, self.max_bw()).max(delivered);
+            self.bounds.inflight_hi = self.inflight(w, self.max_bw()).max(self.latest.inflight);
             return;
         }
         self.latest.loss_events = 0;
@@ -206,7 +205,7 @@ impl Bbr3 {
         self.cycle.samples_are_of_probe = false;
         if !f.app_limited {
             let target = self.target_inflight(cx, w).saturating_mul(self.rules.beta) / UNIT;
-            self.bounds.inflight_hi = if self.rules.inet { target } else { f.tx_in_flight.max(target) };
+            self.bounds.inflight_hi = f.tx_in_flight.max(target);
         }
         if self.mode == Mode::Up {
             self.enter_down(cx);
@@ -214,12 +213,7 @@ impl Bbr3 {
     }
 
     fn raise_inflight_hi(&mut self, cx: &Cx, w: &Window, acked: u64) {
-        let limited = cx.cwnd_limited || self.rules.inet;
-        if !limited || cx.packets(w.cwnd) < self.bounds.inflight_hi {
-            if self.rules.inet {
-                // The study's simulator begins to count anew where the kernel goes on.
-                self.cycle.up_acked = 0;
-            }
+        if !cx.cwnd_limited || cx.packets(w.cwnd) < self.bounds.inflight_hi {
             return;
         }
         let c = &mut self.cycle;

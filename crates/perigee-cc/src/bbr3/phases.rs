@@ -175,7 +175,7 @@ impl Bbr3 {
         }
         match self.mode {
             Mode::Down if self.is_time_to_probe(cx, w) => self.enter_refill(cx),
-            Mode::Down if self.is_time_to_cruise(cx, w, s) => self.enter_cruise(cx),
+            Mode::Down if self.is_time_to_cruise(cx, w, s) => self.enter_cruise(),
             Mode::Cruise if self.is_time_to_probe(cx, w) => self.enter_refill(cx),
             Mode::Refill if self.round_start => {
                 self.cycle.samples_are_of_probe = true;
@@ -188,9 +188,6 @@ impl Bbr3 {
 
     fn is_time_to_probe(&self, cx: &Cx, w: &Window) -> bool {
         let by_clock = cx.now.as_micros() > self.cycle.start_us + self.cycle.wait_us;
-        if self.rules.inet {
-            return by_clock;
-        }
         by_clock || self.cycle.rounds_since_probe >= self.target_inflight(cx, w).min(MAX_PROBE_ROUNDS)
     }
 
@@ -207,9 +204,6 @@ impl Bbr3 {
             // What was sent last will fill the queue: stop before it overflows.
             self.cycle.stopped_as_precaution = true;
             done = true;
-        } else if self.rules.inet {
-            done = self.plateau.now
-                || in_flight >= self.quantise(w, self.bdp(self.max_bw(), self.rules.up_pacing));
         } else if cx.cwnd_limited && cx.packets(w.cwnd) >= hi {
             // It is the bound, not the path, that keeps the bandwidth from growing.
             self.plateau.restart_from(s.bw);
@@ -229,17 +223,14 @@ impl Bbr3 {
         c.up_count = u64::MAX;
         c.rounds_since_probe = self.rng.below(PROBE_ROUNDS_SPREAD) as u64;
         let spread_us = self.rng.below(PROBE_WAIT_SPREAD_US) as u64;
-        c.wait_us = PROBE_WAIT_US + if self.rules.inet { 0 } else { spread_us };
+        c.wait_us = PROBE_WAIT_US + spread_us;
         c.start_us = cx.now.as_micros();
         c.ack_phase = AckPhase::Stopping;
         self.start_round(cx);
         self.enter(Mode::Down);
     }
 
-    fn enter_cruise(&mut self, cx: &Cx) {
-        if self.rules.inet {
-            self.cycle.start_us = cx.now.as_micros();
-        }
+    fn enter_cruise(&mut self) {
         let b = &mut self.bounds;
         if b.inflight_lo != u64::MAX && !self.rules.draft {
             b.inflight_lo = b.inflight_lo.min(b.inflight_hi);
@@ -320,7 +311,7 @@ impl Bbr3 {
 
     fn stay_in_probe_rtt(&mut self, cx: &Cx, w: &mut Window, now: u64) {
         // The rate samples of this time say nothing about the path.
-        w.mark_app_limited = !self.rules.inet;
+        w.mark_app_limited = true;
         if self.min_rtt.done.is_some() {
             self.min_rtt.round_done |= self.round_start;
             if self.min_rtt.round_done {
@@ -344,7 +335,7 @@ impl Bbr3 {
         if self.pipe_full() {
             // DOWN for its draws only: in flight is below the bandwidth-delay product already.
             self.enter_down(cx);
-            self.enter_cruise(cx);
+            self.enter_cruise();
         } else {
             self.mode = Mode::Startup;
         }

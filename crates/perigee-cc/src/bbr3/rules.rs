@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! BBRv3's constants and options: what the kernel, the draft and the OrbCC study's simulator set differently.
+//! BBRv3's constants and options: what the kernel and the draft set differently.
 
 use super::bounds::Flight;
 use crate::bbr::units::UNIT;
@@ -11,8 +11,8 @@ pub const PARAMS: &[ParamSpec] = &[
         name: "variant",
         domain: Domain::Choice(&["linux", "draft", "inet"]),
         unit: "",
-        source: "google/bbr v3; draft-ietf-ccwg-bbr; Avian688/bbr a18f919",
-        help: "whose side is taken where the kernel, the draft and the OrbCC study's simulator differ",
+        source: "google/bbr v3; draft-ietf-ccwg-bbr; Avian688/bbr 43c7ad8",
+        help: "whose side is taken where the kernel and the draft differ; inet: the model of the OrbCC study's simulator, on its TCP (of bbr3 alone)",
     },
     ParamSpec {
         name: "ecn_max_rtt",
@@ -62,9 +62,6 @@ pub(super) const MAX_UP_ROUNDS: u32 = 30;
 pub(super) const MIN_RTT_WINDOW: Nanos = Nanos::from_secs(10);
 pub(super) const PROBE_RTT_INTERVAL: Nanos = Nanos::from_secs(5);
 pub(super) const PROBE_RTT_DURATION: Nanos = Nanos::from_millis(200);
-/// The study's simulator counts bytes where the kernel counts packets: an epoch of aggregation ends with 4096.
-pub(super) const INET_EXTRA_ACKED: u64 = 2;
-const INET_STARTUP: u64 = UNIT * 289 / 100;
 /// Kernel: more than ⌊5 n / 256⌋ of n packets; so that one of fewer than 52 is too much.
 const LOSS_THRESHOLD: u64 = UNIT * 2 / 100;
 
@@ -72,7 +69,6 @@ const LOSS_THRESHOLD: u64 = UNIT * 2 / 100;
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     pub draft: bool,
-    pub inet: bool,
     pub startup_pacing: u64,
     pub startup_cwnd: u64,
     pub drain_pacing: u64,
@@ -92,19 +88,17 @@ pub(super) struct Rules {
 
 impl Rules {
     pub fn new(p: &Params) -> Self {
-        let (draft, inet) = (p.choice("variant") == "draft", p.choice("variant") == "inet");
-        let startup_pacing = if draft { UNIT * 277 / 100 } else { UNIT * 277 / 100 + 1 };
+        let draft = p.choice("variant") == "draft";
         Rules {
             draft,
-            inet,
-            startup_pacing: if inet { INET_STARTUP } else { startup_pacing },
-            startup_cwnd: if inet { INET_STARTUP } else { 2 * UNIT },
+            startup_pacing: if draft { UNIT * 277 / 100 } else { UNIT * 277 / 100 + 1 },
+            startup_cwnd: 2 * UNIT,
             drain_cwnd: 2 * UNIT,
             drain_pacing: if draft { UNIT / 2 } else { UNIT * 1000 / 2885 },
             drain_rounds: draft.then_some(3),
             down_pacing: if draft { UNIT * 90 / 100 } else { UNIT * 91 / 100 },
             up_pacing: UNIT * 5 / 4,
-            up_cwnd: if inet { 2 * UNIT } else { 2 * UNIT + UNIT / 4 },
+            up_cwnd: 2 * UNIT + UNIT / 4,
             cwnd: 2 * UNIT,
             beta: if draft { UNIT * 70 / 100 } else { UNIT - UNIT * 30 / 100 },
             ecn_max_rtt: p.time("ecn_max_rtt"),
@@ -118,7 +112,7 @@ impl Rules {
         if f.lost == 0 || f.tx_in_flight == 0 {
             return false;
         }
-        match self.draft || self.inet {
+        match self.draft {
             true => f.lost.saturating_mul(50) > f.tx_in_flight,
             false => f.lost > f.tx_in_flight.saturating_mul(LOSS_THRESHOLD) / UNIT,
         }
@@ -149,14 +143,6 @@ mod tests {
         assert_eq!((r.up_pacing, r.up_cwnd, r.cwnd, r.startup_cwnd), (320, 576, 512, 512));
         assert_eq!((r.beta, HEADROOM, LOSS_THRESHOLD, FULL_BW_GROWTH), (180, 38, 5, 320));
         assert_eq!(r.drain_rounds, None);
-    }
-
-    #[test]
-    fn the_simulator_of_the_orbcc_study_has_its_own_gains() {
-        let r = rules("inet");
-        assert_eq!((r.startup_pacing, r.startup_cwnd, r.drain_cwnd), (739, 739, 512));
-        assert_eq!((r.drain_pacing, r.up_pacing, r.up_cwnd, r.down_pacing), (88, 320, 512, 232));
-        assert!(r.inet && !r.draft && !rules("linux").inet);
     }
 
     #[test]

@@ -73,46 +73,6 @@ fn probe_rtt_comes_every_5_s_and_leaves_half_a_bdp_for_200_ms() {
     assert!((39..=46).contains(&lowest), "{lowest}: half of 83");
 }
 
-/// What was most in flight in UP, in bandwidth-delay products of 83 packets.
-fn most_in_up(variant: &str) -> f64 {
-    let mut f = flow(path(), &[("variant", variant)]);
-    f.run_s(3.0);
-    let mut most = 0;
-    f.run(Nanos::from_secs(30), |f| {
-        if f.cc.mode(&f.w) == "up" {
-            most = most.max(f.cx.in_flight / MSS);
-        }
-    });
-    most as f64 / 83.0
-}
-
-#[test]
-fn inets_probes_end_at_1_25_bdp_and_the_kernels_at_a_plateau() {
-    let (inet, linux) = (most_in_up("inet"), most_in_up("linux"));
-    assert!((1.2..1.45).contains(&inet), "{inet}");
-    assert!(linux > 1.6, "{linux}");
-}
-
-#[test]
-fn inet_cuts_inflight_hi_to_0_7_of_the_target_in_any_mode_and_recovers_to_the_bdp_of_startup() {
-    let mut f = flow(path(), &[("variant", "inet")]);
-    f.run_s(5.0);
-    let mut w = f.w;
-    let cx = Cx { now: f.cx.now, mss: MSS as u32, in_flight: 80 * MSS, ..Cx::default() };
-    f.cc.mode = Mode::Cruise;
-    let target = f.cc.target_inflight(&cx, &w);
-    let lost = Flight { lost: 40, tx_in_flight: 80, app_limited: false };
-    f.cc.handle_too_high(&cx, &w, &lost);
-    assert_eq!(f.cc.bounds.inflight_hi, target * 180 / 256);
-    w.ssthresh = 77 * MSS;
-    f.cc.on_transition(&cx, &mut w, Transition::ExitRecovery);
-    assert_eq!(w.cwnd, w.ssthresh);
-    let mut kernel = flow(path(), &[]);
-    kernel.run_s(5.0);
-    kernel.cc.handle_too_high(&cx, &w, &lost);
-    assert!(kernel.cc.bounds.inflight_hi >= 80);
-}
-
 #[test]
 fn a_clean_path_is_filled_with_little_queue() {
     let mut f = flow(path(), &[]);

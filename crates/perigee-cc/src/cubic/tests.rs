@@ -214,39 +214,6 @@ fn ns3_remembers_the_plateau_over_a_timeout() {
 }
 
 #[test]
-fn inets_model_grows_after_more_acks_than_the_count_and_begins_recoveries_three_packets_higher() {
-    let mut c = variant("inet");
-    assert_eq!(c.caps().recovery, Recovery::Own);
-    let mut w = window(100, 200);
-    let advance = || AckEvent { newly_cum_acked: MSS, ..ack(1) };
-    c.on_ack(&cx(Nanos::from_secs(1)), &mut w, &AckEvent { newly_cum_acked: 0, ..ack(5) });
-    assert_eq!(w.cwnd / MSS, 100, "SACKs alone do not count");
-    c.on_ack(&cx(Nanos::from_secs(1)), &mut w, &AckEvent { may_grow: false, ..advance() });
-    assert_eq!(w.cwnd / MSS, 101, "slow start by a packet, in a recovery too");
-    w.ssthresh = c.ssthresh(&cx(Nanos::from_secs(1)), &w);
-    c.on_transition(&cx(Nanos::from_secs(1)), &mut w, Transition::EnterRecovery);
-    assert_eq!((w.ssthresh / MSS, w.cwnd / MSS), (70, 73));
-    c.on_transition(&cx(Nanos::from_secs(1)), &mut w, Transition::ExitRecovery);
-    assert_eq!(w.cwnd / MSS, 70);
-    // A timeout makes the window before it the plateau, whatever was one.
-    w.ssthresh = c.ssthresh(&cx(Nanos::from_secs(2)), &w);
-    c.on_transition(&cx(Nanos::from_secs(2)), &mut w, Transition::EnterRto);
-    assert_eq!((c.curve.w_max, w.ssthresh / MSS), (70, 49));
-}
-
-#[test]
-fn inets_model_needs_an_ack_more_than_the_count() {
-    let mut c = variant("inet");
-    let mut w = window(40, 40);
-    let mut acks = 0;
-    while w.cwnd / MSS == 40 {
-        c.on_ack(&cx(Nanos::from_secs(1)), &mut w, &AckEvent { newly_cum_acked: MSS, ..ack(1) });
-        acks += 1;
-    }
-    assert_eq!(acks, MAX_COUNT_BEFORE_LOSS + 1);
-}
-
-#[test]
 fn the_rfc_follows_its_curve() {
     let mut c = variant("rfc9438");
     let mut w = window(100, 2);

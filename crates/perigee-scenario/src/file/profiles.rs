@@ -80,7 +80,7 @@ pub const PROFILES: &[Profile] = &[
     },
     Profile {
         id: "inet",
-        help: "study-orbcc, and Cubic, BBRv1 and BBRv3 as the models of its simulator have them (LeoCC's is leocc_omnet)",
+        help: "study-orbcc, and Cubic, BBRv1 and BBRv3 as the models of its simulator have them, on its own TCP (LeoCC's is leocc_omnet)",
         settings: INET_MODELS,
         base: Some("study-orbcc"),
     },
@@ -164,12 +164,10 @@ const STUDY_ORBCC: &[Setting] = &[
 ];
 
 const INET_MODELS: &[Setting] = &[
-    text("cc.cubic.variant", "inet", "Avian688/cubic"),
+    text("cc.cubic.variant", "inet", "Avian688/cubic 5366042"),
     off("cc.cubic.tcp_friendliness", "Avian688/cubic: TcpCubicState"),
-    text("cc.bbr.variant", "inet", "Avian688/bbr a18f919"),
-    off("cc.bbr.long_term", "Avian688/bbr a18f919"),
-    off("cc.bbr.ack_aggregation", "Avian688/bbr a18f919: computed, not used"),
-    text("cc.bbr3.variant", "inet", "Avian688/bbr a18f919"),
+    text("cc.bbr.variant", "inet", "Avian688/bbr 43c7ad8"),
+    text("cc.bbr3.variant", "inet", "Avian688/bbr 43c7ad8"),
 ];
 
 const HYPATIA: &str = "Barbosa et al.; snkas/hypatia";

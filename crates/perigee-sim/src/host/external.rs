@@ -16,6 +16,8 @@ impl Flow {
         let content = match packet.kind {
             Kind::Syn => Content::Syn,
             Kind::SynAck => Content::SynAck,
+            // The handshake is over for an end outside once it has answered.
+            Kind::Opened => return cx.net.release(h),
             Kind::Data => Content::Data { segment: number, push: packet.push },
             Kind::Ack => Content::Ack(*cx.net.acks.get(packet.content)),
             Kind::Ping => Content::Ping { number },

@@ -33,6 +33,9 @@ use perigee_units::Nanos;
 /// IP bytes of SYN and SYN-ACK with their options.
 pub(crate) const SYN_BYTES: u32 = 60;
 
+/// Linux aligns the SACK option by itself; INET lets it share the padding of the timestamps.
+const SACK_PADDING: u32 = 4;
+
 /// What an end works with at one instant.
 pub(crate) struct Cx<'a, O> {
     pub now: Nanos,
@@ -52,6 +55,8 @@ pub struct Flow {
     pub reverse: PairId,
     mss: u32,
     header: u32,
+    /// Bytes of padding beside the SACK option.
+    sack_padding: u32,
     /// Transmissions so far, by direction.
     ordinals: [u32; 2],
     pub active: bool,
@@ -169,6 +174,7 @@ impl Flow {
             reverse: setup.reverse,
             mss: setup.tcp.mss,
             header: setup.tcp.header,
+            sack_padding: SACK_PADDING,
             ordinals: [0; 2],
             active: false,
             ecn,
@@ -442,7 +448,7 @@ impl Flow {
                 cx.obs.datagram(self.id, packet.seq >> SPURT, packet.sent, cx.now);
             }
             // Frames belong to ends outside; here nobody reads them.
-            Kind::Data | Kind::Ack | Kind::Frame | Kind::FrameBack => {}
+            Kind::Opened | Kind::Data | Kind::Ack | Kind::Frame | Kind::FrameBack => {}
         }
         None
     }

@@ -152,7 +152,7 @@ impl Flow {
         cx: &mut Cx<'_, O>,
     ) {
         let count = blocks.count as u32 + blocks.dsack.is_some() as u32;
-        let options = if count > 0 { 8 * count + 4 } else { 0 };
+        let options = if count > 0 { 8 * count + self.sack_padding } else { 0 };
         let echo_bytes = match telemetry {
             NONE => 0,
             stack => self.telemetry.ack_bytes(cx.net.stacks.head(stack).count as usize),

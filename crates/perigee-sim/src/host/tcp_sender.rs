@@ -5,7 +5,7 @@
 use super::apps::Supply;
 use super::*;
 use crate::observe::SimEvent;
-use perigee_cc::{CongestionControl, Probes};
+use perigee_cc::{CongestionControl, Probes, Stack};
 use perigee_tcp::{Ack, Receiver, Sender, Transmit};
 use perigee_telemetry::{StackDecoder, Stamp, WirePint};
 
@@ -207,6 +207,11 @@ impl Flow {
         }
         if let Some(r) = self.receiver_mut() {
             r.begin(now, receiver);
+        }
+        if let Stack::Inet { .. } = caps.stack {
+            self.sack_padding = 0;
+            let opened = self.packet(now, Kind::Opened, self.header, 0);
+            self.send(opened, cx);
         }
         self.pump(cx);
         self.reschedule(cx.net);

@@ -45,6 +45,7 @@ impl Progress {
 impl Sender {
     /// Processes an acknowledgement. Returns its RTT sample (as the smoothed estimator takes it), if it has one.
     pub fn on_ack(&mut self, now: Nanos, ack: &Ack<'_>) -> Option<Nanos> {
+        delegate!(self, inet, host => inet.on_ack(host, now, ack));
         let blocks = ack.blocks;
         let before = Before {
             ca: self.ca,
@@ -260,6 +261,7 @@ impl Sender {
             may_grow: !self.in_reduction()
                 && !self.grows_late(before)
                 && if self.reordering > 3 { p.forward() } else { p.acked > 0 },
+            resent: false,
             ece: u64::from(self.new_marks) * self.mss,
             acked,
             telemetry: ack.telemetry.filter(|_| self.caps.telemetry != TelemetryNeed::None),

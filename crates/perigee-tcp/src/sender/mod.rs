@@ -16,6 +16,7 @@ mod timers;
 pub use output::Transmit;
 
 use crate::config::TsoDefer;
+use crate::inet::{Host, Inet};
 use crate::rate::RateSampler;
 use crate::receiver::AckBlocks;
 use crate::rtt::Rtt;
@@ -23,7 +24,7 @@ use crate::scoreboard::Scoreboard;
 use crate::window::UNSCALED;
 use crate::{Config, Seg};
 use perigee_cc::{
-    AckedPkt, CaState, Caps, CongestionControl, ConnInit, Controller, Cx, Telemetry, Window,
+    AckedPkt, CaState, Caps, CongestionControl, ConnInit, Controller, Cx, Stack, Telemetry, Window,
     INFINITE_SSTHRESH,
 };
 use perigee_units::{BitRate, Nanos, NS_PER_S};
@@ -192,9 +193,28 @@ pub struct Sender {
     acked_pkts: Vec<AckedPkt>,
     /// Bytes and time of the latest valid delivery-rate sample.
     last_delivery: (u64, Nanos),
+    /// The connection's sender where the scheme brings its own ([`Stack::Inet`]); what is above then rests.
+    inet: Option<Box<Inet>>,
     /// Counters.
     pub stats: Stats,
 }
+
+/// Hands an action to the scheme's own stack, if there is one, and returns what it answers.
+macro_rules! delegate {
+    ($self:ident, $inet:ident, $host:ident => $body:expr) => {
+        if let Some($inet) = $self.inet.as_deref_mut() {
+            let $host = &mut Host {
+                cc: &mut $self.cc,
+                win: &mut $self.win,
+                cfg: &$self.cfg,
+                stats: &mut $self.stats,
+                available: $self.available,
+            };
+            return $body;
+        }
+    };
+}
+use delegate;
 
 impl Sender {
     /// A connection that is established at `now`; `handshake` is the RTT that its SYN measured.
@@ -276,6 +296,12 @@ impl Sender {
             window_bound: false,
             acked_pkts: Vec::new(),
             last_delivery: (0, Nanos::ZERO),
+            inet: match caps.stack {
+                Stack::Host => None,
+                Stack::Inet { smooths_from_zero } => {
+                    Some(Box::new(Inet::new(&cfg, now, handshake, smooths_from_zero)))
+                }
+            },
             stats: Stats::default(),
             cfg,
         };
@@ -294,13 +320,13 @@ impl Sender {
 
     /// The application has `segments` in all (no more will come); less than was sent already means: nothing new.
     pub fn limit(&mut self, segments: Seg) {
-        self.available = segments.max(self.board.nxt());
+        self.available = segments.max(self.una_nxt().1);
     }
 
     /// The application has `segments` so far, and the receive window ends at segment `edge`. What the window holds back
     /// does not make the connection limited by its application.
     pub fn offer(&mut self, segments: Seg, edge: Seg) {
-        self.available = segments.min(edge).max(self.board.nxt());
+        self.available = segments.min(edge).max(self.una_nxt().1);
         self.window_bound = edge < segments;
     }
 
@@ -308,7 +334,9 @@ impl Sender {
     pub fn signal(&mut self, now: Nanos, signal: &perigee_cc::Signal<'_>) {
         let cx = self.cx(now);
         self.cc.on_signal(&cx, &mut self.win, signal);
-        self.after_control();
+        if self.inet.is_none() {
+            self.after_control();
+        }
     }
 
     /// What the controller decides.
@@ -325,40 +353,43 @@ impl Sender {
     }
     /// State of the connection.
     pub fn ca_state(&self) -> CaState {
-        self.ca
+        self.inet.as_deref().map_or(self.ca, Inet::ca_state)
     }
     /// Packets in flight.
     pub fn in_flight(&self) -> u64 {
-        self.board.in_flight()
+        self.inet.as_deref().map_or_else(|| self.board.in_flight(), Inet::in_flight)
     }
     /// First unacknowledged and next new segment.
     pub fn una_nxt(&self) -> (Seg, Seg) {
-        (self.board.una(), self.board.nxt())
+        self.inet.as_deref().map_or_else(|| (self.board.una(), self.board.nxt()), Inet::una_nxt)
     }
     /// Smoothed RTT; zero before the first sample.
     pub fn srtt(&self) -> Nanos {
-        self.rtt.srtt()
+        self.inet.as_deref().map_or_else(|| self.rtt.srtt(), Inet::srtt)
     }
     /// Timeout in force, back-off included.
     pub fn rto(&self) -> Nanos {
-        self.backed_off_rto()
+        self.inet.as_deref().map_or_else(|| self.backed_off_rto(), Inet::rto)
     }
     /// Packets marked lost so far.
     pub fn lost(&self) -> u64 {
-        self.rate.lost
+        self.inet.as_deref().map_or(self.rate.lost, Inet::lost)
     }
     /// Latest valid delivery-rate sample, if there was one.
     pub fn delivery_rate(&self) -> Option<BitRate> {
-        let (bytes, interval) = self.last_delivery;
+        let (bytes, interval) = self.inet.as_deref().map_or(self.last_delivery, Inet::last_delivery);
         (interval > Nanos::ZERO).then(|| BitRate::of(bytes, interval))
     }
     /// Pacing rate, where the connection is paced.
     pub fn pacing_rate(&self) -> Option<BitRate> {
+        if self.inet.is_some() {
+            return self.win.pacing;
+        }
         self.paced.then_some(self.pacing_rate)
     }
     /// Bytes of memory behind the connection, beside itself.
     pub fn memory_bytes(&self) -> usize {
-        self.board.memory_bytes()
+        self.board.memory_bytes() + self.inet.as_deref().map_or(0, Inet::memory_bytes)
     }
 
     #[inline]
@@ -385,6 +416,9 @@ impl Sender {
     }
 
     fn cx(&self, now: Nanos) -> Cx {
+        if let Some(inet) = self.inet.as_deref() {
+            return inet.cx(now, &self.cfg);
+        }
         let mss = self.mss;
         Cx {
             now,

@@ -57,6 +57,7 @@ fn end_of_entry(seg: Seg, mss: u64, buffer: u64, (initial, offered): (Seg, Seg))
 impl Sender {
     /// Appends to `out` everything that may be sent at `now`.
     pub fn transmit(&mut self, now: Nanos, out: &mut Vec<Transmit>) {
+        delegate!(self, inet, host => inet.transmit(host, now, out));
         let sent_before = out.len();
         if self.board.out() == 0 {
             self.restart_after_idle(now);

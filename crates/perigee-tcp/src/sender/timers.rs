@@ -9,6 +9,9 @@ impl Sender {
     /// When [`Sender::on_timer`] (or, for pacing, [`Sender::transmit`]) should be called; [`Nanos::MAX`] = never.
     pub fn next_timer(&self) -> Nanos {
         let control = self.win.next_timer.unwrap_or(Nanos::MAX);
+        if let Some(inet) = self.inet.as_deref() {
+            return inet.next_timer().min(control);
+        }
         self.timer_at.min(control).min(self.pacing_timer())
     }
 
@@ -28,8 +31,11 @@ impl Sender {
             self.win.next_timer = None;
             let cx = self.cx(now);
             self.cc.on_timer(&cx, &mut self.win);
-            self.after_control();
+            if self.inet.is_none() {
+                self.after_control();
+            }
         }
+        delegate!(self, inet, host => inet.on_timer(host, now));
         if self.pacer.holds_back && self.pacer.next <= now && self.resend == Resend::Nothing {
             // What the pacer held back includes whatever is lost by now.
             self.resend = Resend::Lost;

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Scoreboard of INET's sender: every outstanding segment with three flags, and their counts.
+
+use super::rack::Rack;
+use crate::Seg;
+use perigee_units::Nanos;
+use std::collections::VecDeque;
+
+/// Selectively acknowledged segments above a hole that make it lost.
+const DUP_THRESHOLD: u32 = 3;
+
+/// What is kept of a segment: its flags, and the state of the connection when it was last sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Region {
+    pub sacked: bool,
+    pub resent: bool,
+    pub lost: bool,
+    pub sent: Nanos,
+    pub first_sent: Nanos,
+    /// [`Nanos::MAX`] once the segment is counted as delivered.
+    pub delivered_time: Nanos,
+    pub delivered: u64,
+}
+
+/// Outstanding segments from the first unacknowledged one on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Board {
+    una: Seg,
+    regions: VecDeque<Region>,
+    sacked: u64,
+    lost: u64,
+    resent: u64,
+    /// One past the highest selectively acknowledged segment.
+    highest_sacked: Seg,
+    /// One past the highest segment that was sent again.
+    highest_resent: Seg,
+    /// Below it every hole is marked.
+    marked_below: Seg,
+    /// Below it no lost segment waits to be sent again.
+    resend_from: Seg,
+}
+
+impl Board {
+    pub fn una(&self) -> Seg {
+        self.una
+    }
+    pub fn nxt(&self) -> Seg {
+        self.una + self.regions.len() as Seg
+    }
+    pub fn out(&self) -> u64 {
+        self.regions.len() as u64
+    }
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+    pub fn sacked(&self) -> u64 {
+        self.sacked
+    }
+    pub fn memory_bytes(&self) -> usize {
+        self.regions.capacity() * size_of::<Region>()
+    }
+
+    /// What was sent less what is selectively acknowledged or lost, with what was sent again. A segment that was sent again
+    /// counts until it is acknowledged cumulatively, selectively acknowledged or not.
+    pub fn in_flight(&self) -> u64 {
+        (self.out() + self.resent).saturating_sub(self.sacked + self.lost)
+    }
+
+    pub fn get(&self, seg: Seg) -> Option<&Region> {
+        self.regions.get(seg.checked_sub(self.una)? as usize)
+    }
+    pub fn get_mut(&mut self, seg: Seg) -> Option<&mut Region> {
+        self.regions.get_mut(seg.checked_sub(self.una)? as usize)
+    }
+    pub fn head(&self) -> Option<&Region> {
+        self.regions.front()
+    }
+
+    /// One past the highest selectively acknowledged segment, or the first unacknowledged one.
+    pub fn highest_sacked(&self) -> Seg {
+        self.highest_sacked.max(self.una)
+    }
+    /// One past the highest segment that was sent again, or the first unacknowledged one.
+    pub fn highest_resent(&self) -> Seg {
+        self.highest_resent.max(self.una)
+    }
+
+    pub fn push(&mut self, region: Region) {
+        self.regions.push_back(region);
+    }
+
+    /// The segment is on its way again, and stays marked lost.
+    pub fn resend(&mut self, seg: Seg) {
+        if let Some(r) = self.get_mut(seg) {
+            if !std::mem::replace(&mut r.resent, true) {
+                self.resent += 1;
+            }
+            self.highest_resent = self.highest_resent.max(seg + 1);
+        }
+    }
+
+    /// Takes the first segment off.
+    pub fn pop(&mut self) -> Option<Region> {
+        let region = self.regions.pop_front()?;
+        self.una += 1;
+        self.sacked -= u64::from(region.sacked);
+        self.lost -= u64::from(region.lost);
+        self.resent -= u64::from(region.resent);
+        Some(region)
+    }
+
+    /// Marks a segment selectively acknowledged; false if it was or is not outstanding.
+    pub fn sack(&mut self, seg: Seg) -> bool {
+        let Some(r) = self.get_mut(seg).filter(|r| !r.sacked) else { return false };
+        r.sacked = true;
+        let was_lost = std::mem::replace(&mut r.lost, false);
+        self.lost -= u64::from(was_lost);
+        self.sacked += 1;
+        self.highest_sacked = self.highest_sacked.max(seg + 1);
+        true
+    }
+
+    fn mark(&mut self, seg: Seg) -> bool {
+        let Some(r) = self.get_mut(seg).filter(|r| !r.sacked && !r.lost) else { return false };
+        r.lost = true;
+        self.lost += 1;
+        self.resend_from = self.resend_from.min(seg);
+        true
+    }
+
+    /// Marks each hole that three selectively acknowledged segments lie above; returns how many are new.
+    pub fn mark_holes(&mut self) -> u64 {
+        let mut above = 0;
+        let mut seg = self.highest_sacked();
+        while seg > self.una && above < DUP_THRESHOLD {
+            seg -= 1;
+            above += u32::from(self.get(seg).is_some_and(|r| r.sacked));
+        }
+        if above < DUP_THRESHOLD {
+            return 0;
+        }
+        let from = self.marked_below.max(self.una);
+        let found = (from..seg).filter(|&hole| self.mark(hole)).count() as u64;
+        self.marked_below = self.marked_below.max(seg);
+        found
+    }
+
+    /// The first segment is lost, again if it was sent again.
+    pub fn mark_head(&mut self) {
+        let una = self.una;
+        if self.head().is_some_and(|h| h.lost) {
+            return;
+        }
+        self.forget_resend(una);
+        self.mark(una);
+    }
+
+    fn forget_resend(&mut self, seg: Seg) {
+        let Some(r) = self.get_mut(seg).filter(|r| r.resent) else { return };
+        r.resent = false;
+        self.resent -= 1;
+        self.resend_from = self.resend_from.min(seg);
+        if seg + 1 == self.highest_resent {
+            let below = (self.una..seg).rev().find(|&s| self.get(s).is_some_and(|r| r.resent));
+            self.highest_resent = below.map_or(0, |s| s + 1);
+        }
+    }
+
+    /// After a timeout all that is not selectively acknowledged is lost, and nothing was sent again.
+    pub fn mark_all(&mut self) -> u64 {
+        let before = self.lost;
+        for r in &mut self.regions {
+            r.resent = false;
+            r.lost |= !r.sacked;
+        }
+        self.resent = 0;
+        self.lost = self.out() - self.sacked;
+        self.highest_resent = 0;
+        self.resend_from = self.una;
+        self.lost - before
+    }
+
+    /// Marks what was sent early enough before `rack`'s packet; what was sent again and is lost once more may go a third time.
+    /// Returns how many are newly lost, and how long the one waits that waits longest.
+    pub fn mark_late(&mut self, rack: &Rack, now: Nanos) -> (u64, Nanos) {
+        let (mut found, mut wait) = (0, Nanos::ZERO);
+        for seg in self.una..self.nxt() {
+            let Some(&r) = self.get(seg) else { break };
+            if r.sacked {
+                continue;
+            }
+            if !rack.is_after(r.sent, seg) {
+                break;
+            }
+            let due = r.sent + rack.patience();
+            if due > now {
+                wait = wait.max(due - now);
+            } else if !r.lost {
+                found += u64::from(self.mark(seg));
+            } else {
+                self.forget_resend(seg);
+            }
+        }
+        (found, wait)
+    }
+
+    /// The lowest lost segment below the highest selectively acknowledged one that was not sent again.
+    pub fn next_lost(&mut self) -> Option<Seg> {
+        let end = self.highest_sacked();
+        let from = self.resend_from.max(self.una);
+        let found = (from..end).find(|&s| self.get(s).is_some_and(|r| r.lost && !r.resent && !r.sacked));
+        self.resend_from = found.unwrap_or(end.max(from));
+        found
+    }
+
+    /// The lowest lost segment that was not sent again, wherever it is.
+    pub fn last_resort(&self) -> Option<Seg> {
+        let waits = |r: &Region| r.lost && !r.resent && !r.sacked;
+        (self.lost > 0).then(|| self.regions.iter().position(waits)).flatten().map(|i| self.una + i as Seg)
+    }
+
+    /// The lowest hole below the highest selectively acknowledged segment, lost or not.
+    pub fn first_hole(&self) -> Option<Seg> {
+        (self.una..self.highest_sacked()).find(|&s| self.get(s).is_some_and(|r| !r.sacked))
+    }
+}

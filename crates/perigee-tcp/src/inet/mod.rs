@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The sending side that the schemes of the OrbCC authors' simulator run on: Avian688/tcpPaced 2b591cf over
+//! Avian688/inet4.5 8287e4c. Facts and rules from there; schemes request it by [`perigee_cc::Stack::Inet`].
+//!
+//! What it does otherwise than Linux:
+//! * A pacer that is a timer: a packet leaves, the timer starts, and nothing but a partial ACK's retransmission leaves before it
+//!   fires. Time lost to a full window is not made up for.
+//! * Recovery begins with duplicate ACKs alone (the third one, RACK, or a head that is marked) and each partial ACK sends the
+//!   head again, unless it was, whatever window and pacer say.
+//! * What is to be sent again lies below the highest selectively acknowledged segment. After a timeout without any such
+//!   segment new data goes first.
+//! * A segment that was sent again counts as in flight until it is acknowledged cumulatively.
+//! * RTTs are differences of millisecond clocks, of every ACK that advances; the variance has a gain of 1/8.
+//! * What is selectively acknowledged is delivered in samples, but is no news to a window: schemes see an ACK deliver what it
+//!   acknowledges cumulatively and nothing reported before.
+//! * Lost bytes of a sample are the change of what is marked lost, in either direction (see also [`sample`]).
+
+mod board;
+mod rack;
+mod sample;
+#[cfg(test)]
+mod tests;
+
+use crate::receiver::AckBlocks;
+use crate::sender::{Ack, Stats, Transmit};
+use crate::{Config, Seg};
+use board::{Board, Region};
+use perigee_cc::{
+    AckEvent, BitRate, CaState, CongestionControl, Controller, Cx, LossEvent, LossKind, Transition,
+    TxSnapshot, Window,
+};
+use perigee_units::Nanos;
+use rack::{Rack, Situation};
+use sample::Sampler;
+
+/// Between the packets of a connection that has no rate yet.
+const FIRST_GAP_NS: f64 = 100.0;
+/// A pacer that is all but stopped must not overflow the clock.
+const LONGEST_GAP_NS: f64 = 3.6e12;
+/// Duplicate ACKs that begin a recovery.
+const DUP_ACKS: u32 = 3;
+/// Variance before the first sample.
+const FIRST_VARIANCE: Nanos = Nanos::from_millis(750);
+
+/// What the connection lends to it.
+pub(crate) struct Host<'a> {
+    pub cc: &'a mut Controller,
+    pub win: &'a mut Window,
+    pub cfg: &'a Config,
+    pub stats: &'a mut Stats,
+    pub available: Seg,
+}
+
+/// Smoothed RTT, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Smoothed {
+    srtt: f64,
+    variance: f64,
+    rto: Nanos,
+    /// Lowest sample so far.
+    min: Nanos,
+    from_zero: bool,
+}
+
+impl Smoothed {
+    fn take(&mut self, cfg: &Config, rtt: Nanos) {
+        let sample = rtt.0 as f64;
+        if self.srtt == 0.0 && !self.from_zero {
+            self.srtt = sample;
+        }
+        let gain = 1.0 / cfg.rto.rfc6298_gain.unwrap_or(8) as f64;
+        let error = sample - self.srtt;
+        self.srtt += error / 8.0;
+        self.variance += gain * (error.abs() - self.variance);
+        self.rto = Nanos((self.srtt + 4.0 * self.variance) as u64).clamp(cfg.rto.min, cfg.rto.max);
+        self.min = self.min.min(rtt);
+    }
+
+    fn srtt(&self) -> Nanos {
+        Nanos(self.srtt as u64)
+    }
+}
+
+/// The sending side of one connection.
+pub(crate) struct Inet {
+    mss: u64,
+    board: Board,
+    rack: Rack,
+    sampler: Sampler,
+    rtt: Smoothed,
+    /// Packets in flight and marked lost as of the last ACK or transmission: what limits sending and schemes see.
+    in_flight: u64,
+    marked: u64,
+    /// Packets marked lost since the connection began.
+    lost: u64,
+    recovering: bool,
+    /// Where the last recovery ends.
+    recovery_end: Option<Seg>,
+    /// What was outstanding at the last timeout ends there.
+    repair_end: Seg,
+    dup_acks: u32,
+    /// One past the highest segment acknowledged in any way, and whether something below it came later.
+    forward: Seg,
+    reordered: bool,
+    dsack: bool,
+    timeout_at: Nanos,
+    rack_at: Nanos,
+    pace_at: Nanos,
+    /// What the timer's exact time lies beyond that, in nanoseconds.
+    pace_rest: f64,
+    out: Vec<Transmit>,
+    last_delivery: (u64, Nanos),
+}
+
+impl Inet {
+    /// A connection that is established at `now`, a handshake after it was opened.
+    pub fn new(cfg: &Config, now: Nanos, handshake: Option<Nanos>, smooths_from_zero: bool) -> Self {
+        Inet {
+            mss: u64::from(cfg.mss),
+            board: Board::default(),
+            rack: Rack::default(),
+            sampler: Sampler::new(now.saturating_sub(handshake.unwrap_or_default())),
+            rtt: Smoothed {
+                srtt: 0.0,
+                variance: FIRST_VARIANCE.0 as f64,
+                rto: cfg.initial_rto,
+                min: Nanos::MAX,
+                from_zero: smooths_from_zero,
+            },
+            in_flight: 0,
+            marked: 0,
+            lost: 0,
+            recovering: false,
+            recovery_end: None,
+            repair_end: 0,
+            dup_acks: 0,
+            forward: 0,
+            reordered: false,
+            dsack: false,
+            timeout_at: Nanos::MAX,
+            rack_at: Nanos::MAX,
+            pace_at: Nanos::MAX,
+            pace_rest: 0.0,
+            out: Vec::new(),
+            last_delivery: (0, Nanos::ZERO),
+        }
+    }
+
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+    pub fn una_nxt(&self) -> (Seg, Seg) {
+        (self.board.una(), self.board.nxt())
+    }
+    pub fn srtt(&self) -> Nanos {
+        self.rtt.srtt()
+    }
+    pub fn rto(&self) -> Nanos {
+        self.rtt.rto
+    }
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+    pub fn memory_bytes(&self) -> usize {
+        self.board.memory_bytes()
+    }
+    pub fn last_delivery(&self) -> (u64, Nanos) {
+        self.last_delivery
+    }
+
+    /// The state in Linux's terms.
+    pub fn ca_state(&self) -> CaState {
+        match self.board.una() < self.repair_end {
+            _ if self.recovering => CaState::Recovery,
+            true => CaState::Loss,
+            false => CaState::Open,
+        }
+    }
+
+    pub fn cx(&self, now: Nanos, cfg: &Config) -> Cx {
+        let mss = self.mss;
+        Cx {
+            now,
+            mss: cfg.mss,
+            in_flight: self.in_flight * mss,
+            outstanding: self.board.out() * mss,
+            delivered: self.sampler.delivered,
+            delivered_time: self.sampler.delivered_time,
+            lost: self.lost * mss,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min,
+            snd_una: self.board.una() * mss,
+            snd_nxt: self.board.nxt() * mss,
+            edt: if self.pace_at == Nanos::MAX { now } else { self.pace_at },
+            ca: self.ca_state(),
+            app_limited: false,
+            cwnd_limited: true,
+            paced: true,
+            last_sent: Nanos::ZERO,
+        }
+    }
+
+    // ---- ACKs ------------------------------------------------------------------------------------------------------
+
+    /// Processes an acknowledgement; returns its RTT if it advances.
+    pub fn on_ack(&mut self, h: &mut Host<'_>, now: Nanos, ack: &Ack<'_>) -> Option<Nanos> {
+        // An ACK passes several modules after it has arrived: a timer of the same instant is earlier.
+        self.run_pacer(h, now);
+        let blocks = ack.blocks;
+        let sacked = !blocks.is_plain() && self.take_sacks(h, now, blocks);
+        // What was selectively acknowledged does not count as newly delivered, neither now nor later.
+        let before = (self.sampler.delivered, self.in_flight, self.marked);
+        let una = self.board.una();
+        if blocks.ack < una || (blocks.ack == una && self.board.out() == 0) {
+            self.dup_acks = 0;
+            return None;
+        }
+        let end = blocks.ack.min(self.board.nxt());
+        let rtt = if end > una { self.take_rtt(h, now, blocks.ts_ecr) } else { None };
+        self.update_rack(now, end, sacked);
+        let duplicate = end == una;
+        if duplicate {
+            self.dup_acks += 1;
+        }
+        self.remove(now, end);
+        self.recount();
+        let lost = self.board.lost().abs_diff(before.2) * self.mss;
+        let rs = self.sampler.close(lost, self.rtt.min);
+        if rs.valid {
+            self.last_delivery = (rs.delivered, rs.interval);
+        }
+        let mut event = AckEvent {
+            newly_acked: self.sampler.delivered - before.0,
+            newly_cum_acked: (end - una) * self.mss,
+            newly_lost: lost,
+            rtt,
+            seq_rtt: rtt,
+            prior_in_flight: before.1 * self.mss,
+            rs,
+            is_dup: duplicate,
+            may_grow: !duplicate,
+            telemetry: ack.telemetry,
+            ..AckEvent::default()
+        };
+        if duplicate {
+            self.on_duplicate(h, now);
+        } else {
+            event.resent = self.on_advance(h, now);
+        }
+        let cx = self.cx(now, h.cfg);
+        h.cc.on_ack(&cx, h.win, &event);
+        if !duplicate {
+            self.dup_acks = 0;
+        }
+        self.send_pending(h, now);
+        self.reordered = self.forward > end;
+        self.forward = self.forward.max(end);
+        rtt
+    }
+
+    /// Tags what SACK blocks report; true if a block above the cumulative ACK was among them.
+    fn take_sacks(&mut self, h: &mut Host<'_>, now: Nanos, blocks: &AckBlocks) -> bool {
+        let floor = blocks.ack.max(self.board.una());
+        let mut any = false;
+        match blocks.dsack {
+            Some((_, end)) if end <= blocks.ack => {
+                self.dsack = true;
+                self.reordered |= end > 0 && self.board.get(end - 1).is_some_and(|r| r.resent);
+            }
+            dsack => self.dsack &= dsack.is_none() && blocks.count < 2,
+        }
+        let duplicate = blocks.dsack.filter(|d| d.1 > floor);
+        for &(start, end) in duplicate.iter().chain(blocks.sacks()).filter(|b| b.1 > floor) {
+            any = true;
+            for seg in start.max(self.board.una())..end.min(self.board.nxt()) {
+                if !self.board.sack(seg) {
+                    continue;
+                }
+                if seg + 1 > self.forward {
+                    self.forward = seg + 1;
+                } else {
+                    self.reordered = true;
+                }
+                if let Some(region) = self.board.get_mut(seg) {
+                    self.sampler.on_delivered(region, now, self.mss);
+                }
+            }
+        }
+        let found = self.board.mark_holes();
+        if found > 0 {
+            self.lost += found;
+            self.notify(h, now);
+        }
+        any
+    }
+
+    /// Reports to the scheme that packets are lost, with the losses that the present sample counts.
+    fn notify(&mut self, h: &mut Host<'_>, now: Nanos) {
+        if !h.cc.caps().per_loss {
+            return;
+        }
+        let event = LossEvent {
+            bytes: self.sampler.lost,
+            tx: TxSnapshot::default(),
+            tag: 0,
+            lost_total: self.lost * self.mss,
+            kind: LossKind::Rack,
+        };
+        let cx = self.cx(now, h.cfg);
+        h.cc.on_loss(&cx, h.win, &event);
+    }
+
+    fn take_rtt(&mut self, h: &Host<'_>, now: Nanos, echo_ms: u32) -> Option<Nanos> {
+        // Zero: nothing is echoed.
+        let ms = (echo_ms > 0).then(|| stamp(now).saturating_sub(echo_ms))?;
+        let rtt = Nanos::from_millis(u64::from(ms));
+        self.rtt.take(h.cfg, rtt);
+        Some(rtt)
+    }
+
+    fn update_rack(&mut self, now: Nanos, ack: Seg, sacked: bool) {
+        let newest = if sacked { self.board.highest_sacked() } else { ack.max(1) };
+        let newest = match self.board.get(newest.saturating_sub(1)) {
+            None if !sacked => self.board.highest_sacked(),
+            _ => newest,
+        };
+        if let Some(r) = newest.checked_sub(1).and_then(|seg| self.board.get(seg)) {
+            let packet = (newest - 1, r.sent, r.resent);
+            self.rack.on_delivered(packet, now, self.rtt.srtt(), self.board.nxt());
+        }
+        self.rack.resize(&Situation {
+            reordered: self.reordered,
+            dsack: self.dsack,
+            una: self.board.una(),
+            nxt: self.board.nxt(),
+            sacked: self.board.sacked(),
+            recovering: self.recovering,
+            leaving: self.recovering && self.recovery_end.is_some_and(|end| end <= ack),
+        });
+    }
+
+    fn remove(&mut self, now: Nanos, end: Seg) {
+        while self.board.una() < end {
+            let Some(mut region) = self.board.pop() else { break };
+            self.sampler.on_delivered(&mut region, now, self.mss);
+        }
+    }
+
+    fn recount(&mut self) {
+        self.in_flight = self.board.in_flight();
+        self.marked = self.board.lost();
+    }
+
+    fn on_duplicate(&mut self, h: &mut Host<'_>, now: Nanos) {
+        let head_lost =
+            self.board.highest_sacked() > self.board.una() + 1 && self.board.head().is_some_and(|r| r.lost);
+        let late = self.check_rack(h, now);
+        let begins = !self.recovering && (late || head_lost);
+        if !begins && self.dup_acks != DUP_ACKS {
+            return;
+        }
+        if self.recovery_end.is_none_or(|end| self.board.una() >= end) && !self.recovering {
+            self.recovery_end = Some(self.board.nxt());
+            if self.board.head().is_some_and(|r| !r.lost) {
+                self.lost += 1;
+            }
+            self.board.mark_head();
+            self.recount();
+            self.recovering = true;
+            h.stats.recoveries += 1;
+            let cx = self.cx(now, h.cfg);
+            h.cc.on_transition(&cx, h.win, Transition::EnterRecovery);
+            self.resend_head(h, now);
+        }
+        if self.recovering {
+            self.restart_timeout(now);
+        }
+    }
+
+    /// Marks what is late; true if that begins a recovery.
+    fn check_rack(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
+        let (found, wait) = self.board.mark_late(&self.rack, now);
+        if found > 0 {
+            self.lost += found;
+            self.notify(h, now);
+        }
+        if wait > Nanos::ZERO {
+            self.rack_at = now + wait;
+            self.restart_timeout(now);
+        }
+        self.board.lost() > 0 && !self.recovering
+    }
+
+    /// An ACK that advances; true if a packet was sent again because of it.
+    fn on_advance(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
+        if self.board.out() == 0 {
+            self.timeout_at = Nanos::MAX;
+        } else {
+            self.restart_timeout(now);
+        }
+        if !self.recovering {
+            return false;
+        }
+        if self.recovery_end.is_some_and(|end| self.board.una() < end) {
+            return self.resend_head(h, now);
+        }
+        // The scheme sees itself within the recovery when it restores its window.
+        self.recovering = false;
+        let cx = self.cx(now, h.cfg);
+        h.cc.on_transition(&cx, h.win, Transition::ExitRecovery);
+        false
+    }
+
+    // ---- timers ----------------------------------------------------------------------------------------------------
+
+    pub fn next_timer(&self) -> Nanos {
+        self.timeout_at.min(self.rack_at).min(self.pace_at)
+    }
+
+    /// Runs what is due; true if the retransmission timer was.
+    pub fn on_timer(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
+        if self.rack_at <= now {
+            self.rack_at = Nanos::MAX;
+            self.check_rack(h, now);
+        }
+        self.run_pacer(h, now);
+        if self.timeout_at > now {
+            return false;
+        }
+        self.timeout_at = Nanos::MAX;
+        if self.board.out() == 0 {
+            return false;
+        }
+        h.stats.timeouts += 1;
+        self.rtt.rto = (self.rtt.rto * 2).min(h.cfg.rto.max);
+        self.timeout_at = now + self.rtt.rto;
+        if std::mem::take(&mut self.recovering) {
+            self.recovery_end = Some(self.board.nxt());
+        }
+        self.lost += self.board.mark_all();
+        self.recount();
+        self.repair_end = self.board.nxt();
+        let cx = self.cx(now, h.cfg);
+        h.cc.on_transition(&cx, h.win, Transition::EnterRto);
+        (self.pace_at, self.pace_rest) = (Nanos::MAX, 0.0);
+        self.send_pending(h, now);
+        true
+    }
+
+    fn restart_timeout(&mut self, now: Nanos) {
+        self.timeout_at = now + self.rtt.rto;
+    }
+
+    // ---- output ----------------------------------------------------------------------------------------------------
+
+    /// Appends what leaves at `now`.
+    pub fn transmit(&mut self, h: &mut Host<'_>, now: Nanos, out: &mut Vec<Transmit>) {
+        self.send_pending(h, now);
+        out.append(&mut self.out);
+    }
+
+    /// Sends what the pacer's timer lets go, if it is due.
+    fn run_pacer(&mut self, h: &mut Host<'_>, now: Nanos) {
+        if self.pace_at > now {
+            return;
+        }
+        self.pace_at = Nanos::MAX;
+        self.send_pending(h, now);
+        if self.pace_at == Nanos::MAX {
+            self.pace_rest = 0.0;
+        }
+    }
+
+    /// Starts the pacer's timer. Fractions of a nanosecond are kept from one packet to the next.
+    fn start_pacer(&mut self, h: &Host<'_>, now: Nanos) {
+        let rate = h.win.pacing.filter(|r| r.0 > 0);
+        let gap = rate.map_or(FIRST_GAP_NS, |rate: BitRate| self.mss as f64 * 8e9 / rate.0 as f64);
+        let exact = gap.clamp(1.0, LONGEST_GAP_NS) + self.pace_rest;
+        let whole = exact.round();
+        (self.pace_at, self.pace_rest) = (now + Nanos(whole as u64), exact - whole);
+    }
+
+    /// One packet, if the pacer's timer does not run and the window has room.
+    fn send_pending(&mut self, h: &mut Host<'_>, now: Nanos) {
+        if self.pace_at != Nanos::MAX {
+            return;
+        }
+        h.win.cwnd = h.win.cwnd.max(self.mss);
+        if (self.in_flight + 1) * self.mss > h.win.cwnd {
+            return;
+        }
+        if let Some(seg) = self.next_segment(h) {
+            self.send(h, now, seg);
+            self.start_pacer(h, now);
+        }
+    }
+
+    /// Sends the next segment at once, unless the head was sent again before; true if there was one.
+    fn resend_head(&mut self, h: &mut Host<'_>, now: Nanos) -> bool {
+        if self.board.head().is_some_and(|r| r.resent && !r.sacked) {
+            return false;
+        }
+        let Some(seg) = self.next_segment(h) else { return false };
+        self.send(h, now, seg);
+        if self.pace_at == Nanos::MAX {
+            self.start_pacer(h, now);
+        }
+        true
+    }
+
+    /// A lost segment below the highest selectively acknowledged one, new data, or within a recovery any hole. The simulator's
+    /// sources never end; where one does, what is lost beyond goes last.
+    fn next_segment(&mut self, h: &Host<'_>) -> Option<Seg> {
+        if let Some(seg) = self.board.next_lost() {
+            return Some(seg);
+        }
+        let cap = h.cfg.buffer;
+        if self.board.nxt() < h.available && (cap == 0 || (self.in_flight + 1) * self.mss <= cap) {
+            return Some(self.board.nxt());
+        }
+        let hole = self.recovering.then(|| self.board.first_hole()).flatten();
+        hole.or_else(|| self.board.last_resort())
+    }
+
+    fn send(&mut self, h: &mut Host<'_>, now: Nanos, seg: Seg) {
+        let retrans = seg < self.board.nxt();
+        let top = self.board.highest_resent();
+        let state = Region {
+            sacked: false,
+            resent: false,
+            lost: false,
+            sent: now,
+            first_sent: self.sampler.first_sent,
+            delivered_time: self.sampler.delivered_time,
+            delivered: self.sampler.delivered,
+        };
+        if retrans {
+            self.board.resend(seg);
+            if let Some(r) = self.board.get_mut(seg) {
+                *r = Region { sacked: r.sacked, resent: r.resent, lost: r.lost, ..state };
+            }
+        } else {
+            self.board.push(state);
+        }
+        self.recount();
+        h.stats.sent += 1;
+        h.stats.retrans += u64::from(retrans);
+        let stamp_block = h.cc.stamp();
+        let ts_val = stamp(now);
+        self.out.push(Transmit { seg, retrans, ts_val, sent: now, stamp: stamp_block, push: false });
+        if self.board.highest_resent() != top || self.timeout_at == Nanos::MAX {
+            self.restart_timeout(now);
+        }
+    }
+}
+
+/// Millisecond clock of the timestamp option.
+fn stamp(now: Nanos) -> u32 {
+    (now.0 / 1_000_000) as u32 + 1
+}
