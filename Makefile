@@ -105,6 +105,7 @@ docs: setup  ## API documentation of the crates, references of scenario files, c
 	$(BIN)/python docs/disciplines.py
 	$(BIN)/python docs/record_tables.py
 	$(BIN)/python docs/kernel.py
+	$(BIN)/python docs/inet.py
 
 .venv-site/installed: requirements-site.lock
 	$(PYTHON) -m venv .venv-site

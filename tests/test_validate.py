@@ -154,7 +154,7 @@ def test_full_curves_are_compared_and_drawn(cli: Cli, tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--group", "singel"], "groups: fq, leo"),
+        (["--group", "singel"], "groups: fq, inet, leo"),
         (["--plots", "p"], "--data"),
         (["--cell", "single_cubic_r10_d20_q1", "--data", "."], "neither linux/series nor ns3/series"),
     ],

@@ -491,7 +491,7 @@ def validate(
         str | None, typer.Option(metavar="linux", help="Real hosts over the same network (docs/kernel.md).")
     ] = None,
     group: Annotated[
-        list[str] | None, typer.Option(help="Only this group of cells (single, loss, step, …, ns3).")
+        list[str] | None, typer.Option(help="Only this group of cells (single, loss, step, …, ns3, inet).")
     ] = None,
     cc: CcOption = None,
     cell: Annotated[list[str] | None, typer.Option(help="Only this cell.")] = None,

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee validate`: the simulator against measured curves of the real Linux stack and of ns-3.
+"""`perigee validate`: the simulator against measured curves of the real Linux stack, of ns-3 and of INET.
 
 A *cell* is a path and its schemes; a reference cell may have been measured with several seeds. Cells with random draws
 (random loss, or schemes that draw) run with several seeds here as well, and their means are compared.
 
 Tolerances, Linux: goodput 2 % on static paths and 4 % elsewhere, mean queueing delay 10 % or 1.5 ms, whichever is
-larger; retransmissions of single flows in the start-up and after it, and loss events after it, 10 % or 5; the order of
-schemes on a path unchanged wherever the reference gap exceeds 2 %. ns-3: goodput after 10 s 4 %, queue 15 % or 2 ms,
-retransmissions 10 % or 5. Where chance moves the means of both sides by more, their joint 95 % interval counts instead,
-is printed, and such a comparison is told apart ("chance"): it takes up to four times the seeds first.
+larger; retransmissions of single flows in the start-up and after it, and loss events after it, 10 % or 5; the order
+of schemes on a path unchanged wherever the reference gap exceeds 2 %. ns-3: goodput after 10 s 4 %, queue 15 % or 2
+ms, retransmissions 10 % or 5. INET: goodput and RTT of each flow 5 %. Where chance moves the means of both sides by
+more, their joint 95 % interval counts instead, is printed, and such a comparison is told apart ("chance"): it takes
+up to four times the seeds first.
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ from perigee.common.files import RecordError, cannot_write, make_ready
 from perigee.common.messages import complain
 from perigee.runs.scenario import schemes
 from perigee.runs.work import schemes_of_modules
-from perigee.validation import goals, kernel, ns3, verdicts
+from perigee.validation import goals, inet, kernel, ns3, verdicts
 
 if TYPE_CHECKING:
     from perigee.hosts.kernels import Kernel
     from perigee.validation.curves import Curves, Pair
     from perigee.validation.verdicts import Explained, Verdict
 
-Cell = kernel.Cell | ns3.Cell
+Cell = kernel.Cell | ns3.Cell | inet.Cell
+SIMULATORS = {ns3.Cell: "ns-3 ", inet.Cell: "INET "}
+"""Of cells that were not measured on Linux: the reference, as lines name it."""
 MORE_SEEDS = 4
 """So many times the seeds at most, where chance hides more than the tolerance."""
 
@@ -151,7 +154,7 @@ def _run_all(chosen: list[Cell], asked: Asked, curves: Curves | None) -> tuple[l
             found += new
             pairs += [pair] if pair is not None else []
             if not asked.as_json:
-                against = "ns-3 " if isinstance(cell, ns3.Cell) else "Linux"
+                against = SIMULATORS.get(type(cell), "Linux")
                 for v in new:
                     print(verdicts.line(v, known_outside, against), flush=True)
             if sys.stderr.isatty():
@@ -165,7 +168,7 @@ def _run_all(chosen: list[Cell], asked: Asked, curves: Curves | None) -> tuple[l
 def _everything(asked: Asked) -> list[Cell]:
     """All cells that can be run, with real hosts those of their own curves."""
     if asked.kernel is None:
-        return [*kernel.read(), *ns3.read()]
+        return [*kernel.read(), *ns3.read(), *inet.read()]
     return list(kernel.on_hosts(kernel.read(), _names(asked.kernel), schemes_of_modules(asked.kernel)))
 
 
@@ -190,6 +193,10 @@ def _judged(cell: Cell, asked: Asked, curves: Curves | None) -> tuple[list[Verdi
         if isinstance(cell, ns3.Cell):
             found = kernel.tables(ns3.scenario(cell), cell.name, cell.cc, seed)
             ours.append(ns3.measured(found))
+        elif isinstance(cell, inet.Cell):
+            ours.append(inet.run(cell, seed))
+            judged = inet.judge(cell, ours)
+            continue
         else:
             names = None if asked.kernel is None else _names(asked.kernel)
             cc = cell.flows[0].cc

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LOSSY = {"loss", "leoloss"}
 """Groups with random loss."""
-NS3 = "ns3"
+NS3, INET = "ns3", "inet"
 CLOSE = 0.02
 """Share of the goodput that a single flow may be off."""
 QUEUE_SHARE, QUEUE_MS = 0.10, 1.5
@@ -51,7 +51,7 @@ class Goal:
 def goals(found: Sequence[Verdict]) -> list[Goal]:
     """The goals that the verdicts speak of."""
     judged = [v for v in found if v.quantity != "order"]
-    linux = [v for v in judged if v.group != NS3]
+    linux = [v for v in judged if v.group not in (NS3, INET)]
     rows = [
         _goal("comparisons within the tolerance or chance", 0.97, [v.good for v in judged]),
         _goal("with Linux, within the tolerance or chance", 0.97, [v.good for v in linux]),
@@ -65,6 +65,7 @@ def goals(found: Sequence[Verdict]) -> list[Goal]:
             [_same_winner(a, b) for a, b in _pairs(linux) if _decided(a, b)],
         ),
         _goal("ns-3: goodput 4 %", 1.0, _near(judged, NS3_GOODPUT, lambda v: v.group == NS3)),
+        _goal("INET: within 5 % or chance", 1.0, [v.good for v in judged if v.group == INET]),
     ]
     return [goal for goal in rows if goal.cases]
 
