@@ -76,9 +76,10 @@ pub fn crossing(spec: &CrossingSpec) -> Result<Built, TopologyError> {
     let changes = moves(spec, &d, &others);
     let mut built =
         d.finish_placed("two dumbbells".into(), Placement::Access, spec.bottleneck_delay, &spec.rtts)?;
-    for (i, _, other) in &others {
-        set_delays(&mut built.header, other, spec.rtts[*i], spec.bottleneck_delay);
-    }
+    let hops = |along: &[Duplex; 3]| {
+        [along.map(|d| d.forward).to_vec(), along.iter().rev().map(|d| d.reverse).collect()]
+    };
+    built.add_paths(others.iter().map(|(i, _, other)| (*i, hops(other))).collect())?;
     built.paths.extend(changes);
     Ok(built)
 }
@@ -99,14 +100,6 @@ fn moves(spec: &CrossingSpec, d: &Drawing, others: &[(usize, [Duplex; 3], [Duple
     out
 }
 
-/// The access links of the way that is not used at the start get the same delays as those that are.
-fn set_delays(header: &mut Header, along: &[Duplex; 3], rtt: Nanos, bottleneck_delay: Nanos) {
-    let rest = rtt.saturating_sub(bottleneck_delay * 2);
-    for hop in [along[0].forward, along[2].forward, along[2].reverse, along[0].reverse] {
-        header.links[hop.link.ix()].delay = Delay::constant(rest / 4);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,7 +114,7 @@ mod tests {
             bottleneck_delay: Nanos(500_000),
             ..CrossingSpec::default()
         };
-        let built = crossing(&spec).unwrap();
+        let mut built = crossing(&spec).unwrap();
         let shared = built.bottlenecks[0].forward.link;
         let delay =
             |links: &[LinkId]| links.iter().map(|l| built.header.links[l.ix()].delay.base.0).sum::<u64>();
@@ -137,6 +130,11 @@ mod tests {
         assert_eq!(mover.iter().map(|(_, l)| l.contains(&shared)).collect::<Vec<_>>(), [false, true, false]);
         assert!(mover.iter().all(|(_, l)| delay(l) == 10_000_000));
         assert_eq!(of(built.flows[0].forward).len(), 1);
+        built.spread_rtts(|flow| [1.0, 1.01, 0.99, 1.0][flow]).unwrap();
+        let one_way =
+            |links: &[LinkId]| links.iter().map(|l| built.header.links[l.ix()].delay.base.0).sum::<u64>();
+        let [home, away, back] = [0, 1, 2].map(|k| one_way(&mover[k].1));
+        assert_eq!([home, away, back], [9_900_000; 3], "the factor holds on every path of the flow");
         check(&built.timeline(ms(300), vec![])).unwrap();
         assert!(crossing(&CrossingSpec { rtts: vec![ms(50)], ..CrossingSpec::default() }).is_err());
     }

@@ -6,6 +6,9 @@
 //! matters to what a change of it does, so it is a choice ([`Placement`]), and the same code that placed it at the
 //! start places it again when a schedule changes it ([`Built::set_rtts`]).
 
+mod delays;
+
+use delays::DelayPlan;
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 use std::sync::Arc;
@@ -249,6 +252,23 @@ impl Built {
         Timeline::single(self.header, self.paths)
     }
 
+    /// Adds paths that flows take later: the flow, and the hops of its data and its ACKs. They have its round-trip time.
+    ///
+    /// # Errors
+    /// When that is too small for the fixed delays.
+    pub(crate) fn add_paths(&mut self, others: Vec<(usize, [Vec<Hop>; 2])>) -> Result<(), TopologyError> {
+        self.plan.others = others;
+        self.place_delays()
+    }
+
+    fn place_delays(&mut self) -> Result<(), TopologyError> {
+        let delays = self.plan.delays(&self.flows, self.header.links.len(), &self.plan.rtts)?;
+        for (link, delay) in self.header.links.iter_mut().zip(delays) {
+            link.delay = Delay::constant(delay);
+        }
+        Ok(())
+    }
+
     /// Multiplies the round-trip time of each flow, now and after every later [`Built::set_rtts`], by a factor of its own:
     /// `factor` maps the number of a flow to it. Flows that share all of their delay have that of flow 0.
     ///
@@ -257,12 +277,9 @@ impl Built {
     pub fn spread_rtts(&mut self, factor: impl Fn(usize) -> f64) -> Result<(), TopologyError> {
         let shared = self.plan.placement == Placement::Even
             && self.flows.windows(2).any(|f| f[0].hops[0].iter().any(|hop| f[1].hops[0].contains(hop)));
-        self.plan.factors = (0..self.flows.len()).map(|flow| factor(if shared { 0 } else { flow })).collect();
-        let delays = self.plan.delays(&self.flows, self.header.links.len(), &self.plan.rtts)?;
-        for (link, delay) in self.header.links.iter_mut().zip(delays) {
-            link.delay = Delay::constant(delay);
-        }
-        Ok(())
+        let flows = 0..self.flows.len();
+        self.plan.factors = flows.map(|flow| factor(if shared { 0 } else { flow })).collect();
+        self.place_delays()
     }
 
     /// The changes that give the flows other round-trip times at `at`, placed as at the start. One value holds for
@@ -277,95 +294,6 @@ impl Built {
             change: Change::Delay(LinkId(i as u32), Delay::constant(d)),
         };
         Ok(delays.into_iter().enumerate().map(change).collect())
-    }
-}
-
-/// How round-trip times become link delays.
-#[derive(Clone, Debug, PartialEq)]
-struct DelayPlan {
-    placement: Placement,
-    bottleneck_delay: Nanos,
-    /// Nominal round-trip times at time zero: one, or one of each flow.
-    rtts: Vec<Nanos>,
-    /// What the nominal round-trip time of each flow is multiplied by; empty = by one.
-    factors: Vec<f64>,
-}
-
-impl DelayPlan {
-    fn new(placement: Placement, bottleneck_delay: Nanos, rtts: &[Nanos]) -> Self {
-        DelayPlan { placement, bottleneck_delay, rtts: rtts.to_vec(), factors: Vec::new() }
-    }
-
-    fn delays(&self, flows: &[FlowPath], links: usize, rtts: &[Nanos]) -> Result<Vec<Nanos>, TopologyError> {
-        let mut rtts = match rtts {
-            [one] => vec![*one; flows.len()],
-            many if many.len() == flows.len() => many.to_vec(),
-            many => {
-                let text = format!(
-                    "{} round-trip times for {} flows: give one, or one each",
-                    many.len(),
-                    flows.len()
-                );
-                return Err(TopologyError(text));
-            }
-        };
-        for (rtt, factor) in rtts.iter_mut().zip(&self.factors) {
-            *rtt = Nanos((rtt.0 as f64 * factor).round() as u64);
-        }
-        let smallest = rtts.iter().copied().min().unwrap_or(Nanos::ZERO);
-        let mut delays = vec![Nanos::ZERO; links];
-        for (flow, &rtt) in flows.iter().zip(&rtts) {
-            self.place(&mut delays, flow, rtt, smallest)?;
-        }
-        Ok(delays)
-    }
-
-    fn place(
-        &self,
-        delays: &mut [Nanos],
-        flow: &FlowPath,
-        rtt: Nanos,
-        smallest: Nanos,
-    ) -> Result<(), TopologyError> {
-        let [data, acks] = &flow.hops;
-        let inner = |way: &[Hop]| way[1..way.len() - 1].to_vec();
-        let ends = [data, acks].map(|way| vec![way[0], way[way.len() - 1]]);
-        match self.placement {
-            Placement::Even => spread(delays, &flow.hops, rtt),
-            Placement::Forward => delays[data[0].link.ix()] = rtt,
-            Placement::AckPath => {
-                delays[data[1].link.ix()] = smallest / 2;
-                delays[acks[acks.len() - 1].link.ix()] = rtt - smallest / 2;
-            }
-            Placement::Bottleneck => {
-                spread(delays, &[inner(data), inner(acks)], smallest);
-                spread(delays, &ends, rtt - smallest);
-            }
-            Placement::Access => {
-                let shared: Vec<Hop> = [inner(data), inner(acks)].concat();
-                let fixed = self.bottleneck_delay * shared.len() as u64;
-                if fixed > rtt {
-                    return Err(TopologyError(format!(
-                        "a round-trip time of {rtt} is shorter than the {fixed} of its bottlenecks"
-                    )));
-                }
-                for hop in shared {
-                    delays[hop.link.ix()] = self.bottleneck_delay;
-                }
-                spread(delays, &ends, rtt - fixed);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Half of `rtt` over the hops of each direction; what does not divide goes to the first hops, so that it adds up.
-fn spread(delays: &mut [Nanos], hops: &[Vec<Hop>; 2], rtt: Nanos) {
-    for (way, half) in [rtt / 2, rtt - rtt / 2].into_iter().enumerate() {
-        let n = hops[way].len() as u64;
-        for (i, hop) in hops[way].iter().enumerate() {
-            delays[hop.link.ix()] = Nanos(half.0 / n + u64::from((i as u64) < half.0 % n));
-        }
     }
 }
 

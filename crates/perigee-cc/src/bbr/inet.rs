@@ -327,7 +327,7 @@ impl Core {
             }
             Transition::ExitRecovery => {
                 self.conserves = false;
-                w.cwnd = w.ssthresh.max(self.prior_cwnd);
+                w.cwnd = finite(w.ssthresh).max(self.prior_cwnd);
             }
             Transition::EnterRto => {
                 self.save_cwnd(cx, w);
@@ -403,6 +403,14 @@ impl CongestionControl for Bbr {
 
     fn probe(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.core.probe(out);
+    }
+}
+
+/// The threshold, 0 where none was set: that simulator always configures one, ours need not.
+fn finite(ssthresh: u64) -> u64 {
+    match ssthresh {
+        INFINITE_SSTHRESH => 0,
+        set => set,
     }
 }
 

@@ -508,7 +508,10 @@ impl CongestionControl for Bbr3 {
                 self.save_cwnd(&before, w);
             }
             Transition::ExitRecovery => {
-                w.cwnd = w.ssthresh;
+                w.cwnd = match w.ssthresh {
+                    INFINITE_SSTHRESH => self.prior_cwnd,
+                    set => set,
+                };
                 if std::mem::take(&mut self.after_timeout) {
                     w.cwnd = w.cwnd.max(self.prior_cwnd);
                 }
