@@ -31,6 +31,8 @@ pub struct RunOptions {
     pub start_jitter: Nanos,
     /// Each packet leaves its host later by a seeded draw from 0 to this.
     pub host_jitter: Nanos,
+    /// RTT samples of each flow, from the first on, that are recorded as events where they differ from the one before.
+    pub rtt_changes: u32,
     /// Most hops of one telemetry stack.
     pub max_hops: usize,
 }
@@ -43,6 +45,7 @@ impl Default for RunOptions {
             warmup: Nanos::ZERO,
             start_jitter: Nanos::ZERO,
             host_jitter: Nanos::ZERO,
+            rtt_changes: 0,
             max_hops: 14,
         }
     }

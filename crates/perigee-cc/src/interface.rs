@@ -522,6 +522,8 @@ pub struct Caps {
     pub telemetry_on_wire: bool,
     /// Unit of the meter's txBytes (only with telemetry).
     pub tx_bytes_unit: TxBytesUnit,
+    /// Any packet starts the timer of the ports' meters, as in the authors' simulator of OrbCC, not only data with telemetry.
+    pub any_packet_times_meters: bool,
     /// Undo restores the host's saved window; otherwise the controller handles [`Transition::Undo`] itself.
     pub host_restores_cwnd: bool,
     /// What a timeout does to the window.
@@ -569,6 +571,7 @@ impl Caps {
         pint: false,
         telemetry_on_wire: false,
         tx_bytes_unit: TxBytesUnit::Wire,
+        any_packet_times_meters: false,
         host_restores_cwnd: true,
         on_rto: OnRto::InFlightPlusOne,
         idle_decay: true,

@@ -111,8 +111,6 @@ pub struct OrbCc {
     path: PathGuard,
     port: Option<Port>,
     phase: Phase,
-    /// Others used a port of the path before this flow: it had measured when the first packet came.
-    joins: bool,
     initial_timer: Option<Nanos>,
     reference_timer: Option<Nanos>,
     update_reference: bool,
@@ -141,7 +139,6 @@ impl OrbCc {
             path: PathGuard::new(options.path_change),
             port: None,
             phase: Phase::Startup,
-            joins: false,
             initial_timer: None,
             reference_timer: None,
             update_reference: false,
@@ -172,21 +169,18 @@ impl OrbCc {
         if self.options.time_weighted && port.tau > port.avg_rtt * MAX_PAIR_RTTS {
             return;
         }
-        if self.phase == Phase::Startup && self.initial_timer.is_none() && !self.commits_jump_once() {
+        if self.phase == Phase::Startup && self.initial_timer.is_none() && !self.starts_blank() {
             self.initial_timer = Some(cx.now.saturating_add(port.avg_rtt));
         }
         self.port = Some(port);
         self.average(&port, covered);
         let climbs = port.averaged && self.options.initial_phase && self.climb(&port);
         let jumps =
-            self.phase == Phase::Jump && self.options.initial_phase && self.options.jump != Jump::Additive;
+            self.phase == Phase::Jump && self.options.initial_phase && self.options.jump == Jump::Assign;
         let window = if jumps && !climbs {
             self.phase = Phase::Settling;
             self.ref_cwnd = self.bounded(cx, w, &port, self.initial_target(&port));
             self.increase = self.share_of_increase(&port);
-            if self.options.jump == Jump::Once {
-                (self.update_reference, self.phase) = (false, Phase::Control);
-            }
             self.ref_cwnd
         } else {
             if !climbs {
@@ -202,7 +196,10 @@ impl OrbCc {
             }
             window
         };
-        w.cwnd = window as u64;
+        w.cwnd = (window as u64).max(cx.mss as u64);
+        if self.phase == Phase::Startup && self.starts_blank() {
+            self.phase = if self.options.initial_phase { Phase::Jump } else { Phase::Control };
+        }
     }
 
     /// Equation (2).
@@ -245,9 +242,17 @@ impl OrbCc {
         true
     }
 
-    /// The jump belongs to the first reference update: there the start is over, whether there was one to make or not.
-    fn commits_jump_once(&self) -> bool {
-        self.options.jump == Jump::Once && self.options.initial_phase && self.phase == Phase::Startup
+    /// The authors' simulator: echoes that describe no measured port (a connection's first, and those of a port that has
+    /// no mean RTT yet) count as ones of an idle port without a rate, instead of being left out.
+    fn starts_blank(&self) -> bool {
+        self.options.jump == Jump::Once
+    }
+
+    /// Duplicate ACKs mean that the path is full enough.
+    fn end_initial_phase_if_duplicate(&mut self, ev: &AckEvent<'_>) {
+        if ev.newly_cum_acked == 0 && matches!(self.phase, Phase::Jump | Phase::Settling) {
+            self.phase = Phase::Control;
+        }
     }
 
     fn initial_target(&self, port: &Port) -> f64 {
@@ -259,7 +264,7 @@ impl OrbCc {
         match self.phase {
             Phase::Startup if self.options.initial_phase => STARTUP_INCREASE_BYTES,
             Phase::Jump | Phase::Settling
-                if self.options.initial_phase && self.options.jump == Jump::Additive =>
+                if self.options.initial_phase && self.options.jump != Jump::Assign =>
             {
                 self.phase = Phase::Settling;
                 self.initial_target(port) - w.cwnd as f64
@@ -275,7 +280,7 @@ impl OrbCc {
     /// Equation (4).
     fn law(&self) -> f64 {
         // Without the jump the start only grows.
-        let growing = !self.options.initial_phase && self.phase != Phase::Control;
+        let growing = !self.options.initial_phase && self.phase != Phase::Control && !self.starts_blank();
         if self.utilisation < self.options.eta || growing {
             return self.ref_cwnd + self.increase;
         }
@@ -295,7 +300,8 @@ impl OrbCc {
         if self.options.growth_guard && !cx.cwnd_limited {
             window = window.min(w.cwnd as f64);
         }
-        window.max(cx.mss as f64)
+        // The reference of the source may be less than a packet: a jump on a port without a rate takes all away.
+        window.max(if self.starts_blank() { 0.0 } else { cx.mss as f64 })
     }
 
     // ---- around it -------------------------------------------------------------------------------------------------
@@ -398,6 +404,7 @@ impl CongestionControl for OrbCc {
             pint: self.options.pint,
             telemetry_on_wire: self.options.on_wire,
             tx_bytes_unit: self.options.tx_bytes_unit,
+            any_packet_times_meters: self.starts_blank(),
             on_rto: OnRto::Keep,
             ack_every: Some(1),
             min_cwnd: 1,
@@ -423,11 +430,15 @@ impl CongestionControl for OrbCc {
     fn on_ack(&mut self, cx: &Cx, w: &mut Window, ev: &AckEvent<'_>) {
         let queueing_s = ev.telemetry.as_ref().map(|t| queueing(t).as_secs_f64());
         self.sample_rtt(cx, ev, queueing_s);
+        if self.starts_blank() {
+            self.end_initial_phase_if_duplicate(ev);
+        }
         let fallback = self.fallback_controls(cx, w, ev);
         if let Some(telemetry) = &ev.telemetry {
             let port = self.read(cx, telemetry);
             if port.is_some() || self.options.same_ack_queueing {
-                self.queue_delay_s = queueing_s.unwrap_or_default();
+                let blank = port.is_some_and(|p| p.bw.0 == 0);
+                self.queue_delay_s = queueing_s.filter(|_| !blank).unwrap_or_default();
             }
             // Shares are bandwidth times RTT: without a sample of the latter there is nothing to steer by.
             let can_steer = !fallback && self.rtt.smoothed_s > 0.0;
@@ -435,10 +446,7 @@ impl CongestionControl for OrbCc {
                 self.steer(cx, w, port, covered(telemetry));
             }
         }
-        // Duplicate ACKs mean that the path is full enough.
-        if ev.newly_cum_acked == 0 && matches!(self.phase, Phase::Jump | Phase::Settling) {
-            self.phase = Phase::Control;
-        }
+        self.end_initial_phase_if_duplicate(ev);
         self.settle_beside(cx, w);
         self.cwnd = w.cwnd;
         self.pace(cx, w);
@@ -502,9 +510,6 @@ impl CongestionControl for OrbCc {
         if due(self.reference_timer) {
             self.update_reference = true;
             self.path.on_reference_timer();
-            if self.commits_jump_once() && self.stack_at.is_some() {
-                self.phase = if self.joins { Phase::Jump } else { Phase::Control };
-            }
             // With nothing outstanding no ACK can commit; the next one arms the timer again.
             self.reference_timer = (cx.outstanding > 0).then(|| self.reference_due(cx));
         }

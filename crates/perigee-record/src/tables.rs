@@ -220,7 +220,7 @@ table! {
     EventTable, EventRow, "events" {
         /// When, since the start of the run.
         t_ns: u64,
-        /// What happened: flow-start, flow-complete, mode, ca-state, timeout, undo, loss-burst; of a video stall-end, quality;
+        /// What happened: flow-start, flow-complete, mode, ca-state, timeout, undo, loss-burst, rtt-change; of a video stall-end, quality;
         /// of the network handover, path-change, unreachable, reachable, outage-begin, outage-end, reconfiguration; of
         /// captures handshake, reset, zero-window, address-change; of measurements probe-lost, clock-step.
         kind: &'static str,
@@ -231,7 +231,7 @@ table! {
         /// Name of the node; empty where it is not of one.
         node: String,
         /// A number whose meaning the kind gives: packets of a loss burst, seconds of an outage (handover, outage-begin) or of
-        /// a stall (stall-end), bit/s (quality), base RTT in seconds (path-change), RTT in seconds (handshake); else 0.
+        /// a stall (stall-end), bit/s (quality), base RTT in seconds (path-change), RTT in seconds (handshake, rtt-change); else 0.
         value: f64,
         /// In words.
         text: String,

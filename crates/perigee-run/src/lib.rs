@@ -20,6 +20,7 @@ pub mod hosts;
 pub mod manifest;
 pub mod recorder;
 pub mod routes;
+mod rtt_changes;
 pub mod run;
 pub mod simulator;
 pub mod trace;

@@ -3,6 +3,7 @@
 
 use crate::calls::Calls;
 use crate::routes::{RouteListener, RouteTables};
+use crate::rtt_changes::RttChanges;
 use crate::windows::Windows;
 use perigee_cc::CaState;
 use perigee_record::sink::{FlowEnd, PacketKind as Kind, BATCH_ROWS, MARKED};
@@ -39,6 +40,7 @@ pub struct Recorder<'s, const PACKETS: bool> {
     routes: Arc<Mutex<RouteTables>>,
     /// RTT samples by flow.
     rtts: Vec<Rtts>,
+    changes: RttChanges,
     /// Payload that each flow had delivered when its goodput window began.
     delivered_at_warmup: Vec<u64>,
     /// Names of nodes, for events.
@@ -69,6 +71,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
             error: None,
             failed: Rc::default(),
             rtts: vec![Rtts::default(); flows.len()],
+            changes: RttChanges::default(),
             delivered_at_warmup: vec![0; flows.len()],
             // A flow's first interval begins when it starts, not at time zero.
             last_flow: flows.iter().map(|f| (Nanos(f.start_ns), 0)).collect(),
@@ -86,6 +89,12 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
             calls,
             last_link: HashMap::new(),
         })
+    }
+
+    /// Records the first `limit` RTT samples of each flow that differ from the one before.
+    pub fn with_rtt_changes(mut self, limit: u32) -> Self {
+        self.changes = RttChanges::new(limit, self.infos.len());
+        self
     }
 
     /// True once the sink has failed.
@@ -413,8 +422,22 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
     }
 
     fn rtt(&mut self, flow: u32, sent: Nanos, rtt: Nanos, base: Option<Nanos>) {
-        if sent >= self.warmup {
-            self.rtts[flow as usize].push(rtt, base);
+        if sent < self.warmup {
+            return;
+        }
+        self.rtts[flow as usize].push(rtt, base);
+        if self.changes.is_new(flow, rtt) {
+            let (t_ns, value) = ((sent + rtt).0, rtt.as_secs_f64());
+            let (node, text) = (String::new(), String::new());
+            self.push_event(EventRow {
+                t_ns,
+                kind: "rtt-change",
+                flow: Some(flow),
+                link: None,
+                node,
+                value,
+                text,
+            });
         }
     }
 

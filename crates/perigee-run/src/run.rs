@@ -226,6 +226,7 @@ pub(crate) fn run_options(world: &World) -> RunOptions {
         warmup: run.warmup,
         start_jitter: run.start_jitter,
         host_jitter: run.host_jitter,
+        rtt_changes: run.rtt_changes,
         max_hops: world.max_hops,
     }
 }

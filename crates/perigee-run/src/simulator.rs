@@ -186,7 +186,8 @@ pub(crate) fn begin_record<'s, const PACKETS: bool>(
     let windows = Windows::new(workload, options.warmup, options.sample, header.duration, source.steps());
     let infos = flow_infos(header, workload, setups);
     let heard = (windows, Calls::new(workload));
-    Recorder::new(&begin, infos, source.tables(), heard, sink).map_err(failed)
+    let recorder = Recorder::new(&begin, infos, source.tables(), heard, sink).map_err(failed)?;
+    Ok(recorder.with_rtt_changes(options.rtt_changes))
 }
 
 /// What a record begins with.

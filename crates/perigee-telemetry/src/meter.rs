@@ -131,6 +131,15 @@ impl Meter {
         uf16::encode(queued_bytes)
     }
 
+    /// A packet without a header comes. Nothing of it counts, but in the authors' simulator every packet starts the timer.
+    #[inline]
+    pub fn on_other(&mut self, now: Nanos) {
+        self.advance(now);
+        if self.integer.is_none() && self.deadline == Nanos::MAX {
+            self.deadline = now + self.interval;
+        }
+    }
+
     /// The packet was just removed to be transmitted: makes its record. `counted_bytes`: see [`counted_bytes`].
     #[inline]
     pub fn on_dequeue(
@@ -346,6 +355,18 @@ mod tests {
         assert_eq!((meter.avg_rtt(), meter.flows()), (Nanos::ZERO, 1));
         meter.on_enqueue(Nanos::from_millis(45), &stamp(50, 7240), 3, 0);
         meter.advance(Nanos::from_millis(60));
+        assert_eq!((meter.avg_rtt(), meter.flows()), (Nanos::from_millis(50), 1));
+    }
+
+    #[test]
+    fn a_packet_without_a_header_starts_the_timer_and_counts_for_nothing() {
+        let mut meter = Meter::new();
+        meter.on_other(Nanos::from_millis(1));
+        meter.on_enqueue(Nanos::from_millis(8), &stamp(50, 7240), 3, 0);
+        meter.on_other(Nanos::from_millis(9));
+        meter.advance(Nanos::from_millis(10));
+        assert_eq!(meter.avg_rtt(), Nanos::ZERO, "the interval began with the first packet");
+        meter.advance(Nanos::from_millis(11));
         assert_eq!((meter.avg_rtt(), meter.flows()), (Nanos::from_millis(50), 1));
     }
 

@@ -120,8 +120,8 @@ pub const PARAMS: &[ParamSpec] = &[
         "initial_jump",
         &["assign", "additive", "once"],
         "choice; once in the source of the papers",
-        "how the jump is made: to the target, by target - window per ACK, or to it at the first reference update only, \
-         and only if the port was in use before",
+        "how the jump is made: to the target, by target - window per ACK, or so once, at the first reference update, where \
+         echoes of ports that have not measured count as those of idle ports without a rate",
     ),
     bytes("initial_cwnd", "source: 7300", "window at the start; 0 = 5 segments"),
     bytes("initial_ref_cwnd", "source: 10000", "reference window at the start; 0 = the window"),

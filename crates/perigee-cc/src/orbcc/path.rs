@@ -40,11 +40,6 @@ impl PathGuard {
         self.id = Some(id);
     }
 
-    /// Ignores everything until the reference timer.
-    pub fn freeze(&mut self) {
-        self.frozen = true;
-    }
-
     pub fn on_reference_timer(&mut self) {
         self.frozen = false;
     }

@@ -51,12 +51,12 @@ impl OrbCc {
 
     fn read_stack(&mut self, cx: &Cx, path_id: u64, hops: &[Hop]) -> Option<Port> {
         if self.stack_at.is_none_or(|at| cx.now.saturating_sub(at) > STACK_LIFETIME) {
-            self.path.adopt(path_id);
-            if self.commits_jump_once() && self.stack_at.is_none() {
-                self.path.freeze();
-                self.joins = hops.iter().any(|hop| hop.avg_rtt > Nanos::ZERO);
-            }
             self.keep(cx, hops);
+            // Its path is not kept: the second echo is the first of a path.
+            if self.starts_blank() && self.phase == Phase::Startup {
+                return Some(Port::default());
+            }
+            self.path.adopt(path_id);
             return None;
         }
         let comparable = hops.len() == self.stack.len();
@@ -67,6 +67,10 @@ impl OrbCc {
                 return self.on_path_change();
             }
             Arrival::Same => {}
+        }
+        if self.starts_blank() && hops.iter().all(|hop| hop.avg_rtt == Nanos::ZERO) {
+            self.keep(cx, hops);
+            return Some(Port::default());
         }
         let own_rtt = Nanos::from_secs_f64(self.rtt.last_s);
         let reference = self.options.reference;

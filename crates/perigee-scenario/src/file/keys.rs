@@ -128,6 +128,7 @@ pub const RUN: Section = Section {
         key("warmup", ANY_TIME, "0 s", "tables and figures leave out what happens before this time"),
         key("start_jitter", Kind::Time(Nanos::ZERO, Nanos::from_secs(60)), "0 s", "each flow starts later by a seeded draw from zero to this"),
         key("host_jitter", Kind::Time(Nanos::ZERO, Nanos::from_secs(1)), "0 s", "each packet leaves its host later by a seeded draw from zero to this, in the order of its flow and direction, as the processing of real hosts delays it; one packet's service time at the bottleneck breaks phase effects of drop-tail queues (docs/limits.md)"),
+        key("rtt_changes", Kind::Int(0, 1_000_000), "0", "the first this many RTT samples of each simulated flow that differ from the sample before become events (kind rtt-change): what a recorder that leaves out repeated values keeps"),
         key("rtt_spread", Kind::Number(0.0, 0.5), "0", "the base RTT of each flow's path is multiplied by a seeded draw within 1 - this and 1 + this, at the start and after every change; chains, dumbbells, parking lots and crossings"),
     ],
     kinds: None,

@@ -107,6 +107,7 @@ pub const PROFILES: &[Profile] = &[
 /// Where most rows come from.
 const ORBCC: &str = "Avian688/orbtcpExperiments";
 const INET: &str = "INET 4.5: not implemented there";
+const PACED: &str = "Avian688/tcpPaced 2b591cf: a timer of one interval per packet";
 const RFC3390: &str = "Avian688/orbtcpExperiments (RFC 3390: 4380 bytes)";
 
 const STUDY_ORBCC: &[Setting] = &[
@@ -148,12 +149,14 @@ const STUDY_ORBCC: &[Setting] = &[
     int("tcp.orbcc.init_ssthresh", 4000, ORBCC),
     int("tcp.orbcc-repro.init_cwnd", 5, ORBCC),
     int("tcp.orbcc-repro.init_ssthresh", 4000, ORBCC),
+    off("tcp.orbcc-repro.pacing_credit", PACED),
     int("tcp.orbcc-head.init_cwnd", 5, ORBCC),
     int("tcp.orbcc-head.init_ssthresh", 4000, ORBCC),
     int("tcp.orbcc-pint.init_cwnd", 5, ORBCC),
     int("tcp.orbcc-pint.init_ssthresh", 4000, ORBCC),
     int("tcp.leotcp.init_cwnd", 5, ORBCC),
     int("tcp.leotcp.init_ssthresh", 4000, ORBCC),
+    off("tcp.leotcp.pacing_credit", PACED),
     text("cc.satcp.mode", "omnet", "Avian688/satcp"),
     text("cc.satcp.hold", "2.3 s", ORBCC),
     text("notices.hold", "2.3 s", ORBCC),

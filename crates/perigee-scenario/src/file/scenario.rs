@@ -101,6 +101,7 @@ pub struct RunSpec {
     pub start_jitter: Nanos,
     pub host_jitter: Nanos,
     pub rtt_spread: f64,
+    pub rtt_changes: u32,
 }
 
 /// `[telemetry]`.
@@ -333,6 +334,7 @@ impl Reader<'_> {
             start_jitter: c.time("start_jitter"),
             host_jitter: c.time("host_jitter"),
             rtt_spread: c.number("rtt_spread"),
+            rtt_changes: c.int("rtt_changes") as u32,
         };
         if run.warmup >= run.duration {
             self.problems.push(c.problem("warmup", format!("nothing is left of a run of {}", run.duration)));

@@ -199,6 +199,7 @@ impl Flow {
         self.telemetry.overhead = Overhead::of(&caps);
         cx.net.stacks.pint |= self.telemetry.echo == Some(EchoMode::Pint);
         cx.net.tx_units[self.id as usize] = caps.tx_bytes_unit;
+        cx.net.any_packet_times_meters |= caps.any_packet_times_meters;
         let ack_every = caps.ack_every.unwrap_or(cfg.delayed_ack);
         let mut receiver = Receiver::new(&cfg, ack_every, now);
         // Who wants an answer to each packet gets it also where packets are missing.

@@ -206,6 +206,8 @@ impl Net {
         let metered_data = packet.telemetry != NONE;
         if metered_data {
             note_arrival(port, packet, &mut self.stacks, now);
+        } else if self.any_packet_times_meters {
+            note_other(port, now);
         }
         if !l.up {
             return self.drop_at(h, link, DropCause::Outage);

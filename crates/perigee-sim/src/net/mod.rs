@@ -256,6 +256,14 @@ fn note_arrival(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, now:
     head.q_in = meter.on_enqueue(now, &head.stamp, packet.flow, queued);
 }
 
+/// A packet without telemetry comes to a port.
+#[inline]
+fn note_other(port: &mut PortState, now: Nanos) {
+    if let Some(meter) = &mut port.meter {
+        meter.on_other(now);
+    }
+}
+
 /// Telemetry of a packet that leaves the queue of a port: its switch's record.
 fn note_dequeue(
     port: &mut PortState,
@@ -308,6 +316,8 @@ pub struct Net {
     pub flow_drops: Vec<[u64; CAUSES]>,
     pub flow_keys: Vec<u64>,
     pub tx_units: Vec<TxBytesUnit>,
+    /// A flow began with a scheme of [`perigee_cc::Caps::any_packet_times_meters`].
+    pub any_packet_times_meters: bool,
     /// ECN field of its data.
     pub ecn: Vec<Ecn>,
     /// Packets at hosts that process them for a while.
@@ -340,6 +350,7 @@ impl Net {
             flow_drops: vec![[0; CAUSES]; flows],
             flow_keys: vec![0; flows],
             tx_units: vec![TxBytesUnit::Wire; flows],
+            any_packet_times_meters: false,
             ecn: vec![Ecn::NotEct; flows],
             processing: Processing::default(),
             next_injection: Nanos::MAX,
