@@ -6,7 +6,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -185,26 +187,33 @@ def parent(process: int) -> int:
     return int((Path("/proc") / str(process) / "stat").read_text().rpartition(")")[2].split()[1])
 
 
-def of_the_run(folder: Path) -> int:
-    """The kernel of a run that has booted; zero before. It is the second guest: the first one pings and ends."""
-    found = [process for process, place in guests(folder).items() if place.endswith("-1 (deleted)")]
-    return next((process for process in found if parent(process) not in found), 0)
+def of_the_run(folder: Path, seen: list[str]) -> int:
+    """The kernel of a run that has booted; zero before. It is the second guest: the first one pings and ends.
+
+    `seen` collects the names of guests' folders, in the order in which they appear.
+    """
+    now = guests(folder)
+    seen.extend({place.removesuffix(" (deleted)") for place in now.values()} - set(seen))
+    booted = [process for process, place in now.items() if place in {f"{name} (deleted)" for name in seen[1:]}]
+    return next((process for process in booted if parent(process) not in booted), 0)
 
 
 @real
 @pytest.mark.parametrize("victim", ["guest", "perigee"])
 def test_nothing_outlives_a_kill(begin: Begin, scenario: Path, tmp_path: Path, victim: str) -> None:
     scenario.write_text(SCENARIO.replace("4 s", "100000 s"))
-    folder = tmp_path / "tmp"
-    folder.mkdir()
+    # Short: paths of the guests' sockets have 107 bytes at most.
+    folder = Path(tempfile.mkdtemp(prefix="perigee-kill-"))
     environment = {**os.environ, "TMPDIR": str(folder)}
     words = ("run", scenario, "--hosts", "linux", "--cc", "cubic", "--no-report")
     process = begin(*words, "--out", tmp_path / "out", env=environment)
-    wait_for(lambda: of_the_run(folder) != 0, process)
-    os.kill(of_the_run(folder) if victim == "guest" else process.pid, signal.SIGKILL)
+    seen: list[str] = []
+    wait_for(lambda: of_the_run(folder, seen) != 0, process)
+    os.kill(of_the_run(folder, seen) if victim == "guest" else process.pid, signal.SIGKILL)
     shown, errors = process.communicate(timeout=PATIENCE_S)
     wait_for(lambda: not guests(folder))
     assert list(folder.glob("perigee-*")) == []
+    shutil.rmtree(folder)
     if victim == "guest":
         assert process.returncode == 3
         assert "the guest has ended by signal 9" in errors

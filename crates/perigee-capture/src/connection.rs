@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A connection: two directions, the handshake between them, and where the capture was taken.
 
-use crate::doubts::Clock;
 use crate::packet::{End, Segment};
 use crate::received::Received;
 use crate::sent::Sent;
+use crate::warnings::Clock;
 use crate::Place;
 use perigee_units::Nanos;
 

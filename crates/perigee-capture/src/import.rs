@@ -2,13 +2,13 @@
 //! A file of packets as a record: follows each connection, writes rows at the sampling instants and the totals at the end.
 
 mod datagrams;
-mod talks;
+mod quic_connections;
 
 use crate::connection::Connection;
-use crate::doubts::Doubts;
 use crate::flow::{window_row, Flow, OWN_COLUMNS};
 use crate::packet::{self, End, Seen, Segment};
 use crate::reader::{Packets, Raw};
+use crate::warnings::Doubts;
 use crate::{CaptureError, Place};
 use datagrams::Spins;
 use perigee_record::sink::BATCH_ROWS;
@@ -19,8 +19,8 @@ use perigee_record::tables::{
 };
 use perigee_record::{FlowInfo, RecordSink, RunHeader, RunOutcome, SinkError};
 use perigee_units::Nanos;
+use quic_connections::Talks;
 use std::collections::HashMap;
-use talks::Talks;
 
 /// The name of captures as a backend.
 pub const BACKEND: &str = "capture";

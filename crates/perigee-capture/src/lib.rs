@@ -14,8 +14,8 @@ pub mod received;
 pub mod sent;
 
 mod connection;
-mod doubts;
 mod flow;
+mod warnings;
 
 pub use import::{import, Imported, Options};
 

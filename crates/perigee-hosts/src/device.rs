@@ -5,7 +5,7 @@
 //! `virtio-queue` chains that never end.
 
 use crate::offload;
-use crate::truncated::Watched;
+use crate::shared_memory::Watched;
 use crate::types::GuestError;
 use crate::types::{Mac, Offer};
 use crate::wire::{read_exactly, read_with_files};

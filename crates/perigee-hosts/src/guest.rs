@@ -3,8 +3,8 @@
 
 use crate::clock::{Clock, Doorbell, Said, BELLS, MAX_DEVICES};
 use crate::core::Core;
+use crate::cpu_time::used_by;
 use crate::device::{Device, RECEIVE, TRANSMIT};
-use crate::effort::used_by;
 use crate::job;
 use crate::spawn::spawn;
 pub use crate::types::{GuestError, GuestSpec, SentFrame, PATIENCE};

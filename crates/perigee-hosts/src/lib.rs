@@ -20,28 +20,28 @@ pub mod clock;
 #[cfg(target_os = "linux")]
 mod core;
 #[cfg(target_os = "linux")]
-pub mod device;
+mod cpu_time;
 #[cfg(target_os = "linux")]
-mod effort;
+pub mod device;
 #[cfg(target_os = "linux")]
 pub mod guest;
 #[cfg(not(target_os = "linux"))]
-#[path = "elsewhere.rs"]
+#[path = "unsupported.rs"]
 pub mod guest;
 pub mod job;
 #[cfg(target_os = "linux")]
 pub mod live;
 #[cfg(not(target_os = "linux"))]
-#[path = "live_elsewhere.rs"]
+#[path = "unsupported_live.rs"]
 pub mod live;
 #[cfg(target_os = "linux")]
 mod offload;
 pub mod report;
 pub mod root;
 #[cfg(target_os = "linux")]
-mod spawn;
+mod shared_memory;
 #[cfg(target_os = "linux")]
-mod truncated;
+mod spawn;
 mod types;
 pub mod wall_clock;
 #[cfg(target_os = "linux")]

@@ -215,7 +215,7 @@ impl World {
 
     /// Nodes, ports, flows and remarks, as JSON.
     fn describe(&self) -> String {
-        let flow = |f: &perigee_scenario::world::FlowPlan| {
+        let flow = |f: &perigee_scenario::FlowPlan| {
             json!({
                 "name": f.name, "from": f.pair.from, "to": f.pair.to,
                 "base_rtt_ns": f.base_rtt.map(|r| r.0), "hops": f.hops,

@@ -4,8 +4,8 @@
 use crate::interrupt::interruptible;
 use crate::runs::{wrong, RunError, Scenario};
 use numpy::PyArray1;
-use perigee_scenario::course;
 use perigee_scenario::survey::{self, Look};
+use perigee_scenario::timeline_paths;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub fn network_paths<'py>(
 ) -> PyResult<(String, Vec<Steps<'py>>)> {
     let scenario = scenario.0.clone();
     let seed = seed.unwrap_or(scenario.run.seed);
-    let found = interruptible(py, move || course::paths(scenario, &ends, seed))?;
+    let found = interruptible(py, move || timeline_paths::paths(scenario, &ends, seed))?;
     let (json, series) = found.map_err(|e| wrong(&e))?;
     let arrays =
         series.into_iter().map(|s| (PyArray1::from_vec(py, s.rtt_ms), PyArray1::from_vec(py, s.apart)));

@@ -10,7 +10,7 @@
 //!
 //! All of it follows from the timeline and from what is told of the flows, whatever carries the packets.
 
-use crate::cover::Cover;
+use crate::min_port_sum::Cover;
 use perigee_timeline::{Flow, LinkId, PairId, PortId};
 use perigee_units::{BitRate, Nanos};
 use std::cmp::Reverse;

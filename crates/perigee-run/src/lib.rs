@@ -3,7 +3,7 @@
 //!
 //! Floors:
 //! * [`mod@run`]: the composition: a world, a backend, sinks; [`manifest`]; [`warnings`]: what to look at before trusting it.
-//! * [`simulator`]: the packet-level simulator as a backend, with [`recorder`], [`routes`], [`windows`] and [`capacity`]
+//! * [`simulator`]: the packet-level simulator as a backend, with [`recorder`], [`routes`], [`goodput_windows`] and [`capacity`]
 //!   between it and the sink.
 //! * [`capture`], [`mod@trace`]: further sinks: a capture; the packets of one flow, from a repeated run.
 //! * [`mod@bench`]: the speed table.
@@ -11,13 +11,14 @@
 // An error carries the scenario's problem; it is made once per mistake, never in a loop that matters.
 #![allow(clippy::result_large_err)]
 
+pub mod application_metrics;
 pub mod bench;
-pub mod calls;
 pub mod capacity;
 pub mod capture;
-mod cover;
+pub mod goodput_windows;
 pub mod hosts;
 pub mod manifest;
+mod min_port_sum;
 pub mod recorder;
 pub mod routes;
 mod rtt_changes;
@@ -25,7 +26,6 @@ pub mod run;
 pub mod simulator;
 pub mod trace;
 pub mod warnings;
-pub mod windows;
 
 pub use hosts::LinuxHosts;
 pub use manifest::Manifest;

@@ -3,8 +3,7 @@
 //! refuses versions that it does not know.
 
 use perigee_record::{RunOutcome, TableDigest};
-use perigee_scenario::world::{FlowPlan, PortReport};
-use perigee_scenario::{ScenarioError, World};
+use perigee_scenario::{FlowPlan, PortReport, ScenarioError, World};
 use perigee_sim::{FlowSetup, Scheme};
 use perigee_timeline::{App, Hosts};
 use perigee_units::params::{Params, Value};

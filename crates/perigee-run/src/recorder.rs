@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Binds the simulator's observer to a record's sink: rows as they come, in batches.
 
-use crate::calls::Calls;
+use crate::application_metrics::Calls;
+use crate::goodput_windows::Windows;
 use crate::routes::{RouteListener, RouteTables};
 use crate::rtt_changes::RttChanges;
-use crate::windows::Windows;
 use perigee_cc::CaState;
 use perigee_record::sink::{FlowEnd, PacketKind as Kind, BATCH_ROWS, MARKED};
 use perigee_record::tables::*;
@@ -133,7 +133,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
             unreachable: t.unreachable,
             telemetry_acks: Some(t.telemetry_acks),
         };
-        let applications = crate::calls::table(&self.calls, outcome);
+        let applications = crate::application_metrics::table(&self.calls, outcome);
         if applications.rows() > 0 {
             self.sink.batch(applications)?;
         }

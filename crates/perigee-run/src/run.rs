@@ -11,7 +11,7 @@ use crate::simulator::{Plugins, Simulator};
 use crate::warnings;
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
 use perigee_record::{Collector, RecordSink, RunOutcome, SinkError, Sinks, Table, Tally};
-use perigee_scenario::file::varied::Varied;
+use perigee_scenario::file::vary::Varied;
 use perigee_scenario::{ScenarioError, World};
 use perigee_timeline::Workload;
 use perigee_units::Nanos;

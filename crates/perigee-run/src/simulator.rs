@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The packet-level simulator as a backend.
 
-use crate::calls::Calls;
+use crate::application_metrics::Calls;
+use crate::goodput_windows::Windows;
 use crate::recorder::Recorder;
 use crate::routes::RouteListener;
-use crate::windows::Windows;
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
 use perigee_cc::Params;
 use perigee_record::{FlowInfo, RecordSink, RunHeader};

@@ -4,8 +4,8 @@
 //! Of a node `label` (else its id), `Latitude` and `Longitude` count; of an edge `rate_mbps`, `delay_ms`, `loss_pct` and
 //! `queue_packets` as in files of links, or `LinkSpeedRaw` in bit/s as in the Zoo. Names of attributes in any case.
 
+use crate::line_error::{number, TraceError};
 use crate::network::LinkRow;
-use crate::trace::{number, TraceError};
 use perigee_timeline::GeoPoint;
 use perigee_units::{names, BitRate, Nanos};
 use roxmltree::{Document, Node, ParsingOptions};

@@ -7,9 +7,9 @@
 //! their delays are too small; whoever replays them wants just these.) The emulator's link cuts at handovers are not
 //! in the logs and not here: a schedule adds them.
 
-use crate::breaks::Breaks;
+use crate::leoem_outages::Breaks;
+use crate::line_error::{lines, number, TraceError};
 use crate::topology::PortSpec;
-use crate::trace::{lines, number, TraceError};
 use perigee_timeline::*;
 use perigee_units::Nanos;
 use std::collections::BTreeMap;

@@ -7,23 +7,23 @@
 //! * [`topology`]: chain, dumbbell, parking lot; [`crossing`]: two dumbbells whose pairs change sides.
 //! * [`schedule`]: changes at given times, listed or drawn as published studies did ([`python_random`]).
 //! * [`fading`]: bursts of loss and weather over any source.
-//! * [`leoem`] (with [`breaks`]), [`mahimahi`]: recorded paths, rates and delays; [`trace`]: what their readers share.
+//! * [`leoem`] (with [`leoem_outages`]), [`mahimahi`]: recorded paths, rates and delays; [`line_error`]: what their readers share.
 
-pub mod beside;
-pub mod breaks;
 pub mod crossing;
 pub mod fading;
 pub mod graphml;
+mod legs;
 pub mod leoem;
+pub mod leoem_outages;
+pub mod line_error;
 pub mod mahimahi;
 pub mod network;
-mod part;
+pub mod overlay;
 pub mod python_random;
 pub mod schedule;
 #[cfg(test)]
 mod testdata;
 pub mod topology;
-pub mod trace;
 
 /// The example of the README, as a test.
 #[cfg(doctest)]

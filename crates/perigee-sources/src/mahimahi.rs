@@ -6,7 +6,7 @@
 //! closely but starve packets that fall between two opportunities. A delay file has a line per step (10 ms): the
 //! one-way delay, in milliseconds, of what enters in that step.
 
-use crate::trace::{lines, TraceError};
+use crate::line_error::{lines, TraceError};
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 

@@ -2,8 +2,8 @@
 //! A network of one's own: links between named nodes, with rates, delays and losses that may change, and routes that are
 //! computed (the smallest delay) or given.
 
+use crate::line_error::{lines, TraceError};
 use crate::topology::{Built, Drawing, Hop, PortSpec, TopologyError};
-use crate::trace::{lines, TraceError};
 use perigee_timeline::*;
 use perigee_units::{names, BitRate, Nanos};
 use std::cmp::Reverse;

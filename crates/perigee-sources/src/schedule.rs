@@ -2,9 +2,9 @@
 //! Changes at given times: of rate, round-trip time and loss, with outages. Listed in a file, or drawn as the studies
 //! that used them did.
 
+use crate::line_error::{lines, number, TraceError};
 use crate::python_random::PythonRandom;
 use crate::topology::{Built, Duplex, TopologyError};
-use crate::trace::{lines, number, TraceError};
 use perigee_timeline::*;
 use perigee_units::{BitRate, Nanos};
 

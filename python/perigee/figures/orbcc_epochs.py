@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 DAY, AT = "starts over a day", "at "
 FIRST, STEP, COUNT = datetime(2021, 4, 22), timedelta(minutes=30), 48
 HOURS = ("00:00", "04:30")
-"""Where the schemes are run: of the day's starts the two with the smallest |Pair1 - 0.40| + |Pair2 - 0.70|, the published
-shares (0.42 and 0.68, 0.43 and 0.70)."""
+"""Where the schemes are run: of the day's starts the two with the smallest |Pair1 - 0.40| + |Pair2 - 0.70|, which are
+the published shares (here 0.42 and 0.68, 0.43 and 0.70)."""
 OURS = "19:19"
 PINGS = {f"flow.{i}.{key}": what for i in (0, 1) for key, what in (("app", "ping"), ("interval", "1 s"))}
 SCHEMES = ("cubic", "bbr", "bbr3", MINE)

@@ -6,7 +6,7 @@
 use crate::file::checked::Checked;
 use crate::file::error::Problem;
 use crate::file::grammar::DISCIPLINE_PARAMS;
-use crate::file::spell;
+use crate::file::suggestions;
 use crate::file::tree::{Entry, Given};
 use perigee_queue::{info, owners, DisciplineInfo, Setup, DISCIPLINES};
 use perigee_timeline::Discipline;
@@ -128,7 +128,7 @@ pub fn not_its_own(path: &str, key: &str, found: &DisciplineInfo) -> Problem {
     if !found.params.is_empty() {
         let own = found.params.iter().map(|p| p.name);
         p = p.allowed(own.clone().collect::<Vec<_>>().join(", "));
-        p.hint = spell::hint(key, own);
+        p.hint = suggestions::hint(key, own);
     }
     if p.hint.is_none() {
         p = p.hint(format!("leave it out, or give discipline = \"{}\"", names.join("\" or \"")));

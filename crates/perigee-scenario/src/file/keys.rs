@@ -11,7 +11,7 @@ use crate::file::programs::PROGRAM;
 use crate::file::rows::*;
 use crate::file::schedules;
 use crate::file::sources::SOURCE;
-use crate::file::varied::VARIED;
+use crate::file::vary::VARIED;
 use perigee_timeline::{Dama, Hosts};
 use perigee_units::Nanos;
 

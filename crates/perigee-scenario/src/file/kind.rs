@@ -2,7 +2,7 @@
 //! The kinds of values a scenario holds: how each is read, what it allows, and how it looks in the JSON Schema.
 
 use crate::file::error::{Place, Problem};
-use crate::file::spell;
+use crate::file::suggestions;
 use crate::file::tree::{Item, Raw};
 use perigee_timeline::Law;
 use perigee_units::{parse_rate, parse_size, parse_time, BitRate, Nanos, ParseError, Size};
@@ -441,7 +441,7 @@ fn word(text: &str, words: &[&'static str]) -> Result<Val, Refusal> {
     }
     Err(Refusal {
         message: "not one of the allowed words".into(),
-        hint: spell::hint(text, words.iter().copied()),
+        hint: suggestions::hint(text, words.iter().copied()),
     })
 }
 
@@ -450,7 +450,7 @@ fn scheme(text: &str, word: &str) -> Result<Val, Refusal> {
         return Ok(Val::Text(text.into()));
     }
     let ids = perigee_cc::SCHEMES.iter().map(|s| s.id);
-    Err(Refusal { message: "no such congestion control".into(), hint: spell::hint(text, ids) })
+    Err(Refusal { message: "no such congestion control".into(), hint: suggestions::hint(text, ids) })
 }
 
 /// A problem at `place` about the value of `key`.

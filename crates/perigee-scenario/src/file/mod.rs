@@ -3,7 +3,7 @@
 //!
 //! From text to types:
 //! * [`tree`]: TOML with a place for every value; `extends` and overrides. [`error`]: problems with their places.
-//! * [`kind`], [`grammar`], [`keys`]: what may be written; one table per section drives validation ([`walk`], [`checked`]),
+//! * [`kind`], [`grammar`], [`keys`]: what may be written; one table per section drives validation ([`validate`], [`checked`]),
 //!   [`schema`] and the reference page. [`parameters`]: a section's table and its type from one declaration.
 //! * [`disciplines`]: the parameters that queue disciplines add to ports.
 //! * [`sources`], [`schedules`], [`apps`]: the sections that come in kinds, one file each; [`node`], [`change`], [`flow`] and others: the sections as types; [`scenario`]: the whole.
@@ -13,7 +13,6 @@ pub mod apps;
 pub mod bursts;
 pub mod change;
 pub mod checked;
-mod choice;
 mod directions;
 pub mod disciplines;
 pub mod error;
@@ -33,11 +32,12 @@ pub mod rows;
 pub mod scenario;
 pub mod schedules;
 pub mod schema;
+mod scheme_selection;
 pub mod sources;
-pub(crate) mod spell;
 pub mod split;
+pub(crate) mod suggestions;
 mod sweep;
 pub mod tree;
-pub mod varied;
-pub mod walk;
+pub mod validate;
+pub mod vary;
 mod write;

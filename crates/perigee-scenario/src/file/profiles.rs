@@ -6,7 +6,7 @@
 //! The default is `linux`: Linux 6.12, which is what every option's own default describes.
 
 use crate::file::error::{Origin, Place, Problem, ScenarioError};
-use crate::file::spell;
+use crate::file::suggestions;
 use crate::file::tree::{Entry, Item, Raw, Table};
 use std::sync::Arc;
 
@@ -290,7 +290,7 @@ pub fn apply(table: &mut Table) -> Result<&'static str, ScenarioError> {
     };
     let Some(profile) = profile(id) else {
         let mut p = Problem::new("tcp.profile", "no such profile").at(&entry.item.place);
-        p.hint = spell::hint(id, ids());
+        p.hint = suggestions::hint(id, ids());
         return Err(p.found(format!("{id:?}")).allowed(ids().collect::<Vec<_>>().join(", ")).into());
     };
     let place = Place { origin: Arc::new(Origin::Profile(profile.id)), line: None };

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Stubs of real-time hosts for unsupported machines: network namespaces need Linux.
+
+use crate::job::Job;
+use crate::report::Report;
+use crate::types::GuestError;
+use crate::types::SentFrame;
+use perigee_units::Nanos;
+
+/// There are none.
+pub struct Live(std::convert::Infallible);
+
+impl Live {
+    /// Refuses.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn make(_command: &[String], _job: &Job) -> Result<Live, GuestError> {
+        Err(GuestError::Machine("hosts in real time need Linux".into()))
+    }
+
+    /// As on Linux.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn start(&mut self) -> Result<(), GuestError> {
+        match self.0 {}
+    }
+
+    /// As on Linux.
+    pub fn now(&self) -> Nanos {
+        match self.0 {}
+    }
+
+    /// As on Linux.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn wait(&self, _until: Nanos) -> Result<(), GuestError> {
+        match self.0 {}
+    }
+
+    /// As on Linux.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn receive(&mut self) -> Result<Vec<SentFrame>, GuestError> {
+        match self.0 {}
+    }
+
+    /// As on Linux.
+    pub fn deliver(&self, _host: usize, _frame: &[u8]) -> bool {
+        match self.0 {}
+    }
+
+    /// As on Linux.
+    pub fn overruns(&self) -> u64 {
+        match self.0 {}
+    }
+
+    /// As on Linux.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn reports(&mut self) -> Result<Vec<Report>, GuestError> {
+        match self.0 {}
+    }
+}

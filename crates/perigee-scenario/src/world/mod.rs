@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Worlds from scenarios: a network over time and the flows on it, for one seed.
+//!
+//! * [`from_source`]: a [`network`] from each kind of source: [`small`] ones with their [`changes`] and [`jitter`],
+//!   recorded (`replay`) and [`saved`] ones, [`sky`]; `own_network`; [`ports`], `radio`: rates and queues, [`dama`]:
+//!   capacity on request; [`fading`]: bursts and weather.
+//! * [`traffic`], [`legs`]: patterns, arrivals and split flows as single flows.
+//! * [`assembly`]: all of it; [`shared`]: one timeline for all schemes; [`estimate`]: what a run will cost.
+//! * [`exchange`], [`survey`]: networks to and from other tools' files, and what pairs see of a sky ([`timeline_paths`]: of other networks).
+
+pub mod assembly;
+pub mod changes;
+pub mod dama;
+pub mod estimate;
+pub mod exchange;
+pub mod fading;
+mod fibre;
+pub mod from_source;
+mod graph;
+pub mod jitter;
+pub mod legs;
+pub mod network;
+mod own_network;
+pub mod ports;
+mod radio;
+mod regularity;
+mod replay;
+pub mod saved;
+pub mod shared;
+pub mod sky;
+mod sky_spec;
+pub mod small;
+pub mod survey;
+pub mod timeline_paths;
+pub mod traffic;

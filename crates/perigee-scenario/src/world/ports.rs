@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Rates, queues and framing of ports: defaults of their class, `[port.all]`, `[port.CLASS]`, `[port.NAME]`; and the
+//! bytes behind `bdp`.
+
+use super::dama::{self, DamaKeys, DamaReport};
+use crate::file::checked::Checked;
+use crate::file::disciplines::{not_its_own, Chosen};
+use crate::file::error::{Problem, ScenarioError};
+use crate::file::suggestions;
+use perigee_queue::Setup;
+use perigee_sources::topology::PortSpec;
+use perigee_timeline::{transmission, Discipline, Header, LinkId, Port, Queue, QueueLimit};
+use perigee_units::{BitRate, Nanos, Size};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// The smallest queue that `bdp` resolves to: one full packet with its framing.
+const FULL_PACKET: u64 = 1500;
+
+/// Settings of one port, nothing left open but the RTT of `bdp`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settled {
+    /// Of the transmitter.
+    pub rate: BitRate,
+    queue: Size,
+    bdp_rate: Option<BitRate>,
+    bdp_rtt: Option<Nanos>,
+    /// Bytes added to each packet.
+    pub framing: u32,
+    /// Depth of the token bucket in bytes; 0 = none.
+    burst: u64,
+    dama: DamaKeys,
+    discipline: Chosen,
+    count_in_service: bool,
+    probe_priority: bool,
+    metered: bool,
+    integer_meter: bool,
+    /// Probability that a packet is lost on each of its links; `None` = as the source says.
+    pub loss: Option<f64>,
+}
+
+fn defaults(class: &str) -> Settled {
+    let base = Settled {
+        rate: BitRate::from_mbit(100),
+        queue: Size::Bdp(1.0),
+        bdp_rate: None,
+        bdp_rtt: None,
+        framing: 0,
+        burst: 0,
+        dama: DamaKeys::default(),
+        discipline: Chosen::default(),
+        count_in_service: false,
+        probe_priority: false,
+        metered: true,
+        integer_meter: false,
+        loss: None,
+    };
+    let fast = Settled { rate: BitRate::from_mbit(10_000), ..base.clone() };
+    match class {
+        "access" => Settled { queue: Size::Packets(100_000), metered: false, ..fast },
+        "isl" => fast,
+        _ => base,
+    }
+}
+
+impl Settled {
+    /// What `[port.NAME]` says on top.
+    fn apply(&mut self, c: &Checked) {
+        self.discipline.add(&Chosen::read(c));
+        self.rate = c.opt_rate("rate").unwrap_or(self.rate);
+        self.queue = c.opt_queue("queue").unwrap_or(self.queue);
+        self.framing = c.opt_int("framing").map_or(self.framing, |v| v as u32);
+        self.burst = c.opt_bytes("burst").unwrap_or(self.burst);
+        self.dama.apply(c);
+        self.count_in_service = c.opt_bool("count_in_service").unwrap_or(self.count_in_service);
+        self.probe_priority = c.opt_bool("probe_priority").unwrap_or(self.probe_priority);
+        self.metered = c.opt_bool("metered").unwrap_or(self.metered);
+        self.integer_meter = c.opt_text("meter").map_or(self.integer_meter, |w| w == "integer");
+        self.bdp_rate = c.opt_rate("bdp_rate").or(self.bdp_rate);
+        self.bdp_rtt = c.opt_time("bdp_rtt").or(self.bdp_rtt);
+        self.loss = c.opt_number("loss").or(self.loss);
+    }
+
+    /// What it asks for.
+    pub(crate) fn dama(&self) -> DamaKeys {
+        self.dama
+    }
+
+    /// How long a lone packet of `ip_bytes` takes to leave.
+    pub fn transmission(&self, ip_bytes: u64) -> Nanos {
+        transmission(self.rate, self.burst, ip_bytes + u64::from(self.framing))
+    }
+
+    /// The port; `rtt` is the largest base RTT among its flows at time zero.
+    pub fn spec(&self, rtt: Nanos) -> PortSpec {
+        let limit = match self.queue {
+            Size::Packets(n) => QueueLimit::Packets(n),
+            Size::Bytes(b) => QueueLimit::Bytes(b),
+            Size::Bdp(x) => {
+                let bdp = self.bdp_rate.unwrap_or(self.rate).bytes_in(self.bdp_rtt.unwrap_or(rtt));
+                let bytes = (x * bdp as f64 + 0.5) as u64;
+                QueueLimit::Bytes(bytes.max(FULL_PACKET + u64::from(self.framing)))
+            }
+        };
+        let queue = Queue {
+            limit,
+            discipline: self.discipline.resolve(&setup(limit, self.framing)),
+            count_in_service: self.count_in_service,
+            probe_priority: self.probe_priority,
+            // Nothing can be told of a meter that is not there.
+            integer_meter: self.metered && self.integer_meter,
+        };
+        let Settled { rate, framing, burst, metered, .. } = *self;
+        PortSpec { rate, queue, framing, burst, dama: self.dama.resolved().map(Box::new), metered }
+    }
+}
+
+/// What a discipline is told of its queue.
+fn setup(limit: QueueLimit, framing: u32) -> Setup {
+    match limit {
+        QueueLimit::Bytes(n) => Setup::bytes(n),
+        QueueLimit::Packets(n) => Setup::packets(n, framing),
+    }
+}
+
+/// The tables that hold for a class, the most general first.
+fn layers(class: &str) -> Vec<&str> {
+    match class {
+        // What is said of the data direction holds for the way back too, unless that is spoken of.
+        "reverse" => vec!["all", "bottleneck", "reverse"],
+        "dish" | "host" => vec!["all", "hop", class],
+        _ => vec!["all", class],
+    }
+}
+
+/// All `[port.NAME]` of a scenario, ready to be applied.
+#[derive(Clone, Debug)]
+pub struct PortTable<'a> {
+    settings: &'a [(String, Checked)],
+}
+
+/// A port, or a class of ports, as the manifest tells it.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct PortReport {
+    pub name: String,
+    pub class: &'static str,
+    pub rate_bps: u64,
+    pub queue_bytes: Option<u64>,
+    pub queue_packets: Option<u64>,
+    pub framing_bytes: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dama: Option<DamaReport>,
+    pub metered: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meter: Option<&'static str>,
+    pub discipline: Arc<Discipline>,
+}
+
+/// Size of a full data packet and of a plain ACK, for base RTTs at time zero.
+const PACKET_BYTES: [u64; 2] = [FULL_PACKET, 52];
+
+impl<'a> PortTable<'a> {
+    /// Checks the names against the source's classes and the ports known at the start.
+    ///
+    /// # Errors
+    /// A name that is neither.
+    pub fn new(
+        settings: &'a [(String, Checked)],
+        classes: &[&str],
+        ports: &[Port],
+    ) -> Result<Self, ScenarioError> {
+        let mut problems = Vec::new();
+        for (name, section) in settings {
+            let name = name.as_str();
+            if name == "all" || classes.contains(&name) || ports.iter().any(|p| p.name == name) {
+                continue;
+            }
+            let mut p = Problem::new(format!("port.{name}"), "no such port or class of ports");
+            p = p.at(&section.place);
+            p.allowed = Some(known_names(classes, ports));
+            p.hint = suggestions::hint(name, classes.iter().copied());
+            problems.push(p);
+        }
+        let table = PortTable { settings };
+        problems.extend(table.without_effect(classes));
+        match problems.is_empty() {
+            true => Ok(table),
+            false => Err(ScenarioError(problems)),
+        }
+    }
+
+    /// Parameters of disciplines, and orders of service, that no port has a use for. What a table with a `discipline` of
+    /// its own says is checked with the grammar; here those that rely on another table's.
+    fn without_effect(&self, classes: &[&str]) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        // Every port that a table names, as a port of any class: which class it is of is not known here.
+        let is_port = |name: &&str| *name != "all" && !classes.contains(name);
+        let names = || self.settings.iter().map(|(name, _)| name.as_str()).filter(is_port).chain([""]);
+        let ports: Vec<(&str, &str)> = classes.iter().flat_map(|c| names().map(|n| (*c, n))).collect();
+        for (own, section) in self.settings {
+            if section.opt_bytes("burst").is_some() && section.opt_bool("count_in_service").is_some() {
+                let why = "no effect: a packet that waits for a token bucket always counts";
+                let p = Problem::new(format!("port.{own}.count_in_service"), why).at(&section.place);
+                problems.push(p.hint("leave it out, or leave out burst"));
+            }
+            let concerned =
+                || ports.iter().filter(|(class, name)| layers(class).contains(&own.as_str()) || *name == own);
+            // Rows of a network, or a trace, may say another rate than what is said of all.
+            let as_own = |n: &str| n == own || (n != "all" && layers(own).contains(&n));
+            let says_rate = |(n, c): &(String, Checked)| c.has("rate") && as_own(n);
+            let said = !classes.contains(&"link") && self.settings.iter().any(says_rate);
+            problems.extend(dama::problems(own, section, concerned().map(|(c, n)| self.settled(c, n)), said));
+            if section.has("meter") && concerned().all(|(class, name)| !self.settled(class, name).metered) {
+                let why = "no effect: no port of this table is metered";
+                let p = Problem::new(format!("port.{own}.meter"), why).at(&section.place);
+                problems.push(p.hint("leave it out, or set metered = true"));
+            }
+            let (params, probe_priority) = (Chosen::read(section).params, section.opt_bool("probe_priority"));
+            if params.is_empty() && probe_priority != Some(true) {
+                continue;
+            }
+            let disciplines = || concerned().map(|(class, name)| self.settled(class, name).discipline.info());
+            let Some(first) = disciplines().next() else { continue };
+            for (key, (_, place)) in &params {
+                if disciplines().all(|d| d.parameter(key).is_none()) {
+                    problems.push(not_its_own(&format!("port.{own}.{key}"), key, first).at(place));
+                }
+            }
+            if probe_priority == Some(true) && disciplines().all(|d| d.has_own_queues()) {
+                let why = format!("no effect: {} decides itself whose turn it is", first.id);
+                let p = Problem::new(format!("port.{own}.probe_priority"), why).at(&section.place);
+                problems.push(p.hint("leave it out, or use a discipline with one queue"));
+            }
+        }
+        problems
+    }
+
+    /// The tables themselves, names not checked.
+    pub(crate) fn unchecked(settings: &'a [(String, Checked)]) -> Self {
+        PortTable { settings }
+    }
+
+    /// The tables.
+    pub(crate) fn all(&self) -> &'a [(String, Checked)] {
+        self.settings
+    }
+
+    /// What is wrong with what the tables say, their names apart.
+    pub(crate) fn problems(&self, classes: &[&str]) -> Vec<Problem> {
+        self.without_effect(classes)
+    }
+
+    /// The settings of a port of `class` for which the tables with these names hold, the most general first.
+    pub(crate) fn layered(&self, class: &str, names: &[&str]) -> Settled {
+        let mut s = defaults(class);
+        for name in names {
+            self.settings.iter().filter(|(n, _)| n == name).for_each(|(_, section)| s.apply(section));
+        }
+        s
+    }
+
+    /// Refuses the random loss of a port where the source knows it.
+    ///
+    /// # Errors
+    /// When one is given.
+    pub(crate) fn refuse_loss(&self, why: &str) -> Result<(), ScenarioError> {
+        match self.settings.iter().find(|(_, s)| s.opt_number("loss").is_some()) {
+            Some((name, s)) => Err(Problem::new(format!("port.{name}.loss"), why).at(&s.place).into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether anything is said of this class.
+    pub fn names(&self, class: &str) -> bool {
+        self.settings.iter().any(|(name, _)| name == class)
+    }
+
+    /// The settings of a port of `class`.
+    pub fn settled(&self, class: &str, name: &str) -> Settled {
+        let mut s = defaults(class);
+        for layer in layers(class).iter().chain(std::iter::once(&name)) {
+            self.settings.iter().filter(|(n, _)| n == *layer).for_each(|(_, section)| s.apply(section));
+        }
+        s
+    }
+
+    /// Sets every port of a header that is complete; `ways` are the links of each pair, forward and back. Returns the
+    /// base RTT of each pair at time zero.
+    pub fn apply_to(
+        &self,
+        header: &mut Header,
+        classes: &[&'static str],
+        ways: &[[Vec<LinkId>; 2]],
+    ) -> Vec<Nanos> {
+        let settled: Vec<Settled> =
+            header.ports.iter().zip(classes).map(|(p, class)| self.settled(class, &p.name)).collect();
+        apply_settled(header, &settled, ways)
+    }
+
+    /// The settings of a link of a network of one's own: what its row says counts more than what is said of all.
+    ///
+    /// # Errors
+    /// Nobody says its rate.
+    pub(crate) fn of_row(
+        &self,
+        name: &str,
+        given: &perigee_sources::network::Given,
+    ) -> Result<Settled, String> {
+        let mut s = self.layered("link", &["all", "link"]);
+        s.rate = given.rate.unwrap_or(s.rate);
+        s.queue = given.queue_packets.map_or(s.queue, Size::Packets);
+        let says_rate =
+            |(n, c): &&(String, Checked)| [name, "all", "link"].contains(&n.as_str()) && c.has("rate");
+        if given.rate.is_none() && self.settings.iter().find(says_rate).is_none() {
+            return Err(format!("nobody says the rate of {name}"));
+        }
+        self.settings.iter().filter(|(n, _)| n == name).for_each(|(_, section)| s.apply(section));
+        Ok(s)
+    }
+    /// Ports for the manifest.
+    pub fn report(&self, ports: &[Port], classes: &[&'static str]) -> Vec<PortReport> {
+        let spec = |p: &Port| PortSpec {
+            rate: p.rate,
+            queue: p.queue.clone(),
+            framing: p.framing,
+            burst: p.burst,
+            dama: p.dama.clone(),
+            metered: p.metered,
+        };
+        ports.iter().zip(classes).map(|(p, class)| PortReport::new(&p.name, class, &spec(p))).collect()
+    }
+}
+
+/// Sets every port of a header that is complete, each to its settings. Returns the base RTT of each pair at time zero.
+pub(crate) fn apply_settled(
+    header: &mut Header,
+    settled: &[Settled],
+    ways: &[[Vec<LinkId>; 2]],
+) -> Vec<Nanos> {
+    let hop = |l: &LinkId, bytes: u64| {
+        let link = &header.links[l.ix()];
+        let s = &settled[link.port.ix()];
+        link.delay.base + s.transmission(bytes)
+    };
+    let one_way = |links: &[LinkId], bytes| links.iter().fold(Nanos::ZERO, |sum, l| sum + hop(l, bytes));
+    let base: Vec<Nanos> =
+        ways.iter().map(|[go, back]| one_way(go, PACKET_BYTES[0]) + one_way(back, PACKET_BYTES[1])).collect();
+    // A port that no flow uses is sized for the longest.
+    let longest = base.iter().copied().max().unwrap_or_default();
+    let mut largest = vec![Nanos::ZERO; header.ports.len()];
+    for (way, &rtt) in ways.iter().zip(&base) {
+        for link in way.iter().flatten() {
+            let at = &mut largest[header.links[link.ix()].port.ix()];
+            *at = rtt.max(*at);
+        }
+    }
+    for ((port, s), rtt) in header.ports.iter_mut().zip(settled).zip(largest) {
+        let spec = s.spec(if rtt > Nanos::ZERO { rtt } else { longest });
+        port.rate = spec.rate;
+        port.queue = spec.queue;
+        port.framing = spec.framing;
+        port.burst = spec.burst;
+        port.dama = spec.dama;
+        port.metered = spec.metered;
+    }
+    for link in &mut header.links {
+        link.loss = settled[link.port.ix()].loss.unwrap_or(link.loss);
+    }
+    base
+}
+
+impl PortReport {
+    /// From a resolved port.
+    pub fn new(name: &str, class: &'static str, spec: &PortSpec) -> Self {
+        let (bytes, packets) = match spec.queue.limit {
+            QueueLimit::Bytes(b) => (Some(b), None),
+            QueueLimit::Packets(p) => (None, Some(p)),
+        };
+        PortReport {
+            name: name.into(),
+            class,
+            rate_bps: spec.rate.0,
+            queue_bytes: bytes,
+            queue_packets: packets,
+            framing_bytes: spec.framing,
+            burst_bytes: (spec.burst > 0).then_some(spec.burst),
+            dama: spec.dama.as_deref().map(DamaReport::from),
+            metered: spec.metered,
+            meter: spec.queue.integer_meter.then_some("integer"),
+            discipline: spec.queue.discipline.clone(),
+        }
+    }
+}
+
+fn known_names(classes: &[&str], ports: &[Port]) -> String {
+    let some: Vec<_> = ports.iter().take(4).map(|p| format!("{:?}", p.name)).collect();
+    let example =
+        if some.is_empty() { String::new() } else { format!(", or a port such as {}", some.join(", ")) };
+    format!("all, {}{example}", classes.join(", "))
+}

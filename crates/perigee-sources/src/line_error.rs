@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Errors of recorded files, with the line.
+
+/// Why a recorded file could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {reason}")]
+pub struct TraceError {
+    /// From 1.
+    pub line: usize,
+    /// In words.
+    pub reason: String,
+}
+
+impl TraceError {
+    pub(crate) fn at(line: usize, reason: impl Into<String>) -> Self {
+        TraceError { line, reason: reason.into() }
+    }
+}
+
+/// The lines that are not blank, with their numbers.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().map(|(n, l)| (n + 1, l.trim())).filter(|(_, l)| !l.is_empty())
+}
+
+/// A finite number that is not negative.
+pub(crate) fn number(line: usize, text: &str, what: &str) -> Result<f64, TraceError> {
+    let value: f64 = text
+        .trim()
+        .parse()
+        .map_err(|_| TraceError::at(line, format!("the {what} {text:?} is not a number")))?;
+    if !value.is_finite() || value < 0.0 {
+        return Err(TraceError::at(line, format!("the {what} {text} must be zero or more, and finite")));
+    }
+    Ok(value)
+}
