@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Who may run code on a cluster, and whether results in a store are those that were asked for."""
+"""Authentication of a cluster, and results in a store checked against their keys."""
 
 from __future__ import annotations
 

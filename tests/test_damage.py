@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a full disk or a careless hand leaves behind is named, and never taken for a result."""
+"""Damaged results, as of a full disk: they are named, and never taken for a result."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What programs on real hosts are kept from. Skipped where no kernel is built (`make kernel`)."""
+"""Confinement of programs on real hosts. Skipped where no kernel is built (`make kernel`)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a sky is made from and compared with: old, decayed and contradicting input is said, with file and line."""
+"""Inputs of a sky: old, decayed and contradicting ones are reported with file and line."""
 
 from __future__ import annotations
 

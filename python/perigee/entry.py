@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Where the program `perigee` begins and ends: one Ctrl-C ends it, at any moment."""
+"""Entry point of the program `perigee`: one Ctrl-C ends it, at any moment."""
 
 from __future__ import annotations
 

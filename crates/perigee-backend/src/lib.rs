@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What carries packets: between the two waists. A [`Backend`] takes a timeline and a workload and writes a record; which
-//! one it is, neither side needs to know. The packet-level simulator is one (`perigee-run`); real hosts are another.
+//! Backend interface, between the two waists: a [`Backend`] takes a timeline and a workload and writes a record, so that
+//! neither side depends on which one it is. The packet-level simulator is one (`perigee-run`); real hosts are another.
 
 use perigee_record::RecordSink;
 use perigee_timeline::{ChunkSource, Header, Workload};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What an ACK costs in each scheme: nanoseconds of `on_ack` and of what belongs to it, on a steady synthetic stream.
+//! Cost of an ACK in each scheme: nanoseconds of `on_ack` and the calls around it, on a steady synthetic stream.
 //!
 //! `cargo run --release -p perigee-cc --example cost -- [SCHEME...]`
 

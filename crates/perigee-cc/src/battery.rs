@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What every scheme of the list must do on a path, as far as one sentence can demand it of all of them.
+//! Acceptance tests that every scheme of the list must pass.
 
 use crate::closed_loop::{Loop, Path};
 use crate::schemes::{Controller, SchemeInfo, SCHEMES};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a congestion control is told, and what it decides.
+//! Congestion-controller interface: inputs and decisions.
 //!
 //! Host contract, in the order of one ACK: per-packet deliveries → rate sample → losses ([`on_loss`] each, only with
 //! [`Caps::per_loss`]) → transitions (with [`ssthresh`] before [`Transition::EnterRecovery`] and

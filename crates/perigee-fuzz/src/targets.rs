@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What is fuzzed: each parser and codec that reads what others wrote, with small valid inputs. Records and job files are
+//! Fuzz targets: each parser and codec of foreign input, with small valid inputs. Records and job files are
 //! read in Python; `tests/test_manifest.py` and `tests/test_damage.py` spoil those.
 
 use crate::{captures, guests};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the agent in a guest is told: the file `/job` of the guest's root, a line for each thing.
+//! Jobs of the agent in a guest: the file `/job` of the guest's root, one line per item.
 
 use crate::types::Mac;
 use perigee_units::Nanos;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the network could have carried while a flow was there: the denominator of "of achievable".
+//! Capacity of the network while a flow was active: the denominator of "of achievable".
 //!
 //! * The capacity of a *way* is the rate of its slowest port; nothing while there is no route, or a link of it is down.
 //! * A flow is *there* from its start (the goodput window's begin, if that is later) to its stop, its completion or the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the network does to packets: outages, changes of rate and delay, routes, loss.
+//! Effects of the network on packets: outages, changes of rate and delay, routes, loss.
 
 mod support;
 use perigee_sim::*;

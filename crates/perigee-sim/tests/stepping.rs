@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! How a simulation is executed must not show: in one go, step by step, with or without looking ahead at ports whose
-//! future is known.
+//! Independence of results from execution: in one go, step by step, with or without looking ahead at ports with a known
+//! future.
 
 mod support;
 use perigee_sim::*;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the commands `run`, `compare` and `report` do and print."""
+"""The commands `run`, `compare` and `report`."""
 
 from __future__ import annotations
 

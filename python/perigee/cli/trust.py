@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What `perigee trust` does."""
+"""The command `trust`."""
 
 from __future__ import annotations
 

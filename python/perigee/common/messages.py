@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What commands say on the error stream."""
+"""Messages of commands on the error stream."""
 
 from __future__ import annotations
 

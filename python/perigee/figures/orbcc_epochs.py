@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""How much of the two crossing paths' figure depends on the hour at which it begins: OrbCC, Fig. 3(c) and table.
+"""Dependence of the two crossing paths' figure on the hour at which it starts: OrbCC, Fig. 3(c) and table.
 
 The share of the time for which both flows are on one link follows from geometry. Pings over the same network find it
 for a day of starts, and at two of them the schemes are run.

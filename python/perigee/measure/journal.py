@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a campaign has measured so far, on disk: a file for each measurement, and a journal that says which there are.
+"""Journal of a campaign on disk: a file for each measurement, and a list of those that are complete.
 
 A file is whole or not there; the journal has a line for each, written after it. Whatever ends a campaign, what is in
 the journal is kept, and the campaign goes on behind it.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a campaign measured as records: one for each scheme and cycle, a flow for each transfer and for pings."""
+"""Records of a campaign: one for each scheme and cycle, a flow for each transfer and for pings."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the report of a measurement has besides that of a run: sections of lines, a table and a picture."""
+"""Further sections of the report of a measurement: lines, a table and a plot."""
 
 from __future__ import annotations
 

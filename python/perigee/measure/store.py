@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What was measured as a record: the same folder, manifest and tables as of a run."""
+"""Storage of measurements as records: the same folder, manifest and tables as of a run."""
 
 from __future__ import annotations
 

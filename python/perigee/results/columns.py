@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What each column of tables, summary.csv and report means: the one place where it is defined.
+"""Definitions of the columns of tables, summary.csv and report, in one place.
 
 docs/columns.md and `perigee columns` are made of this; the report shows it where one points at a heading; tests hold
 `perigee.results.metrics` to it with cases computed by hand.

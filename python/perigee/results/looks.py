@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""How schemes look: one colour, dash and marker each, the same in the report, in plots and in the figures of studies.
+"""Styles of schemes: one colour, dash and marker each, the same in the report, in plots and in the figures of studies.
 
 Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color), which colour-blind readers can tell apart, and a
 few browns and greys; relatives share a colour. Schemes of one colour or of like brightness differ in their dashes, and

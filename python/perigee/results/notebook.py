@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""How runs, results, scenarios and networks look in a notebook."""
+"""Notebook representations of runs, results, scenarios and networks."""
 
 from __future__ import annotations
 

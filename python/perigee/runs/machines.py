@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Where tasks run: on the cores of this machine, or on a cluster. All commands that run something ask here."""
+"""Placement of tasks: the cores of this machine, or a cluster, for all commands that run something."""
 
 from __future__ import annotations
 

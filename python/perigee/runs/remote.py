@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a worker of a cluster does with a group of tasks, in its own process.
+"""A group of tasks in the process of a cluster's worker.
 
 A result goes to its place where the worker sees the folder of the one who asks, into an object store where one is
 named, and else back with the answer.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""How a job is run, here: the one place that asks the core for a run."""
+"""Execution of a job in this process: the one place that calls the core for a run."""
 
 from __future__ import annotations
 

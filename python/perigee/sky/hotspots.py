@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""How busy each link of a run and the port that feeds it were at an instant, and where on the map that is."""
+"""Utilisation of the links of a run and of the ports that feed them at an instant, with their places on the map."""
 
 from __future__ import annotations
 

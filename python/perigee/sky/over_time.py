@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a constellation offers everywhere over hours: latency from a place, coverage, handovers, load.
+"""Maps of a constellation over hours: latency from a place, coverage, handovers, load.
 
 A map is made of pictures of the sky at many instants (`skymap.picture`). Places are on the ellipsoid of WGS 84.
 Latencies are propagation at the speed of light over the shortest path: up to any satellite above the mask, along the

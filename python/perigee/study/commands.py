@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What `perigee study run` and `report` do."""
+"""The commands `study run` and `study report`."""
 
 from __future__ import annotations
 

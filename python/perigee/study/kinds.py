@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a claim is compared with: only the first two kinds say that something published came out again."""
+"""Kinds of claims; only the first two count as reproductions of something published."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What made the results of an experiment: version, commit, command, time. The results do not depend on it."""
+"""Provenance of the results of an experiment: version, commit, command, time. The results do not depend on it."""
 
 from __future__ import annotations
 

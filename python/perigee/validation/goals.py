@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the validation aims at, and how near it is: shares over its verdicts, over all and for each group alone.
+"""Goals of the validation, and the distance to them: shares over its verdicts, over all and for each group alone.
 
 Nothing is fitted to the measured cells, but rules were looked for where something fell outside. A group alone says how
 well what was found elsewhere holds there.

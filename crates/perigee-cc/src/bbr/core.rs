@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What BBR version 1 and its descendants share: path model, gain cycle, PROBE_RTT, window and pacing. A scheme calls
+//! Core of BBR version 1 and its descendants: path model, gain cycle, PROBE_RTT, window and pacing. A scheme calls
 //! the steps in its own order, may replace the bandwidth that is used, and decides what follows PROBE_RTT.
 
 use super::aggregation::{Aggregation, SLOT_ROUNDS};

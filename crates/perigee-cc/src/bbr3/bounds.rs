@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What loss teaches BBRv3: bounds for the moment (bw_lo, inflight_lo) and for longer (inflight_hi).
+//! Loss-based bounds of BBRv3: short-term (bw_lo, inflight_lo) and long-term (inflight_hi).
 //!
 //! Rounds for losses are counted apart from those of the model: a loss round begins with the first loss, so that it
 //! spans a full round trip of what the path delivers meanwhile.

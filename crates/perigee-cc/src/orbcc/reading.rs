@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What an ACK says of the bottleneck: its echo of telemetry, compared with the one before.
+//! Readings of the bottleneck: the telemetry echoed by an ACK, compared with the one before.
 
 use super::*;
 use crate::utilisation::{bottleneck, queue_delay, STACK_LIFETIME};

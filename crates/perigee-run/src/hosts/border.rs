@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Where real hosts and the network meet, in virtual and in real time: their frames enter, what is delivered leaves.
+//! Frame ingress and egress between real hosts and the simulated network, in virtual and in real time.
 
 use super::frames;
 use super::observe::Hosted;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What is known of real flows, merged into what the simulator tells of the network and of its own flows.
+//! Observations of real flows, merged with those of the simulator.
 
 use super::arrivals::Arrivals;
 use super::meter::Meter;

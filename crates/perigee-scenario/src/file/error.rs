@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What is wrong with a scenario: where, which key, what was found, what is allowed, and what was probably meant.
+//! Errors of a scenario: place, key, value found, values allowed, and a suggestion.
 
 use serde::Serialize;
 use std::fmt::{self, Write};

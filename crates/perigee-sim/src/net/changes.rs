@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the timeline changes: rates, delays, losses, outages. A change applies before anything else happens at its
+//! Changes of the timeline: rates, delays, losses, outages. A change applies before anything else happens at its
 //! instant, so the port first runs to the instant before.
 
 use super::*;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the timeline brings: changes of the network, and the notices of them that flows get.
+//! Application of the timeline: changes of the network, and notices of them to flows.
 
 use super::sampling::close_capacity;
 use super::*;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What is sent: retransmissions first, then new data, under the window, in units, paced or not.
+//! Output of the sender: retransmissions first, then new data, under the window, in units, paced or not.
 
 use super::*;
 use crate::config::Reduction;

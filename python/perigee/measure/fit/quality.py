@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""How well a fitted path does: its probes and flows, simulated, beside those of the record.
+"""Quality of a fitted path: its probes and flows, simulated, compared with those of the record.
 
 Distances between two samples of RTTs: Kolmogorov and Smirnov's (largest difference of the distribution functions) and
 Wasserstein's (mean shift, ms). Neighbours resemble each other, so that intervals come from resampling blocks of

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a log says as the tables of a record."""
+"""Logs as the tables of a record."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the ends of a measurement say to each other, and how each knows that it is the other who says it.
+"""Measurement protocol: messages and authentication.
 
 A TCP connection begins with 24 bytes of the client (magic, version, nonce); the server answers with 16 (its nonce), and
 with nothing else before a message with a valid HMAC-SHA256 (RFC 2104) under a key of both nonces and the shared key.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What the report page shows, as plain data: no numbers are computed in the page."""
+"""Data of the report page: no numbers are computed in the page."""
 
 from __future__ import annotations
 
