@@ -56,6 +56,18 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str] | Non
         time.sleep(0.01)
 
 
+def little_room(largest: int = 2000) -> None:
+    """In a child, before its program starts: files may have `largest` bytes, which stands for a full disk.
+
+    Compiled modules are not written: Python takes those that are cut short for whole ones.
+    """
+    import resource
+
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    sys.dont_write_bytecode = True
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+
+
 def hear_ctrl_c() -> None:
     """In a child: where tests run in the background, it would ignore Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -30,7 +30,7 @@ from clusters import (
     swept,
     table,
 )
-from conftest import Begin, Cli, wait_for
+from conftest import Begin, Cli, little_room, wait_for
 from perigee.common.files import RecordError
 from perigee.runs import parcels
 from perigee.runs.machines import Machines
@@ -93,11 +93,9 @@ def test_a_worker_that_is_killed_costs_no_run(cluster: Cluster, cli: Cli, begin:
 @needs_dask
 @pytest.mark.alone
 def test_a_worker_without_room_leaves_its_runs_to_the_others(cluster: Cluster, cli: Cli, tmp_path: Path) -> None:
-    import resource
-
     words = swept(tmp_path)
     assert cli(*words, "--out", "here").returncode == 0
-    cluster.worker(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)))
+    cluster.worker(little_room)
     alone = cli(*words, "--out", "there", "--cluster", cluster.address)
     assert alone.returncode != 0
     assert "File too large" in alone.stderr
@@ -287,11 +285,9 @@ def test_a_worker_with_another_build_is_refused_with_both_versions(cluster: Clus
 def test_when_the_last_worker_with_room_dies_its_runs_wait_for_the_next(
     cluster: Cluster, begin: Begin, cli: Cli, tmp_path: Path
 ) -> None:
-    import resource
-
     words = swept(tmp_path, "20 s")
     assert cli(*words, "--out", "here").returncode == 0
-    cluster.worker(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)))
+    cluster.worker(little_room)
     roomy = cluster.worker()
     process = begin(*words, "--out", "there", "--cluster", cluster.address)
     assert process.stderr is not None

@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from conftest import PATIENCE_S, ROOT, Begin, Cli, hear_ctrl_c, wait_for
+from conftest import PATIENCE_S, ROOT, Begin, Cli, hear_ctrl_c, little_room, wait_for
 from perigee import CongestionControl, load
 from perigee.runs import runner
 from perigee.runs.machines import Machines
@@ -276,11 +275,6 @@ def test_a_full_disk_names_the_file(cli: Cli, small: Path, tmp_path: Path) -> No
     assert not list(tmp_path.rglob("*.partial"))
 
 
-def no_room() -> None:
-    """In a child: files may have 2000 bytes, which stands for a full disk."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-
-
 def refused_for_room(process: subprocess.Popen[str], *files: str) -> None:
     """It ended with code 2 and one line with one of the files, what happened and the remedy."""
     _, errors = process.communicate(timeout=PATIENCE_S)
@@ -295,14 +289,14 @@ def refused_for_room(process: subprocess.Popen[str], *files: str) -> None:
 @pytest.mark.slow
 def test_commands_that_find_no_room_say_where_in_one_line(begin: Begin, cli: Cli, small: Path, tmp_path: Path) -> None:
     assert cli("run", small, "--cc", "cubic", "--out", "full", "--no-report").returncode == 0
-    refused_for_room(begin("run", small, "--out", "out", preexec_fn=no_room), "out/newreno/", "out/cubic/")
-    refused_for_room(begin("report", "full", preexec_fn=no_room), "full/report.html")
+    refused_for_room(begin("run", small, "--out", "out", preexec_fn=little_room), "out/newreno/", "out/cubic/")
+    refused_for_room(begin("report", "full", preexec_fn=little_room), "full/report.html")
     quick = ("study", "run", "leotcp/responsiveness", "--quick", "--cc", "newreno", "--out")
-    refused_for_room(begin(*quick, "none", preexec_fn=no_room), "none/cache/")
+    refused_for_room(begin(*quick, "none", preexec_fn=little_room), "none/cache/")
     assert cli(*quick, "some").returncode == 0
-    refused_for_room(begin(*quick, "some", preexec_fn=no_room), "some/quick/leotcp/responsiveness/data/")
+    refused_for_room(begin(*quick, "some", preexec_fn=little_room), "some/quick/leotcp/responsiveness/data/")
     report = ("study", "report", "--size", "quick", "--out")
-    refused_for_room(begin(*report, "some", preexec_fn=no_room), "some/quick/leotcp/responsiveness/")
+    refused_for_room(begin(*report, "some", preexec_fn=little_room), "some/quick/leotcp/responsiveness/")
     assert not [p for p in tmp_path.rglob("*.partial*") if p.parent.name != "cubic"]
     # Nothing was lost to it.
     assert cli(*report, "some").returncode == 0

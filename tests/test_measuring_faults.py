@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -17,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import PATIENCE_S, command
+from conftest import PATIENCE_S, command, little_room
 from perigee.measure import journal
 from perigee.measure.net import client, pings, protocol
 from perigee.measure.net.client import Peer
@@ -33,10 +32,17 @@ linux = pytest.mark.skipif(not client.kernel.LINUX, reason="the server's rate is
 
 def run(folder: Path, *, largest: int | None = None) -> subprocess.CompletedProcess[str]:
     """`perigee measure run c.toml`, whose files may have so many bytes: what is longer cannot be written."""
-    limit = None if largest is None else (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest)))
+    limit = None if largest is None else (lambda: little_room(largest))
     words = command("measure", "run", "c.toml", "--out", "out", *(["--no-report"] if largest else []))
     return subprocess.run(
-        words, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False, preexec_fn=limit
+        words,
+        cwd=folder,
+        env=ENVIRONMENT | ({} if largest is None else {"PYTHONDONTWRITEBYTECODE": "1"}),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        preexec_fn=limit,
     )
 
 
