@@ -55,7 +55,8 @@ class Connection:
             remedy = "Dask wants the certificates for it under distributed.comm.tls of its configuration"
             raise RecordError(f"--cluster {self.address}: {remedy}") from None
         except (OSError, TimeoutError, ValueError) as error:
-            if type(error).__name__ == REFUSED:
+            # Where a peer without TLS sends before the handshake begins, the stream cannot be converted.
+            if type(error).__name__ == REFUSED or "cannot convert to SSL" in str(error):
                 raise RecordError(
                     f"--cluster {self.address}: what answers there has no TLS, or one of the two refuses the "
                     "other's certificate: both need the same authority (docs/cluster.md)"
