@@ -22,7 +22,9 @@ pub struct Offered {
 /// Warnings about the runs of a scenario, given its network for `seed` and the flows on it.
 pub fn warnings(scenario: &Scenario, seed: u64, header: &Header, flows: &[Offered]) -> Vec<String> {
     let mut out: Vec<String> = locked_phases(scenario, header, flows).into_iter().collect();
-    if scenario.run.runs > 1 && !draws_packets(scenario, header, flows) && has_one_network(scenario, seed) {
+    // Networks are compared once, for the first seed: each run would build two more.
+    let compares = scenario.run.runs > 1 && seed == scenario.run.seed;
+    if compares && !draws_packets(scenario, header, flows) && has_one_network(scenario, seed) {
         out.push(format!(
             "all {} seeds give the same network and traffic: runs differ at most by draws of the schemes themselves (BBR's \
              phases), and intervals over them state no uncertainty; set run.host_jitter or run.rtt_spread",
