@@ -66,7 +66,7 @@ check: setup  ## Formatting, lints, types, links, spelling, subjects of commits
 	$(BIN)/ruff format --check $(PYTHON_SOURCES)
 	$(BIN)/ruff check $(PYTHON_SOURCES)
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest perigee._core --mypy-config-file pyproject.toml
+	$(BIN)/python -m mypy.stubtest perigee_lab._core --mypy-config-file pyproject.toml
 
 bench: setup  ## The speed table
 	$(BIN)/perigee bench

@@ -19,8 +19,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import perigee
-from perigee.results import dataset
+import perigee_lab as perigee
+from perigee_lab.results import dataset
 
 SCENARIO = """
 [run]
@@ -75,7 +75,7 @@ def took(words: list[str], repeat: int) -> tuple[float, float, str]:
     for _ in range(repeat):
         before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         done = subprocess.run(
-            [sys.executable, "-m", "perigee", "results", *words], capture_output=True, text=True, check=True
+            [sys.executable, "-m", "perigee_lab", "results", *words], capture_output=True, text=True, check=True
         )
         walls.append(time.perf_counter() - begin)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)

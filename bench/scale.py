@@ -27,8 +27,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from perigee.runs.scenario import load, loads
-from perigee.study.model import SCENARIOS
+from perigee_lab.runs.scenario import load, loads
+from perigee_lab.study.model import SCENARIOS
 
 RUNS = 600
 CORES = (2, 16, 64, 1024)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Records what Linux's congestion controls are told and decide, for the replay in crates/perigee-cc/tests.
 
-perigee kernel build --module python/perigee/hosts/kernel/modules/tcp_decisions.c
+perigee kernel build --module python/perigee_lab/hosts/kernel/modules/tcp_decisions.c
 python docs/decisions.py [FOLDER]
 
 Each scheme runs over each path on a real host; /proc/decisions is read at the end, and a recording is kept as

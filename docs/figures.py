@@ -6,8 +6,8 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from perigee.results.plots import overview
-from perigee.results.record import find_records
+from perigee_lab.results.plots import overview
+from perigee_lab.results.record import find_records
 
 mpl.use("Agg")
 # The same bits from the same record: no date in the file.

@@ -11,8 +11,8 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib import pyplot as plt
 
-from perigee.results import looks
-from perigee.results.record import Run, find_records
+from perigee_lab.results import looks
+from perigee_lab.results.record import Run, find_records
 
 mpl.use("Agg")
 OUT = Path(__file__).resolve().parent / "kernel-cwnd.png"

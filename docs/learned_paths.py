@@ -12,7 +12,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-import perigee
+import perigee_lab as perigee
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -58,7 +58,7 @@ def paths(sets: dict[str, object]) -> dict[str, perigee.Scenario]:
     return {
         "London to New York, handovers": perigee.load(leo / "london-new-york.toml", {"run.duration": SECONDS, **sets}),
         "Seattle to New York, bent pipe": perigee.load(
-            ROOT / "python/perigee/study/scenarios/leo-cc/leoem-compat.toml", {**BENT_PIPE, **sets}
+            ROOT / "python/perigee_lab/study/scenarios/leo-cc/leoem-compat.toml", {**BENT_PIPE, **sets}
         ),
         "San Diego to New York, recorded": perigee.load(leo / "path-log.toml", sets),
         "geostationary, 560 ms": link("560 ms", "20 Mbit"),

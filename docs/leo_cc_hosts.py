@@ -19,13 +19,13 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib import pyplot as plt
 
-from perigee.results import looks
-from perigee.results.metrics import run_summary
-from perigee.results.record import Run, find_records
+from perigee_lab.results import looks
+from perigee_lab.results.metrics import run_summary
+from perigee_lab.results.record import Run, find_records
 
 mpl.use("Agg")
 ROOT = Path(__file__).resolve().parents[1]
-SCENARIOS = ROOT / "python/perigee/study/scenarios/leo-cc"
+SCENARIOS = ROOT / "python/perigee_lab/study/scenarios/leo-cc"
 COMPANION = SCENARIOS / "companions/monitor_ping"
 PAGES = ROOT / "docs/studies"
 RUNS = 3
@@ -124,7 +124,7 @@ def run(folder: Path, log: Path | None, words: list[str], scenario: str = "real-
             str(folder),
             "--no-report",
         ]
-        subprocess.run([sys.executable, "-m", "perigee", *command], check=True)
+        subprocess.run([sys.executable, "-m", "perigee_lab", *command], check=True)
     return find_records(folder)
 
 

@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-from perigee.learn.policy import Facts, Row
+from perigee_lab.learn.policy import Facts, Row
 
 PAGE = Path(__file__).resolve().parent / "astraea-policy.md"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-import perigee
-from perigee.results import looks
-from perigee.sky import weather
-from perigee.sky.skymap import elevations
+import perigee_lab as perigee
+from perigee_lab.results import looks
+from perigee_lab.sky import weather
+from perigee_lab.sky.skymap import elevations
 
 SECONDS = 300
 GHZ, CLEAR_SKY_DB, SEED, START = 28.0, 14.0, 1, 0.001

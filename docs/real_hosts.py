@@ -11,8 +11,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib import pyplot as plt
 
-from perigee.results import looks
-from perigee.results.record import Run, find_records
+from perigee_lab.results import looks
+from perigee_lab.results.record import Run, find_records
 
 mpl.use("Agg")
 NS = 1e9

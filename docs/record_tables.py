@@ -6,7 +6,7 @@ python docs/record_tables.py (part of `make docs`)
 
 from pathlib import Path
 
-from perigee.results.tables import TABLES, ColumnSpec, TableSpec
+from perigee_lab.results.tables import TABLES, ColumnSpec, TableSpec
 
 PAGE = Path(__file__).resolve().parent / "record.md"
 BEGIN = "<!-- Columns: written by `make docs` from crates/perigee-record/src/tables.rs. -->\n"

@@ -13,8 +13,8 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-import perigee
-from perigee.results import looks
+import perigee_lab as perigee
+from perigee_lab.results import looks
 
 SCHEMES = ("cubic", "bbr", "leocc")
 SCENARIO = """

@@ -12,19 +12,19 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-import perigee
+import perigee_lab as perigee
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-from perigee.results.plots import OFTEN, cap, overview
+from perigee_lab.results.plots import OFTEN, cap, overview
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "crates/perigee-cc/src"
 OUT = ROOT / "docs/cc"
 # Written by `perigee validate --out`.
 STEPS = ROOT / "scenarios/micro/rtt-steps.toml"
-RESULTS = ROOT / "python/perigee/validation/results.csv"
+RESULTS = ROOT / "python/perigee_lab/validation/results.csv"
 
 # The figure's path: half of the rate from 10 s to 20 s, the double RTT from 30 s to 40 s.
 SCENARIO = """
@@ -113,7 +113,7 @@ def checked(name: str) -> list[str]:
         return []
     lines = [
         "Ours and, in brackets, the measured reference, from `perigee validate` (what the cells are:",
-        "[README](../../python/perigee/validation/README.md)).",
+        "[README](../../python/perigee_lab/validation/README.md)).",
         "",
         "| path | goodput, Mbit/s | queue, ms | retransmissions | loss events | verdict |",
         "|---|---|---|---|---|---|",

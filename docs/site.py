@@ -107,7 +107,7 @@ def commands() -> str:
     import typer
     from typer.main import get_command
 
-    from perigee.cli.app import app
+    from perigee_lab.cli.app import app
 
     parts = ["# Commands", "", "What `perigee COMMAND --help` prints.", ""]
     root = get_command(app)
@@ -125,17 +125,17 @@ def commands() -> str:
 
 def python() -> str:
     """The names that `perigee` offers, from their docstrings, and the modules that are named in the pages."""
-    import perigee
+    import perigee_lab as perigee
 
-    parts = ["# Python", "", "Everything that `import perigee` offers.", ""]
+    parts = ["# Python", "", "Everything that `import perigee_lab as perigee` offers.", ""]
     for name in sorted(perigee.__all__, key=str.lower):
         thing = getattr(perigee, name)
         if not inspect.getdoc(thing):
             raise SystemExit(f"perigee.{name} has no docstring")
         home = thing.__module__
-        path = f"{home}.{name}" if home != "perigee._core" else f"perigee._core.{name}"
+        path = f"{home}.{name}" if home != "perigee_lab._core" else f"perigee_lab._core.{name}"
         parts += [f"## perigee.{name}", "", f"::: {path}", ""]
-    for module in ("perigee.learn.gym", "perigee.learn.vector", "perigee.results.looks"):
+    for module in ("perigee_lab.learn.gym", "perigee_lab.learn.vector", "perigee_lab.results.looks"):
         parts += [f"## {module}", "", f"::: {module}", ""]
     return "\n".join(parts)
 

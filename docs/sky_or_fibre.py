@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-import perigee
-from perigee.sky.survey import survey
+import perigee_lab as perigee
+from perigee_lab.sky.survey import survey
 
 DISTANCES_KM = (500, 1000, 1500, 2000, 2500, 3000, 4000, 6000, 8000, 12000, 16000)
 PAIRS = 40

@@ -37,7 +37,7 @@ queue = "1 bdp"
 [[flow]]
 cc = "*"
 """
-PERIGEE = [sys.executable, "-m", "perigee"]
+PERIGEE = [sys.executable, "-m", "perigee_lab"]
 DASK = [sys.executable, "-m", "dask"]
 
 

@@ -114,7 +114,7 @@ def victims(run: int, clock: str) -> list[int]:
 
 def one(clock: str, number: int, folder: Path) -> str | None:
     """Starts a run, kills one of its parts, and waits for its end; what is wrong, or None."""
-    words = [sys.executable, "-m", "perigee", "exec", str(folder / "kills.toml"), "--clock", clock]
+    words = [sys.executable, "-m", "perigee_lab", "exec", str(folder / "kills.toml"), "--clock", clock]
     words += ["--out", str(folder / "out" / str(number)), *PROGRAMS]
     run = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     deadline = time.monotonic() + PATIENCE_S

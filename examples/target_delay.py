@@ -6,7 +6,7 @@ perigee run scenarios/micro/dumbbell.toml --cc examples/target_delay.py:TargetDe
 
 from typing import ClassVar
 
-import perigee
+import perigee_lab as perigee
 
 
 class TargetDelay(perigee.CongestionControl):

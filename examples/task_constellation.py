@@ -14,7 +14,7 @@ import csv
 import math
 from pathlib import Path
 
-import perigee
+import perigee_lab as perigee
 
 SKY = """
 title = "a constellation of one's own"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import perigee
+import perigee_lab as perigee
 
 FLOWS = """
 [run]

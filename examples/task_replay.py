@@ -15,7 +15,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import perigee
+import perigee_lab as perigee
 
 REPLAY = """
 title = "a recorded terminal, up and down"

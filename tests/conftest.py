@@ -44,7 +44,7 @@ PATIENCE_S = 300.0
 
 def command(*words: object) -> list[str]:
     """The command line of this interpreter."""
-    return [sys.executable, "-m", "perigee", *map(str, words)]
+    return [sys.executable, "-m", "perigee_lab", *map(str, words)]
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:

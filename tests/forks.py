@@ -2,8 +2,8 @@
 """Commands in processes that are forked from one which has imported other people's libraries.
 
 Most of what a short command takes are those imports (Typer, NumPy, Arrow, pandas, …), and the tests start a thousand
-commands. Nothing of Perigee is imported before the fork: a command begins with `perigee.__main__`, has its own folder,
-environment and output, and waits for its threads and exit handlers at the end. `test_forks.py` compares both ways;
+commands. Nothing of Perigee is imported before the fork: a command starts with `perigee_lab.__main__`, has its own
+folder, environment and output, and waits for its threads and exit handlers at the end. `test_forks.py` compares both;
 what begins and ends in special ways (kills, Ctrl-C, full disks) is tested with fresh interpreters (`begin`, `fresh`).
 """
 
@@ -134,10 +134,10 @@ def _become(ask: int, out: int, err: int) -> list[str]:
 
 
 def perform(words: list[str]) -> int:
-    """Runs a command as `python -m perigee`; its exit code."""
+    """Runs a command as `python -m perigee_lab`; its exit code."""
     sys.argv = ["-m", *words]
     try:
-        runpy.run_module("perigee", run_name="__main__", alter_sys=True)
+        runpy.run_module("perigee_lab", run_name="__main__", alter_sys=True)
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             return end.code or 0

@@ -17,8 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from perigee.measure.logs.model import Asked, LogError
-from perigee.measure.logs.reader import read_log
+from perigee_lab.measure.logs.model import Asked, LogError
+from perigee_lab.measure.logs.reader import read_log
 from test_logs import DISH, IPERF3, PING, SS, WINDOWS, damaged, qlog_events
 
 SLOW_S = 2.0

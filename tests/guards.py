@@ -19,8 +19,8 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-import perigee
-from perigee.common.files import RecordError
+import perigee_lab as perigee
+from perigee_lab.common.files import RecordError
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = Path(__file__).with_suffix(".json")
@@ -34,7 +34,7 @@ LIMIT_S = 4.0
 
 def scenarios() -> list[Path]:
     """All that are shipped, in a stable order."""
-    found = [*(ROOT / "scenarios").glob("*/*.toml"), *(ROOT / "python/perigee/study/scenarios").rglob("*.toml")]
+    found = [*(ROOT / "scenarios").glob("*/*.toml"), *(ROOT / "python/perigee_lab/study/scenarios").rglob("*.toml")]
     return sorted({p.resolve() for p in found})
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import ROOT
 
 MICRO = ROOT / "scenarios" / "micro"

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee.validation import side_by_side
-from perigee.validation.against_linux import RESULTS, remarks
-from perigee.validation.side_by_side import ALL, OUTSIDE, Explained, Measured, Pair
-from perigee.validation.verdicts import HERE
+from perigee_lab.validation import side_by_side
+from perigee_lab.validation.against_linux import RESULTS, remarks
+from perigee_lab.validation.side_by_side import ALL, OUTSIDE, Explained, Measured, Pair
+from perigee_lab.validation.verdicts import HERE
 from test_hosts import real
 
 

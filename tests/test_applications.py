@@ -10,10 +10,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import Cli
-from perigee.results.emodel import delay_impairment, loss_impairment, mean_opinion_score, opinion
-from perigee.results.metrics import flow_rows
+from perigee_lab.results.emodel import delay_impairment, loss_impairment, mean_opinion_score, opinion
+from perigee_lab.results.metrics import flow_rows
 
 NETWORK = """
 [run]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import ROOT, SMALL, Cli, command
 
 SKY = (ROOT / "scenarios/leo/london-new-york.toml").read_text(encoding="utf-8")

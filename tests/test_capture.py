@@ -36,7 +36,7 @@ def capture(cli: Cli, scenario: Path, tmp_path: Path, *more: str) -> Path:
 
 
 def test_analysis_finds_nothing_but_the_true_retransmissions(cli: Cli, small: Path, tmp_path: Path) -> None:
-    import perigee
+    import perigee_lab as perigee
 
     path = capture(cli, small, tmp_path, "--cc", "cubic")
     assert len(tshark(path, "tcp.flags.syn == 1", "frame.number")) == 2
@@ -106,7 +106,7 @@ def test_several_flows_have_an_interface_per_sender(cli: Cli, small: Path, tmp_p
 
 @real
 def test_captures_of_real_hosts_have_their_bytes(cli: Cli, small: Path, tmp_path: Path) -> None:
-    import perigee
+    import perigee_lab as perigee
 
     senders = capture(cli, small, tmp_path, "--cc", "cubic", "--hosts", "linux")
     receivers = senders.with_name("receivers.pcapng")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee.results.record import Run, find_records
+from perigee_lab.results.record import Run, find_records
 from test_capture import TSHARK, tshark
 
 RTT_NS, COUNT, SIZE = 40_000_000, 400, 1200

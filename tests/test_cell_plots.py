@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perigee.results.cell_plots import MOST_PANELS, heat_map, lines
-from perigee.results.cells import Axis, Index, Sweep
-from perigee.results.metrics import mean_and_interval
+from perigee_lab.results.cell_plots import MOST_PANELS, heat_map, lines
+from perigee_lab.results.cells import Axis, Index, Sweep
+from perigee_lab.results.metrics import mean_and_interval
 
 QUEUE, LOSS, RATE = "port.bottleneck.queue", "source.dumbbell.loss", "port.bottleneck.rate"
 # RTTs of three queues that differ by far more than seeds do.

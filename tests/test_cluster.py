@@ -31,9 +31,9 @@ from clusters import (
     table,
 )
 from conftest import Begin, Cli, little_room, wait_for
-from perigee.common.files import RecordError
-from perigee.runs import parcels
-from perigee.runs.machines import Machines
+from perigee_lab.common.files import RecordError
+from perigee_lab.runs import parcels
+from perigee_lab.runs.machines import Machines
 
 __all__ = ["certificates", "cluster", "in_the_open"]
 
@@ -108,8 +108,8 @@ def test_a_worker_without_room_leaves_its_runs_to_the_others(cluster: Cluster, c
 
 ELSEWHERE = """
 import sys
-import perigee
-from perigee.runs import cluster
+import perigee_lab as perigee
+from perigee_lab.runs import cluster
 if __name__ == "__main__":
     cluster.ClusterExecutor._sign = lambda self, task: "/nowhere"
     perigee.sweep("s.toml", {"source.dumbbell.rtt": ["10ms", "20ms"], "port.bottleneck.queue": ["1bdp", "2bdp"]},
@@ -269,7 +269,8 @@ def test_a_worker_with_another_build_is_refused_with_both_versions(cluster: Clus
     # The same package, but what it says of itself: as if a later release were installed there.
     (tmp_path / "later").mkdir()
     (tmp_path / "later" / "sitecustomize.py").write_text(
-        "import perigee._core as c, perigee.runs.job as j\nc.__version__, j.core_version = '9.9.9', lambda: 'f' * 64\n",
+        "import perigee_lab._core as c, perigee_lab.runs.job as j\n"
+        "c.__version__, j.core_version = '9.9.9', lambda: 'f' * 64\n",
         encoding="utf-8",
     )
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(tmp_path / "later"), *sys.path]))
@@ -334,7 +335,7 @@ def test_what_kubernetes_is_asked_for_keeps_to_the_operators_schema(monkeypatch:
     jsonschema, yaml = pytest.importorskip("jsonschema"), pytest.importorskip("yaml")
     import dask
 
-    from perigee.runs.connect import kubernetes_arguments
+    from perigee_lab.runs.connect import kubernetes_arguments
 
     with dask.config.set({"kubernetes.image": "registry.example/perigee:0.2"}):
         asked = [kubernetes_arguments() for _ in range(2)]

@@ -13,15 +13,15 @@ import pytest
 
 from clusters import Cluster, certificates, cluster, in_the_open, needs_dask, swept, table
 from conftest import Cli
-from perigee.common.files import RecordError
-from perigee.runs import parcels
+from perigee_lab.common.files import RecordError
+from perigee_lab.runs import parcels
 
 __all__ = ["certificates", "cluster", "in_the_open"]
 
 PROBED = """
 import json, socket, sys
-from perigee.runs import connect
-from perigee.runs.machines import Machines
+from perigee_lab.runs import connect
+from perigee_lab.runs.machines import Machines
 if __name__ == "__main__":
     with connect.connected(Machines(jobs=1, cluster="local")) as made:
         print(json.dumps([made.address, *made.workers()]), flush=True)
@@ -105,7 +105,7 @@ def test_workers_of_a_queue_get_certificates(cli: Cli, tmp_path: Path, monkeypat
     import dask
     from dask_jobqueue import SLURMCluster
 
-    from perigee.runs.connect import _secured
+    from perigee_lab.runs.connect import _secured
 
     monkeypatch.chdir(tmp_path)
     asked = _secured()

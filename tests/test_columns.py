@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from conftest import ROOT, Cli
-from perigee.results import columns, manifest, summary
-from perigee.results.beside import beside
-from perigee.results.metrics import flow_rows
-from perigee.results.record import Run
+from perigee_lab.results import columns, manifest, summary
+from perigee_lab.results.beside import beside
+from perigee_lab.results.metrics import flow_rows
+from perigee_lab.results.record import Run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

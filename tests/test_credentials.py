@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee.common.credentials import hidden, recorded
-from perigee.measure.net.protocol import read_key
+from perigee_lab.common.credentials import hidden, recorded
+from perigee_lab.measure.net.protocol import read_key
 from test_hosts import SCENARIO, real
 
 

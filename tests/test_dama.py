@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import Cli
 from test_hosts import SCENARIO, real, record, scenario, totals
 

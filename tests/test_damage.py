@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import Cli, command
-from perigee.common.files import RecordError
-from perigee.extensions.plugins import PluginError
-from perigee.results.metrics import flow_rows
-from perigee.results.record import open_record
-from perigee.results.tables import TABLES
-from perigee.study.cache import Cache
-from perigee.study.digest import Digest
+from perigee_lab.common.files import RecordError
+from perigee_lab.extensions.plugins import PluginError, load_file
+from perigee_lab.results.metrics import flow_rows
+from perigee_lab.results.record import open_record
+from perigee_lab.results.tables import TABLES
+from perigee_lab.study.cache import Cache
+from perigee_lab.study.digest import Digest
 
 
 def spoilt(data: bytes) -> list[bytes]:
@@ -90,7 +90,7 @@ def test_a_plug_in_cannot_end_the_program_when_it_is_loaded(cli: Cli, small: Pat
     assert done.returncode == 2
     assert "quits.py cannot be loaded: SystemExit: 3 (quits.py, line 2)" in done.stderr
     with pytest.raises(PluginError, match="SystemExit"):
-        perigee.extensions.plugins.load_file(tmp_path / "quits.py", None)
+        load_file(tmp_path / "quits.py", None)
 
 
 def test_names_in_the_wrong_place_get_a_hint(cli: Cli, tmp_path: Path) -> None:

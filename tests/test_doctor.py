@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee.cli import doctor
+from perigee_lab.cli import doctor
 
 
 def test_an_installation_that_works_is_called_so(cli: Cli) -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from perigee.hosts import namespaces, ports, real_time
-from perigee.results.record import find_records as perigee_records
+from perigee_lab.hosts import namespaces, ports, real_time
+from perigee_lab.results.record import find_records as perigee_records
 
 MISSING = real_time.why_not()
 needs_namespaces = pytest.mark.skipif(MISSING is not None, reason=f"no hosts in real time: {MISSING}")
@@ -71,7 +71,7 @@ def scenario(tmp_path: Path) -> Path:
 def emulate(scenario: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Runs the command in the folder of the scenario."""
     return subprocess.run(
-        [sys.executable, "-m", "perigee", "emulate", str(scenario), "--out", str(scenario.parent / "out"), *words],
+        [sys.executable, "-m", "perigee_lab", "emulate", str(scenario), "--out", str(scenario.parent / "out"), *words],
         input=stdin,
         capture_output=True,
         text=True,
@@ -133,7 +133,7 @@ def test_programs_that_a_file_names_need_trust(scenario: Path, command: list[str
     trace = scenario.parent / "trace"
     flow = SCENARIO.replace('cc = "*"', 'from = "s1"\nto = "d1"\napp = "programs"')
     scenario.write_text(f"{flow}\n[[program]]\nnode = 's1'\ncommand = ['touch', '{trace}']\n", encoding="utf-8")
-    words = [sys.executable, "-m", "perigee", *command, str(scenario), "--out", str(scenario.parent / "out")]
+    words = [sys.executable, "-m", "perigee_lab", *command, str(scenario), "--out", str(scenario.parent / "out")]
     for trust, code in (([], 2), (["--trust"], 0)):
         done = subprocess.run(
             [*words, *trust, "--at", "s1", "--", "sleep", "0.5"], capture_output=True, text=True, check=False
@@ -148,7 +148,7 @@ def test_the_report_says_how_late_packets_were(scenario: Path) -> None:
     out = str(scenario.parent / "out")
     for command in ("report", "verify"):
         done = subprocess.run(
-            [sys.executable, "-m", "perigee", command, out], capture_output=True, text=True, check=False
+            [sys.executable, "-m", "perigee_lab", command, out], capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
     assert "a run in real time cannot be repeated" in done.stdout
@@ -184,7 +184,7 @@ def _sizes(capture: bytes) -> list[int]:
 @needs_namespaces
 @pytest.mark.parametrize("victim", ["perigee", "unshare", "namespaces"])
 def test_nothing_outlives_a_kill(scenario: Path, victim: str) -> None:
-    command = [sys.executable, "-m", "perigee", "emulate", str(scenario), "--at", "s1", "--", "sleep", "98.76"]
+    command = [sys.executable, "-m", "perigee_lab", "emulate", str(scenario), "--at", "s1", "--", "sleep", "98.76"]
     run = subprocess.Popen(command, cwd=scenario.parent, stderr=subprocess.DEVNULL)
     parts = _wait_for(run.pid)
     os.kill({"perigee": run.pid, **parts}[victim], signal.SIGKILL)
@@ -230,7 +230,7 @@ def _processes() -> list[tuple[int, int, list[str]]]:
 
 def perigee(scenario: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """A command in the folder of the scenario."""
-    command = [sys.executable, "-m", "perigee", *words]
+    command = [sys.executable, "-m", "perigee_lab", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=scenario.parent)
 
 
@@ -347,7 +347,7 @@ def test_devices_hear_where_other_hosts_are() -> None:
 
 @needs_namespaces
 def test_exec_by_the_machines_clock_is_the_same(scenario: Path) -> None:
-    words = [sys.executable, "-m", "perigee", "exec", str(scenario), "--clock", "real", "--json", "--out", "out"]
+    words = [sys.executable, "-m", "perigee_lab", "exec", str(scenario), "--clock", "real", "--json", "--out", "out"]
     done = subprocess.run(
         [*words, "--at", "s1", "--", "echo", "hello"], capture_output=True, text=True, check=False, cwd=scenario.parent
     )

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee.cli.arguments import without_programs
-from perigee.cli.programs import parsed
-from perigee.hosts import kernels
-from perigee.results.record import open_record
+from perigee_lab.cli.arguments import without_programs
+from perigee_lab.cli.programs import parsed
+from perigee_lab.hosts import kernels
+from perigee_lab.results.record import open_record
 from test_hosts import SCENARIO, real
 
 

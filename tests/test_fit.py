@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import Cli
-from perigee.measure.fit import quality
-from perigee.measure.fit.command import Fit, fit
-from perigee.measure.fit.early import early
-from perigee.measure.fit.held import held
-from perigee.measure.fit.model import fitted
-from perigee.measure.fit.seen import Probes, Told, loads_of, probes_of
-from perigee.measure.net.protocol import MeasureError
-from perigee.results.record import Run
+from perigee_lab.measure.fit import quality
+from perigee_lab.measure.fit.command import Fit, fit
+from perigee_lab.measure.fit.early import early
+from perigee_lab.measure.fit.held import held
+from perigee_lab.measure.fit.model import fitted
+from perigee_lab.measure.fit.seen import Probes, Told, loads_of, probes_of
+from perigee_lab.measure.net.protocol import MeasureError
+from perigee_lab.results.record import Run
 
 PATH = """
 [run]

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import perigee
-from perigee.measure.fit.command import fit, lines
-from perigee.measure.fit.model import fitted
-from perigee.measure.fit.outages import Silence, Votes, votes
-from perigee.measure.fit.seen import Load, Probes, loads_of, probes_of
-from perigee.results.record import Run
+import perigee_lab as perigee
+from perigee_lab.measure.fit.command import fit, lines
+from perigee_lab.measure.fit.model import fitted
+from perigee_lab.measure.fit.outages import Silence, Votes, votes
+from perigee_lab.measure.fit.seen import Load, Probes, loads_of, probes_of
+from perigee_lab.results.record import Run
 
 PATH = """
 [run]

@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import ROOT, Cli
-from perigee.measure.fit.command import fit
-from perigee.measure.fit.given import runs_of
-from perigee.measure.fit.recording import Given
-from perigee.measure.fit.seen import probes_of
-from perigee.measure.net.protocol import MeasureError
-from perigee.sky.traces import opportunities
+from perigee_lab.measure.fit.command import fit
+from perigee_lab.measure.fit.given import runs_of
+from perigee_lab.measure.fit.recording import Given
+from perigee_lab.measure.fit.seen import probes_of
+from perigee_lab.measure.net.protocol import MeasureError
+from perigee_lab.sky.traces import opportunities
 
 SHARED = Path(os.environ.get("PERIGEE_SHARED_DATA", ROOT / "../shared/data")) / "leocc"
 leocc = pytest.mark.skipif(

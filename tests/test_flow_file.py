@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import Cli
-from perigee.results.flow_file import FILE, MOST_IN_CSV
-from perigee.results.metrics import flow_rows
-from perigee.results.record import find_records
+from perigee_lab.results.flow_file import FILE, MOST_IN_CSV
+from perigee_lab.results.metrics import flow_rows
+from perigee_lab.results.record import find_records
 
 MANY = """
 [run]

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee.common.files import LOCK, PARTIAL, RecordError, appended, claimed, filled, inner, is_claimed, written
-from perigee.common.files import fresh as fresh_folder
-from perigee.common.reading import UnreadableError, opened, read_text
-from perigee.measure.journal import JOURNAL, read_lines
+from perigee_lab.common.files import LOCK, PARTIAL, RecordError, appended, claimed, filled, inner, is_claimed, written
+from perigee_lab.common.files import fresh as fresh_folder
+from perigee_lab.common.reading import UnreadableError, opened, read_text
+from perigee_lab.measure.journal import JOURNAL, read_lines
 
 SHORT = """
 title = "echo pwned"

@@ -20,20 +20,20 @@ from typing import Any
 import pytest
 import typer.main
 
-import perigee
+import perigee_lab as perigee
 from conftest import SMALL, Cli
-from perigee import _core
-from perigee.cli.app import app
-from perigee.common import names, quoting
-from perigee.common.files import RecordError, fresh_folder
-from perigee.extensions import trust
-from perigee.measure.net import protocol
-from perigee.results import cells
-from perigee.results.record import open_record, run_folder
-from perigee.results.summary import as_csv
-from perigee.runs import job
-from perigee.runs.runner import Plan
-from perigee.runs.scenario import _toml
+from perigee_lab import _core
+from perigee_lab.cli.app import app
+from perigee_lab.common import names, quoting
+from perigee_lab.common.files import RecordError, fresh_folder
+from perigee_lab.extensions import trust
+from perigee_lab.measure.net import protocol
+from perigee_lab.results import cells
+from perigee_lab.results.record import open_record, run_folder
+from perigee_lab.results.summary import as_csv
+from perigee_lab.runs import job
+from perigee_lab.runs.runner import Plan
+from perigee_lab.runs.scenario import _toml
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -43,7 +43,7 @@ else:
 CONTROLS = ("a\nb", "\x1b[2J", "a\u202eb", "\x9bb", "a\u2028b")
 EVIL = """
 open({marker!r}, "w").close()
-from perigee import CongestionControl
+from perigee_lab import CongestionControl
 class X(CongestionControl):
     pass
 def choose(view):
@@ -200,7 +200,7 @@ def test_no_key_runs_code_of_its_scenario(theirs: Path, monkeypatch: pytest.Monk
 
 
 def test_nor_do_swept_values(theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from perigee.runs.sweep import plan_of
+    from perigee_lab.runs.sweep import plan_of
 
     monkeypatch.chdir(theirs)
 
@@ -360,7 +360,7 @@ def test_a_line_break_in_a_title_is_no_line_of_a_script() -> None:
     """Whatever comes there: the comment of the script is one line."""
     import numpy as np
 
-    from perigee.sky.traces import Way, script
+    from perigee_lab.sky.traces import Way, script
 
     way = Way(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
     for bad in (*CONTROLS, "x\rtouch ran", "x\x85touch ran"):
@@ -396,8 +396,8 @@ def test_quoting_of_each_output(tmp_path: Path) -> None:
 
 
 def test_a_fitted_scenario_has_no_lines_of_a_folders_name(tmp_path: Path) -> None:
-    from perigee.measure.fit import files
-    from perigee.measure.fit.model import Path as Fitted
+    from perigee_lab.measure.fit import files
+    from perigee_lab.measure.fit.model import Path as Fitted
 
     bad = 'x\n[[program]]\ncommand = "touch ran" #\x1b[2J"'
     path = Fitted(10.0, [(0.0, 20.0)], [], rates=[(0.0, 1e7)], queue_bytes=1e5, unknown=[bad])
@@ -610,7 +610,7 @@ def test_a_message_of_a_server_with_control_characters_is_no_message() -> None:
 
 
 def test_messages_are_lines_without_escape_sequences(capsys: pytest.CaptureFixture[str]) -> None:
-    from perigee.common.messages import complain
+    from perigee_lab.common.messages import complain
 
     complain("a\x1b[2Jb\rc\nsecond\u202e")
     assert capsys.readouterr().err == "perigee: a\\x1b[2Jb\\rc\nperigee: second\\u202e\n"

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from conftest import PATIENCE_S, Begin, Cli, wait_for
-from perigee.hosts import kernels
-from perigee.results.record import Run, open_record, run_folder
+from perigee_lab.hosts import kernels
+from perigee_lab.results.record import Run, open_record, run_folder
 
 SCENARIO = """\
 [run]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee.results.record import open_record, run_folder
+from perigee_lab.results.record import open_record, run_folder
 from test_hosts import SCENARIO, real
 
 OUTAGES = """

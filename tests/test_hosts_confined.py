@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee.hosts.real_time import why_not
-from perigee.runs.programs import outermost
+from perigee_lab.hosts.real_time import why_not
+from perigee_lab.runs.programs import outermost
 from test_hosts import SCENARIO, real
 
 OWN = ("--set", 'hosts.kernel="own"')

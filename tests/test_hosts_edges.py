@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee.hosts import kernels, real_time
-from perigee.results.record import open_record, run_folder
+from perigee_lab.hosts import kernels, real_time
+from perigee_lab.results.record import open_record, run_folder
 from test_hosts import SCENARIO, real
 
 # A name that every machine has itself, and one that is none of a host.
@@ -153,7 +153,7 @@ def test_outputs_that_find_no_room_are_told(scenario: Path, tmp_path: Path) -> N
     scenario.write_text(SCENARIO + 'cc = "*"\n')
     (full := tmp_path / "full").mkdir()
     write = ["--at", "s1", "--", "head", "-c", "2000000", "/dev/zero"]
-    words = [sys.executable, "-m", "perigee", "exec", str(scenario), "--out", str(full / "out"), *write]
+    words = [sys.executable, "-m", "perigee_lab", "exec", str(scenario), "--out", str(full / "out"), *write]
     mounted = f"mount -t tmpfs -o size=1m none {full} && {{ {shlex.join(words)}; code=$?; ls {full} >&2; exit $code; }}"
     done = subprocess.run(["unshare", "-Urm", "sh", "-c", mounted], capture_output=True, check=False)
     said = done.stderr.decode()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conftest import Cli
-from perigee.results.record import run_folder
+from perigee_lab.results.record import run_folder
 from test_hosts import real
 
 SCENARIO = """\

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee.hosts import kernels, namespaces, own, real_time
+from perigee_lab.hosts import kernels, namespaces, own, real_time
 from test_hosts import SCENARIO, real
 
 MISSING = real_time.why_not()
@@ -62,7 +62,7 @@ def test_a_misconnected_host_ends_the_run_and_is_named(
     environment = with_agent(tmp_path, file, old, new)
     words = ["run", "real.toml", "--cc", "cubic", "--hosts", "linux", "--no-report", "--out", "out"]
     done = subprocess.run(
-        [sys.executable, "-m", "perigee", *words],
+        [sys.executable, "-m", "perigee_lab", *words],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
@@ -95,7 +95,7 @@ def test_a_misconnected_namespace_ends_the_run_and_is_named(tmp_path: Path) -> N
             (tmp_path / beside.name).write_text(beside.read_text())
     (tmp_path / "real.toml").write_text(SCENARIO)
     program = (
-        "import sys; from perigee.hosts import namespaces; from perigee.entry import main\n"
+        "import sys; from perigee_lab.hosts import namespaces; from perigee_lab.entry import main\n"
         "namespaces.COMMAND = (*namespaces.COMMAND[:-1], 'swapped.py'); sys.exit(main())"
     )
     words = ["emulate", "real.toml", "--at", "s1", "--", "true"]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, Cli
-from perigee.results.metrics import run_summary
-from perigee.results.record import find_records
+from perigee_lab.results.metrics import run_summary
+from perigee_lab.results.record import find_records
 from test_hosts import real
 
 PATH = """

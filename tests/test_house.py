@@ -162,19 +162,19 @@ def imported(tree: ast.AST) -> set[str]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             continue
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("perigee."):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("perigee_lab."):
             found.add(str(node.module).split(".")[1])
-        elif isinstance(node, ast.ImportFrom) and node.module == "perigee":
+        elif isinstance(node, ast.ImportFrom) and node.module == "perigee_lab":
             found |= {a.name for a in node.names}
         elif isinstance(node, ast.Import):
-            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("perigee.")}
+            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("perigee_lab.")}
         found |= imported(node)
     return found
 
 
 def test_rooms_of_python_know_only_those_below() -> None:
     height = {room: i for i, level in enumerate(LEVELS) for room in level}
-    package = ROOT / "python/perigee"
+    package = ROOT / "python/perigee_lab"
     wrong = []
     for path in sorted(package.rglob("*.py")):
         room, *inner = path.relative_to(package).parts
@@ -189,5 +189,5 @@ def test_rooms_of_python_know_only_those_below() -> None:
 
 def test_every_room_of_python_says_what_it_is() -> None:
     for room in {r for level in LEVELS for r in level}:
-        text = (ROOT / "python/perigee" / room / "__init__.py").read_text(encoding="utf-8")
+        text = (ROOT / "python/perigee_lab" / room / "__init__.py").read_text(encoding="utf-8")
         assert ast.get_docstring(ast.parse(text)), room

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-import perigee
-from perigee.figures.orbcc_common import generator
-from perigee.figures.orbcc_initial_phase import recorded_ms
+import perigee_lab as perigee
+from perigee_lab.figures.orbcc_common import generator
+from perigee_lab.figures.orbcc_initial_phase import recorded_ms
 
 if TYPE_CHECKING:
-    from perigee.results.record import Run
+    from perigee_lab.results.record import Run
 
 FLOWS = 50
 SAMPLES = 100

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import Cli
-from perigee.results.metrics import flow_rows
-from perigee.sky.skymap import elevation_deg, elevations
-from perigee.sky.traces import opportunities
-from perigee.sky.weather import Climate, following
+from perigee_lab.results.metrics import flow_rows
+from perigee_lab.sky.skymap import elevation_deg, elevations
+from perigee_lab.sky.traces import opportunities
+from perigee_lab.sky.weather import Climate, following
 
 LINKS = (
     "from,to,rate_mbps,delay_ms,t_s\nhome,pop,20,5,\npop,home,5,5,\npop,dc,100,15,\nhome,dc,1,50,\npop,dc,100,30,2\n"

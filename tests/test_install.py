@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from perigee import _core
+from perigee_lab import _core
 
 ROOT = Path(__file__).parents[1]
 SOURCES = {".rs", ".py", ".js", ".html", ".css", ".toml"}
@@ -98,7 +98,7 @@ def test_the_sdist_has_all_that_its_build_reads(tmp_path):
     # Checking types reads every file that the build reads.
     shared = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target/sdist")}
     call("cargo", "check", "--locked", "--offline", "-p", "perigee-py", cwd=tree, env=shared)
-    assert (tree / "python/perigee/scenarios/leo/london-new-york.toml").is_file()
+    assert (tree / "python/perigee_lab/scenarios/leo/london-new-york.toml").is_file()
     assert not list(tree.rglob("*.so"))
 
 

@@ -16,17 +16,17 @@ from typing import Any
 import pytest
 
 from conftest import PATIENCE_S, ROOT, Begin, Cli, hear_ctrl_c, little_room, wait_for
-from perigee import CongestionControl, load
-from perigee.runs import runner
-from perigee.runs.machines import Machines
-from perigee.runs.runner import Interrupted, Plan
+from perigee_lab import CongestionControl, load
+from perigee_lab.runs import runner
+from perigee_lab.runs.machines import Machines
+from perigee_lab.runs.runner import Interrupted, Plan
 
 LEO = ROOT / "scenarios/leo/london-new-york.toml"
 LONG = ("--set", "run.duration=80000s")
 
 FOREVER = """
 import pathlib
-from perigee import CongestionControl
+from perigee_lab import CongestionControl
 
 class Forever(CongestionControl):
     def on_ack(self, cx, w, ack):
@@ -134,8 +134,8 @@ def test_ctrl_c_while_the_runs_are_being_started_leaves_none(small: Path, monkey
 def test_an_interrupt_that_is_swallowed_is_raised_again() -> None:
     swallowing = """
 import signal, sys, time
-from perigee import entry
-from perigee.cli import app as cli
+from perigee_lab import entry
+from perigee_lab.cli import app as cli
 
 class Finalized:
     def __del__(self):
@@ -157,8 +157,8 @@ entry.main()
 def test_an_interrupt_that_becomes_another_error_is_one() -> None:
     wrapping = """
 import signal
-from perigee import entry
-from perigee.cli import app as cli
+from perigee_lab import entry
+from perigee_lab.cli import app as cli
 
 def command():
     try:
@@ -306,13 +306,13 @@ def test_commands_that_find_no_room_say_where_in_one_line(begin: Begin, cli: Cli
 def test_a_study_that_cannot_write_its_last_files_says_which(
     write: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from perigee.study import commands
-    from perigee.study.model import Ask, Size
+    from perigee_lab.study import commands
+    from perigee_lab.study.model import Ask, Size
 
     def full(folder: Path, *_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(folder / "last"))
 
-    monkeypatch.setattr(f"perigee.study.commands.{write}", full)
+    monkeypatch.setattr(f"perigee_lab.study.commands.{write}", full)
     ask = Ask(Size.QUICK, ("newreno",))
     assert commands.run_command(["leotcp/responsiveness"], ask, tmp_path / "o", machines=Machines(2), force=False) == 2
     last = capsys.readouterr().err.splitlines()[-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 
 PATH = """
 [run]

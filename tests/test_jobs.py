@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import ROOT, SMALL, Begin, Cli, wait_for
-from perigee.runs import job, runner
-from perigee.runs.job import Job, JobError
-from perigee.runs.runner import Plan
+from perigee_lab.runs import job, runner
+from perigee_lab.runs.job import Job, JobError
+from perigee_lab.runs.runner import Plan
 
 LOG = ROOT / "scenarios/leo/path-log.toml"
 
 COUNTING = """
 import os, pathlib
-from perigee import CongestionControl
+from perigee_lab import CongestionControl
 
 class Counting(CongestionControl):
     def on_start(self, cx, window):

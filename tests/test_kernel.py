@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 
 from conftest import ROOT, Cli
-from perigee.hosts import build as building
-from perigee.hosts import doctor, kernels, needs, own, pinned, recipe, source
-from perigee.hosts.kernels import Damaged, Kernel, KernelError, Manifest, Source
+from perigee_lab.hosts import build as building
+from perigee_lab.hosts import doctor, kernels, needs, own, pinned, recipe, source
+from perigee_lab.hosts.kernels import Damaged, Kernel, KernelError, Manifest, Source
 
 MAKEFILE = """\
 allnoconfig:

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from conftest import PATIENCE_S, hear_ctrl_c, wait_for
-from perigee.hosts import build as building
-from perigee.hosts import kernels, needs, own, pinned, source, steps
-from perigee.hosts.kernels import KernelError, Source
+from perigee_lab.hosts import build as building
+from perigee_lab.hosts import kernels, needs, own, pinned, source, steps
+from perigee_lab.hosts.kernels import KernelError, Source
 from test_kernel import MAIN, PATCH, made, on_x86, quiet, room, store, tree, with_tools
 
 __all__ = ["room", "store", "tree"]
@@ -215,8 +215,8 @@ def test_what_went_wrong_is_told_from_what_follows_of_it() -> None:
 
 SCRIPT = """
 from pathlib import Path
-from perigee import entry
-from perigee.hosts import own, pinned
+from perigee_lab import entry
+from perigee_lab.hosts import own, pinned
 pinned.ROOM = pinned.LESS_ROOM = 1
 own.ROOM = Path({room!r})
 entry.main()

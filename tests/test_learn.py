@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 from conftest import ROOT, SMALL, Cli
-from perigee import _core
-from perigee.learn import spaces, tensorflow
-from perigee.learn.tensorflow import masked_crc
-from perigee.learn.training import CHECKPOINT, POLICY, Progress, train
-from perigee.learn.vector import VecEnv
+from perigee_lab import _core
+from perigee_lab.learn import spaces, tensorflow
+from perigee_lab.learn.tensorflow import masked_crc
+from perigee_lab.learn.training import CHECKPOINT, POLICY, Progress, train
+from perigee_lab.learn.vector import VecEnv
 
 TINY = """
 title = "tiny"
@@ -130,7 +130,7 @@ def test_policies_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
 def test_who_imports_the_package_has_the_environment(tmp_path: Path) -> None:
     pytest.importorskip("gymnasium", reason="the extra learn is not installed")
     code = (
-        "import gymnasium, perigee.learn\n"
+        "import gymnasium, perigee_lab.learn\n"
         f"env = gymnasium.make('perigee/Path-v0', scenario={str(tiny(tmp_path))!r})\n"
         "print(env.reset(seed=1)[0].shape)"
     )
@@ -142,7 +142,7 @@ def test_gymnasium_accepts_the_environment(tmp_path: Path) -> None:
     gymnasium = pytest.importorskip("gymnasium", reason="the extra learn is not installed")
     from gymnasium.utils.env_checker import check_env
 
-    from perigee.learn.gym import NAME, PathEnv, register
+    from perigee_lab.learn.gym import NAME, PathEnv, register
 
     register()
     path = tiny(tmp_path)
@@ -169,7 +169,7 @@ def test_gymnasium_accepts_the_environment(tmp_path: Path) -> None:
 
 def test_actions_outside_of_the_space_are_its_bounds_or_refused(tmp_path: Path) -> None:
     pytest.importorskip("gymnasium", reason="the extra learn is not installed")
-    from perigee.learn.gym import PathEnv
+    from perigee_lab.learn.gym import PathEnv
 
     env, other = PathEnv(str(tiny(tmp_path))), PathEnv(str(tiny(tmp_path)))
     env.reset(seed=1)
@@ -190,7 +190,7 @@ def test_pettingzoo_accepts_the_environment(tmp_path: Path) -> None:
     pytest.importorskip("pettingzoo", reason="the extra learn is not installed")
     from pettingzoo.test import parallel_api_test
 
-    from perigee.learn.parallel import PathsEnv
+    from perigee_lab.learn.parallel import PathsEnv
 
     path = tmp_path / "two.toml"
     path.write_text(TINY.replace('"choice(1, 2)"', "2"), encoding="utf-8")
@@ -288,7 +288,7 @@ def test_a_checkpoint_of_tensorflow_becomes_a_policy_and_damage_is_named(tmp_pat
 
 def test_a_training_that_was_killed_ends_with_the_same_weights(tmp_path: Path) -> None:
     path = tiny(tmp_path)
-    words = [sys.executable, "-m", "perigee", "train", str(path), "--no-report", "--out"]
+    words = [sys.executable, "-m", "perigee_lab", "train", str(path), "--no-report", "--out"]
     whole = subprocess.run([*words, str(tmp_path / "whole")], capture_output=True, text=True, check=False)
     assert whole.returncode == 0, whole.stderr
     checkpoint = tmp_path / "parts" / CHECKPOINT

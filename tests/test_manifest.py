@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import SMALL
-from perigee.cli.commands import compare_command, report_command
-from perigee.common.files import RecordError
-from perigee.results import manifest
-from perigee.results.format_1 import same_ports
-from perigee.runs.trace import Wanted, trace_command
-from perigee.runs.verify import verify_command
+from perigee_lab.cli.commands import compare_command, report_command
+from perigee_lab.common.files import RecordError
+from perigee_lab.results import manifest
+from perigee_lab.results.format_1 import same_ports
+from perigee_lab.runs.trace import Wanted, trace_command
+from perigee_lab.runs.verify import verify_command
 
 WRONG: list[Any] = [None, True, 7, -1, 0.5, 10**400, "x", "\ud800", [], [7], {}, {"x": 7}]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee.results.record import Run, find_records
+from perigee_lab.results.record import Run, find_records
 from test_capture import TSHARK, tshark
 from test_hosts import real
 

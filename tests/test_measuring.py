@@ -22,18 +22,18 @@ import numpy as np
 import pytest
 
 from conftest import Cli, command
-from perigee.measure import campaign as campaigns
-from perigee.measure import clocks, journal, measured, sections, series, trains, transfers
-from perigee.measure.fit.seen import Told, probes_of, told_of
-from perigee.measure.net import client, protocol
-from perigee.measure.net.client import Peer
-from perigee.measure.net.limits import Daily, Limits
-from perigee.measure.net.pings import Pace, Pinger
-from perigee.measure.net.protocol import MeasureError
-from perigee.measure.net.server import Server, Session
-from perigee.measure.runner import Runner
-from perigee.results.beside import said_once
-from perigee.results.record import find_records
+from perigee_lab.measure import campaign as campaigns
+from perigee_lab.measure import clocks, journal, measured, sections, series, trains, transfers
+from perigee_lab.measure.fit.seen import Told, probes_of, told_of
+from perigee_lab.measure.net import client, protocol
+from perigee_lab.measure.net.client import Peer
+from perigee_lab.measure.net.limits import Daily, Limits
+from perigee_lab.measure.net.pings import Pace, Pinger
+from perigee_lab.measure.net.protocol import MeasureError
+from perigee_lab.measure.net.server import Server, Session
+from perigee_lab.measure.runner import Runner
+from perigee_lab.results.beside import said_once
+from perigee_lab.results.record import find_records
 
 KEY = b"0123456789abcdef0123"
 STUDY = Path(__file__).parent.parent / "campaigns/claypool.toml"
@@ -436,7 +436,7 @@ def test_the_report_says_what_trains_of_all_cycles_say(monkeypatch: pytest.Monke
         Told("down", np.full(12, 20.0), np.full(12, 16.0)),
         Told("up", np.array([5.0, 5.1, np.nan]), np.full(3, 40.0)),
     ]
-    monkeypatch.setattr("perigee.measure.fit.seen.told_of", lambda _: told)
+    monkeypatch.setattr("perigee_lab.measure.fit.seen.told_of", lambda _: told)
     found = sections.dispersion([])
     assert found is not None
     assert found["table"][1:] == [
@@ -444,7 +444,7 @@ def test_the_report_says_what_trains_of_all_cycles_say(monkeypatch: pytest.Monke
         ["on the way back", "12", "20.00", "20.00 to 20.00", "20.00 to 20.00"],
     ]
     assert found["image"].startswith("data:image/png")
-    monkeypatch.setattr("perigee.measure.fit.seen.told_of", lambda _: [])
+    monkeypatch.setattr("perigee_lab.measure.fit.seen.told_of", lambda _: [])
     assert sections.dispersion([]) is None
 
 

@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 
 from conftest import PATIENCE_S, command, little_room
-from perigee.measure import journal
-from perigee.measure.net import client, pings, protocol
-from perigee.measure.net.client import Peer
-from perigee.measure.net.limits import Limits
-from perigee.measure.net.pings import Pace, Pinger
-from perigee.measure.net.server import Server
-from perigee.results.record import find_records
+from perigee_lab.measure import journal
+from perigee_lab.measure.net import client, pings, protocol
+from perigee_lab.measure.net.client import Peer
+from perigee_lab.measure.net.limits import Limits
+from perigee_lab.measure.net.pings import Pace, Pinger
+from perigee_lab.measure.net.server import Server
+from perigee_lab.results.record import find_records
 
 KEY = b"0123456789abcdef0123"
 ENVIRONMENT = {**os.environ, protocol.KEY_VARIABLE: KEY.decode()}

@@ -5,7 +5,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import pytest
 
-import perigee
+import perigee_lab as perigee
 
 SMALL = """
 title = "A <b>small</b> one"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import perigee
-from perigee.results.metrics import flow_rows
-from perigee.results.record import find_records
-from perigee.results.summary import about_seeds
+import perigee_lab as perigee
+from perigee_lab.results.metrics import flow_rows
+from perigee_lab.results.record import find_records
+from perigee_lab.results.summary import about_seeds
 
 if TYPE_CHECKING:
     from pathlib import Path

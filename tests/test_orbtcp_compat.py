@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 
 SCENARIO = "scenarios/studies/orbcc/constellation.toml"
 DURATION_S = 300

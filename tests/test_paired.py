@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-import perigee
+import perigee_lab as perigee
 from conftest import ROOT
-from perigee.common.files import RecordError
-from perigee.results.metrics import mean_and_interval
-from perigee.results.paired import differences, paired
+from perigee_lab.common.files import RecordError
+from perigee_lab.results.metrics import mean_and_interval
+from perigee_lab.results.paired import differences, paired
 
 # Ten seeds: chance moves both alike.
 A = dict(enumerate((4.11, 4.62, 4.31, 4.75, 4.05, 4.48, 4.66, 4.20, 4.58, 4.24), 1))

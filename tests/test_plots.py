@@ -13,13 +13,13 @@ import pytest
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-import perigee
+import perigee_lab as perigee
 from conftest import SMALL
-from perigee.results import looks
-from perigee.results.plots import MOST_WITHIN, cap, ceiling, overview
-from perigee.results.report.data import payload
-from perigee.runs.scenario import schemes
-from perigee.study import style
+from perigee_lab.results import looks
+from perigee_lab.results.plots import MOST_WITHIN, cap, ceiling, overview
+from perigee_lab.results.report.data import payload
+from perigee_lab.runs.scenario import schemes
+from perigee_lab.study import style
 
 
 def test_a_few_peaks_do_not_set_the_top_of_an_axis() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import Cli
 
 SKY = """
@@ -163,7 +163,7 @@ def test_a_program_that_ends_while_a_function_is_asked_ends_quietly(tmp_path: Pa
     """The timeline is made ahead on a thread that nobody waits for: it must not call an interpreter that is gone."""
     program = """
 import sys, time
-import perigee
+import perigee_lab as perigee
 
 def slow(view):
     time.sleep(0.002)

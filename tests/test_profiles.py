@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import Cli
 
 # 100 Mbit/s, 50 ms, a queue of one bandwidth-delay product in packets, as ns-3 counts it.

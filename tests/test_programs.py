@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perigee.common.exit_codes import OUTSIDE_TOLERANCE
-from perigee.results.record import open_record, run_folder
-from perigee.runs.stories import Program, Stories, named
+from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE
+from perigee_lab.results.record import open_record, run_folder
+from perigee_lab.runs.stories import Program, Stories, named
 from test_hosts import SCENARIO, real, totals
 
 PROGRAMS = """

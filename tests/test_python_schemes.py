@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-import perigee
-from perigee.results.metrics import flow_rows
+import perigee_lab as perigee
+from perigee_lab.results.metrics import flow_rows
 
 ROOT = Path(__file__).parent.parent
 SCENARIO = """
@@ -168,7 +168,7 @@ def test_a_class_that_is_none_is_refused():
 
 def test_the_command_line_takes_a_file_and_shows_the_traceback(tmp_path, cli):
     (tmp_path / "mine.py").write_text(
-        "import perigee\n"
+        "import perigee_lab as perigee\n"
         "class Mine(perigee.CongestionControl):\n"
         "    def on_ack(self, cx, window, ack):\n"
         "        return 1 / (0 if cx.now_ns > 2e9 else 1)\n"
@@ -194,7 +194,8 @@ def test_the_command_line_takes_a_file_and_shows_the_traceback(tmp_path, cli):
 
 def test_check_takes_the_classes_that_run_takes(tmp_path, cli):
     """In the scenario or on the command line; a file without the class is refused by both."""
-    (tmp_path / "mine.py").write_text("import perigee\nclass Mine(perigee.CongestionControl):\n    pass\n")
+    text = "import perigee_lab\nclass Mine(perigee_lab.CongestionControl):\n    pass\n"
+    (tmp_path / "mine.py").write_text(text)
     scenario = tmp_path / "s.toml"
     scenario.write_text(SCENARIO.replace('cc = "*"', 'cc = "mine.py:Mine"'))
     done = cli("check", scenario, "--trust")

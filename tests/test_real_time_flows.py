@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from perigee.hosts import namespaces
-from perigee.results.record import Run, find_records
+from perigee_lab.hosts import namespaces
+from perigee_lab.results.record import Run, find_records
 from test_emulate import REAL, SCENARIO, needs_namespaces, perigee, scenario
 
 __all__ = ["scenario"]

@@ -16,19 +16,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import ROOT, SMALL
-from perigee import _core
-from perigee.common.columns import from_arrow
-from perigee.results import manifest as manifests
-from perigee.results import writer
-from perigee.results.record import Run, open_record
-from perigee.results.tables import RELIED_ON, TABLES
-from perigee.results.writer import RecordWriter, TableWriter
-from perigee.runs.verify import verify_command
+from perigee_lab import _core
+from perigee_lab.common.columns import from_arrow
+from perigee_lab.results import manifest as manifests
+from perigee_lab.results import writer
+from perigee_lab.results.record import Run, open_record
+from perigee_lab.results.tables import RELIED_ON, TABLES
+from perigee_lab.results.writer import RecordWriter, TableWriter
+from perigee_lab.runs.verify import verify_command
 
 if TYPE_CHECKING:
-    from perigee.common.columns import Column
+    from perigee_lab.common.columns import Column
 
 # Two schemes, of which one begins late and has numbers of its own, and a probe without a window.
 MIXED = (
@@ -220,8 +220,8 @@ rate = "2 Mbit"
 PEAK = """
 import re, sys
 from pathlib import Path
-from perigee.runs.runner import Plan, execute
-from perigee.runs.scenario import load
+from perigee_lab.runs.runner import Plan, execute
+from perigee_lab.runs.scenario import load
 
 plan = Plan.of(load(sys.argv[1]), [])
 runs = execute(plan if len(sys.argv) == 2 else plan.into(Path(sys.argv[2])))

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import ROOT, Cli
-from perigee.results import columns, webpage
-from perigee.results.record import Run
-from perigee.results.report import write_report
-from perigee.results.report.data import payload
+from perigee_lab.results import columns, webpage
+from perigee_lab.results.record import Run
+from perigee_lab.results.report import write_report
+from perigee_lab.results.report.data import payload
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 

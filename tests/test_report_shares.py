@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import Cli
-from perigee.results.report.data import payload
-from perigee.results.report.shares import bands, completions, shares
+from perigee_lab.results.report.data import payload
+from perigee_lab.results.report.shares import bands, completions, shares
 
 TWO = """
 title = "two flows"

@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from conftest import Cli, command
-from perigee.common.files import RecordError
-from perigee.common.quantities import Quantity, quantity
-from perigee.results import dataset, kept
-from perigee.results.record import find_records
-from perigee.results.summary import summary_csv
+from perigee_lab.common.files import RecordError
+from perigee_lab.common.quantities import Quantity, quantity
+from perigee_lab.results import dataset, kept
+from perigee_lab.results.record import find_records
+from perigee_lab.results.summary import summary_csv
 
 SWEPT = """
 [run]
@@ -38,7 +38,7 @@ cc = "*"
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sweep of four cells, two schemes and two seeds."""
-    import perigee
+    import perigee_lab as perigee
 
     folder = tmp_path_factory.mktemp("sweep")
     (folder / "s.toml").write_text(SWEPT, encoding="utf-8")

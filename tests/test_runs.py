@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import PATIENCE_S, ROOT, SMALL, Begin, Cli, command, wait_for
 
 TABLES = {
@@ -218,14 +218,14 @@ def test_every_shipped_scenario_is_valid(cli: Cli) -> None:
 
 
 def test_help_needs_no_heavy_module() -> None:
-    heavy = ("numpy", "pandas", "pyarrow", "rich", "matplotlib", "perigee._core")
-    probe = f"import sys, perigee, perigee.cli.app; print([m for m in {heavy} if m in sys.modules])"
+    heavy = ("numpy", "pandas", "pyarrow", "rich", "matplotlib", "perigee_lab._core")
+    probe = f"import sys, perigee, perigee_lab.cli.app; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([*command()[:1], "-c", probe], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
 def test_definitions_of_the_metrics() -> None:
-    from perigee.results import metrics
+    from perigee_lab.results import metrics
 
     assert metrics.jain([1.0, 1.0]) == 1.0
     assert metrics.jain([1.0, 0.0]) == 0.5

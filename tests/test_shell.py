@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from conftest import PATIENCE_S, Cli, command, wait_for
-from perigee.cli.shell import asked
+from perigee_lab.cli.shell import asked
 from test_hosts import SCENARIO, real
 
 

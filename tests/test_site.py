@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import ROOT
 
 GENERATOR = ROOT / ".venv-site/bin/mkdocs"

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-import perigee
+import perigee_lab as perigee
 from conftest import ROOT, Cli
-from perigee.sky.hotspots import busy, ports
-from perigee.sky.path_plot import plot
-from perigee.sky.skymap import draw, footprint_deg, picture
-from perigee.sky.survey import contrast, survey
+from perigee_lab.sky.hotspots import busy, ports
+from perigee_lab.sky.path_plot import plot
+from perigee_lab.sky.skymap import draw, footprint_deg, picture
+from perigee_lab.sky.survey import contrast, survey
 
 SKY = """
 title = "over the Atlantic"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import Cli
-from perigee.sky.hotspots import differences
+from perigee_lab.sky.hotspots import differences
 
 # Two planes of a generated shell as element sets are enough to see something most of the time.
 SHELL = """
@@ -40,7 +40,7 @@ def elements(tmp_path_factory: pytest.TempPathFactory) -> str:
         "[node.london]", "[node.london]\nkind = 'station'"
     )
     scenario = perigee.loads(text.replace("[node.paris]", "[node.paris]\nkind = 'station'"))
-    from perigee import _core
+    from perigee_lab import _core
 
     _core.export(scenario.core, "hypatia", folder / "state", [])
     return (folder / "state" / "tles.txt").read_text(encoding="utf-8").split("\n", 1)[1]
@@ -136,7 +136,7 @@ def test_an_isl_list_counts_the_satellites_of_the_file(tmp_path: Path, elements:
     linked = []
     for changed in (lines, decayed(lines, 8)):
         path = write(tmp_path, changed, text)
-        from perigee.sky.skymap import picture
+        from perigee_lab.sky.skymap import picture
 
         found = picture(perigee.load(path), 0.0)
         linked.append({(found["names"][a], found["names"][b]) for a, b in found["isls"]})

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import Cli
-from perigee import _core
-from perigee.sky import over_time, over_time_maps
+from perigee_lab import _core
+from perigee_lab.sky import over_time, over_time_maps
 
 SKY = """
 title = "over the Atlantic"

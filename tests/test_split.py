@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 
 if TYPE_CHECKING:
     from pathlib import Path

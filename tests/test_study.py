@@ -20,21 +20,33 @@ import numpy as np
 import pytest
 
 from conftest import Begin, Cli
-from perigee.runs.machines import Machines
-from perigee.runs.scenario import load, schemes
-from perigee.study import beside, pages, stats
-from perigee.study.cache import Cache
-from perigee.study.commands import Screen
-from perigee.study.conclude import read_csv, why
-from perigee.study.digest import Digest
-from perigee.study.exchanged import Power, power, weighed
-from perigee.study.execute import Plan, Progress, Runner, outcomes
-from perigee.study.gallery import heads_for
-from perigee.study.kinds import PUBLISHED, Kind, kinds, split
-from perigee.study.made import MADE
-from perigee.study.model import SCENARIOS, Ask, Size
-from perigee.study.registry import PAPERS, UnknownError, choose, experiments
-from perigee.study.verdicts import ANY, DIFFERS, MISSING, REPRODUCED, TIE, Verdict, bound, near, order, telling, value
+from perigee_lab.runs.machines import Machines
+from perigee_lab.runs.scenario import load, schemes
+from perigee_lab.study import beside, pages, stats
+from perigee_lab.study.cache import Cache
+from perigee_lab.study.commands import Screen
+from perigee_lab.study.conclude import read_csv, why
+from perigee_lab.study.digest import Digest
+from perigee_lab.study.exchanged import Power, power, weighed
+from perigee_lab.study.execute import Plan, Progress, Runner, outcomes
+from perigee_lab.study.gallery import heads_for
+from perigee_lab.study.kinds import PUBLISHED, Kind, kinds, split
+from perigee_lab.study.made import MADE
+from perigee_lab.study.model import SCENARIOS, Ask, Size
+from perigee_lab.study.registry import PAPERS, UnknownError, choose, experiments
+from perigee_lab.study.verdicts import (
+    ANY,
+    DIFFERS,
+    MISSING,
+    REPRODUCED,
+    TIE,
+    Verdict,
+    bound,
+    near,
+    order,
+    telling,
+    value,
+)
 
 
 def test_the_tests_of_the_geostationary_study_come_out_as_published() -> None:
@@ -147,14 +159,14 @@ def test_every_experiment_has_cases_of_every_size_and_sound_scenarios() -> None:
 
 def test_an_installed_package_needs_no_other_file(tmp_path: Path) -> None:
     """Without recorded logs LeoEM's paths come from the package: one that it carries, the others by its rules."""
-    import perigee
+    import perigee_lab as perigee
 
-    package = tmp_path / "lib" / "perigee"
+    package = tmp_path / "lib" / "perigee_lab"
     shutil.copytree(Path(perigee.__file__).parent, package)
     for case in {c.scenario: c for e in experiments().values() for c in e.cases(Ask(Size.QUICK))}.values():
         for file in load(SCENARIOS / case.scenario, dict(case.sets)).core.files:
             assert Path(file).resolve().is_relative_to(SCENARIOS.resolve()), (case.scenario, file)
-    run = "from perigee.cli.app import main; main()"
+    run = "from perigee_lab.cli.app import main; main()"
     asked = ["study", "run", "leo-cc/single-flow", "--quick", "--cc", "cubic", "--out", "out"]
     environment = {**os.environ, "PYTHONPATH": str(package.parent)}
     done = subprocess.run(

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from perigee.figures import (
+from perigee_lab.figures import (
     hypatia_routes,
     hypatia_tables,
     leo_cc_fairness,
@@ -21,14 +21,14 @@ from perigee.figures import (
     orbcc_hard_handover,
     orbcc_two_flows,
 )
-from perigee.figures import orbcc_soft_handover as soft
-from perigee.study import beside, commands, frames, gallery, style
-from perigee.study.conclude import read_csv
-from perigee.study.digest import Digest
-from perigee.study.kinds import Kind
-from perigee.study.model import Ask, Case, Outcome, Size
-from perigee.study.registry import experiments
-from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED, Verdict, order
+from perigee_lab.figures import orbcc_soft_handover as soft
+from perigee_lab.study import beside, commands, frames, gallery, style
+from perigee_lab.study.conclude import read_csv
+from perigee_lab.study.digest import Digest
+from perigee_lab.study.kinds import Kind
+from perigee_lab.study.model import Ask, Case, Outcome, Size
+from perigee_lab.study.registry import experiments
+from perigee_lab.study.verdicts import DIFFERS, MISSING, REPRODUCED, Verdict, order
 
 PAGES = Path(__file__).parent.parent / "docs" / "studies"
 

@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from perigee.figures import leo_cc_moments as moments
-from perigee.study import pages, stats
-from perigee.study.decided import CONFIRMED, OPEN, PART, REJECTED, Decided, by_share, gap
-from perigee.study.digest import Digest
-from perigee.study.model import SCENARIOS, Case, Outcome
-from perigee.study.registry import experiments
-from perigee.study.stats import Estimate
-from perigee.study.verdicts import DIFFERS, MISSING, REPRODUCED, TIE
+from perigee_lab.figures import leo_cc_moments as moments
+from perigee_lab.study import pages, stats
+from perigee_lab.study.decided import CONFIRMED, OPEN, PART, REJECTED, Decided, by_share, gap
+from perigee_lab.study.digest import Digest
+from perigee_lab.study.model import SCENARIOS, Case, Outcome
+from perigee_lab.study.registry import experiments
+from perigee_lab.study.stats import Estimate
+from perigee_lab.study.verdicts import DIFFERS, MISSING, REPRODUCED, TIE
 
 if TYPE_CHECKING:
-    from perigee.study.model import Tables
+    from perigee_lab.study.model import Tables
 
 
 def test_one_schedule_of_fifty_has_the_moments_of_the_text() -> None:
@@ -41,7 +41,7 @@ def test_one_schedule_of_fifty_has_the_moments_of_the_text() -> None:
 
 
 def test_the_schedule_is_the_one_that_is_simulated() -> None:
-    from perigee import load
+    from perigee_lab import load
 
     file = SCENARIOS / "leo-cc/responsiveness.toml"
     flows = load(file, {"run.duration": "46 s"}).run(cc="newreno", seed=moments.RUN).to_pandas("flows")

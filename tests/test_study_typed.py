@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from perigee.figures.misses import MISSES
-from perigee.study import beside, misses
-from perigee.study.conclude import read_csv
-from perigee.study.model import Ask, Evidence, Experiment
-from perigee.study.registry import experiments
+from perigee_lab.figures.misses import MISSES
+from perigee_lab.study import beside, misses
+from perigee_lab.study.conclude import read_csv
+from perigee_lab.study.model import Ask, Evidence, Experiment
+from perigee_lab.study.registry import experiments
 
 if TYPE_CHECKING:
     from types import FunctionType
 
-    from perigee.study.misses import Miss
-    from perigee.study.verdicts import Verdict
+    from perigee_lab.study.misses import Miss
+    from perigee_lab.study.verdicts import Verdict
 
 DATA = Path(__file__).parents[1] / "docs/studies/data"
 NUMBER = re.compile(r"(?<![\w.,/-])\d+(?:[.,]\d+)*")

@@ -7,12 +7,12 @@ import pytest
 import typer
 
 from conftest import Cli
-from perigee.cli.groups import SECTIONS
-from perigee.common.messages import plain_progress
-from perigee.hosts import real_time
-from perigee.results.record import find_records
-from perigee.results.report.data import payload
-from perigee.runs.cost import hops_in_words
+from perigee_lab.cli.groups import SECTIONS
+from perigee_lab.common.messages import plain_progress
+from perigee_lab.hosts import real_time
+from perigee_lab.results.record import find_records
+from perigee_lab.results.report.data import payload
+from perigee_lab.runs.cost import hops_in_words
 
 TINY = """
 title = "tiny"
@@ -43,7 +43,7 @@ def test_a_file_with_one_class_needs_no_name_of_it(cli: Cli, tiny: Path, tmp_pat
 
 def test_a_file_with_several_classes_or_none_is_asked_which(cli: Cli, tiny: Path, tmp_path: Path) -> None:
     two = tmp_path / "two.py"
-    two.write_text("import perigee\n" + CLASS.format("One") + CLASS.format("Two"))
+    two.write_text("import perigee_lab as perigee\n" + CLASS.format("One") + CLASS.format("Two"))
     done = cli("run", tiny, "--cc", two)
     assert done.returncode == 2
     assert f"say which class: {two}:One or {two}:Two" in done.stderr
@@ -59,7 +59,7 @@ def test_scenarios_that_come_with_perigee_are_there_in_every_folder(cli: Cli, tm
 
 
 def test_a_comment_with_the_word_makes_no_recipe(cli: Cli, tiny: Path, tmp_path: Path) -> None:
-    from perigee.learn.vector import recipe_text
+    from perigee_lab.learn.vector import recipe_text
 
     tiny.write_text("# see [train]\n" + TINY)
     text, _ = recipe_text(tiny)
@@ -87,7 +87,7 @@ def test_a_kernel_for_each_host_is_refused_in_real_time(cli: Cli, tiny: Path) ->
 
 
 def test_the_list_of_commands_has_each_in_one_whole_line(cli: Cli) -> None:
-    from perigee.cli.app import app
+    from perigee_lab.cli.app import app
 
     known = [name for section in SECTIONS.values() for name in section]
     assert sorted(known) == sorted(typer.main.get_group(app).commands)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import Begin, Cli, wait_for
 
 TINY = """
@@ -25,7 +25,7 @@ queue = "1 bdp"
 cc = "*"
 """
 CLASS = '''
-import perigee
+import perigee_lab as perigee
 
 class Window(perigee.CongestionControl):
     """A window that stays."""

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import ROOT, SMALL, Cli
-from perigee.results.record import open_record
+from perigee_lab.results.record import open_record
 
 
 @pytest.fixture(scope="module")

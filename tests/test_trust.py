@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import SMALL, Cli
-from perigee.extensions import trust
-from perigee.extensions.congestion import described
+from perigee_lab.extensions import trust
+from perigee_lab.extensions.congestion import described
 
 EVIL = """
 import pathlib
 pathlib.Path({marker!r}).touch()
-from perigee import CongestionControl
+from perigee_lab import CongestionControl
 
 def choose(view):
     return view.satellites[0]
@@ -187,8 +187,8 @@ def test_python_asks_for_trust_too(folder: Folder) -> None:
 
 
 def test_a_study_runs_no_code_of_its_scenarios(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    from perigee.study import execute
-    from perigee.study.model import Ask, Case
+    from perigee_lab.study import execute
+    from perigee_lab.study.model import Ask, Case
 
     class Experiment:
         name = "theirs"

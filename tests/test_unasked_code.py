@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import SMALL, Cli, fresh
-from perigee.common import interpreter
-from perigee.extensions import closure, trust
-from perigee.extensions.plugins import PluginError, load_file
-from perigee.runs.runner import Plan
+from perigee_lab.common import interpreter
+from perigee_lab.extensions import closure, trust
+from perigee_lab.extensions.plugins import PluginError, load_file
+from perigee_lab.runs.runner import Plan
 
 # Modules that a process imports early, late, or by way of libraries.
 SHADOWED = ("contextlib", "json", "tempfile", "socket", "numpy", "pyarrow", "multiprocessing", "typer", "perigee_x")
@@ -38,7 +38,7 @@ def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def installed(*words: object, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Runs `perigee …` as the installed program begins: with its own folder first on the path, not the current one."""
-    boot = "import sys; sys.path[0] = sys.prefix; from perigee.entry import main; main()"
+    boot = "import sys; sys.path[0] = sys.prefix; from perigee_lab.entry import main; main()"
     return subprocess.run(
         [sys.executable, "-c", boot, *map(str, words)],
         cwd=folder,
@@ -59,7 +59,7 @@ COMMANDS = [
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda w: str(w[0]))
 def test_python_files_of_the_current_folder_do_not_run_in_workers(foreign: Path, words: tuple[str, ...]) -> None:
     if words[0] == "bench":
-        from perigee.benchmarks.case import names
+        from perigee_lab.benchmarks.case import names
 
         words = ("bench", names()[0], "--repeat", "1")
     done = installed(*words, folder=foreign)
@@ -76,7 +76,8 @@ def test_nor_do_they_in_workers_of_jobs(foreign: Path) -> None:
 def test_multiprocessing_leaves_the_current_folder_out(foreign: Path) -> None:
     """As Dask's local cluster starts its workers; a spawned process imports this very package."""
     program = (
-        "import sys; sys.path[0] = sys.prefix; from perigee.common import interpreter; import multiprocessing as m\n"
+        "import sys; sys.path[0] = sys.prefix\n"
+        "from perigee_lab.common import interpreter; import multiprocessing as m\n"
         "with interpreter.spawning():\n"
         "    p = m.get_context('spawn').Process(target=print, args=('hello',)); p.start(); p.join()\n"
         "sys.exit(p.exitcode)"
@@ -89,7 +90,7 @@ def test_multiprocessing_leaves_the_current_folder_out(foreign: Path) -> None:
 def test_what_pythonpath_names_is_found(foreign: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """A module of the user's, in a folder of PYTHONPATH and in the current one if PYTHONPATH names that."""
     own = tmp_path_factory.mktemp("own")
-    text = "from perigee import CongestionControl\nclass Mine(CongestionControl):\n    pass\n"
+    text = "from perigee_lab import CongestionControl\nclass Mine(CongestionControl):\n    pass\n"
     (own / "my_own_module.py").write_text(text, encoding="utf-8")
     words = ("run", "s.toml", "--cc", "my_own_module:Mine,cubic", "--runs", "3", "--jobs", "2", "--no-report")
     done = installed(*words, folder=foreign, PYTHONPATH=str(own))
@@ -115,10 +116,10 @@ def test_the_path_of_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert interpreter.clean([str(tmp_path)]) == [str(tmp_path), interpreter.HOME]
     # What an editable installation's .pth has put there is kept, and the boot line itself imports sys only.
-    words = interpreter.command("perigee.runs.worker", "7")
+    words = interpreter.command("perigee_lab.runs.worker", "7")
     assert words[2].startswith("import sys; ")
     assert words[2].index("sys.path[:] =") < words[2].index("perigee")
-    assert words[-2:] == ["perigee.runs.worker", "7"]
+    assert words[-2:] == ["perigee_lab.runs.worker", "7"]
 
 
 def test_settings_of_matplotlib_in_the_current_folder_are_not_read(foreign: Path) -> None:
@@ -129,7 +130,7 @@ def test_settings_of_matplotlib_in_the_current_folder_are_not_read(foreign: Path
     assert done.returncode == 0, done.stderr
     assert (foreign / "p.png").exists()
     program = (
-        "import sys; sys.path[0] = sys.prefix; from perigee.common import interpreter\n"
+        "import sys; sys.path[0] = sys.prefix; from perigee_lab.common import interpreter\n"
         "interpreter.leave_current_folder_out(); import matplotlib, os\n"
         "print(matplotlib.rcParams['lines.linewidth'], os.getcwd(), os.environ['MATPLOTLIBRC'])"
     )
@@ -144,7 +145,7 @@ def test_settings_of_matplotlib_in_the_current_folder_are_not_read(foreign: Path
 
 EVIL = """
 open({marker!r}, "w").close()
-from perigee import CongestionControl
+from perigee_lab import CongestionControl
 class X(CongestionControl):
     pass
 def choose(view):

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, Cli
-from perigee import _core
-from perigee.validation import goals, kernel, ns3, verdicts
+from perigee_lab import _core
+from perigee_lab.validation import goals, kernel, ns3, verdicts
 from test_hosts import real
 
 DATA = Path(os.environ.get("PERIGEE_SHARED_DATA", ROOT / "../shared/data"))

@@ -12,8 +12,8 @@ from statistics import mean
 import pytest
 
 from conftest import ROOT, Cli
-from perigee import _core
-from perigee.validation import inet, verdicts
+from perigee_lab import _core
+from perigee_lab.validation import inet, verdicts
 
 CURVES = Path(os.environ.get("PERIGEE_SHARED_DATA", ROOT / "../shared/data")) / "omnetpp"
 CELLS = {c.name: c for c in inet.read()}
@@ -68,7 +68,7 @@ def test_the_linux_stack_would_be_outside():
 
 
 def tables_of_linux(cell: inet.Cell) -> dict[str, object]:
-    from perigee.validation.kernel import tables
+    from perigee_lab.validation.kernel import tables
 
     text = inet.scenario(cell).replace('profile = "inet"', 'profile = "study-orbcc"')
     return tables(text, cell.name, cell.cc, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from perigee.validation import kernel, verdicts
+from perigee_lab.validation import kernel, verdicts
 
 CELLS = [
     "single_newreno_r10_d100_q1",

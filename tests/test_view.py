@@ -17,13 +17,13 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import Cli
-from perigee.results.record import find_records
-from perigee.sky.skymap import picture
-from perigee.view import data, page
-from perigee.view.network import diagram
-from perigee.view.server import serve
+from perigee_lab.results.record import find_records
+from perigee_lab.sky.skymap import picture
+from perigee_lab.view import data, page
+from perigee_lab.view.network import diagram
+from perigee_lab.view.server import serve
 
 ROOT = Path(__file__).parents[1]
 SKY = (
@@ -209,6 +209,6 @@ def test_what_is_no_record_is_told(cli: Cli, tmp_path: Path) -> None:
 
 def test_the_bundle_is_of_the_pinned_versions() -> None:
     pinned = json.loads((ROOT / "web/package.json").read_text(encoding="utf-8"))["dependencies"]
-    head = (ROOT / "python/perigee/view/vendor.js").read_text(encoding="utf-8")[:300]
+    head = (ROOT / "python/perigee_lab/view/vendor.js").read_text(encoding="utf-8")[:300]
     for name, version in pinned.items():
         assert re.search(rf"{name}(\.js)? {re.escape(version)}", head, re.IGNORECASE), name

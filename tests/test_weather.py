@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import perigee
+import perigee_lab as perigee
 from conftest import Cli
-from perigee.sky.weather import STEPS, Climate, climate, modem, series
+from perigee_lab.sky.weather import STEPS, Climate, climate, modem, series
 
 SKY = """
 [run]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// What the globe takes from its libraries; `make vendor` bundles it into python/perigee/view/vendor.js.
+// What the globe takes from its libraries; `make vendor` bundles it into python/perigee_lab/view/vendor.js.
 export {
   BufferAttribute, BufferGeometry, CanvasTexture, Color, DoubleSide, DynamicDrawUsage, Group, LineBasicMaterial,
   LineLoop, LineSegments, Mesh, MeshBasicMaterial, PerspectiveCamera, Points, PointsMaterial, Scene, SphereGeometry,

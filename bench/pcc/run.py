@@ -28,7 +28,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from perigee.results.record import open_record
+from perigee_lab.results.record import open_record
 
 PROGRAMS = ("pccclient", "pccserver")
 PORT = 9000
@@ -129,7 +129,7 @@ def run(programs: Path, label: str, out: Path, seeds: int, only: str | None, cho
                 file.write_text(scenario(s, seed, programs if what == "program" else None))
                 shutil.rmtree(folder, ignore_errors=True)
                 hosts = ["--hosts", "linux", "--trust", "--cc", "cubic"] if what == "program" else ["--cc", "vivace"]
-                command = [sys.executable, "-m", "perigee", "run", file, *hosts, "--seed", str(seed), "--no-report"]
+                command = [sys.executable, "-m", "perigee_lab", "run", file, *hosts, "--seed", str(seed), "--no-report"]
                 done = subprocess.run([*command, "--out", folder], check=False, capture_output=True, text=True)
                 found = next(folder.glob("*/seed*"), None)
                 if found is None or "incomplete" in done.stdout:

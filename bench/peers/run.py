@@ -155,9 +155,9 @@ def _build(words: list[str], name: str) -> None:
 def columns(asked: argparse.Namespace, folder: Path) -> dict[str, dict[str, list[str]]]:
     """Per column of the table: the command of each case."""
     machine = GRINDABLE if asked.instructions else "-march=native"
-    from perigee.common import interpreter
+    from perigee_lab.common import interpreter
 
-    ours = [str(asked.bench_case), "--json"] if asked.bench_case else interpreter.command("perigee.benchmarks.case")
+    ours = [str(asked.bench_case), "--json"] if asked.bench_case else interpreter.command("perigee_lab.benchmarks.case")
     found = {}
     # The interpreter would be counted as well.
     if asked.bench_case or not asked.instructions:
@@ -262,7 +262,7 @@ def check(asked: argparse.Namespace, commands: dict[str, dict[str, list[str]]]) 
 
 def our_run(case: Case, cc: str) -> dict[str, float]:
     """A case as a scenario; the same text as in cases.rs, but for its time."""
-    from perigee.runs.scenario import loads
+    from perigee_lab.runs.scenario import loads
 
     source = f'[source.dumbbell]\nrtt = "{case.rtt_ms} ms"\n[port.bottleneck]\n'
     if not case.dumbbell:
@@ -335,7 +335,7 @@ def main() -> None:
     """Compiles our cases, runs, prints."""
     asked = asked_for()
     # Ours runs from the package where no example bench_case stands in for it.
-    if (asked.check or not (asked.bench_case or asked.instructions)) and find_spec("perigee") is None:
+    if (asked.check or not (asked.bench_case or asked.instructions)) and find_spec("perigee_lab") is None:
         sys.exit(f"{sys.executable} has no perigee: run `make setup`, then `.venv/bin/python bench/peers/run.py`")
     with tempfile.TemporaryDirectory() as folder:
         commands = columns(asked, Path(folder))

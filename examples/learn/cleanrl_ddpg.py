@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from perigee.learn.vector import OBSERVATION, VecEnv
+from perigee_lab.learn.vector import OBSERVATION, VecEnv
 
 ENVS, BATCH, GAMMA, TAU = 8, 256, 0.98, 0.005
 

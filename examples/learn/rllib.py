@@ -11,7 +11,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.env.wrappers.pettingzoo_env import ParallelPettingZooEnv
 from ray.tune.registry import register_env
 
-from perigee.learn.parallel import PathsEnv
+from perigee_lab.learn.parallel import PathsEnv
 
 
 class Paths(ParallelPettingZooEnv):  # type: ignore[misc]

@@ -8,7 +8,7 @@ import sys
 import gymnasium
 from stable_baselines3 import PPO
 
-import perigee.learn  # noqa: F401 - makes the environment known
+import perigee_lab.learn  # noqa: F401 - makes the environment known
 
 
 def main(steps: int = 50_000) -> float:

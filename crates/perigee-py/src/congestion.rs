@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex};
 const TOO_MUCH: f64 = 1e12;
 
 /// What the host knows at the time of a call. Sizes in bytes, times in nanoseconds.
-#[pyclass(name = "Cx", module = "perigee._core")]
+#[pyclass(name = "Cx", module = "perigee_lab._core")]
 #[derive(Default)]
 pub struct PyCx(Cx);
 
@@ -96,7 +96,7 @@ impl PyCx {
 }
 
 /// What the scheme decides. The transport edits it too (recovery, undo, timeout).
-#[pyclass(name = "Window", module = "perigee._core")]
+#[pyclass(name = "Window", module = "perigee_lab._core")]
 pub struct PyWindow(Window);
 
 #[pymethods]
@@ -162,7 +162,7 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 }
 
 /// One ACK. Sizes in bytes, times in nanoseconds.
-#[pyclass(name = "Ack", module = "perigee._core", get_all)]
+#[pyclass(name = "Ack", module = "perigee_lab._core", get_all)]
 #[derive(Default)]
 pub struct PyAck {
     /// Newly delivered, cumulatively or selectively.
@@ -184,7 +184,7 @@ pub struct PyAck {
 }
 
 /// What one switch says (with `telemetry = True`).
-#[pyclass(name = "Hop", module = "perigee._core", get_all, frozen)]
+#[pyclass(name = "Hop", module = "perigee_lab._core", get_all, frozen)]
 #[derive(Clone)]
 pub struct PyHop {
     /// Rate of the outgoing link.
@@ -299,7 +299,7 @@ struct Class {
 
 impl Class {
     fn of(name: &str, class: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let base = class.py().import("perigee.extensions.congestion")?.getattr("CongestionControl")?;
+        let base = class.py().import("perigee_lab.extensions.congestion")?.getattr("CongestionControl")?;
         let own = |method: &str| -> PyResult<bool> {
             Ok(class.hasattr(method)? && !class.getattr(method)?.is(&base.getattr(method)?))
         };

@@ -41,7 +41,7 @@ fn column<'py>(py: Python<'py>, c: Column) -> PyResult<Bound<'py, PyTuple>> {
 }
 
 /// Hashes the content of a table of format 2, given rows in the form in which a run returns them.
-#[pyclass(module = "perigee._core")]
+#[pyclass(module = "perigee_lab._core")]
 #[derive(Default)]
 pub struct TableHasher(perigee_record::TableHasher);
 

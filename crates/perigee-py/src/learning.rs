@@ -23,7 +23,7 @@ fn failed(e: LearnError) -> PyErr {
 }
 
 /// Scenarios side by side, stepped from decision to decision.
-#[pyclass(frozen, module = "perigee._core")]
+#[pyclass(frozen, module = "perigee_lab._core")]
 pub struct VecEnv(Mutex<Inside>);
 
 struct Inside {
@@ -131,7 +131,7 @@ impl Inside {
 }
 
 /// A training, round by round.
-#[pyclass(frozen, module = "perigee._core")]
+#[pyclass(frozen, module = "perigee_lab._core")]
 pub struct Training(Mutex<Inner>);
 
 impl Training {
@@ -191,7 +191,7 @@ impl Training {
 }
 
 /// A policy, checked.
-#[pyclass(frozen, module = "perigee._core")]
+#[pyclass(frozen, module = "perigee_lab._core")]
 pub struct Policy(perigee_scenario::cc::astraea::policy::Policy);
 
 #[pymethods]

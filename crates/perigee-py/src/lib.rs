@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The compiled module of the Python package `perigee`. Conversions only: what a run means is decided in
-//! `perigee-scenario`, what its numbers mean in `python/perigee`.
+//! `perigee-scenario`, what its numbers mean in `python/perigee_lab`.
 
 mod capture;
 mod congestion;

@@ -15,7 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// A satellite as a ground point sees it.
-#[pyclass(frozen, get_all, module = "perigee._core")]
+#[pyclass(frozen, get_all, module = "perigee_lab._core")]
 pub struct SeenSatellite {
     number: u32,
     name: String,
@@ -29,7 +29,7 @@ pub struct SeenSatellite {
 }
 
 /// What an attachment policy is told.
-#[pyclass(frozen, get_all, module = "perigee._core")]
+#[pyclass(frozen, get_all, module = "perigee_lab._core")]
 pub struct AttachView {
     t_s: f64,
     node: String,
@@ -39,11 +39,11 @@ pub struct AttachView {
 }
 
 /// What a routing function is told.
-#[pyclass(frozen, module = "perigee._core")]
+#[pyclass(frozen, module = "perigee_lab._core")]
 pub struct RouteView(Arc<plugin::RouteView>);
 
 /// What a function that links satellites is told.
-#[pyclass(frozen, module = "perigee._core")]
+#[pyclass(frozen, module = "perigee_lab._core")]
 pub struct IslView {
     net: Arc<NetView>,
     #[pyo3(get)]
@@ -272,7 +272,7 @@ fn raised(py: Python<'_>, e: &PyErr) -> String {
     let value = e.value(py);
     let at = e.traceback(py).map_or(Ok(()), |tb| value.setattr("__traceback__", tb));
     let line = at
-        .and_then(|()| py.import("perigee.extensions.plugins"))
+        .and_then(|()| py.import("perigee_lab.extensions.plugins"))
         .and_then(|m| m.call_method1("where_raised", (value,)))
         .and_then(|w| w.extract::<String>());
     format!("it raised {e}{}", line.unwrap_or_default())
@@ -371,7 +371,7 @@ fn one(py: Python<'_>, f: &Function, given: Option<&Bound<'_, PyDict>>) -> Resul
         return Err(wrong(format!("the function {} existed in memory only", f.name)));
     }
     let found = py
-        .import("perigee.extensions.plugins")
+        .import("perigee_lab.extensions.plugins")
         .and_then(|m| m.call_method1("function", (f.file.display().to_string(), f.name.as_str())));
     let call = found.map_err(|e| wrong(e.value(py).to_string()))?;
     let file = f.file.file_name().unwrap_or_default().to_string_lossy();

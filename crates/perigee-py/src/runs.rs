@@ -22,13 +22,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 create_exception!(
-    perigee,
+    perigee_lab,
     ScenarioError,
     PyValueError,
     "A scenario is wrong; the second argument lists the problems as JSON."
 );
-create_exception!(perigee, RunError, PyRuntimeError, "A run failed.");
-create_exception!(perigee, HostsError, RunError, "Real hosts of a run did not come up, or ended.");
+create_exception!(perigee_lab, RunError, PyRuntimeError, "A run failed.");
+create_exception!(perigee_lab, HostsError, RunError, "Real hosts of a run did not come up, or ended.");
 
 /// Time between calls of the progress function: often enough for eyes and Ctrl-C, too rarely to cost anything.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
@@ -38,7 +38,7 @@ pub(crate) fn wrong(e: &perigee_scenario::ScenarioError) -> PyErr {
 }
 
 /// A checked scenario.
-#[pyclass(frozen, module = "perigee._core")]
+#[pyclass(frozen, module = "perigee_lab._core")]
 pub struct Scenario(pub(crate) Arc<perigee_scenario::Scenario>);
 
 #[pymethods]
@@ -180,7 +180,7 @@ fn in_json(value: &perigee_scenario::cc::Value) -> serde_json::Value {
 }
 
 /// A scenario with one seed.
-#[pyclass(frozen, module = "perigee._core")]
+#[pyclass(frozen, module = "perigee_lab._core")]
 pub struct World(pub(crate) Arc<perigee_scenario::World>);
 
 #[pymethods]

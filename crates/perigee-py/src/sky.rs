@@ -13,7 +13,7 @@ use std::sync::Arc;
 type Steps<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<bool>>);
 
 /// Satellites and ground points of a scenario, and the pairs that were asked for.
-#[pyclass(frozen, module = "perigee._core")]
+#[pyclass(frozen, module = "perigee_lab._core")]
 pub struct Sky(Arc<Look>);
 
 /// The paths of a network without satellites of its own, as `Sky.paths` tells those of a sky.

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A network over time.
-#[pyclass(frozen, module = "perigee._core")]
+#[pyclass(frozen, module = "perigee_lab._core")]
 pub struct Timeline(Arc<perigee_scenario::timeline::Timeline>);
 
 #[pymethods]

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What learning costs: decisions beside the same run without an agent, PettingZoo's dictionaries, a policy's guard."""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from perigee_lab import _core
+
+RATES_MBPS = {"learn-100M": 100.0, "learn-10M": 10.0}
+PETTINGZOO, POLICY = "learn-pettingzoo", "learn-policy"
+CASES = (*RATES_MBPS, PETTINGZOO, POLICY)
+SECONDS, TURNS = 60.0, 5
+"""Length of a run, and how often those with and without agents take turns."""
+STEPS, EVALUATIONS = 2000, 200_000
+FOUR_FLOWS = """title = "four flows"
+[world]
+rate_mbps = 10
+rtt_ms = 40
+buffer_bdp = 1
+flows = 4
+duration_s = 120
+together = 1.0
+exploring = 1.0
+[train]
+transitions = 1000
+explore = 100
+"""
+
+
+def names() -> list[str]:
+    """The cases that can be measured here."""
+    return [c for c in CASES if c != PETTINGZOO or importlib.util.find_spec("pettingzoo") is not None]
+
+
+def measure(name: str) -> dict[str, Any]:
+    """Runs a case."""
+    begin = time.perf_counter()
+    if name in RATES_MBPS:
+        found = _overheads(RATES_MBPS[name])
+    elif name == PETTINGZOO:
+        found = {"decisions_per_s": _pettingzoo()}
+    else:
+        decision, guard = (_cpu_s(_core.bench_decisions, what, EVALUATIONS) for what in ("policy", "guard"))
+        found = {"us_per_decision": 1e6 * decision / EVALUATIONS, "us_of_guard": 1e6 * guard / EVALUATIONS}
+    return {"name": name, "learning": True, **found, "wall_s": time.perf_counter() - begin}
+
+
+def _cpu_s(work: Callable[..., Any], *words: object) -> float:
+    """Time of this thread: a busy machine takes wall time away, not this."""
+    begin = time.thread_time()
+    work(*words)
+    return time.thread_time() - begin
+
+
+def _overheads(mbps: float) -> dict[str, float]:
+    """Runs with and without agents take turns; the shortest of each count."""
+    best = dict.fromkeys(("nobody", "idle", "policy"), float("inf"))
+    for _ in range(TURNS):
+        for agent in best:
+            best[agent] = min(best[agent], _cpu_s(_core.bench_run, mbps, SECONDS, agent))
+    return {
+        "decisions_per_s": _core.bench_run(mbps, SECONDS, "idle") / best["idle"],
+        "overhead": best["idle"] / best["nobody"] - 1,
+        "overhead_with_policy": best["policy"] / best["nobody"] - 1,
+    }
+
+
+def _pettingzoo() -> float:
+    """Decisions per second through dictionaries, four agents at 10 Mbit/s."""
+    import numpy as np
+
+    from perigee_lab.learn.parallel import PathsEnv
+
+    with tempfile.TemporaryDirectory() as folder:
+        recipe = Path(folder) / "four.toml"
+        recipe.write_text(FOUR_FLOWS, encoding="utf-8")
+        env = PathsEnv(recipe, flows=4)
+        env.reset(seed=1)
+        still = np.zeros(1, np.float32)
+        decisions, begin = 0, time.thread_time()
+        for _ in range(STEPS):
+            if not env.agents:
+                env.reset()
+            decisions += len(env.agents)
+            env.step(dict.fromkeys(env.agents, still))
+        return decisions / (time.thread_time() - begin)
+
+
+def remark(r: dict[str, Any]) -> str:
+    """What a row says beside its times."""
+    if "us_of_guard" in r:
+        return (
+            f"  {r['us_per_decision']:.1f} us per decision of astraea's policy, {r['us_of_guard']:.3f} us of its guard"
+        )
+    if "overhead" not in r:
+        return f"  {r['decisions_per_s']:,.0f} decisions/s through dictionaries"
+    return (
+        f"  {r['decisions_per_s']:,.0f} decisions/s a core, {100 * r['overhead']:+.0f} % over the run without an agent"
+        f", {100 * r['overhead_with_policy']:+.0f} % with a policy asked"
+    )

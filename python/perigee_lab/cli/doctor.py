@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee doctor`: whether the installation works, and which optional parts it has; a line each, with the remedy."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from perigee_lab.cli.options import JsonOption
+from perigee_lab.common.exit_codes import FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NEEDED = ("matplotlib", "numpy", "pandas", "pyarrow", "rich", "scipy", "typer")
+EXTRAS = {
+    "learn": ("environments to learn in", ("gymnasium", "pettingzoo")),
+    "cluster": ("runs on many machines", ("dask", "distributed", "dask-jobqueue", "s3fs")),
+    "weather": ("rain", ("itur",)),
+    "polars": ("records as Polars frames", ("polars",)),
+}
+TOOLS = {
+    "tshark": "import capture --wireshark",
+    "chromium": "the tests of reports and the globe",
+    "iperf3": "perigee exec with iperf3",
+}
+# Of a run that must come out.
+TINY = """
+[run]
+duration = "1 s"
+[source.dumbbell]
+rtt = "20 ms"
+[port.bottleneck]
+rate = "10 Mbit"
+queue = "1 bdp"
+[[flow]]
+cc = "cubic"
+"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was looked at, whether it is well, and what to say of it."""
+
+    part: str
+    ok: bool
+    said: str
+    optional: bool = False
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("doctor")(doctor)
+
+
+def doctor(as_json: JsonOption = False) -> None:
+    """Check the installation, a small run, and which optional parts are there."""
+    findings = []
+    for finding in examined():
+        findings.append(finding)
+        if not as_json:
+            mark = "ok" if finding.ok else "--" if finding.optional else "!!"
+            print(f"{mark}  {finding.part:<14}{finding.said}", flush=True)
+    broken = [f for f in findings if not f.ok and not f.optional]
+    if as_json:
+        print(json.dumps({"ok": not broken, "findings": [asdict(f) for f in findings]}, indent=1))
+    elif not broken:
+        print("perigee works; a part that is marked -- is optional")
+    if broken:
+        raise SystemExit(FAILED)
+
+
+def examined() -> Iterator[Finding]:
+    """Looks at one part after the other."""
+    yield Finding("system", True, f"{platform.platform()}, {os.cpu_count()} cores")
+    version = platform.python_version()
+    yield Finding("Python", sys.version_info >= (3, 10), f"{version} ({sys.executable}); 3.10 or newer is needed")
+    yield _core()
+    yield _packages()
+    yield _run()
+    yield _folders()
+    yield _kernels()
+    for extra, (purpose, packages) in EXTRAS.items():
+        missing = [p for p in packages if _version(p) is None]
+        remedy = f"; {', '.join(missing)} missing: pip install 'perigee-lab[{extra}]'" if missing else ""
+        yield Finding(extra, not missing, purpose + remedy, optional=True)
+    for tool, purpose in TOOLS.items():
+        where = shutil.which(tool)
+        yield Finding(tool, where is not None, f"{purpose}: {where or 'not installed'}", optional=True)
+
+
+def _core() -> Finding:
+    try:
+        from perigee_lab import _core as core
+    except ImportError as error:
+        return Finding("core", False, f"{error}: install perigee again (in a clone: make setup)")
+    return Finding("core", True, f"perigee {core.__version__}, {Path(core.__file__)}")
+
+
+def _version(package: str) -> str | None:
+    # Imported here: it is a tenth of what every other command needs to begin.
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _packages() -> Finding:
+    found = {p: _version(p) for p in NEEDED}
+    missing = [p for p, v in found.items() if v is None]
+    if missing:
+        return Finding("packages", False, f"{', '.join(missing)} missing: pip install {' '.join(missing)}")
+    return Finding("packages", True, ", ".join(f"{p} {v}" for p, v in found.items()))
+
+
+def _run() -> Finding:
+    """A run of a second of simulated time, and its record on disk."""
+    try:
+        import perigee_lab as perigee
+
+        with tempfile.TemporaryDirectory(prefix="perigee-doctor-") as name:
+            file = Path(name) / "tiny.toml"
+            file.write_text(TINY, encoding="utf-8")
+            results = perigee.load(file).run_all(out=Path(name) / "out")
+            goodput_mbps = results[0].summary["goodput_mbps"]
+    except Exception as error:  # whatever it is, it is the answer
+        return Finding("a run", False, f"{type(error).__name__}: {error}")
+    return Finding("a run", goodput_mbps > 5.0, f"cubic, 1 s over 10 Mbit/s: {goodput_mbps:.2f} Mbit/s")
+
+
+def _folders() -> Finding:
+    """The user's cache, where kernels are kept."""
+    from perigee_lab.hosts import kernels
+
+    folder = kernels.store()
+    there = next(p for p in (folder, *folder.parents) if p.exists())
+    ok = os.access(there, os.W_OK)
+    free_gb = shutil.disk_usage(there).free / 1e9
+    remedy = "" if ok else ": it cannot be written to; set XDG_CACHE_HOME to a folder of yours"
+    return Finding("cache", ok, f"{folder}, {free_gb:.0f} GB free{remedy}", optional=True)
+
+
+def _kernels() -> Finding:
+    from perigee_lab.hosts import kernels
+
+    names = [k.manifest.name for k in kernels.sound()]
+    said = (
+        f"kernels {', '.join(names)}; perigee kernel doctor boots one" if names else "no kernel: perigee kernel build"
+    )
+    return Finding("real hosts", bool(names), said, optional=True)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee fit`: a scenario that replays a measured path."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perigee_lab.cli.measure import time_ns
+from perigee_lab.cli.options import ForceOption, stop
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the command line."""
+    app.command()(fit)
+
+
+def fit(
+    given: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="RECORDS...",
+            help="Records, logs and captures: of quiet probes, and of downloads over the same path.",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the scenario and its files.")] = ...,  # type: ignore[assignment]
+    rates: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Recorded rates: a line in ms for each 1500 bytes (mahimahi).")
+    ] = None,
+    rates_back: Annotated[Path | None, typer.Option(metavar="FILE", help="The same of the way back.")] = None,
+    delays: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Recorded one-way delays: a line in ms for each step (LeoReplayer)."),
+    ] = None,
+    rate_step: Annotated[str, typer.Option(help="Recorded rates are counted over this time.")] = "100ms",
+    delay_step: Annotated[str, typer.Option(help="Time between recorded delays.")] = "10ms",
+    rate: Annotated[str | None, typer.Option(help="Capacity, where nothing tells it, such as 100Mbit.")] = None,
+    rtt: Annotated[str | None, typer.Option(help="RTT, where no probes and no delays tell it, such as 50ms.")] = None,
+    queue: Annotated[str | None, typer.Option(help="Size of the queue, if it is known, such as 300kB.")] = None,
+    on: Annotated[
+        str | None, typer.Option("--on", metavar="CC", help="Flow that the fit sees; the others check it.")
+    ] = None,
+    score: Annotated[bool, typer.Option("--score/--no-score", help="Replay and compare.")] = True,
+    force: ForceOption = False,
+) -> None:
+    """Make a scenario of a record: base RTT over time, jitter, losses, capacity, queue; and say how well.
+
+    Recordings of a link (mahimahi, LeoReplayer) are --rates and --delays; logs and captures of others are imported.
+    """
+    from perigee_lab import _core
+    from perigee_lab.common.files import RecordError, cannot_write, refuse_file
+    from perigee_lab.measure.fit.command import fit as fit_path
+    from perigee_lab.measure.fit.command import lines
+    from perigee_lab.measure.fit.files import SCENARIO
+    from perigee_lab.measure.fit.given import runs_of
+    from perigee_lab.measure.fit.recording import Given
+    from perigee_lab.measure.net.protocol import MeasureError
+    from perigee_lab.measure.quantities import amount_bytes, rate_bps
+
+    paths = given or []
+    recorded = [f for f in (rates, rates_back, delays) if f is not None]
+    if not paths and not recorded:
+        stop("what shall be fitted? records, logs or captures, or recordings: --rates FILE --delays FILE")
+    if rates_back is not None and rates is None:
+        stop("--rates-back is the way back of --rates: give both")
+    capacity = None
+    try:
+        refuse_file(out)
+        if (out / SCENARIO).exists() and not force:
+            stop(f"{out} holds a fitted scenario, perhaps edited since: --force replaces it, or choose another --out")
+        capacity = None if rate is None else rate_bps(rate, "--rate")
+        steps_s = time_ns("--rate-step", rate_step) / 1e9, time_ns("--delay-step", delay_step) / 1e9
+        one_ms = None if rtt is None else time_ns("--rtt", rtt) / 1e6
+        known = Given(rates, rates_back, delays, *steps_s, one_ms, capacity)
+        if recorded and not paths and delays is None and rtt is None:
+            stop("rates alone do not tell the RTT: --delays FILE, a log of pings, or one value: --rtt 50ms")
+        with tempfile.TemporaryDirectory() as scratch:
+            names = " ".join(map(str, [*paths, *recorded]))
+            found = fit_path(
+                runs_of(paths, Path(scratch)), out, title=f"Replay of {names}", command=f"perigee fit {names}", on=on,
+                score=score, rate_bps=capacity, given=known,
+                queue_bytes=None if queue is None else amount_bytes(queue, "--queue"),
+                tell=lambda text: print(text, file=sys.stderr) if sys.stderr.isatty() else None,
+            )  # fmt: skip
+    except (MeasureError, RecordError) as error:
+        stop(str(error))
+    except _core.ScenarioError as error:
+        stop(_of_scenario(str(error), out))
+    except OSError as error:
+        stop(cannot_write(out, error))
+    for line in lines(found) if score else []:
+        print(line)
+    picture = f", side by side: {out / 'fit.png'}" if score else ""
+    print(f"scenario: {found.scenario} (perigee run {found.scenario} --cc cubic,bbr){picture}")
+
+
+OPTIONS = {
+    "source.trace.rate_file": "--rates", "source.trace.reverse_rate_file": "--rates-back",
+    "source.trace.delay_file": "--delays", "source.trace.rate_step": "--rate-step",
+    "source.trace.delay_step": "--delay-step", "source.trace.rtt": "--rtt",
+}  # fmt: skip
+
+
+def _of_scenario(error: str, out: Path) -> str:
+    """What is wrong with a recording, by the option that named it; else the fault is the fit's."""
+    for key, option in OPTIONS.items():
+        if f"{key}: " in error:
+            return f"{option}: {error.partition(f'{key}: ')[2]}"
+    return f"the fitted scenario in {out} cannot be run: {error}"

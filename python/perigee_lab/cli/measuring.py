@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee measure`: a server and a client that measure the path between them."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perigee_lab.cli.measure import tell
+from perigee_lab.cli.options import stop
+from perigee_lab.common import quoting
+from perigee_lab.common.messages import complain
+
+if TYPE_CHECKING:
+    from perigee_lab.measure.campaign import Campaign
+
+KeyFile = Annotated[Path | None, typer.Option(help="The shared key; default: the variable PERIGEE_MEASURE_KEY.")]
+
+group = typer.Typer(no_args_is_help=True, help="Measure a path over real sockets: probes, downloads, uploads.")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the command line."""
+    app.add_typer(group, name="measure")
+
+
+@group.command()
+def key(file: Annotated[Path, typer.Argument(help="File to write to; it must not exist.")]) -> None:
+    """Make a key that server and client share."""
+    import os
+
+    from perigee_lab.common.files import cannot_write
+    from perigee_lab.measure.net.protocol import new_key
+
+    try:
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        stop(f"{file} exists, and a key is never replaced: choose another name, or use the key that is there")
+    except OSError as error:
+        stop(cannot_write(file, error))
+    with os.fdopen(handle, "w", encoding="ascii") as out:
+        out.write(new_key() + "\n")
+    print(f"{file}: copy it to the other end; who has it can make the server send")
+
+
+@group.command()
+def serve(
+    key_file: KeyFile = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP and UDP; 0 = any that is free.")] = 4620,
+    host: Annotated[str, typer.Option(help="Address to listen on; default: all.")] = "",
+    max_bytes: Annotated[str, typer.Option(help="At most so much per transfer.")] = "10GB",
+    max_time: Annotated[str, typer.Option(help="At most so long per transfer.")] = "30min",
+    max_daily: Annotated[str, typer.Option(help="At most so much in 24 hours.")] = "1000GB",
+    max_rate: Annotated[
+        str | None, typer.Option(help="Send and take at most so fast per connection, such as 200Mbit.")
+    ] = None,
+) -> None:
+    """Answer probes and transfers of those who know the key. Needs no root."""
+    from perigee_lab.measure.net.kernel import schemes
+    from perigee_lab.measure.net.limits import Limits
+    from perigee_lab.measure.net.protocol import MeasureError, read_key
+    from perigee_lab.measure.net.server import Server
+    from perigee_lab.measure.quantities import amount_bytes, rate_bps, time_ns
+
+    try:
+        limits = Limits(
+            transfer_bytes=amount_bytes(max_bytes, "--max-bytes"),
+            transfer_ns=time_ns(max_time, "--max-time"),
+            daily_bytes=amount_bytes(max_daily, "--max-daily"),
+            rate_bytes_per_s=None if max_rate is None else max(1, rate_bps(max_rate, "--max-rate") // 8),
+        )
+        server = Server(read_key(key_file), host, port, limits)
+    except MeasureError as error:
+        stop(str(error))
+    over = _until_signal()
+    server.start()
+    known = ", ".join(schemes()) or "its own"
+    print(f"measure: port {server.port}, TCP and UDP; congestion controls for downloads: {known}", flush=True)
+    over.wait()
+    server.stop()
+    counts = ", ".join(f"{n} {what}" for what, n in sorted(server.counts.items()))
+    print(f"measure: served {counts or 'nobody'}", file=sys.stderr)
+
+
+@group.command()
+def run(
+    what: Annotated[str, typer.Argument(metavar="CAMPAIGN|HOST[:PORT]", help="Campaign file, or a server.")],
+    server: Annotated[str | None, typer.Option(help="The server of a campaign file that names none.")] = None,
+    key_file: KeyFile = None,
+    pings: Annotated[str | None, typer.Option(help="Without a campaign: probes for so long, such as 60s.")] = None,
+    interval: Annotated[str, typer.Option(help="Time between probes.")] = "20ms",
+    trains: Annotated[
+        str | None, typer.Option(help="Trains of 20 packets, one a second, for so long: what each way can carry.")
+    ] = None,
+    download: Annotated[str | None, typer.Option(help="Downloads of so much (10MB) or so long (20s).")] = None,
+    upload: Annotated[str | None, typer.Option(help="Uploads of so much or so long.")] = None,
+    cc: Annotated[str | None, typer.Option(help="Schemes of the senders, such as cubic,bbr.")] = None,
+    streams: Annotated[int, typer.Option(min=1, max=64, help="Parallel connections of each transfer.")] = 1,
+    beside: Annotated[bool, typer.Option("--beside", help="Probes during transfers, too.")] = False,
+    runs: Annotated[int, typer.Option(min=1, help="Cycles.")] = 1,
+    sample: Annotated[str, typer.Option(help="Time between samples of TCP_INFO, 10ms to 10s.")] = "100ms",
+    out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a new one in runs/.")] = None,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Make records and report at the end.")] = True,
+) -> None:
+    """Measure: a campaign file, or a few things said here. Called again with the same --out it goes on."""
+    from perigee_lab.common.files import RecordError, cannot_write, fresh_folder, refuse_file
+    from perigee_lab.measure.campaign import parsed, read_campaign
+    from perigee_lab.measure.journal import Journal
+    from perigee_lab.measure.net.protocol import MeasureError, read_key
+    from perigee_lab.measure.runner import Runner
+    from perigee_lab.measure.store import RUNS
+
+    folder, journal = out or Path(), None
+    try:
+        secret = read_key(key_file)
+        if what.endswith(".toml"):
+            if pings or trains or download or upload or cc:
+                stop(
+                    "a campaign file says itself what is measured: --pings, --trains, --download, --upload and --cc "
+                    "are for HOST"
+                )
+            campaign = read_campaign(Path(what))
+        else:
+            lines = _written(what, pings, interval, trains, download, upload, cc, streams, sample, runs, beside=beside)
+            try:
+                campaign = parsed("\n".join(line for _, line in lines) + "\n", "measured")
+            except MeasureError as error:
+                raise MeasureError(_of_option(str(error), [option for option, _ in lines])) from None
+        if out is not None:
+            refuse_file(out)
+        folder = out or fresh_folder(campaign.name, RUNS)
+        journal = Journal(folder, campaign.text)
+        over = _until_signal()
+        Runner(campaign, journal, secret, server, _say, over).run()
+    except MeasureError as error:
+        complain(str(error))
+        _conclude(folder if report and journal is not None else None)
+        raise SystemExit(2) from None
+    except (OSError, RecordError) as error:
+        print(
+            f"perigee: {cannot_write(out or Path(), error) if isinstance(error, OSError) else error}", file=sys.stderr
+        )
+        _conclude(folder if report and journal is not None else None)
+        raise SystemExit(1) from None
+    if not report:
+        print(f"measured: {folder}; perigee measure report {folder} makes its records")
+        raise SystemExit(130 if over.is_set() else 0)
+    _finish(folder, campaign, stopped=over.is_set())
+
+
+def _finish(folder: Path, campaign: Campaign, *, stopped: bool) -> None:
+    if stopped:
+        print(f"stopped; the same command with --out {folder} goes on", file=sys.stderr)
+    _conclude(folder)
+    if stopped:
+        raise SystemExit(130)
+
+
+def _conclude(folder: Path | None) -> None:
+    """The records of what was measured, however it ended."""
+    from perigee_lab.common.files import RecordError, cannot_write
+    from perigee_lab.measure.journal import FOLDER
+    from perigee_lab.measure.measured import write_records
+
+    if folder is None:
+        return
+    if not any((folder / FOLDER).glob("*.npz")):
+        complain(f"nothing was measured yet, so there is no record in {folder}")
+        return
+    try:
+        write_records(folder)
+    except (OSError, RecordError) as error:
+        # What was measured stays where it is: `perigee measure report` makes records of it later.
+        why = cannot_write(folder, error) if isinstance(error, OSError) else error
+        complain(f"{why}; what was measured is in {folder}")
+        return
+    tell(folder)
+
+
+@group.command()
+def report(folder: Annotated[Path, typer.Argument(help="Folder of a campaign, under way or over.")]) -> None:
+    """Make records and report of what a campaign has measured so far."""
+    from perigee_lab.common.files import RecordError, cannot_write
+    from perigee_lab.measure.measured import write_records
+    from perigee_lab.measure.net.protocol import MeasureError
+
+    try:
+        write_records(folder)
+    except (RecordError, MeasureError) as error:
+        stop(str(error))
+    except OSError as error:
+        stop(cannot_write(folder, error))
+    tell(folder)
+
+
+def _say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def _until_signal() -> threading.Event:
+    """Set by Ctrl-C and SIGTERM; a second one ends the command at once."""
+    over = threading.Event()
+
+    def handle(number: int, frame: object) -> None:
+        if over.is_set():
+            raise SystemExit(128 + number)
+        over.set()
+
+    signal.signal(signal.SIGINT, handle)
+    signal.signal(signal.SIGTERM, handle)
+    return over
+
+
+def _written(
+    server: str, pings: str | None, interval: str, trains: str | None, download: str | None, upload: str | None,
+    cc: str | None, streams: int, sample: str, runs: int, *, beside: bool,
+) -> list[tuple[str, str]]:  # fmt: skip
+    """The lines of a campaign file of what options say, each with the option that it is from."""
+    from perigee_lab.measure.net.protocol import MeasureError
+
+    if not (pings or trains or download or upload):
+        raise MeasureError(
+            "nothing to measure: --pings 60s, --trains 60s, --download 10MB, --upload 10MB or a campaign file"
+        )
+    if (streams > 1 or cc) and not (download or upload):
+        raise MeasureError("--cc and --streams are of downloads and uploads")
+    if beside and not (download or upload):
+        raise MeasureError("--beside: probes during transfers (--download, --upload)")
+    lines = [("", "[campaign]"), ("HOST", f"server = {quoting.toml(server)}"), ("--runs", f"cycles = {runs}")]
+    probes = [("", "[[step]]"), ("", 'do = "pings"'), ("--interval", f"interval = {quoting.toml(interval)}")]
+    if pings:
+        lines += [*probes, ("--pings", f"duration = {quoting.toml(pings)}")]
+    if trains:
+        lines += [("", "[[step]]"), ("", 'do = "trains"'), ("--trains", f"duration = {quoting.toml(trains)}")]
+    for do, size in (("download", download), ("upload", upload)):
+        for scheme in (cc or "").split(",") if size else []:
+            key = "bytes" if size and size.rstrip().endswith("B") else "duration"
+            lines += [("", "[[step]]"), ("", f'do = "{do}"'), (f"--{do}", f"{key} = {quoting.toml(size or '')}")]
+            lines += [("--streams", f"streams = {streams}"), ("--sample", f"sample = {quoting.toml(sample)}")]
+            lines += [("--cc", f"cc = {quoting.toml(scheme)}")] if scheme else []
+            lines += [*probes, ("--beside", "beside = true")] if beside else []
+    return lines
+
+
+def _of_option(error: str, options: list[str]) -> str:
+    """An error of the file that nobody wrote, in words of the option that its line is from."""
+    found = re.match(r"\[.*?, line (\d+): (?:\w+ = )?(.*)", error, re.DOTALL)
+    option = options[int(found[1]) - 1] if found else ""
+    return f"{option} {found[2]}" if found and option else error

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee new-cc`: the files that a new congestion control begins with."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from importlib.resources import files
+from pathlib import Path
+
+from perigee_lab.common.files import write_text
+from perigee_lab.runs.scenario import schemes
+
+
+class NewSchemeError(ValueError):
+    """The files cannot be written; the text says why and what to do."""
+
+
+def python_files(name: str, folder: Path) -> list[Path]:
+    """Writes a class, its test and its page. Returns what was written."""
+    _check(name)
+    plan = {
+        folder / f"{name}.py": "new_cc.py.txt",
+        folder / f"test_{name}.py": "new_cc_test.py.txt",
+        folder / f"{name}.md": "new_cc.md.txt",
+    }
+    return _write(name, plan)
+
+
+def rust_files(name: str, root: Path) -> list[Path]:
+    """Writes `crates/perigee-cc/src/NAME.rs` (its head is its page, its end its test) and enters it into the lists."""
+    _check(name)
+    source = root / "crates/perigee-cc/src"
+    if not (source / "schemes.rs").is_file():
+        raise NewSchemeError(f"{root} is no checkout of Perigee: run this in one, or say --python")
+    if re.search(rf'"{name}",', (source / "schemes.rs").read_text(encoding="utf-8")):
+        raise NewSchemeError(f"there is a congestion control called {name!r} already")
+    written = _write(name, {source / f"{name}.rs": "new_cc.rs.txt"})
+    _enter_module(source / "lib.rs", name)
+    _enter_scheme(source / "schemes.rs", name)
+    return [*written, source / "lib.rs", source / "schemes.rs"]
+
+
+def label_of(name: str) -> str:
+    """Name of the class: `my_scheme` becomes `MyScheme`."""
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def _check(name: str) -> None:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+        raise NewSchemeError(f"{name!r}: a name begins with a small letter and has small letters, digits and _ only")
+    if name in {s["id"] for s in schemes()}:
+        raise NewSchemeError(f"{name!r} is a congestion control of Perigee already: choose another name, as my_{name}")
+
+
+def _write(name: str, plan: dict[Path, str]) -> list[Path]:
+    for path in plan:
+        if path.exists():
+            raise NewSchemeError(f"{path} exists: choose another name, or move it away")
+    for path, template in plan.items():
+        text = (files("perigee_lab") / "templates" / template).read_text(encoding="utf-8")
+        write_text(path, text.replace("@NAME@", name).replace("@LABEL@", label_of(name)))
+    return list(plan)
+
+
+def _enter_module(path: Path, name: str) -> None:
+    """`pub mod NAME;` in alphabetical order among the schemes."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    first = lines.index("pub mod astraea;\n")
+    last = next(i for i in range(first, len(lines)) if not lines[i].startswith("pub mod "))
+    modules = sorted([*lines[first:last], f"pub mod {name};\n"], key=lambda line: line.rstrip(";\n"))
+    write_text(path, "".join([*lines[:first], *modules, *lines[last:]]))
+
+
+def _enter_scheme(path: Path, name: str) -> None:
+    """One entry at the end of the list."""
+    text = path.read_text(encoding="utf-8")
+    end = text.index("\n}\n", text.index("\nschemes! {"))
+    label = label_of(name)
+    entry = (
+        f"\n    {label}({name}::{label}), {name}::PARAMS => {{\n"
+        f'        "{name}", "{label}", no_profile, "what it does, in a line";\n'
+        "    }"
+    )
+    write_text(path, text[:end] + entry + text[end:])

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee exec`: programs of this machine under the satellites."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab import _core
+from perigee_lab.cli.arguments import AT
+from perigee_lab.cli.options import stop
+from perigee_lab.common.credentials import recorded
+from perigee_lab.common.exit_codes import BAD_INPUT, INTERRUPTED, OURS
+from perigee_lab.common.files import RecordError, cannot_write, forget_empty, fresh_folder
+from perigee_lab.common.interrupt import announce
+from perigee_lab.common.messages import complain
+from perigee_lab.extensions.trust import PluginError
+from perigee_lab.results.flow_file import where
+from perigee_lab.results.record import run_folder
+from perigee_lab.results.summary import SUMMARY, conclude
+from perigee_lab.runs.programs import SCHEME, STAGGER_NS, run
+from perigee_lab.runs.stories import Program, of_scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perigee_lab.runs.scenario import Scenario
+    from perigee_lab.runs.stories import Story
+    from perigee_lab.runs.work import Hosts
+
+RUNS = Path("runs")
+# Shares of packets, and their key in the manifest.
+LATENESS = {"50 %": "p50_us", "90 %": "p90_us", "99 %": "p99_us", "99.9 %": "p999_us", "at most": "max_us"}
+# Warnings that are worth a line at once.
+TOLD = ("were dropped", "/etc/hosts", "real time", "fell behind", "were lost at hosts")
+
+
+def groups_of(words: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Nodes and commands of `--at NODE [--] WORD... [--at NODE ...]`."""
+    groups: list[list[str]] = []
+    for word in words:
+        if word == AT:
+            groups.append([])
+        else:
+            groups[-1].append(word)
+    found = []
+    for group in groups:
+        node, *command = group or [""]
+        found.append((node, command[1:] if command[:1] == ["--"] else command))
+    return found
+
+
+def words_of(command: list[str]) -> tuple[str, ...]:
+    """A program and its arguments; one argument with spaces is a line for the shell."""
+    shell = len(command) == 1 and any(c.isspace() for c in command[0])
+    return ("/bin/sh", "-c", command[0]) if shell else tuple(command)
+
+
+def parsed(words: Sequence[str], environment: Sequence[str], stdin: Path | bytes | None = None) -> list[Program]:
+    """Programs of `perigee exec`; the last one is awaited, and gets the standard input."""
+    groups = groups_of(words)
+    programs = []
+    for i, (node, command) in enumerate(groups):
+        if not node or not command:
+            stop(f"after {AT} come a node and a command: {AT} london -- iperf3 -c new-york")
+        last, start_ns = i == len(groups) - 1, i * STAGGER_NS
+        given = stdin if last else None
+        programs.append(Program(node, words_of(command), last, tuple(environment), start_ns, stdin=given))
+    return programs
+
+
+def nodes_of(scenario: Scenario) -> list[str]:
+    """Where programs can be: at the ends of flows."""
+    flows = json.loads(scenario.core.world(scenario.core.seed).describe())["flows"]
+    return list(dict.fromkeys(end for f in flows for end in (f["from"], f["to"])))
+
+
+def check_nodes(scenario: Scenario, programs: Sequence[Program]) -> None:
+    """Ends the command where a program is at a node that no flow leads to."""
+    nodes = nodes_of(scenario)
+    unknown = [p.node for p in programs if p.node.lower() not in {n.lower() for n in nodes}]
+    if unknown:
+        stop(f"no flow of the scenario begins or ends at {unknown[0]!r}: programs can be at {', '.join(nodes)}")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the options of the command say."""
+
+    out: Path | None
+    writable: Sequence[Path]
+    force: bool
+    as_json: bool
+    pcap: bool
+    name: str = "exec"
+    """Of the command."""
+
+
+def exec_command(scenario: Scenario, programs: list[Program], kernel: Hosts, asked: Asked) -> int:
+    """Runs programs, shows what they write, and ends with the exit code of the last."""
+    out, as_json = asked.out, asked.as_json
+    check_nodes(scenario, programs)
+    if out is not None and (out / SUMMARY).exists() and not asked.force:
+        stop(f"{out} has the results of another run; say --force to replace its summary")
+    base = out if out is not None else fresh_folder(f"{scenario.name}-{asked.name}", RUNS)
+    folder = run_folder(base, SCHEME, scenario.core.seed)
+    everybody = [*of_scenario(scenario.core), *programs]
+    last = len(everybody) - 1
+    at_line_start = dict.fromkeys(range(len(everybody)), True)
+
+    def heard(program: int, kind: str, data: bytes) -> None:
+        if as_json:
+            return
+        if program == last:
+            stream = sys.stdout if kind == "output" else sys.stderr
+            stream.buffer.write(data)
+            stream.buffer.flush()
+            return
+        for line in data.decode("utf-8", "replace").splitlines(keepends=True):
+            mark = f"[{everybody[program].node}] " if at_line_start[program] else ""
+            at_line_start[program] = line.endswith("\n")
+            print(f"{mark}{line}", end="", file=sys.stderr, flush=True)
+
+    try:
+        done, stories = run(
+            scenario,
+            programs,
+            kernel,
+            folder,
+            heard=heard,
+            writable=asked.writable,
+            force=asked.force,
+            command=recorded(sys.argv),
+            pcap=asked.pcap,
+        )
+        conclude(base, done, report=False)
+    except (_core.ScenarioError, RecordError, PluginError, _core.RunError, OSError) as error:
+        forget_empty(folder.parent)
+        forget_empty(base)
+        return _failed(error, folder)
+    except KeyboardInterrupt:
+        announce()
+        return INTERRUPTED
+    for warning in done.manifest.warnings:
+        if any(sign in warning for sign in TOLD):
+            complain(warning)
+    if not as_json:
+        for line in where(base):
+            complain(line)
+    _print(stories, folder, done.manifest.get("real_time"), as_json=as_json)
+    return stories[-1].exit_code
+
+
+def _failed(error: Exception, folder: Path) -> int:
+    if isinstance(error, _core.ScenarioError):
+        complain(error.args[0])
+        return BAD_INPUT
+    message = cannot_write(folder, error) if isinstance(error, OSError) else str(error)
+    complain(message)
+    return OURS if isinstance(error, _core.RunError) else BAD_INPUT
+
+
+def _print(stories: list[Story], folder: Path, lateness: Any, *, as_json: bool) -> None:
+    if as_json:
+        told: list[dict[str, Any]] = [
+            {**s.as_json(), **{kind: data.decode("utf-8", "replace") for kind, data in s.written.items()}}
+            for s in stories
+        ]
+        clock = {} if lateness is None else {"real_time": lateness}
+        print(json.dumps({"record": str(folder), "programs": told, **clock}, indent=1))
+        return
+    for story in stories:
+        complain(f"{story.program.node}: {story.program.line}: {story.ending}")
+    if lateness is not None:
+        late = lateness["delivered"]
+        shares = ", ".join(f"{name} {late[key] / 1e3:.3f} ms" for name, key in LATENESS.items())
+        complain(f"{late['packets']} packets, late by {shares}")
+    complain(f"record {folder}")

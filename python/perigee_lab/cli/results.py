@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee results`: the runs of sweeps and comparisons, a row each: listed, filtered, joined, exported."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from perigee_lab.cli.options import ForceOption, JsonOption, check_free, names_of, stop
+from perigee_lab.common import quoting
+from perigee_lab.common.messages import complain
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SHOWN = ("goodput_mbps", "share", "rtt_mean_ms", "inflation", "retransmits", "jain")
+MOST_LINES = 60
+# Of a file or a pipe, which have no width.
+WIDE = 2000
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("results")(results)
+
+
+def results(
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Folders of sweeps or of perigee run.")],
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", metavar="COND", help="Only rows with KEY=VALUE, !=, <, <=, > or >=; repeatable."),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option("--columns", metavar="A,B,C", help="Columns, or all (`perigee columns`; record, key).")
+    ] = None,
+    sort: Annotated[str | None, typer.Option(metavar="COLUMN", help="Sort by it; -COLUMN: largest first.")] = None,
+    join: Annotated[bool, typer.Option("--join", help="Sets side by side: rows of equal keys, scheme, seed.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Export: .csv, .parquet or .json.")] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List the runs of sweeps and comparisons: a row per run; filter, sort, join and export them."""
+    from perigee_lab.common.files import RecordError, cannot_write
+    from perigee_lab.results import dataset
+
+    check_free(out, force=force)
+    if join and len(folders) < 2:
+        stop("--join puts sets side by side: give two folders or more")
+    try:
+        by = None if sort is None else sort.removeprefix("-")
+        tables = [_queried(f, where or [], names_of("--columns", columns), by) for f in folders]
+        for folder, table in zip(folders, tables, strict=True):
+            if where and not table.num_rows:
+                complain(dataset.unmet(folder, where))
+        found = tables[0]
+        if len(folders) > 1:
+            found = dataset.joined(folders, tables) if join else dataset.together(folders, tables)
+        if sort is not None and by is not None:
+            name = dataset.resolved(by, found.column_names)
+            found = dataset.ordered(found, name, descending=sort.startswith("-"))
+        if out is not None:
+            _export(found, out)
+            print(f"{out}: {_rows(found)}, {found.num_columns} columns")
+        elif as_json:
+            print(_as_json(found))
+        else:
+            _print(found)
+    except RecordError as error:
+        stop(str(error))
+    except OSError as error:
+        if isinstance(error, BrokenPipeError) or (out is None and error.filename is None):
+            # It is the standard output that cannot be written.
+            raise
+        stop(cannot_write(out or folders[0], error))
+
+
+def _queried(folder: Path, where: list[str], names: list[str], sort: str | None) -> pa.Table:
+    """Keys, scheme, seed and the columns that are asked for; what is sorted by is one of them."""
+    from perigee_lab.results import dataset
+
+    if names == ["all"]:
+        return dataset.query(folder, where)
+    keys = dataset.keys_of(folder)
+    there = dataset.dataset(folder).schema.names
+    chosen = names or [n for n in SHOWN if n in there]
+    # A column of a join has the name of its set behind it.
+    by = [dataset.resolved(sort.partition("@")[0], there)] if sort else []
+    return dataset.query(folder, where, list(dict.fromkeys([*keys, "cc", "seed", *chosen, *by])))
+
+
+def _export(table: pa.Table, out: Path) -> None:
+    from perigee_lab.common.files import write_text, written
+
+    if out.suffix == ".json":
+        write_text(out, _as_json(table) + "\n")
+        return
+    with written(out) as partial:
+        if out.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            pq.write_table(table, partial, compression="zstd")
+        elif out.suffix == ".csv":
+            import pyarrow.csv
+
+            pyarrow.csv.write_csv(_quoted(table), partial)
+        else:
+            stop(f"--out {out}: one of .csv, .parquet, .json")
+
+
+def _quoted(table: pa.Table) -> pa.Table:
+    """With texts as cells that no spreadsheet takes for formulas."""
+    import pyarrow as pa
+
+    columns = [
+        pa.array([quoting.csv(v) for v in c.to_pylist()], c.type) if pa.types.is_string(c.type) else c
+        for c in table.columns
+    ]
+    return pa.table(columns, names=[quoting.csv(n) for n in table.column_names])
+
+
+def _as_json(table: pa.Table) -> str:
+    """A list with a row per line: indented, 100,000 rows take half as long again."""
+    return "[\n" + ",\n".join(json.dumps(row) for row in table.to_pylist()) + "\n]"
+
+
+def _print(table: pa.Table) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from perigee_lab.results.columns import COLUMNS
+
+    forms = {c.name: c.form for c in COLUMNS}
+    console = Console(width=None if sys.stdout.isatty() else WIDE)
+    shown = Table(box=box.SIMPLE_HEAD if console.is_terminal else box.ASCII2, pad_edge=False)
+    for name in table.column_names:
+        side: Literal["left", "right"] = "left" if str(table[name].type) == "string" else "right"
+        shown.add_column(quoting.cell(name), no_wrap=True, justify=side)
+    for row in table.slice(0, MOST_LINES).to_pylist():
+        shown.add_row(*(_cell(v, forms.get(n.partition("@")[0], "{:g}")) for n, v in row.items()))
+    console.print(shown)
+    more = table.num_rows - MOST_LINES
+    print(_rows(table) + (f"; {more} are not shown: --where filters, --out writes all" if more > 0 else ""))
+
+
+def _rows(table: pa.Table) -> str:
+    return "1 row" if table.num_rows == 1 else f"{table.num_rows} rows"
+
+
+def _cell(value: Any, form: str) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    return form.format(value) if isinstance(value, float) else quoting.cell(str(value))

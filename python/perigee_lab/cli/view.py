@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee view`: the globe of a record."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perigee_lab.cli.options import TrustOption, stop
+
+RunArg = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a record, or of one run (OUT/SCHEME/seedN).")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(view)
+
+
+def view(
+    run: RunArg,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write one file that needs no network, and end.")
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0: any free one.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
+    trust: TrustOption = False,
+) -> None:
+    """Show the constellation turning with a record's flows on it.
+
+    Paths, handovers, outages and link loads move with goodput, RTT and queue on one time axis. Served to this machine
+    only, until Ctrl-C; --html writes one file instead.
+    """
+    from perigee_lab.common.files import cannot_write, write_text
+
+    text = _page(run, trust=trust)
+    if html is not None:
+        try:
+            html.parent.mkdir(parents=True, exist_ok=True)
+            write_text(html, text)
+        except OSError as error:
+            stop(cannot_write(html, error))
+        print(f"{html} is written ({len(text) / 1e6:.1f} MB)")
+        return
+    _serve(text, port, browser=browser)
+
+
+def _page(run: Path, *, trust: bool) -> str:
+    from perigee_lab import _core
+    from perigee_lab.common.files import RecordError
+    from perigee_lab.extensions.trust import PluginError
+    from perigee_lab.results.record import find_records
+    from perigee_lab.view import page
+
+    shown = -1
+
+    def progress(share: float) -> None:
+        nonlocal shown
+        if sys.stderr.isatty() and (percent := int(100 * share)) != shown:
+            shown = percent
+            print(f"\rsatellites: {percent:3d} %", end="\n" if percent == 100 else "", file=sys.stderr, flush=True)
+
+    try:
+        return page(find_records(run), trust=trust, progress=progress)
+    except RecordError as error:
+        stop(str(error))
+    except (_core.ScenarioError, _core.RunError, PluginError) as error:
+        stop(f"{run}: its scenario cannot be built again: {error}")
+
+
+def _serve(text: str, port: int, *, browser: bool) -> None:
+    from perigee_lab.view.server import serve
+
+    try:
+        server, address = serve(text, port)
+    except OSError as error:
+        stop(f"port {port} cannot be used ({error.strerror}); --port 0 takes any free one")
+    print(f"{address}  (Ctrl-C ends)", flush=True)
+    if browser:
+        webbrowser.open(address)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        print()
+    finally:
+        server.server_close()

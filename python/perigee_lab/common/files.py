@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Files and folders that are written: wholly there or not at all, and by one process at a time."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import secrets
+import shutil
+import stat
+import sys
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from perigee_lab.common import names
+from perigee_lab.common.reading import UnreadableError, check, opened, special
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PARTIAL = ".partial"
+LOCK = ".perigee.lock"
+FRESH = ".perigee-"
+"""Begins the names of files that are being written."""
+# Where a path to something that is no file was meant: the first folder of it.
+STREAMS = (("dev",), ("proc",))
+# Not this one, which holds files.
+SHARED = ("dev", "shm")
+# Whether names can be those of an open folder, and links refused.
+AT = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+NO_LINKS: int = getattr(os, "O_NOFOLLOW", 0)
+# Opens an open file once more, whatever has become of its name.
+OPEN_FILES = Path("/proc/self/fd")
+
+
+class RecordError(Exception):
+    """A record is missing, damaged, or in the way."""
+
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+REMEDIES = {
+    **dict.fromkeys(NO_ROOM, "make room there, or write elsewhere"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "choose a place that you may write to"),
+    **dict.fromkeys((errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG), "choose another name"),
+}
+
+
+def has_no_room(error: BaseException) -> bool:
+    """Whether nothing more can be written: then it makes no sense to go on with other files."""
+    return isinstance(error, OSError) and error.errno in NO_ROOM
+
+
+def cannot_write(path: Path, error: OSError) -> str:
+    """One line for a person: the file that the error names, or else `path`; what happened; the remedy."""
+    named = Path(error.filename) if isinstance(error.filename, str) else path
+    if named in path.parents:
+        # A folder on the way, which was to be made.
+        named = path
+    if isinstance(error, UnreadableError):
+        return f"cannot read {named}: {error.strerror}"
+    what = os.strerror(error.errno) if error.errno else " ".join((error.strerror or str(error)).split())
+    remedy = REMEDIES.get(error.errno or 0)
+    return f"cannot write {named}: {what}" + (f"; {remedy}" if remedy else "")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Errors of the block name `path`, not the name that it has while it is being written, and never none."""
+    try:
+        yield
+    except UnreadableError:
+        raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a regular file, hexadecimal. Raises as `reading.opened` does."""
+    found = hashlib.sha256()
+    with opened(path) as file:
+        while part := file.read(1 << 20):
+            found.update(part)
+    return found.hexdigest()
+
+
+@contextmanager
+def written(path: Path, *, folders: bool = False) -> Iterator[Path]:
+    """A name to write to, once: what is written there becomes `path` when the block ends well, else it goes.
+
+    No link is followed, neither one at `path` (it is replaced) nor one under the name that is written to: that is
+    random, and new. What is below /dev or /proc (/dev/stdout, a pipe of the shell's) is written directly.
+    Missing folders are made with `folders`. An `OSError` names `path`.
+    """
+    with naming(path):
+        if _is_stream(path):
+            yield path
+            return
+        if folders:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with _Room(path.parent) as room:
+            descriptor, name = room.fresh()
+            # Claimed until it has its name; where there are no claims, open files keep their names.
+            with os.fdopen(descriptor, "wb") as held:
+                try:
+                    yield room.path_of(descriptor, name)
+                    if not AT:
+                        held.close()
+                    room.rename(name, path.name)
+                except BaseException:
+                    held.close()
+                    room.remove(name)
+                    raise
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a path names something that takes what is written and is no file. Raises OSError where it must not be."""
+    try:
+        found = path.stat().st_mode
+    except OSError:
+        return False
+    place = Path(os.path.abspath(path)).parts
+    if place[1:2] in STREAMS and place[1:3] != SHARED:
+        # Also a file, which standard output may be: the name there is not to be replaced.
+        return not stat.S_ISDIR(found)
+    kind = None if stat.S_ISDIR(found) else special(found)
+    if kind is None:
+        return False
+    if path.is_symlink():
+        # It is replaced: what it names was not asked for.
+        return False
+    raise OSError(None, f"it is {kind}, not a file; remove it, or choose another name")
+
+
+class _Room:
+    """A folder that is kept open: names in it are those of this very folder, whatever becomes of its own name."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.at = folder, None
+        if AT:
+            self.at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def __enter__(self) -> _Room:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.at is not None:
+            os.close(self.at)
+
+    def fresh(self) -> tuple[int, str]:
+        """An open new file, and its name. What killed processes have left goes."""
+        self._sweep()
+        while True:
+            name = f"{FRESH}{secrets.token_hex(8)}{PARTIAL}"
+            with suppress(FileExistsError):
+                descriptor = self._open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+                _claim(descriptor, wait=True)
+                # Another writer may have found it unclaimed.
+                if os.fstat(descriptor).st_nlink:
+                    return descriptor, name
+                os.close(descriptor)
+
+    def path_of(self, descriptor: int, name: str) -> Path:
+        """By which the open file is opened once more; where the system can, not by its name."""
+        return OPEN_FILES / str(descriptor) if OPEN_FILES.is_dir() else self.folder / name
+
+    def rename(self, name: str, target: str) -> None:
+        """Gives a file its name."""
+        if self.at is None:
+            os.replace(self.folder / name, self.folder / target)
+        else:
+            os.replace(name, target, src_dir_fd=self.at, dst_dir_fd=self.at)
+
+    def remove(self, name: str) -> None:
+        """Removes a file, if it is there."""
+        with suppress(OSError):
+            os.unlink(self.folder / name if self.at is None else name, dir_fd=self.at)
+
+    def _open(self, name: str, flags: int) -> int:
+        path = self.folder / name if self.at is None else name
+        return os.open(path, flags | NO_LINKS | getattr(os, "O_CLOEXEC", 0), 0o666, dir_fd=self.at)
+
+    def _sweep(self) -> None:
+        """Removes files of writers that have died: the system has forgotten their claims."""
+        if self.at is None:
+            return
+        for name in os.listdir(self.at):
+            if not (name.startswith(FRESH) and name.endswith(PARTIAL)):
+                continue
+            with suppress(OSError):
+                descriptor = self._open(name, os.O_RDONLY | os.O_NONBLOCK)
+                try:
+                    if _claim(descriptor):
+                        self.remove(name)
+                finally:
+                    os.close(descriptor)
+
+
+def _claim(descriptor: int, *, wait: bool = False) -> bool:
+    """Whether an open file is this process's alone; False also where the system has no locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+@contextmanager
+def appended(path: Path) -> Iterator[TextIO]:
+    """A file to append lines to; it is made where it is missing, and is no link. An `OSError` names it."""
+    with naming(path), _Room(path.parent) as room:
+        descriptor = room._open(path.name, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, "a", encoding="utf-8") as file:
+            check(os.fstat(descriptor), path)
+            yield file
+
+
+@contextmanager
+def filled(folder: Path) -> Iterator[Path]:
+    """As `written`, for a folder. One that holds something already is filled where it is."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        yield folder
+        return
+    partial = folder.with_name(folder.name + PARTIAL)
+    removed(partial)
+    try:
+        yield partial
+        if folder.exists():
+            folder.rmdir()
+        partial.replace(folder)
+    finally:
+        removed(partial)
+
+
+def fresh(folder: Path) -> Path:
+    """Makes an empty folder in place of what a killed run has left there, or of a link. An OSError names it."""
+    with naming(folder):
+        removed(folder)
+        folder.mkdir(parents=True)
+    return folder
+
+
+def inner(folder: Path) -> Path:
+    """Makes a folder within one that may come from others, unless it is there.
+
+    Raises:
+        RecordError: a link is there, which would lead what is written elsewhere.
+        OSError: it cannot be made.
+    """
+    if folder.is_symlink():
+        raise RecordError(f"cannot write to {folder}: it is a link; remove it, or choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def removed(partial: Path) -> None:
+    """Removes what is there, a folder with all that is in it; of a link the link itself."""
+    if partial.is_dir() and not partial.is_symlink():
+        shutil.rmtree(partial, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def forget_empty(folder: Path) -> None:
+    """Removes a folder in which nothing is."""
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file that is either wholly there or not at all. An `OSError` names it."""
+    with written(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+        file.flush()
+        if partial != path:
+            os.fsync(file.fileno())
+
+
+def copied(source: Path, target: Path) -> None:
+    """Copies a file's content, wholly or not at all. An `OSError` names the target."""
+    with written(target) as partial:
+        shutil.copyfile(source, partial)
+
+
+@contextmanager
+def claimed(folder: Path, *, fresh: bool = False) -> Iterator[None]:
+    """Makes a folder, unless it is there, and keeps other processes from claiming it.
+
+    The system forgets the claim when the process dies. What was made (also before, if `fresh`) goes again if nothing
+    came into it.
+
+    Raises:
+        RecordError: it cannot be written to, or is claimed.
+    """
+    made = [folder] if fresh else [p for p in (folder, *folder.parents) if not p.exists()]
+    descriptor = None
+    try:
+        make_ready(folder)
+        descriptor = _lock(folder)
+        yield
+    finally:
+        if descriptor is not None:
+            # Under the lock, so that nobody else's file goes.
+            with suppress(OSError):
+                (folder / LOCK).unlink()
+            os.close(descriptor)
+        for p in made:
+            with suppress(OSError):
+                p.rmdir()
+
+
+def refuse_file(folder: Path) -> None:
+    """Raises RecordError if a file stands where a folder is wanted."""
+    if folder.exists() and not folder.is_dir():
+        raise RecordError(f"cannot write to {folder}: it is a file, a folder is wanted")
+
+
+def make_ready(folder: Path) -> None:
+    """Makes sure that a folder can be written to, before hours are spent on what belongs there."""
+    try:
+        refuse_file(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise RecordError(f"cannot write to {folder}: {error.strerror or error}") from None
+
+
+def is_claimed(folder: Path) -> bool:
+    """Whether a process that lives writes to a folder."""
+    if not os.path.lexists(folder / LOCK):
+        return False
+    try:
+        descriptor = _lock(folder)
+    except RecordError:
+        return True
+    if descriptor is not None:
+        os.close(descriptor)
+    return False
+
+
+def _lock(folder: Path) -> int | None:
+    """An open file with the lock of a folder; None where the system has no such locks."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    path = folder / LOCK
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK | NO_LINKS, 0o644)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENXIO):
+                raise RecordError(f"cannot write to {folder}: {path} is no file of ours; remove it") from None
+            raise RecordError(f"cannot write to {folder}: {error.strerror or error}") from None
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise RecordError(f"cannot write to {folder}: {path} is no file of ours; remove it")
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise RecordError(
+                f"{folder} is being written by another perigee: wait until it has ended, or give another folder"
+            ) from None
+        except OSError:
+            # A file system without locks.
+            os.close(descriptor)
+            return None
+        # The one before may have removed the file between our opening and our locking it.
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(descriptor), path.lstat()):
+                return descriptor
+        os.close(descriptor)
+
+
+def fresh_folder(name: str, base: Path) -> Path:
+    """Makes base/NAME, or base/NAME-2 and so on where that is taken: nobody else gets the same.
+
+    A name that would lead elsewhere becomes one that does not.
+
+    Raises:
+        RecordError: it cannot be made.
+    """
+    if not name or name != Path(name).name or name.startswith("."):
+        name = names.as_folder(name)
+    try:
+        for folder in (base / name, *(base / f"{name}-{n}" for n in range(2, 100_000))):
+            with suppress(FileExistsError):
+                folder.mkdir(parents=True)
+                return folder
+    except OSError as error:
+        raise RecordError(f"cannot write to {base}: {error.strerror or error}") from None
+    raise RecordError(f"{base} is full of folders {name}: give one with --out")

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Messages of commands on the error stream."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+from perigee_lab.common.quoting import terminal
+
+# Where there is no bar, a line is written when something begins, and then each time that so much has passed.
+EVERY_S = 10.0
+
+
+def complain(message: str) -> None:
+    """Prints an error or remark, each line of it with the program's name, as `program:file:line: …` in editors.
+
+    What files and servers say in it stays text: no escape sequence reaches the terminal.
+    """
+    for line in terminal(message).splitlines():
+        print(line if line.startswith((" ", "perigee: ")) else f"perigee: {line}", file=sys.stderr)
+
+
+def plain_progress(
+    what: str, total: int, *, every_s: float = EVERY_S, clock: Callable[[], float] = time.monotonic
+) -> Callable[[], None]:
+    """Says that `what` begins; each call counts one of `total`, and now and then says how many there are."""
+    print(f"{what} …", file=sys.stderr, flush=True)
+    done, begun = 0, clock()
+    told = begun
+
+    def tick() -> None:
+        nonlocal done, told
+        done += 1
+        now = clock()
+        if now - told >= every_s and done < total:
+            told = now
+            left_s = (now - begun) / done * (total - done)
+            print(f"{what}: {done} of {total}, about {left_s:.0f} s left", file=sys.stderr, flush=True)
+
+    return tick

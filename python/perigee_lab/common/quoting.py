@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Texts of others in what is written: one function for each output. No other module quotes.
+
+Whatever a name says, it stays a text: in a script of the shell, a page, a table that a spreadsheet opens, a map, a
+file in TOML, a picture, a terminal.
+"""
+
+from __future__ import annotations
+
+import html as _html
+import json
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common.names import UNFIT, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# What spreadsheets take for the beginning of a formula (OWASP, CSV injection).
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]inf")
+# What ends a script element, begins a comment in it, or is no character of a script's string.
+_IN_SCRIPT = re.compile("[<>&\u2028\u2029]")
+# Lines and columns of a message stay.
+_ON_SCREEN = re.compile(f"(?![\n\t])[{UNFIT}]")
+
+
+def shell(text: str) -> str:
+    """One word of a command."""
+    return shlex.quote(text)
+
+
+def shell_words(words: Iterable[str]) -> str:
+    """A command of these words."""
+    return shlex.join(words)
+
+
+def shell_comment(text: str) -> str:
+    """The rest of a line that begins with #."""
+    return visible(text)
+
+
+def html(text: object) -> str:
+    """Text of an element, or of an attribute in quotes."""
+    return _html.escape(str(text), quote=True)
+
+
+def script(data: Any) -> str:
+    """JSON for a script element of a page."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _IN_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def geojson(data: Any) -> str:
+    """GeoJSON and CZML: texts in them are shown as markup by some maps, and have none."""
+    return script(_without_markup(data))
+
+
+def _without_markup(data: Any) -> Any:
+    if isinstance(data, str):
+        return _html.escape(visible(data), quote=False)
+    if isinstance(data, dict):
+        return {_without_markup(k): _without_markup(v) for k, v in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_without_markup(v) for v in data]
+    return data
+
+
+def csv(value: Any) -> Any:
+    """A cell: no text is a formula, or more than a line. What is no text is left to the writer."""
+    if not isinstance(value, str):
+        return value
+    text = visible(value)
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def from_csv(cell: str) -> str:
+    """The text that `csv` made a cell of."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
+
+
+def toml(text: str) -> str:
+    """A string. JSON's would do but for halves of surrogate pairs, and for DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def plot(text: str) -> str:
+    """A label of a picture, of one line or several: a dollar sign is one, not the beginning of mathematics."""
+    return terminal(text).replace("$", r"\$")
+
+
+def terminal(text: str) -> str:
+    """Lines for a terminal or a log: no escape sequence, no return to the beginning of a line."""
+    return _ON_SCREEN.sub(lambda found: visible(found[0]), text)
+
+
+def cell(text: str) -> str:
+    """A cell of a table of Rich: no markup either."""
+    from rich.markup import escape
+
+    return escape(visible(text))

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Congestion controls written in Python: the base class, and how names become classes."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import json
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from perigee_lab.extensions import trust
+from perigee_lab.extensions.plugins import PluginError, existing, load_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from perigee_lab import _core
+
+
+class CongestionControl:
+    """Base of a congestion control in Python. Define what you need; what you leave out costs nothing.
+
+    One object per connection. `window.cwnd` (bytes), `window.ssthresh` (bytes, None at first), `window.pacing_bps`
+    (None: the transport decides) and `window.next_timer_ns` are yours to set, at any call; `cx` and `ack` are
+    read-only, and valid only during the call. The simulator's transport does the rest as Linux does: loss detection,
+    recovery, pacing, timeouts. An exception ends the run with its traceback and the simulated time.
+    """
+
+    kind: ClassVar[str] = "window"
+    """"window": the transport reduces cwnd to ssthresh() in recovery (PRR) and undoes spurious reductions.
+    "model": the class sets the window at all times, and the connection is paced (as BBR)."""
+    telemetry: ClassVar[bool] = False
+    """Ask for in-network telemetry: `ack.hops`, where the path's ports are metered."""
+    params: ClassVar[Mapping[str, float | bool | str]] = {}
+    """Parameters of the scheme by name with their defaults, a literal; `self.params` has those of the run.
+
+    `[cc.CLASS]` of a scenario and `--set cc.CLASS.NAME=VALUE` change them; `perigee schemes FILE.py --params` shows
+    them without running the file."""
+
+    def on_start(self, cx: _core.Cx, window: _core.Window) -> None:
+        """The connection is established."""
+
+    def on_ack(self, cx: _core.Cx, window: _core.Window, ack: _core.Ack) -> None:
+        """An ACK was processed. In "window" schemes grow only if `ack.may_grow and cx.cwnd_limited`."""
+
+    def ssthresh(self, cx: _core.Cx, window: _core.Window) -> float:
+        """The threshold in bytes after a loss, asked once per episode. Default: half of cwnd."""
+        return max(window.cwnd / 2, 2 * cx.mss)
+
+    def on_loss(self, cx: _core.Cx, window: _core.Window, lost: int, kind: str) -> None:
+        """A packet of `lost` bytes was marked lost; `kind` is "rack" or "rto"."""
+
+    def on_transition(self, cx: _core.Cx, window: _core.Window, what: str) -> None:
+        """The transport's state changed: "enter recovery", "exit recovery", "enter rto", "exit rto", "undo", ..."""
+
+    def on_timer(self, cx: _core.Cx, window: _core.Window) -> None:
+        """`window.next_timer_ns` has come (and is cleared)."""
+
+    def on_signal(self, cx: _core.Cx, window: _core.Window, what: str, value: int | None) -> None:
+        """Knowledge from outside: "handover begin" (expected end, ns), "handover end", "path change", "probe rtt"."""
+
+    def internals(self) -> dict[str, float]:
+        """Numbers to record with every sample of the flow."""
+        return {}
+
+
+_FILES: dict[object, Path] = {}
+OWN = trust.Permission(everything=True)
+"""Of what the user names."""
+
+
+def find(name: str, folder: Path, permission: trust.Permission) -> type:
+    """The class that `file.py:Class` or `module:Class` names; files are looked for in `folder`.
+
+    Raises PluginError, saying what is missing, or UntrustedError before anything runs.
+    """
+    where, _, what = name.rpartition(":")
+    if not where or not what:
+        raise PluginError(f"{name!r} names no class: write file.py:Class or module:Class")
+    file = (folder / where).resolve()
+    if where.endswith(".py"):
+        module = _module_of_file(file, permission)
+    else:
+        permission.check_module(where)
+        module = _module(name, where)
+    found = getattr(module, what, None)
+    if found is None:
+        classes = [n for n, c in vars(module).items() if inspect.isclass(c) and issubclass(c, CongestionControl)]
+        own = ", ".join(n for n in classes if n != "CongestionControl") or "none"
+        raise PluginError(f"{name}: {where} has no {what!r}; congestion controls in it: {own}")
+    if where.endswith(".py"):
+        # Python itself forgets where a class of such a module stands.
+        _FILES[found] = file
+    return checked(found, name)
+
+
+def described(file: Path) -> list[dict[str, Any]]:
+    """The classes of a file with what they declare as literals, read from its text: nothing of it is run.
+
+    Raises PluginError if the text is no Python.
+    """
+    try:
+        tree = ast.parse(existing(file).read_bytes(), str(file))
+    except (SyntaxError, ValueError) as error:
+        raise PluginError(f"{file} is no Python: {error}") from None
+    return [_described(node) for node in tree.body if isinstance(node, ast.ClassDef)]
+
+
+def _described(node: ast.ClassDef) -> dict[str, Any]:
+    literals: dict[str, Any] = {}
+    for line in node.body:
+        if not isinstance(line, (ast.Assign, ast.AnnAssign)) or line.value is None:
+            continue
+        target = line.targets[0] if isinstance(line, ast.Assign) else line.target
+        if isinstance(target, ast.Name):
+            with suppress(ValueError):
+                literals[target.id] = ast.literal_eval(line.value)
+    params = literals.get("params", {})
+    doc = (ast.get_docstring(node) or "").partition("\n")[0]
+    own = {"kind": literals.get("kind", "window"), "telemetry": literals.get("telemetry", False)}
+    return {"id": node.name, "summary": doc, **own, "params": params if isinstance(params, dict) else {}}
+
+
+def checked(found: object, name: str) -> type:
+    """The class itself, if it is a congestion control."""
+    if not (inspect.isclass(found) and issubclass(found, CongestionControl)):
+        raise PluginError(f"{name}: must be a class derived from perigee.CongestionControl, not {found!r}")
+    return found
+
+
+def _module(name: str, where: str) -> ModuleType:
+    try:
+        return importlib.import_module(where)
+    except ModuleNotFoundError as error:
+        # Of the module itself there is no more to say; what it imports is its author's to find.
+        if error.name is not None and f"{where}.".startswith(f"{error.name}."):
+            raise PluginError(
+                f"{name}: there is no module {where!r}; a file is named by its .py, file.py:Class"
+            ) from None
+        raise PluginError(f"{name}: module {where!r} cannot be imported: {error!r}") from error
+    except (Exception, SystemExit) as error:
+        raise PluginError(f"{name}: module {where!r} cannot be imported: {error!r}") from error
+
+
+_MODULES: dict[Path, ModuleType] = {}
+
+
+def _module_of_file(path: Path, permission: trust.Permission) -> ModuleType:
+    """One module for a file, however often it is named: its classes are the same classes then."""
+    admitted = permission.admit(existing(path))
+    if path not in _MODULES:
+        _MODULES[path] = load_file(path, admitted)
+    return _MODULES[path]
+
+
+def named(cc: Sequence[str | type]) -> tuple[list[str], dict[str, type]]:
+    """Names for the core of what a caller gave (names, `file.py:Class`, classes), and the classes behind them.
+
+    A class is called `python:NAME` in records and tables. Code that is no `trust.Said` keeps its name: a file names it,
+    and the gate is that of the file (`Scenario.classes`).
+    """
+    names: list[str] = []
+    classes: dict[str, type] = {}
+    for given in map(_with_class, cc):
+        if isinstance(given, str) and not (":" in given and isinstance(given, trust.Said)):
+            names.append(given)
+            continue
+        found = find(given, Path(), OWN) if isinstance(given, str) else checked(given, repr(given))
+        name = f"python:{found.__name__}"
+        if classes.setdefault(name, found) is not found:
+            raise PluginError(f"two congestion controls are called {found.__name__}: rename one")
+        names.append(name)
+    return names, classes
+
+
+def _with_class(given: str | type) -> str | type:
+    """`file.py` as `file.py:Class` if it has one class. Raises PluginError if it has several, or none."""
+    if not (isinstance(given, trust.Said) and given.endswith(".py")):
+        return given
+    file = Path(given)
+    there = [str(c["id"]) for c in described(file)]
+    if len(there) == 1:
+        return trust.Said(f"{file}:{there[0]}")
+    which = " or ".join(f"{file}:{name}" for name in there)
+    raise PluginError(f"{file}: {'say which class: ' + which if there else 'there is no class in it'}")
+
+
+def with_params(classes: Mapping[str, type], core: _core.Scenario) -> dict[str, type]:
+    """The classes with the parameters that `[cc.CLASS]` gives them; the others as they are.
+
+    Raises PluginError where no class of that name is among them, or it declares no such parameter, or of another type.
+    """
+    given: dict[str, dict[str, float | bool | str]] = {}
+    for owner, name, text, place in core.class_params():
+        found = next((c for c in classes.values() if c.__name__ == owner), None)
+        key = f"{place}: cc.{owner}.{name}"
+        if found is None:
+            there = ", ".join(sorted({c.__name__ for c in classes.values()})) or "none"
+            raise PluginError(f"{key}: no Python class {owner} is among the schemes of this run; there are: {there}")
+        declared = getattr(found, "params", {})
+        if name not in declared:
+            known = ", ".join(declared) or f"none: declare it, params = {{{name!r}: ...}}"
+            raise PluginError(f"{key}: the class declares no parameter {name!r}; it has {known}")
+        given.setdefault(owner, {})[name] = _as_declared(json.loads(text), declared[name], key)
+    made = {}
+    for name, cls in classes.items():
+        own = given.get(cls.__name__)
+        made[name] = cls if own is None else _with(cls, own)
+    return made
+
+
+def _as_declared(value: object, default: object, key: str) -> float | bool | str:
+    """A value of the type of the default; a whole number may stand for a number."""
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is not type(default) or not isinstance(value, (bool, int, float, str)):
+        want = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}.get(
+            type(default), "text"
+        )
+        raise PluginError(f"{key}: {value!r} is not {want}, as the class's default {default!r} is")
+    return value
+
+
+def _with(cls: type, own: Mapping[str, float | bool | str]) -> type:
+    """A class of the same name and file with other parameters."""
+    body = {"params": {**getattr(cls, "params", {}), **own}, "__module__": cls.__module__, "__doc__": cls.__doc__}
+    made = type(cls.__name__, (cls,), body)
+    if (file := _FILES.get(cls)) is not None:
+        _FILES[made] = file
+    return made
+
+
+def recorded(cc: str, sources: Sequence[Path], permission: trust.Permission) -> dict[str, type]:
+    """The class behind a record's `python:NAME`, from the files that its manifest names; nothing for other schemes.
+
+    Raises PluginError, or UntrustedError before anything runs.
+    """
+    where, _, what = cc.partition(":")
+    if where != "python":
+        return {}
+    for path in sources:
+        if path.suffix == ".py":
+            found = getattr(_module_of_file(path.resolve(), permission), what, None)
+            if found is not None:
+                return {cc: checked(found, cc)}
+    raise PluginError(f"{cc}: none of the record's files has this class")
+
+
+def file_of(cls: type) -> Path | None:
+    """The file that a class was loaded from by its name, `file.py:Class`; None for one that exists in memory."""
+    return _FILES.get(cls)
+
+
+def class_in(file: Path, name: str, permission: trust.Permission) -> type:
+    """The class of that name in a file, which is run for it. Raises PluginError, and UntrustedError before that."""
+    found = getattr(_module_of_file(file.resolve(), permission), name, None)
+    if found is None:
+        raise PluginError(f"{file} has no class {name}")
+    _FILES[found] = file.resolve()
+    return checked(found, f"{file}:{name}")

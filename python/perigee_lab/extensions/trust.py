@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Trust in Python code: the model of docs/security.md, and the one gate for every name of code.
+
+Code that the user names (on the command line, or as a class or function in Python) is trusted: `Said` marks such a
+name, `of` finds it in the user's overrides. Any other name comes from a file, and its code is somebody else's: it runs
+with `--trust`, with `trust=True`, or after `perigee trust FILE`, which remembers the answer for the file as it is now.
+Code is loaded only after `Permission.admit`, `check_module` or `check_programs`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perigee_lab.common.files import write_text
+from perigee_lab.extensions.closure import Closure, closure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+# FILE.py:NAME or MODULE:NAME, alone or within a TOML string, list or table.
+_NAMED = re.compile(r"""([^\s"'=,\[\]{}]+):\w+|["']([^"']+):\w+["']""")
+
+
+class Said(str):
+    """A name that the user gave, and therefore trusts. What is made of it is a plain text again, and is not trusted."""
+
+    __slots__ = ()
+
+
+def said(names: Iterable[str | type]) -> list[str | type]:
+    """Names from the command line or a Python caller, marked."""
+    return [Said(n) if isinstance(n, str) else n for n in names]
+
+
+class PluginError(Exception):
+    """Python code that cannot be used; the message says why."""
+
+
+class UntrustedError(PluginError):
+    """Python code that somebody else names, and that the user has not agreed to run."""
+
+    def __init__(self, what: str, file: Path | None) -> None:
+        """`what` names the code in terms of whoever names it; `file` is where it stands, None for a module."""
+        remember = "" if file is None else f", or `perigee trust {file}` to remember the answer for this file"
+        super().__init__(
+            f"{what} is Python code that this file names, and it has not been run: read it, then say --trust "
+            f"(in Python trust=True){remember}"
+        )
+        self.file = file
+
+
+class UntrustedProgramError(UntrustedError):
+    """Programs that somebody else's scenario, record or job wants to run."""
+
+    def __init__(self, line: str) -> None:
+        """`line` is the first one's command."""
+        PluginError.__init__(
+            self,
+            f"this file wants to run programs, the first one `{line}`, and none has been run: "
+            "read its [[program]] tables, then say --trust (in Python trust=True)",
+        )
+        self.file = None
+
+
+@dataclass(frozen=True)
+class Permission:
+    """What may run."""
+
+    everything: bool = False
+    files: frozenset[Path] = field(default_factory=frozenset)
+    modules: frozenset[str] = field(default_factory=frozenset)
+
+    def admit(self, file: Path) -> Closure | None:
+        """What the file may import from its folder: None is everything, for code that the user names or trusts now.
+
+        Raises UntrustedError unless the file may run.
+        """
+        resolved = file.resolve()
+        if self.everything or resolved in self.files:
+            return None
+        found = _remembered(resolved)
+        if found is None:
+            raise UntrustedError(str(file), resolved)
+        return found
+
+    def check_programs(self, lines: Sequence[str]) -> None:
+        """Raises UntrustedProgramError unless programs that a file names may run."""
+        if lines and not self.everything:
+            raise UntrustedProgramError(lines[0])
+
+    def check_module(self, name: str) -> None:
+        """Raises UntrustedError unless modules may be imported: they have no file whose hash could be kept."""
+        if not (self.everything or name in self.modules):
+            raise UntrustedError(f"the module {name}", None)
+
+
+NOTHING = Permission()
+
+
+def together(permissions: Iterable[Permission]) -> Permission:
+    """What any of them allows."""
+    every = list(permissions)
+    files = frozenset(f for p in every for f in p.files)
+    modules = frozenset(m for p in every for m in p.modules)
+    return Permission(any(p.everything for p in every), files, modules)
+
+
+_now: ContextVar[Permission] = ContextVar("permission", default=NOTHING)
+_refused: ContextVar[list[UntrustedError] | None] = ContextVar("refused", default=None)
+
+
+def of(sets: Sequence[str], folder: Path, *, trust: bool) -> Permission:
+    """The permission of a scenario in `folder` with the user's own overrides `key=value`: what they name is trusted."""
+    named = [a or b for value in sets for a, b in _NAMED.findall(value.partition("=")[2])]
+    files = {(base / n).resolve() for n in named if n.endswith(".py") for base in (folder, Path())}
+    return Permission(trust, frozenset(files), frozenset(n for n in named if not n.endswith(".py")))
+
+
+def now() -> Permission:
+    """What may run within the innermost `permitted`."""
+    return _now.get()
+
+
+@contextmanager
+def permitted(permission: Permission) -> Iterator[list[UntrustedError]]:
+    """Within the block, code that the core finds in scenarios runs if `permission` allows; gives what was refused."""
+    refused: list[UntrustedError] = []
+    tokens = _now.set(permission), _refused.set(refused)
+    try:
+        yield refused
+    finally:
+        _now.reset(tokens[0])
+        _refused.reset(tokens[1])
+
+
+def admit(file: Path) -> Closure | None:
+    """`Permission.admit` here and now."""
+    try:
+        return now().admit(file)
+    except UntrustedError as error:
+        refused = _refused.get()
+        if refused is not None:
+            refused.append(error)
+        raise
+
+
+# ---- remembered answers ----------------------------------------------------------------------------------------
+
+
+def store() -> Path:
+    """Where answers are remembered."""
+    base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(base).expanduser() / "perigee" / "trusted.json"
+
+
+def remembered() -> dict[str, str]:
+    """The answers: digests by file. A store that cannot be read holds none."""
+    try:
+        found = json.loads(store().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
+
+
+def is_remembered(file: Path) -> bool:
+    """Whether the user has agreed to run this file, and what it imports, as they are now."""
+    return _remembered(file.resolve()) is not None
+
+
+def _remembered(file: Path) -> Closure | None:
+    answer = remembered().get(str(file))
+    if answer is None:
+        return None
+    try:
+        found = closure(file)
+    except OSError:
+        return None
+    return found if found.digest() == answer else None
+
+
+def remember(file: Path) -> str:
+    """Notes that the user agrees to run a file as it is now. Returns its digest; raises OSError."""
+    answer = closure(file.resolve()).digest()
+    _write({**remembered(), str(file.resolve()): answer})
+    return answer
+
+
+def forget(file: Path) -> bool:
+    """Takes the answer back; whether there was one."""
+    answers = remembered()
+    known = answers.pop(str(file.resolve()), None) is not None
+    if known:
+        _write(answers)
+    return known
+
+
+def _write(answers: dict[str, str]) -> None:
+    path = store()
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    write_text(path, json.dumps(dict(sorted(answers.items())), indent=1) + "\n")

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Pings between hosts in real time before their run.
+
+A part of the script `namespaces.py`: it needs nothing but Python's own library.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import selectors
+import socket
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from perigee_lab.hosts.ports import in_net
+from perigee_lab.hosts.reports import ANSWERED, send
+
+AGAIN_S = 0.1
+# Types of an echo's request and answer (RFC 792, RFC 4443).
+ECHO: dict[int, tuple[int, int]] = {socket.AF_INET: (8, 0), socket.AF_INET6: (128, 129)}
+
+Asked = dict[tuple[int, int], socket.socket]
+"""Sockets of pings, by host and version of IP."""
+
+
+@dataclass
+class Ping:
+    """A line of the job: an echo that a host asks of another."""
+
+    number: int
+    host: int
+    address: str
+
+    @property
+    def family(self) -> socket.AddressFamily:
+        """Of its address."""
+        return socket.AF_INET6 if ":" in self.address else socket.AF_INET
+
+    def message(self) -> bytes:
+        """What is sent; the kernel makes the checksum of version 6."""
+        kind, _ = ECHO[self.family]
+        words = [kind << 8, 0, self.number, 0, *[0] * 28]
+        total = sum(words)
+        while total >> 16:
+            total = (total & 0xFFFF) + (total >> 16)
+        words[1] = ~total & 0xFFFF if self.family == socket.AF_INET else 0
+        return struct.pack(f"!{len(words)}H", *words)
+
+
+def open_pings(pings: list[Ping], net: Callable[[int], int]) -> Asked:
+    """Sockets in the namespaces of the hosts."""
+    made: Asked = {}
+    for ping in pings:
+        key = (ping.host, ping.family)
+        if key not in made:
+            protocol = socket.IPPROTO_ICMP if ping.family == socket.AF_INET else socket.IPPROTO_ICMPV6
+            made[key] = in_net(net(ping.host), ping.family, socket.SOCK_RAW, protocol)
+    return made
+
+
+def ask(control: socket.socket, pings: list[Ping], sockets: Asked) -> None:
+    """Sends pings, again while they are not answered, and tells the core of answers, until it says something itself.
+
+    An interface that has just been made may lose packets for some milliseconds.
+    """
+    waiting = {ping.number: ping for ping in pings}
+    again = 0.0
+    with selectors.DefaultSelector() as selector:
+        for watched in (control, *sockets.values()):
+            selector.register(watched, selectors.EVENT_READ)
+        while True:
+            if waiting and time.monotonic() >= again:
+                for ping in waiting.values():
+                    # What cannot be sent is missed by the core.
+                    with contextlib.suppress(OSError):
+                        sockets[ping.host, ping.family].sendto(ping.message(), (ping.address, 0))
+                again = time.monotonic() + AGAIN_S
+            ready = [key.fileobj for key, _ in selector.select(AGAIN_S if waiting else None)]
+            if control in ready:
+                break
+            for answered in ready:
+                assert isinstance(answered, socket.socket)
+                packet = answered.recv(2048)
+                # Sockets of version 4 see the header, too.
+                message = packet[(packet[0] & 15) * 4 :] if answered.family == socket.AF_INET else packet
+                if len(message) >= 8 and message[0] == ECHO[answered.family][1]:
+                    number = int.from_bytes(message[4:6], "big")
+                    if waiting.pop(number, None) is not None:
+                        send(control, ANSWERED, number)
+    for done in sockets.values():
+        done.close()

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Whether this machine lets its user have hosts in real time, and what makes them punctual."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perigee_lab.hosts.namespaces import AS_ROOT, COMMAND
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MACHINE = "machine"
+"""In place of the key of a kernel: this machine's."""
+# Priority among real-time threads (sched(7)): above none that a machine needs.
+PRIORITY = 10
+# Settings that forbid user namespaces, the value that does, and what to do.
+SETTINGS = (
+    ("user/max_user_namespaces", "0", "sysctl user.max_user_namespaces=10000"),
+    ("kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"),
+)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """This machine's own kernel, whose namespaces are hosts in real time."""
+
+    all_flows: bool = True
+    """Flows that do not say so have real hosts, too."""
+    places: tuple[str, ...] = ()
+    """Hosts that are there already: HOST=netns:NAME or HOST=interface:NAME."""
+
+    @property
+    def key(self) -> str:
+        """Names it in a job."""
+        return MACHINE
+
+    def as_core(self) -> tuple[list[str], bool, list[str]]:
+        """As the core takes it."""
+        apart = [p.partition("=")[0] for p in self.places if "=interface:" in p]
+        command = [*(AS_ROOT if self.places else COMMAND), *self.places]
+        return command, self.all_flows, apart
+
+    def about(self) -> dict[str, object]:
+        """What a manifest says of it."""
+        return {"version": platform.release()}
+
+
+def wrong_place(place: str) -> str | None:
+    """What is wrong with HOST=netns:NAME or HOST=interface:NAME; None = nothing."""
+    host, _, where = place.partition("=")
+    kind, _, name = where.partition(":")
+    if not host or not name or kind not in ("netns", "interface"):
+        return f"{place!r} is neither HOST=netns:NAME nor HOST=interface:NAME"
+    if os.geteuid() != 0:
+        return f"{place}: what this machine has already is root's to use"
+    folder = {"netns": Path("/run/netns"), "interface": Path("/sys/class/net")}[kind]
+    if not (folder / name).exists():
+        there = ", ".join(sorted(p.name for p in folder.glob("*"))) or "none"
+        return f"{place}: this machine has no {kind} {name}; it has {there}"
+    return None
+
+
+def why_not() -> str | None:
+    """What is missing for hosts in real time; None = nothing."""
+    if not sys.platform.startswith("linux"):
+        return "hosts in real time need Linux"
+    for program, package in (("unshare", "util-linux"), ("ip", "iproute2")):
+        if shutil.which(program) is None:
+            return f"hosts in real time need the program {program} (Debian's package {package})"
+    # The same namespaces, for a moment.
+    words = COMMAND[: COMMAND.index(sys.executable)]
+    tried = subprocess.run([*words, "ip", "link", "add", "type", "veth"], capture_output=True, text=True, check=False)
+    if tried.returncode == 0:
+        return None
+    return _named(tried.stderr.strip())
+
+
+def without_effect(toml: str) -> str | None:
+    """The key of a resolved scenario that means nothing to hosts in real time; None = none of them."""
+    if tomllib.loads(toml).get("hosts", {}).get("kernel") == "own":
+        return 'hosts.kernel = "own" has no effect in real time: all hosts have this machine\'s kernel; leave it away'
+    return None
+
+
+def _named(said: str) -> str:
+    for name, bad, remedy in SETTINGS:
+        try:
+            value = Path("/proc/sys", name).read_text(encoding="ascii").strip()
+        except OSError:
+            continue
+        if value == bad:
+            return f"this machine forbids user namespaces ({name.replace('/', '.')} = {bad}): as root, {remedy}"
+    if "veth" in said or "Unknown device type" in said:
+        return f"this machine's kernel has no virtual Ethernet pairs (module veth): {said}"
+    why = "in a container it must allow unshare(2) and mounting /proc (its seccomp profile, masked paths)"
+    return f"this machine refuses namespaces without root: {said}; {why}"
+
+
+@contextlib.contextmanager
+def punctual() -> Iterator[None]:
+    """Runs this thread before others where the user may ask for that; programs are not concerned."""
+    before = os.sched_getscheduler(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(PRIORITY))
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, before, os.sched_param(0))

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee train`: rounds, evaluations, checkpoints. A folder that holds a checkpoint is gone on with."""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from perigee_lab import _core
+from perigee_lab.common.files import write_text, written
+from perigee_lab.learn.vector import recipe_text
+
+CHECKPOINT = "checkpoint"
+POLICY = "best.policy"
+CURVES = "scores.csv"
+RECIPE = "recipe.toml"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A training after a round.
+
+    Attributes:
+        round: as the core tells it: round, transitions, of, updates, reward, score.
+        elapsed_s: since the training began or went on.
+        left_s: until its end, as far as that is known.
+    """
+
+    round: dict[str, Any]
+    elapsed_s: float
+    left_s: float
+
+    @property
+    def line(self) -> str:
+        """For a terminal."""
+        r, score = self.round, self.round["score"]
+        text = f"{100 * min(1.0, r['transitions'] / r['of']):3.0f} %  {r['updates']} updates  reward {r['reward']:.4f}"
+        if score:
+            if score["passed"] is not None:
+                text += f"  {score['passed']} rows"
+            text += (
+                f"  evaluation {score['reward']:.4f}, utilisation {score['utilisation']:.3f}, "
+                f"RTT/base {score['inflation']:.2f}, Jain {score['fairness']:.3f}"
+            )
+        return f"{text}  {self.left_s:.0f} s left"
+
+
+def train(
+    recipe: str | Path,
+    out: Path,
+    seed: int = 1,
+    told: Callable[[Progress], None] = lambda _: None,
+    seconds: float | None = None,
+) -> list[dict[str, Any]]:
+    """Trains a recipe, from the folder's checkpoint where it has one.
+
+    Args:
+        recipe: the name of one that comes along, or a file.
+        out: folder of checkpoint, best policy and table of evaluations.
+        seed: of everything; the same seed gives the same weights on one machine.
+        told: hears of each round.
+        seconds: stop after this time, with a checkpoint; the best policy is the one of most reward then.
+
+    Returns:
+        The evaluations: transitions, updates, reward, utilisation, inflation, fairness, passed (rows of the recipe's
+        table; None without one, or where it cannot be the best).
+
+    Raises:
+        ValueError: the recipe is wrong, or the checkpoint belongs to another one.
+    """
+    text, folder = recipe_text(recipe)
+    out.mkdir(parents=True, exist_ok=True)
+    checkpoint = out / CHECKPOINT
+    training = _core.Training(text, str(folder), seed, str(checkpoint) if checkpoint.exists() else None)
+    if seconds is not None:
+        training.without_tables()
+    write_text(out / RECIPE, text)
+    began, first = time.monotonic(), None
+    while not training.over():
+        done = json.loads(training.round())
+        elapsed = time.monotonic() - began
+        first = first if first is not None else done["transitions"]
+        share = max(done["transitions"] - first, 1)
+        told(Progress(done, elapsed, elapsed * max(done["of"] - done["transitions"], 0) / share))
+        late = seconds is not None and elapsed > seconds
+        if done["score"] or late:
+            keep(training, out)
+        if late:
+            break
+    keep(training, out)
+    return list(json.loads(training.scores()))
+
+
+def keep(training: _core.Training, out: Path) -> None:
+    """Writes checkpoint, best policy and table of evaluations."""
+    training.save(str(out / CHECKPOINT))
+    write_text(out / POLICY, training.best())
+    scores = json.loads(training.scores())
+    if scores:
+        with written(out / CURVES) as partial, partial.open("w", newline="", encoding="utf-8") as f:
+            table = csv.DictWriter(f, list(scores[0]))
+            table.writeheader()
+            table.writerows(scores)

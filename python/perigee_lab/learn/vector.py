@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Scenarios side by side: one call takes all to their next decision, on all cores, without the interpreter lock."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from perigee_lab import _core
+from perigee_lab.common import quoting
+from perigee_lab.common.reading import read_text
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+OBSERVATION = 50
+GLOBALS = 12
+METRICS = (
+    "throughput_bytes_per_s",
+    "rtt_us",
+    "srtt_us",
+    "min_rtt_us",
+    "max_throughput_bytes_per_s",
+    "loss_bytes_per_s",
+    "cwnd_packets",
+    "out_packets",
+    "pacing_bytes_per_s",
+    "base_rtt_us",
+    "goodput_bytes_per_s",
+    "capacity_bytes_per_s",
+)
+"""Columns of `Step.metrics`; zero = unknown."""
+
+Floats = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step left, for E environments of F flows. The arrays are written again by the next step.
+
+    Attributes:
+        observations: E x F x 50, Astraea's features of the last five decisions, oldest first.
+        active: E x F, flows that are there.
+        globals: E x 12, features of the whole, for critics.
+        rewards: E x F, Astraea's reward.
+        metrics: E x F x 12, see `METRICS`.
+        ended: E, episodes that are over; the next step is the first of another.
+    """
+
+    observations: Floats
+    active: Bools
+    globals: Floats
+    rewards: Floats
+    metrics: Floats
+    ended: Bools
+
+
+def recipe_text(world: str | Path) -> tuple[str, Path]:
+    """The text of a recipe and the folder of its files.
+
+    Args:
+        world: the name of a recipe that comes along, a recipe, or a scenario file, whose flows with
+            cc = "*" are the agents.
+
+    Raises:
+        ValueError: there is no such file.
+    """
+    shipped = dict(_core.recipes())
+    if str(world) in shipped:
+        return shipped[str(world)], Path()
+    path = Path(world)
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file; recipes that come along: {', '.join(shipped)}")
+    text = read_text(path)
+    if _is_recipe(text):
+        return text, path.parent
+    name = quoting.toml(str(path.resolve()))
+    return (
+        f'title = "a scenario"\n[world]\nfile = {name}\n[train]\ntransitions = 1000000\nexplore = 100000\n',
+        path.parent,
+    )
+
+
+def _is_recipe(text: str) -> bool:
+    """A recipe says how to train; a comment that has the word does not make one. What is no TOML is refused later."""
+    try:
+        return "train" in tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+class VecEnv:
+    """E environments of at most F flows.
+
+    What happens in environment i depends on the seed and i alone. Flows beyond F hold their windows.
+
+    Args:
+        world: see `recipe_text`.
+        count: E.
+        flows: F.
+        seed: of everything.
+
+    Raises:
+        ValueError: the recipe or scenario is wrong.
+    """
+
+    def __init__(self, world: str | Path, count: int = 8, flows: int = 6, seed: int = 1) -> None:
+        """Begins the first episode of each environment."""
+        if count < 1 or flows < 1:
+            raise ValueError(f"at least one environment and one flow, not {count} and {flows}")
+        text, folder = recipe_text(world)
+        self.count, self.flows = count, flows
+        self._core = _core.VecEnv(text, str(folder), count, flows, seed)
+        self.latest = Step(
+            observations=np.zeros((count, flows, OBSERVATION), np.float32),
+            active=np.zeros((count, flows), np.bool_),
+            globals=np.zeros((count, GLOBALS), np.float32),
+            rewards=np.zeros((count, flows), np.float32),
+            metrics=np.zeros((count, flows, len(METRICS)), np.float32),
+            ended=np.zeros(count, np.bool_),
+        )
+
+    def step(self, actions: npt.ArrayLike, rates: npt.ArrayLike | None = None) -> Step:
+        """Goes on by one decision.
+
+        Args:
+            actions: E x F; Astraea's steps from -1 to 1, or windows in packets if rates are given.
+            rates: E x F; pacing rates in bytes/s, 0 = as Astraea paces.
+
+        Raises:
+            ValueError: an action is no number.
+        """
+        s = self.latest
+        self._core.step(
+            np.ascontiguousarray(actions, np.float32),
+            None if rates is None else np.ascontiguousarray(rates, np.float32),
+            s.observations,
+            s.active,
+            s.globals,
+            s.rewards,
+            s.metrics,
+            s.ended,
+        )
+        return s

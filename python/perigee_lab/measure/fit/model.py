@@ -1,0 +1,447 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The model of a path, and how it is found: base RTT over time, jitter, losses, capacity, queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perigee_lab.measure import series
+from perigee_lab.measure.fit.early import Early, early
+from perigee_lab.measure.fit.held import Held, held
+from perigee_lab.measure.fit.outages import Votes, silences, votes
+from perigee_lab.measure.fit.recording import Recording
+from perigee_lab.measure.fit.seen import Load, Probes, Told
+from perigee_lab.measure.net.protocol import MeasureError
+from perigee_lab.measure.trains import Capacity, capacity
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+QUANTILES = (0, 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 99.5, 99.9, 100)
+NO_JITTER_MS = 0.3
+"""Residuals within this are the network's own steps, not jitter."""
+CHANCE = 0.05
+"""Probes lost in a row are an outage where independent losses would give such a run less often than this."""
+SLOW_S = 0.1
+"""Of slower probes a lost one is no outage that could be timed."""
+BASE_WINDOW_S = 5.0
+STANDING = 0.1
+"""A queue stands where RTTs exceed the base by this share of it, and by 3 ms."""
+STANDING_MS = 3.0
+STEADY = 0.12
+"""A capacity whose middle 80 % lie within this of the median is constant."""
+CAPACITY_BIN_S = 1.0
+FEWEST_BINS = 5
+QUIET_S = 0.5
+
+
+@dataclass
+class Path:
+    """A path, as far as it could be known. Times in s since the first probe's time 0."""
+
+    duration_s: float
+    base: list[tuple[float, float]]
+    """From when on, RTT in ms; the first at 0."""
+    steps: list[series.Step]
+    added: list[tuple[float, float]] = field(default_factory=list)
+    """Jitter: share in %, ms above the base; empty = none."""
+    correlation_s: float = 0.0
+    jitter_step_s: float = 0.02
+    outages: list[tuple[float, float]] = field(default_factory=list)
+    """When, how long, s."""
+    mode: str = "flush"
+    """What outages do to what waits, in the words of scenarios: flush loses it, hold keeps it, blackhole serves it."""
+    seen: Votes | None = None
+    """How many outages a flow met that told what lossy ones do; None: there was no question."""
+    loss: float = 0.0
+    """Of packets at random, besides."""
+    events: tuple[float, float, float, int] | None = None
+    """Instead, loss events: every so many s, share of single ones, mean length of others and the longest, in slots."""
+    slot_s: float = 0.2
+    bursts: tuple[float, float, float] | None = None
+    """Instead, bursts (Gilbert and Elliott): s apart, s long, loss inside."""
+    rates: list[tuple[float, float]] = field(default_factory=list)
+    """From when on, bit/s on the wire."""
+    dispersion: dict[str, Capacity] = field(default_factory=dict)
+    """By way (there, back), where trains of probes told its rate."""
+    reverse_bps: float | None = None
+    queue_bytes: float | None = None
+    early: Early | None = None
+    """It drops at random before it is full."""
+    grid: series.Grid | None = None
+    unknown: list[str] = field(default_factory=list)
+    """What cannot be known, in words."""
+
+    def base_at(self, t_s: Floats) -> Floats:
+        """The base RTT at these times."""
+        times, values = (np.array(c) for c in zip(*self.base, strict=True))
+        found: Floats = values[np.maximum(np.searchsorted(times, t_s, side="right") - 1, 0)]
+        return found
+
+    @property
+    def usual_bps(self) -> float:
+        """The capacity, where one number is wanted."""
+        return float(np.median([bps for _, bps in self.rates if bps > 0]))
+
+    def rate_at(self, t_s: Floats) -> Floats:
+        """The capacity at these times."""
+        times, values = (np.array(c) for c in zip(*self.rates, strict=True))
+        found: Floats = values[np.maximum(np.searchsorted(times, t_s, side="right") - 1, 0)]
+        return found
+
+
+def fitted(
+    probes: Probes, loads: Sequence[Load], rate_bps: float | None = None, back: Sequence[Load] = (),
+    told: Sequence[Told] = (), recorded: Recording | None = None, queue_bytes: float | None = None,
+) -> Path:  # fmt: skip
+    """The path behind these probes and flows; `rate_bps` where nothing else can tell, `back`: flows the other way.
+
+    `told`: trains, which tell a rate where no flow does. The way there is that of `loads`; without any, it is down.
+    `recorded`: rates that stand for flows and trains; `queue_bytes`: of a queue that is known.
+
+    Raises MeasureError.
+    """
+    kept = held(probes)
+    fine = probes.answered & ~kept.waited
+    t, rtt = probes.sent_s[fine], probes.rtt_ms[fine]
+    loads = [x.beside(probes) for x in loads]
+    path = Path(float(probes.sent_s[-1]) + probes.interval_s, [], series.steps(t, rtt))
+    path.base = _base(path, t, rtt)
+    path.grid = series.grid([s.t_s for s in path.steps])
+    _jitter(path, t, rtt, probes.interval_s)
+    _losses(path, probes, loads)
+    _fate(path, kept)
+    _waiting(path, loads, probes.interval_s)
+    trains = _of_trains(loads, told)
+    if recorded is None:
+        _capacity(path, loads, rate_bps, trains.get("there"), probes.carried_bps)
+    else:
+        path.rates = _recorded(recorded.rates, path.duration_s) if rate_bps is None else [(0.0, rate_bps)]
+        path.reverse_bps = recorded.back_bps
+    _queue(path, loads)
+    if queue_bytes is not None:
+        path.queue_bytes, path.early = queue_bytes, None
+    _reverse(path, back, trains.get("back"))
+    if probes.source == "probes":
+        # What a probe takes at the slowest port of each way is no propagation.
+        own_ms = sum(probes.bytes * 8e3 / bps for bps in (path.usual_bps, path.reverse_bps or path.usual_bps))
+        path.base = [(t, max(0.01, ms - own_ms)) for t, ms in path.base]
+    _unknown(path, probes, loads, recorded)
+    return path
+
+
+def _base(path: Path, t: Floats, rtt: Floats) -> list[tuple[float, float]]:
+    """Between steps by windows whose length is some time of correlation; constant where nothing but noise moves it."""
+    tau = series.correlation_s(t, rtt - _smooth(rtt, t, 30.0))
+    window = float(np.clip(10 * tau, 0.5, BASE_WINDOW_S)) if path.steps else max(BASE_WINDOW_S, 10 * tau)
+    if not path.steps:
+        long = series.windows(t, rtt, max(60.0, 10 * tau)) if t[-1] - t[0] > 240 else series.windows(t, rtt, window)
+        spread = float(np.quantile(rtt, 0.95) - np.quantile(rtt, 0.05))
+        drift = float(np.ptp(np.quantile(long.base_ms, (0.05, 0.95))))
+        if drift < max(NO_JITTER_MS, 0.6 * spread):
+            return [(0.0, float(rtt.min()))]
+    edges = [t[0], *(s.t_s for s in path.steps), t[-1] + 1e-6]
+    found: list[tuple[float, float]] = []
+    for low, high in pairwise(edges):
+        inside = (t >= low) & (t < high)
+        if not inside.any():
+            continue
+        pieces = max(1, round((high - low) / window))
+        cuts = np.linspace(low, high, pieces + 1)
+        for a, b in pairwise(cuts):
+            own = rtt[(t >= a) & (t < b)]
+            if len(own):
+                found.append((float(a), float(np.quantile(own, 0.02))))
+    found[0] = (0.0, found[0][1])
+    return found
+
+
+def _smooth(values: Floats, t: Floats, over_s: float) -> Floats:
+    """Means over windows, spread back to the samples."""
+    index = np.floor((t - t[0]) / over_s).astype(np.int64)
+    sums, counts = np.bincount(index, values), np.bincount(index)
+    found: Floats = (sums / np.maximum(counts, 1))[index]
+    return found
+
+
+def _jitter(path: Path, t: Floats, rtt: Floats, interval_s: float) -> None:
+    """What is above the base, as quantiles, with the time over which it resembles itself."""
+    above = np.maximum(0.0, rtt - path.base_at(t))
+    if np.quantile(above, 0.99) - np.quantile(above, 0.01) < NO_JITTER_MS:
+        return
+    levels = [q for q in QUANTILES if q in (0, 100) or min(q, 100 - q) / 100 * len(above) >= 5]
+    values = np.maximum.accumulate(np.quantile(above, np.array(levels) / 100))
+    path.added = [(float(q), float(v)) for q, v in zip(levels, values, strict=True)]
+    path.correlation_s = series.correlation_s(t, above)
+    path.jitter_step_s = max(interval_s, 0.001)
+
+
+def _losses(path: Path, probes: Probes, loads: Sequence[Load]) -> None:
+    """Long runs are outages at their times; short ones are events in time, bursts, or the fate of single packets."""
+    found = series.losses(~probes.answered)
+    n, slow = len(probes.sent_s), probes.interval_s > SLOW_S
+    alone = max(1, int((found.lengths == 1).sum())) / n
+    long = (found.lengths > 1) & (n * alone ** found.lengths.astype(float) < CHANCE) & (not slow)
+    for start, length in zip(found.starts[long], found.lengths[long], strict=True):
+        # Between the last answered and the next one: on average half an interval before the first lost one.
+        at = float(probes.sent_s[start]) - probes.interval_s / 2
+        path.outages.append((max(0.0, at), float(length * probes.interval_s)))
+    lengths = found.lengths[~long]
+    if not len(lengths):
+        return
+    share = float(lengths.sum()) / len(probes.sent_s)
+    span = float(probes.sent_s[-1] - probes.sent_s[0])
+    carried = [_random_share(load) for load in loads]
+    by_time = bool(carried) and min(carried) < share / 3
+    if float(lengths.mean()) > 1.5 and not slow and len(lengths) >= 5:
+        path.bursts = (span / len(lengths), float(lengths.mean()) * probes.interval_s, 1.0)
+    elif by_time or slow:
+        others = lengths[lengths > 1]
+        single = 1 - len(others) / len(lengths)
+        mean = max(2.0, float(others.mean())) if len(others) else 2.0
+        path.events = (span / len(lengths), single, mean, int(max(2, lengths.max())))
+        path.slot_s = probes.interval_s
+    else:
+        path.loss = share
+        if not carried:
+            path.unknown.append(
+                "whether losses hit a share of the packets or come so often in time: probes alone do not tell; "
+                "taken as a share"
+            )
+
+
+def _fate(path: Path, kept: Held) -> None:
+    """Whether outages keep what waits or lose it: what most of them do, as a schedule has one way for all."""
+    if not kept.outages:
+        return
+    left_out = min(len(path.outages), len(kept.outages))
+    if len(kept.outages) > len(path.outages):
+        path.outages, path.mode = kept.outages, "hold"
+    if left_out:
+        what = "lose" if path.mode == "hold" else "keep"
+        path.unknown.append(
+            f"when the path's outages lose and when they keep what waits: {left_out} that {what} it are left out"
+        )
+
+
+def _waiting(path: Path, loads: Sequence[Load], interval_s: float) -> None:
+    """What lossy outages do to the queue, where a flow that filled it met some."""
+    if not path.outages or path.mode == "hold":
+        return
+    each = [votes(silences(x, _base_of(path, x)), path.outages, interval_s, together=x.together) for x in loads]
+    path.seen = Votes(sum(v.lost for v in each), sum(v.served for v in each))
+    if path.seen.decided and path.seen.served > path.seen.lost:
+        path.mode = "blackhole"
+
+
+def _base_of(path: Path, load: Load) -> Floats:
+    """The base RTT beside a flow; of one that ran at another time the usual one, or its own least."""
+    if load.together:
+        return path.base_at(load.t_s)
+    usual = float(np.median(path.base_at(np.linspace(0, path.duration_s, 1000))))
+    own = float(np.nanmin(load.rtt_ms)) if np.isfinite(load.rtt_ms).any() else usual
+    found: Floats = np.full(len(load.t_s), min(usual, own))
+    return found
+
+
+def _random_share(load: Load) -> float:
+    """What single packets lose at random, at most: from the share of seconds in which nothing was sent again."""
+    fine = ~np.isnan(load.sent) & ~np.isnan(load.again)
+    if fine.sum() < 4:
+        return 1.0
+    seconds = np.arange(load.t_s[fine][0], load.t_s[fine][-1])
+    sent, again = (np.diff(np.interp(seconds, load.t_s[fine], x[fine])) for x in (load.sent, load.again))
+    clean = float((again < 0.5).mean()) if len(again) else 0.0
+    if clean == 0:
+        return float(load.again[fine][-1] / max(1.0, load.sent[fine][-1]))
+    return float(-np.log(clean) / max(1.0, sent.mean()))
+
+
+def _standing(path: Path, load: Load) -> npt.NDArray[np.bool_]:
+    """Samples in which a queue stood: what arrived then is what the path can carry."""
+    base = _base_of(path, load)
+    spread = path.added[-4][1] if len(path.added) > 4 else 0.0
+    above = load.rtt_ms - base - spread
+    return np.nan_to_num(above) > np.maximum(STANDING_MS, STANDING * base)
+
+
+def _of_trains(loads: Sequence[Load], told: Sequence[Told]) -> dict[str, Capacity]:
+    """What trains say of the way of these flows, and of the other one."""
+    there = next((x.way for x in loads if x.way), "down")
+    found = {"there" if x.way == there else "back": capacity(x.mbps, x.spread) for x in told}
+    return {way: said for way, said in found.items() if said is not None}
+
+
+def _capacity(
+    path: Path, loads: Sequence[Load], rate_bps: float | None, trains: Capacity | None, carried_bps: float | None
+) -> None:
+    """The rate at which data arrived while a queue stood; where it never did, that of trains."""
+    if rate_bps is not None:
+        path.rates = [(0.0, rate_bps)]
+        return
+    best: tuple[Floats, Floats] | None = None
+    for load in loads:
+        t, rates = _arrivals(path, load)
+        if best is None or len(t) > len(best[0]):
+            best = t, rates
+    if best is None or len(best[0]) < FEWEST_BINS:
+        if trains is not None and not trains.least:
+            path.rates, path.dispersion["there"] = [(0.0, trains.mbps * 1e6)], trains
+            return
+        bound = "" if trains is None else f" (trains: {trains.told})"
+        if carried_bps is not None:
+            bound += f" (the terminal carried up to {carried_bps / 1e6:.1f} Mbit/s: it is at least that)"
+        why = "in no flow a queue stood for some seconds" if loads else "no flow over TCP had the path to itself"
+        raise MeasureError(
+            f"the capacity cannot be known: {why}{bound}; measure a download of "
+            "cubic (perigee measure run HOST --download 30s --cc cubic), or say it: --rate 100Mbit"
+        )
+    t, rates = best
+    middle = float(np.median(rates))
+    low, high = np.quantile(rates, (0.1, 0.9))
+    if high - low < 2 * STEADY * middle:
+        path.rates = [(0.0, middle)]
+        return
+    # Held from one bin to the next in which a queue stood.
+    path.rates = [(0.0 if i == 0 else float(a), float(r)) for i, (a, r) in enumerate(zip(t, rates, strict=True))]
+
+
+def _recorded(rates: Sequence[tuple[float, float]], until_s: float) -> list[tuple[float, float]]:
+    """Recorded rates; one, where they hardly differ from second to second."""
+    at = np.arange(0, max(until_s, 1e-3), 1e-2)
+    times, values = (np.array(c) for c in zip(*rates, strict=True))
+    fine = values[np.maximum(np.searchsorted(times, at + 1e-9, side="right") - 1, 0)]
+    bins = np.floor(at / CAPACITY_BIN_S).astype(np.int64)
+    seconds = np.bincount(bins, fine) / np.bincount(bins)
+    low, middle, high = np.quantile(seconds, (0.1, 0.5, 0.9))
+    if (values > 0).all() and high - low < 2 * STEADY * middle and np.ptp(values) < 2 * STEADY * middle:
+        return [(0.0, float(fine.mean()))]
+    return [(t, bps) for t, bps in rates if t < until_s]
+
+
+def _arrivals(path: Path, load: Load) -> tuple[Floats, Floats]:
+    """Bins in which a queue stood all the time, and what arrived in them on the wire, bit/s."""
+    if len(load.t_s) < 4:
+        return np.zeros(0), np.zeros(0)
+    standing = _standing(path, load)
+    edges = np.arange(load.t_s[0], load.t_s[-1], max(CAPACITY_BIN_S, 4 * load.step_s))
+    at = np.interp(edges, load.t_s, load.delivered)
+    times, rates = [], []
+    for k, (a, b) in enumerate(pairwise(edges)):
+        inside = (load.t_s > a - load.step_s) & (load.t_s <= b)
+        if inside.any() and standing[inside].all():
+            times.append(a)
+            rates.append((at[k + 1] - at[k]) * 8 / (b - a) / load.payload_share)
+    return np.array(times), np.array(rates)
+
+
+def _queue(path: Path, loads: Sequence[Load]) -> None:
+    """How much waited when a flow began to lose packets, outages apart: the median over these moments."""
+    found: list[float] = []
+    episodes: list[tuple[Floats, Floats, Floats]] = []
+    for load in loads:
+        above = (load.rtt_ms - _base_of(path, load)) / 1e3 * path.rate_at(load.t_s) / 8
+        sent, lost = (np.maximum(0.0, np.nan_to_num(np.diff(x, prepend=x[0]))) for x in (load.sent, load.again))
+        for k in _before_losses(path, load):
+            if np.isnan(above[k]).all():
+                continue
+            found.append(float(np.nanmax(above[k])))
+            # Until the flow's answer to the first loss has reached the queue, and shows.
+            until = load.t_s[k.stop - 1] + 2.5 * float(np.nanmax(load.rtt_ms[k])) / 1e3
+            after = slice(k.stop - 1, int(np.searchsorted(load.t_s, until)))
+            episodes.append((above[after], sent[after], lost[after]))
+    if found:
+        path.queue_bytes = max(1.0, float(np.median(found)))
+        path.early = early(found, episodes)
+
+
+def _reverse(path: Path, back: Sequence[Load], trains: Capacity | None) -> None:
+    """The rate of the way back: at which data arrived there while a queue stood, or that of trains; else unknown."""
+    rates = [r for load in back for r in _arrivals(path, load)[1]]
+    if len(rates) >= FEWEST_BINS:
+        path.reverse_bps = float(np.median(rates))
+    elif trains is not None and not trains.least:
+        path.reverse_bps, path.dispersion["back"] = trains.mbps * 1e6, trains
+
+
+def _before_losses(path: Path, load: Load) -> list[slice]:
+    """The samples of some RTTs before each loss that follows a quiet time."""
+    again = np.nan_to_num(load.again)
+    # Of a flow that ran at another time than the probes only its own silences are known.
+    own = silences(load, _base_of(path, load))
+    outages = path.outages if load.together else [(s.begin_s, s.length_s) for s in own]
+    lossy = np.flatnonzero(np.diff(again, prepend=0) > 0)
+    out, quiet_since = [], -1e9
+    for k in lossy:
+        t = float(load.t_s[k])
+        rtt = float(np.nan_to_num(load.rtt_ms[k], nan=100.0)) / 1e3
+        calm = t - quiet_since > 2 * rtt + QUIET_S
+        quiet_since = t
+        if calm and not any(at - 0.1 < t < at + length + 2 * rtt + QUIET_S for at, length in outages):
+            low = int(np.searchsorted(load.t_s, t - 2.5 * rtt))
+            out.append(slice(min(low, int(k)), int(k) + 1))
+    return out
+
+
+def _unknown(path: Path, probes: Probes, loads: Sequence[Load], recorded: Recording | None) -> None:
+    path.unknown += [*(recorded.remarks if recorded is not None else ()), *_of_probes(probes, recorded)]
+    if path.seen is not None and not path.seen.decided:
+        why = "no flow with a queue longer than the outages met one" if path.seen == Votes(0, 0) else "both was seen"
+        path.unknown.append(
+            f"what becomes of the queue in an outage, whether it is lost or served into nothing: {why}; taken for lost"
+        )
+    if probes.busy:
+        path.unknown.append(f"the RTT while the terminal was busy: {probes.busy} samples are left out")
+    if not probes.size_known:
+        path.unknown.append(f"how long the probes were: taken as {probes.bytes} bytes")
+    if path.early is None:
+        path.unknown.append("whether the queue drops before it is full: no flow showed it; taken for drop-tail")
+    else:
+        path.unknown.append("up to where the queue grows: twice its threshold is taken, as no flow filled it")
+    if path.reverse_bps is None:
+        why = "no flow went there for long" if recorded is None else "it was not recorded"
+        path.unknown.append(f"the rate of the way back: {why}; taken as that of the way there")
+    elif recorded is not None and recorded.back_bps is not None:
+        path.unknown.append("the way back's rate over time: its median is taken")
+    if path.queue_bytes is None:
+        why = "no flow lost packets to it" if recorded is None else "recordings of rates have none"
+        path.unknown.append(f"the queue's size: {why}; taken as two bandwidth-delay products")
+    if "there" in path.dispersion:
+        path.unknown.append(
+            "whether a bucket of tokens or a timetable of slots lets less through for long than trains of some "
+            "packets see"
+        )
+    if len(path.rates) == 1 and not loads and recorded is None:
+        path.unknown.append("how the capacity varies")
+    if path.grid and path.grid.found:
+        path.unknown.append(
+            "what the path does after the record: for an hour more, slots of its grid are drawn from the record"
+        )
+    elif path.steps:
+        path.unknown.append("when the path will change after the record: its steps keep to no grid")
+
+
+def _of_probes(probes: Probes, recorded: Recording | None) -> list[str]:
+    """What probes, or that which stands for them, do not tell."""
+    shared = "how the delay is shared between both ways, and queues before the slowest one"
+    if probes.source == "said":
+        return ["how the RTT varies: one value was said", "losses and outages: recordings of rates have none"]
+    if probes.source == "delays":
+        return ["losses: recordings of delays have none", "queues: delays are taken for those without load"]
+    found = [
+        f"outages shorter than {2 * probes.interval_s * 1e3:.0f} ms, and when within "
+        f"{probes.interval_s * 1e3:.0f} ms the others began",
+        shared,
+    ]
+    if recorded is not None:
+        found.append(
+            "which rates go with which RTTs: they are of two recordings, laid side by side from their beginnings"
+        )
+    return found

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""qlog, what QUIC stacks write of their inside (draft-ietf-quic-qlog-main-schema).
+
+JSON, and JSON text sequences (RFC 7464). Read are the recovery metrics (RTTs, congestion window, bytes in flight,
+pacing) and packets sent, acknowledged and lost, of versions 0.3 and later, whose events are objects with a name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from perigee_lab.measure.logs.model import NS_PER_S, Asked, Flow, Log, LogError, at, instant_ns, number
+
+SEPARATOR = "\x1e"
+METRICS = {"recovery:metrics_updated", "quic:recovery_metrics_updated", "recovery_metrics_updated"}
+SENT = {"transport:packet_sent", "quic:packet_sent", "packet_sent"}
+RECEIVED = {"transport:packet_received", "quic:packet_received", "packet_received"}
+LOST = {"recovery:packet_lost", "quic:packet_lost", "packet_lost"}
+COLUMNS = {
+    "latest_rtt": ("rtt_ns", 1e6), "smoothed_rtt": ("srtt_ns", 1e6), "congestion_window": ("cwnd_bytes", 1),
+    "bytes_in_flight": ("in_flight_bytes", 1), "ssthresh": ("ssthresh_bytes", 1), "pacing_rate": ("pacing_bps", 1),
+    "min_rtt": ("log.min_rtt_ms", 1),
+}  # fmt: skip
+"""Metric → column and factor: qlog has times in ms, amounts in bytes, rates in bit/s."""
+FLOATS = {"log.min_rtt_ms"}
+MOST_RANGE = 1 << 20
+"""Packets that one range of an acknowledgement may name."""
+EPOCH_MS = 1e11
+"""Times above this are since 1970."""
+
+
+def is_qlog(head: str) -> bool:
+    """Whether a text begins as a qlog does."""
+    start = head.lstrip(SEPARATOR + " \r\n")[:4096]
+    return start.startswith("{") and any(f'"{k}"' in start for k in ("qlog_version", "qlog_format", "file_schema"))
+
+
+class _Trace:
+    """What one end of a connection wrote."""
+
+    def __init__(self, description: Any, number_of: int) -> None:
+        place = str(at(description, "vantage_point", "type") or "end")
+        name = str(at(description, "title") or at(description, "vantage_point", "name") or f"trace {number_of}")
+        other = {"client": "server", "server": "client"}.get(place, "other end")
+        self.flow = Flow(name[:80], place, other, "unknown")
+        self.common = at(description, "common_fields") or {}
+        self.now: dict[str, Any] = {}
+        self.sizes: dict[tuple[str, int], int] = {}
+        self.sent = self.lost = self.acked_bytes = self.received_bytes = 0
+        self.clock_ms = 0.0
+        self.first_ns: int | None = None
+
+    def time_ns(self, event: Any) -> int | None:
+        """When an event was: since 1970 where the trace says since when it counts, else since its beginning."""
+        time_ms = number(at(event, "time"))
+        if time_ms is None:
+            return None
+        kind = str(at(event, "time_format") or at(self.common, "time_format") or "relative")
+        if kind in ("delta", "relative_to_previous_event"):
+            self.clock_ms += time_ms
+            time_ms = self.clock_ms
+        base = at(self.common, "reference_time")
+        if isinstance(base, dict):
+            base = at(base, "epoch")
+        zero = number(base) or 0.0
+        if isinstance(base, str) and base not in ("unknown", ""):
+            zero = instant_ns(base, Asked(), "reference_time") / 1e6
+        absolute = kind == "absolute" or time_ms > EPOCH_MS
+        return round((time_ms + (0.0 if absolute else zero)) * 1e6)
+
+    def event(self, event: Any, log: Log, where: str) -> None:
+        """One event more."""
+        name, data = at(event, "name"), at(event, "data")
+        t_ns = self.time_ns(event)
+        if not isinstance(name, str) or t_ns is None:
+            log.strange.append(f"{where}: no name or time")
+            return
+        if not isinstance(data, dict):
+            return
+        if name in SENT:
+            self._sent(data)
+        elif name in RECEIVED:
+            self._received(data)
+        elif name in LOST:
+            self.lost += 1
+            self.sizes.pop(_number_of(data), None)
+        elif name in METRICS:
+            self._metrics(data, t_ns)
+
+    def _sent(self, data: dict[str, Any]) -> None:
+        self.sent += 1
+        self.sizes[_number_of(data)] = int(
+            number(at(data, "raw", "length")) or number(at(data, "header", "packet_size")) or 0
+        )
+
+    def _received(self, data: dict[str, Any]) -> None:
+        space = _space(data)
+        frames = at(data, "frames")
+        for frame in frames if isinstance(frames, list) else []:
+            kind = at(frame, "frame_type")
+            if kind == "stream":
+                self.received_bytes += int(number(at(frame, "length")) or 0)
+            if kind != "ack":
+                continue
+            ranges = at(frame, "acked_ranges")
+            for pair in ranges if isinstance(ranges, list) else []:
+                low, high = number(at(pair, 0)), number(at(pair, -1))
+                if low is None or high is None or not 0 <= high - low < MOST_RANGE:
+                    continue
+                for n in range(int(low), int(high) + 1):
+                    self.acked_bytes += self.sizes.pop((space, n), 0)
+
+    def _metrics(self, data: dict[str, Any], t_ns: int) -> None:
+        fresh = {}
+        for metric, (column, factor) in COLUMNS.items():
+            value = number(data.get(metric))
+            if value is not None and value >= 0:
+                fresh[column] = value * factor if column in FLOATS else round(value * factor)
+        if not fresh:
+            return
+        # Only what has changed is written: the rest holds; an RTT sample is one once.
+        self.now = {k: v for k, v in self.now.items() if k != "rtt_ns"} | fresh
+        rows = self.flow.rows
+        since = t_ns - rows[-1]["t_ns"] if rows else 0
+        before = rows[-1]["delivered_bytes"] if rows else 0
+        rows.append(
+            {"t_ns": t_ns, "delivered_bytes": self.acked_bytes, "sent_packets": self.sent, "retransmits": self.lost}
+            | {"goodput_bps": (self.acked_bytes - before) * 8 * NS_PER_S / since if since > 0 else 0.0}
+            | self.now
+        )  # fmt: skip
+
+
+def _space(data: dict[str, Any]) -> str:
+    """Packets are numbered by encryption level."""
+    kind = str(at(data, "header", "packet_type") or "1RTT")
+    return kind if kind in ("initial", "handshake") else "application"
+
+
+def _number_of(data: dict[str, Any]) -> tuple[str, int]:
+    return _space(data), int(number(at(data, "header", "packet_number")) or 0)
+
+
+def read_qlog(lines: Iterable[tuple[int, str]], asked: Asked) -> Log:
+    """A flow for each trace, a row for each update of its metrics. Raises LogError."""
+    log = Log("qlog")
+    traces: list[_Trace] = []
+    whole: list[str] = []
+    for where, line in lines:
+        text = line.lstrip(SEPARATOR).strip()
+        if not text:
+            continue
+        data = _object(text) if not whole else None
+        if data is None:
+            # One JSON over several lines, or damage.
+            whole.append(line)
+        elif at(data, "traces") is not None or (not traces and at(data, "trace") is None and at(data, "name") is None):
+            whole.append(line)
+        elif at(data, "trace") is not None:
+            traces.append(_Trace(data["trace"], len(traces) + 1))
+        elif traces:
+            traces[-1].event(data, log, f"line {where}")
+    if not traces:
+        traces = _whole("\n".join(whole), log)
+    else:
+        log.strange += [f"a line that is no JSON: {line[:60]!r}" for line in whole]
+    log.flows = [t.flow for t in traces if t.flow.rows]
+    if not log.flows:
+        raise LogError("no trace of it has recovery metrics (RTT, congestion window): its writer may not log them")
+    log.has_clock = all(f.rows[0]["t_ns"] > 10**17 for f in log.flows)
+    log.remarks.append(
+        "sizes are of whole QUIC packets; what is delivered is what was acknowledged; retransmits are packets "
+        "declared lost: "
+        "QUIC sends their contents anew, in other packets"
+    )
+    received = sum(t.received_bytes for t in traces)
+    if received:
+        log.remarks.append(
+            f"{received} bytes of streams were received by who wrote it: when, a qlog of the other end tells"
+        )
+    return log
+
+
+def _object(text: str) -> Any:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _whole(text: str, log: Log) -> list[_Trace]:
+    """Traces of a qlog that is one JSON."""
+    data = _object(text.strip().lstrip(SEPARATOR))
+    rows = at(data, "traces")
+    if not isinstance(rows, list):
+        raise LogError("its JSON is damaged or breaks off, or has no traces")
+    traces = []
+    for i, row in enumerate(rows):
+        events = at(row, "events")
+        if not isinstance(events, list):
+            log.strange.append(f"traces[{i}]: no events")
+            continue
+        trace = _Trace(row, i + 1)
+        if events and isinstance(events[0], list):
+            log.strange.append(
+                f"traces[{i}]: events are lists, as before version 0.3: convert it with its writer's tools"
+            )
+            continue
+        for k, event in enumerate(events):
+            trace.event(event, log, f"traces[{i}].events[{k}]")
+        traces.append(trace)
+    return traces

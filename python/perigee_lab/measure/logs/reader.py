@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Finds by its contents what wrote a log, and reads it."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import IO
+
+from perigee_lab.measure.logs import pings, qlog, tables, transfers
+from perigee_lab.measure.logs.model import Asked, Log, LogError
+
+HEAD_CHARS = 1 << 16
+# JSON is read as a whole; iperf3 writes some 300 bytes per stream and interval.
+MAX_JSON_CHARS = 1 << 28
+MAX_LINE_CHARS = 1 << 16
+GZIP = b"\x1f\x8b"
+# Windows' shell writes what it redirects so.
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+Lines = Callable[[Iterable[tuple[int, str]], Asked], Log]
+BY_LINES: dict[str, tuple[Callable[[str], bool], Lines]] = {
+    "ping": (pings.is_ping, pings.read_ping),
+    "qlog": (qlog.is_qlog, qlog.read_qlog),
+    "ss": (transfers.is_ss, transfers.read_ss),
+    "table": (tables.is_table, tables.read_table),
+}
+BY_JSON = {
+    "irtt": (pings.is_irtt, pings.read_irtt),
+    "mtr": (pings.is_mtr, pings.read_mtr),
+    "iperf3": (transfers.is_iperf3, transfers.read_iperf3),
+}
+FORMATS = (*BY_LINES, *BY_JSON, "speedtest")
+
+
+def read_log(file: Path, asked: Asked, written_by: str | None = None) -> Log:
+    """The log in a file, compressed with gzip or not; `written_by` is one of FORMATS, None = found from what is in it.
+
+    Raises:
+        LogError: it is no log that is known, is damaged, or needs to be told something.
+        OSError: it cannot be read.
+    """
+    if not file.is_file():
+        raise LogError("there is no such file" if not file.exists() else "it is no plain file")
+    try:
+        log = _read(file, asked, written_by)
+        _refuse_idle(log, asked)
+        return log
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise LogError(
+            f"its compression is damaged ({error}); unpack what can be saved: gzip -dc FILE > PLAIN"
+        ) from None
+
+
+def _read(file: Path, asked: Asked, written_by: str | None) -> Log:
+    with closing(_open(file)) as opened:
+        head = opened.read(HEAD_CHARS)
+        if not head.strip():
+            raise LogError("it is empty")
+        if "\0" in head:
+            raise LogError("it is no text; captures are for perigee import capture")
+        name = written_by
+        if name is None:
+            name = next((n for n, (known, _) in BY_LINES.items() if n != "table" and known(head)), None)
+        if name in BY_JSON or name == "speedtest" or (name is None and head.lstrip()[:1] in "{["):
+            return _json(head + opened.read(MAX_JSON_CHARS), asked, name)
+        if name is None and tables.is_table(head):
+            name = "table"
+        if name is None:
+            raise LogError(f"it is no log of {', '.join(FORMATS)} (table: CSV with names of columns in its first line)")
+    with closing(_open(file)) as opened:
+        # JSON may be one line of any length.
+        longest = MAX_JSON_CHARS if name == "qlog" else MAX_LINE_CHARS
+        return BY_LINES[name][1](_lines(opened, longest), asked)
+
+
+def _refuse_idle(log: Log, asked: Asked) -> None:
+    """What was said of a log and has no effect on it is an error."""
+    if log.format != "table" and (asked.columns or asked.units):
+        given = "--column" if asked.columns else "--unit"
+        raise LogError(f"{given} is for tables (CSV), and it is a log of {log.format}: leave it out")
+    # Of pings their reader knows whether the interval was needed: one stamp tells none.
+    if asked.interval_ns is not None and log.format != "ping" and (log.has_clock or log.format != "ss"):
+        raise LogError(f"--interval is for logs without times, and this log of {log.format} has its own: leave it out")
+
+
+def _json(text: str, asked: Asked, name: str | None) -> Log:
+    if len(text) > MAX_JSON_CHARS:
+        raise LogError(f"it is larger than {MAX_JSON_CHARS >> 20} MB: JSON is read as a whole; split it")
+    data = pings.first_json(text)
+    for known, (matches, read) in BY_JSON.items():
+        if name in (None, known) and matches(data):
+            return read(data, asked)
+    results = [("it", data)] if transfers.is_speedtest(data) and "\n{" not in text.strip() else None
+    if results is None:
+        results = transfers.lines_of_json(enumerate(text.splitlines(), 1))
+    if name == "speedtest" or any(transfers.is_speedtest(r) for _, r in results):
+        return transfers.read_speedtest(results, asked)
+    if data is None:
+        raise LogError("its JSON is damaged or breaks off")
+    raise LogError(f"its JSON is none of {', '.join([*BY_JSON, 'speedtest'])}" if name is None else f"it is no {name}")
+
+
+def _open(file: Path) -> IO[str]:
+    with file.open("rb") as raw:
+        packed = raw.read(2) == GZIP
+    with gzip.open(file, "rb") if packed else file.open("rb") as plain:
+        encoding = "utf-16" if plain.read(2) in UTF16 else "utf-8-sig"
+    opener: Callable[..., IO[str]] = gzip.open if packed else open
+    return opener(file, "rt", encoding=encoding, errors="replace", newline=None)
+
+
+def _lines(opened: IO[str], longest: int) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers; one that never ends is cut and told as what it is: not understood."""
+    number = 0
+    while line := opened.readline(longest):
+        number += 1
+        yield number, line.rstrip("\n")

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Probes: UDP packets at a steady pace, or trains of them, that the server answers, each with four times."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import select
+import socket
+import threading
+import time
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from perigee_lab.measure.net import kernel, protocol
+from perigee_lab.measure.net.client import Asked, Peer, ask
+from perigee_lab.measure.net.protocol import MeasureError, StrangerError
+
+LATE_S = 5.0
+"""An answer is waited for so long after the last probe."""
+SPEAK_S = 60.0
+AGAIN_S = 10.0
+LOST = -1
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How probes are sent; times in ns."""
+
+    interval_ns: int = 20_000_000
+    burst: int = 1
+    """Probes one right behind the other, each time."""
+    size: int = 64
+    """Payload of UDP, bytes."""
+    train: bool = False
+    """A burst is answered as a whole: how far it is spread tells the rate of each way."""
+
+    @property
+    def per_s(self) -> int:
+        """Probes a second."""
+        return max(1, round(self.burst * 1e9 / self.interval_ns))
+
+
+@dataclass
+class Probes:
+    """Probes by number. Times are of the client's monotonic clock, but `arrived` and `left` of the server's."""
+
+    began_ns: int
+    sent: array[int] = field(default_factory=lambda: array("q"))
+    back: array[int] = field(default_factory=lambda: array("q"))
+    """LOST: no answer."""
+    arrived: array[int] = field(default_factory=lambda: array("q"))
+    left: array[int] = field(default_factory=lambda: array("q"))
+    epoch: array[int] = field(default_factory=lambda: array("q"))
+    """Sessions so far: server clocks of different ones need not agree."""
+    came: array[int] = field(default_factory=lambda: array("q"))
+    """1: it reached the server; 0: it did not; LOST: nobody can tell."""
+    duplicates: int = 0
+    """Answers that came twice."""
+    there_twice: int = 0
+    """Probes that reached the server twice."""
+    reordered: int = 0
+    """Answers that came after one to a later probe."""
+    there_reordered: int = 0
+    wall: array[int] = field(default_factory=lambda: array("q"))
+    """Pairs: monotonic clock, clock of the day; now and then."""
+    header_bytes: int = 28
+    """Of IP and UDP, on each probe."""
+    remarks: list[str] = field(default_factory=list)
+
+    def add(self, now: int, epoch: int) -> int:
+        """Room for a probe that is sent now; its number."""
+        self.sent.append(now)
+        for column in (self.back, self.arrived, self.left, self.came):
+            column.append(LOST)
+        self.epoch.append(epoch)
+        return len(self.sent) - 1
+
+
+@dataclass
+class _Joined:
+    """A session with the server."""
+
+    asked: Asked
+    sock: socket.socket
+    number: int
+    key: bytes
+
+    def close(self) -> None:
+        self.asked.channel.sock.close()
+        self.sock.close()
+
+
+class Pinger:
+    """Sends probes and takes their answers in one thread: the waits between probes are waits for answers."""
+
+    def __init__(self, peer: Peer, pace: Pace, stop: threading.Event | None = None) -> None:
+        """`stop` ends it early."""
+        self.peer, self.pace, self.stop = peer, pace, stop or threading.Event()
+        self.joined: _Joined | None = None
+        self.coming: queue.SimpleQueue[_Joined] = queue.SimpleQueue()
+        """A session that another thread has got: probes use it from the next one on."""
+        self.rejoining: threading.Thread | None = None
+        self.epoch = 0
+        self.first = 0
+        """Number of the session's first probe."""
+        self.highest = -1
+        self.begin_ns = 0
+
+    def run(
+        self, duration_ns: int, kept: Callable[[Probes], None] | None = None, keep_every_ns: int = 60 * 10**9
+    ) -> Probes:
+        """Probes for so long; `kept` is told of them now and then, so that a crash costs little.
+
+        Raises MeasureError: the server refuses; OSError: it cannot be reached at the beginning.
+        """
+        self.joined = self._join()
+        probes = Probes(time.monotonic_ns(), header_bytes=28 if self.joined.sock.family == socket.AF_INET else 48)
+        self.begin_ns = probes.began_ns
+        due, k, spoke, keep = probes.began_ns, 0, probes.began_ns, probes.began_ns + keep_every_ns
+        end = probes.began_ns + duration_ns
+        while due < end and not self.stop.is_set():
+            self._answers(probes, due)
+            self._adopt(probes)
+            self._burst(probes)
+            k += 1
+            due = probes.began_ns + k * self.pace.interval_ns
+            now = time.monotonic_ns()
+            if now > due + 10**9:
+                # The machine slept, or has other things to do: the missed ones are not made up for.
+                skipped = (now - due) // self.pace.interval_ns + 1
+                probes.remarks.append(
+                    f"{skipped} probes from {(due - probes.began_ns) / 1e9:.1f} s on were not sent in time"
+                )
+                k += skipped
+                due = probes.began_ns + k * self.pace.interval_ns
+            if now - spoke > SPEAK_S * 1e9:
+                spoke = now
+                self._speak(probes)
+            if kept is not None and now > keep:
+                keep = now + keep_every_ns
+                kept(probes)
+        self._answers(probes, time.monotonic_ns() + self._wait_ns(probes), late=True)
+        self._leave(probes)
+        return probes
+
+    def _wait_ns(self, probes: Probes) -> int:
+        """Until the last answers should be here: four times the longest RTT so far, within bounds."""
+        rtts = [b - s for s, b in zip(probes.sent[-5000:], probes.back[-5000:], strict=True) if b != LOST]
+        return int(min(LATE_S * 1e9, max(2e8, 4 * max(rtts)))) if rtts else int(LATE_S * 1e9)
+
+    def _join(self) -> _Joined:
+        request: dict[str, Any] = {"do": "pings", "size": self.pace.size, "per_s": self.pace.per_s}
+        if self.pace.train:
+            request |= {"do": "trains", "train": self.pace.burst}
+        asked = ask(self.peer, request)
+        control = asked.channel.sock
+        number, key = int(asked.reply["session"]), asked.channel.key_for(b"probes")
+        address = control.getpeername()
+        sock = socket.socket(control.family, socket.SOCK_DGRAM)
+        kernel.want_arrivals(sock)
+        # A train of the longest packets must fit.
+        kernel.buffers(sock, kernel.TRAIN_BUFFER_BYTES, sending=False)
+        # Connected: what others send does not even arrive.
+        sock.connect((address[0], int(asked.reply["port"]), *address[2:]))
+        sock.setblocking(False)
+        return _Joined(asked, sock, number, key)
+
+    def _burst(self, probes: Probes) -> None:
+        first, joined = len(probes.sent), self.joined
+        last = first + self.pace.burst - 1 - self.first if self.pace.train else None
+        if joined is None or last is None:
+            for _ in range(self.pace.burst):
+                self._send(probes, joined)
+            return
+        # Signed before the first of them leaves: a train is as dense as this machine can make it.
+        now = time.monotonic_ns()
+        numbers = range(first - self.first, last + 1)
+        packets = [protocol.probe(joined.key, joined.number, n, now, self.pace.size, last) for n in numbers]
+        left = []
+        for packet in packets:
+            left.append(time.monotonic_ns())
+            with contextlib.suppress(OSError):
+                joined.sock.send(packet)
+        for at in left:
+            self._note(probes, at)
+
+    def _send(self, probes: Probes, joined: _Joined | None) -> None:
+        number = len(probes.sent) - self.first
+        packet = None
+        if joined is not None:
+            packet = protocol.probe(joined.key, joined.number, number, time.monotonic_ns(), self.pace.size)
+        self._note(probes, time.monotonic_ns())
+        if joined is not None and packet is not None:
+            # An interface that is down or full loses it: that is what is measured.
+            with contextlib.suppress(OSError):
+                joined.sock.send(packet)
+
+    def _note(self, probes: Probes, at: int) -> None:
+        if probes.add(at, self.epoch) % 1000 == 0:
+            probes.wall.extend((at, time.time_ns() - (time.monotonic_ns() - at)))
+
+    def _answers(self, probes: Probes, until_ns: int, *, late: bool = False) -> None:
+        """Takes answers until then, or until it is stopped; `late`: those to the last probes, in any case."""
+        while True:
+            wait = (until_ns - time.monotonic_ns()) / 1e9
+            if wait <= 0 or (self.stop.is_set() and not late):
+                return
+            if self.joined is None:
+                time.sleep(min(wait, 0.1))
+                continue
+            sock = self.joined.sock
+            if not select.select((sock,), (), (), min(wait, 0.5))[0]:
+                continue
+            try:
+                packet, ancillary, _, _ = sock.recvmsg(2048, kernel.ANCILLARY_BYTES)
+            except OSError:
+                # ICMP says that nobody listens: a probe is lost.
+                continue
+            self._answer(probes, self.joined, packet, kernel.arrival(ancillary))
+
+    def _answer(self, probes: Probes, joined: _Joined, packet: bytes, now: int) -> None:
+        if protocol.session_of(packet, protocol.ANSWER) != joined.number:
+            return
+        seen = protocol.verified(joined.key, packet)
+        if seen is None:
+            return
+        number = seen.number + self.first
+        if number >= len(probes.sent):
+            return
+        if probes.back[number] != LOST:
+            probes.duplicates += 1
+            return
+        probes.reordered += number < self.highest
+        self.highest = max(self.highest, number)
+        probes.back[number], probes.arrived[number], probes.left[number] = now, seen.arrived_ns, seen.left_ns
+        probes.came[number] = 1
+
+    def _speak(self, probes: Probes) -> None:
+        """Tells the server that we are here; where that fails, it is joined anew."""
+        try:
+            if self.joined is None:
+                raise OSError
+            channel = self.joined.asked.channel
+            channel.sock.settimeout(AGAIN_S)
+            channel.send({"do": "still", "sent": 0})
+            channel.receive()
+        except (OSError, StrangerError):
+            self._close()
+            if self.rejoining is None or not self.rejoining.is_alive():
+                self.rejoining = threading.Thread(target=self._again, daemon=True)
+                self.rejoining.start()
+
+    def _again(self) -> None:
+        """In a thread of its own: probes that nobody takes go on being counted meanwhile."""
+        with contextlib.suppress(OSError, MeasureError):
+            self.coming.put(self._join())
+
+    def _adopt(self, probes: Probes) -> None:
+        """Takes a new session, if one has come."""
+        with contextlib.suppress(queue.Empty):
+            found = self.coming.get_nowait()
+            self._close()
+            self.joined = found
+            self.epoch += 1
+            self.first = len(probes.sent)
+            since = (time.monotonic_ns() - probes.began_ns) / 1e9
+            probes.remarks.append(f"the server had forgotten us; probes go on with a new session from {since:.1f} s on")
+
+    def _leave(self, probes: Probes) -> None:
+        """Asks what of the lost ones had come."""
+        try:
+            if self.joined is None:
+                raise OSError("the server is gone")
+            channel = self.joined.asked.channel
+            channel.sock.settimeout(30.0)
+            sent = len(probes.sent) - self.first
+            channel.send({"do": "end", "sent": sent})
+            told = channel.receive()
+            self._counted(probes, told, sent)
+        except (OSError, StrangerError, MeasureError) as error:
+            probes.remarks.append(f"where probes were lost is not known: {error}")
+        finally:
+            self._close()
+
+    def _counted(self, probes: Probes, told: dict[str, Any], sent: int) -> None:
+        missing: set[int] = set()
+        try:
+            for low, high in told["missing"]:
+                missing.update(range(max(0, int(low)), min(sent, int(high) + 1)))
+            probes.there_twice, probes.there_reordered = int(told["duplicates"]), int(told["reordered"])
+        except (KeyError, TypeError, ValueError):
+            raise MeasureError("the server's count cannot be read") from None
+        for n in range(sent):
+            if probes.came[self.first + n] == LOST:
+                probes.came[self.first + n] = 0 if n in missing else 1
+
+    def _close(self) -> None:
+        if self.joined is not None:
+            self.joined.close()
+        self.joined = None
+        # One that came too late, or twice.
+        with contextlib.suppress(queue.Empty):
+            self.coming.get_nowait().close()

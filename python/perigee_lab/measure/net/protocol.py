@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Measurement protocol: messages and authentication.
+
+A TCP connection begins with 24 bytes of the client (magic, version, nonce); the server answers with 16 (its nonce), and
+with nothing else before a message with a valid HMAC-SHA256 (RFC 2104) under a key of both nonces and the shared key.
+So a stranger gets less than he sent. Messages are JSON, deflated, each with its length and its HMAC, which counts them.
+
+Probes are UDP packets with an HMAC of 128 bits under a key of their session; an answer is as long as what it answers.
+Those of a train are answered together, one right behind the other, when its last one has come.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import secrets
+import socket
+import stat
+import struct
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from perigee_lab.common import names
+from perigee_lab.common.messages import complain
+
+MAGIC = b"PRGM"
+VERSION = 1
+PORT = 4620
+NONCE_BYTES = 16
+HELLO = struct.Struct(">4sB3x16s")
+LENGTH = struct.Struct(">I")
+MAC_BYTES = 32
+STRANGER_BYTES = 4096
+"""Longest message of somebody who has not said anything valid yet."""
+MOST_BYTES = 32 << 20
+KEY_VARIABLE = "PERIGEE_MEASURE_KEY"
+LEAST_KEY_BYTES = 16
+HASH = "sha256"
+
+# magic, kind, session, number, the client's time of sending; the server adds its times and how many came before.
+# Of a train the client says in place of that number which probe is its last.
+PROBE = struct.Struct(">4sB3xQIqqqI")
+PROBE_MAC_BYTES = 16
+PROBE_BYTES = PROBE.size + PROBE_MAC_BYTES
+"""Shortest probe: payload of UDP."""
+ASK, ANSWER, TRAIN = 1, 2, 3
+
+
+class MeasureError(Exception):
+    """A measurement cannot go on; for a person, with the remedy."""
+
+
+class StrangerError(Exception):
+    """The other end does not know the key, or speaks something else."""
+
+
+def read_key(file: Path | None) -> bytes:
+    """The shared key: the words of a file or of PERIGEE_MEASURE_KEY. Raises MeasureError."""
+    if file is None:
+        text = os.environ.get(KEY_VARIABLE, "")
+        where = f"the variable {KEY_VARIABLE}"
+        if not text:
+            raise MeasureError(
+                f"no key: give --key-file FILE (perigee measure key FILE makes one) or set {KEY_VARIABLE}"
+            )
+    else:
+        try:
+            text = file.read_text(encoding="utf-8")
+            _warn_of_readers(file)
+        except FileNotFoundError:
+            raise MeasureError(
+                f"--key-file {file}: there is no such file (perigee measure key FILE makes one, for both ends)"
+            ) from None
+        except OSError as error:
+            raise MeasureError(f"--key-file {file}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise MeasureError(f"--key-file {file}: it is no text, so no key") from None
+        where = str(file)
+    key = text.strip().encode()
+    if len(key) < LEAST_KEY_BYTES:
+        raise MeasureError(f"{where}: a key has {LEAST_KEY_BYTES} characters at least, this one {len(key)}")
+    return key
+
+
+def _warn_of_readers(file: Path) -> None:
+    mode = file.stat().st_mode
+    if os.name == "posix" and stat.S_ISREG(mode) and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        complain(f"{file}: other users of this machine may read or change this key: chmod 600 {file}")
+
+
+def new_key() -> str:
+    """A key that nobody guesses: 256 bits."""
+    return secrets.token_hex(32)
+
+
+def derived(key: bytes, *parts: bytes) -> bytes:
+    """A key for one purpose."""
+    return hmac.digest(key, b"".join(struct.pack(">I", len(p)) + p for p in parts), HASH)
+
+
+class Channel:
+    """A connection over which both ends know each other."""
+
+    def __init__(self, sock: socket.socket, session: bytes, *, server: bool) -> None:
+        """After the nonces were exchanged."""
+        self.sock, self.session = sock, session
+        self.ours, self.theirs = (b"s", b"c") if server else (b"c", b"s")
+        self.sent = self.received = 0
+        self.known = not server
+        """Whether the other end has said anything valid: a server waits for it with little patience."""
+
+    @classmethod
+    def connect(cls, sock: socket.socket, key: bytes) -> Channel:
+        """The client's side. Raises OSError, StrangerError."""
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        sock.sendall(HELLO.pack(MAGIC, VERSION, nonce))
+        other = exactly(sock, NONCE_BYTES)
+        return cls(sock, derived(key, b"session", nonce, other), server=False)
+
+    @classmethod
+    def accept(cls, sock: socket.socket, key: bytes) -> Channel:
+        """The server's side. Raises OSError, StrangerError."""
+        magic, version, nonce = HELLO.unpack(exactly(sock, HELLO.size))
+        if magic != MAGIC or version != VERSION:
+            raise StrangerError("no greeting")
+        own = secrets.token_bytes(NONCE_BYTES)
+        sock.sendall(own)
+        return cls(sock, derived(key, b"session", nonce, own), server=True)
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Sends a message."""
+        body = zlib.compress(json.dumps(message, separators=(",", ":")).encode(), 1)
+        mac = self._mac(self.ours, self.sent, body)
+        self.sent += 1
+        self.sock.sendall(LENGTH.pack(len(body)) + mac + body)
+
+    def receive(self) -> dict[str, Any]:
+        """The next message. Raises StrangerError: not the other end's; OSError: the connection broke or is slow."""
+        (length,) = LENGTH.unpack(exactly(self.sock, LENGTH.size))
+        if length > (MOST_BYTES if self.known else STRANGER_BYTES):
+            raise StrangerError("a message of an unlikely length")
+        mac = exactly(self.sock, MAC_BYTES)
+        body = exactly(self.sock, length)
+        if not hmac.compare_digest(mac, self._mac(self.theirs, self.received, body)):
+            raise StrangerError("a message without a valid signature: the keys differ")
+        self.received += 1
+        self.known = True
+        return _parsed(body)
+
+    def key_for(self, purpose: bytes) -> bytes:
+        """A key that both ends have."""
+        return derived(self.session, purpose)
+
+    def _mac(self, side: bytes, number: int, body: bytes) -> bytes:
+        return hmac.digest(self.session, side + struct.pack(">Q", number) + body, HASH)
+
+
+def _parsed(body: bytes) -> dict[str, Any]:
+    unpacker = zlib.decompressobj()
+    try:
+        text = unpacker.decompress(body, MOST_BYTES)
+        found = json.loads(text)
+    except (zlib.error, ValueError, RecursionError):
+        raise StrangerError("a message that is no JSON") from None
+    if not isinstance(found, dict):
+        raise StrangerError("a message that is no object")
+    # Only escapes and what is not ASCII can be no visible character.
+    if (b"\\" in text or not text.isascii()) and (why := names.problem_in(found)) is not None:
+        raise StrangerError(f"a message in which a text {why.partition(';')[0]}")
+    return found
+
+
+def exactly(sock: socket.socket, size: int) -> bytes:
+    """So many bytes. Raises ConnectionError if the connection ends before."""
+    parts = bytearray()
+    while len(parts) < size:
+        part = sock.recv(min(size - len(parts), 1 << 16))
+        if not part:
+            raise ConnectionError("the other end closed the connection")
+        parts += part
+    return bytes(parts)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A probe as it came: times in ns of the clocks of who wrote them."""
+
+    session: int
+    number: int
+    sent_ns: int
+    arrived_ns: int
+    left_ns: int
+    before: int
+    """Probes that the server had from this session, this one too; of a train, as it comes there: its last number."""
+
+
+def probe(key: bytes, session: int, number: int, sent_ns: int, size: int, last: int | None = None) -> bytes:
+    """A probe of the client; `last`: number of the last one of its train."""
+    kind = ASK if last is None else TRAIN
+    return _signed(key, PROBE.pack(MAGIC, kind, session, number, sent_ns, 0, 0, last or 0), size)
+
+
+def answer(key: bytes, asked: Seen, arrived_ns: int, left_ns: int, before: int, size: int) -> bytes:
+    """What the server makes of a probe; as long as it."""
+    head = PROBE.pack(MAGIC, ANSWER, asked.session, asked.number, asked.sent_ns, arrived_ns, left_ns, before)
+    return _signed(key, head, size)
+
+
+def session_of(packet: bytes, *kinds: int) -> int | None:
+    """The session that a packet claims; None: it is no probe. Nothing is verified yet."""
+    if len(packet) < PROBE_BYTES or packet[:4] != MAGIC or packet[4] not in kinds:
+        return None
+    return int.from_bytes(packet[8:16], "big")
+
+
+def verified(key: bytes, packet: bytes) -> Seen | None:
+    """The probe in a packet of a known session; None: its signature is wrong."""
+    mac = packet[PROBE.size : PROBE_BYTES]
+    if not hmac.compare_digest(mac, _mac(key, packet[: PROBE.size], packet[PROBE_BYTES:])):
+        return None
+    _, _, session, number, sent, arrived, left, before = PROBE.unpack_from(packet)
+    return Seen(session, number, sent, arrived, left, before)
+
+
+def _signed(key: bytes, head: bytes, size: int) -> bytes:
+    filling = bytes(max(0, size - PROBE_BYTES))
+    return head + _mac(key, head, filling) + filling
+
+
+def _mac(key: bytes, head: bytes, filling: bytes) -> bytes:
+    return hmac.digest(key, head + filling, HASH)[:PROBE_MAC_BYTES]

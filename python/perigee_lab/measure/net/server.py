@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee measure serve`: answers probes, sends and takes bulk data, for those who know the key and nobody else."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from perigee_lab.measure.net import kernel, protocol, transfer
+from perigee_lab.measure.net.limits import Bucket, Daily, Limits
+from perigee_lab.measure.net.protocol import Channel, MeasureError, StrangerError
+
+MAX_NUMBER = 1 << 28
+KEPT_SERIES = 256
+KEPT_S = 3600.0
+LEAST_SAMPLE_NS = 10_000_000
+MAX_TOLD_GAPS = 100_000
+SILENCE_S = 300.0
+"""A session whose client says nothing for so long is over."""
+HOLD_NS = 500_000_000
+"""Answers to a train whose last probe was lost leave after so long."""
+LOOK_S = 0.25
+MOST_IN_TRAIN = 100
+LEAST_BUFFER_BYTES = 1 << 16
+
+
+@dataclass
+class Session:
+    """Probes of one client."""
+
+    number: int
+    key: bytes
+    address: str
+    """Only from here, and only to here."""
+    size: int
+    bucket: Bucket
+    train: int = 0
+    """Probes of a train; 0: each is answered at once."""
+    held: list[tuple[protocol.Seen, int, Any]] = field(default_factory=list)
+    """Of a train that is not over: the probe, when it arrived, where from."""
+    seen: bytearray = field(default_factory=bytearray)
+    """A bit for each number."""
+    came: int = 0
+    duplicates: int = 0
+    reordered: int = 0
+    highest: int = -1
+
+    def first_time(self, number: int) -> bool:
+        """Notes a probe; False: it was here before."""
+        at, bit = number >> 3, 1 << (number & 7)
+        if at >= len(self.seen):
+            self.seen.extend(bytes(max(4096, at + 1 - len(self.seen))))
+        if self.seen[at] & bit:
+            self.duplicates += 1
+            return False
+        self.seen[at] |= bit
+        self.came += 1
+        self.reordered += number < self.highest
+        self.highest = max(self.highest, number)
+        return True
+
+    def missing(self, below: int) -> list[list[int]]:
+        """Numbers that never came, as first and last of each run."""
+        found: list[list[int]] = []
+        for n in range(min(below, MAX_NUMBER)):
+            at = n >> 3
+            if at < len(self.seen) and self.seen[at] & (1 << (n & 7)):
+                continue
+            if found and found[-1][1] == n - 1:
+                found[-1][1] = n
+            elif len(found) < MAX_TOLD_GAPS:
+                found.append([n, n])
+        return found
+
+
+class Server:
+    """Listens on one port, TCP and UDP."""
+
+    def __init__(self, key: bytes, host: str = "", port: int = protocol.PORT, limits: Limits | None = None) -> None:
+        """Binds the port. Raises MeasureError."""
+        self.key, self.limits = key, limits or Limits()
+        self.daily = Daily(self.limits.daily_bytes)
+        self.sessions: dict[int, Session] = {}
+        self.holding: dict[int, Session] = {}
+        """Sessions that hold answers; only the thread that answers knows of it."""
+        self.series: dict[str, tuple[float, dict[str, Any]]] = {}
+        self.counts: Counter[str] = Counter()
+        self.lock = threading.Lock()
+        self.strangers = threading.BoundedSemaphore(self.limits.strangers)
+        self.connections = threading.BoundedSemaphore(self.limits.connections)
+        self.stopped = threading.Event()
+        self.tcp, self.udp = _bound(host, port)
+        self.port: int = self.tcp.getsockname()[1]
+
+    def start(self) -> None:
+        """Serves in threads of its own."""
+        for work in (self._accept, self._answer):
+            threading.Thread(target=work, daemon=True, name=f"measure{work.__name__}").start()
+
+    def stop(self) -> None:
+        """Ends it; what is under way breaks off."""
+        self.stopped.set()
+        for sock in (self.tcp, self.udp):
+            sock.close()
+
+    # Probes.
+
+    def _answer(self) -> None:
+        """Answers probes; whatever is not one costs a look at it and nothing else."""
+        while not self.stopped.is_set():
+            try:
+                packet, ancillary, _, address = self.udp.recvmsg(2048, kernel.ANCILLARY_BYTES)
+            except TimeoutError:
+                self._leave_late(time.monotonic_ns())
+                continue
+            except OSError:
+                if self.stopped.is_set():
+                    return
+                continue
+            arrived = kernel.arrival(ancillary)
+            self.counts["datagrams"] += 1
+            self._leave_late(arrived)
+            self._one_probe(packet, arrived, address)
+
+    def _one_probe(self, packet: bytes, arrived: int, address: Any) -> None:
+        claimed = protocol.session_of(packet, protocol.ASK, protocol.TRAIN)
+        session = None if claimed is None else self.sessions.get(claimed)
+        if session is None or address[0] != session.address or len(packet) != session.size:
+            self.counts["strange datagrams"] += 1
+            return
+        asked = protocol.verified(session.key, packet)
+        if asked is None or asked.number >= MAX_NUMBER or not session.bucket.take(arrived):
+            self.counts["strange datagrams"] += 1
+            return
+        # What came before is not answered again: whoever recorded a probe gets nothing for it.
+        if not session.first_time(asked.number):
+            return
+        if session.train == 0:
+            self._reply(session, asked, arrived, address)
+            return
+        if session.held and asked.before != session.held[0][0].before:
+            self._leave(session)
+        session.held.append((asked, arrived, address))
+        self.holding[session.number] = session
+        if asked.number >= asked.before or len(session.held) >= session.train:
+            self._leave(session)
+
+    def _reply(self, session: Session, asked: protocol.Seen, arrived: int, address: Any) -> None:
+        reply = protocol.answer(session.key, asked, arrived, time.monotonic_ns(), session.came, session.size)
+        with contextlib.suppress(OSError):
+            self.udp.sendto(reply, address)
+            self.counts["answers"] += 1
+
+    def _leave(self, session: Session) -> None:
+        """Answers what came of a train, one probe right behind the other."""
+        for asked, arrived, address in session.held:
+            self._reply(session, asked, arrived, address)
+        session.held.clear()
+        self.holding.pop(session.number, None)
+
+    def _leave_late(self, now: int) -> None:
+        """The same for trains whose last probe did not come."""
+        for session in [s for s in self.holding.values() if now - s.held[0][1] > HOLD_NS]:
+            self._leave(session)
+
+    # Connections.
+
+    def _accept(self) -> None:
+        while not self.stopped.is_set():
+            try:
+                sock, address = self.tcp.accept()
+            except TimeoutError:
+                continue
+            except OSError:
+                if self.stopped.is_set():
+                    return
+                time.sleep(0.05)
+                continue
+            self.counts["connections"] += 1
+            if not self.strangers.acquire(blocking=False):
+                self.counts["refused connections"] += 1
+                sock.close()
+                continue
+            threading.Thread(target=self._serve, args=(sock, address), daemon=True).start()
+
+    def _serve(self, sock: socket.socket, address: Any) -> None:
+        """One connection, from its greeting on."""
+        with sock:
+            try:
+                # Small answers must not wait for others' acknowledgements.
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                channel, request = self._greeted(sock)
+            except (OSError, StrangerError):
+                self.counts["strangers"] += 1
+                return
+            finally:
+                self.strangers.release()
+            if not self.connections.acquire(blocking=False):
+                with contextlib.suppress(OSError):
+                    channel.send({"error": "the server is busy: it has as many connections as it may have"})
+                return
+            try:
+                self._work(channel, request, address)
+            except (OSError, StrangerError):
+                self.counts["broken connections"] += 1
+            finally:
+                self.connections.release()
+
+    def _greeted(self, sock: socket.socket) -> tuple[Channel, dict[str, Any]]:
+        """Until the first valid message; all of it within the patience for strangers."""
+        sock.settimeout(self.limits.patience_s)
+        guard = threading.Timer(self.limits.patience_s, _cut, (sock,))
+        guard.daemon = True
+        guard.start()
+        try:
+            channel = Channel.accept(sock, self.key)
+            request = channel.receive()
+        finally:
+            guard.cancel()
+        sock.settimeout(None)
+        return channel, request
+
+    def _work(self, channel: Channel, request: dict[str, Any], address: Any) -> None:
+        does: dict[str, Callable[[Channel, dict[str, Any], Any], None]] = {
+            "pings": self._pings, "trains": self._pings, "download": self._download, "upload": self._upload,
+            "series": self._told,
+        }  # fmt: skip
+        what = request.get("do")
+        work = does.get(what) if isinstance(what, str) else None
+        if work is None:
+            channel.send({"error": f"this server does not know {str(what)[:40]!r}"})
+            return
+        try:
+            work(channel, request, address)
+        except _Refused as why:
+            channel.send({"error": str(why)})
+
+    def _pings(self, channel: Channel, request: dict[str, Any], address: Any) -> None:
+        """Answers probes until the client says that it is over, or is gone."""
+        limits = self.limits
+        size = _whole(request, "size", protocol.PROBE_BYTES, limits.probe_bytes)
+        rate = _whole(request, "per_s", 1, limits.probes_per_s)
+        train = _whole(request, "train", 2, MOST_IN_TRAIN) if request["do"] == "trains" else 0
+        number = secrets.randbits(64)
+        # Some more than agreed: what waited somewhere comes at once.
+        session = Session(number, channel.key_for(b"probes"), address[0], size, Bucket(max(100.0, 1.5 * rate)), train)
+        with self.lock:
+            if len(self.sessions) >= limits.sessions:
+                raise _Refused("the server has as many sessions of probes as it may have")
+            self.sessions[number] = session
+        try:
+            channel.send({"session": number, "port": self.port})
+            # The client speaks up every minute.
+            channel.sock.settimeout(SILENCE_S)
+            while True:
+                asked = channel.receive()
+                below = _whole(asked, "sent", 0, MAX_NUMBER)
+                counted = {"came": session.came, "duplicates": session.duplicates, "reordered": session.reordered}
+                last = asked.get("do") == "end"
+                channel.send({**counted, "missing": session.missing(below) if last else []})
+                if last:
+                    return
+        finally:
+            with self.lock:
+                del self.sessions[number]
+
+    def _download(self, channel: Channel, request: dict[str, Any], address: Any) -> None:
+        """Sends bulk data; its series waits to be asked for."""
+        most_bytes, most_ns, sample_ns = self._agreed(request)
+        sock = channel.sock
+        cc = _chosen(sock, request)
+        given = _buffer(sock, request, sending=True)
+        if self.limits.rate_bytes_per_s is not None:
+            kernel.limit_rate(sock, self.limits.rate_bytes_per_s)
+        ticket = secrets.token_hex(8)
+        channel.send({"ticket": ticket, "cc": cc, "buffer": given})
+        found = transfer.send(sock, sample_ns, most_bytes=most_bytes, most_ns=most_ns, limit_ns=self.limits.transfer_ns)
+        self.daily.count(found.total[-1] if found.total else 0)
+        self._keep(ticket, found.message() | {"cc": cc})
+
+    def _upload(self, channel: Channel, request: dict[str, Any], address: Any) -> None:
+        """Takes bulk data and says what came when."""
+        most_bytes, _, sample_ns = self._agreed(request)
+        given = _buffer(channel.sock, request, sending=False)
+        channel.send({"buffer": given})
+        most = self.limits.transfer_bytes if most_bytes is None else most_bytes
+        limits = self.limits
+        if limits.rate_bytes_per_s is not None and request.get("buffer") is None:
+            # What waits in the buffer has crossed the network already: no more than a second's worth, which is also
+            # the longest RTT at which the window lets the rate through.
+            kernel.buffers(channel.sock, max(LEAST_BUFFER_BYTES, limits.rate_bytes_per_s), sending=False)
+        found = transfer.receive(
+            channel.sock,
+            sample_ns,
+            most_bytes=most,
+            limit_ns=limits.transfer_ns,
+            bytes_per_s=limits.rate_bytes_per_s,
+        )
+        self.daily.count(found.total[-1])
+        channel.sock.settimeout(self.limits.patience_s)
+        channel.send(found.message())
+
+    def _told(self, channel: Channel, request: dict[str, Any], address: Any) -> None:
+        """The series of a download that is over."""
+        ticket = str(request.get("ticket"))
+        until = time.monotonic() + 10.0
+        while True:
+            with self.lock:
+                kept = self.series.pop(ticket, None)
+            if kept is not None or time.monotonic() > until:
+                break
+            time.sleep(0.05)
+        channel.send({"error": "the server has no such series"} if kept is None else kept[1])
+
+    def _agreed(self, request: dict[str, Any]) -> tuple[int | None, int | None, int]:
+        limits = self.limits
+        most_bytes = most_ns = None
+        if request.get("bytes") is not None:
+            most_bytes = _whole(request, "bytes", 1, limits.transfer_bytes)
+        if request.get("ns") is not None:
+            most_ns = _whole(request, "ns", 1, limits.transfer_ns)
+        if most_bytes is None and most_ns is None:
+            raise _Refused("neither an amount nor a time was asked for")
+        left = self.daily.left()
+        if left < (most_bytes or 1):
+            raise _Refused(f"the server's daily amount leaves {left} bytes")
+        return most_bytes, most_ns, _whole(request, "sample_ns", LEAST_SAMPLE_NS, 10**10)
+
+    def _keep(self, ticket: str, message: dict[str, Any]) -> None:
+        now = time.monotonic()
+        with self.lock:
+            old = [t for t, (since, _) in self.series.items() if now - since > KEPT_S]
+            for t in old + list(self.series)[: max(0, len(self.series) + 1 - KEPT_SERIES)]:
+                self.series.pop(t, None)
+            self.series[ticket] = (now, message)
+
+
+class _Refused(Exception):  # noqa: N818 - an answer, not a fault
+    """What was asked for is more than the server gives."""
+
+
+def _whole(request: dict[str, Any], key: str, least: int, most: int) -> int:
+    value = request.get(key)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise _Refused(f"{key} = {str(value)[:40]}: this server gives {least} to {most}")
+    return value
+
+
+def _chosen(sock: socket.socket, request: dict[str, Any]) -> str:
+    cc = request.get("cc")
+    if cc is not None and not (isinstance(cc, str) and cc.isascii() and 0 < len(cc) < 16):
+        raise _Refused("a congestion control has a short name")
+    try:
+        return kernel.choose(sock, cc)
+    except ValueError as error:
+        raise _Refused(f"at the server {error}") from None
+
+
+def _buffer(sock: socket.socket, request: dict[str, Any], *, sending: bool) -> int | None:
+    if request.get("buffer") is None:
+        return None
+    return kernel.buffers(sock, _whole(request, "buffer", 1 << 12, 1 << 30), sending=sending)
+
+
+def _cut(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
+
+
+def _bound(host: str, port: int) -> tuple[socket.socket, socket.socket]:
+    """Both sockets on one port, for IPv6 and IPv4 where the machine has both. Raises MeasureError."""
+    try:
+        dual = not host and socket.has_dualstack_ipv6()
+        family = socket.AF_INET6 if dual or ":" in host else socket.AF_INET
+        tcp = socket.create_server((host, port), family=family, dualstack_ipv6=dual, backlog=128)
+        udp = socket.socket(family, socket.SOCK_DGRAM)
+        if dual:
+            udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        udp.bind((host, tcp.getsockname()[1]))
+    except OSError as error:
+        raise MeasureError(
+            f"cannot listen on port {port}{f' of {host}' if host else ''}: {error.strerror or error}"
+        ) from None
+    kernel.want_arrivals(udp)
+    kernel.buffers(udp, kernel.TRAIN_BUFFER_BYTES, sending=False)
+    tcp.settimeout(1.0)
+    udp.settimeout(LOOK_S)
+    return tcp, udp

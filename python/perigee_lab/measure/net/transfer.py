@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Sending and receiving bulk data over a socket, with what is known of it sampled on the way. Both ends use it."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from perigee_lab.measure.net.kernel import NAMES, tcp_info
+
+# Random, so that nothing on the way makes it smaller.
+BLOCK = memoryview(os.urandom(1 << 20))
+PIECE_BYTES = 1 << 17
+NOTHING_TAKEN_S = 0.001
+# Of a reader that holds a rate: how finely, and how little is not worth a call.
+PACED_S, LEAST_READ_BYTES = 0.01, 1500
+STALLED_S = 60.0
+"""A transfer in which nothing moves for so long is given up."""
+
+
+@dataclass
+class Series:
+    """Samples of one end: times in ns since the end's own beginning, bytes so far, and TCP_INFO of a sender."""
+
+    started_ns: int
+    """By this end's monotonic clock."""
+    t_ns: list[int] = field(default_factory=list)
+    total: list[int] = field(default_factory=list)
+    info: list[list[int]] = field(default_factory=list)
+    """In the order of `names`; empty at receivers."""
+    first_ns: int | None = None
+    """When the first data came."""
+    done_ns: int = 0
+    why: str = ""
+    """What ended it early; empty = nothing."""
+
+    def message(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "t_ns": self.t_ns, "total": self.total, "info": self.info, "names": list(NAMES) if self.info else [],
+            "first_ns": self.first_ns, "done_ns": self.done_ns, "why": self.why,
+        }  # fmt: skip
+
+
+class _Clock:
+    """Instants at which samples are due."""
+
+    def __init__(self, sample_ns: int) -> None:
+        self.begin = time.monotonic_ns()
+        self.sample_ns, self.next = sample_ns, 0
+
+    def now(self) -> int:
+        return time.monotonic_ns() - self.begin
+
+    def due(self, now: int) -> bool:
+        if now < self.next:
+            return False
+        self.next = now - now % self.sample_ns + self.sample_ns
+        return True
+
+    def wait_s(self, now: int) -> float:
+        return max(0.0, (self.next - now) / 1e9)
+
+
+def send(sock: socket.socket, sample_ns: int, *, most_bytes: int | None, most_ns: int | None, limit_ns: int) -> Series:
+    """Sends so many bytes, or for so long, and ends the sending direction; at most for `limit_ns`.
+
+    The series goes on until all of it was acknowledged.
+    """
+    clock = _Clock(sample_ns)
+    series = Series(clock.begin)
+    sent, moved = 0, 0
+    sock.setblocking(False)
+    try:
+        while True:
+            now = clock.now()
+            if clock.due(now):
+                _sample(series, sock, now, sent)
+            if (most_bytes is not None and sent >= most_bytes) or (most_ns is not None and now >= most_ns):
+                break
+            if now > limit_ns or now - moved > STALLED_S * 1e9:
+                series.why = "its limit of time" if now > limit_ns else f"nothing moved for {STALLED_S:g} s"
+                break
+            if not select.select((), (sock,), (), clock.wait_s(now))[1]:
+                continue
+            left = PIECE_BYTES if most_bytes is None else min(PIECE_BYTES, most_bytes - sent)
+            at = sent % (len(BLOCK) - PIECE_BYTES)
+            taken = _sent(sock, BLOCK[at : at + left])
+            if taken == 0:
+                # A kernel at the limit of TCP's memory (tcp_mem) calls a socket writable that takes nothing.
+                time.sleep(NOTHING_TAKEN_S)
+                continue
+            sent, moved = sent + taken, clock.now()
+        sock.shutdown(socket.SHUT_WR)
+        _drain(series, sock, clock, sent, limit_ns)
+    except OSError as error:
+        series.why = f"the connection broke: {error.strerror or error}"
+    finally:
+        series.done_ns = clock.now()
+        sock.setblocking(True)
+    return series
+
+
+def _sent(sock: socket.socket, data: memoryview) -> int:
+    try:
+        return sock.send(data)
+    except BlockingIOError:
+        return 0
+
+
+def _drain(series: Series, sock: socket.socket, clock: _Clock, sent: int, limit_ns: int) -> None:
+    """Samples until everything was acknowledged, the other end is gone, or time is over."""
+    begin = clock.now()
+    acked = NAMES.index("bytes_acked")
+    while True:
+        now = clock.now()
+        if clock.due(now):
+            _sample(series, sock, now, sent)
+            row = series.info[-1] if series.info else []
+            # The acknowledged bytes count SYN and FIN of some kernels: what is missing is what matters.
+            if not row or row[acked] >= sent + 1 or now > limit_ns or now - begin > STALLED_S * 1e9:
+                return
+        time.sleep(clock.wait_s(clock.now()))
+
+
+def _allowed(bytes_per_s: int, now_ns: int, total: int) -> int:
+    """How much may be read now; nothing until it is worth it."""
+    there = int(bytes_per_s * (now_ns / 1e9 + PACED_S)) - total
+    return there if there >= min(LEAST_READ_BYTES, bytes_per_s) else 0
+
+
+def _sample(series: Series, sock: socket.socket, now: int, total: int) -> None:
+    row = tcp_info(sock)
+    series.t_ns.append(now)
+    series.total.append(total)
+    if row:
+        series.info.append(row)
+
+
+def receive(
+    sock: socket.socket,
+    sample_ns: int,
+    *,
+    most_bytes: int,
+    limit_ns: int,
+    begin_ns: int | None = None,
+    bytes_per_s: int | None = None,
+) -> Series:
+    """Takes what comes until the other end has sent all; at most `most_bytes` and for `limit_ns`.
+
+    With `bytes_per_s` it is read no faster: TCP's window then holds the other end to it, but for what the socket's
+    buffer takes at first.
+    """
+    clock = _Clock(sample_ns)
+    if begin_ns is not None:
+        clock.begin = begin_ns
+    series = Series(clock.begin)
+    space = bytearray(1 << 18)
+    total, moved = 0, clock.now()
+    sock.setblocking(False)
+    try:
+        while True:
+            now = clock.now()
+            if clock.due(now):
+                series.t_ns.append(now)
+                series.total.append(total)
+            if now > limit_ns or now - moved > STALLED_S * 1e9:
+                series.why = "its limit of time" if now > limit_ns else f"nothing came for {STALLED_S:g} s"
+                break
+            room = len(space) if bytes_per_s is None else _allowed(bytes_per_s, now, total)
+            if room <= 0:
+                # A pause of ours is none of the other end's.
+                time.sleep(min(clock.wait_s(now), PACED_S))
+                moved = now
+                continue
+            if not select.select((sock,), (), (), clock.wait_s(now))[0]:
+                continue
+            try:
+                n = sock.recv_into(space, min(room, len(space)))
+            except BlockingIOError:
+                continue
+            now = clock.now()
+            if n == 0:
+                break
+            total, moved = total + n, now
+            if series.first_ns is None:
+                series.first_ns = now
+            series.done_ns = now
+            if total > most_bytes:
+                series.why = "more came than was agreed"
+                break
+    except OSError as error:
+        series.why = f"the connection broke: {error.strerror or error}"
+    finally:
+        sock.setblocking(True)
+    series.t_ns.append(clock.now())
+    series.total.append(total)
+    return series

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What stands beside the table of a comparison, in terminal and report: completion times, constant rates, probes."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from perigee_lab.results.metrics import Row, flow_rows
+from perigee_lab.results.summary import by_scheme, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from perigee_lab.results.record import Run
+
+NUMBER = re.compile(r"\d+(\.\d+)?")
+FEW_ALIKE = 3
+"""So many lines that differ in numbers only are shown as they are."""
+
+# Shown beside the table where objects or transfers were complete, by what they are.
+COMPLETION_COLUMNS = [
+    ("s", "completed", "{:.0f}"),
+    ("_mean_s", "mean s", "{:.3f}"),
+    ("_median_s", "median s", "{:.3f}"),
+    ("_p95_s", "p95 s", "{:.3f}"),
+    ("_p99_s", "p99 s", "{:.3f}"),
+    ("_first_mean_s", "first byte s", "{:.3f}"),
+]
+COMPLETIONS = {"object": "objects", "page": "pages", "transfer": "transfers"}
+# Shown beside the table where there are videos, and calls.
+VIDEO_COLUMNS = [
+    ("start_up_s", "start-up s", "{:.2f}"),
+    ("stalls", "stalls", "{:.1f}"),
+    ("stalled_pct", "stalled %", "{:.2f}"),
+    ("video_mbps", "mean Mbit/s", "{:.2f}"),
+    ("switches", "switches", "{:.1f}"),
+]
+CALL_COLUMNS = [
+    ("mos", "MOS", "{:.2f}"),
+    ("mos_min", "worst", "{:.2f}"),
+    ("mouth_ear_ms", "mouth to ear ms", "{:.1f}"),
+    ("late_pct", "late %", "{:.3f}"),
+]
+# Shown beside the table where flows send at a constant rate.
+CBR_COLUMNS = [
+    ("cbr_goodput_mbps", "goodput Mbit/s", "{:.3f}"),
+    ("loss_pct", "lost %", "{:.3f}"),
+    ("delay_mean_ms", "mean delay ms", "{:.2f}"),
+    ("delay_max_ms", "longest", "{:.2f}"),
+    ("jitter_ms", "jitter ms", "{:.3f}"),
+]
+PROBE_COLUMNS = [
+    ("rtt_mean_ms", "mean ms"),
+    ("rtt_median_ms", "median"),
+    ("rtt_p99_ms", "p99"),
+    ("base_rtt_ms", "base"),
+]
+
+
+def beside(runs: Sequence[Run]) -> list[str]:
+    """A line each, over all seeds."""
+    return [
+        *_completions(runs),
+        *_alike(runs, "videos", "video", VIDEO_COLUMNS),
+        *_alike(runs, "calls", "call", CALL_COLUMNS),
+        *_constant_rates(runs),
+        *_probes(runs),
+    ]
+
+
+def _completions(results: Sequence[Run]) -> list[str]:
+    """Objects, and limited transfers: a line per scheme each."""
+    return [
+        f"completion times of {words}, {cc}: {_cells(rows, [(kind + n, h, f) for n, h, f in COMPLETION_COLUMNS])}"
+        for cc, rows in by_scheme(results).items()
+        for kind, words in COMPLETIONS.items()
+        if any(r.get(f"{kind}s", 0) for r in rows)
+    ]
+
+
+def _alike(results: Sequence[Run], number: str, what: str, columns: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Videos, or calls: a line per scheme that they ran under or beside."""
+    return [
+        f"{_count(rows[0][number], what)}{'' if cc == 'voice' else f', {cc}'}: {_cells(rows, columns)}"
+        for cc, rows in by_scheme(results).items()
+        if rows[0].get(number)
+    ]
+
+
+def _constant_rates(results: Sequence[Run]) -> list[str]:
+    """Flows with a constant rate: a line per scheme that they ran beside."""
+    return [
+        f"constant rate{'' if cc == 'cbr' else f' beside {cc}'}, {_count(rows[0]['cbr_flows'], 'flow')}: "
+        + _cells(rows, CBR_COLUMNS)
+        for cc, rows in by_scheme(results).items()
+        if rows[0].get("cbr_flows")
+    ]
+
+
+def _cells(rows: list[Row], columns: Sequence[tuple[str, str, str]]) -> str:
+    return ", ".join(f"{heading} {shown(rows, name, form)}" for name, heading, form in columns)
+
+
+def _probes(results: Sequence[Run]) -> list[str]:
+    """Pings have no goodput: a line each, over all seeds, for each scheme that they ran beside."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for run in results:
+        for row in flow_rows(run, "ping"):
+            found.setdefault((run.cc, row["flow"]), []).append(row)
+    lines = []
+    for (cc, flow), rows in found.items():
+        beside = "" if cc == "ping" else f" beside {cc}"
+        cells = _cells(rows, [(name, heading, "{:.2f}") for name, heading in PROBE_COLUMNS])
+        more = "" if len(rows) == 1 else f" (in {len(rows)} runs)"
+        lost = sum(r["lost_probes"] for r in rows)
+        pathless = sum(r["unreachable"] for r in rows)
+        lines.append(
+            f"ping {flow}{beside}: {cells}"
+            # A measurement does not know paths.
+            + ("" if math.isnan(pathless) else f"; without a path {pathless} times{more}")
+            + (f"; {_count(lost, 'lost probe')}{more}" if lost else "")
+        )
+    return lines
+
+
+def said_once(lines: Iterable[str]) -> list[str]:
+    """Lines, each once; of many that differ in numbers only the first, and how many more there are."""
+    alike: dict[str, list[str]] = {}
+    for line in dict.fromkeys(lines):
+        alike.setdefault(NUMBER.sub("0", line), []).append(line)
+    found = []
+    for group in alike.values():
+        if len(group) <= FEW_ALIKE:
+            found += group
+        else:
+            found.append(f"{group[0]} (and {len(group) - 1} more that differ in their numbers)")
+    return found
+
+
+def _count(n: float, what: str) -> str:
+    return f"{n:g} {what}" + ("" if n == 1 else "s")

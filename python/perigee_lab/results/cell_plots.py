@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Pictures of sweeps, in matplotlib: lines over one key, heat maps over two."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common import quoting
+from perigee_lab.common.files import RecordError, inner, written
+from perigee_lab.results import looks
+from perigee_lab.results.columns import COLUMNS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from perigee_lab.results.cells import Sweep
+
+# What is drawn unasked, as far as the runs have it.
+USUAL = ("goodput_mbps", "share", "rtt_mean_ms", "inflation", "retransmit_pct", "jain")
+MOST_PICTURES = 40
+# Panels of a figure of lines, lines in a panel, and rows of a heat map.
+MOST_PANELS, MOST_LINES, MOST_ROWS = 24, 8, 12
+SEED = "run.seed"
+
+
+def pictures(sweep: Sweep, folder: Path) -> list[Path]:
+    """Writes the usual pictures: a heat map for each pair of keys, lines for each key. Returns what was written."""
+    import matplotlib.pyplot as plt
+
+    inner(folder)
+    there = [m for m in USUAL if any(_value(r.get(m)) is not None for r in sweep.rows)]
+    keys = [a.key for a in sweep.index.axes if len(a.values) > 1]
+    keys = [k for k in keys if k != SEED]
+    wanted: list[tuple[str, str, str | None]] = [(m, k, None) for k in keys for m in there]
+    wanted = [(m, x, y) for i, x in enumerate(keys) for y in keys[i + 1 :] for m in there] + wanted
+    made = []
+    for metric, x, y in wanted[:MOST_PICTURES]:
+        figure = lines(sweep, metric, x) if y is None else heat_map(sweep, metric, x, y)
+        name = "-".join(
+            re.sub(r"[^\w.]+", "_", part) for part in ("lines" if y is None else "heat", metric, x, y or "")
+        )
+        path = folder / f"{name.rstrip('-')}.png"
+        with written(path) as partial:
+            figure.savefig(partial, dpi=120, format="png")
+        plt.close(figure)
+        made.append(path)
+    return made
+
+
+def lines(sweep: Sweep, metric: str, x: str) -> Any:
+    """A line per scheme over `x`, and a panel for each combination of the other keys.
+
+    Points are means over seeds; bars are their 95 % intervals, where there are several seeds and they differ. Of one
+    scheme, the values of one other key are lines in one panel.
+    """
+    import matplotlib.pyplot as plt
+
+    places, ticks = _places(sweep, x)
+    schemes = _schemes(sweep)
+    panels, of = _panels(sweep, {x}, MOST_PANELS)
+    varied = list(panels[0])
+    if len(schemes) == 1 and len(varied) == 1 and 1 < of <= MOST_LINES:
+        drawn = [[(f"{_short(varied[0])} = {_text(p[varied[0]])}", {**p, "cc": schemes[0]}) for p in panels]]
+        titles = [schemes[0]]
+    else:
+        drawn = [[(cc, {**p, "cc": cc}) for cc in schemes] for p in panels]
+        titles = [_panel_title(p) for p in panels]
+    look = looks.of([name for name, _ in drawn[0]])
+    last = len({p[varied[-1]] for p in panels}) if varied else 1
+    across = last if len(varied) > 1 and 1 < last <= 4 else min(len(drawn), 4)
+    down = math.ceil(len(drawn) / across)
+    size = (6.2, 4.2) if len(drawn) == 1 else (3.2 * across + 0.6, 2.6 * down + 0.6)
+    figure, grid = plt.subplots(
+        down, across, figsize=size, layout="constrained", squeeze=False, sharex=True, sharey=True
+    )
+    for axes, of_panel, title in zip(grid.flat, drawn, titles, strict=False):
+        for name, place in of_panel:
+            points = [_mean(sweep, metric, {x: v, **place}) for v in places]
+            heights, halves = [p[0] for p in points], [p[1] for p in points]
+            bars = None if all(map(math.isnan, halves)) else halves
+            axes.errorbar(
+                list(places.values()), heights, yerr=bars, capsize=2.5, label=quoting.plot(name), **look[name].both()
+            )
+        if ticks is not None:
+            axes.set_xticks(list(places.values()), ticks, rotation=30 if len(ticks) > 5 else 0)
+        axes.grid(visible=True, alpha=0.25)
+        axes.set_title(quoting.plot(title), fontsize=9)
+    for axes in grid.flat[len(drawn) :]:
+        axes.set_visible(False)
+    for i, axes in enumerate(grid.flat[: len(drawn)]):
+        if i + across >= len(drawn):
+            axes.set_xlabel(x)
+            axes.tick_params(labelbottom=True)
+        if i % across == 0:
+            axes.set_ylabel(_label(metric))
+    grid[0][0].legend(frameon=False, fontsize=8)
+    figure.suptitle(quoting.plot(_title(sweep, {x, *varied}, _left_out(len(panels), of))), fontsize=9)
+    return figure
+
+
+def heat_map(sweep: Sweep, metric: str, x: str, y: str) -> Any:
+    """A map per scheme, `x` to the right and `y` upwards, with means over seeds in the cells and one scale for all.
+
+    Each combination of the other keys has a row of maps.
+    """
+    import matplotlib.pyplot as plt
+
+    across, up, schemes = _values(sweep, x), _values(sweep, y), _schemes(sweep)
+    panels, of = _panels(sweep, {x, y}, MOST_ROWS)
+    grids = [
+        [[[_mean(sweep, metric, {x: a, y: b, "cc": cc, **p})[0] for a in across] for b in up] for cc in schemes]
+        for p in panels
+    ]
+    every = [v for row in grids for grid in row for line in grid for v in line if not math.isnan(v)]
+    if not every:
+        raise RecordError(f"no run of this sweep has a value of {metric}")
+    size = (
+        max(3.2, 0.75 * len(across) + 1.6) * len(schemes) + 0.6,
+        max(2.8, 0.5 * len(up) + 1.6) * len(panels),
+    )
+    figure, all_axes = plt.subplots(
+        len(panels), len(schemes), figsize=size, squeeze=False, layout="constrained", sharey=True, sharex=True
+    )
+    low, high = min(every), max(every)
+    for row, panel, of_row in zip(all_axes, panels, grids, strict=True):
+        for axes, cc, grid in zip(row, schemes, of_row, strict=True):
+            image = axes.imshow(grid, origin="lower", aspect="auto", vmin=low, vmax=high, cmap="viridis")
+            axes.set_xticks(range(len(across)), [_text(v) for v in across], rotation=30 if len(across) > 5 else 0)
+            axes.set_yticks(range(len(up)), [_text(v) for v in up])
+            axes.set_title(quoting.plot("; ".join(filter(None, (cc, _panel_title(panel))))), fontsize=9)
+            if len(across) * len(up) <= 200:
+                _write_numbers(axes, grid, low, high)
+        row[0].set_ylabel(y)
+    for axes in all_axes[-1]:
+        axes.set_xlabel(x)
+    figure.colorbar(image, ax=all_axes.ravel().tolist(), label=_label(metric))
+    figure.suptitle(quoting.plot(_title(sweep, {x, y, *panels[0]}, _left_out(len(panels), of))), fontsize=9)
+    return figure
+
+
+def _write_numbers(axes: Any, grid: list[list[float]], low: float, high: float) -> None:
+    for j, row in enumerate(grid):
+        for i, v in enumerate(row):
+            bright = high > low and (v - low) / (high - low) > 0.6
+            text = "-" if math.isnan(v) else f"{v:.3g}"
+            axes.text(i, j, text, ha="center", va="center", size=7, color="black" if bright else "white")
+
+
+def _panels(sweep: Sweep, drawn: set[str], most: int) -> tuple[list[dict[str, Any]], int]:
+    """Combinations of the keys that vary and are no axis, at most so many of them; and how many there are.
+
+    Swept seeds are seeds: they are what means and intervals are over.
+    """
+    others = [k for k in sweep.keys if k not in drawn and k != SEED and len({r[k] for r in sweep.rows}) > 1]
+    found = list(dict.fromkeys(tuple(r[k] for k in others) for r in sweep.rows))
+    return [dict(zip(others, values, strict=True)) for values in found[:most]], len(found)
+
+
+def _panel_title(panel: dict[str, Any]) -> str:
+    return ", ".join(f"{_short(k)} = {_text(v)}" for k, v in panel.items())
+
+
+def _left_out(drawn: int, of: int) -> str:
+    if drawn == of:
+        return ""
+    return f"the first {drawn} of {of} combinations of the other keys, --where KEY=VALUE chooses"
+
+
+def _short(key: str) -> str:
+    return key.rpartition(".")[2]
+
+
+def _title(sweep: Sweep, drawn: set[str], remark: str) -> str:
+    fixed = [f"{k} = {_text(sweep.rows[0][k])}" for k in sweep.keys if k not in drawn and k != SEED]
+    seeds = len({r["seed"] for r in sweep.rows})
+    parts = [sweep.index.scenario, *fixed, *([f"means over {seeds} seeds"] if seeds > 1 else []), remark]
+    return "; ".join(filter(None, parts))
+
+
+def _label(metric: str) -> str:
+    column = next((c for c in COLUMNS if c.name == metric), None)
+    if column is None:
+        raise RecordError(f"there is no column {metric!r}: `perigee columns` lists them")
+    return metric if not column.unit else f"{metric} ({column.unit})"
+
+
+def _schemes(sweep: Sweep) -> list[str]:
+    return list(dict.fromkeys(r["cc"] for r in sweep.rows))
+
+
+def _values(sweep: Sweep, key: str) -> list[Any]:
+    return list(dict.fromkeys(r[key] for r in sweep.rows))
+
+
+def _places(sweep: Sweep, key: str) -> tuple[dict[Any, float], list[str] | None]:
+    """Where values stand on an axis, and their names unless they are numbers."""
+    values = _values(sweep, key)
+    if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
+        return {v: float(v) for v in values}, None
+    return {v: float(i) for i, v in enumerate(values)}, [_text(v) for v in values]
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _value(cell: Any) -> float | None:
+    return float(cell) if isinstance(cell, (int, float)) and not math.isnan(cell) else None
+
+
+def _mean(sweep: Sweep, metric: str, place: dict[str, Any]) -> tuple[float, float]:
+    from perigee_lab.results.summary import spread
+
+    rows = [r for r in sweep.rows if all(r[k] == v for k, v in place.items())]
+    rows = [r for r in rows if _value(r.get(metric)) is not None]
+    return spread(rows, metric) if rows else (math.nan, math.nan)

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""A sweep on disk: its cells, one table of all runs with the swept keys as columns, and its plots.
+
+FOLDER/sweep.json lists keys and cells, FOLDER/cells/NAME holds the records of a cell, FOLDER/sweep.csv has a row per
+run and is written last: a folder that has it is complete.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common import quoting
+from perigee_lab.common.files import RecordError, write_text
+from perigee_lab.common.quantities import quantity
+from perigee_lab.common.reading import MOST_TEXT, opened, read_text
+from perigee_lab.common.structures import Reader
+from perigee_lab.results import kept
+from perigee_lab.results.columns import COLUMNS
+from perigee_lab.results.metrics import Row
+from perigee_lab.results.record import Run, find_records
+from perigee_lab.results.summary import SUMMARY, as_csv, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pandas as pd
+
+FORMAT = 1
+INDEX, TABLE, CELLS = "sweep.json", "sweep.csv", "cells"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A swept key with its values as written in TOML."""
+
+    key: str
+    values: tuple[str, ...]
+
+    def shown(self) -> list[str]:
+        """The values as people write them: text without its quotes."""
+        return [bare(v) for v in self.values]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination of values, in the order of the axes, and the folder of its records within the sweep's."""
+
+    folder: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Index:
+    """What a sweep consists of."""
+
+    sweep_format: int
+    scenario: str
+    axes: tuple[Axis, ...]
+    cells: tuple[Cell, ...]
+
+
+class Sweep:
+    """The results of a sweep: `frame()` for pandas, `plot()` for pictures."""
+
+    def __init__(self, folder: Path, index: Index, rows: list[Row], origins: list[Row] | None = None) -> None:
+        """Rows have the swept keys and the columns of summary.csv, one per run; `origins` say where they are from."""
+        self.folder, self.index, self.rows = folder, index, rows
+        self.origins = origins or []
+
+    @property
+    def keys(self) -> list[str]:
+        """The swept keys."""
+        return [a.key for a in self.index.axes]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<Sweep of {self.index.scenario}: {len(self.index.cells)} cells, {len(self.rows)} runs>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{quoting.html(repr(self))}</p>{self.frame()._repr_html_()}"
+
+    def frame(self) -> pd.DataFrame:
+        """A tidy frame: a row per run; the swept keys, `cc`, `seed`, then the columns of docs/columns.md."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows, columns=self.columns())
+
+    def columns(self) -> list[str]:
+        """The swept keys, then the columns that some run has."""
+        used = {name for row in self.rows for name in row}
+        return [*self.keys, *(c.name for c in COLUMNS if c.name in used)]
+
+    def runs(self, **values: object) -> list[Run]:
+        """The records of cells, all or those with these values; of a key, dots are written as two underscores."""
+        wanted = {k.replace("__", "."): str(v) for k, v in values.items()}
+        cells = [c for c in self.index.cells if self._fits(c, wanted)]
+        return [run for c in cells for run in find_records(self.folder / CELLS / c.folder)]
+
+    def _fits(self, cell: Cell, wanted: Mapping[str, str]) -> bool:
+        mine = dict(zip(self.keys, (bare(v) for v in cell.values), strict=True))
+        return all(_same(mine[self.key_of(k)], v) for k, v in wanted.items())
+
+    def key_of(self, name: str) -> str:
+        """The swept key with this name, or whose name ends so. Raises RecordError."""
+        found = [k for k in self.keys if k == name] or [k for k in self.keys if k.rpartition(".")[2] == name]
+        if len(found) != 1:
+            raise RecordError(f"no swept key is called {name!r}; there are {', '.join(self.keys)}")
+        return found[0]
+
+    def where(self, conditions: Mapping[str, str]) -> Sweep:
+        """The part of it in which keys (or `cc`, `seed`) have these values; `2000 us` is `2ms`. Raises RecordError."""
+        rows = self.rows
+        for name, value in conditions.items():
+            key = name if name in ("cc", "seed") else self.key_of(name)
+            there = list(dict.fromkeys(str(r[key]) for r in self.rows))
+            wanted = {v for v in there if _same(v, value)}
+            if not wanted:
+                raise RecordError(f"{name} = {value!r} is no cell of this sweep; there are {', '.join(there)}")
+            rows = [r for r in rows if str(r[key]) in wanted]
+        return Sweep(self.folder, self.index, rows)
+
+    def means(self, columns: Sequence[str]) -> list[Row]:
+        """A row per cell and scheme: the mean of columns and half of its 95 % interval (NaN where all are equal)."""
+        groups: dict[tuple[Any, ...], list[Row]] = {}
+        for row in self.rows:
+            groups.setdefault((*(row[k] for k in self.keys), row["cc"]), []).append(row)
+        found = []
+        for place, rows in groups.items():
+            mean: Row = {**dict(zip([*self.keys, "cc"], place, strict=True)), "runs": len(rows)}
+            for name in columns:
+                mean[name], mean[f"{name}_half_95"] = spread(rows, name)
+            found.append(mean)
+        return found
+
+    def plot(self, metric: str = "goodput_mbps", x: str | None = None, y: str | None = None) -> Any:
+        """A heat map of a column over two keys, or lines over one with a line per scheme; default: as many keys as two.
+
+        Returns a matplotlib figure: means over seeds, with their 95 % intervals as bars. Keys that are no axis have
+        panels or lines of their own; the title says which combinations of many are left out.
+        """
+        from perigee_lab.results.cell_plots import SEED, heat_map, lines
+
+        many = [a.key for a in self.index.axes if len(a.values) > 1 and a.key != SEED] or self.keys
+        x = self.key_of(x) if x is not None else many[0]
+        if y is None and len(many) > 1 and len({r[many[1]] for r in self.rows}) > 1:
+            y = next((k for k in many if k != x), None)
+        if y is None:
+            return lines(self, metric, x)
+        if self.key_of(y) == x:
+            raise RecordError(f"x and y are both {x}: a map has two keys, a line over {x} is drawn without y")
+        return heat_map(self, metric, x, self.key_of(y))
+
+
+def _same(value: str, wanted: str) -> bool:
+    """Two values are the same quantity, however it is written."""
+    return value == wanted or quantity(value) == quantity(wanted)
+
+
+def bare(value: str) -> str:
+    """A value of TOML as people write it."""
+    return str(json.loads(value)) if re.fullmatch(r'"([^"\\]|\\.)*"', value) else value
+
+
+def number(value: str) -> float | int | str:
+    """A value as a number where it is one."""
+    for kind in (int, float):
+        try:
+            found = kind(value)
+        except ValueError:
+            continue
+        return found if math.isfinite(found) else value
+    return value
+
+
+def write_index(folder: Path, index: Index) -> None:
+    """Writes what a sweep consists of; an OSError names the file."""
+    write_text(folder / INDEX, json.dumps(asdict(index), indent=1, ensure_ascii=False) + "\n")
+
+
+def read_index(folder: Path) -> Index:
+    """What a sweep consists of. Raises RecordError."""
+    path = folder / INDEX
+    try:
+        found = json.loads(read_text(path))
+    except OSError as error:
+        raise RecordError(f"{folder} is no folder of a sweep: {path.name}: {error.strerror}") from None
+    except ValueError as error:
+        raise RecordError(f"{path} is damaged: {error}: run the sweep again") from None
+    reader = Reader(path, lambda text: RecordError(f"{text}: it is damaged, run the sweep again"))
+    index: Index = reader.structure(Index, found)
+    if index.sweep_format != FORMAT:
+        raise RecordError(f"{path}: sweep_format {index.sweep_format}; this version of Perigee reads {FORMAT}")
+    return index
+
+
+def gather(folder: Path, index: Index, progress: Callable[[int], None] | None = None) -> Sweep:
+    """Reads all summaries, writes that of each cell; cells without a complete run have no rows."""
+    rows: list[Row] = []
+    origins: list[Row] = []
+    for n, cell in enumerate(index.cells):
+        where = folder / CELLS / cell.folder
+        values = {a.key: number(bare(v)) for a, v in zip(index.axes, cell.values, strict=True)}
+        found = kept.read_all(where)
+        if found:
+            kept.write_flows(where, found)
+            write_text(where / SUMMARY, kept.summary_csv([k for _, k in found]))
+        rows += [{**values, **k.run} for _, k in found]
+        origins += [{"record": str(f.relative_to(folder)), **k.about} for f, k in found]
+        if progress is not None:
+            progress(n + 1)
+    return Sweep(folder, index, rows, origins)
+
+
+def write_table(sweep: Sweep) -> None:
+    """Writes sweep.csv; an OSError names it."""
+    write_text(sweep.folder / TABLE, as_csv(sweep.rows, sweep.columns()))
+
+
+def open_sweep(folder: str | Path) -> Sweep:
+    """The results of a sweep that is complete. Raises RecordError."""
+    folder = Path(folder)
+    index = read_index(folder)
+    path = folder / TABLE
+    keys = {a.key for a in index.axes}
+    texts = {c.name for c in COLUMNS if c.name in ("cc", "flow", "flow_cc", "class", "rtt_over")}
+    try:
+        with io.TextIOWrapper(opened(path, MOST_TEXT), encoding="utf-8", newline="") as file:
+            rows = [{quoting.from_csv(k): v for k, v in row.items()} for row in csv.DictReader(file)]
+    except OSError as error:
+        raise RecordError(f"{path}: {error.strerror}: the sweep is not complete, run it again to go on") from None
+
+    def read(name: str, cell: str) -> Any:
+        if name in texts:
+            return quoting.from_csv(cell)
+        if name == "seed":
+            return int(cell)
+        return number(quoting.from_csv(cell)) if name in keys else (math.nan if cell == "" else float(cell))
+
+    try:
+        found: list[Row] = [{name: read(name, cell) for name, cell in row.items()} for row in rows]
+    except (ValueError, TypeError) as error:
+        raise RecordError(f"{path} is damaged: {error}: run the sweep again") from None
+    return Sweep(folder, index, found)

@@ -1,0 +1,431 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Definitions of the columns of tables, summary.csv and report, in one place.
+
+docs/columns.md and `perigee columns` are made of this; the report shows it where one points at a heading; tests hold
+`perigee_lab.results.metrics` to it with cases computed by hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its name in summary.csv, unit, meaning, and in the rows of what it stands."""
+
+    name: str
+    unit: str
+    meaning: str
+    rows: str = "run, flow"
+    heading: str = ""
+    """Of the table that terminal and report show; empty = only in summary.csv."""
+    form: str = "{:.2f}"
+
+
+RTT_OVER = "Over all samples of all flows, or the mean of the flows' values: rtt_over says which."
+COMPLETIONS = (
+    ("object", 'objects that applications asked for (app = "request"), from the request to the last byte'),
+    ("page", 'pages (app = "web"), from the request for the document to the last byte of the last object'),
+    ("segment", 'segments of videos (app = "video"), from the request to the last byte'),
+    (
+        "transfer",
+        "limited transfers, from the beginning of the connection (of a split one: of its first leg) to the last byte",
+    ),
+)
+TIMES = (
+    ("s", "", "Number of {0}: those asked for after the warm-up and complete before the end."),
+    ("_mean_s", "s", "Mean time of {0}."),
+    ("_median_s", "s", "Median of the same."),
+    ("_p95_s", "s", "Its 95th percentile: the smallest that 95 % do not exceed."),
+    ("_p99_s", "s", "Its 99th percentile."),
+    ("_first_mean_s", "s", "Mean time to the first byte of {0}: from the same instant to the first payload."),
+)
+FIRST = (
+    ("byte", "the first byte of payload"),
+    ("10kb", "10,000 bytes"),
+    ("100kb", "100,000 bytes"),
+    ("1mb", "1,000,000 bytes"),
+    ("10mb", "10,000,000 bytes"),
+)
+COLUMNS = (
+    Column(
+        "cc",
+        "",
+        'The congestion control that was compared: what stands for "*" in the scenario.',
+    ),
+    Column(
+        "seed",
+        "",
+        "Seed of all random draws.",
+    ),
+    Column(
+        "flow",
+        "",
+        "Name of the flow; `all` in the row of a run.",
+    ),
+    Column(
+        "flow_cc",
+        "",
+        "The flow's own congestion control, or `ping`, `cbr`, `voice`.",
+    ),
+    Column(
+        "class",
+        "",
+        "What sends: bulk (without end), transfer (a limited amount), on-off, request (objects), cbr (a "
+        "constant rate), web (pages), video, voice (a call), ping.",
+        rows="flow",
+    ),
+    Column(
+        "goodput_mbps",
+        "Mbit/s",
+        "Payload handed in order to the receiving application, over the flow's window: from its start, or the "
+        "last sampling instant before the end of the warm-up, to its stop, its completion or the end. In the "
+        "row of a run: payload of all flows over TCP in their windows, over the time from the first window's "
+        "begin to the last one's end. Data that was queued or incomplete when a window began counts where it is "
+        "handed over, so that a short window can exceed the rate of the path; a warning states it.",
+        heading="goodput\nMbit/s",
+        form="{:.2f}",
+    ),
+    Column(
+        "share",
+        "",
+        "Of achievable: payload in the window, over what the path could carry while the flow was there "
+        "(capacity_mbps x there_s x payload_share). In the row of a run: payload of all flows over TCP, over "
+        "what the network could carry of them while one was there, with the largest payload share among them; "
+        "shared ports count once.",
+        heading="of achiev-\nable",
+        form="{:.1%}",
+    ),
+    Column(
+        "net_share",
+        "",
+        "The same with a payload share of 1448/1500 for all schemes: header and telemetry are a cost.",
+    ),
+    Column(
+        "payload_share",
+        "",
+        "Payload of the flow's largest packet over its bytes on the slowest port: headers, telemetry and "
+        "framing count. In the row of a run: the largest of its flows over TCP.",
+    ),
+    Column(
+        "capacity_mbps",
+        "Mbit/s",
+        "What the path could carry, mean over the time in which the flow was there: the rate of its slowest "
+        "port at each instant (of one with dama_delay not what it is granted); 0 without a route and while a link "
+        "of the route is down. In the row of a run: "
+        "at each instant the smallest sum of port rates found such that each flow over TCP that is there "
+        "crosses one of these ports.",
+    ),
+    Column(
+        "there_s",
+        "s",
+        "Time of the window in which the flow was there: without the silences of its application, when that "
+        "has nothing to send or to ask for and nothing of it is under way. In the row of a run: in which at "
+        "least one flow over TCP was.",
+    ),
+    Column(
+        "rtt_over",
+        "",
+        "What RTTs and inflation of the run are over, which the scenario decides, for all its schemes and seeds alike: "
+        "samples (of all flows together) where the flows have one base RTT by construction, that is, one pair of ends "
+        "that no seed draws, or hosts of a dumbbell, of copies of a chain, or of crossing dumbbells, with one rtt and "
+        "without ports or changes of single pairs; else flows (the mean of their values).",
+        rows="run",
+    ),
+    Column(
+        "rtt_mean_ms",
+        "ms",
+        "Mean of the transport's RTT samples (of probes: their RTTs) sent after the warm-up. In the row of a "
+        f"run: of its flows over TCP, without them of its probes. {RTT_OVER}",
+        heading="mean RTT\nms",
+        form="{:.1f}",
+    ),
+    Column(
+        "rtt_median_ms",
+        "ms",
+        f"Half of the samples are at most this, exact to a microsecond. {RTT_OVER}",
+        heading="median\nms",
+        form="{:.1f}",
+    ),
+    Column(
+        "rtt_p95_ms",
+        "ms",
+        f"95 % of the samples are at most this. {RTT_OVER}",
+        heading="p95\nms",
+        form="{:.1f}",
+    ),
+    Column(
+        "rtt_p99_ms",
+        "ms",
+        f"99 % of the samples are at most this. {RTT_OVER}",
+        heading="p99\nms",
+        form="{:.1f}",
+    ),
+    Column(
+        "base_rtt_ms",
+        "ms",
+        "Mean over the samples of the base RTT when the packet was sent: that of the route without queues, "
+        "serialisation of the flow's largest packet and of a plain ACK included. Empty for a run whose flows "
+        "have different ones.",
+    ),
+    Column(
+        "inflation",
+        "",
+        f"Delay inflation: mean over samples of RTT over the base RTT when the packet was sent. {RTT_OVER}",
+        heading="delay\ninflation",
+        form="{:.3f}",
+    ),
+    Column(
+        "inflation_min",
+        "",
+        f"Mean RTT over the smallest base RTT of the flow's samples. {RTT_OVER}",
+    ),
+    Column(
+        "rtt_samples",
+        "",
+        "Number of RTT samples.",
+    ),
+    Column(
+        "queue_mean_ms",
+        "ms",
+        "Mean time that packets waited before their own transmission, at the port where they waited longest "
+        "in the mean; whole run, packets that did not wait included.",
+        rows="run",
+        heading="mean\nqueue ms",
+        form="{:.2f}",
+    ),
+    Column(
+        "retransmits",
+        "",
+        "Data packets sent again, whole run; not of what programs send, which nobody counts.",
+        heading="retrans-\nmits",
+        form="{:.0f}",
+    ),
+    Column(
+        "retransmit_pct",
+        "%",
+        "The same, of all data packets sent.",
+    ),
+    Column(
+        "timeouts",
+        "",
+        "Retransmission timeouts, whole run.",
+    ),
+    Column(
+        "jain",
+        "",
+        "Jain's index (sum x)^2 / (n sum x^2) over the goodputs of the bulk flows in the time in which all of "
+        "them were there (jain_s); empty with fewer than two, or no such time.",
+        rows="run",
+        heading="Jain",
+        form="{:.3f}",
+    ),
+    Column(
+        "jain_s",
+        "s",
+        "The time that Jain's index is over, in whole sampling intervals.",
+        rows="run",
+    ),
+    Column(
+        "path_changes",
+        "",
+        "Changes of the forward route while a flow was active; of a run: sum over pairs of nodes, each counted once.",
+        heading="path\nchanges",
+        form="{:.0f}",
+    ),
+    Column(
+        "unreachable",
+        "",
+        "Times that the forward route was lost; counted like path_changes.",
+    ),
+    Column(
+        "handovers",
+        "",
+        "Terminals and stations that changed their satellite.",
+        rows="run",
+    ),
+    Column(
+        "outages",
+        "",
+        "Outages that began.",
+        rows="run",
+        heading="outages",
+        form="{:.0f}",
+    ),
+    Column(
+        "no_path_s",
+        "s",
+        "Time of a flow's life, warm-up included, without a route; of a run: the longest of its flows.",
+        heading="no path\ns",
+        form="{:.1f}",
+    ),
+    Column(
+        "completed_s",
+        "s",
+        "When a limited transfer was complete, time of the run.",
+        rows="flow",
+    ),
+    *(
+        Column(f"{name}{column}", unit, meaning.format(words), "run")
+        for name, words in COMPLETIONS
+        for column, unit, meaning in TIMES
+    ),
+    *(
+        Column(
+            f"first_{name}_s",
+            "s",
+            f"Time from the flow's start (its first SYN) until {what} had arrived in order; empty where it never had, "
+            "or with real hosts, which do not tell.",
+            rows="flow (over TCP)",
+        )
+        for name, what in FIRST
+    ),
+    Column(
+        "videos",
+        "",
+        "Number of videos.",
+        rows="run",
+    ),
+    Column(
+        "start_up_s",
+        "s",
+        "Time from the flow's start to the beginning of playback. Of a run: mean over its videos that played.",
+        rows="run, flow (video)",
+    ),
+    Column(
+        "stalls",
+        "",
+        "Times that a video stood still for want of data after it had begun, whole run. Of a run: sum over its videos.",
+        rows="run, flow (video)",
+    ),
+    Column(
+        "stalled_s",
+        "s",
+        "Time in all of these stalls, one that the end of the run cuts included. Of a run: sum over its videos.",
+        rows="run, flow (video)",
+    ),
+    Column(
+        "stalled_pct",
+        "%",
+        "Rebuffering ratio: time in stalls, of that and the media time played. Of a run: mean over its videos.",
+        rows="run, flow (video)",
+    ),
+    Column(
+        "video_mbps",
+        "Mbit/s",
+        "Mean rate of the qualities fetched: bits of the segments that arrived over their media time. Of a run: mean "
+        "over its videos.",
+        rows="run, flow (video)",
+    ),
+    Column(
+        "switches",
+        "",
+        "Segments asked for in another quality than the one before. Of a run: sum over its videos.",
+        rows="run, flow (video)",
+    ),
+    Column(
+        "calls",
+        "",
+        "Number of calls.",
+        rows="run",
+    ),
+    Column(
+        "late_pct",
+        "%",
+        "Packets of a call that came too late to be played (later than the first of their talk spurt by more than "
+        "the playout buffer), of those that arrived. Of a run: mean over its calls.",
+        rows="run, flow (voice)",
+    ),
+    Column(
+        "mouth_ear_ms",
+        "ms",
+        "Mean time from mouth to ear of the packets played: speech in a packet, look-ahead of the codec, delay of the "
+        "first packet of the talk spurt, playout buffer. Of a run: mean over its calls.",
+        rows="run, flow (voice)",
+    ),
+    Column(
+        "mos",
+        "",
+        "Mean opinion score, 1 to 4.5, by the E-model of ITU-T G.107, simplified: R = 93.2 - Idd(mouth_ear_ms) - "
+        "Ie,eff(packets lost or late; codec's Ie and Bpl of G.113, random losses). Of a run: mean over its calls.",
+        rows="run, flow (voice)",
+    ),
+    Column(
+        "mos_min",
+        "",
+        "That of the worst call.",
+        rows="run",
+    ),
+    Column(
+        "lost_probes",
+        "",
+        "Probes and answers that were dropped, whatever the cause; whole run.",
+        rows="flow (ping)",
+    ),
+    Column(
+        "cbr_flows",
+        "",
+        "Number of flows with a constant rate.",
+        rows="run",
+    ),
+    Column(
+        "cbr_goodput_mbps",
+        "Mbit/s",
+        "Sum of their goodputs: UDP payload that arrived in their windows.",
+        rows="run",
+    ),
+    Column(
+        "loss_pct",
+        "%",
+        "Datagrams of a constant rate, or of a call, that were dropped, whatever the cause, of those sent and no "
+        "longer under way; whole run. Of a run (this and the next three): of all with a constant rate together.",
+        rows="run, flow (cbr, voice)",
+    ),
+    Column(
+        "delay_mean_ms",
+        "ms",
+        "Mean one-way delay of datagrams that arrived, sent after the warm-up.",
+        rows="run, flow (cbr, voice)",
+    ),
+    Column(
+        "delay_max_ms",
+        "ms",
+        "The longest of these delays.",
+        rows="run, flow (cbr, voice)",
+    ),
+    Column(
+        "jitter_ms",
+        "ms",
+        "Mean difference, without sign, between the delays of datagrams of a flow that arrived one after the "
+        "other (|D| of RFC 3550 section 6.4.1).",
+        rows="run, flow (cbr, voice)",
+    ),
+)
+TABLE = tuple(c for c in COLUMNS if c.heading)
+"""The columns of the table in terminal and report."""
+BY_NAME = {c.name: c for c in COLUMNS}
+
+
+def one_line(heading: str) -> str:
+    """A heading without its line break."""
+    return heading.replace("-\n", "").replace("\n", " ")
+
+
+def markdown() -> str:
+    """The page docs/columns.md."""
+    lines = [
+        "<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->",
+        "<!-- Written by `perigee columns --markdown`; definitions: python/perigee_lab/results/columns.py. -->",
+        "# What the columns mean",
+        "",
+        "Columns of `summary.csv`, of the table of `perigee run` and of the report, which shows a definition where one",
+        "points at a heading. A row is a run (flow `all`) or a flow; the rows of more than 1,000 flows are in",
+        "`summary-flows.parquet`, with the same columns. Tables over several seeds show means, and half of the 95 %",
+        "t-interval where the seeds' values differ. What a record holds stands in [record.md](record.md).",
+        "",
+        "| column | in the table | unit | rows | meaning |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    cells = ((f"`{c.name}`", one_line(c.heading), c.unit, c.rows, c.meaning.replace("|", "\\|")) for c in COLUMNS)
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in cells)]) + "\n"

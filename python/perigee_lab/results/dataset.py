@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The runs of sweeps as a Parquet dataset: FOLDER/results, a row per run.
+
+A row has the swept keys, the columns of docs/columns.md, and where it comes from: `record` (its folder), `key` (of job
+and scheme), `version`, `finished`, `wall_s`, `cpu_s`. Large sets are split into folders `KEY=VALUE` (Hive's way), so
+that Polars, DuckDB, Dask and pandas read them lazily and in part.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common.files import RecordError, naming
+from perigee_lab.common.quantities import NUMBER, TEXT, encodable, quantity
+from perigee_lab.common.reading import regular
+from perigee_lab.results import kept
+from perigee_lab.results.cells import INDEX, Sweep, open_sweep, read_index
+from perigee_lab.results.columns import COLUMNS
+from perigee_lab.results.writer import fresh_partial, publish
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from perigee_lab.common.quantities import Quantity
+
+FOLDER = "results"
+ORIGIN = ("record", "key", "version", "finished", "wall_s", "cpu_s")
+# Files of fewer rows cost more to open than to read.
+ROWS_PER_FILE, MOST_FILES = 5_000, 500
+MOST_NAMED = 5
+CONDITION = re.compile(r"^\s*(?P<key>[^<>=!]+?)\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<value>.*?)\s*$")
+SIGNS = {"=": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
+OPERATORS = {"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+# What is not one of these is a swept key, or what was put before the rows of several sets.
+_NAMES = {*ORIGIN, *(c.name for c in COLUMNS), "set"}
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], keys: Sequence[str] = ()) -> pa.Table:
+    """Rows as an Arrow table; a key whose values are not all numbers is text."""
+    import pyarrow as pa
+
+    used = {name for row in rows for name in row}
+    names = [*keys, *(c.name for c in COLUMNS if c.name in used and c.name not in keys)]
+    names += [n for n in ORIGIN if n in used and n not in names]
+    columns = {name: [_bare(row.get(name)) for row in rows] for name in names}
+    for name, values in columns.items():
+        kinds = {type(v) for v in values if v is not None}
+        if str in kinds and len(kinds) > 1:
+            columns[name] = [None if v is None else str(v) for v in values]
+        elif float in kinds:
+            columns[name] = [None if v is None else float(v) for v in values]
+    return pa.table(columns)
+
+
+def _bare(value: Any) -> Any:
+    """What does not exist is null."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def write(sweep: Sweep) -> Path:
+    """Writes the runs of a sweep, wholly or not at all. An OSError names the folder."""
+    rows = [{**row, **origin} for row, origin in zip(sweep.rows, sweep.origins, strict=True)]
+    return write_table(table_of(rows, sweep.keys), sweep.folder, sweep.keys)
+
+
+def write_table(table: pa.Table, folder: Path, keys: Sequence[str]) -> Path:
+    """Writes a table with these keys as the results of a folder."""
+    import pyarrow.dataset as ds
+
+    target = folder / FOLDER
+    split = partitions(table, keys)
+    schema = table.select(split).schema
+    with naming(target):
+        partial = fresh_partial(target, force=True)
+        try:
+            ds.write_dataset(
+                table,
+                partial,
+                format="parquet",
+                partitioning=ds.partitioning(schema, flavor="hive") if split else None,
+                max_partitions=MOST_FILES,
+            )
+            publish(partial, target)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return target
+
+
+def partitions(table: pa.Table, keys: Sequence[str]) -> list[str]:
+    """The keys by whose values a table is split: as many as leave files of a useful size."""
+    chosen: list[str] = []
+    files = 1
+    for key in keys:
+        files *= table[key].combine_chunks().unique().__len__()
+        if files > MOST_FILES or table.num_rows / files < ROWS_PER_FILE:
+            break
+        chosen.append(key)
+    return chosen
+
+
+def dataset(folder: Path) -> Any:
+    """The results in a folder as a `pyarrow.dataset.Dataset`: nothing is read before it is asked for.
+
+    Raises RecordError where there are none.
+    """
+    import pyarrow.dataset as ds
+
+    where = folder / FOLDER
+    try:
+        if where.is_dir():
+            for path in where.rglob("*"):
+                if not path.is_dir():
+                    regular(path)
+            return ds.dataset(where, format="parquet", partitioning="hive")
+    except (OSError, ValueError) as error:
+        raise RecordError(f"{where} cannot be read: {' '.join(str(error).split())}: run the sweep again") from None
+    return ds.dataset(_rows(folder))
+
+
+def _rows(folder: Path) -> pa.Table:
+    """Of a folder without a dataset: a sweep of an earlier version, or the records of `perigee run`."""
+    if (folder / INDEX).exists():
+        sweep = open_sweep(folder)
+        return table_of(sweep.rows, sweep.keys)
+    found = kept.read_all(folder)
+    if not found:
+        raise RecordError(f"{folder} holds no results: give the folder of a sweep, or of perigee run")
+    return table_of([{**k.run, "record": str(f), **k.about} for f, k in found])
+
+
+def keys_of(folder: Path) -> list[str]:
+    """The swept keys."""
+    return [a.key for a in read_index(folder).axes] if (folder / INDEX).exists() else []
+
+
+def query(folder: Path, conditions: Sequence[str] = (), columns: Sequence[str] = ()) -> pa.Table:
+    """Rows that meet all conditions (`KEY=VALUE`, `goodput_mbps>50`), these columns of them; default: all.
+
+    Swept values are compared as quantities: `rate>200kbit`, `delay=0.6s`. Raises RecordError where a name is unknown or
+    a value is of another kind.
+    """
+    data = dataset(folder)
+    # A key may be asked for by its last part and by its name: one column.
+    names = list(dict.fromkeys(resolved(n, data.schema.names) for n in columns)) or None
+    wanted = None
+    for text in conditions:
+        one = _condition(text, data)
+        wanted = one if wanted is None else operator.and_(wanted, one)
+    return data.to_table(columns=names, filter=wanted)
+
+
+def unmet(folder: Path, conditions: Sequence[str]) -> str:
+    """Why no row meets all conditions: the first that none meets by itself, with what its column has."""
+    data = dataset(folder)
+    for text in conditions:
+        if data.count_rows(filter=_condition(text, data)) == 0:
+            name = resolved(CONDITION.match(text)["key"], data.schema.names)  # type: ignore[index]
+            return f"no row of {folder} has {text}: {name} has {_values(data, name)}"
+    return f"no row of {folder} has {', '.join(conditions)} together"
+
+
+def _values(data: Any, name: str) -> str:
+    """Up to five of a column's values, or their range where they are numbers of more."""
+    there = [v for v in data.to_table(columns=[name])[name].unique().to_pylist() if v is not None]
+    if len(there) > MOST_NAMED and all(isinstance(v, int | float) for v in there):
+        return f"{min(there):g} to {max(there):g}"
+    more = f" and {len(there) - MOST_NAMED} more" if len(there) > MOST_NAMED else ""
+    return (", ".join(str(v) for v in there[:MOST_NAMED]) or "no values") + more
+
+
+def resolved(name: str, names: Sequence[str]) -> str:
+    """A column by its name, or a key by its last part where only one has that. Raises RecordError."""
+    if name in names:
+        return name
+    found = [n for n in names if n.rpartition(".")[2] == name]
+    if len(found) == 1:
+        return found[0]
+    among = f"; {', '.join(found)} end so" if found else f"; there are {', '.join(names)}"
+    raise RecordError(f"there is no column {name!r}{among}")
+
+
+def is_swept_text(name: str, kind: pa.DataType) -> bool:
+    """Whether a column holds values of a swept key that are not all numbers."""
+    import pyarrow as pa
+
+    return name not in _NAMES and (pa.types.is_string(kind) or pa.types.is_dictionary(kind))
+
+
+def _condition(text: str, data: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = CONDITION.match(text)
+    if found is None:
+        raise RecordError(f"--where {text!r}: write KEY=VALUE, KEY!=VALUE, KEY<VALUE or KEY>VALUE")
+    if not encodable(text):
+        raise RecordError(f"--where {text!r}: this is not UTF-8")
+    name = resolved(found["key"], data.schema.names)
+    kind = data.schema.field(name).type
+    value: Any = found["value"]
+    if is_swept_text(name, kind):
+        there = [v for v in data.to_table(columns=[name])[name].unique().to_pylist() if v is not None]
+        return pc.field(name).isin(pa.array(_chosen(text, name, found["sign"], value, there), pa.string()))
+    if not (pa.types.is_string(kind) or pa.types.is_dictionary(kind)):
+        try:
+            value = float(value)
+        except ValueError:
+            raise RecordError(f"--where {text!r}: {name} is a number") from None
+    return getattr(pc, SIGNS[found["sign"]])(pc.field(name), value)
+
+
+def _chosen(text: str, name: str, sign: str, value: str, there: Sequence[str]) -> list[str]:
+    """The values of a swept key that meet a condition. Raises RecordError where they cannot be compared."""
+    wanted, each = quantity(value), {v: quantity(v) for v in there}
+    compare: Any = getattr(operator, OPERATORS[sign])
+    if sign in ("=", "!="):
+        comparable = not each or wanted.kind in {q.kind for q in each.values()}
+        found = [v for v, q in each.items() if compare(q, wanted)]
+    else:
+        comparable = wanted.kind != TEXT and all((q.kind, q.unit) == (wanted.kind, wanted.unit) for q in each.values())
+        found = [v for v, q in each.items() if comparable and compare(q.value, wanted.value)]
+    if not comparable:
+        raise RecordError(f"--where {text!r}: {name} has {', '.join(there[:5])}: {_remedy(wanted, each.values())}")
+    return found
+
+
+def _remedy(wanted: Quantity, there: Iterable[Quantity]) -> str:
+    """Why a value is not compared with those of a key."""
+    kinds, units = {q.kind for q in there}, {q.unit for q in there}
+    if kinds & {TEXT} or len(kinds) > 1 or len(units) > 1:
+        return "these have no order: only = and != compare them, with a value of their kind"
+    [kind] = kinds
+    return f"give a {kind}" + ("" if kind == NUMBER else f" with its unit ({', '.join(units)} or a multiple)")
+
+
+def ordered(table: pa.Table, name: str, *, descending: bool = False) -> pa.Table:
+    """Rows in the order of a column; values of a swept key by what they say, first numbers, then text."""
+    import pyarrow as pa
+
+    by, way = name, "descending" if descending else "ascending"
+    if is_swept_text(name, table[name].type):
+        quantities = {v: quantity(v) for v in table[name].unique().to_pylist() if v is not None}
+        order = sorted(quantities, key=lambda v: _place(quantities[v]))
+        # Equal quantities have one place, however they are written.
+        first = {_place(quantities[v]): n for n, v in reversed(list(enumerate(order)))}
+        places = [None if v is None else first[_place(quantities[v])] for v in table[name].to_pylist()]
+        by = "order of a swept key"
+        table = table.append_column(by, pa.array(places, pa.int64()))
+    table = table.sort_by([(by, way)])
+    return table if by == name else table.drop_columns([by])
+
+
+def _place(q: Quantity) -> tuple[Any, ...]:
+    return q.kind == TEXT, q.kind, q.unit, q.value
+
+
+def joined(folders: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
+    """Sets side by side: a row for each combination of keys, scheme and seed that all have, `NAME@SET` for the rest."""
+    shared = [n for n in tables[0].column_names if all(n in t.column_names for t in tables)]
+    on = [n for n in shared if n in {"cc", "seed", "flow"} or any(n in keys_of(f) for f in folders)]
+    whole = None
+    for label, table in zip(labels(folders), tables, strict=True):
+        names = [n if n in on else f"{n}@{label}" for n in table.column_names]
+        one = table.rename_columns(names)
+        whole = one if whole is None else whole.join(one, keys=on, join_type="inner")
+    assert whole is not None
+    return whole.sort_by([(n, "ascending") for n in on])
+
+
+def labels(folders: Sequence[Path]) -> list[str]:
+    """A name for each set: the last part of its path, or as many parts as tell all of them apart."""
+    paths = [f.resolve() for f in folders]
+    for n in range(1, max(len(p.parts) for p in paths)):
+        found = ["/".join(p.parts[-n:]) for p in paths]
+        if len(set(found)) == len(found):
+            return found
+    raise RecordError(f"--join puts sets side by side, and {folders[0]} is given twice")
+
+
+def together(folders: Sequence[Path], tables: Sequence[pa.Table]) -> pa.Table:
+    """Sets below each other, with a column `set` that says which."""
+    import pyarrow as pa
+
+    named = [t.add_column(0, "set", pa.array([str(f)] * t.num_rows)) for f, t in zip(folders, tables, strict=True)]
+    return pa.concat_tables(named, promote_options="permissive")

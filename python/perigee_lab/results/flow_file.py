@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Rows of flows where summary.csv would have too many of them: summary-flows.parquet next to it.
+
+A row per flow of every run, in the order of summary.csv, with its values (nine digits, as in CSV); columns are all of
+docs/columns.md that rows of flows have, null where a flow has no value. Written and compared run by run: memory does
+not grow with the number of runs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common.files import written
+from perigee_lab.results.columns import COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from perigee_lab.results.metrics import Row
+
+FILE = "summary-flows.parquet"
+MOST_IN_CSV = 1000
+"""Flows of all runs beyond which their rows are here, not in summary.csv."""
+WORDS = {"cc", "flow", "flow_cc", "class"}
+
+
+def is_needed(runs: int, flows: int) -> bool:
+    """Whether so many flows of so many runs have rows that summary.csv does not hold; one flow per run has none."""
+    return flows > max(runs, MOST_IN_CSV)
+
+
+def write(folder: Path, runs: int, flows: int, parts: Iterable[Callable[[], list[Row]]]) -> Path | None:
+    """Writes the file where it is needed and removes an earlier one where not; `parts` make the rows of each run.
+
+    An OSError names the file.
+    """
+    path = folder / FILE
+    if not is_needed(runs, flows):
+        path.unlink(missing_ok=True)
+        return None
+    import pyarrow.parquet as pq
+
+    with written(path) as partial, pq.ParquetWriter(partial, _schema(), compression="zstd") as file:
+        for part in parts:
+            file.write_table(_table(part()))
+    return path
+
+
+def where(folder: Path) -> list[str]:
+    """The line of a terminal that says where rows of flows are, if they are not in summary.csv."""
+    path = folder / FILE
+    return [f"rows of flows: {path} (more than {MOST_IN_CSV}: not in summary.csv)"] if path.exists() else []
+
+
+def follows(path: Path, parts: Iterable[Callable[[], list[Row]]]) -> bool:
+    """Whether the file has these rows and no others."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            if not file.schema_arrow.equals(_schema()):
+                return False
+            rows = _Rows(file.iter_batches())
+            for part in parts:
+                wanted = _table(part())
+                if not rows.take(wanted.num_rows).equals(wanted):
+                    return False
+            return rows.at_end()
+    except (OSError, pa.ArrowException):
+        return False
+
+
+class _Rows:
+    """Rows of batches in pieces of any length."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self.batches = batches
+        self.left = _schema().empty_table()
+
+    def take(self, n: int) -> pa.Table:
+        """The next `n` rows, fewer at the end."""
+        import pyarrow as pa
+
+        pieces = [self.left]
+        have = self.left.num_rows
+        while have < n and (batch := next(self.batches, None)) is not None:
+            pieces.append(pa.Table.from_batches([batch]))
+            have += batch.num_rows
+        every = pa.concat_tables(pieces)
+        self.left = every.slice(n)
+        return every.slice(0, n)
+
+    def at_end(self) -> bool:
+        return self.left.num_rows == 0 and all(batch.num_rows == 0 for batch in self.batches)
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    kinds = {"seed": pa.int64(), **dict.fromkeys(WORDS, pa.string())}
+    return pa.schema([(c.name, kinds.get(c.name, pa.float64())) for c in COLUMNS if "flow" in c.rows])
+
+
+def _table(rows: list[Row]) -> pa.Table:
+    import pyarrow as pa
+
+    schema = _schema()
+    return pa.table({n: [_cell(n, r.get(n)) for r in rows] for n in schema.names}, schema=schema)
+
+
+def _cell(name: str, value: Any) -> Any:
+    if value is None or name in WORDS or name == "seed":
+        return value
+    return None if math.isnan(value) else float(f"{value:.9g}")

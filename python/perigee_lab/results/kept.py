@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The summary of a run kept beside its tables, so that a sweep of 100,000 runs is read without opening their tables.
+
+It is made where the run is made. What another version of the metrics wrote is not used: it is computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common.files import write_text
+from perigee_lab.common.reading import read_text
+from perigee_lab.results import flow_file
+from perigee_lab.results.record import Run, open_record, record_folders, scheme_order
+from perigee_lab.results.summary import rows_csv
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perigee_lab.results.metrics import Row
+
+FILE = "summary.json"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a run."""
+
+    run: Row
+    """Its summary."""
+    flows: list[Row]
+    """A row per flow, unless there are too many."""
+    flow_count: int
+    about: dict[str, Any]
+    """Where it comes from: `key` of job and scheme, `version` of Perigee, `finished`, `wall_s`, `cpu_s`."""
+
+
+@lru_cache(maxsize=1)
+def version() -> str:
+    """Changes whenever the code does that makes rows of tables."""
+    code = b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))
+    return hashlib.sha256(code).hexdigest()[:16]
+
+
+def of(run: Run) -> Kept:
+    """Computed from the tables of a run."""
+    from perigee_lab.results.metrics import flow_rows
+
+    count = run.rows("flow_totals")
+    flows = flow_rows(run) if count <= flow_file.MOST_IN_CSV else []
+    made = run.manifest
+    about = {n: made.get(n) for n in ("key", "version", "finished", "wall_s", "cpu_s")}
+    return Kept(run.summary, flows, count, about)
+
+
+def keep(run: Run, folder: Path) -> None:
+    """Writes the summary of a run into the folder with its tables."""
+    kept = of(Run(run.manifest, folder))
+    rows = {"run": _sent(kept.run), "flows": [_sent(f) for f in kept.flows]}
+    text = {"code": version(), **rows, "flow_count": kept.flow_count, "about": kept.about}
+    write_text(folder / FILE, json.dumps(text) + "\n")
+
+
+def read(folder: Path) -> Kept:
+    """The summary of the record in a folder; computed where none is kept. Raises RecordError."""
+    try:
+        found = json.loads(read_text(folder / FILE))
+        if found["code"] == version():
+            flows = [_got(f) for f in found["flows"]]
+            return Kept(_got(found["run"]), flows, int(found["flow_count"]), dict(found["about"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        # None is there, or it is damaged: the tables say the same.
+        pass
+    return of(open_record(folder))
+
+
+def _sent(row: Row) -> dict[str, Any]:
+    """JSON has no NaN."""
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
+
+
+def _got(row: dict[str, Any]) -> Row:
+    return {k: math.nan if v is None else v for k, v in row.items()}
+
+
+def read_all(folder: Path) -> list[tuple[Path, Kept]]:
+    """Folder and summary of each complete record under `folder`, in the order scheme, seed; perhaps none."""
+    found = [(f, read(f)) for f in record_folders(folder)]
+    order = {cc: i for i, cc in enumerate(scheme_order())}
+    return sorted(found, key=lambda k: (order.get(k[1].run["cc"], len(order)), k[1].run["cc"], k[1].run["seed"]))
+
+
+def write_flows(folder: Path, found: Sequence[tuple[Path, Kept]]) -> None:
+    """The rows of flows of these runs, where summary.csv does not hold them; an OSError names the file."""
+    count = sum(k.flow_count for _, k in found)
+    flow_file.write(folder, len(found), count, [partial(_flows_of, f, k) for f, k in found])
+
+
+def _flows_of(folder: Path, kept: Kept) -> list[Row]:
+    from perigee_lab.results.metrics import flow_rows
+
+    return kept.flows if len(kept.flows) == kept.flow_count else flow_rows(open_record(folder))
+
+
+def summary_csv(kept: Sequence[Kept]) -> str:
+    """As that of `perigee_lab.results.summary`, of what is kept."""
+    flows = lambda: [row for k in kept for row in k.flows]  # noqa: E731
+    return rows_csv([k.run for k in kept], sum(k.flow_count for k in kept), flows)

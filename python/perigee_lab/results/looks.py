@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Styles of schemes: one colour, dash and marker each, the same in the report, in plots and in the figures of studies.
+
+Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color), which colour-blind readers can tell apart, and a
+few browns and greys; relatives share a colour. Schemes of one colour or of like brightness differ in their dashes, and
+no two have the same marker: a copy in grey can be read too. Bars of relatives differ in their hatches
+(`perigee_lab.study.style.bar`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SOLID: tuple[float, ...] = ()
+DASHED, DASH_DOT, DOTTED = (3.7, 1.6), (6.4, 1.6, 1.0, 1.6), (1.0, 1.65)
+LONG, DASH_DOT_DOT = (8.0, 2.0), (6.0, 1.5, 1.0, 1.5, 1.0, 1.5)
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour (#rrggbb), matplotlib's marker, and dashes: lengths on and off in widths of the line, none if solid."""
+
+    colour: str
+    marker: str
+    dashes: tuple[float, ...]
+
+    def line(self) -> dict[str, Any]:
+        """For `Axes.plot`, without a marker."""
+        return {"color": self.colour, "linestyle": (0, self.dashes) if self.dashes else "-"}
+
+    def both(self) -> dict[str, Any]:
+        """For `Axes.plot`, with its marker."""
+        return {**self.line(), "marker": self.marker}
+
+    def page(self) -> dict[str, Any]:
+        """For a page: the colour on light and on dark paper, and the dashes."""
+        return {"light": self.colour, "dark": on_dark(self.colour), "dashes": list(self.dashes)}
+
+
+BUILT_IN = {
+    "newreno": Look("#6B6B6B", "<", LONG),
+    "cubic": Look("#0072B2", "o", SOLID),
+    "vegas": Look("#8A5A44", ">", (2.0, 1.2)),
+    "copa": Look("#000000", "p", DASH_DOT),
+    "hybla": Look("#000000", "8", DOTTED),
+    "bbr": Look("#009E73", "s", DASHED),
+    "bbr3": Look("#D55E00", "^", DASH_DOT),
+    "bbr3_hint": Look("#D55E00", "2", (2.0, 3.0)),
+    "prague": Look("#000000", "_", (3.0, 1.5)),
+    "leocc": Look("#56B4E9", "D", (3.0, 1.0, 1.0, 1.0)),
+    "leocc_omnet": Look("#56B4E9", "d", LONG),
+    "satcp": Look("#CC79A7", "v", (5.0, 1.0)),
+    "starquic_cubic": Look("#0072B2", "|", (5.0, 1.0, 2.0, 1.0)),
+    "starquic_bbr3": Look("#D55E00", "H", (4.0, 4.0)),
+    "hpcc": Look("#009E73", "+", (1.0, 3.0)),
+    "hpcc_tcp": Look("#009E73", "x", DASH_DOT_DOT),
+    "vivace": Look("#6D4BC3", "X", (1.0, 1.0)),
+    "astraea": Look("#999999", "h", (4.0, 2.0, 1.0, 2.0)),
+    "astraea_leo": Look("#999999", "$A$", (6.0, 1.0, 1.0, 1.0, 1.0, 1.0)),
+    "policy": Look("#999999", ".", (1.0, 5.0)),
+    "orbcc": Look("#E69F00", "P", (8.0, 1.0, 1.0, 1.0)),
+    "orbcc-repro": Look("#E69F00", "*", SOLID),
+    "orbcc-head": Look("#E69F00", "1", DASHED),
+    "orbcc-pint": Look("#E69F00", "3", (2.0, 1.2)),
+    "leotcp": Look("#E69F00", "4", DOTTED),
+}
+# For schemes that are not built in, one after the other: no built-in scheme has one of these colours.
+SPARE_COLOURS = ("#B5179E", "#4B7F00", "#004488", "#BB3E5B", "#2A9D8F", "#7F7F00")
+SPARE_DASHES = (SOLID, (2.0, 2.0), (7.0, 1.0, 2.0, 1.0), (4.0, 1.0, 1.0, 1.0, 1.0, 1.0))
+SPARE_MARKERS = "osD^vX"
+DARKEST_ON_DARK = 0.45
+
+
+def of(schemes: Sequence[str]) -> dict[str, Look]:
+    """The looks of the schemes of one plot: built-in ones have theirs, the others take what is left, in their order."""
+    left = (
+        Look(colour, marker, dashes)
+        for dashes, (colour, marker) in product(SPARE_DASHES, zip(SPARE_COLOURS, SPARE_MARKERS, strict=True))
+    )
+    last = Look(SPARE_COLOURS[0], SPARE_MARKERS[0], SOLID)
+    found: dict[str, Look] = {}
+    for cc in schemes:
+        if cc not in found:
+            found[cc] = BUILT_IN.get(cc) or next(left, last)
+    return found
+
+
+def on_dark(colour: str) -> str:
+    """The colour as light as dark paper needs it: mixed with white."""
+    rgb = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    brightness = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]
+    white = max(0.0, (DARKEST_ON_DARK - brightness) / (1 - brightness)) if brightness < 1 else 0.0
+    return "#" + "".join(f"{round(255 * (c + (1 - c) * white)):02x}" for c in rgb)

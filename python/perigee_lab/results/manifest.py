@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The manifest of a run: what is read from its JSON, checked once.
+
+Keys of this list have their types; keys that it does not have (of later versions, or a reader's own) are kept as they
+are. Formats 1 and 2 are read; what only one of them has is None in the other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from perigee_lab.common.files import RecordError
+from perigee_lab.common.reading import read_text
+from perigee_lab.common.structures import Reader, kind_of
+from perigee_lab.results.format_1 import same_ports
+
+MANIFEST = "manifest.json"
+FORMATS = (1, 2)
+# Without these tables no reader can do anything.
+NEEDED = ("flows", "links", "events", "rtt", "flow_totals", "link_totals", "routes", "tracks")
+REMEDY = "run it again with --force"
+# What depends on the machine and the moment: no second run says the same.
+OF_THE_MOMENT = ("version", "wall_s", "cpu_s", "finished", "host", "command", "files", "key")
+
+
+class ManifestError(RecordError):
+    """A manifest is damaged, or none; the message names file, key, value and remedy."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the record: its number of rows, and the hash of its content."""
+
+    rows: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow as it was set up; times in ns of the run."""
+
+    name: str
+    origin: str = field(metadata={"key": "from"})
+    target: str = field(metadata={"key": "to"})
+    cc: str
+    start_ns: int
+    stop_ns: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two nodes with a route."""
+
+    origin: str = field(metadata={"key": "from"})
+    target: str = field(metadata={"key": "to"})
+
+
+@dataclass(frozen=True)
+class Split:
+    """A flow over proxies: the numbers of its legs, from sender to receiver."""
+
+    flow: str
+    legs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file that the run read; the hash is None where it could not be read afterwards."""
+
+    path: str = field(metadata={"free": True})
+    sha256: str | None
+
+
+@dataclass(frozen=True)
+class Manifest(Mapping[str, Any]):
+    """A manifest: by attribute what is known, by key (`manifest["host"]`) everything that is in the file."""
+
+    record_format: int
+    scenario: str
+    title: str
+    scenario_toml: str = field(metadata={"free": True})
+    cc: str
+    seed: int
+    duration_ns: int
+    simulated_ns: int
+    warmup_ns: int
+    sample_ns: int
+    stopped: bool
+    conserved: bool | None
+    """None = nobody counted, as in records of measurements."""
+    packet_hops: int | None
+    flows: tuple[Flow, ...]
+    """The first hundred."""
+    nodes: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    ports: tuple[Mapping[str, Any], ...]
+    report: tuple[str, ...] = field(metadata={"free": True})
+    warnings: tuple[str, ...] = field(metadata={"free": True})
+    tables: Mapping[str, Table]
+    splits: tuple[Split, ...] = ()
+    backend: str = "simulator"
+    """What carried the packets."""
+    events: int | None = None
+    """Of the simulator's queue; format 1 only."""
+    version: str | None = None
+    wall_s: float | None = None
+    key: str | None = None
+    """Of the job and scheme that this is the result of (`perigee_lab.runs.job`)."""
+    files: tuple[Input, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict, repr=False, metadata={"free": True})
+    """The JSON object."""
+
+    def __getitem__(self, key: str) -> Any:
+        return self.data[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.data)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def text(self) -> str:
+        """As it is written."""
+        return json.dumps(dict(self.data), indent=1, ensure_ascii=False) + "\n"
+
+    @property
+    def kernel_key(self) -> str | None:
+        """Of the kernel whose hosts carried TCP (`perigee_lab.hosts.kernels`); None = the simulator's transport did."""
+        kernel = self.data.get("kernel")
+        key = kernel.get("key") if isinstance(kernel, dict) else None
+        return key if isinstance(key, str) else None
+
+    def differences(self, other: Manifest) -> list[str]:
+        """Keys of this manifest for which another run says something else, those of the moment left out."""
+        ignored = {*OF_THE_MOMENT, "tables"}
+        if self.record_format != other.record_format:
+            ignored |= {"record_format", "events"}
+            if same_ports(self.ports, other.ports):
+                ignored.add("ports")
+        keys = [k for k in self.data if k in other.data and k not in ignored]
+        return [k for k in keys if self.data[k] != other.data[k]]
+
+
+def read(path: Path) -> Manifest:
+    """The manifest in a file. Raises ManifestError."""
+    try:
+        found = json.loads(read_text(path))
+        # Half of a surrogate pair is text for JSON and for nothing else.
+        json.dumps(found, ensure_ascii=False).encode()
+    except OSError as error:
+        raise ManifestError(f"{path} cannot be read: {error.strerror or error}: {REMEDY}") from None
+    except UnicodeDecodeError as error:
+        raise ManifestError(f"{path} is damaged: byte {error.start} is no UTF-8: {REMEDY}") from None
+    except UnicodeEncodeError:
+        raise ManifestError(f"{path} is damaged: it holds half a character: {REMEDY}") from None
+    except (ValueError, RecursionError) as error:
+        raise ManifestError(f"{path} is damaged: it is no JSON ({error}): {REMEDY}") from None
+    return parsed(found, path)
+
+
+def parsed(found: Any, path: Path) -> Manifest:
+    """A manifest from its JSON; `path` is for messages. Raises ManifestError."""
+    if not isinstance(found, dict):
+        raise ManifestError(f"{path} is not the manifest of a run: it holds {kind_of(found)}, not an object: {REMEDY}")
+    made = found.get("record_format")
+    if isinstance(made, int) and made > max(FORMATS):
+        raise ManifestError(f"{path}: record_format {made} is of a later version of Perigee; this one reads {FORMATS}")
+    reader = Reader(path, lambda text: ManifestError(f"{text}: the manifest is damaged; {REMEDY}"))
+    manifest = reader.structure(Manifest, {**found, "data": found})
+    _check(manifest, reader)
+    return manifest
+
+
+def _check(m: Manifest, reader: Reader) -> None:
+    if m.record_format not in FORMATS:
+        raise reader.wrong("record_format", m.record_format, f"one of {', '.join(map(str, FORMATS))}")
+    if not m.cc:
+        raise reader.wrong("cc", m.cc, "the name of a congestion control")
+    for name in ("seed", "duration_ns", "simulated_ns", "warmup_ns", "packet_hops"):
+        if (getattr(m, name) or 0) < 0:
+            raise reader.wrong(name, getattr(m, name), "0 or more")
+    for name in NEEDED:
+        if name not in m.tables:
+            raise reader.missing(f"tables.{name}")
+    for name, table in m.tables.items():
+        if re.fullmatch(r"[a-z_]+", name) is None:
+            raise reader.wrong("tables", name, "names of small letters")
+        if re.fullmatch(r"[0-9a-f]{64}", table.sha256) is None:
+            raise reader.wrong(f"tables.{name}.sha256", table.sha256, "64 hexadecimal digits")

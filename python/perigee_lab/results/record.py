@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The run record on disk: OUT/<cc>/seed<k>/{manifest.json, *.parquet}.
+
+A folder is written as `.partial` and renamed when it is complete: what has its final name can be trusted.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from perigee_lab.common import names
+from perigee_lab.common.files import PARTIAL, RecordError
+from perigee_lab.common.reading import UnreadableError, regular
+from perigee_lab.results import manifest as manifests
+from perigee_lab.results.manifest import MANIFEST, Manifest
+from perigee_lab.results.tables import RELIED_ON
+from perigee_lab.results.writer import OLD, RecordWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from perigee_lab.common.columns import Column
+
+
+@dataclass(repr=False)
+class Run:
+    """What one run left behind: a manifest and tables, in memory or on disk."""
+
+    manifest: Manifest
+    folder: Path | None = None
+    _tables: dict[str, pa.Table] = field(default_factory=dict, repr=False)
+    attached: dict[str, bytes] = field(default_factory=dict, repr=False)
+    """Further files of its record that are to be written, by name."""
+
+    def __repr__(self) -> str:
+        where = "in memory" if self.folder is None else str(self.folder)
+        return f"<Run of {self.manifest.scenario!r}: {self.cc}, seed {self.seed}, {where}>"
+
+    def _repr_html_(self) -> str:
+        from perigee_lab.results.notebook import of_runs
+
+        return of_runs([self], self.folder)
+
+    @property
+    def cc(self) -> str:
+        """The congestion control that replaced "*"."""
+        return self.manifest.cc
+
+    @property
+    def seed(self) -> int:
+        """The seed of all draws."""
+        return self.manifest.seed
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables."""
+        return list(self.manifest.tables)
+
+    def table(self, name: str) -> pa.Table:
+        """A table as Arrow."""
+        if name not in self.manifest.tables:
+            raise KeyError(f"no table {name!r}; there are {', '.join(self.tables)}")
+        if name not in self._tables:
+            self._tables[name] = self._read(name)
+        return self._tables[name]
+
+    def _read(self, name: str, columns: list[str] | None = None) -> pa.Table:
+        import pyarrow.parquet as pq
+
+        with self._reading(name) as path:
+            _expect(pq.read_schema(path).names, columns or RELIED_ON.get(name, "").split(), path, name)
+            return _named(pq.read_table(path, columns=columns), path)
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[Path]:
+        """The file of a table. Raises RecordError where the block cannot read it."""
+        if self.folder is None:
+            raise RecordError(f"table {name!r} is neither in memory nor on disk")
+        path = self.folder / f"{name}.parquet"
+        again = "run it again with --force"
+        if not path.exists():
+            raise RecordError(f"{path} is missing: {again}")
+        try:
+            yield regular(path)
+        except UnreadableError as error:
+            raise RecordError(f"{path} cannot be read: {error.strerror}: {again}") from None
+        except (OSError, ValueError) as error:
+            raise RecordError(f"{path} cannot be read: {' '.join(str(error).split())}: {again}") from error
+
+    def rows(self, name: str) -> int:
+        """Number of rows of a table as it is (not as the manifest says)."""
+        import pyarrow.parquet as pq
+
+        if name in self._tables or self.folder is None:
+            return int(self.table(name).num_rows)
+        with self._reading(name) as path:
+            return int(pq.read_metadata(path).num_rows)
+
+    def columns(self, name: str, columns: Sequence[str]) -> pa.Table:
+        """Some columns of a table: of a long run on disk the others are not read."""
+        if name in self._tables or self.folder is None:
+            return self.table(name).select(list(columns))
+        return self._read(name, list(columns))
+
+    def groups(self, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """A table (or some columns of it) in pieces that fit the memory, whatever its length; one may have no rows."""
+        import pyarrow.parquet as pq
+
+        if name in self._tables or self.folder is None:
+            yield self.table(name) if columns is None else self.columns(name, columns)
+            return
+        chosen = None if columns is None else list(columns)
+        with self._reading(name) as path, pq.ParquetFile(path) as file:
+            _expect(file.schema_arrow.names, chosen or RELIED_ON.get(name, "").split(), path, name)
+            empty = file.schema_arrow.empty_table()
+            yield empty if chosen is None else empty.select(chosen)
+            for group in range(file.num_row_groups):
+                yield _named(file.read_row_group(group, columns=chosen), path)
+
+    def to_pandas(self, name: str = "flows") -> pd.DataFrame:
+        """A table as a pandas frame."""
+        return self.table(name).to_pandas()
+
+    def to_polars(self, name: str = "flows") -> pl.DataFrame:
+        """A table as a polars frame (install `perigee-lab[polars]`)."""
+        import polars as pl
+
+        return cast("pl.DataFrame", pl.from_arrow(self.table(name)))
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The metrics of the run as a whole, by name."""
+        from perigee_lab.results.metrics import run_summary
+
+        return run_summary(self)
+
+    def plot(self, flow: str | None = None) -> Any:
+        """Goodput and RTT of a flow (default: the first), and the fullest queue, as a matplotlib figure."""
+        from perigee_lab.results.notebook import once
+        from perigee_lab.results.plots import overview
+
+        return once(overview([self], flow))
+
+    def save(self, folder: Path, *, force: bool = False, extra: Callable[[Path], None] | None = None) -> Run:
+        """Writes the record; `extra` may add files to the folder before it gets its name."""
+        with RecordWriter(folder, force=force) as writer:
+            for name in self.tables:
+                writer.add(name, self.table(name))
+            writer.finish(self.manifest, extra)
+        self.folder = folder
+        return self
+
+    def hashes(self) -> dict[str, str]:
+        """The hash of each table as it is now (not as the manifest says)."""
+        return {name: self._hash(name) for name in self.tables}
+
+    def _hash(self, name: str) -> str:
+        from perigee_lab import _core
+        from perigee_lab.common.columns import from_arrow
+
+        if self.manifest.record_format == 1:
+            return _core.hash_table(from_arrow(self.table(name)), 1)
+        hasher = _core.TableHasher()
+        for rows in self.groups(name):
+            hasher.update(from_arrow(rows))
+        return hasher.hexdigest()
+
+
+def _named(table: pa.Table, path: Path) -> pa.Table:
+    """The table, if its texts can be names; remarks of events become visible. Raises RecordError."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for at, column in enumerate(table.columns):
+        if not (
+            pa.types.is_string(column.type)
+            or pa.types.is_large_string(column.type)
+            or pa.types.is_dictionary(column.type)
+        ):
+            continue
+        odd = [t for t in pc.unique(column).to_pylist() if isinstance(t, str) and names.problem(t) is not None]
+        if not odd:
+            continue
+        name = table.column_names[at]
+        if name != "text":
+            raise RecordError(f"{path}: a {name} {names.visible(odd[0])!r} {names.problem(odd[0])}")
+        shown = [t if t is None else names.visible(t) for t in column.to_pylist()]
+        table = table.set_column(at, name, pa.array(shown, pa.string()))
+    return table
+
+
+def _expect(found: Sequence[str], wanted: Sequence[str], path: Path, name: str) -> None:
+    lacking = [c for c in wanted if c not in found]
+    if lacking:
+        raise RecordError(
+            f"{path} has no column {', '.join(lacking)}: it is no table of {name}; run it again with --force"
+        )
+
+
+def from_core(manifest: str, tables: Mapping[str, list[Column]], extra: Mapping[str, Any]) -> Run:
+    """A run as the core returns it; `extra` is added to the manifest (wall time, host, command)."""
+    from perigee_lab.common.columns import to_arrow
+
+    about = manifests.parsed({**json.loads(manifest), **extra}, Path(MANIFEST))
+    return Run(about, None, {n: to_arrow(c) for n, c in tables.items()})
+
+
+def open_record(folder: str | Path) -> Run:
+    """Opens the record of one run. Raises RecordError."""
+    folder = Path(folder)
+    if not (folder / MANIFEST).exists():
+        raise RecordError(f"{folder} is not a complete record: it has no {MANIFEST}")
+    return Run(manifests.read(folder / MANIFEST), folder)
+
+
+def find_records(folder: str | Path) -> list[Run]:
+    """All complete records under `folder`, in the order scheme (as first run), seed."""
+    found = record_folders(folder)
+    if not found:
+        if not Path(folder).exists():
+            raise RecordError(f"{folder}: there is no such folder; `perigee run` prints where it puts the record")
+        raise RecordError(f"{folder} holds no complete record of a run (a folder that `perigee run` has written)")
+    return in_order([open_record(f) for f in found])
+
+
+def in_order(runs: Sequence[Run]) -> list[Run]:
+    """The order of tables, reports and summary.csv: schemes as `perigee schemes` lists them, others by name; seeds."""
+    order = {cc: i for i, cc in enumerate(scheme_order())}
+    return sorted(runs, key=lambda r: (order.get(r.cc, len(order)), r.cc, r.seed))
+
+
+def record_folders(folder: str | Path) -> list[Path]:
+    """The folders of complete records: `folder` itself, or those of schemes and seeds in it."""
+    folder = Path(folder)
+    if (folder / MANIFEST).exists():
+        return [folder]
+    return [m.parent for m in folder.glob(f"*/*/{MANIFEST}") if not m.parent.name.endswith((PARTIAL, OLD))]
+
+
+@lru_cache(maxsize=1)
+def scheme_order() -> list[str]:
+    """The names of the schemes as tables list them."""
+    from perigee_lab import _core
+
+    return [s["id"] for s in json.loads(_core.schemes())]
+
+
+def comparable(toml: str) -> list[str]:
+    """The lines of a resolved scenario without what runs of one comparison may differ in."""
+    kept, section = [], ""
+    for line in toml.splitlines():
+        section = line if line.startswith("[") else section
+        if section != "[run]" or line.split(" = ")[0] not in ("cc", "seed", "runs"):
+            kept.append(line)
+    return kept
+
+
+def run_folder(out: Path, cc: str, seed: int) -> Path:
+    """Where the record of a run belongs."""
+    return out / names.as_folder(cc) / f"seed{seed}"

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Events of the network as the pages draw them, each with the pairs of nodes whose paths it concerns."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import sys
+from typing import TYPE_CHECKING, Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from perigee_lab.results.record import Run
+
+KINDS = (
+    "handover",
+    "path-change",
+    "outage-begin",
+    "outage-end",
+    "unreachable",
+    "reachable",
+    "reconfiguration",
+)
+# What a schedule does to the ports that it names.
+SCHEDULED = ("outage-begin", "outage-end", "reconfiguration")
+MAX_MARKS = 2000
+
+Routes = dict[str, list[tuple[float, list[str]]]]
+
+
+def marks(run: Run, flows: Sequence[dict[str, Any]], where: Mapping[str, Any]) -> list[list[Any]]:
+    """Time (s), kind, value, text, node and pairs (None: all, or not known) of each event that concerns a flow shown.
+
+    They are the same for every scheme. An event of a node concerns the pairs whose path goes over it at that time;
+    one of a schedule on a single port, the pairs whose paths ever cross it.
+    """
+    frame = run.to_pandas("events")
+    frame = frame[frame["kind"].isin(KINDS)]
+    names = {int(n): name for n, name in where["names"].items()}
+    routes: Routes = {
+        pair: [(t, [names.get(n, "") for n in nodes]) for t, nodes in steps] for pair, steps in where["routes"].items()
+    }
+    if routes:
+        along = {end for f in flows for end in f["ends"]} | set(names.values())
+        frame = frame[(frame["node"] == "") | frame["node"].isin(along)]
+    over_port = _over(routes, _scheduled_port(run.manifest.scenario_toml))
+    begun: dict[str, list[int] | None] = {}
+    found: list[list[Any]] = []
+    columns = (frame["t_ns"] / 1e9, frame["kind"], frame["value"], frame["node"], frame["text"])
+    for t, kind, value, node, text in zip(*columns, strict=True):
+        if node:
+            pairs = begun.pop(node) if kind == "outage-end" and node in begun else _at(routes, node, t)
+        else:
+            pairs = over_port if kind in SCHEDULED else None
+        if kind == "outage-begin" and node:
+            begun[node] = pairs
+        if pairs == []:
+            continue
+        found.append([round(t, 6), kind, value, " ".join(x for x in (node, text) if x), node, pairs])
+        if len(found) == MAX_MARKS:
+            break
+    return found
+
+
+def _at(routes: Routes, node: str, t: float) -> list[int] | None:
+    """Pairs whose path goes over a node at a time, or went until then; None where no routes are known."""
+    if not routes:
+        return None
+    found = []
+    for pair, steps in routes.items():
+        k = bisect.bisect_right([at for at, _ in steps], t + 1e-9)
+        # A change at this very instant has two paths: the one before, and the one after.
+        begins = k > 0 and abs(steps[k - 1][0] - t) < 1e-6
+        if any(node in nodes for _, nodes in steps[max(0, k - (2 if begins else 1)) : k]):
+            found.append(int(pair))
+    return found
+
+
+def _over(routes: Routes, port: tuple[str, str] | None) -> list[int] | None:
+    """Pairs whose paths cross a port, in either direction; None: all."""
+    if port is None or not routes:
+        return None
+    return [int(pair) for pair, steps in routes.items() if any(_cross(nodes, frozenset(port)) for _, nodes in steps)]
+
+
+def _cross(nodes: Iterable[str], port: frozenset[str]) -> bool:
+    return any(frozenset(hop) == port for hop in itertools.pairwise(nodes))
+
+
+def _scheduled_port(scenario_toml: str) -> tuple[str, str] | None:
+    """The port that a scenario's schedule changes, where it is one by name."""
+    try:
+        on = tomllib.loads(scenario_toml).get("schedule", {}).get("on", "")
+    except tomllib.TOMLDecodeError:
+        return None
+    origin, arrow, target = str(on).partition("->")
+    return (origin, target) if arrow else None

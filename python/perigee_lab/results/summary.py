@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Runs side by side: what tables show of them, summary.csv, and what ends a comparison on disk."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common import quoting
+from perigee_lab.common.files import write_text
+from perigee_lab.results import flow_file
+from perigee_lab.results.columns import COLUMNS as DEFINED
+from perigee_lab.results.columns import TABLE
+from perigee_lab.results.metrics import Row, flow_rows, mean_and_interval
+from perigee_lab.results.record import Run, comparable, find_records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+# (column, heading, format); the table of a terminal.
+COLUMNS = [(c.name, c.heading, c.form) for c in TABLE]
+SUMMARY = "summary.csv"
+
+
+def forget_conclusions(folder: Path) -> None:
+    """A folder that is being written to has no summary."""
+    for name in (SUMMARY, flow_file.FILE, "report.html"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def conclude(folder: Path, latest: Run, *, report: bool) -> list[Run]:
+    """Writes report.html, rows of many flows and, last of all, summary.csv: a folder that has one is complete.
+
+    Records that --force left in the folder belong there if they are of the same experiment as the latest run; the
+    others are returned.
+    """
+    found = find_records(folder)
+    runs = [r for r in found if experiment(r) == experiment(latest)]
+    if report:
+        # The report needs this module.
+        from perigee_lab.results.report import write_report
+
+        write_report(runs, folder / "report.html")
+    flow_file.write(folder, len(runs), flow_count(runs), flow_parts(runs))
+    write_text(folder / SUMMARY, summary_csv(runs))
+    return [r for r in found if r not in runs]
+
+
+def experiment(run: Run) -> list[str]:
+    """The scenario without what runs of one comparison may differ in."""
+    return comparable(run.manifest.scenario_toml)
+
+
+def summary_csv(runs: Sequence[Run]) -> str:
+    """A row per run, then, where runs have several flows, a row per flow unless `flow_file` has these."""
+    flows = lambda: [row for r in runs for row in flow_rows(r)]  # noqa: E731
+    return rows_csv([r.summary for r in runs], flow_count(runs), flows)
+
+
+def flow_count(runs: Sequence[Run]) -> int:
+    """Flows of all runs."""
+    return sum(r.rows("flow_totals") for r in runs)
+
+
+def flow_parts(runs: Sequence[Run]) -> list[Callable[[], list[Row]]]:
+    """What makes the rows of flows, run by run."""
+    return [partial(flow_rows, r) for r in runs]
+
+
+def rows_csv(runs: list[Row], flow_count: int, flows: Callable[[], list[Row]]) -> str:
+    """The same of rows; `flows` makes those of flows, of which there are so many."""
+    rows = runs + flows() if len(runs) < flow_count <= flow_file.MOST_IN_CSV else runs
+    used = {name for row in rows for name in row}
+    return as_csv(rows, [c.name for c in DEFINED if c.name in used])
+
+
+def as_csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Rows as CSV; what does not exist is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([quoting.csv(name) for name in columns])
+    writer.writerows([_cell(row.get(name)) for name in columns] for row in rows)
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.9g}"
+    return "" if value is None else quoting.csv(value)
+
+
+def as_data(results: Sequence[Run], folder: Path | None) -> dict[str, Any]:
+    """Results as JSON (numbers that do not exist are null)."""
+    return {
+        "out": None if folder is None else str(folder),
+        "flows": None if folder is None or not (folder / flow_file.FILE).exists() else str(folder / flow_file.FILE),
+        "runs": [
+            {**finite(r.summary), "warnings": list(r.manifest.warnings), "wall_s": r.manifest.wall_s} for r in results
+        ],
+        "schemes": [{"cc": cc, **_means(rows)} for cc, rows in by_scheme(results).items()],
+        "remarks": about_seeds(results),
+    }
+
+
+def finite(row: Row) -> Row:
+    """Numbers that do not exist become None: JSON has no NaN."""
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
+
+
+def _means(rows: list[Row]) -> dict[str, Any]:
+    found = {}
+    for name, _, _ in COLUMNS:
+        mean, half = spread(rows, name)
+        found[name] = finite({"mean": mean, "half_width_95": half})
+    return found
+
+
+def spread(rows: Sequence[Row], name: str) -> tuple[float, float]:
+    """Mean of a column over runs, and half of its 95 % interval; NaN where all of them have the same value."""
+    values = [float(r.get(name, math.nan)) for r in rows]
+    mean, half = mean_and_interval(values)
+    return mean, half if len(set(values)) > 1 else math.nan
+
+
+def shown(rows: Sequence[Row], name: str, form: str, between: str = " ± ") -> str:
+    """A cell: the mean, and the interval where there is one."""
+    mean, half = spread(rows, name)
+    if math.isnan(mean):
+        return "-"
+    return form.format(mean) + ("" if math.isnan(half) else between + form.format(half))
+
+
+def about_seeds(runs: Sequence[Run]) -> list[str]:
+    """What a table over these runs must say of its seeds and means."""
+    seeds = sorted({r.seed for r in runs})
+    found = []
+    if len(seeds) > 1:
+        words = (
+            f"seeds {seeds[0]} to {seeds[-1]}"
+            if seeds == list(range(seeds[0], seeds[-1] + 1))
+            else f"{len(seeds)} seeds"
+        )
+        same = [cc for cc, own in _runs_by_scheme(runs).items() if len(own) > 1 and identical(own)]
+        if len(same) == len({r.cc for r in runs}):
+            found.append(f"nothing random: the runs of {words} are identical, so that there are no intervals")
+        else:
+            text = f"means over {words}, which vary {varied(runs[0])}; ± half of the 95 % t-interval, none where equal"
+            found.append(text + (f"; nothing random: the runs of {', '.join(same)} are identical" if same else ""))
+    split = [r.cc for r in runs if r.summary.get("rtt_over") == "flows"]
+    if split:
+        of = "" if len(set(split)) == len({r.cc for r in runs}) else f" of {', '.join(dict.fromkeys(split))}"
+        found.append(f"RTTs and inflation{of}: means over the flows, whose base RTTs may differ")
+    return found
+
+
+def statistics_of(rows: Iterable[Row]) -> list[str]:
+    """What the RTTs of runs are over (`rtt_over`), each once; one where the runs are of one scenario."""
+    return sorted({over for r in rows if (over := r.get("rtt_over"))})
+
+
+def varied(run: Run) -> str:
+    """What differs between the seeds of a comparison, in words."""
+    section = ""
+    for line in run.manifest.scenario_toml.splitlines():
+        section = line if line.startswith("[") else section
+        if section == "[run]" and line.startswith("vary = "):
+            return ", ".join(re.findall(r'"([a-z]+)"', line))
+    return "all that is drawn"
+
+
+def identical(runs: Sequence[Run]) -> bool:
+    """Whether all tables of these runs are the same, bit by bit."""
+    first = runs[0].manifest.tables
+    return all(r.manifest.tables == first for r in runs)
+
+
+def _runs_by_scheme(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    found: dict[str, list[Run]] = {}
+    for r in runs:
+        found.setdefault(r.cc, []).append(r)
+    return found
+
+
+def by_scheme(runs: Sequence[Run]) -> dict[str, list[Row]]:
+    """Summaries of the runs of each scheme."""
+    found: dict[str, list[Row]] = {}
+    for r in runs:
+        found.setdefault(r.cc, []).append(r.summary)
+    return found

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The way to a cluster: a scheduler that is there, or one that is started for the call."""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import logging
+import os
+import socket
+import time
+import uuid
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common import interpreter
+from perigee_lab.common.files import RecordError
+from perigee_lab.common.messages import complain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from perigee_lab.runs.machines import Machines
+
+CONNECT_S, ANSWER_S = 15.0, 1.0
+SCHEMES = ("tcp", "tls")
+# Of Dask's configuration: without encryption there is no authentication, and whoever reaches a scheduler or worker runs
+# code as its user. Only an explicit false means that this is wanted.
+ENCRYPTED = "distributed.comm.require-encryption"
+# Dask's word for a handshake of TLS that fails.
+REFUSED = "FatalCommClosedError"
+# Dask's side that listens begins with what it speaks, this word among it. Others are silent, or say something else.
+GREETING = b"compression"
+# What Dask takes where none is named.
+DASKS_IMAGE = "ghcr.io/dask/dask"
+LOCAL, SLURM, KUBERNETES = "local", "slurm", "kubernetes"
+
+
+class Connection:
+    """A client of a scheduler."""
+
+    def __init__(self, address: str, owned: Any = None) -> None:
+        """Connects; `owned` is the cluster that was started for it. Raises RecordError where nobody answers."""
+        self.address, self.owned = address, owned
+        if owned is None:
+            _reach(address, CONNECT_S)
+        self.client = self._connect(CONNECT_S)
+        self.alone_since: float | None = None
+
+    def _connect(self, patience_s: float) -> Any:
+        try:
+            # What is sent are a few lines of JSON: heartbeats decide whether one is there.
+            return module("distributed").Client(self.owned or self.address, timeout=patience_s, set_as_default=False)
+        except TypeError:
+            remedy = "Dask wants the certificates for it under distributed.comm.tls of its configuration"
+            raise RecordError(f"--cluster {self.address}: {remedy}") from None
+        except (OSError, TimeoutError, ValueError) as error:
+            # Where a peer without TLS sends before the handshake begins, the stream cannot be converted.
+            if type(error).__name__ == REFUSED or "cannot convert to SSL" in str(error):
+                raise RecordError(
+                    f"--cluster {self.address}: what answers there has no TLS, or one of the two refuses the "
+                    "other's certificate: both need the same authority (docs/cluster.md)"
+                ) from None
+            raise RecordError(f"--cluster {self.address}: no scheduler answers there: {_first_line(error)}") from None
+
+    def is_there(self) -> bool:
+        """Whether the scheduler is."""
+        return bool(self.client.status == "running")
+
+    def come_back(self, patience_s: float) -> None:
+        """Waits for the scheduler. Raises RecordError where it does not come."""
+        end_s = time.monotonic() + patience_s
+        while True:
+            with suppress(Exception):
+                self.client.close(timeout=1)
+            try:
+                self.client = self._connect(min(CONNECT_S, patience_s))
+                return
+            except RecordError:
+                if time.monotonic() > end_s:
+                    raise RecordError(
+                        f"the scheduler at {self.address} has been gone for {patience_s:.0f} s; what is complete is "
+                        "kept, the same call goes on"
+                    ) from None
+                time.sleep(1.0)
+
+    def workers(self) -> list[str]:
+        """Their addresses."""
+        return list(self._info()["workers"])
+
+    def threads(self) -> int:
+        """How many runs there can be at once."""
+        return sum(w["nthreads"] for w in self._info()["workers"].values())
+
+    def lonely_s(self) -> float:
+        """For how long there has been no worker."""
+        if self._info()["workers"]:
+            self.alone_since = None
+            return 0.0
+        self.alone_since = self.alone_since or time.monotonic()
+        return time.monotonic() - self.alone_since
+
+    def refuse_without_jobs(self) -> None:
+        """Raises RecordError where the queue has taken none of the jobs that were to become workers."""
+        jobs = getattr(self.owned, "workers", {}).values()
+        if jobs and all(j.status.name == "created" for j in jobs):
+            raise RecordError("the queue refused every job that was to become a worker; what it says is above")
+
+    def _info(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.client.scheduler_info(n_workers=-1)
+        return found
+
+    def close(self) -> None:
+        """Ends the client, and the cluster that was started for it."""
+        with suppress(Exception):
+            self.client.close(timeout=2)
+        if self.owned is not None:
+            with suppress(Exception):
+                self.owned.close(timeout=5)
+
+
+def module(name: str) -> Any:
+    """A module of Dask's. Raises RecordError where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        package = name.partition(".")[0].replace("_", "-")
+        extra = "pip install 'perigee-lab[cluster]' (in a clone: make cluster)"
+        remedy = extra if "kubernetes" not in name else f"pip install {package}"
+        raise RecordError(f"--cluster needs {package}: {remedy}") from None
+
+
+def _reach(address: str, patience_s: float) -> None:
+    """Waits until a scheduler accepts connections there; who waits is told at once.
+
+    Dask's client would wait without a word, and for ever where somebody else listens. Raises RecordError.
+    """
+    host, port = _host_and_port(address)
+    end_s = time.monotonic() + patience_s
+    said = False
+    while True:
+        try:
+            with socket.create_connection((host, port), timeout=ANSWER_S) as connection:
+                if not address.startswith("tls:"):
+                    connection.settimeout(patience_s)
+                    _expect_greeting(connection, address)
+                return
+        except socket.gaierror as error:
+            raise RecordError(f"--cluster {address}: there is no host {host!r}: {error.strerror}") from None
+        except OSError as error:
+            last = error
+        if not said:
+            said = True
+            complain(f"no scheduler answers at {address} yet; waiting {patience_s:.0f} s for it")
+        if time.monotonic() > end_s:
+            remedy = "start one there with `dask scheduler`, or check host, port (8786 as a rule) and firewall"
+            raise RecordError(f"--cluster {address}: no scheduler answers there ({_first_line(last)}): {remedy}")
+        time.sleep(ANSWER_S / 2)
+
+
+def _expect_greeting(connection: socket.socket, address: str) -> None:
+    """Raises RecordError where another program listens. A scheduler at work may take its time to answer."""
+    heard = b""
+    with suppress(TimeoutError):
+        while len(heard) < 256 and GREETING not in heard:
+            more = connection.recv(256)
+            if not more:
+                break
+            heard += more
+    if GREETING not in heard:
+        raise RecordError(
+            f"--cluster {address}: what listens there is not a scheduler of Dask: give the address that `dask "
+            "scheduler` prints (its dashboard, 8787 as a rule, is another port)"
+        )
+
+
+def in_the_open() -> bool:
+    """Whether the user's configuration of Dask allows connections without TLS."""
+    return module("dask").config.get(ENCRYPTED, None) is False
+
+
+def address_of(which: str) -> str:
+    """An address with its scheme: TLS, unless Dask's configuration does without. Raises RecordError for tcp:// then."""
+    if "://" not in which:
+        return f"{'tcp' if in_the_open() else 'tls'}://{which}"
+    if which.startswith("tcp://") and not in_the_open():
+        _host_and_port(which)
+        secure = which.replace("tcp://", "tls://")
+        raise RecordError(
+            f"--cluster {which}: without TLS whoever reaches the scheduler runs code as you: start it and its "
+            f"workers with certificates and give {secure}, or allow it with {ENCRYPTED}: false in Dask's configuration "
+            "(docs/cluster.md)"
+        )
+    return which
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    scheme, _, rest = address.rpartition("://")
+    host, _, port = rest.rpartition(":")
+    if scheme not in SCHEMES:
+        raise RecordError(
+            f"--cluster {address}: {scheme}:// is not known; there are {', '.join(filter(None, SCHEMES))}"
+        )
+    if not (host and port.isdigit() and 0 < int(port) < 65536):
+        raise RecordError(f"--cluster {address}: give host and port, as in tls://HOST:8786")
+    return host.strip("[]"), int(port)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__
+
+
+def check(which: str, *, reach: bool) -> None:
+    """Raises RecordError where a cluster is not known, what it needs is not installed, or nobody answers there.
+
+    Results that wait in a store need no scheduler: without `reach` it is not asked.
+    """
+    module("distributed")
+    if which in (LOCAL, SLURM) and not in_the_open():
+        # Makes certificates.
+        module("cryptography")
+    if which == SLURM:
+        module("dask_jobqueue")
+    elif which == KUBERNETES:
+        module("dask_kubernetes.operator")
+        kubernetes_arguments()
+        _refuse_open_pods()
+    elif which != LOCAL:
+        _refuse_unknown(which)
+        address = address_of(which)
+        _host_and_port(address)
+        if reach:
+            _reach(address, CONNECT_S)
+
+
+def _refuse_open_pods() -> None:
+    if not in_the_open():
+        raise RecordError(
+            "--cluster kubernetes: the operator starts pods without TLS, so that every pod that reaches the scheduler "
+            f"runs code as yours: where that is prevented (a network policy), set {ENCRYPTED}: false in Dask's "
+            "configuration (docs/cluster.md)"
+        )
+
+
+def _refuse_unknown(which: str) -> None:
+    if "://" not in which and ":" not in which:
+        known = f"{LOCAL}, {SLURM}, {KUBERNETES}, or the address of a scheduler (tls://HOST:8786)"
+        raise RecordError(f"--cluster {which!r}: give {known}")
+
+
+@contextmanager
+def connected(machines: Machines) -> Iterator[Connection]:
+    """The cluster that is asked for. Raises RecordError where it cannot be had."""
+    module("distributed")
+    for name in ("distributed", "distributed.nanny", "distributed.worker", "distributed.client", "bokeh"):
+        # What matters is said in our words.
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    assert machines.cluster is not None
+    # Workers of this machine are interpreters that Dask starts, now and later.
+    with interpreter.spawning():
+        owned = _started(machines.cluster, machines.jobs)
+        connection = Connection(address_of(machines.cluster) if owned is None else owned.scheduler_address, owned)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+def _started(which: str, jobs: int | None) -> Any:
+    """A cluster for this call; None where the name is the address of one."""
+    if which == LOCAL:
+        return module("distributed").LocalCluster(
+            n_workers=jobs or os.cpu_count() or 1,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=0,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+            # Other users of this machine reach its ports: certificates that only these processes have.
+            security=None if in_the_open() else True,
+        )
+    if which == SLURM:
+        return _queued(jobs)
+    if which == KUBERNETES:
+        return _in_kubernetes(jobs)
+    _refuse_unknown(which)
+    return None
+
+
+def _queued(jobs: int | None) -> Any:
+    queued = module("dask_jobqueue")
+    try:
+        cluster = queued.SLURMCluster(**_secured())
+    except (ValueError, TypeError) as error:
+        remedy = "say cores, memory, queue and so on in ~/.config/dask/jobqueue.yaml (docs/cluster.md)"
+        raise RecordError(f"--cluster slurm: {error}: {remedy}") from None
+    if jobs is None:
+        cluster.adapt(minimum=1, maximum=64)
+    else:
+        cluster.scale(n=jobs)
+    return cluster
+
+
+def _secured() -> dict[str, Any]:
+    """TLS for workers of a queue: with the user's certificates, or with ones made for this call.
+
+    Those go into files that only the user can read, in the queue's shared folder or the one in which its jobs start.
+    """
+    if in_the_open():
+        return {}
+    own = module("distributed.security").Security()
+    has_some = own.get_connection_args("worker").get("ssl_context") is not None
+    if has_some:
+        return {"security": own, "protocol": "tls://"}
+    shared = module("dask").config.get("jobqueue.slurm.shared-temp-directory", None)
+    return {"security": True, "protocol": "tls://", "shared_temp_directory": shared or os.getcwd()}
+
+
+def _in_kubernetes(jobs: int | None) -> Any:
+    operator = module("dask_kubernetes.operator")
+    asked = kubernetes_arguments()
+    _refuse_open_pods()
+    try:
+        cluster = operator.KubeCluster(**asked)
+    except Exception as error:  # of whatever speaks to it: kr8s, httpx, asyncio
+        # At the end of the process it would look for clusters to remove, and fail again.
+        atexit.unregister(module("dask_kubernetes.operator.kubecluster.kubecluster").reap_clusters)
+        remedy = "`kubectl get pods` must work here, and the operator of dask-kubernetes run there (docs/cluster.md)"
+        raise RecordError(f"--cluster kubernetes: {_first_line(error)}: {remedy}") from None
+    if jobs is None:
+        cluster.adapt(minimum=1, maximum=64)
+    else:
+        cluster.scale(jobs)
+    return cluster
+
+
+def kubernetes_arguments() -> dict[str, Any]:
+    """What a cluster of pods is asked for; the rest stands in Dask's configuration.
+
+    Raises RecordError without an image. Each call has a cluster of its own: of two with one name, the first to end
+    would end the other.
+    """
+    image = module("dask").config.get("kubernetes.image", None)
+    if not image or image.startswith(DASKS_IMAGE):
+        remedy = "name one that has it under kubernetes.image in ~/.config/dask/kubernetes.yaml (docs/cluster.md)"
+        raise RecordError(f"--cluster kubernetes: the image {image} has no Perigee: {remedy}")
+    return {"name": f"perigee-{uuid.uuid4().hex[:8]}", "image": image, "n_workers": 1}

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What a plan will cost, said before it starts: core-hours, storage, the time on this and on other machines."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perigee_lab.runs.work import as_core
+
+if TYPE_CHECKING:
+    from perigee_lab._core import World
+    from perigee_lab.runs.runner import Plan
+
+# Bytes of records as they are written (docs/performance.md has the measurement): whatever it holds, a row per sample of
+# a flow, one of a link, and the counts of RTTs of a flow.
+RECORD_BYTES, FLOW_ROW_BYTES, LINK_ROW_BYTES, RTT_BYTES = 40e3, 36.0, 12.5, 60e3
+# What a run costs beside its packets (docs/cluster.md): opening, tables, Parquet; on a cluster the way there and
+# back, and, one after the other, what the caller and the scheduler do.
+START_S, AWAY_S, CALLER_S = 0.05, 0.02, 0.013
+CORES = (16, 64, 1024)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of a number of runs; estimates."""
+
+    runs: int = 0
+    cpu_s: float = 0.0
+    """Seconds of one core."""
+    storage_bytes: float = 0.0
+    longest_s: float = 0.0
+    """Of one run: no number of cores ends earlier."""
+    packet_hops: float = 0.0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.runs + other.runs,
+            self.cpu_s + other.cpu_s,
+            self.storage_bytes + other.storage_bytes,
+            max(self.longest_s, other.longest_s),
+            self.packet_hops + other.packet_hops,
+        )
+
+    def times(self, n: int) -> Cost:
+        """Of so many times as many runs."""
+        return Cost(self.runs * n, self.cpu_s * n, self.storage_bytes * n, self.longest_s, self.packet_hops * n)
+
+    def wall_s(self, cores: int, *, away: bool = False) -> float:
+        """Time on so many cores; `away`: of a cluster."""
+        each_s = START_S + (AWAY_S if away else 0.0)
+        alone_s = self.runs * CALLER_S if away else 0.0
+        return max((self.cpu_s + self.runs * each_s) / cores, self.longest_s + each_s, alone_s)
+
+    def as_data(self) -> dict[str, float]:
+        """As JSON."""
+        return {"estimate_cpu_s": self.cpu_s, "estimate_bytes": self.storage_bytes}
+
+    def in_words(self, cores: int | None = None) -> str:
+        """A line for a person."""
+        here = cores or os.cpu_count() or 1
+        more = [n for n in CORES if n > here]
+        times = [f"{shown(self.wall_s(here))} on {here} cores"]
+        times += [f"{shown(self.wall_s(n, away=True))} on {n}" for n in more[:2]]
+        one = f"{self.cpu_s / 3600:.2g} core-hours" if self.cpu_s > 360 else f"{self.cpu_s:.2g} s of one core"
+        return f"about {hops_in_words(self.packet_hops)}, {one}, {size(self.storage_bytes)}: {', '.join(times)}"
+
+
+def hops_in_words(hops: float) -> str:
+    """How often a packet crosses a link, with two digits."""
+    for size_of, name in ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"), (1e3, " thousand")):
+        if hops >= 0.995 * size_of:
+            return f"{float(f'{hops / size_of:.2g}'):g}{name} packet-hops"
+    return f"{hops:.0f} packet-hops"
+
+
+def cost_of(plan: Plan) -> Cost:
+    """Of one run of a plan."""
+    world, core = plan.first.world(), plan.first.core
+    hops, cpu_s = world.estimate(as_core(plan.first.kernel))
+    return Cost(1, cpu_s, record_bytes(world, core.duration_ns / 1e9, core.sample_ns / 1e9), cpu_s, hops)
+
+
+def record_bytes(world: World, duration_s: float, sample_s: float) -> float:
+    """The size of a run's record, roughly."""
+    about = json.loads(world.describe())
+    flows, samples = about["flows"], duration_s / sample_s
+    # Of a constellation only links in use have rows, there and back; they change as satellites pass.
+    links = max(len(about["ports"]), sum(2 * f["hops"] for f in flows))
+    rows: float = samples * (len(flows) * FLOW_ROW_BYTES + links * LINK_ROW_BYTES)
+    return RECORD_BYTES + rows + len(flows) * RTT_BYTES
+
+
+def shown(seconds: float) -> str:
+    """A time as people say it."""
+    if seconds < 99:
+        return f"{seconds:.2g} s"
+    minutes = seconds / 60
+    return f"{minutes:.2g} minutes" if minutes < 99 else f"{minutes / 60:.2g} hours"
+
+
+def size(count: float) -> str:
+    """A number of bytes as people say it."""
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if count < 999.5:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} PB"

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""A job: everything that decides what a run gives, and nothing else.
+
+The resolved scenario, one seed, the schemes, and the hashes of the files and the code that they need. The network is no
+part of a job: it has a key of its own, is built where the job is run, and shared by the schemes of that seed.
+A job is JSON: it can be saved, sent to another machine, and gives the same tables there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab import _core
+from perigee_lab.common.files import RecordError, write_text
+from perigee_lab.common.reading import MOST_DATA, read_bytes, read_text
+from perigee_lab.common.structures import Reader
+from perigee_lab.extensions.congestion import file_of
+from perigee_lab.results.record import comparable
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from perigee_lab.runs.scenario import Scenario
+
+FORMAT = 1
+
+
+class JobError(RecordError):
+    """A job cannot be read, or not be run here."""
+
+
+@dataclass(frozen=True)
+class Needed:
+    """A file that a job reads, or whose code it runs."""
+
+    path: str = field(metadata={"free": True})
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Class:
+    """Where the class of a Python scheme stands."""
+
+    path: str = field(metadata={"free": True})
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """One scenario with one seed under some schemes."""
+
+    scenario: str
+    """Its name."""
+    toml: str = field(metadata={"free": True})
+    """Resolved: every key that has an effect, with absolute paths."""
+    folder: str = field(metadata={"free": True})
+    """Where classes that the scenario names are looked for."""
+    seed: int
+    schemes: tuple[str, ...]
+    files: tuple[Needed, ...] = ()
+    """What the network is made from: data, and the functions of a sky."""
+    classes: Mapping[str, Class] = field(default_factory=dict)
+    """Python schemes by name: those to compare, and those that the scenario's flows name."""
+    capture: bool = False
+    kernel: str | None = None
+    """Key of the kernel whose hosts carry the TCP flows (`perigee_lab.hosts.kernels`); None = the simulator's."""
+
+    def network_key(self) -> str:
+        """Names the network: jobs with the same key have the same links at all times."""
+        content = [comparable(self.toml), self.seed, [f.sha256 for f in self.files]]
+        return _hash(content)
+
+    def needed(self) -> list[Needed]:
+        """All files, data and code."""
+        code = [Needed(c.path, c.sha256) for c in self.classes.values()]
+        return list(dict.fromkeys([*self.files, *code]))
+
+    def key(self, cc: str) -> str:
+        """Names the result of one scheme: the same key, the same tables from this build of Perigee."""
+        others = {*self.schemes} - {cc}
+        code = sorted((name, c.name, c.sha256) for name, c in self.classes.items() if name not in others)
+        hosts = [] if self.kernel is None else [self.kernel]
+        return _hash([FORMAT, core_version(), self.network_key(), cc, code, self.capture, *hosts])
+
+
+@lru_cache(maxsize=1)
+def core_version() -> str:
+    """Changes whenever the compiled code does."""
+    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
+
+
+def _hash(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _hash_of(path: Path, _size: int, _changed_ns: int) -> str:
+    return hashlib.sha256(read_bytes(path, MOST_DATA)).hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    about = path.stat()
+    return _hash_of(path, about.st_size, about.st_mtime_ns)
+
+
+def of(
+    scenario: Scenario,
+    seeds: Sequence[int],
+    schemes: Sequence[str],
+    classes: Mapping[str, type],
+    *,
+    capture: bool = False,
+    kernel: str | None = None,
+) -> list[Job]:
+    """The jobs of a scenario, one for each seed.
+
+    Raises RecordError where a file cannot be read.
+    """
+    core = scenario.absolute()
+    folder = scenario.folder.absolute()
+    standing = {name: (file, c.__name__) for name, c in classes.items() if (file := file_of(c)) is not None}
+    try:
+        files = tuple(
+            Needed(str(path), _sha256(path)) for path in dict.fromkeys([*core.files, *named_files(core.toml)])
+        )
+        known = {name: Class(str(file), what, _sha256(file)) for name, (file, what) in standing.items()}
+    except OSError as error:
+        raise RecordError(f"{error.filename} cannot be read: {error.strerror}") from None
+    own = tuple(schemes)
+    return [Job(core.name, core.toml, str(folder), seed, own, files, known, capture, kernel) for seed in seeds]
+
+
+def named_files(toml: str) -> list[Path]:
+    """Files that a resolved scenario with absolute paths names: data, or code as FILE.py:NAME."""
+    found: list[Path] = []
+
+    def walk(value: Any) -> None:
+        if isinstance(value, dict):
+            for inner in value.values():
+                walk(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                walk(inner)
+        elif isinstance(value, str) and value.startswith("/"):
+            path = Path(re.sub(r"(\.py):\w+$", r"\1", value))
+            if path.is_file():
+                found.append(path)
+
+    walk(tomllib.loads(toml))
+    return found
+
+
+def problems(job: Job) -> list[str]:
+    """Files that are missing or something else where the job is to be run."""
+    found = []
+    for needed in job.needed():
+        path = Path(needed.path)
+        if not path.is_file():
+            found.append(f"{path} is missing")
+        elif _sha256(path) != needed.sha256:
+            found.append(f"{path} is not the file that the job was made with (its hash differs)")
+    return found
+
+
+def save(jobs: Sequence[Job], path: Path) -> None:
+    """Writes a file of jobs; an OSError names it."""
+    data = {"job_format": FORMAT, "perigee": _core.__version__, "jobs": [dataclasses.asdict(j) for j in jobs]}
+    write_text(path, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+
+
+@dataclass(frozen=True)
+class _File:
+    job_format: int
+    jobs: tuple[Job, ...]
+    perigee: str | None = None
+
+
+def read(path: Path) -> list[Job]:
+    """The jobs of a file. Raises JobError."""
+    try:
+        found = json.loads(read_text(path))
+    except OSError as error:
+        raise JobError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise JobError(f"{path} is no file of jobs: {error}: save it again with perigee run --dry --save-job") from None
+    return _parsed(found, path)
+
+
+def _parsed(found: Any, path: Path) -> list[Job]:
+    reader = Reader(path, lambda text: JobError(f"{text}: it is no file of jobs, or damaged"))
+    made = found.get("job_format") if isinstance(found, dict) else None
+    if isinstance(made, int) and made != FORMAT:
+        raise JobError(f"{path}: job_format {made} is of another version of Perigee; this one reads {FORMAT}")
+    jobs = list(reader.structure(_File, found).jobs)
+    _check(jobs, reader.wrong)
+    return jobs
+
+
+def _check(jobs: list[Job], wrong: Callable[[str, Any, str], Exception]) -> None:
+    if not jobs:
+        raise wrong("jobs", [], "at least one job")
+    for i, job in enumerate(jobs):
+        if comparable(job.toml) != comparable(jobs[0].toml) or job.schemes != jobs[0].schemes:
+            raise wrong(f"jobs.{i}", job.scenario, "of the same scenario and schemes as the first")
+        if job.scenario in ("", ".", "..") or job.scenario != Path(job.scenario).name:
+            raise wrong(f"jobs.{i}.scenario", job.scenario, "a name, without folders")
+        if job.seed < 0:
+            raise wrong(f"jobs.{i}.seed", job.seed, "0 or more")
+        if not job.schemes:
+            raise wrong(f"jobs.{i}.schemes", [], "at least one scheme")
+
+
+def from_json(data: Any) -> Job:
+    """A job that another process of the same command has sent."""
+    return Reader(Path("a job"), JobError).structure(Job, data)

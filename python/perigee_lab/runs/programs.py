@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Programs of this machine on real hosts, beside those of a scenario."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from perigee_lab.common.files import fresh
+from perigee_lab.runs import job, work
+from perigee_lab.runs.stories import Heard, Program, Stories, Story, of_scenario
+
+if TYPE_CHECKING:
+    from perigee_lab.extensions.trust import Permission
+    from perigee_lab.hosts.kernels import Kernel
+    from perigee_lab.results.record import Run
+    from perigee_lab.runs.scenario import Scenario
+    from perigee_lab.runs.work import Hosts
+
+SCHEME = "programs"
+"""Stands for a congestion control in a record whose flows carry what programs send."""
+# A program begins this long after the one that is named before it: clients find their servers listening.
+STAGGER_NS = 100_000_000
+
+
+class Keyboard(Protocol):
+    """Of a terminal."""
+
+    error: BaseException | None
+    """What ended it."""
+
+    def __call__(self, time_s: float) -> bytes | None:
+        """Waits that long for what the agent is to be told; None = the run should end."""
+
+
+def look_on(
+    scenario: Scenario,
+    programs: Sequence[Program],
+    kernel: Kernel,
+    heard: Heard,
+    keyboard: Keyboard,
+    writable: Sequence[Path] = (),
+) -> list[Story]:
+    """Runs programs, the last of which has a terminal, no faster than the machine's clock, and keeps no record.
+
+    Raises:
+        RunError: the core cannot run it, or a guest failed.
+    """
+    own = of_scenario(scenario.core)
+    scenario.permission.check_programs([p.line for p in own])
+    stories = Stories([*own, *programs], heard)
+    guests = work.Guests(stories, programs, outermost(writable), keyboard)
+    world = scenario.core.world(scenario.core.seed)
+    work.simulate(world, SCHEME, scenario.classes(), batches=_nobody, kernel=kernel, guests=guests)
+    if keyboard.error is not None:
+        raise keyboard.error
+    return stories.all
+
+
+def outermost(folders: Sequence[Path]) -> list[Path]:
+    """Folders by their real names, without those within others: a guest could replace these by links."""
+    found = list(dict.fromkeys(f.resolve() for f in folders))
+    return [f for f in found if not any(other in f.parents for other in found)]
+
+
+def _nobody(_name: str, _columns: object) -> None:
+    """Takes rows that nobody keeps."""
+
+
+def run(
+    scenario: Scenario,
+    programs: Sequence[Program],
+    kernel: Hosts,
+    folder: Path,
+    *,
+    heard: Heard,
+    writable: Sequence[Path] = (),
+    force: bool = False,
+    command: Sequence[str] = (),
+    pcap: bool = False,
+) -> tuple[Run, list[Story]]:
+    """Runs programs over the network of a scenario, after those of its file, and stores the record in `folder`.
+
+    Flows of the compared scheme carry the programs' packets; flows with a scheme of their own run beside them.
+
+    Raises:
+        RunError: the core cannot run it, or a guest failed.
+        RecordError: the record cannot be written.
+        UntrustedProgramError: the file names programs that may not run.
+    """
+    permission: Permission = scenario.permission
+    # With this machine's kernel they run on this very machine.
+    permission.check_programs([p.line for p in of_scenario(scenario.core)])
+    [made] = job.of(scenario, [scenario.core.seed], [SCHEME], {}, kernel=kernel.key)
+    at = replace(work.opened(made, permission, scenario.functions, scenario.classes()), kernel=kernel)
+    stories = Stories([*of_scenario(at.core), *programs], heard)
+    guests = work.Guests(stories, programs, outermost(writable))
+    capture = work.capture_of(folder) if pcap else None
+    if capture is not None:
+        fresh(capture)
+
+    def make(batches: work.Batches | None) -> Run | None:
+        about = {"command": list(command)}
+        return work.perform(
+            at, SCHEME, lambda _share: True, batches=batches, capture=capture, about=about, guests=guests
+        )
+
+    try:
+        done = work.store_record(make, str(folder), force=force, capture=None if capture is None else str(capture))
+    finally:
+        if capture is not None:
+            shutil.rmtree(capture, ignore_errors=True)
+    assert done is not None, "nobody stopped it"
+    return done, stories.all

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""A group of tasks in the process of a cluster's worker.
+
+A result goes to its place where the worker sees the folder of the one who asks, into an object store where one is
+named, and else back with the answer.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common.files import PARTIAL, fresh, has_no_room
+from perigee_lab.runs import parcels
+from perigee_lab.runs.connect import module
+from perigee_lab.runs.worker import described, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# Progress is told, and a change of mind heard, no more often.
+REPORT_S = 1.0
+# Networks are made one by one: permissions and the parser's cache belong to a process.
+_opening = threading.Lock()
+
+
+def about() -> dict[str, str]:
+    """What must agree with the one who asks."""
+    import platform
+
+    from perigee_lab import _core
+    from perigee_lab.runs.job import core_version
+
+    return {"core": core_version(), "version": _core.__version__, "python": platform.python_version()}
+
+
+def work_off(message: str, way: dict[str, Any]) -> dict[str, Any]:
+    """Runs the tasks of a group, which is `message` as JSON.
+
+    `way`: `sign`, a file that is seen where the folder is shared; `store`, its URL; `topic` of reports; `core`, the
+    build of Perigee.
+
+    Returns `answers`, one per task, as a worker on this machine would send them; `data` has archives of results that
+    could not be put to their places.
+    """
+    worker = module("distributed").get_worker()
+    group = json.loads(message)
+    me = {"worker": worker.address, **about()}
+    if me["core"] != way["core"]:
+        return {**me, "answers": [], "other_core": True}
+    report = _reporter(worker, way["topic"])
+    answers: list[dict[str, Any]] = []
+    data: dict[int, bytes] = {}
+    try:
+        with _opening:
+            at = opened(group)
+            at.world()
+    except BaseException as error:
+        return {**me, "answers": [{"task": t["id"], "error": described(error)} for t in group["tasks"]], "data": {}}
+    shared = way["sign"] is not None and Path(way["sign"]).exists()
+    store = None if way["store"] is None else parcels.Store(way["store"])
+    for task in group["tasks"]:
+        begin = time.perf_counter()
+        try:
+            done = _one(at, group, task, shared=shared, store=store, report=report, data=data)
+            answers.append({"task": task["id"], "done": done, "cost_s": time.perf_counter() - begin})
+        except BaseException as error:
+            answers.append({"task": task["id"], "error": described(error)})
+            if has_no_room(error):
+                # What follows would fail as well; other machines have room.
+                break
+        if not report(task["id"], 1.0):
+            break
+    return {**me, "answers": answers, "data": data}
+
+
+def _one(
+    at: Any,
+    group: dict[str, Any],
+    task: dict[str, Any],
+    *,
+    shared: bool,
+    store: parcels.Store | None,
+    report: Callable[[int, float], bool],
+    data: dict[int, bytes],
+) -> bool:
+    from perigee_lab.runs import work
+
+    sink = work.Sink(task["call"], task["arguments"], tuple(task["places"]))
+    target, force = sink.target, bool(sink.arguments.get("force", False))
+    if shared and store is None and not force and parcels.is_there(target):
+        # An attempt before this one, on a worker that has died since.
+        return True
+    with _folder(target, shared=shared and store is None) as folder:
+        here = sink.moved(folder)
+        capture = None if task["capture"] is None else Path(here.arguments["capture"])
+        if capture is not None:
+            fresh(capture)
+
+        def make(batches: Any) -> Any:
+            go_on = lambda share: report(task["id"], share)  # noqa: E731
+            return work.perform(at, task["cc"], go_on, batches=batches, capture=capture, about=group["about"])
+
+        with _at_home(folder, target):
+            run = here(make)
+        if run is None:
+            return False
+        if store is not None:
+            store.put(task["name"], parcels.pack(here.target, task["name"]))
+        elif shared:
+            parcels.place(here.target, target, force=force)
+        else:
+            data[task["id"]] = parcels.pack(here.target)
+    return True
+
+
+@contextmanager
+def _folder(target: Path, *, shared: bool) -> Iterator[Path]:
+    """Where a result is made: beside its place, or in this machine's own temporary folder."""
+    if shared:
+        with parcels.scratch(target) as folder:
+            yield folder
+    else:
+        with tempfile.TemporaryDirectory(prefix="perigee-", suffix=PARTIAL) as name:
+            yield Path(name)
+
+
+@contextmanager
+def _at_home(folder: Path, target: Path) -> Iterator[None]:
+    """Errors name the file as the user knows it, not the one beside it that was being written."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error.filename, str) and error.filename.startswith(str(folder)):
+            error.filename = str(target.parent) + error.filename.removeprefix(str(folder))
+        raise
+
+
+def _reporter(worker: Any, topic: str) -> Callable[[int, float], bool]:
+    """Tells how far a task is; the answer is whether it is still wanted."""
+    key = worker.get_current_task()
+    last_s = 0.0
+
+    def report(task: int, share: float) -> bool:
+        nonlocal last_s
+        now_s = time.monotonic()
+        if now_s - last_s < REPORT_S and share < 1.0:
+            return True
+        last_s = now_s
+        worker.log_event(topic, {"task": task, "share": share})
+        # One who has gone, or changed their mind, has released the task.
+        state = worker.state.tasks.get(key)
+        return state is not None and state.state != "cancelled"
+
+    return report

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Scenarios from Python: load, run, compare."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from perigee_lab import _core
+from perigee_lab.common import names, quoting
+from perigee_lab.extensions import plugins
+from perigee_lab.extensions import trust as trusts
+from perigee_lab.runs import shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pandas as pd
+
+    from perigee_lab.results.record import Run
+    from perigee_lab.sky.timeline import Timeline
+
+
+def load(
+    path: str | Path, sets: Mapping[str, object] | None = None, *, trust: bool = False, **keys: object
+) -> Scenario:
+    """Reads and checks a scenario file.
+
+    Overrides are given by dotted key, `load(path, {"run.duration": "5 s"})`, or as keywords with two underscores for
+    the dot, `load(path, run__duration="5 s")`. Functions may be given for the keys that take one:
+    `load(path, attach=lambda view: view.satellites[0])` (docs/plugins.md). Python code that the file itself names runs
+    only with `trust`, or where `perigee trust` has remembered it (docs/security.md).
+    """
+    rest, functions = plugins.split(_merged(sets, keys))
+    return open_file(Path(path), overrides(rest, {}), functions, trust=trust)
+
+
+def open_file(
+    path: Path,
+    sets: list[str],
+    functions: dict[str, Callable[..., Any]] | None = None,
+    *,
+    trust: bool = False,
+    said: Sequence[str] | None = None,
+) -> Scenario:
+    """As `load`, with overrides as the core takes them, `key=value`; `said` are those of the user, if not all are."""
+    path = shipped.found(path)
+    refuse_name(path.stem, str(path))
+    permission = trusts.of(sets if said is None else said, path.parent, trust=trust)
+    with trusts.permitted(permission):
+        return Scenario(_core.Scenario.load(path, sets, functions), path.parent, permission, functions)
+
+
+def refuse_name(name: str, where: str) -> None:
+    """Raises ScenarioError for a name that cannot stand in tables, folders and pages."""
+    why = names.problem(name)
+    if why is not None:
+        message = f"{names.visible(where)}: {names.visible(name)!r} {why}"
+        raise _core.ScenarioError(message, json.dumps([{"key": "", "message": message}]))
+
+
+def loads(
+    text: str,
+    sets: Mapping[str, object] | None = None,
+    *,
+    name: str = "scenario",
+    folder: str | Path = ".",
+    trust: bool = False,
+    **keys: object,
+) -> Scenario:
+    """Reads and checks scenario text, with overrides as in `load`; files that it names are looked for in `folder`."""
+    refuse_name(name, "the scenario's name")
+    rest, functions = plugins.split(_merged(sets, keys))
+    given = overrides(rest, {})
+    permission = trusts.of(given, Path(folder), trust=trust)
+    with trusts.permitted(permission):
+        return Scenario(_core.Scenario.parse(text, name, folder, given, functions), Path(folder), permission, functions)
+
+
+def run(
+    scenario: str | Path | Scenario,
+    cc: str | type | None = None,
+    seed: int | None = None,
+    *,
+    trust: bool = False,
+    **keys: object,
+) -> Run:
+    """Runs one scheme over a scenario or its file (with `trust` and overrides as keywords, as in `load`), in memory."""
+    checked = scenario if isinstance(scenario, Scenario) else load(scenario, None, trust=trust, **keys)
+    return checked.run(cc, seed)
+
+
+def schemes() -> list[dict[str, Any]]:
+    """All congestion controls with their parameters."""
+    found: list[dict[str, Any]] = json.loads(_core.schemes())
+    return found
+
+
+def overrides(sets: Mapping[str, object] | None, keys: Mapping[str, object]) -> list[str]:
+    """Overrides as the core takes them: `key=value` with the value in TOML."""
+    return [f"{key}={_toml(value)}" for key, value in _merged(sets, keys).items()]
+
+
+def _folded(toml: str) -> str:
+    return f"<details><summary>all keys</summary><pre>{quoting.html(toml.strip())}</pre></details>"
+
+
+def _merged(sets: Mapping[str, object] | None, keys: Mapping[str, object]) -> dict[str, object]:
+    return {**(sets or {}), **{k.replace("__", "."): v for k, v in keys.items()}}
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{quoting.toml(str(k))} = {_toml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(v) for v in value) + "]"
+    if isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, str):
+        return quoting.toml(value)
+    return str(value)
+
+
+class Scenario:
+    """A checked scenario."""
+
+    def __init__(
+        self,
+        core: _core.Scenario,
+        folder: Path = Path(),
+        permission: trusts.Permission = trusts.NOTHING,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+    ) -> None:
+        """Wraps what the core has checked; plug-ins that it names are looked for in `folder` and run if they may."""
+        self.core = core
+        self.folder = folder
+        self.permission = permission
+        self.functions = dict(functions or {})
+
+    def absolute(self) -> _core.Scenario:
+        """The same scenario with absolute paths, which means the same in any folder."""
+        if self.folder.is_absolute():
+            return self.core
+        with trusts.permitted(self.permission):
+            return _core.Scenario.parse(self.core.toml, self.core.name, Path.cwd(), [], self.functions)
+
+    def classes(self) -> dict[str, type]:
+        """The Python classes that the scenario's own flows name. Raises PluginError."""
+        from perigee_lab.extensions.congestion import find
+
+        return {name: find(name, self.folder, self.permission) for name in self.core.plugins()}
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.name!r}, {self.core.duration_ns / 1e9:g} s>"
+
+    def _repr_html_(self) -> str:
+        from perigee_lab.results.notebook import facts
+
+        compared = ", ".join(self.core.schemes([])) or "none"
+        rows = [("file", self.name), ("compares", compared), ("seed", self.core.seed)]
+        return facts(f"{self.title}: {self.core.duration_ns / 1e9:g} s", rows) + _folded(self.core.toml)
+
+    @property
+    def name(self) -> str:
+        """Name of the file without its ending."""
+        return self.core.name
+
+    @property
+    def title(self) -> str:
+        """One line for tables and reports."""
+        return self.core.title
+
+    def timeline(self, seed: int | None = None) -> Timeline:
+        """The network over the whole run, without traffic."""
+        from perigee_lab.sky.timeline import Timeline
+
+        world = self.core.world(self.core.seed if seed is None else seed)
+        return Timeline(_core.Timeline.of(world))
+
+    def run(self, cc: str | type | None = None, seed: int | None = None) -> Run:
+        """Runs one scheme (a name, "file.py:Class", or a class) with one seed and keeps the record in memory."""
+        chosen: Sequence[str | type] = [cc] if cc is not None else self.core.schemes([])
+        if len(chosen) > 1:
+            raise ValueError(
+                f"the scenario compares {', '.join(map(str, chosen))}: choose one with cc=, or use run_all()"
+            )
+        return self.run_all(chosen if cc is not None else (), seeds=[self.core.seed if seed is None else seed])[0]
+
+    def run_all(
+        self,
+        cc: Sequence[str | type] = (),
+        *,
+        seeds: Sequence[int] | None = None,
+        jobs: int | None = None,
+        cluster: str | None = None,
+        store: str | None = None,
+        out: str | Path | None = None,
+        force: bool = False,
+        pcap: bool = False,
+        progress: Callable[[float], None] | None = None,
+    ) -> Results:
+        """Runs several schemes and seeds in parallel.
+
+        With `out`, records, summary.csv and report.html are written there; runs of the same scenario that are complete
+        there are taken as they are, unless `force`. `progress` hears the share done, 0 to 1. Long comparisons run in
+        worker processes; classes and functions that exist in memory only, in this one. With `cluster` (docs/cluster.md)
+        they run on other machines, which leave results in `store` or send them back.
+        """
+        from perigee_lab.common.files import claimed
+        from perigee_lab.results.summary import conclude
+        from perigee_lab.runs.machines import Machines
+        from perigee_lab.runs.runner import Plan, execute
+
+        machines = Machines(jobs, cluster, store)
+        plan = Plan.of(self, trusts.said(cc), seeds=seeds, pcap=pcap)
+        if out is None:
+            return execute(plan, machines=machines, progress=progress)
+        with claimed(Path(out)):
+            results = execute(plan.into(Path(out), force=force), machines=machines, progress=progress)
+            conclude(Path(out), results[-1], report=True)
+        return results
+
+
+class Results(Sequence["Run"]):
+    """The runs of a comparison."""
+
+    def __init__(self, runs: Sequence[Run], out: Path | None = None) -> None:
+        """Runs in order; `out` is their folder if they are on disk."""
+        self.runs = list(runs)
+        self.out = out
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Run]: ...
+    def __getitem__(self, index: int | slice) -> Run | list[Run]:
+        """The run at a position."""
+        return self.runs[index]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    def __repr__(self) -> str:
+        return f"<Results of {len(self)} runs: {', '.join(dict.fromkeys(r.cc for r in self))}>"
+
+    def _repr_html_(self) -> str:
+        from perigee_lab.results.notebook import of_runs
+
+        return of_runs(self.runs, self.out) if self.runs else "<p>no runs</p>"
+
+    def summary(self) -> pd.DataFrame:
+        """The metrics, a row per run."""
+        import pandas as pd
+
+        return pd.DataFrame([r.summary for r in self])
+
+    def flows(self) -> pd.DataFrame:
+        """The metrics of flows, a row per flow of each run, of any number of flows."""
+        import pandas as pd
+
+        from perigee_lab.results.metrics import flow_rows
+
+        return pd.DataFrame([row for r in self for row in flow_rows(r)])
+
+    def plot(self) -> Any:
+        """Goodput, RTT and queue over time of the first seed of each scheme."""
+        from perigee_lab.results.notebook import once
+        from perigee_lab.results.plots import overview
+
+        return once(overview(self.firsts()))
+
+    def firsts(self) -> list[Run]:
+        """The first run of each scheme."""
+        return list({r.cc: r for r in reversed(self.runs)}.values())[::-1]

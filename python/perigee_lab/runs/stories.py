@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Programs of real hosts: what they are, what they wrote and how they ended, in simulated time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common import quoting
+from perigee_lab.common.credentials import hidden
+from perigee_lab.common.exit_codes import STOPPED
+
+if TYPE_CHECKING:
+    from perigee_lab import _core
+
+FOLDER = "programs"
+"""Of a record: what its programs have written."""
+# Where programs are looked for: PATH of their environment.
+SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command on a node."""
+
+    node: str
+    words: tuple[str, ...]
+    awaited: bool = False
+    """The run ends when all that are awaited have ended."""
+    environment: tuple[str, ...] = ()
+    start_ns: int = 0
+    folder: Path = field(default_factory=Path.cwd)
+    stdin: Path | bytes | None = None
+    """What it reads: a file of this machine, or bytes."""
+    terminal: bool = False
+    """It reads and writes a terminal instead."""
+
+    @property
+    def line(self) -> str:
+        """As one would type it."""
+        return quoting.shell_words(self.words)
+
+    def as_core(self) -> tuple[Any, ...]:
+        """As the core takes it (`programs.rs`)."""
+        given = self.stdin
+        stdin = (None, given, False) if isinstance(given, bytes) else (given, None, self.terminal)
+        return (self.node, self.start_ns, self.folder, list(self.environment), list(self.words), stdin, self.awaited)
+
+    def sha256(self) -> str | None:
+        """Hash of its binary; None where it is not found: what happens in shells stays unknown."""
+        found = shutil.which(self.words[0], path=SEARCHED) if "/" not in self.words[0] else self.folder / self.words[0]
+        try:
+            return None if found is None else hashlib.sha256(Path(found).read_bytes()).hexdigest()
+        except OSError:
+            return None
+
+
+def of_scenario(core: _core.Scenario) -> list[Program]:
+    """The programs of a scenario file."""
+    return [
+        Program(node, tuple(words), awaited, tuple(environment), start_ns, Path(folder), bytes(text) if text else file)
+        for node, start_ns, folder, environment, words, (file, text, _), awaited in core.programs
+    ]
+
+
+Heard = Callable[[int, str, bytes], None]
+"""Gets the number of a program, "output" or "errors", and bytes that it wrote, as the run goes on."""
+
+
+@dataclass
+class Story:
+    """What became of a program; times in ns of the run."""
+
+    program: Program
+    begun_ns: int | None = None
+    ended_ns: int | None = None
+    code: int | None = None
+    """Its exit code; minus the number of the signal that killed it; None = it was still running at the end."""
+    written: dict[str, bytearray] = field(default_factory=lambda: {"output": bytearray(), "errors": bytearray()})
+
+    @property
+    def ending(self) -> str:
+        """How it ended, for people."""
+        if self.begun_ns is None:
+            return "was not started before the end"
+        if self.ended_ns is None or self.code is None:
+            return "was still running at the end"
+        how = f"exit code {self.code}" if self.code >= 0 else f"killed by signal {named(-self.code)}"
+        return f"{how} after {(self.ended_ns - self.begun_ns) / 1e9:.6g} s"
+
+    @property
+    def exit_code(self) -> int:
+        """As a shell has it: 128 and the signal's number where one killed it, 124 where the end of the run did."""
+        if self.code is None:
+            return STOPPED
+        return self.code if self.code >= 0 else 128 - self.code
+
+    def as_json(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {
+            "node": self.program.node,
+            "command": [hidden(w) for w in self.program.words],
+            "begun_ns": self.begun_ns,
+            "ended_ns": self.ended_ns,
+            "exit_code": self.code,
+            "program": self.program.sha256(),
+            **{kind: hashlib.sha256(data).hexdigest() for kind, data in self.written.items()},
+        }
+
+
+def named(number: int) -> str:
+    """A signal with its name: 11 (SIGSEGV)."""
+    try:
+        return f"{number} ({signal.Signals(number).name})"
+    except ValueError:
+        return str(number)
+
+
+def _unheard(_program: int, _kind: str, _data: bytes) -> None:
+    """Nobody listens."""
+
+
+class Stories:
+    """Listens to programs."""
+
+    def __init__(self, programs: Sequence[Program], heard: Heard = _unheard) -> None:
+        """Hands what is written on to `heard`."""
+        self.all = [Story(p) for p in programs]
+        self.heard = heard
+
+    def __call__(self, kind: str, at_ns: int, program: int, data: bytes, code: int) -> None:
+        """The core tells something."""
+        story = self.all[program]
+        if kind == "begun":
+            story.begun_ns = at_ns
+        elif kind in story.written:
+            story.written[kind] += data
+            self.heard(program, kind, data)
+        else:
+            story.ended_ns = at_ns
+            story.code = code if kind == "exited" else -code
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """For the manifest."""
+        return [s.as_json() for s in self.all]
+
+    def files(self) -> dict[str, bytes]:
+        """What a record keeps of them, by path: how they ended, and what each has written."""
+        found = {f"{FOLDER}/programs.json": (json.dumps(self.as_json(), indent=1) + "\n").encode()}
+        for i, story in enumerate(self.all):
+            node = re.sub(r"[^A-Za-z0-9._-]", "-", story.program.node)
+            for kind, data in story.written.items():
+                found[f"{FOLDER}/{i}-{node}.{kind}"] = bytes(data)
+        return found

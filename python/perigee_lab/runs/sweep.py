@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Sweeps: a scenario with every combination of the values of some keys, several schemes and seeds.
+
+All cells are checked before the first runs. Runs of all cells share the cores; each is a record of its own, so that a
+sweep that was killed goes on where it was, and one with further values runs only these.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perigee_lab import _core
+from perigee_lab.common.files import RecordError, claimed, inner, is_claimed, make_ready
+from perigee_lab.extensions import trust as trusts
+from perigee_lab.results import cells, dataset
+from perigee_lab.results.cells import CELLS, INDEX, TABLE, Axis, Cell, Index
+from perigee_lab.runs.cost import Cost, cost_of
+from perigee_lab.runs.machines import HERE, Machines
+from perigee_lab.runs.runner import Interrupted, Plan, execute, task_of
+from perigee_lab.runs.scenario import Results, open_file, overrides
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from perigee_lab.hosts.kernels import Kernel
+    from perigee_lab.runs.executor import Outcome
+
+MOST_CELLS = 10_000
+# Of a folder's name, the part that people read.
+READABLE = 80
+
+
+@dataclass
+class SweepPlan:
+    """What will be run: a plan for each cell, checked."""
+
+    index: Index
+    plans: list[Plan]
+    costs: list[Cost] = field(default_factory=list)
+    """Of one run of each cell."""
+    failed: list[str] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Number of runs."""
+        return sum(p.size for p in self.plans)
+
+    @property
+    def cost(self) -> Cost:
+        """Of all runs, estimated."""
+        return sum((c.times(p.size) for c, p in zip(self.costs, self.plans, strict=True)), Cost())
+
+    def into(self, out: Path, *, force: bool = False) -> SweepPlan:
+        """The plan with a folder. Raises RecordError where that holds what is not of it, unless `force`."""
+        plans = [p.into(out / CELLS / c.folder, force=force) for p, c in zip(self.plans, self.index.cells, strict=True)]
+        return replace(self, plans=plans)
+
+    def resumed(self) -> int:
+        """Number of runs that are complete from an earlier call."""
+        return sum(p.resumed() for p in self.plans)
+
+
+def plan_of(
+    path: Path,
+    sets: Sequence[str],
+    axes: Sequence[Axis],
+    cc: Sequence[str | type] = (),
+    *,
+    seeds: Sequence[int] | None = None,
+    kernel: Kernel | None = None,
+    trust: bool = False,
+    command: Sequence[str] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> SweepPlan:
+    """Reads the scenario, and checks every cell.
+
+    `axes` replace those of `[sweep]` that have the same key. Raises RecordError, naming the cell, and what `Plan.of`
+    raises.
+    """
+    base = open_file(path, list(sets), trust=trust)
+    own = [Axis(key, tuple(values)) for key, values, _ in base.core.sweep()]
+    given = {a.key: a for a in axes}
+    every = [given.pop(a.key, a) for a in own] + list(given.values())
+    if not every:
+        raise RecordError(
+            f"{path}: nothing is swept: give --set KEY=A,B,C (more than one value), or write a [sweep] into the file"
+        )
+    check_size(every)
+    combinations = list(itertools.product(*(a.values for a in every)))
+    made: list[Cell] = []
+    plans: list[Plan] = []
+    costs: list[Cost] = []
+    for n, values in enumerate(combinations):
+        cell = Cell(_folder_of(every, values), values)
+        own_sets = [f"{a.key}={v}" for a, v in zip(every, values, strict=True)]
+        # Values of the file's own [sweep] are the file's words, not the user's.
+        by_user = [s for a, s in zip(every, own_sets, strict=True) if a in axes]
+        # Without the section, which is for the whole.
+        scenario = open_file(path, [*sets, "sweep={}", *own_sets], trust=trust, said=[*sets, *by_user])
+        plan = Plan.of(scenario, cc, seeds=seeds, kernel=kernel, command=command)
+        costs.append(cost_of(plan))
+        # Networks of a thousand cells do not fit into memory.
+        plan.first.forget_world()
+        plans.append(plan)
+        made.append(cell)
+        if progress is not None:
+            progress(n + 1, len(combinations))
+    return SweepPlan(Index(cells.FORMAT, base.name, tuple(every), tuple(made)), plans, costs)
+
+
+def check_size(axes: Sequence[Axis]) -> None:
+    """Raises RecordError where there are too many cells."""
+    n = 1
+    for a in axes:
+        n *= len(a.values)
+    if n > MOST_CELLS:
+        shape = " x ".join(f"{len(a.values)} ({a.key})" for a in axes)
+        raise RecordError(f"{shape} = {n} cells; at most {MOST_CELLS}: sweep fewer values, or fewer keys at once")
+
+
+def _folder_of(axes: Sequence[Axis], values: Sequence[str]) -> str:
+    """A name that people can read, with a part that depends on all of it."""
+    words = [f"{a.key.rpartition('.')[2].strip(chr(34))}={cells.bare(v)}" for a, v in zip(axes, values, strict=True)]
+    readable = re.sub(r"[^\w.=,+-]+", "_", ",".join(words))[:READABLE]
+    whole = json.dumps([[a.key, v] for a, v in zip(axes, values, strict=True)])
+    return f"{readable}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+
+
+def unfinished(plan: SweepPlan, name: str, base: Path) -> Path | None:
+    """The latest folder base/NAME or base/NAME-N in which a killed call of the same sweep left it incomplete."""
+    for folder in sorted(base.glob(f"{name}*/{INDEX}"), key=lambda p: p.stat().st_mtime_ns, reverse=True):
+        with contextlib.suppress(RecordError):
+            at = folder.parent
+            if cells.read_index(at) == plan.index and not (at / TABLE).exists() and not is_claimed(at):
+                # Of another scenario of that name it is refused.
+                plan.into(at)
+                return at
+    return None
+
+
+def execute_sweep(
+    plan: SweepPlan, out: Path, *, machines: Machines = HERE, progress: Callable[[float], None] | None = None
+) -> cells.Sweep:
+    """Runs what is missing into `out`, gathers everything and writes sweep.csv.
+
+    Failures of single runs do not end the others: `plan.failed` lists them. On Ctrl-C what is complete stays and
+    `Interrupted` is raised.
+    """
+    if machines.cluster is not None:
+        plan.plans[0].refuse_cluster()
+    if any(p.missing() for p in plan.plans):
+        # Before anything is written.
+        machines.check()
+    make_ready(out)
+    (out / TABLE).unlink(missing_ok=True)
+    cells.write_index(out, plan.index)
+    if any(p.stays for p in plan.plans):
+        _here(plan, progress)
+    else:
+        _in_workers(plan, machines, progress)
+    sweep = cells.gather(out, plan.index)
+    if not sweep.rows:
+        raise RecordError(f"no run of the sweep was completed: {plan.failed[0] if plan.failed else 'nothing was run'}")
+    if not plan.failed:
+        dataset.write(sweep)
+        cells.write_table(sweep)
+    return sweep
+
+
+def _here(plan: SweepPlan, progress: Callable[[float], None] | None) -> None:
+    for n, one in enumerate(plan.plans):
+        if one.missing():
+            execute(one)
+        if progress is not None:
+            progress((n + 1) / len(plan.plans))
+
+
+def _in_workers(plan: SweepPlan, machines: Machines, progress: Callable[[float], None] | None) -> None:
+    tasks = []
+    for one, cost in zip(plan.plans, plan.costs, strict=True):
+        assert one.out is not None, "a sweep has a folder"
+        inner(inner(one.out.parent) / one.out.name)
+        tasks += [task_of(one, j, cc, one.out, cost_s=cost.cpu_s, summarize=True) for j, cc in one.missing()]
+    if not tasks:
+        return
+    before = plan.size - len(tasks)
+
+    def on_outcome(outcome: Outcome) -> None:
+        if outcome.error is not None:
+            task = outcome.task
+            plan.failed.append(f"{task.sink.arguments['folder']}: {outcome.error}")
+
+    first = plan.plans[0]
+    on_progress = None if progress is None else lambda n: progress((before + n) / plan.size)
+    permission = trusts.together(p.permission for p in plan.plans)
+    executor = machines.pool(permission, on_outcome, on_progress, {"command": first.command})
+    try:
+        executor.run(tasks)
+    except KeyboardInterrupt:
+        raise Interrupted(Results([], None)) from None
+
+
+def sweep(
+    path: str | Path,
+    keys: Mapping[str, Sequence[object]] | None = None,
+    cc: str | type | Sequence[str | type] = (),
+    *,
+    seeds: Sequence[int] | None = None,
+    out: str | Path,
+    sets: Mapping[str, object] | None = None,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    store: str | None = None,
+    force: bool = False,
+    trust: bool = False,
+    progress: Callable[[float], None] | None = None,
+) -> cells.Sweep:
+    """Runs a scenario file with every combination of the values of `keys`, and those of its `[sweep]`, into `out`.
+
+    What is complete there is not run again. Returns the results: `frame()` is a tidy frame with a row per run and a
+    column per key; `cluster` and `store` as for `perigee sweep` (docs/cluster.md). Raises ScenarioError, RecordError;
+    RunError if a run failed, after all others have been made.
+    """
+    machines = Machines(jobs, cluster, store)
+    schemes = [cc] if isinstance(cc, (str, type)) else list(cc)
+    axes = [Axis(key, tuple(_values(key, list(values)))) for key, values in (keys or {}).items()]
+    plan = plan_of(Path(path), overrides(sets, {}), axes, trusts.said(schemes), seeds=seeds, trust=trust)
+    with claimed(Path(out)):
+        plan = plan.into(Path(out), force=force)
+        found = execute_sweep(plan, Path(out), machines=machines, progress=progress)
+    if plan.failed:
+        raise _core.RunError(
+            f"{len(plan.failed)} of {plan.size} runs failed, the others are in {out}: {plan.failed[0]}"
+        )
+    return found
+
+
+def _values(key: str, values: list[object]) -> list[str]:
+    if not values:
+        raise RecordError(f"{key}: the list of values is empty")
+    found = [line.partition("=")[2] for v in values for line in overrides({"v": v}, {})]
+    if len(set(found)) < len(found):
+        raise RecordError(f"{key}: a value is given twice: {', '.join(found)}")
+    return found

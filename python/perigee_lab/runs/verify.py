@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Does a record say what a run of its scenario says, bit by bit?"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from perigee_lab import _core
+from perigee_lab.common.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
+from perigee_lab.common.files import RecordError, sha256_of
+from perigee_lab.common.messages import complain
+from perigee_lab.common.reading import read_bytes, regular
+from perigee_lab.extensions.congestion import find, recorded
+from perigee_lab.extensions.trust import Permission, PluginError, UntrustedError, permitted
+from perigee_lab.results import flow_file
+from perigee_lab.results import manifest as manifests
+from perigee_lab.results.record import Run, find_records, run_folder
+from perigee_lab.results.summary import SUMMARY, experiment, flow_count, flow_parts, summary_csv
+from perigee_lab.runs.programs import SCHEME as PROGRAMS
+from perigee_lab.runs.stories import of_scenario
+from perigee_lab.runs.work import Guests, guests_of, kernel_of, kernel_of_default, simulate
+
+UNREPEATABLE = {
+    "real-time": "a run in real time",
+    "capture": "a capture",
+    "log": "a log",
+    "measure": "a measurement",
+}
+"""What records of these backends are."""
+
+
+def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: bool) -> int:
+    """Checks every record under `folder`."""
+    try:
+        runs = find_records(folder)
+        found = [_verify(r, rerun=rerun, trust=trust) for r in runs]
+        if (folder / SUMMARY).is_file():
+            found.append(_verify_summary(folder / SUMMARY, runs))
+            needed = any(flow_file.is_needed(len(e), flow_count(e)) for e in _experiments(runs))
+            if needed or (folder / flow_file.FILE).exists():
+                found.append(_verify_flows(folder / flow_file.FILE, runs))
+    except (RecordError, UntrustedError) as error:
+        complain(str(error))
+        return BAD_INPUT
+    if as_json:
+        print(json.dumps(found, indent=1))
+    else:
+        for f in found:
+            what = f["file"] if "file" in f else f"{f['cc']} seed {f['seed']}"
+            equal = "equal" if f.get("compared", True) else "not compared"
+            print(f"{what}: {'; '.join(f['problems']) or equal}" + "".join(f" ({n})" for n in f.get("notes", [])))
+    return OUTSIDE_TOLERANCE if any(f["problems"] for f in found) else 0
+
+
+def _verify(run: Run, *, rerun: bool, trust: bool) -> dict[str, Any]:
+    expected = run.manifest.tables
+    now = run.hashes()
+    problems = [f"{n}.parquet is not what the manifest says" for n in expected if now[n] != expected[n].sha256]
+    problems += _contradictions(run)
+    problems += changed_files(run)
+    repeatable = run.cc != PROGRAMS and run.manifest.backend not in UNREPEATABLE
+    if rerun and not problems and repeatable:
+        problems += _rerun(run, trust=trust)
+    return {"cc": run.cc, "seed": run.seed, "problems": problems, "notes": _notes(run)}
+
+
+def _notes(run: Run) -> list[str]:
+    made = run.manifest.version
+    if run.manifest.backend in UNREPEATABLE:
+        return [f"{UNREPEATABLE[run.manifest.backend]} cannot be repeated"]
+    if run.cc == PROGRAMS:
+        return ["programs are not run again: perigee exec does it"]
+    return [] if made == _core.__version__ else [f"made by version {made or 'unknown'}, this is {_core.__version__}"]
+
+
+def _contradictions(run: Run) -> list[str]:
+    """What the manifest says and its own folder or tables do not, without running anything."""
+    m = run.manifest
+    problems = (
+        [] if m.conserved is not False else ["packets were not conserved: sent is not delivered + dropped + under way"]
+    )
+    problems += ["the run was stopped before its end"] if m.stopped else []
+    if run.folder is not None and re.fullmatch(r"seed\d+", run.folder.name):
+        here = run.folder.absolute()
+        said = run_folder(here.parents[1], m.cc, m.seed)
+        if said != here:
+            problems.append(f"the manifest says {m.cc}, seed {m.seed}; its folder is {here.parent.name}/{here.name}")
+    for name, table in m.tables.items():
+        rows = run.rows(name)
+        if rows != table.rows:
+            problems.append(f"tables.{name}.rows is {table.rows} in the manifest, {rows} in {name}.parquet")
+    if "flow_totals" in m.tables:
+        flows = run.columns("flow_totals", ["name", "from", "to", "cc"]).to_pylist()
+        written = [{"name": f.name, "from": f.origin, "to": f.target, "cc": f.cc} for f in m.flows]
+        if written != flows[: len(written)]:
+            problems.append("the flows of the manifest are not those of flow_totals.parquet")
+    return problems
+
+
+def _verify_summary(path: Path, runs: list[Run]) -> dict[str, Any]:
+    """The table over all runs follows from theirs: those of one experiment, where the folder holds several."""
+    if any(r.manifest.record_format == 1 for r in runs):
+        return _not_compared(path, "columns had other definitions when records were of format 1")
+    try:
+        found = read_bytes(path)
+    except OSError as error:
+        return {"file": path.name, "problems": [f"it cannot be read: {error.strerror}"]}
+    return _followed(path, any(found == summary_csv(of_one).encode() for of_one in _experiments(runs)))
+
+
+def _verify_flows(path: Path, runs: list[Run]) -> dict[str, Any]:
+    """The same of the rows of many flows."""
+    if any(r.manifest.record_format == 1 for r in runs):
+        return _not_compared(path, "columns had other definitions when records were of format 1")
+    if not path.exists():
+        return _not_compared(path, "it is not there: Perigee 0.2.0 and earlier versions wrote none")
+    try:
+        regular(path)
+    except OSError as error:
+        return {"file": path.name, "problems": [f"it cannot be read: {error.strerror}"]}
+    return _followed(path, any(flow_file.follows(path, flow_parts(of_one)) for of_one in _experiments(runs)))
+
+
+def _experiments(runs: list[Run]) -> list[list[Run]]:
+    found: dict[tuple[str, ...], list[Run]] = {}
+    for r in runs:
+        found.setdefault(tuple(experiment(r)), []).append(r)
+    return list(found.values())
+
+
+def _not_compared(path: Path, note: str) -> dict[str, Any]:
+    return {"file": path.name, "compared": False, "problems": [], "notes": [note]}
+
+
+def _followed(path: Path, follows: bool) -> dict[str, Any]:
+    return {"file": path.name, "problems": [] if follows else ["it does not follow from the tables of the runs"]}
+
+
+def changed_files(run: Run) -> list[str]:
+    """Inputs of a run that are gone or no longer what they were."""
+    problems = []
+    for f in run.manifest.files:
+        path = Path(f.path)
+        if not path.is_file():
+            # Nor a device or a pipe, which would never end.
+            problems.append(f"the input {path} is gone")
+        elif (now := _digest(path)) != f.sha256:
+            problems.append(f"the input {path} " + ("cannot be read" if now is None else "has changed"))
+    return problems
+
+
+def _digest(path: Path) -> str | None:
+    """The hash of a file; None where it cannot be read."""
+    try:
+        return sha256_of(path)
+    except OSError:
+        return None
+
+
+def again(run: Run, *, trust: bool) -> tuple[_core.Scenario, dict[str, type]]:
+    """The scenario of a record with the classes that its flows need.
+
+    Raises:
+        UntrustedError: it names Python code that may not run.
+        PluginError: that code cannot be used.
+        ScenarioError: the scenario is wrong.
+    """
+    permission = Permission(everything=trust)
+    with permitted(permission) as refused:
+        try:
+            scenario = _core.Scenario.parse(run.manifest.scenario_toml, run.manifest.scenario, ".", [])
+        except _core.ScenarioError:
+            if refused:
+                raise refused[0] from None
+            raise
+        sources = [Path(f.path) for f in run.manifest.files]
+        named = {name: find(name, _folder(name, sources), permission) for name in scenario.plugins()}
+        return scenario, named | recorded(run.cc, sources, permission)
+
+
+def _folder(name: str, sources: list[Path]) -> Path:
+    """Where the file of a class `file.py:Class` stands, by the files that a manifest lists."""
+    written = Path(name.rpartition(":")[0])
+    found = [p for p in sources if p.parts[-len(written.parts) :] == written.parts]
+    return found[0].parents[len(written.parts) - 1] if found else Path()
+
+
+def _rerun(run: Run, *, trust: bool) -> list[str]:
+    """What a run made again says differently; its rows are hashed as they come, those of format 1 as whole tables."""
+    old = run.manifest.record_format == 1
+    try:
+        scenario, plugins = again(run, trust=trust)
+        batches = None if old else _nobody
+        kernel = kernel_of(run.manifest.kernel_key)
+        Permission(everything=trust).check_programs([p.line for p in of_scenario(scenario)])
+        guests = guests_of(scenario, kernel)
+        text, found, _ = simulate(
+            scenario.world(run.seed), run.cc, plugins, batches=batches, kernel=kernel, guests=guests
+        )
+    except UntrustedError:
+        raise
+    except RecordError as error:
+        return [f"cannot be run again: {error}{_other_kernel(run)}"]
+    except (_core.ScenarioError, _core.RunError, PluginError) as error:
+        return [f"cannot be run again: {error.args[0]}"]
+    now = manifests.parsed(json.loads(text), Path("the run made again"))
+    hashes = (
+        {n: _core.hash_table(c, 1) for n, c in found.items()} if old else {n: t.sha256 for n, t in now.tables.items()}
+    )
+    tables = run.manifest.tables
+    problems = [
+        f"table {n} differs" for n in tables if n not in now.tables or _differs(tables[n], now.tables[n], hashes[n])
+    ]
+    problems += [f"the manifest's {key} differs" for key in run.manifest.differences(now)]
+    return problems + ([] if guests is None else _other_endings(run, guests))
+
+
+def _other_endings(run: Run, guests: Guests) -> list[str]:
+    """What programs did when they ran again, and not in the record."""
+    then = run.manifest.get("programs", [])
+    now = guests.stories.as_json()
+    if len(then) != len(now):
+        return [f"the record has {len(then)} programs, its scenario {len(now)}"]
+    return [
+        f"program {' '.join(a['command'])} at {a['node']}: {key} differs"
+        for a, b in zip(then, now, strict=True)
+        for key in b
+        if a.get(key) != b[key]
+    ]
+
+
+def _other_kernel(run: Run) -> str:
+    """What the default kernel has that is not as in the kernel of the record."""
+    kernel = run.manifest.get("kernel", {})
+    then = kernel.get("files", {}) if isinstance(kernel, dict) else {}
+    try:
+        now = kernel_of_default().manifest
+    except RecordError:
+        return ""
+    differ = [name for name in sorted({*then, *now.files}) if then.get(name) != now.files.get(name)]
+    shown = ", ".join(differ[:8]) + (f" and {len(differ) - 8} more" if differ[8:] else "")
+    return f"; the default kernel, {now.key}, differs in {shown or 'its name only'}"
+
+
+def _differs(then: manifests.Table, now: manifests.Table, sha256: str) -> bool:
+    return (then.rows, then.sha256) != (now.rows, sha256)
+
+
+def _nobody(_name: str, _columns: object) -> None:
+    """Takes rows that are only counted."""

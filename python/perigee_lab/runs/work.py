@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Execution of a job in this process: the one place that calls the core for a run."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab import _core
+from perigee_lab.common.files import RecordError, inner, naming
+from perigee_lab.extensions import trust
+from perigee_lab.extensions.congestion import class_in, find, with_params
+from perigee_lab.hosts import kernels
+from perigee_lab.hosts.kernels import Kernel
+from perigee_lab.hosts.real_time import MACHINE, Machine, punctual
+from perigee_lab.results import kept
+from perigee_lab.results.record import Run, from_core
+from perigee_lab.results.writer import RecordWriter
+from perigee_lab.runs.stories import Program, Stories, of_scenario
+
+if TYPE_CHECKING:
+    from perigee_lab.common.columns import Column
+    from perigee_lab.runs.job import Job
+
+Batches = Callable[[str, "list[Column]"], None]
+"""Gets the name of a table and further rows of it."""
+Make = Callable[[Batches | None], Run | None]
+"""Makes a run, once: with its tables in memory, or handed on as they come. None if it was stopped."""
+GoOn = Callable[[float], bool]
+"""Gets the share of a run that is done, 0 to 1; False stops the run."""
+Hosts = Kernel | Machine
+Functions = dict[str, Callable[..., Any]]
+SENDERS = "senders.pcapng"
+"""The capture at the flows' senders; beside it may lie others."""
+
+
+class BrokenRunError(_core.HostsError):
+    """A host of a run ended or stood still. What there is until then goes with it, within a process."""
+
+    found: tuple[str, dict[str, list[Column]]] = ("{}", {})
+    """Manifest and tables, as of `simulate`."""
+    run: Run | None = None
+    """The same as of `perform`."""
+    results: Sequence[Run] = ()
+    """The same with all runs of the comparison that there are."""
+
+
+@dataclass
+class Guests:
+    """Programs on real hosts."""
+
+    stories: Stories
+    """Of those of the scenario, then of others."""
+    others: Sequence[Program] = ()
+    writable: Sequence[Path] = ()
+    """Folders that they may change."""
+
+    keyboard: Callable[[float], bytes | None] | None = None
+    """Of a terminal: waits for keys, up to a time in seconds."""
+
+    def as_core(self) -> tuple[list[tuple[Any, ...]], list[Path], Stories, Callable[[float], bytes | None] | None]:
+        """As the core takes them."""
+        return [p.as_core() for p in self.others], list(self.writable), self.stories, self.keyboard
+
+
+def guests_of(core: _core.Scenario, kernel: Hosts | None) -> Guests | None:
+    """The programs of a scenario, where there are hosts for them."""
+    programs = of_scenario(core) if kernel is not None else []
+    return Guests(Stories(programs)) if programs else None
+
+
+@dataclass
+class Opened:
+    """A job with its scenario parsed and its classes loaded; the network is made when it is first asked for."""
+
+    job: Job
+    core: _core.Scenario
+    classes: dict[str, type]
+    kernel: Hosts | None = None
+    """Whose hosts carry the TCP flows; None = the simulator's."""
+    _world: list[_core.World] = field(default_factory=list)
+
+    def check(self, cc: str) -> None:
+        """Refuses what cannot be run. Raises ScenarioError and RunError."""
+        self.world().check(cc, self.classes, as_core(self.kernel))
+
+    def forget_world(self) -> None:
+        """Drops the network; it is made again when it is asked for."""
+        self._world.clear()
+
+    def world(self) -> _core.World:
+        """The network and flows, built once. Raises ScenarioError."""
+        if not self._world:
+            self._world.append(self.core.world(self.job.seed))
+        return self._world[0]
+
+
+def opened(
+    job: Job,
+    permission: trust.Permission,
+    functions: Functions | None = None,
+    classes: Mapping[str, type] | None = None,
+) -> Opened:
+    """Parses a job's scenario and loads its code, as far as it may run; `functions` and `classes` are in memory.
+
+    Raises:
+        UntrustedError: code that may not run.
+        PluginError: code that cannot be used.
+        ScenarioError: the scenario is wrong.
+        RecordError: the kernel that it names is not here.
+    """
+    with trust.permitted(permission) as refused:
+        try:
+            core = _core.Scenario.parse(job.toml, job.scenario, job.folder, [], functions)
+        except _core.ScenarioError:
+            if refused:
+                raise refused[0] from None
+            raise
+        given = dict(classes or {})
+        for name, where in job.classes.items():
+            if name not in given:
+                given[name] = class_in(Path(where.path), where.name, permission)
+        own = {n: find(n, Path(job.folder), permission) for n in core.plugins() if n not in given}
+        if job.kernel is not None:
+            permission.check_programs([p.line for p in of_scenario(core)])
+        return Opened(job, core, with_params({**own, **given}, core), kernel_of(job.kernel))
+
+
+def kernel_of(key: str | None) -> Hosts | None:
+    """The kernel with a key, in this user's cache or this machine's. Raises RecordError where there is none."""
+    if key is None:
+        return None
+    if key == MACHINE:
+        return Machine()
+    try:
+        return kernels.find(key)
+    except kernels.KernelError as error:
+        raise RecordError(str(error)) from None
+
+
+def kernel_of_default() -> Kernel:
+    """The kernel that is taken where none is named. Raises RecordError where there is none."""
+    try:
+        return kernels.find(None)
+    except kernels.KernelError as error:
+        raise RecordError(str(error)) from None
+
+
+def as_core(kernel: Hosts | None) -> tuple[Path, list[str]] | tuple[list[str], bool, list[str]] | None:
+    """A kernel as the core takes it: its folder, and its further congestion controls; or this machine's."""
+    if kernel is None:
+        return None
+    return kernel.as_core() if isinstance(kernel, Machine) else (kernel.folder, schemes_of_modules(kernel))
+
+
+def schemes_of_modules(kernel: Kernel) -> list[str]:
+    """Names of congestion controls: by Linux's custom the file of `mine` is tcp_mine.c."""
+    return [Path(m.name).stem.removeprefix("tcp_") for m in kernel.manifest.modules]
+
+
+@dataclass(frozen=True)
+class Sink:
+    """What becomes of a run: `module:function` of this package.
+
+    It is called with what makes the run (`Make`) and these arguments, and returns the run, or None if it was stopped.
+    """
+
+    call: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
+    """Arguments that are files or folders to be written: the first is what is left of the run, others are scratch."""
+
+    @property
+    def target(self) -> Path:
+        """What is left of the run: a folder or a file."""
+        return Path(self.arguments[self.places[0]])
+
+    def moved(self, folder: Path) -> Sink:
+        """The same, written into another folder."""
+        names = {n: v for n in self.places if (v := self.arguments[n]) is not None}
+        return replace(self, arguments={**self.arguments, **{n: str(folder / Path(v).name) for n, v in names.items()}})
+
+    def __call__(self, make: Make) -> Run | None:
+        """Makes the run and stores it."""
+        module, _, name = self.call.partition(":")
+        if not module.startswith("perigee_lab."):
+            raise ValueError(f"{self.call} is no function of perigee_lab")
+        found: Run | None = getattr(importlib.import_module(module), name)(make, **self.arguments)
+        return found
+
+
+def simulate(
+    world: _core.World,
+    cc: str,
+    classes: dict[str, type] | None = None,
+    capture: Path | None = None,
+    go_on: Callable[[int], bool] | None = None,
+    batches: Batches | None = None,
+    kernel: Hosts | None = None,
+    guests: Guests | None = None,
+) -> tuple[str, dict[str, list[Column]], bool]:
+    """What the core says of a run: its manifest (JSON), its tables, and whether it was stopped.
+
+    `capture` is the folder of captures. `go_on` gets the simulated time in ns now and then; False stops the run. With
+    `batches`, which gets the rows, there are no tables. Raises RunError, and BrokenRunError where a host has ended.
+    """
+    pcap = None if capture is None else capture / SENDERS
+    given = None if guests is None else guests.as_core()
+    with punctual() if isinstance(kernel, Machine) else contextlib.nullcontext():
+        manifest, tables, stopped = world.run(cc, pcap, go_on, classes, batches, as_core(kernel), given)
+    why = json.loads(manifest).get("broken") if stopped else None
+    if why is not None:
+        error = BrokenRunError(why)
+        error.found = manifest, tables
+        raise error
+    return manifest, tables, stopped
+
+
+def perform(
+    at: Opened,
+    cc: str,
+    go_on: GoOn,
+    *,
+    batches: Batches | None = None,
+    capture: Path | None = None,
+    about: Mapping[str, Any],
+    guests: Guests | None = None,
+) -> Run | None:
+    """Runs one scheme; None if it was stopped. `about` is added to the manifest. Raises RunError, BrokenRunError.
+
+    With `batches`, which gets the rows as they come, the run has a manifest and no tables.
+    """
+    world = at.world()
+    if len(at.job.schemes) == 1:
+        world.expect_one_run()
+    duration = at.core.duration_ns
+    guests = guests or guests_of(at.core, at.kernel)
+    begin, begin_cpu = time.perf_counter(), time.thread_time()
+    tell = lambda now_ns: go_on(now_ns / duration)  # noqa: E731
+    broken: BrokenRunError | None = None
+    try:
+        manifest, tables, stopped = simulate(world, cc, at.classes, capture, tell, batches, at.kernel, guests)
+    except BrokenRunError as error:
+        broken, (manifest, tables), stopped = error, error.found, False
+    wall_s, cpu_s = time.perf_counter() - begin, time.thread_time() - begin_cpu
+    if stopped:
+        return None
+    hosts = {} if at.kernel is None else {"kernel": _about(at.kernel)}
+    told = {} if guests is None else {"programs": guests.stories.as_json()}
+    run = from_core(manifest, tables, {**_of_the_moment(at.job, cc, wall_s, cpu_s), **hosts, **told, **about})
+    run.attached = {} if guests is None else guests.stories.files()
+    if broken is not None:
+        broken.run = run
+        raise broken
+    return run
+
+
+def _about(kernel: Hosts) -> dict[str, object]:
+    """What a manifest says of a kernel: all that decides what its hosts do."""
+    if isinstance(kernel, Machine):
+        return kernel.about()
+    made = kernel.manifest
+    return {
+        "key": made.key,
+        "version": made.version,
+        "source": made.source.name,
+        "pinned": made.source.pinned,
+        "patches": [f.name for f in made.extra_patches],
+        "modules": [f.name for f in made.modules],
+        "files": dict(made.files),
+    }
+
+
+def _of_the_moment(job: Job, cc: str, wall_s: float, cpu_s: float) -> dict[str, object]:
+    """What depends on the machine and the moment: manifest only, never a table."""
+    return {
+        "version": _core.__version__,
+        "wall_s": round(wall_s, 3),
+        "cpu_s": round(cpu_s, 3),
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "host": {"system": platform.platform(), "cores": os.cpu_count(), "python": platform.python_version()},
+        "files": [{"path": f.path, "sha256": f.sha256} for f in job.needed()],
+        "key": job.key(cc),
+    }
+
+
+def capture_of(folder: Path) -> Path:
+    """Where the captures of a record are written before it gets its name: a folder to be made by `fresh`."""
+    return folder.with_name(folder.name + ".pcapng.partial")
+
+
+def store_record(
+    make: Make, folder: str, *, force: bool, capture: str | None = None, summarize: bool = False
+) -> Run | None:
+    """A sink: the record of a run in its folder, written while the run goes on, and its captures out of theirs.
+
+    `summarize` keeps the summary beside the tables (`perigee_lab.results.kept`), where many runs are gathered later.
+
+    Raises BrokenRunError where a host has ended, when what there is has been written.
+    """
+    broken: BrokenRunError | None = None
+
+    def extra(partial: Path) -> None:
+        for name, data in ({} if run is None else run.attached).items():
+            with naming(Path(folder) / name):
+                (partial / name).parent.mkdir(exist_ok=True)
+                (partial / name).write_bytes(data)
+        if capture is not None:
+            for file in Path(capture).iterdir():
+                file.rename(partial / file.name)
+        if summarize and run is not None:
+            kept.keep(run, partial)
+
+    inner(Path(folder).parent)
+    with RecordWriter(Path(folder), force=force) as writer:
+        try:
+            run = make(writer)
+        except BrokenRunError as error:
+            broken, run = error, error.run
+        if run is not None:
+            writer.finish(run.manifest, extra)
+            run.folder = Path(folder)
+        if broken is not None:
+            told = BrokenRunError(f"{broken}\nwhat there is of this run is in {folder}")
+            told.run = run
+            raise told from None
+        return run

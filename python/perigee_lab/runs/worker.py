@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""A worker (`common.interpreter` starts it): jobs come on its standard input, what became of them goes to a descriptor.
+
+Messages are lines of JSON. One group of tasks at a time: a job, whose network is built once, and its schemes, on so
+many threads as the one who sends them says (the simulator works outside the interpreter's lock). The process ends
+when its input does: whoever started it has ended, however that came about.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from perigee_lab.runs.work import Opened
+
+# A task's progress is reported no more often.
+REPORT_S = 0.25
+
+
+class Worker:
+    """Takes groups of tasks from its input."""
+
+    def __init__(self, source: Any, answers: Any) -> None:
+        """Reads lines from `source`, writes lines to `answers`."""
+        self.source, self.answers = source, answers
+        self.writing = threading.Lock()
+        self.changed = threading.Condition()
+        self.group: dict[str, Any] | None = None
+        self.waiting: deque[dict[str, Any]] = deque()
+        self.threads = 1
+        self.stopping = False
+
+    def serve(self) -> None:
+        """Works until asked to stop."""
+        threading.Thread(target=self._listen, daemon=True).start()
+        while True:
+            with self.changed:
+                self.changed.wait_for(lambda: self.group is not None or self.stopping)
+                group, self.group = self.group, None
+            if group is None:
+                return
+            self._work(group)
+
+    def _listen(self) -> None:
+        for line in self.source:
+            message = json.loads(line)
+            with self.changed:
+                self.threads = message.get("threads", self.threads)
+                self.stopping = self.stopping or message.get("stop", False)
+                if "job" in message:
+                    self.group = message
+                self.changed.notify_all()
+        # Nobody is there any more who could want a result.
+        os._exit(1)
+
+    def report(self, **message: Any) -> None:
+        """Sends a line."""
+        with self.writing:
+            self.answers.write(json.dumps(message) + "\n")
+            self.answers.flush()
+
+    def _work(self, group: dict[str, Any]) -> None:
+        try:
+            at = opened(group)
+            at.world()
+        except BaseException as error:
+            for task in group["tasks"]:
+                self.report(task=task["id"], error=described(error))
+        else:
+            self._share(at, group)
+        self.report(idle=True)
+
+    def _share(self, at: Any, group: dict[str, Any]) -> None:
+        """Hands the tasks of a group to as many threads as are wanted at the moment."""
+        self.waiting = deque(group["tasks"])
+        working = 0
+
+        def take() -> None:
+            nonlocal working
+            while True:
+                with self.changed:
+                    if not self.waiting or self.stopping or working > self.threads:
+                        working -= 1
+                        self.changed.notify_all()
+                        return
+                    task = self.waiting.popleft()
+                self._one(at, group, task)
+
+        with self.changed:
+            while True:
+                while self.waiting and not self.stopping and working < self.threads:
+                    working += 1
+                    threading.Thread(target=take, daemon=True).start()
+                if working == 0:
+                    return
+                self.changed.wait()
+
+    def _one(self, at: Any, group: dict[str, Any], task: dict[str, Any]) -> None:
+        from perigee_lab.runs import work
+
+        last_s = time.monotonic()
+
+        def go_on(share: float) -> bool:
+            nonlocal last_s
+            if time.monotonic() - last_s > REPORT_S:
+                last_s = time.monotonic()
+                self.report(task=task["id"], share=share)
+            return not self.stopping
+
+        def make(batches: Any) -> Any:
+            run = work.perform(at, task["cc"], go_on, batches=batches, capture=capture, about=group["about"])
+            if run is not None:
+                self.report(task=task["id"], saving=True)
+            return run
+
+        capture = None if task["capture"] is None else Path(task["capture"])
+        begin = time.perf_counter()
+        try:
+            if capture is not None:
+                from perigee_lab.common.files import fresh
+
+                fresh(capture)
+            run = work.Sink(task["call"], task["arguments"])(make)
+            self.report(task=task["id"], done=run is not None, cost_s=time.perf_counter() - begin)
+        except BaseException as error:
+            self.report(task=task["id"], error=described(error))
+        finally:
+            if capture is not None:
+                shutil.rmtree(capture, ignore_errors=True)
+
+
+def opened(group: dict[str, Any]) -> Opened:
+    """The job of a group. Raises what `work.opened` does."""
+    from perigee_lab.extensions import trust
+    from perigee_lab.runs import job, work
+
+    may = group["may"]
+    permission = trust.Permission(may["everything"], frozenset(map(Path, may["files"])), frozenset(may["modules"]))
+    return work.opened(job.from_json(group["job"]), permission)
+
+
+def described(error: BaseException) -> dict[str, Any]:
+    """An exception as it can be sent; with its cause, which is where a plug-in failed."""
+    import traceback
+
+    cause = error.__cause__
+    found: dict[str, Any] = {
+        "kind": type(error).__name__,
+        "module": type(error).__module__,
+        "arguments": [a if isinstance(a, (str, int, type(None))) else str(a) for a in error.args],
+        "cause": None if cause is None else "".join(traceback.format_exception(cause)),
+        "trace": "".join(traceback.format_exception(error)),
+    }
+    if isinstance(error, OSError):
+        found["file"] = None if error.filename is None else str(error.filename)
+    return found
+
+
+def _die_with_parent() -> None:
+    """Where the system can: a plug-in that never lets this process look at its input ends with its starter, too."""
+    if sys.platform == "linux":
+        import ctypes
+
+        # PR_SET_PDEATHSIG of prctl(2), SIGKILL.
+        ctypes.CDLL(None).prctl(1, 9)
+
+
+def main() -> None:
+    """Entry point."""
+    _die_with_parent()
+    # What a plug-in prints or reads is not for the one who sends jobs.
+    source = os.fdopen(os.dup(0), encoding="utf-8")
+    sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
+    os.dup2(sys.stdin.fileno(), 0)
+    with os.fdopen(int(sys.argv[1]), "w", encoding="utf-8") as answers:
+        Worker(source, answers).serve()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # Not by the interpreter's end: it would wait for a timeline that a function of a sky is still making.
+        answers.flush()
+        os._exit(0)

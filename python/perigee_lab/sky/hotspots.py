@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Utilisation of the links of a run and of the ports that feed them at an instant, with their places on the map."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perigee_lab.common.files import RecordError, sha256_of
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perigee_lab.results.record import Run
+    from perigee_lab.runs.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Busy:
+    """A directed link at a sample of the run."""
+
+    origin: str
+    target: str
+    port: int
+    """The port that feeds it, perhaps a radio that other links share."""
+    utilisation: float
+    """Share of the rate of its port that went over this link since the sample before."""
+    port_utilisation: float
+    """Share of that rate that went over all links of the port."""
+    queue_packets: int
+    """Waiting at the port."""
+
+
+@dataclass(frozen=True)
+class BusyPort:
+    """A port at a sample of the run, with its links that carried something, the busiest first."""
+
+    links: tuple[Busy, ...]
+
+    @property
+    def utilisation(self) -> float:
+        """Share of its rate that was used since the sample before."""
+        return self.links[0].port_utilisation
+
+    def __str__(self) -> str:
+        first = self.links[0]
+        waiting = f"{first.queue_packets} packets waiting"
+        if len(self.links) == 1:
+            return f"{self.utilisation:6.1%}  {first.origin} -> {first.target}, {waiting}"
+        shown = ", ".join(f"{b.target} {b.utilisation:.1%}" for b in self.links[:MOST_TARGETS])
+        more = f" and {len(self.links) - MOST_TARGETS} more" if len(self.links) > MOST_TARGETS else ""
+        return f"{self.utilisation:6.1%}  {first.origin} -> {shown}{more} (one radio), {waiting}"
+
+
+MOST_TARGETS = 4
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A key in which a record's scenario is not the one that is drawn."""
+
+    key: str
+    in_record: str
+    """As written there; empty = not given."""
+    in_scenario: str
+    moves: bool
+    """Satellites or places are elsewhere: loads of the one cannot be drawn on the map of the other."""
+
+
+def differences(run: Run, scenario: Scenario) -> list[Difference]:
+    """Where the scenario of a record and another differ, apart from title, schemes, seeds and repetitions.
+
+    Files are compared by what they held when the run read them, not by their paths.
+    """
+    there, here = _recorded(run), _flat(scenario.core.toml)
+    digests = {f.path: f.sha256 for f in run.manifest.files if f.sha256 is not None}
+    found = []
+    for key in dict.fromkeys([*there, *here]):
+        if key in IGNORED:
+            continue
+        a, b = there.get(key), here.get(key)
+        changed = _changed(a, b, digests)
+        if changed is not None:
+            found.append(Difference(key, _as_written(a), _as_written(b) + changed, key.startswith(MOVES)))
+    return found
+
+
+def _changed(there: Any, here: Any, digests: dict[str, str]) -> str | None:
+    """None where two values say the same; else what is to be added to the second one."""
+    if isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
+        every = [c for a, b in zip(there, here, strict=True) if (c := _changed(a, b, digests)) is not None]
+        return every[0] if every else None
+    if not isinstance(there, str) or not isinstance(here, str):
+        return None if there == here else ""
+    path = Path(here).absolute()
+    # Records have absolute paths; a scenario has them as written, from the present folder.
+    digest = digests.get(there) or digests.get(str(Path(there).absolute()))
+    if digest is not None and path.is_file():
+        return None if sha256_of(path) == digest else " with other contents"
+    return None if there == here or Path(os.path.abspath(there)) == Path(os.path.abspath(here)) else ""
+
+
+def _as_written(value: Any) -> str:
+    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+
+
+MOVES = ("source.", "node.", "nodes.")
+# What runs of one scenario may differ in.
+IGNORED = {"title", "run.cc", "run.seed", "run.runs"}
+
+
+def _recorded(run: Run) -> dict[str, Any]:
+    try:
+        return _flat(run.manifest.scenario_toml)
+    except tomllib.TOMLDecodeError as error:
+        raise RecordError(f"{run.folder}: scenario_toml of its manifest is no TOML: {error}") from None
+
+
+def _flat(toml: str) -> dict[str, Any]:
+    """Values by dotted key; entries of lists of tables by their number."""
+    flat: dict[str, Any] = {}
+
+    def walk(key: str, value: Any) -> None:
+        if isinstance(value, dict):
+            inner = list(value.items())
+        elif isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
+            inner = [(str(i), v) for i, v in enumerate(value)]
+        else:
+            flat[key] = value
+            return
+        for name, v in inner:
+            walk(f"{key}.{name}" if key else name, v)
+
+    walk("", tomllib.loads(toml))
+    return flat
+
+
+def busy(run: Run, t_s: float) -> list[Busy]:
+    """The links that carried something at the last sample up to `t_s`, those of the busiest port first."""
+    links, totals = run.table("links"), run.table("link_totals")
+    t = links.column("t_ns").to_numpy()
+    before = t[t <= round(t_s * 1e9)]
+    if len(before) == 0:
+        raise RecordError(f"the record has no sample of its links up to {t_s:g} s")
+    at = int(before.max())
+    rows = np.flatnonzero(t == at)
+    ends = dict(zip(totals["link"].to_pylist(), zip(totals["from"].to_pylist(), totals["to"].to_pylist(), strict=True),
+                    strict=True))  # fmt: skip
+    number, sent = (links.column(c).to_numpy() for c in ("link", "tx_bytes"))
+    # A link without a row at an instant carried nothing since the one before: the difference is of this interval.
+    earlier = np.zeros(int(number.max()) + 1)
+    np.maximum.at(earlier, number[t < at], sent[t < at])
+    sample_ns = run.manifest.sample_ns or at
+    step_ns = max(1, at % sample_ns or sample_ns)
+    rate = links.column("rate_bps").to_numpy()[rows].astype(float)
+    bits = 8 * (sent[rows] - earlier[number[rows]])
+    share = np.divide(bits, rate * step_ns / 1e9, out=np.zeros(len(rows)), where=rate > 0)
+    port = links.column("port").to_numpy()[rows]
+    of_port = np.zeros(int(port.max()) + 1)
+    np.add.at(of_port, port, share)
+    # Packets are counted whole when they have left: one that began before the interval may exceed it.
+    share, of_port = np.minimum(share, 1), np.minimum(of_port, 1)
+    queue = links.column("queue_packets").to_numpy()[rows]
+    found = []
+    for n, p, u, q in zip(number[rows].tolist(), port.tolist(), share, queue, strict=True):
+        if n in ends and u > 0:
+            origin, target = ends[n]
+            found.append(Busy(origin, target, p, float(u), float(of_port[p]), int(q)))
+    return sorted(found, key=lambda b: (-b.port_utilisation, b.port, -b.utilisation, b.origin, b.target))
+
+
+def ports(links: Sequence[Busy]) -> list[BusyPort]:
+    """The ports of these links, the busiest first."""
+    of: dict[int, list[Busy]] = {}
+    for b in links:
+        of.setdefault(b.port, []).append(b)
+    found = [BusyPort(tuple(sorted(group, key=lambda b: -b.utilisation))) for group in of.values()]
+    return sorted(found, key=lambda p: (-p.utilisation, p.links[0].origin, p.links[0].target))
+
+
+def draw(axis: Any, found: dict[str, Any], links: list[Busy]) -> Any:
+    """Lines on the map of `found`, coloured by the port of the busier direction; returns what a colour bar needs."""
+    from matplotlib.collections import LineCollection
+
+    from perigee_lab.sky.skymap import segments
+
+    places = {name: s[:2] for name, s in zip(found["names"], found["satellites"], strict=True)}
+    places |= {g["name"]: g["place"] for g in found["ground"]}
+    both: dict[tuple[str, str], float] = {}
+    for b in links:
+        key = (min(b.origin, b.target), max(b.origin, b.target))
+        both[key] = max(both.get(key, 0.0), b.port_utilisation)
+    lines, values = [], []
+    # The busiest are drawn last, on top.
+    for (a, z), value in sorted(both.items(), key=lambda item: item[1]):
+        if a in places and z in places:
+            pieces = segments(np.array([places[a], places[z]], dtype=np.float64))
+            lines += pieces
+            values += [value] * len(pieces)
+    shown = LineCollection(lines, cmap="YlOrRd", array=np.array(values), zorder=5)
+    shown.set_clim(0, 1)
+    shown.set_linewidth([0.8 + 2.2 * v for v in values])
+    axis.add_collection(shown)
+    return shown

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Provenance of the results of an experiment: version, commit, command, time. The results do not depend on it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab import _core
+from perigee_lab.common.files import write_text
+from perigee_lab.common.reading import read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+MADE = "made.json"
+"""Beside `about.json`, which is the same for the same results; this is not."""
+
+
+@lru_cache(maxsize=1)
+def commit() -> str:
+    """The commit of the checkout that this package lies in, "-dirty" where files differ from it; empty elsewhere."""
+    folder = Path(__file__).parent
+    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
+
+
+def note(folder: Path, command: str, runs_s: float | None) -> None:
+    """Writes what made the tables in `folder`; `runs_s` is None where some runs were made by an earlier version."""
+    _write(folder, _now(runs_s) | {"command": command})
+
+
+def note_variants(folder: Path, runs_s: float | None, only: Collection[str] = ()) -> None:
+    """The same of variants that were run by themselves, beside tables that were there; of those in `only`, if any."""
+    noted, now = read(folder), _now(runs_s)
+    before = noted.get("variants")
+    if only and before:
+        now = before | {"some": before.get("some", {}) | dict.fromkeys(only, now)}
+    _write(folder, noted | {"variants": now})
+
+
+def _now(runs_s: float | None) -> dict[str, Any]:
+    return {"version": _core.__version__, "commit": commit(), "runs_s": None if runs_s is None else round(runs_s)}
+
+
+def _write(folder: Path, what: Mapping[str, Any]) -> None:
+    write_text(folder / MADE, json.dumps(what, indent=1) + "\n")
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """What was noted; empty where nothing was or it cannot be read."""
+    try:
+        found = json.loads(read_text(folder / MADE))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def in_words(made: Mapping[str, Any]) -> str:
+    """Sentences for pages; empty where nothing is known."""
+    found = []
+    if made.get("since"):
+        found.append(f"The tables are in the repository since commit {made['since']}.")
+    elif made.get("version"):
+        found.append(f"Made by {_by(made)}.")
+    if made.get("variants"):
+        found.append(f"Variants for explanations: {_by(made['variants'])}.")
+        found += [f"Of these “{name}”: {_by(of_it)}." for name, of_it in made["variants"].get("some", {}).items()]
+    return " ".join(found)
+
+
+def _by(made: Mapping[str, Any]) -> str:
+    words = f"Perigee {made['version']}"
+    if at := str(made.get("commit") or ""):
+        clean = at.removesuffix("-dirty")
+        words += f" at commit {clean}" + (" with changes" if at != clean else "")
+    if made.get("runs_s"):
+        words += f" in {_time(float(made['runs_s']))} of run time"
+    return words
+
+
+def _time(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Figures of studies: panels, legends and labels; schemes look as everywhere (perigee_lab.results.looks)."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common.files import inner, written
+from perigee_lab.results.looks import BUILT_IN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
+
+# What stands beside schemes in a figure, by the sum of its name's letters.
+OTHERS = ("#4D4D4D", "#8C6BB1", "#41AB5D", "#EF6548", "#2B8CBE", "#A6761D", "#666666", "#1B9E77")
+MARKERS = "dHpxs^v<>"
+LABELS = {
+    "orbcc-repro": "OrbCC",
+    "orbcc": "OrbCC (text)",
+    "bbr": "BBRv1",
+    "leocc_omnet": "LeoCC",
+    "vivace": "Vivace",
+}
+INK, SOFT = "#16202c", "#5b6876"
+HATCHES = ("", "////", "....", "xxxx", "----")
+LINE_IN = 0.16
+"""Height of a line of a legend, inches."""
+WIDTH_IN = 3.5
+"""Width of one panel, inches: a column of a paper."""
+
+
+def label(cc: str) -> str:
+    """The name of a scheme in figures."""
+    from perigee_lab.runs.scenario import schemes
+
+    return LABELS.get(cc) or {s["id"]: s["label"] for s in schemes()}.get(cc, cc)
+
+
+def look(cc: str) -> dict[str, Any]:
+    """Colour, marker and dashes of a scheme, for `Axes.plot`."""
+    if cc in BUILT_IN:
+        return BUILT_IN[cc].both()
+    at = sum(cc.encode()) % len(OTHERS)
+    return {"color": OTHERS[at], "marker": MARKERS[at], "linestyle": "--"}
+
+
+def line(cc: str) -> dict[str, Any]:
+    """The same without a marker."""
+    return {k: v for k, v in look(cc).items() if k != "marker"}
+
+
+def bar(cc: str) -> dict[str, Any]:
+    """For `Axes.bar`: the colour, and a hatch of its own where a relative has the same colour."""
+    colour = look(cc)["color"]
+    relatives = sorted((c for c, found in BUILT_IN.items() if found.colour == colour), key=_is_dashed)
+    hatch = HATCHES[relatives.index(cc) % len(HATCHES)] if cc in relatives else ""
+    return {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
+
+
+def _is_dashed(cc: str) -> bool:
+    return bool(BUILT_IN[cc].dashes)
+
+
+def panels(columns: int = 1, rows: int = 1, *, width: float = WIDTH_IN, height: float = 2.5, **keys: Any) -> Any:
+    """A figure and its axes (always an array), with spines, grid and type of a paper."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    mpl.rcParams.update(
+        {
+            "font.size": 8,
+            "axes.titlesize": 8.5,
+            "axes.labelsize": 8,
+            "legend.fontsize": 7.5,
+            "xtick.labelsize": 7.5,
+            "ytick.labelsize": 7.5,
+            "axes.edgecolor": SOFT,
+            "axes.labelcolor": INK,
+            "xtick.color": SOFT,
+            "ytick.color": SOFT,
+            "lines.linewidth": 1.2,
+            "lines.markersize": 4,
+            "svg.hashsalt": "perigee",
+            "svg.fonttype": "none",
+            "pdf.fonttype": 42,
+        }
+    )
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(width * columns, height * rows), squeeze=False, layout="constrained", **keys
+    )
+    for a in axes.flat:
+        a.grid(alpha=0.25, linewidth=0.6)
+        a.spines[["top", "right"]].set_visible(False)
+        a.set_axisbelow(True)
+    return figure, axes
+
+
+def shared_legend(figure: Any, axes: Iterable[Any], columns: int = 8) -> None:
+    """One legend for all panels, above them, in as many columns as fit."""
+    handles: dict[str, Any] = {}
+    for a in axes:
+        for handle, name in zip(*a.get_legend_handles_labels(), strict=True):
+            handles.setdefault(name, handle)
+    # Curves without data, which only say that they are missing, come last.
+    handles = dict(sorted(handles.items(), key=lambda item: _is_empty(item[1])))
+    if handles:
+        # A character takes about 0.058 in, a line with its margins 0.6 in.
+        widest = 0.6 + 0.058 * max(len(name) for name in handles)
+        columns = max(1, min(columns, int(figure.get_figwidth() / widest)))
+        rows = math.ceil(len(handles) / columns)
+        columns = math.ceil(len(handles) / rows)
+        # What more than two lines take is not taken from the panels.
+        figure.set_figheight(figure.get_figheight() + LINE_IN * max(0, rows - 2))
+        names = _by_rows(list(handles), columns)
+        figure.legend(
+            [handles[name] for name in names],
+            names,
+            loc="outside upper center",
+            ncols=columns,
+            frameon=False,
+            handlelength=3,
+        )
+
+
+def _by_rows(names: list[str], columns: int) -> list[str]:
+    """Names in the order in which a legend, which fills column by column, shows them row by row.
+
+    The first columns of a legend are the longer ones; so they are if the rows are read column by column.
+    """
+    return [name for column in range(columns) for name in names[column::columns]]
+
+
+def _is_empty(handle: Any) -> bool:
+    data = getattr(handle, "get_xdata", None)
+    return data is not None and len(data()) == 0
+
+
+def error_bars(error: pd.Series) -> Any:
+    """For `Axes.errorbar`: none where there are no values."""
+    return None if error.isna().all() else error.fillna(0)
+
+
+FAIR = {"max-min fair": (0, (6, 2)), "proportionally fair": (0, (1, 2))}
+"""Dashes of the lines of two kinds of fairness."""
+
+
+def fair(axis: Any, name: str, level: float) -> None:
+    """A line at the ratio of goodputs that a kind of fairness gives."""
+    axis.axhline(level, color=SOFT, linewidth=0.9, linestyle=FAIR[name], label=name)
+
+
+PUBLISHED = "published"
+"""What the names of published values in a figure begin with (`Artist.get_gid`)."""
+
+
+def mark(axis: Any, artist: Any) -> None:
+    """Names an artist as a published value; names are unique in a figure."""
+    artist.set_gid(f"{PUBLISHED}-{axis.get_figure().axes.index(axis)}-{len(axis.get_children())}")
+
+
+def tick(axis: Any, x: float, half: float, level: float) -> None:
+    """A published value over a bar: black with a white edge, so that it is seen on any colour."""
+    for width, colour in ((2.8, "white"), (1.3, "black")):
+        (drawn,) = axis.plot(
+            [x - half, x + half], [level, level], color=colour, linewidth=width, solid_capstyle="butt", zorder=5
+        )
+    mark(axis, drawn)
+
+
+def published(axis: Any, x: float, colour: str = "black", label: str | None = "published") -> None:
+    """A published value on the abscissa: a dotted line in its scheme's colour."""
+    mark(axis, axis.axvline(x, color=colour, linewidth=1, linestyle=(0, (1, 1.5)), zorder=0.5, label=label))
+
+
+def stated(axis: Any, levels: Iterable[tuple[float, str]]) -> None:
+    """Published levels, each of a scheme: a triangle in its colour at the right edge; equal ones side by side."""
+    beside: dict[float, int] = {}
+    for level, cc in levels:
+        at = beside[level] = beside.get(level, -1) + 1
+        (drawn,) = axis.plot(
+            1.03 + 0.045 * at,
+            level,
+            marker="<",
+            markersize=5,
+            color=look(cc)["color"],
+            markeredgecolor="black",
+            markeredgewidth=0.5,
+            linestyle="none",
+            clip_on=False,
+            zorder=6,
+            transform=axis.get_yaxis_transform(),
+        )
+        mark(axis, drawn)
+    axis.plot([], [], marker="<", color=SOFT, linestyle="none", label="published (right edge)")
+
+
+def cdf(axis: Any, values: Sequence[float], cc: str, name: str | None = None, **keys: Any) -> None:
+    """The empirical distribution of values as steps."""
+    import numpy as np
+
+    x = np.sort(np.asarray(values, dtype=float))
+    x = x[~np.isnan(x)]
+    if len(x):
+        y = np.arange(1, len(x) + 1) / len(x)
+        axis.step(x, y, where="post", label=name or label(cc), **{**line(cc), **keys})
+
+
+def heat(axis: Any, rows: Sequence[str], columns: Sequence[str], cells: Any, errors: Any = None, **keys: Any) -> Any:
+    """A heat map with the numbers in its cells."""
+    import numpy as np
+
+    grid = np.asarray(cells, dtype=float)
+    keys.setdefault("cmap", "cividis")
+    image = axis.imshow(np.ma.masked_invalid(grid), aspect="auto", **keys)
+    axis.grid(visible=False)
+    axis.set_xticks(range(len(columns)), columns)
+    axis.set_yticks(range(len(rows)), rows)
+    low, high = image.get_clim()
+    for (i, j), v in np.ndenumerate(grid):
+        if np.isnan(v):
+            axis.text(j, i, "-", ha="center", va="center", color=SOFT, fontsize=7)
+            continue
+        red, green, blue, _ = image.cmap((v - low) / max(high - low, 1e-12))
+        dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+        text = f"{v:.2f}" if errors is None or np.isnan(errors[i][j]) else f"{v:.2f}\n±{errors[i][j]:.2f}"
+        axis.text(j, i, text, ha="center", va="center", color="white" if dark else "black", fontsize=6.5)
+    return image
+
+
+def framed(axis: Any, row: int, column: int) -> None:
+    """A frame around a cell of a heat map: its value is a published one."""
+    from matplotlib.patches import Rectangle
+
+    frame = Rectangle((column - 0.46, row - 0.44), 0.92, 0.88, fill=False, edgecolor="black", linewidth=1.4, zorder=4)
+    mark(axis, axis.add_patch(frame))
+
+
+def save(figure: Any, folder: Path, name: str) -> None:
+    """Writes NAME.svg, NAME.pdf and NAME.png without dates: the same data gives the same bits."""
+    import matplotlib.pyplot as plt
+
+    inner(folder)
+    kinds: dict[str, dict[str, Any]] = {
+        "svg": {"metadata": {"Date": None, "Creator": None}},
+        "pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
+        "png": {"metadata": {"Software": None}, "dpi": 150},
+    }
+    for kind, options in kinds.items():
+        path = folder / f"{name}.{kind}"
+        with written(path) as partial:
+            figure.savefig(partial, format=kind, **options)
+    plt.close(figure)

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee validate --against linux`: scenarios with simulated and with real hosts, side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perigee_lab import _core
+from perigee_lab.common import quoting
+from perigee_lab.common.credentials import recorded
+from perigee_lab.common.exit_codes import BAD_INPUT, FAILED, OUTSIDE_TOLERANCE
+from perigee_lab.common.files import RecordError, cannot_write, claimed
+from perigee_lab.common.messages import complain
+from perigee_lab.extensions.trust import Permission, PluginError, together
+from perigee_lab.results.manifest import MANIFEST
+from perigee_lab.results.record import Run, open_record, run_folder
+from perigee_lab.runs.executor import Executor, Outcome, Task, partial_of
+from perigee_lab.runs.runner import RECORD, Plan
+from perigee_lab.runs.work import Sink
+from perigee_lab.validation import side_by_side
+from perigee_lab.validation.side_by_side import Cell, Explained, Pair, Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.table import Table
+
+    from perigee_lab.hosts.kernels import Kernel
+    from perigee_lab.runs.job import Job
+    from perigee_lab.runs.scenario import Scenario
+
+SIDES = ("simulated", "linux")
+RESULTS = "real-hosts.csv"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for."""
+
+    scenarios: Sequence[Scenario] = ()
+    schemes: Sequence[str] = ()
+    cells: Sequence[str] = ()
+    jobs: int | None = None
+    seeds: int | None = None
+    out: Path | None = None
+    as_json: bool = False
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A run that belongs to a cell, and the folder of its record."""
+
+    cell: Cell
+    cc: str
+    side: str
+    job: Job
+    folder: Path
+    permission: Permission
+
+
+def compare_command(asked: Asked, kernel: Kernel) -> int:
+    """Runs the cells on both sides and prints tables. 0: what differs is explained or chance; 3: not all."""
+    try:
+        cells = _cells(asked, kernel)
+        with ExitStack() as stack:
+            if asked.out is None:
+                out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="perigee-")))
+            else:
+                out = asked.out
+                stack.enter_context(claimed(out))
+            found = _run(cells, asked, kernel, out)
+            if asked.out is not None:
+                side_by_side.write(out / RESULTS, found)
+    except _core.ScenarioError as error:
+        complain(error.args[0])
+        return BAD_INPUT
+    except (RecordError, PluginError) as error:
+        complain(str(error))
+        return BAD_INPUT
+    except _core.RunError as error:
+        complain(str(error))
+        return FAILED
+    except OSError as error:
+        complain(f"{cannot_write(asked.out or Path(), error)}")
+        return BAD_INPUT
+    known = [] if asked.scenarios else side_by_side.explained()
+    _tell(found, known, as_json=asked.as_json)
+    return OUTSIDE_TOLERANCE if any(side_by_side.verdict(p, known) == side_by_side.OUTSIDE for p in found) else 0
+
+
+def _cells(asked: Asked, kernel: Kernel) -> list[Cell]:
+    """The cells that were asked for: of scenarios, else of the table. Raises RecordError where there is none."""
+    if asked.scenarios:
+        cells = [_of_scenario(s, asked, kernel) for s in asked.scenarios]
+        twice = [c.name for i, c in enumerate(cells) if c.name in [d.name for d in cells[:i]]]
+        if twice:
+            raise RecordError(f"two scenarios are called {twice[0]!r}: their records would share a folder")
+    else:
+        table = side_by_side.read()
+        names = [c.name for c in table]
+        for name in asked.cells:
+            if name not in names:
+                raise RecordError(f"no cell is called {name!r}; there are {', '.join(names)}")
+        cells = [c for c in table if not asked.cells or c.name in asked.cells]
+        if asked.schemes:
+            kept = [(c, tuple(cc for cc in c.schemes if cc in asked.schemes)) for c in cells]
+            cells = [_with(c, schemes, c.seeds) for c, schemes in kept if schemes]
+    if asked.seeds is not None:
+        cells = [_with(c, c.schemes, tuple(range(1, asked.seeds + 1))) for c in cells]
+    if not cells:
+        raise RecordError(f"no cell has the schemes {', '.join(asked.schemes)}: name a scenario to compare them on")
+    return cells
+
+
+def _with(cell: Cell, schemes: tuple[str, ...], seeds: tuple[int, ...]) -> Cell:
+    return Cell(cell.name, cell.scenario, schemes, seeds, cell.by_flow)
+
+
+def _of_scenario(scenario: Scenario, asked: Asked, kernel: Kernel) -> Cell:
+    """A scenario of the user's with its own seeds; of its schemes, those that the kernel has."""
+    core = scenario.core
+    names = core.schemes(list(asked.schemes))
+    if not asked.schemes and len(names) > 1:
+        names, left_out = _in_kernel(scenario, names, kernel)
+        if left_out:
+            print(f"{scenario.name}: not in the kernel and left out: {', '.join(left_out)}", file=sys.stderr)
+    seeds = tuple(range(core.seed, core.seed + core.runs))
+    return Cell(scenario.name, scenario, tuple(names), seeds, by_flow=None)
+
+
+def _in_kernel(scenario: Scenario, names: Sequence[str], kernel: Kernel) -> tuple[list[str], list[str]]:
+    from perigee_lab.runs.work import as_core
+
+    world = scenario.core.world(scenario.core.seed)
+    refused: dict[str, _core.RunError] = {}
+    for name in names:
+        try:
+            world.check(name, scenario.classes(), as_core(kernel))
+        except _core.RunError as error:
+            refused[name] = error
+    if len(refused) == len(names):
+        raise refused[names[0]]
+    return [n for n in names if n not in refused], list(refused)
+
+
+# ---- running -------------------------------------------------------------------------------------------------------
+
+
+def _run(cells: Sequence[Cell], asked: Asked, kernel: Kernel, out: Path) -> list[Pair]:
+    wanted = [w for cell in cells for w in _of(cell, kernel, out)]
+    todo = [w for w in wanted if not _is_there(w)]
+    errors: list[BaseException] = []
+
+    def on_outcome(outcome: Outcome) -> None:
+        if outcome.error is not None:
+            errors.append(outcome.error)
+            executor.stop()
+
+    permission = together(w.permission for w in wanted)
+    cores = max(1, asked.jobs or os.cpu_count() or 1)
+    with ExitStack() as stack:
+        on_progress = None if asked.as_json else _bar(stack, len(wanted), len(wanted) - len(todo))
+        executor = Executor(cores, permission, on_outcome, on_progress, {"command": recorded(sys.argv)})
+        # Real hosts cost most: what is short fills the cores at the end.
+        executor.run([_task(w) for side in reversed(SIDES) for w in todo if w.side == side])
+    if errors:
+        raise errors[0]
+    return [p for cell in cells for cc in cell.schemes for p in _pairs(cell, cc, wanted)]
+
+
+def _of(cell: Cell, kernel: Kernel, out: Path) -> list[Wanted]:
+    found = []
+    for side in SIDES:
+        on = kernel if side == "linux" else None
+        plan = Plan.of(cell.scenario, cell.schemes, seeds=cell.seeds, kernel=on)
+        folder = out / cell.name / side
+        found += [
+            Wanted(cell, cc, side, j, run_folder(folder, cc, j.seed), plan.permission)
+            for j in plan.jobs
+            for cc in cell.schemes
+        ]
+    return found
+
+
+def _is_there(w: Wanted) -> bool:
+    """Its record is complete from an earlier call. Raises RecordError where another one is in its place."""
+    if not (w.folder / MANIFEST).exists():
+        return False
+    if open_record(w.folder).manifest.key != w.job.key(w.cc):
+        raise RecordError(f"{w.folder} exists and is not the result of this run: name another folder, or remove it")
+    return True
+
+
+def _task(w: Wanted) -> Task:
+    arguments = {"folder": str(w.folder), "force": False, "capture": None}
+    return Task(w.job, w.cc, Sink(RECORD, arguments), None, partial_of(w.folder))
+
+
+def _pairs(cell: Cell, cc: str, wanted: Sequence[Wanted]) -> list[Pair]:
+    def of(side: str) -> list[Run]:
+        return [open_record(w.folder) for w in wanted if w.cell is cell and w.cc == cc and w.side == side]
+
+    return side_by_side.pairs(cell, cc, of("simulated"), of("linux"))
+
+
+def _bar(stack: ExitStack, total: int, before: int) -> Callable[[float], None] | None:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return None
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f} of {task.total:.0f} runs"),
+        TimeRemainingColumn(),
+    )
+    bar = stack.enter_context(Progress(*columns, console=console, transient=True))
+    task = bar.add_task("simulated and real", total=total, completed=before)
+    return lambda done: bar.update(task, completed=before + done)
+
+
+# ---- telling ---------------------------------------------------------------------------------------------------------
+
+
+def _tell(found: Sequence[Pair], known: Sequence[Explained], *, as_json: bool) -> None:
+    summaries = list(side_by_side.summaries(found))
+    if as_json:
+        rows = [side_by_side.as_row(p) | {"verdict": side_by_side.verdict(p, known)} for p in found]
+        print(json.dumps({"pairs": rows, "schemes": [asdict(s) for s in summaries]}, indent=1))
+        return
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    console.print(pairs_table(found))
+    console.print(summary_table(summaries))
+    for line in remarks(found, known):
+        print(line)
+
+
+def pairs_table(found: Sequence[Pair]) -> Table:
+    """Both sides of each pair, and the difference: in percent of goodput and RTT, in counts of the others."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, title="simulated | Linux, difference", title_justify="left")
+    for name in ("cell", "scheme"):
+        table.add_column(name, no_wrap=True)
+    for name in ("goodput Mbit/s", "mean RTT ms", "queue ms", "retransmits", "timeouts"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for p in found:
+        table.add_row(*map(quoting.cell, cells_of(p)))
+    return table
+
+
+def cells_of(p: Pair) -> list[str]:
+    """The texts of a row."""
+    s, linux = p.simulated, p.linux
+    where = p.cell if p.flow == side_by_side.ALL else f"{p.cell}: {p.flow}"
+    return [
+        where,
+        p.cc,
+        f"{s.goodput_mbps:.3f} | {linux.goodput_mbps:.3f} {p.goodput_pct:+.2f} %",
+        f"{s.rtt_ms:.2f} | {linux.rtt_ms:.2f} {p.rtt_pct:+.2f} %",
+        "" if s.queue_ms != s.queue_ms else f"{s.queue_ms:.2f} | {linux.queue_ms:.2f}",
+        f"{s.retransmits:.4g} | {linux.retransmits:.4g} {p.retransmits:+.4g}",
+        f"{s.timeouts:.4g} | {linux.timeouts:.4g}",
+    ]
+
+
+def summary_table(summaries: Sequence[Summary]) -> Table:
+    """Median and largest differences of each scheme."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, title="differences without sign: median, largest", title_justify="left")
+    for name in ("scheme", "pairs", "goodput %", "mean RTT %", "retransmits", "largest of goodput at"):
+        table.add_column(name, justify="left" if name in {"scheme", "largest of goodput at"} else "right", no_wrap=True)
+    for s in summaries:
+        table.add_row(
+            quoting.cell(s.cc),
+            str(s.pairs),
+            f"{s.goodput_median:.3f}, {s.goodput_largest:.2f}",
+            f"{s.rtt_median:.3f}, {s.rtt_largest:.2f}",
+            f"{s.retransmits_median:.4g}, {s.retransmits_largest:.4g}",
+            quoting.cell(s.worst),
+        )
+    return table
+
+
+def remarks(found: Sequence[Pair], known: Sequence[Explained]) -> list[str]:
+    """What differs by more than 1 % in goodput, and why; last, how many do."""
+    lines, counts = [], dict.fromkeys(("near", "chance", "explained", "outside"), 0)
+    for p in found:
+        why = side_by_side.verdict(p, known)
+        kind = {"": "near", side_by_side.OUTSIDE: "outside"}.get(why, "chance" if p.by_chance else "explained")
+        counts[kind] += 1
+        lines += [f"{p.name}: goodput differs by {p.goodput_pct:+.2f} %: {why}"] if why else []
+    last = (
+        f"{len(found)} pairs: goodput of {counts['near']} within 1 %, {counts['chance']} within chance, "
+        f"{counts['explained']} outside and explained, {counts['outside']} outside"
+    )
+    return [*lines, last]

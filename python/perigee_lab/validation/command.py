@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee validate`: the simulator against measured curves of the real Linux stack, of ns-3 and of INET.
+
+A *cell* is a path and its schemes; a reference cell may have been measured with several seeds. Cells with random draws
+(random loss, or schemes that draw) run with several seeds here as well, and their means are compared.
+
+Tolerances, Linux: goodput 2 % on static paths and 4 % elsewhere, mean queueing delay 10 % or 1.5 ms, whichever is
+larger; retransmissions of single flows in the start-up and after it, and loss events after it, 10 % or 5; the order
+of schemes on a path unchanged wherever the reference gap exceeds 2 %. ns-3: goodput after 10 s 4 %, queue 15 % or 2
+ms, retransmissions 10 % or 5. INET: goodput and RTT of each flow 5 %. Where chance moves the means of both sides by
+more, their joint 95 % interval counts instead, is printed, and such a comparison is told apart ("chance"): it takes
+up to four times the seeds first.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
+from perigee_lab.common.files import RecordError, cannot_write, make_ready
+from perigee_lab.common.messages import complain
+from perigee_lab.runs.scenario import schemes
+from perigee_lab.runs.work import schemes_of_modules
+from perigee_lab.validation import goals, inet, kernel, ns3, verdicts
+
+if TYPE_CHECKING:
+    from perigee_lab.hosts.kernels import Kernel
+    from perigee_lab.validation.curves import Curves, Pair
+    from perigee_lab.validation.verdicts import Explained, Verdict
+
+Cell = kernel.Cell | ns3.Cell | inet.Cell
+SIMULATORS = {ns3.Cell: "ns-3 ", inet.Cell: "INET "}
+"""Of cells that were not measured on Linux: the reference, as lines name it."""
+MORE_SEEDS = 4
+"""So many times the seeds at most, where chance hides more than the tolerance."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for."""
+
+    groups: list[str]
+    schemes: list[str]
+    cells: list[str]
+    jobs: int = 2
+    seeds: int = 5
+    out: Path | None = None
+    data: Path | None = None
+    plots: Path | None = None
+    as_json: bool = False
+    kernel: Kernel | None = None
+    """Real hosts in the place of the simulator's."""
+
+
+def validate_command(asked: Asked) -> int:
+    """Runs the cells and prints a line per quantity. 0: all good or explained; 3: something is outside."""
+    unknown = _unknown_schemes(asked.schemes)
+    if unknown:
+        complain(str(unknown))
+        return BAD_INPUT
+    everything = _everything(asked)
+    chosen = _select(everything, asked)
+    if not chosen:
+        known = sorted({c.group for c in everything})
+        complain(f"no such cell; groups: {', '.join(known)}")
+        return BAD_INPUT
+    try:
+        if asked.out is not None and not asked.out.exists():
+            # Before hours are spent on what belongs there.
+            make_ready(asked.out.parent)
+        curves = _curves(asked)
+        found, pairs = _run_all(chosen, asked, curves)
+        if asked.plots is not None and pairs:
+            _draw(pairs, asked.plots)
+    except (_data_errors(), RecordError) as error:
+        complain(str(error))
+        return BAD_INPUT
+    known_outside = _explained(asked)
+    by_path = verdicts.order(found)
+    if not asked.as_json:
+        for v in by_path:
+            print(verdicts.line(v, known_outside, "reference"))
+    found += by_path
+    summary, unexplained = verdicts.summary(found, known_outside, len(chosen))
+    if asked.as_json:
+        rows = [asdict(v) | {"good": v.good, "explained": verdicts.heading_of(v, known_outside)} for v in found]
+        aims = [asdict(g) | {"reached": g.reached} for g in goals.goals(found)]
+        print(json.dumps({"summary": summary, "goals": aims, "verdicts": rows}, indent=1, allow_nan=False))
+    else:
+        if pairs:
+            _print_distances(pairs)
+        print("\n".join(goals.lines(found)))
+        print(summary)
+    if asked.out is not None:
+        try:
+            verdicts.write(asked.out, found, known_outside)
+        except OSError as error:
+            complain(f"{cannot_write(asked.out, error)}")
+            return BAD_INPUT
+    return OUTSIDE_TOLERANCE if unexplained else 0
+
+
+def _unknown_schemes(wanted: list[str]) -> str:
+    """What is wrong with the names of schemes; nothing if they are all of the list."""
+    names = [s["id"] for s in schemes()]
+    for name in wanted:
+        if name not in names:
+            close = get_close_matches(name, names, 1)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+            return f"no congestion control is called {name!r}; {hint}"
+    return ""
+
+
+def _select(found: list[Cell], asked: Asked) -> list[Cell]:
+    def wanted(c: Cell) -> bool:
+        return (
+            (not asked.groups or c.group in asked.groups)
+            and (not asked.schemes or c.schemes <= set(asked.schemes))
+            and (not asked.cells or c.name in asked.cells)
+        )
+
+    return [c for c in found if wanted(c)]
+
+
+def _curves(asked: Asked) -> Curves | None:
+    if asked.data is None:
+        return None
+    from perigee_lab.validation.curves import Curves
+
+    return Curves(asked.data)
+
+
+def _data_errors() -> type[Exception]:
+    from perigee_lab.validation.curves import DataError
+
+    return DataError
+
+
+def _run_all(chosen: list[Cell], asked: Asked, curves: Curves | None) -> tuple[list[Verdict], list[Pair]]:
+    known_outside = _explained(asked)
+    found: list[Verdict] = []
+    pairs: list[Pair] = []
+    pool = ThreadPoolExecutor(asked.jobs)
+    try:
+        futures = [pool.submit(_judged, c, asked, curves) for c in chosen]
+        for n, (cell, future) in enumerate(zip(chosen, futures, strict=True), start=1):
+            new, pair = future.result()
+            found += new
+            pairs += [pair] if pair is not None else []
+            if not asked.as_json:
+                against = SIMULATORS.get(type(cell), "Linux")
+                for v in new:
+                    print(verdicts.line(v, known_outside, against), flush=True)
+            if sys.stderr.isatty():
+                print(f"{n} of {len(chosen)} cells", end="\r", file=sys.stderr, flush=True)
+    finally:
+        # Cells under way cannot be told to stop; nobody waits for them after Ctrl-C.
+        pool.shutdown(wait=False, cancel_futures=True)
+    return found, pairs
+
+
+def _everything(asked: Asked) -> list[Cell]:
+    """All cells that can be run, with real hosts those of their own curves."""
+    if asked.kernel is None:
+        return [*kernel.read(), *ns3.read(), *inet.read()]
+    return list(kernel.on_hosts(kernel.read(), _names(asked.kernel), schemes_of_modules(asked.kernel)))
+
+
+def _names(on: Kernel) -> dict[str, str]:
+    """Schemes of the curves that a kernel calls otherwise: with BBRv3's patch, `bbr` is version 3 (docs/hosts.md)."""
+    patched = any("bbr3" in p.name for p in on.manifest.extra_patches)
+    return {"bbr3": "bbr", "bbr": "(version 1)"} if patched else {}
+
+
+def _explained(asked: Asked) -> list[Explained]:
+    """What is known of the simulator excuses no kernel."""
+    return verdicts.explained() if asked.kernel is None else []
+
+
+def _judged(cell: Cell, asked: Asked, curves: Curves | None) -> tuple[list[Verdict], Pair | None]:
+    pair = None
+    ours: list[Any] = []
+    judged: list[Verdict] = []
+    for seed in range(1, MORE_SEEDS * asked.seeds + 1 if cell.is_random else 2):
+        if seed > asked.seeds and not verdicts.needs_more(judged, seed - 1, MORE_SEEDS * asked.seeds):
+            break
+        if isinstance(cell, ns3.Cell):
+            found = kernel.tables(ns3.scenario(cell), cell.name, cell.cc, seed)
+            ours.append(ns3.measured(found))
+        elif isinstance(cell, inet.Cell):
+            ours.append(inet.run(cell, seed))
+            judged = inet.judge(cell, ours)
+            continue
+        else:
+            names = None if asked.kernel is None else _names(asked.kernel)
+            cc = cell.flows[0].cc
+            text, cc = kernel.scenario(cell, names), cc if names is None else names.get(cc, cc)
+            found = kernel.tables(text, cell.name, cc, seed, asked.kernel)
+            ours.append(kernel.measured(cell, found))
+        if curves is not None and seed == 1:
+            pair = curves.pair(cell, found)
+        judged = ns3.judge(cell, ours) if isinstance(cell, ns3.Cell) else kernel.judge(cell, ours)
+    return judged, pair
+
+
+def _print_distances(pairs: list[Pair]) -> None:
+    print("full curves, means of a second: mean distance of goodput in % of the rate, of the queue in ms")
+    for pair in pairs:
+        goodput, queue = pair.distance()
+        print(f"{pair.cell:40s} {goodput:6.2f} % {queue:8.2f} ms")
+
+
+def _draw(pairs: list[Pair], folder: Path) -> None:
+    from perigee_lab.validation.curves import draw
+
+    n = sum(1 for _ in draw(pairs, folder))
+    print(f"{n} pictures of both curves are in {folder}", file=sys.stderr)

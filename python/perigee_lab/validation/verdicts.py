@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Ours against a reference: verdicts, and what is known of those that fall outside."""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from statistics import mean, stdev
+
+from perigee_lab.common import quoting
+from perigee_lab.common.files import written
+
+HERE = Path(__file__).parent
+COUNTS_SHARE = 0.10
+"""Retransmissions and loss events may differ by this share of the reference …"""
+FEW = 5.0
+"""… or by so many: chance decides about few."""
+CONFIDENCE = 0.95
+FLOW = " flow "
+"""Between the name of a cell of several flows and the number of one."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A quantity of a flow of a cell, ours against the reference."""
+
+    cell: str
+    group: str
+    cc: str
+    quantity: str
+    unit: str
+    ours: float
+    reference: float
+    tolerance: float
+    interval: float
+
+    @property
+    def error(self) -> float:
+        """Ours minus the reference."""
+        return self.ours - self.reference
+
+    @property
+    def good(self) -> bool:
+        """Within the tolerance, or within what chance allows."""
+        return abs(self.error) <= max(self.tolerance, self.interval)
+
+    @property
+    def by_chance(self) -> bool:
+        """Good only because chance allows more than the tolerance."""
+        return self.good and abs(self.error) > self.tolerance
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A quantity of a cell that is known to fall outside: what ours is then, and how far from that it may be."""
+
+    cell: str
+    quantity: str
+    expected: float
+    band: float
+    heading: str
+
+    def covers(self, v: Verdict) -> bool:
+        """It speaks of this verdict, and the value is the one that was explained."""
+        return (v.cell, v.quantity) == (self.cell, self.quantity) and abs(v.ours - self.expected) <= self.band
+
+
+def explained() -> list[Explained]:
+    """What falls outside, and the heading of docs/differences.md that says why."""
+    with (HERE / "explained.csv").open() as f:
+        rows = csv.DictReader(f)
+        return [Explained(r["cell"], r["quantity"], float(r["expected"]), float(r["band"]), r["heading"]) for r in rows]
+
+
+def heading_of(v: Verdict, known: list[Explained]) -> str | None:
+    """Where a verdict is explained."""
+    return next((e.heading for e in known if e.covers(v)), None)
+
+
+@cache
+def _students_t(freedom: int) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf((1 + CONFIDENCE) / 2, freedom))
+
+
+def interval(got: list[float], wanted: list[float]) -> float:
+    """Half of the 95 % interval of the difference of the means, by Student's t.
+
+    A single reference run is taken to scatter as ours do: then this is a prediction interval, and no number of our
+    seeds makes it narrower than that scatter.
+    """
+    if len(got) < 2:
+        return 0.0
+    spread = stdev(got)
+    theirs = stdev(wanted) if len(wanted) > 2 else spread
+    freedom = len(got) - 1 + (len(wanted) - 1 if len(wanted) > 2 else 0)
+    return _students_t(freedom) * math.sqrt(spread**2 / len(got) + theirs**2 / len(wanted))
+
+
+def needs_more(verdicts: list[Verdict], got: int, most: int) -> bool:
+    """Chance hides more than the tolerance in one of these, and more of our runs may show it."""
+    return got < most and any(v.interval > v.tolerance for v in verdicts)
+
+
+def counts_tolerance(reference: float) -> float:
+    """What two counts may differ by."""
+    return max(COUNTS_SHARE * reference, FEW)
+
+
+def order(verdicts: list[Verdict], *, gap: float = 0.02) -> list[Verdict]:
+    """One verdict per path of several schemes: pairs whose order by goodput differs, if the reference's gap is wide.
+
+    A pair of which one side's chance, or tolerance, covers the gap is not counted.
+    """
+    paths: dict[str, list[Verdict]] = {}
+    for v in verdicts:
+        if v.quantity == "goodput" and FLOW not in v.cell and v.cc in v.cell.split("_"):
+            paths.setdefault(v.cell.replace(f"_{v.cc}", "", 1), []).append(v)
+    found = []
+    for path, rows in paths.items():
+        pairs = swapped = 0
+        for i, a in enumerate(rows):
+            for b in rows[i + 1 :]:
+                wide = abs(a.reference - b.reference)
+                if wide <= max(gap * max(a.reference, b.reference), a.interval, b.interval):
+                    continue
+                pairs += 1
+                swapped += (a.reference > b.reference) != (a.ours > b.ours)
+        if pairs:
+            ccs = "+".join(r.cc for r in rows)
+            # Of so many pairs, none may be swapped.
+            found.append(Verdict(path, rows[0].group, ccs, "order", "swaps", swapped, 0.0, 0.0, 0.0))
+    return found
+
+
+def line(v: Verdict, known: list[Explained], reference: str) -> str:
+    """One line for the terminal."""
+    heading = heading_of(v, known)
+    word = _word(v) if v.good else f"explained: {heading}" if heading else "OUTSIDE"
+    share = f"{100 * v.error / v.reference:+.2f} %" if v.reference else ""
+    bound = f"±{max(v.tolerance, v.interval):.2f}"
+    return (
+        f"{v.cell:40s} {v.quantity:11s} {v.ours:9.2f} {v.unit:6s} {reference} {v.reference:9.2f} {share:>10s} "
+        f"{bound:>9s}  {word}"
+    )
+
+
+def _word(v: Verdict) -> str:
+    return "chance" if v.by_chance else "good"
+
+
+def summary(verdicts: list[Verdict], known: list[Explained], cells: int) -> tuple[str, int]:
+    """The last line, and how many are outside without an explanation."""
+    outside = [v for v in verdicts if not v.good]
+    open_ = sum(heading_of(v, known) is None for v in outside)
+    chance = sum(v.by_chance for v in verdicts)
+    within = len(verdicts) - len(outside) - chance
+    text = f"{len(verdicts)} comparisons in {cells} cells: {within} within the tolerance, {chance} within chance, "
+    return text + f"{len(outside) - open_} outside and explained, {open_} outside", open_
+
+
+def write(out: Path, verdicts: list[Verdict], known: list[Explained]) -> None:
+    """A CSV file with a row per verdict."""
+    with written(out, folders=True) as partial, partial.open("w", newline="") as f:
+        w = csv.writer(f, lineterminator="\n")
+        w.writerow(["cell", "group", "cc", "quantity", "unit", "ours", "reference", "tolerance", "interval", "verdict"])
+        for v in verdicts:
+            numbers = [f"{x:.4g}" for x in (v.ours, v.reference, v.tolerance, v.interval)]
+            word = _word(v) if v.good else f"explained: {h}" if (h := heading_of(v, known)) else "outside"
+            w.writerow(map(quoting.csv, [v.cell, v.group, v.cc, v.quantity, v.unit, *numbers, word]))
+
+
+def compared(
+    place: tuple[str, str, str],
+    quantity: tuple[str, str],
+    got: list[float],
+    wanted: list[float],
+    *,
+    tolerance: float,
+    by_chance: bool,
+) -> Verdict:
+    """A verdict on means; `place`: cell, group, scheme. Chance counts where it has a part."""
+    spread = interval(got, wanted) if by_chance else 0.0
+    return Verdict(*place, *quantity, mean(got), mean(wanted), tolerance, spread)
