@@ -29,14 +29,16 @@ MAY_KNOW = {
     "tcp": TRANSPORT,
     "orbit": LOW | {"timeline", "sources"},
     "sim": TRANSPORT | {"queue", "tcp", "telemetry", "timeline"},
-    "backend": LOW | {"timeline", "record"},
+    "backend": TRANSPORT | {"tcp", "timeline", "sim", "record"},
     "scenario": TRANSPORT | {"queue", "tcp", "timeline", "sources", "orbit"},
-    "hosts": LOW,
-    "run": TRANSPORT
-    | {"tcp", "telemetry", "timeline", "orbit", "sim", "record", "backend", "scenario", "hosts", "capture"},
+    "guest": LOW,
+    "linux": TRANSPORT
+    | {"tcp", "telemetry", "timeline", "sim", "record", "backend", "scenario", "guest", "capture"},
+    "run": TRANSPORT | {"timeline", "orbit", "sim", "record", "backend", "scenario", "linux", "capture"},
     "learn": TRANSPORT | {"timeline", "sim", "scenario", "run"},
-    "py": {"units", "scenario", "run", "record", "hosts", "learn", "capture"},
-    "fuzz": LOW | {"telemetry", "timeline", "sources", "orbit", "scenario", "hosts", "run", "capture", "record"},
+    "py": {"units", "scenario", "run", "record", "guest", "linux", "learn", "capture"},
+    "fuzz": LOW
+    | {"telemetry", "timeline", "sources", "orbit", "scenario", "guest", "linux", "run", "capture", "record"},
 }
 SOURCE = {".rs", ".py", ".pyi", ".toml", ".js", ".css", ".html"}
 MAX_LINES = 700

@@ -1,10 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Backend interface, between the two waists: a [`Backend`] takes a timeline and a workload and writes a record, so that
-//! neither side depends on which one it is. The packet-level simulator is one (`perigee-run`); real hosts are another.
+//! neither side depends on which one it is. The packet-level simulator is one (`perigee-run`); Linux hosts are another
+//! (`perigee-linux`).
+//!
+//! The modules are the common parts of backends with packets:
+//! * [`setups`]: the flows as the simulator takes them;
+//! * [`recording`]: the start of a record; [`recorder`]: its rows;
+//! * [`routes`], [`goodput_windows`], [`capacity`], [`application_metrics`]: tables that are computed during the run.
+
+pub mod application_metrics;
+pub mod capacity;
+pub mod goodput_windows;
+mod min_port_sum;
+pub mod recorder;
+pub mod recording;
+pub mod routes;
+mod rtt_changes;
+pub mod setups;
 
 use perigee_record::RecordSink;
 use perigee_timeline::{ChunkSource, Header, Workload};
 use perigee_units::Nanos;
+
+/// Name of the backend that goes without saying: manifests leave it out.
+pub const SIMULATOR: &str = "simulator";
 
 /// What a run is made of.
 pub struct Inputs<'a> {

@@ -2,12 +2,12 @@
 //! What real hosts say: devices and clocks in memory that they share, reports, frames. An input is a list of steps of a
 //! guest, each a letter, the length of what follows (two bytes, little-endian), and that.
 
-use perigee_hosts::clock::{Clock, Doorbell};
-use perigee_hosts::device::Device;
-use perigee_hosts::{report, GuestError, Offer};
-use perigee_run::hosts::meter::Meter;
-use perigee_run::hosts::plan::Plan;
-use perigee_run::hosts::{frames, telemetry};
+use perigee_guest::clock::{Clock, Doorbell};
+use perigee_guest::device::Device;
+use perigee_guest::{report, GuestError, Offer};
+use perigee_linux::frames;
+use perigee_linux::meter::Meter;
+use perigee_linux::plan::Plan;
 use perigee_units::Nanos;
 use rustix::fs::{ftruncate, memfd_create, MemfdFlags};
 use rustix::net::{recvmsg, sendmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
@@ -282,7 +282,7 @@ pub fn frame(input: &[u8]) -> bool {
             meter.sent(Nanos(1), packet, tcp);
             let _ = meter.arrived(Nanos(2), packet, tcp);
         }
-        let written = telemetry::stack(packet);
+        let written = frames::telemetry(packet);
         let frame = frames::delivered(packet, from, to, true, written.as_ref());
         assert_eq!(frame.len(), 14 + packet.len());
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Programs on real hosts, as Python names them.
 
-use perigee_hosts::job::Input;
-use perigee_hosts::report::{Exit, Report, Stream};
-use perigee_run::hosts::pace::Keyboard;
-use perigee_run::hosts::plan::{Program, ENVIRONMENT};
-use perigee_run::hosts::real_time::RealTimeHosts;
-use perigee_run::hosts::Listener;
+use perigee_guest::job::Input;
+use perigee_guest::report::{Exit, Report, Stream};
+use perigee_linux::pace::Keyboard;
+use perigee_linux::plan::{Program, ENVIRONMENT};
+use perigee_linux::real_time::RealTimeHosts;
+use perigee_linux::Listener;
 use perigee_run::{Ends, LinuxHosts};
 use perigee_scenario::file::programs::{self, ProgramSpec};
 use perigee_units::Nanos;

@@ -202,7 +202,7 @@ impl World {
     fn estimate(&self, kernel: Option<Kernel>) -> (f64, f64) {
         let e = estimate::estimate(&self.0);
         let frames = kernel.map_or(0.0, |_| e.tcp_packets);
-        (e.packet_hops, e.cpu_s + frames * perigee_run::hosts::FRAME_CPU_S)
+        (e.packet_hops, e.cpu_s + frames * perigee_linux::FRAME_CPU_S)
     }
 
     /// Names of the flows that real hosts carry under `cc`.

@@ -3,33 +3,24 @@
 //!
 //! Floors:
 //! * [`mod@run`]: the composition: a world, a backend, sinks; [`manifest`]; [`warnings`]: what to look at before trusting it.
-//! * [`simulator`]: the packet-level simulator as a backend, with [`recorder`], [`routes`], [`goodput_windows`] and [`capacity`]
-//!   between it and the sink.
+//! * [`simulator`]: the packet-level simulator as a backend.
 //! * [`capture`], [`mod@trace`]: further sinks: a capture; the packets of one flow, from a repeated run.
 //! * [`mod@bench`]: the speed table.
 
 // An error carries the scenario's problem; it is made once per mistake, never in a loop that matters.
 #![allow(clippy::result_large_err)]
 
-pub mod application_metrics;
 pub mod bench;
-pub mod capacity;
 pub mod capture;
-pub mod goodput_windows;
-pub mod hosts;
 pub mod manifest;
-mod min_port_sum;
-pub mod recorder;
-pub mod routes;
-mod rtt_changes;
 pub mod run;
 pub mod simulator;
 pub mod trace;
 pub mod warnings;
 
-pub use hosts::LinuxHosts;
 pub use manifest::Manifest;
 pub use perigee_backend as backend;
+pub use perigee_linux::LinuxHosts;
 pub use run::{record, run, Ends, Finished, Recorded, RunError};
 pub use simulator::{Plugins, Simulator};
 pub use trace::{trace, TraceWindow};

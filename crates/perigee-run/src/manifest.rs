@@ -2,6 +2,8 @@
 //! The manifest of a record: what was run and how it ended, without wall time and machine. Versioned; whatever reads it
 //! refuses versions that it does not know.
 
+use perigee_backend::SIMULATOR;
+use perigee_linux::real_time::Measured;
 use perigee_record::{RunOutcome, TableDigest};
 use perigee_scenario::{FlowPlan, PortReport, ScenarioError, World};
 use perigee_sim::{FlowSetup, Scheme};
@@ -32,7 +34,7 @@ pub struct Manifest {
     pub backend: &'static str,
     /// How late packets were, of a run in real time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub real_time: Option<crate::hosts::real_time::lateness::Measured>,
+    pub real_time: Option<Measured>,
     /// Seed of all random draws.
     pub seed: u64,
     /// Time asked for.
@@ -133,9 +135,6 @@ pub struct SplitEntry {
     /// Legs between proxies are standing connections.
     pub standing: bool,
 }
-
-/// The backend that goes without saying.
-pub const SIMULATOR: &str = "simulator";
 
 fn is_simulator(backend: &&str) -> bool {
     *backend == SIMULATOR

@@ -2,14 +2,13 @@
 //! One run: a world under one congestion control → rows for a sink, and a manifest.
 
 use crate::capture::CaptureSink;
-use crate::hosts::plan::Program;
-use crate::hosts::real_time::lateness::Measured;
-use crate::hosts::real_time::RealTimeHosts;
-use crate::hosts::LinuxHosts;
 use crate::manifest::{manifest, Manifest};
 use crate::simulator::{Plugins, Simulator};
 use crate::warnings;
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
+use perigee_linux::plan::Program;
+use perigee_linux::real_time::{Measured, RealTimeHosts};
+use perigee_linux::LinuxHosts;
 use perigee_record::{Collector, RecordSink, RunOutcome, SinkError, Sinks, Table, Tally};
 use perigee_scenario::file::vary::Varied;
 use perigee_scenario::{ScenarioError, World};

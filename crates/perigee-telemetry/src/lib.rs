@@ -4,6 +4,7 @@
 //! Floors:
 //! * [`uf16`]: the 16-bit float of byte counts and rates.
 //! * [`wire`]: records in coded form and as bytes, and what they cost.
+//! * [`ipv6`]: the option that carries them in IPv6 packets.
 //! * [`pint`]: records of fixed size, written by the busiest port.
 //! * [`meter`]: one per egress queue: mean base RTT, number of flows, bytes transmitted.
 //! * [`integer`]: the same meter in integers, for switches.
@@ -16,6 +17,7 @@
 
 pub mod echo;
 pub mod integer;
+pub mod ipv6;
 pub mod meter;
 pub mod pint;
 pub mod uf16;

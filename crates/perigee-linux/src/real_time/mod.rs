@@ -7,21 +7,22 @@ pub mod lateness;
 mod ping;
 mod plan;
 
-use super::border::{self, Border, Strays};
-use super::carrier::{Carriers, Listener as CarrierListener};
-use super::guests::refused;
-use super::observe::Hosted;
-use super::ping::{Beginning, Pings, LENGTH};
-use super::plan::{our_name, Plan, Program, Schemes, ENVIRONMENT};
-use super::programs::Programs;
-use super::{broken, drawn, Listener, PROGRAMS};
-use crate::recorder::FrameTap;
-use crate::routes::RouteListener;
-use crate::simulator::{begin_record, failed, run_and_record, simulator_options, Plugins, Records};
+use crate::border::{self, Border, Strays};
+use crate::carrier::{Carriers, Listener as CarrierListener};
+use crate::guests::refused;
+use crate::observe::Hosted;
+use crate::ping::{Beginning, Pings, LENGTH};
+use crate::plan::{our_name, Plan, Program, Schemes, ENVIRONMENT};
+use crate::programs::Programs;
+use crate::{broken, drawn, Listener, PROGRAMS};
 use lateness::LATE;
 pub use lateness::{Lateness, Measured, Summary};
+use perigee_backend::recorder::FrameTap;
+use perigee_backend::recording::{begin_record, failed, run_and_record, simulator_options, Records};
+use perigee_backend::routes::RouteListener;
+use perigee_backend::setups::Plugins;
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
-use perigee_hosts::live::Live;
+use perigee_guest::live::Live;
 use perigee_record::RecordSink;
 use perigee_sim::{FlowSetup, Outcome, Simulation};
 use perigee_timeline::{Header, Workload};
@@ -290,7 +291,7 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
     }
 
     /// An error, with the programs that ran.
-    fn blamed(&self, e: perigee_hosts::GuestError) -> BackendError {
+    fn blamed(&self, e: perigee_guest::GuestError) -> BackendError {
         match &self.programs.running()[..] {
             [] => failed(e),
             running => failed(format!("{e}\nrunning in them: {}", running.join("; "))),

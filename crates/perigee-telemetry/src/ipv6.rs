@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! In-network telemetry in real frames: the block of OrbCC in an IPv6 hop-by-hop option, of which a program reserves the room
-//! and ports fill in the records ([`perigee_telemetry::wire`]).
+//! IPv6 option that carries telemetry: the block of OrbCC in a hop-by-hop option, of which a program reserves the room
+//! and ports fill in the records ([`crate::wire`]).
 //!
 //! Option type 0x3E is one of those for experiments (RFC 4727 section 4): who does not know it skips it, and it may change on
 //! the way (RFC 8200 section 4.2). No checksum covers it.
 
-use perigee_sim::TelemetryStack;
-use perigee_telemetry::wire::{Stamp, WireHeader, FIXED_BYTES, HOP_BYTES};
+use crate::wire::{Stamp, WireHeader, WireHop, FIXED_BYTES, HOP_BYTES};
 
 const IPV6: u8 = 6;
 const IPV6_HEADER: usize = 40;
@@ -26,24 +25,19 @@ struct Block {
     payload: u32,
 }
 
-/// The telemetry of a packet as its sender made it; `None` = it has none.
-pub fn stack(packet: &[u8]) -> Option<TelemetryStack> {
+/// The stamp of a packet as its sender made it, and the packet's payload in bytes; `None` = it has no block.
+pub fn read(packet: &[u8]) -> Option<(Stamp, u32)> {
     let block = find(packet)?;
     let header = WireHeader::from_bytes(packet[block.at..].first_chunk()?)?;
-    Some(TelemetryStack::new(Stamp::coded(header.base_rtt_us, header.cwnd, block.payload), block.payload))
+    Some((Stamp::coded(header.base_rtt_us, header.cwnd, block.payload), block.payload))
 }
 
 /// Puts the records of ports into a packet: as many as it has room for. The path's id is that of all.
-pub fn fill(packet: &mut [u8], stack: &TelemetryStack) {
+pub fn fill(packet: &mut [u8], path_id: u16, stamp: &Stamp, hops: &[WireHop]) {
     let Some(block) = find(packet) else { return };
-    let hops = &stack.hops()[..stack.hops().len().min(block.room)];
-    let stamp = stack.stamp();
-    let header = WireHeader {
-        hops: hops.len() as u8,
-        path_id: stack.path_id(),
-        base_rtt_us: stamp.base_rtt_us,
-        cwnd: stamp.cwnd,
-    };
+    let hops = &hops[..hops.len().min(block.room)];
+    let header =
+        WireHeader { hops: hops.len() as u8, path_id, base_rtt_us: stamp.base_rtt_us, cwnd: stamp.cwnd };
     packet[block.at..block.at + FIXED_BYTES].copy_from_slice(&header.to_bytes());
     let records = packet[block.at + FIXED_BYTES..].chunks_exact_mut(HOP_BYTES);
     records.zip(hops).for_each(|(bytes, hop)| bytes.copy_from_slice(&hop.to_bytes()));
@@ -80,7 +74,7 @@ fn find(packet: &[u8]) -> Option<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perigee_telemetry::wire::read_stack;
+    use crate::wire::read_stack;
 
     /// An IPv6 packet with room for two records, one byte of padding before the option, UDP and 1,000 bytes.
     fn packet() -> Vec<u8> {
@@ -97,11 +91,11 @@ mod tests {
     #[test]
     fn a_stamp_is_read_and_records_stand_where_there_is_room() {
         let mut p = packet();
-        let found = stack(&p).expect("it has a block");
-        assert_eq!((found.stamp().base_rtt_us, found.stamp().cwnd), (50_000, 2000));
-        assert_eq!(found.stamp().weight, 0.5);
+        let (stamp, payload) = read(&p).expect("it has a block");
+        assert_eq!((stamp.base_rtt_us, stamp.cwnd, payload), (50_000, 2000, 1000));
+        assert_eq!(stamp.weight, 0.5);
         let before = p.clone();
-        fill(&mut p, &found);
+        fill(&mut p, 0, &stamp, &[]);
         assert_eq!(p, before);
         let mut hops = Vec::new();
         let read = read_stack(&p[IPV6_HEADER + 5..], &mut hops).expect("a block");
@@ -112,16 +106,16 @@ mod tests {
     fn damaged_headers_have_no_block() {
         let p = packet();
         for cut in 0..IPV6_HEADER + 48 + UDP_HEADER {
-            assert!(stack(&p[..cut]).is_none(), "cut at {cut}");
+            assert!(read(&p[..cut]).is_none(), "cut at {cut}");
         }
         for (at, value) in [(0, 0x45), (NEXT_HEADER, UDP), (IPV6_HEADER + 4, 255), (IPV6_HEADER + 4, 7)] {
             let mut p = packet();
             p[at] = value;
-            assert!(stack(&p).is_none(), "byte {at} is {value}");
+            assert!(read(&p).is_none(), "byte {at} is {value}");
         }
         // Another version.
         let mut p = packet();
         p[IPV6_HEADER + 5] = 0x20;
-        assert!(stack(&p).is_none());
+        assert!(read(&p).is_none());
     }
 }

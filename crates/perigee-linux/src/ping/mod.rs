@@ -10,12 +10,12 @@ mod kernels;
 #[cfg(test)]
 mod tests;
 
-use super::frames;
-use super::plan::Plan;
+use crate::frames;
+use crate::plan::Plan;
 use course::Network;
 pub use course::{Beginning, Resumed};
 use perigee_backend::BackendError;
-use perigee_hosts::job::{self, Job, Ping};
+use perigee_guest::job::{self, Job, Ping};
 use perigee_sim::{EndpointId, FlowSetup, Side};
 use perigee_timeline::{ChunkSource, Header, PairId};
 use perigee_units::Nanos;

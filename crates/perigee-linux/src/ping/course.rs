@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the timeline says of a packet that crosses an empty network, and what the network does with it.
 
-use crate::simulator::failed;
+use perigee_backend::recording::failed;
 use perigee_backend::BackendError;
 use perigee_sim::{
     Delivery, EndpointId, FlowSetup, LinkTotals, Options, OutsidePacket, Silent, SimError, Simulation,

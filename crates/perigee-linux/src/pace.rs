@@ -42,7 +42,7 @@ pub struct Pace {
 impl Pace {
     /// With a keyboard.
     pub fn new(keyboard: Keyboard) -> Self {
-        Pace { keyboard, zero: None, looked: perigee_hosts::wall_clock::now() }
+        Pace { keyboard, zero: None, looked: perigee_guest::wall_clock::now() }
     }
 
     /// Hosts may run up to this instant.
@@ -53,7 +53,7 @@ impl Pace {
 
     /// Waits until virtual time may reach `due`, or keys come; it has reached `now`.
     pub fn wait(&mut self, now: Nanos, due: Nanos) -> Waited {
-        let zero = *self.zero.get_or_insert_with(perigee_hosts::wall_clock::now);
+        let zero = *self.zero.get_or_insert_with(perigee_guest::wall_clock::now);
         loop {
             let clock = zero.elapsed();
             let left = Duration::from_nanos(due.0).saturating_sub(clock);
@@ -63,7 +63,7 @@ impl Pace {
             }
             let mut keyboard = self.keyboard.lock().unwrap_or_else(PoisonError::into_inner);
             let keys = keyboard(left.min(LOOK));
-            self.looked = perigee_hosts::wall_clock::now();
+            self.looked = perigee_guest::wall_clock::now();
             match keys {
                 None => return Waited::Ended,
                 Some(keys) if keys.is_empty() => {}

@@ -2,7 +2,7 @@
 //! What has arrived at a flow's receiver in order, from its packets: the receiver's kernel counts the same, but where it is
 //! not that of the sender, its agent cannot tell both at one instant.
 
-use super::meter::{Header, SYN};
+use crate::meter::{Header, SYN};
 use std::collections::BTreeMap;
 
 /// The stream of one flow at its receiver.
@@ -51,7 +51,7 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hosts::meter::tests::packet;
+    use crate::meter::tests::packet;
 
     #[test]
     fn what_is_missing_holds_up_what_follows() {

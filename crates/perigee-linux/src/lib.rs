@@ -6,7 +6,7 @@
 //! * [`guests`]: the kernels that they are;
 //! * [`applications`]: what is drawn for those that do not send all the time;
 //! * [`programs`]: which of them run, and how they ended;
-//! * [`frames`]: frames of hosts ↔ packets of the network; [`telemetry`]: what ports write into them; [`meter`], [`arrivals`]: what they tell;
+//! * [`frames`]: frames of hosts ↔ packets of the network; [`meter`], [`arrivals`]: what they tell;
 //! * [`ping`]: whether hosts and network are connected as they should be, before a run;
 //! * [`carrier`]: when interfaces lose theirs;
 //! * [`border`]: where frames enter the network and leave it; [`notices`]: what programs hear of handovers;
@@ -34,20 +34,20 @@ pub mod plan;
 pub mod probes;
 pub mod programs;
 pub mod real_time;
-pub mod telemetry;
 
-use crate::recorder::FrameTap;
-use crate::routes::RouteListener;
-use crate::simulator::{begin_record, failed, run_and_record, simulator_options, Plugins, Records};
 use border::{Border, Strays};
 use carrier::{Carriers, Listener as CarrierListener};
 use guests::{Guests, Sent};
 use observe::Hosted;
 use pace::{Keyboard, Pace, Waited};
+use perigee_backend::recorder::FrameTap;
+use perigee_backend::recording::{begin_record, failed, run_and_record, simulator_options, Records};
+use perigee_backend::routes::RouteListener;
+use perigee_backend::setups::Plugins;
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
-use perigee_hosts::job::{Job, EPOCH};
-use perigee_hosts::report::Report;
-use perigee_hosts::{report, GuestError, Offer};
+use perigee_guest::job::{Job, EPOCH};
+use perigee_guest::report::Report;
+use perigee_guest::{report, GuestError, Offer};
 use perigee_record::RecordSink;
 use perigee_sim::{Outcome, Simulation};
 use perigee_timeline::{Header, Workload};
@@ -168,7 +168,7 @@ impl Records for LinuxHosts {
             outgoing: VecDeque::new(),
             given_until: Nanos::ZERO,
             given: 0,
-            looked: perigee_hosts::wall_clock::now(),
+            looked: perigee_guest::wall_clock::now(),
             strays: Strays::new(),
         };
         turns.set_up()?;
@@ -365,7 +365,7 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
         if self.looked.elapsed() < LOOK {
             return true;
         }
-        self.looked = perigee_hosts::wall_clock::now();
+        self.looked = perigee_guest::wall_clock::now();
         progress(self.simulation.reached())
     }
 

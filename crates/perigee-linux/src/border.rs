@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Frame ingress and egress between real hosts and the simulated network, in virtual and in real time.
 
-use super::frames;
-use super::observe::Hosted;
-use super::plan::Plan;
-use super::telemetry;
-use crate::recorder::FrameTap;
-use crate::simulator::failed;
+use crate::frames;
+use crate::observe::Hosted;
+use crate::plan::Plan;
+use perigee_backend::recorder::FrameTap;
+use perigee_backend::recording::failed;
 use perigee_backend::BackendError;
-use perigee_hosts::job;
+use perigee_guest::job;
 use perigee_sim::{Content, Delivery, EndpointId, OutsidePacket, Side, Simulation};
 use perigee_units::Nanos;
 use std::collections::BTreeMap;
@@ -53,7 +52,7 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
             _ => {}
         }
         self.observer.show(at, place.from, packet, place.tcp);
-        let written = telemetry::stack(packet);
+        let written = frames::telemetry(packet);
         let packet = OutsidePacket::frame(at, packet.into()).map_err(failed)?;
         let packet = OutsidePacket { telemetry: written, ..packet };
         self.simulation.inject(at, place.from, packet).map_err(failed)

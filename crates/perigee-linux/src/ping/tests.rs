@@ -2,8 +2,8 @@
 //! Faults that a ping has to find: each is put into a network or into hosts that are right otherwise.
 
 use super::*;
-use crate::hosts::frames::frame;
-use perigee_hosts::job::Host;
+use crate::frames::frame;
+use perigee_guest::job::Host;
 use perigee_sim::{Outside, Scheme};
 use perigee_timeline::{
     App, Change, Chunk, Delay, Link, LinkId, Node, NodeClass, NodeId, OutageMode, Pair, Port, PortId, Queue,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which flows run on real hosts, and what those are told: a workload → a job.
 
-use super::options::{route, sysctls};
-use super::PROGRAMS;
-use crate::simulator::{Plugins, Simulator};
+use crate::options::{route, sysctls};
+use crate::PROGRAMS;
+use perigee_backend::setups::{flow_setups, Plugins};
 use perigee_backend::BackendError;
-use perigee_hosts::job::{self, Application, Command, Host, Input, Job, Probe, Relay, Route, Transfer};
+use perigee_guest::job::{self, Application, Command, Host, Input, Job, Probe, Relay, Route, Transfer};
 use perigee_scenario::file::programs::{self, ProgramSpec};
 use perigee_sim::{EndpointId, FlowSetup, Outside, Side};
 use perigee_timeline::{App, Flow, Header, Hosts, NodeId, Workload};
@@ -403,7 +403,7 @@ impl Plan {
                 flow.cc = "newreno".into();
             }
         }
-        let mut setups = Simulator { plugins: plugins.clone() }.setups(header, &simulated)?;
+        let mut setups = flow_setups(header, &simulated, plugins)?;
         for (setup, _) in setups.iter_mut().zip(&self.ends).filter(|(_, ends)| ends.is_some()) {
             setup.outside = Outside { source: true, destination: true };
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Frames of real hosts as packets of the simulated network, and back.
 
-use super::plan::Plan;
-use super::telemetry;
-use perigee_hosts::job;
+use crate::plan::Plan;
+use perigee_guest::job;
 use perigee_sim::{EndpointId, Side, TelemetryStack};
+use perigee_telemetry::ipv6;
 
 const ETHERNET: usize = 14;
 const IPV4: [u8; 2] = [0x08, 0x00];
@@ -77,6 +77,11 @@ fn probe_number(packet: &[u8], udp: usize) -> u64 {
     payload.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
 }
 
+/// The telemetry of an IP packet as its sender made it; `None` = it has none.
+pub fn telemetry(packet: &[u8]) -> Option<TelemetryStack> {
+    ipv6::read(packet).map(|(stamp, payload)| TelemetryStack::new(stamp, payload))
+}
+
 /// An IP packet for a host as a frame from another.
 pub fn frame(packet: &[u8], from: usize, to: usize) -> Box<[u8]> {
     let mut out = Vec::with_capacity(ETHERNET + packet.len());
@@ -100,7 +105,7 @@ pub fn delivered(
         mark(&mut frame[ETHERNET..]);
     }
     if let Some(stack) = written {
-        telemetry::fill(&mut frame[ETHERNET..], stack);
+        ipv6::fill(&mut frame[ETHERNET..], stack.path_id(), stack.stamp(), stack.hops());
     }
     frame
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Namespaces that ping each other, before time zero of a run.
 
-use crate::hosts::ping::{message, Hosts, Message, Seen};
-use crate::simulator::failed;
+use crate::ping::{message, Hosts, Message, Seen};
+use perigee_backend::recording::failed;
 use perigee_backend::BackendError;
-use perigee_hosts::live::Live;
-use perigee_hosts::report::Report;
+use perigee_guest::live::Live;
+use perigee_guest::report::Report;
 use perigee_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ impl Namespaces<'_> {
     /// Messages of pings that interfaces send, each once, until there are so many or no more come; `arrived` is handed to
     /// hosts until it is answered: an interface that has just been made may lose packets.
     fn messages(&mut self, wanted: usize, arrived: &[Seen]) -> Result<Vec<Seen>, BackendError> {
-        let begin = perigee_hosts::wall_clock::now();
+        let begin = perigee_guest::wall_clock::now();
         let mut seen: BTreeMap<Message, Seen> = BTreeMap::new();
         let mut given = None;
         while seen.len() < wanted && begin.elapsed() < PATIENCE {
@@ -43,7 +43,7 @@ impl Namespaces<'_> {
                 for frame in arrived.iter().filter(open) {
                     self.live.deliver(frame.host, &frame.bytes);
                 }
-                given = Some(perigee_hosts::wall_clock::now());
+                given = Some(perigee_guest::wall_clock::now());
             }
             self.live.wait(self.live.now() + LOOK).map_err(failed)?;
             for frame in self.live.receive().map_err(failed)? {
@@ -74,7 +74,7 @@ impl Hosts for Namespaces<'_> {
     }
 
     fn answered(&mut self) -> Result<BTreeSet<u16>, BackendError> {
-        let begin = perigee_hosts::wall_clock::now();
+        let begin = perigee_guest::wall_clock::now();
         let mut answered = BTreeSet::new();
         let mut given = None;
         while answered.len() < self.pings && begin.elapsed() < PATIENCE {
@@ -82,7 +82,7 @@ impl Hosts for Namespaces<'_> {
                 self.arrived.iter().for_each(|frame| {
                     self.live.deliver(frame.host, &frame.bytes);
                 });
-                given = Some(perigee_hosts::wall_clock::now());
+                given = Some(perigee_guest::wall_clock::now());
             }
             self.live.wait(self.live.now() + LOOK).map_err(failed)?;
             // What is sent again meanwhile is no part of the run.

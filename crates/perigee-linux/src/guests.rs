@@ -3,10 +3,10 @@
 //! can reach any of them they depend on nobody: each runs up to it on its own, and what they sent is put in order of time.
 
 use perigee_backend::BackendError;
-use perigee_hosts::guest::PATIENCE;
-use perigee_hosts::job::{self, Job, MAX_HOSTS, REPORTS};
-use perigee_hosts::root::Root;
-use perigee_hosts::{Guest, GuestError, GuestSpec, Offer, SentFrame};
+use perigee_guest::guest::PATIENCE;
+use perigee_guest::job::{self, Job, MAX_HOSTS, REPORTS};
+use perigee_guest::root::Root;
+use perigee_guest::{Guest, GuestError, GuestSpec, Offer, SentFrame};
 use perigee_units::draw::mix;
 use perigee_units::Nanos;
 use std::collections::VecDeque;

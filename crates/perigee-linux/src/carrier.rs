@@ -2,7 +2,7 @@
 //! Carriers of interfaces: a host whose scenario asks for it has none while an outage of its node lasts, or none of the node's
 //! links is up. A timeline is listened to on its way to the simulator; it tells of outages in notes.
 
-use super::plan::Plan;
+use crate::plan::Plan;
 use perigee_timeline::{Change, Chunk, ChunkSource, Header, Link, LinkId, NodeId, Note, NoteKind, Port};
 use perigee_units::Nanos;
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Options of the transport as hosts have them: settings of the kernel, attributes of routes.
 
-use perigee_hosts::job::Route;
+use perigee_guest::job::Route;
 use perigee_tcp::Config;
 use perigee_timeline::Flow;
 use perigee_units::params::Value;

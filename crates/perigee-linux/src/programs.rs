@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Programs of a run: which of them run, and how they ended.
 
-use super::plan::Program;
-use super::Listener;
-use perigee_hosts::report::{Exit, Report};
+use crate::plan::Program;
+use crate::Listener;
+use perigee_guest::report::{Exit, Report};
 use std::sync::PoisonError;
 
 /// What is known of programs while they run.

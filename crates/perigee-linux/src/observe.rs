@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Observations of real flows, merged with those of the simulator.
 
-use super::arrivals::Arrivals;
-use super::meter::Meter;
-use super::plan::Plan;
-use super::probes::Probes;
-use crate::recorder::FrameTap;
+use crate::arrivals::Arrivals;
+use crate::meter::Meter;
+use crate::plan::Plan;
+use crate::probes::Probes;
+use perigee_backend::recorder::FrameTap;
 use perigee_backend::BackendError;
 use perigee_cc::CaState;
-use perigee_hosts::report::{Object, Report, Sample, TcpInfo, When};
+use perigee_guest::report::{Object, Report, Sample, TcpInfo, When};
 use perigee_record::FrameSeen;
 use perigee_sim::{
     Completion, EndpointId, FlowSample, FlowTotals, LinkSample, Observer, PacketView, Side, SimEvent,

@@ -2,12 +2,12 @@
 //! Kernels that ping each other: those of a run, booted for nothing else.
 
 use super::{Hosts, Pings, Seen};
-use crate::hosts::guests::{refused, Guests, Sent};
-use crate::simulator::failed;
+use crate::guests::{refused, Guests, Sent};
+use perigee_backend::recording::failed;
 use perigee_backend::BackendError;
-use perigee_hosts::job::EPOCH;
-use perigee_hosts::report::{self, Report};
-use perigee_hosts::Offer;
+use perigee_guest::job::EPOCH;
+use perigee_guest::report::{self, Report};
+use perigee_guest::Offer;
 use perigee_units::Nanos;
 use std::collections::{BTreeSet, VecDeque};
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Two hosts in one kernel, a wire of 100 Mbit/s and 25 ms between them, one TCP transfer; prints what a frame costs and a
 //! hash of all frames with their instants:
-//! `cargo run --release -p perigee-hosts --example two_hosts -- "$(perigee kernel path)" [SECONDS [SCHEME]]`
+//! `cargo run --release -p perigee-guest --example two_hosts -- "$(perigee kernel path)" [SECONDS [SCHEME]]`
 
 #![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
 
-use perigee_hosts::guest::PATIENCE;
-use perigee_hosts::job::{Application, Host, Job, Transfer, EPOCH, REPORTS};
-use perigee_hosts::root::Root;
-use perigee_hosts::{Guest, GuestSpec, Offer};
+use perigee_guest::guest::PATIENCE;
+use perigee_guest::job::{Application, Host, Job, Transfer, EPOCH, REPORTS};
+use perigee_guest::root::Root;
+use perigee_guest::{Guest, GuestSpec, Offer};
 use perigee_units::Nanos;
 use std::collections::VecDeque;
 use std::path::PathBuf;

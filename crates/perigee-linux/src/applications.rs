@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Applications of real hosts: what the simulator's draw as they go is drawn ahead of the run, with the same seed.
 
-use perigee_hosts::job::Application;
+use perigee_guest::job::Application;
 use perigee_timeline::workload::{object_bytes, think_time, turn, SHORTEST};
 use perigee_timeline::App;
 use perigee_units::Nanos;

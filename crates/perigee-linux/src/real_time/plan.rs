@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which flows run on hosts in real time, and what those are told.
 
-use crate::hosts::options::{LARGEST_MEMORY, LEAST_RECEIVE_MEMORY};
-use crate::hosts::plan::{Plan, Program, Schemes};
-use crate::hosts::PROGRAMS;
+use crate::options::{LARGEST_MEMORY, LEAST_RECEIVE_MEMORY};
+use crate::plan::{Plan, Program, Schemes};
+use crate::PROGRAMS;
 use perigee_backend::BackendError;
-use perigee_hosts::job;
+use perigee_guest::job;
 use perigee_timeline::{App, Header, Hosts, Workload};
 use std::collections::BTreeMap;
 

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Flows of a workload as the simulator takes them.
+
+use crate::BackendError;
+use perigee_cc::Params;
+use perigee_sim::{CustomScheme, FlowSetup, Scheme};
+use perigee_timeline::{Flow, Header, Workload};
+use std::collections::BTreeMap;
+
+/// Congestion controls from outside, by the names that workloads give them.
+pub type Plugins = BTreeMap<String, CustomScheme>;
+
+/// The flows as the simulator takes them; `plugins` has the schemes that are not in the list.
+///
+/// # Errors
+/// Schemes that do not exist, parameters and options that contradict each other.
+pub fn flow_setups(
+    header: &Header,
+    workload: &Workload,
+    plugins: &Plugins,
+) -> Result<Vec<FlowSetup>, BackendError> {
+    let mut setups: Vec<FlowSetup> = Vec::with_capacity(workload.flows.len());
+    for (i, flow) in workload.flows.iter().enumerate() {
+        // Of thousands of flows most are as the one before.
+        let before = i.checked_sub(1).map(|b| (&workload.flows[b], &setups[b]));
+        let alike = before.filter(|(other, _)| same_transport(other, flow));
+        let (tcp, scheme) = match alike {
+            Some((_, setup)) => (setup.tcp.clone(), setup.scheme.clone()),
+            None => {
+                let wrong = |why: String| BackendError::Unsupported { flow: flow.name.clone(), why };
+                let params = Params::new(perigee_tcp::OPTIONS, flow.tcp.clone());
+                let tcp = perigee_tcp::Config::new(&params.map_err(|e| wrong(e.to_string()))?);
+                (tcp, scheme(flow, plugins).map_err(wrong)?)
+            }
+        };
+        // A proxy carries on what it holds when the application has stopped.
+        let carries_on = flow.leg.is_some_and(|l| l.before.is_some());
+        setups.push(FlowSetup {
+            name: flow.name.clone(),
+            forward: flow.forward,
+            reverse: flow.reverse,
+            start: flow.start,
+            stop: if carries_on { header.duration } else { flow.stop },
+            app: flow.app,
+            scheme,
+            tcp: perigee_tcp::Config { buffer: flow.buffer_bytes, ..tcp },
+            notices: flow.notices.clone(),
+            leg: flow.leg,
+            outside: Default::default(),
+        });
+    }
+    Ok(setups)
+}
+
+fn scheme(flow: &Flow, plugins: &Plugins) -> Result<Scheme, String> {
+    // UDP needs no scheme; any will do as a placeholder.
+    let id = if flow.app.is_tcp() { flow.cc.as_str() } else { "newreno" };
+    if let Some(plugin) = plugins.get(id) {
+        return Ok(Scheme::Custom(plugin.clone()));
+    }
+    let info = perigee_cc::info(id).ok_or_else(|| format!("no congestion control {id:?}"))?;
+    let mut params = info.params(flow.cc_params.clone()).map_err(|e| e.to_string())?;
+    for (name, text) in &flow.cc_files {
+        params.attach(info.files(), name, text).map_err(|e| e.reason)?;
+    }
+    Ok(Scheme::Builtin(info, params))
+}
+
+/// Two flows have the same transport options and the same congestion control.
+fn same_transport(a: &Flow, b: &Flow) -> bool {
+    (a.app.is_tcp(), &a.cc, &a.tcp, &a.cc_params, &a.cc_files)
+        == (b.app.is_tcp(), &b.cc, &b.tcp, &b.cc_params, &b.cc_files)
+}
