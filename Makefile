@@ -4,9 +4,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Everything that the extension is built from.
 SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
-PYTHON_SOURCES := python tests docs examples bench .ci/budget .ci/dist .ci/links .ci/subjects
+PYTHON_SOURCES := python studies tests docs examples bench .ci/budget .ci/dist .ci/links .ci/subjects
 DEMO := runs/demo
 
 .PHONY: help setup demo kernel hosts test learn cluster slow shipped check bench fuzz kills conserve mutants figures docs site dist format vendor clean guards words
@@ -14,18 +15,36 @@ DEMO := runs/demo
 help:  ## List the tasks
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-setup: $(VENV)/installed  ## Build and install into .venv
+setup: $(VENV)/installed  ## Build and install into .venv, with what tests and lints need
 
-$(VENV)/requirements: requirements.lock
+# The first build compiles while pip fetches.
+$(VENV)/maturin: requirements.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(PIP) "$$(grep '^maturin==' requirements.lock)"
 	touch $@
 
-$(VENV)/installed: $(VENV)/requirements $(SOURCES)
+$(VENV)/requirements: $(VENV)/maturin
+	$(PIP) -r requirements.lock
+	touch $@
+
+$(VENV)/extension: $(VENV)/maturin $(SOURCES)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --skip-install
+	touch $@
+
+$(VENV)/built: requirements.lock $(SOURCES)
+	$(MAKE) --no-print-directory -j2 $(VENV)/requirements $(VENV)/extension
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked
 	touch $@
 
-demo: setup  ## Run London to New York with three schemes and write its report
+$(VENV)/tools: $(VENV)/requirements requirements-dev.lock
+	$(PIP) -r requirements-dev.lock
+	touch $@
+
+$(VENV)/installed: $(VENV)/built $(VENV)/tools studies/pyproject.toml
+	$(PIP) --no-deps --no-build-isolation -e studies
+	touch $@
+
+demo: $(VENV)/built  ## Run London to New York with three schemes and write its report
 	$(BIN)/perigee run scenarios/leo/london-new-york.toml --out $(DEMO) --force
 	@echo "open $(abspath $(DEMO))/report.html"
 
@@ -42,11 +61,11 @@ test: setup  ## Quick tests, Rust and Python: at most ten minutes on two cores, 
 	$(BIN)/python -m pytest -q -m "alone and not slow"
 
 learn: setup  ## The extra "learn" (Gymnasium, PettingZoo) into .venv, and its tests
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-learn.lock
+	$(PIP) -r requirements-learn.lock
 	$(BIN)/python -m pytest -q tests/test_learn.py tests/test_weights.py
 
 cluster: setup  ## The extra "cluster" (Dask, object stores) into .venv, and its tests
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-cluster.lock
+	$(PIP) -r requirements-cluster.lock
 	$(BIN)/python -m pytest -q tests/test_cluster.py tests/test_cluster_trust.py
 
 slow: setup  ## The tests that `make test` leaves out
@@ -87,10 +106,10 @@ conserve:  ## A thousand million packets over random networks: none may be lost 
 guards: setup  ## Table hashes of every shipped scenario against tests/guards.json: a refactoring keeps them
 	$(BIN)/python tests/guards.py
 
-words: $(VENV)/requirements  ## Rates of words to avoid in comments, against two other network stacks
+words: $(VENV)/tools  ## Rates of words to avoid in comments, against two other network stacks
 	$(BIN)/python tests/words.py
 
-mutants: $(VENV)/requirements  ## Small faults that the Rust tests must notice (hours; goes on where it was)
+mutants: $(VENV)/tools  ## Small faults that the Rust tests must notice (hours; goes on where it was)
 	$(BIN)/python tests/mutants.py
 
 figures: demo  ## Draw the figure of the README from the demo's record
@@ -116,10 +135,10 @@ site: setup .venv-site/installed  ## The documentation site, in site/: open site
 	$(BIN)/python docs/site.py build/site-source .venv-site/bin/mkdocs
 
 dist: setup  ## Crates, sdist and wheels of a release, in dist/ (PARTS="crates sdist wheel", or targets of rustc)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dist.lock
+	$(PIP) -r requirements-dist.lock
 	$(BIN)/python .ci/dist $(PARTS)
 
-format: $(VENV)/requirements  ## Format everything
+format: $(VENV)/tools  ## Format everything
 	cargo fmt --all
 	$(BIN)/ruff format $(PYTHON_SOURCES)
 	$(BIN)/ruff check --fix $(PYTHON_SOURCES)

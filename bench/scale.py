@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from perigee_lab.runs.scenario import load, loads
-from perigee_lab.study.model import SCENARIOS
+from perigee_studies.model import SCENARIOS
 
 RUNS = 600
 CORES = (2, 16, 64, 1024)

@@ -58,7 +58,7 @@ def paths(sets: dict[str, object]) -> dict[str, perigee.Scenario]:
     return {
         "London to New York, handovers": perigee.load(leo / "london-new-york.toml", {"run.duration": SECONDS, **sets}),
         "Seattle to New York, bent pipe": perigee.load(
-            ROOT / "python/perigee_lab/study/scenarios/leo-cc/leoem-compat.toml", {**BENT_PIPE, **sets}
+            ROOT / "studies/perigee_studies/scenarios/leo-cc/leoem-compat.toml", {**BENT_PIPE, **sets}
         ),
         "San Diego to New York, recorded": perigee.load(leo / "path-log.toml", sets),
         "geostationary, 560 ms": link("560 ms", "20 Mbit"),

@@ -25,7 +25,7 @@ from perigee_lab.results.record import Run, find_records
 
 mpl.use("Agg")
 ROOT = Path(__file__).resolve().parents[1]
-SCENARIOS = ROOT / "python/perigee_lab/study/scenarios/leo-cc"
+SCENARIOS = ROOT / "studies/perigee_studies/scenarios/leo-cc"
 COMPANION = SCENARIOS / "companions/monitor_ping"
 PAGES = ROOT / "docs/studies"
 RUNS = 3

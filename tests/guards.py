@@ -34,7 +34,7 @@ LIMIT_S = 4.0
 
 def scenarios() -> list[Path]:
     """All that are shipped, in a stable order."""
-    found = [*(ROOT / "scenarios").glob("*/*.toml"), *(ROOT / "python/perigee_lab/study/scenarios").rglob("*.toml")]
+    found = [*(ROOT / "scenarios").glob("*/*.toml"), *(ROOT / "studies/perigee_studies/scenarios").rglob("*.toml")]
     return sorted({p.resolve() for p in found})
 
 

@@ -16,8 +16,8 @@ from perigee_lab.extensions.plugins import PluginError, load_file
 from perigee_lab.results.metrics import flow_rows
 from perigee_lab.results.record import open_record
 from perigee_lab.results.tables import TABLES
-from perigee_lab.study.cache import Cache
-from perigee_lab.study.digest import Digest
+from perigee_studies.cache import Cache
+from perigee_studies.digest import Digest
 
 
 def spoilt(data: bytes) -> list[bytes]:

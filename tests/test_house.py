@@ -32,8 +32,7 @@ MAY_KNOW = {
     "backend": TRANSPORT | {"tcp", "timeline", "sim", "record"},
     "scenario": TRANSPORT | {"queue", "tcp", "timeline", "sources", "orbit"},
     "guest": LOW,
-    "linux": TRANSPORT
-    | {"tcp", "telemetry", "timeline", "sim", "record", "backend", "scenario", "guest", "capture"},
+    "linux": TRANSPORT | {"tcp", "telemetry", "timeline", "sim", "record", "backend", "scenario", "guest", "capture"},
     "run": TRANSPORT | {"timeline", "orbit", "sim", "record", "backend", "scenario", "linux", "capture"},
     "learn": TRANSPORT | {"timeline", "sim", "scenario", "run"},
     "py": {"units", "scenario", "run", "record", "guest", "linux", "learn", "capture"},
@@ -150,7 +149,7 @@ LEVELS = [
     {"hosts"},
     {"runs"},
     {"learn", "view"},
-    {"study", "figures", "validation", "benchmarks"},
+    {"validation", "benchmarks"},
     {"measure"},
     {"cli"},
 ]
@@ -187,6 +186,13 @@ def test_rooms_of_python_know_only_those_below() -> None:
             if other not in height or height[other] > height[room]:
                 wrong.append(f"{path.relative_to(package)} imports {other}")
     assert wrong == []
+
+
+def test_the_library_does_not_import_the_studies() -> None:
+    """They are a user of the library, in a distribution of its own."""
+    users = [p for p in (ROOT / "python").rglob("*.py") if "perigee_studies" in p.read_text(encoding="utf-8")]
+    assert users == []
+    assert any("perigee_lab" in p.read_text("utf-8") for p in (ROOT / "studies/perigee_studies").rglob("*.py"))
 
 
 def test_every_room_of_python_says_what_it_is() -> None:

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import perigee_lab as perigee
-from perigee_lab.figures.orbcc_common import generator
-from perigee_lab.figures.orbcc_initial_phase import recorded_ms
+from perigee_studies.figures.orbcc_common import generator
+from perigee_studies.figures.orbcc_initial_phase import recorded_ms
 
 if TYPE_CHECKING:
     from perigee_lab.results.record import Run

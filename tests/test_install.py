@@ -84,6 +84,18 @@ def test_what_perigee_proposes_can_be_done_without_a_clone(installed):
     run(*proposed.split(), "--set", "run.duration=2s")
 
 
+@pytest.mark.slow
+def test_the_wheel_of_the_studies_brings_their_command_and_scenarios(installed, tmp_path):
+    run, home = installed
+    options = ["--quiet", "--disable-pip-version-check", "--no-deps"]
+    call(sys.executable, "-m", "pip", "wheel", *options, "--no-build-isolation", "-w", tmp_path, ROOT / "studies")
+    (wheel,) = tmp_path.glob("perigee_lab_studies-*.whl")
+    assert wheel.stat().st_size < 2e6
+    call(home.parent / "env/bin/python", "-m", "pip", "install", *options, "--no-index", wheel)
+    assert "leo-cc/fairness" in run("perigee", "study", "list")
+    assert "packets" in run("perigee", "check", "scenarios/studies/orbcc/two-flows.toml", "--cc", "orbcc")
+
+
 @pytest.mark.release
 @pytest.mark.slow
 def test_the_sdist_has_all_that_its_build_reads(tmp_path):

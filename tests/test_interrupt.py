@@ -306,13 +306,13 @@ def test_commands_that_find_no_room_say_where_in_one_line(begin: Begin, cli: Cli
 def test_a_study_that_cannot_write_its_last_files_says_which(
     write: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from perigee_lab.study import commands
-    from perigee_lab.study.model import Ask, Size
+    from perigee_studies import commands
+    from perigee_studies.model import Ask, Size
 
     def full(folder: Path, *_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(folder / "last"))
 
-    monkeypatch.setattr(f"perigee_lab.study.commands.{write}", full)
+    monkeypatch.setattr(f"perigee_studies.commands.{write}", full)
     ask = Ask(Size.QUICK, ("newreno",))
     assert commands.run_command(["leotcp/responsiveness"], ask, tmp_path / "o", machines=Machines(2), force=False) == 2
     last = capsys.readouterr().err.splitlines()[-1]

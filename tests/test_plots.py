@@ -19,7 +19,7 @@ from perigee_lab.results import looks
 from perigee_lab.results.plots import MOST_WITHIN, cap, ceiling, overview
 from perigee_lab.results.report.data import payload
 from perigee_lab.runs.scenario import schemes
-from perigee_lab.study import style
+from perigee_studies import style
 
 
 def test_a_few_peaks_do_not_set_the_top_of_an_axis() -> None:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from perigee_lab.figures import leo_cc_evidence
-from perigee_lab.study import beside, frames, made, pages
-from perigee_lab.study.model import Ask, Case, Evidence, Experiment, Outcome, Size, Tables, Theirs
-from perigee_lab.study.registry import experiments
-from perigee_lab.study.verdicts import DIFFERS, REPRODUCED, Verdict, near
+from perigee_studies import beside, frames, made, pages
+from perigee_studies.figures import leo_cc_evidence
+from perigee_studies.model import Ask, Case, Evidence, Experiment, Outcome, Size, Tables, Theirs
+from perigee_studies.registry import experiments
+from perigee_studies.verdicts import DIFFERS, REPRODUCED, Verdict, near
 
 if TYPE_CHECKING:
-    from perigee_lab.study.digest import Digest
+    from perigee_studies.digest import Digest
 
 GOODPUT = {("cubic", ""): 60.0, ("bbr", ""): 90.0, ("cubic", "theirs"): 50.0, ("bbr", "variants"): 70.0}
 
@@ -152,7 +152,7 @@ def test_explanations_of_the_testbed_quote_what_the_variants_did():
 
 
 def test_variants_have_their_runs_also_where_the_size_has_fewer():
-    from perigee_lab.figures.leo_cc_fairness import efficiency_cases
+    from perigee_studies.figures.leo_cc_fairness import efficiency_cases
 
     ask = Ask()
     points = {(c.cc, c.labels["flows"]) for c in efficiency_cases(ask)}

@@ -13,7 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from perigee_lab.figures import (
+from perigee_studies import beside, commands, frames, gallery, style
+from perigee_studies.conclude import read_csv
+from perigee_studies.digest import Digest
+from perigee_studies.figures import (
     hypatia_routes,
     hypatia_tables,
     leo_cc_fairness,
@@ -21,14 +24,11 @@ from perigee_lab.figures import (
     orbcc_hard_handover,
     orbcc_two_flows,
 )
-from perigee_lab.figures import orbcc_soft_handover as soft
-from perigee_lab.study import beside, commands, frames, gallery, style
-from perigee_lab.study.conclude import read_csv
-from perigee_lab.study.digest import Digest
-from perigee_lab.study.kinds import Kind
-from perigee_lab.study.model import Ask, Case, Outcome, Size
-from perigee_lab.study.registry import experiments
-from perigee_lab.study.verdicts import DIFFERS, MISSING, REPRODUCED, Verdict, order
+from perigee_studies.figures import orbcc_soft_handover as soft
+from perigee_studies.kinds import Kind
+from perigee_studies.model import Ask, Case, Outcome, Size
+from perigee_studies.registry import experiments
+from perigee_studies.verdicts import DIFFERS, MISSING, REPRODUCED, Verdict, order
 
 PAGES = Path(__file__).parent.parent / "docs" / "studies"
 
@@ -155,10 +155,9 @@ def test_the_gallery_explains_once_and_leaves_nothing_out_on_narrow_screens(tmp_
 
 def saved(folder: Path, name: str, verdicts: list[tuple[str, Kind]]) -> list[Verdict]:
     """Results of an experiment as a run leaves them, with such claims."""
-    made = [Verdict(str(i), f"claim {i}", "paper", "1", "1", "", "", v) for i, (v, _) in enumerate(verdicts)]
-    kinds = [kind.value for _, kind in verdicts]
+    made = [Verdict(str(i), f"claim {i}", "paper", "1", "1", "", "", v, k) for i, (v, k) in enumerate(verdicts)]
     (folder / name).mkdir(parents=True)
-    rows = [{**v.__dict__, "kind": kind, "why": ""} for v, kind in zip(made, kinds, strict=True)]
+    rows = [{**v.__dict__, "kind": v.kind.value, "why": ""} for v in made]
     (folder / name / "verdicts.json").write_text(json.dumps(rows), encoding="utf-8")
     return made
 

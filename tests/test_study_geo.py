@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from perigee_lab.figures import geo_downloads, geo_set_ups
-from perigee_lab.study.digest import Digest
-from perigee_lab.study.execute import Plan
-from perigee_lab.study.model import Ask, Case, Outcome, Size
-from perigee_lab.study.registry import experiments
-from perigee_lab.study.verdicts import DIFFERS, REPRODUCED
+from perigee_studies.digest import Digest
+from perigee_studies.execute import Plan
+from perigee_studies.figures import geo_downloads, geo_set_ups
+from perigee_studies.model import Ask, Case, Outcome, Size
+from perigee_studies.registry import experiments
+from perigee_studies.verdicts import DIFFERS, REPRODUCED
 
 
 def download(columns: dict[str, Any]) -> Outcome:

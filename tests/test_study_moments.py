@@ -11,17 +11,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from perigee_lab.figures import leo_cc_moments as moments
-from perigee_lab.study import pages, stats
-from perigee_lab.study.decided import CONFIRMED, OPEN, PART, REJECTED, Decided, by_share, gap
-from perigee_lab.study.digest import Digest
-from perigee_lab.study.model import SCENARIOS, Case, Outcome
-from perigee_lab.study.registry import experiments
-from perigee_lab.study.stats import Estimate
-from perigee_lab.study.verdicts import DIFFERS, MISSING, REPRODUCED, TIE
+from perigee_lab.common import statistics as stats
+from perigee_lab.common.statistics import Estimate
+from perigee_studies import pages
+from perigee_studies.decided import CONFIRMED, OPEN, PART, REJECTED, Decided, by_share, gap
+from perigee_studies.digest import Digest
+from perigee_studies.figures import leo_cc_moments as moments
+from perigee_studies.model import SCENARIOS, Case, Outcome
+from perigee_studies.registry import experiments
+from perigee_studies.verdicts import DIFFERS, MISSING, REPRODUCED, TIE
 
 if TYPE_CHECKING:
-    from perigee_lab.study.model import Tables
+    from perigee_studies.model import Tables
 
 
 def test_one_schedule_of_fifty_has_the_moments_of_the_text() -> None:

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from perigee_lab.figures.misses import MISSES
-from perigee_lab.study import beside, misses
-from perigee_lab.study.conclude import read_csv
-from perigee_lab.study.model import Ask, Evidence, Experiment
-from perigee_lab.study.registry import experiments
+from perigee_studies import beside, misses
+from perigee_studies.conclude import read_csv
+from perigee_studies.figures.misses import MISSES
+from perigee_studies.model import Ask, Evidence, Experiment
+from perigee_studies.registry import experiments
 
 if TYPE_CHECKING:
     from types import FunctionType
 
-    from perigee_lab.study.misses import Miss
-    from perigee_lab.study.verdicts import Verdict
+    from perigee_studies.misses import Miss
+    from perigee_studies.verdicts import Verdict
 
 DATA = Path(__file__).parents[1] / "docs/studies/data"
 NUMBER = re.compile(r"(?<![\w.,/-])\d+(?:[.,]\d+)*")

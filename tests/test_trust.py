@@ -187,8 +187,8 @@ def test_python_asks_for_trust_too(folder: Folder) -> None:
 
 
 def test_a_study_runs_no_code_of_its_scenarios(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    from perigee_lab.study import execute
-    from perigee_lab.study.model import Ask, Case
+    from perigee_studies import execute
+    from perigee_studies.model import Ask, Case
 
     class Experiment:
         name = "theirs"

@@ -216,7 +216,7 @@ fn without(document: &toml::Value, place: &[String]) -> String {
 fn shipped_scenarios_that_lack_anything_are_read_or_refused() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = Vec::new();
-    for folder in ["scenarios", "python/perigee_lab/study/scenarios", "python/perigee_lab/templates"] {
+    for folder in ["scenarios", "studies/perigee_studies/scenarios", "python/perigee_lab/templates"] {
         shipped(&root.join(folder), &mut files);
     }
     let mut refused = 0;

@@ -18,7 +18,7 @@ fn shipped(folder: &Path, found: &mut Vec<PathBuf>) {
 fn every_shipped_scenario_is_read_without_remarks() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = Vec::new();
-    for folder in ["scenarios", "python/perigee_lab/study/scenarios", "python/perigee_lab/templates"] {
+    for folder in ["scenarios", "studies/perigee_studies/scenarios", "python/perigee_lab/templates"] {
         shipped(&root.join(folder), &mut files);
     }
     assert!(files.len() > 50, "{}", files.len());

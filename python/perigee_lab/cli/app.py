@@ -23,7 +23,6 @@ from perigee_lab.cli import measure as measure_cli
 from perigee_lab.cli import measuring as measuring_cli
 from perigee_lab.cli import results as results_cli
 from perigee_lab.cli import sky as sky_cli
-from perigee_lab.cli import study as study_cli
 from perigee_lab.cli import sweep as sweep_cli
 from perigee_lab.cli import timeline as timeline_cli
 from perigee_lab.cli import view as view_cli
@@ -613,6 +612,5 @@ sky_cli.register(app, _scenario)
 view_cli.register(app)
 timeline_cli.register(app, _scenario)
 emulate_cli.register(app, _scenario)
-study_cli.register(app)
 kernel_cli.register(app)
 learn_cli.register(app)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from perigee_lab.extensions import distributions
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -65,19 +67,52 @@ SECTIONS: dict[str, dict[str, str]] = {
 }
 
 
+# Commands that distributions of their own bring: what to install.
+SEPARATE = {"study": "perigee-lab-studies"}
+
+
+def _command(name: str, app: typer.Typer) -> Any:
+    """The command of another distribution, in the looks of the built-in ones."""
+    holder = typer.Typer(rich_markup_mode=None, add_completion=False)
+    holder.add_typer(app, name=name)
+    return typer.main.get_group(holder).commands[name]
+
+
 class Grouped(typer.core.TyperGroup):
-    """Lists the commands in sections instead of one long list."""
+    """The commands in sections instead of one long list; those of other distributions among them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Built-in commands, then those of installed distributions."""
+        own = super().list_commands(ctx)
+        return [*own, *(name for name in distributions.commands() if name not in own)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A built-in command, or that of an installed distribution, which is imported here."""
+        own = super().get_command(ctx, cmd_name)
+        if own is not None:
+            return own
+        entry = distributions.commands().get(cmd_name)
+        if entry is not None:
+            return _command(cmd_name, entry.load())
+        if cmd_name in SEPARATE:
+            wheel = SEPARATE[cmd_name]
+            ctx.fail(f"{cmd_name!r} comes with {wheel}: pip install {wheel}, or make setup in a clone")
+        return None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes the sections; what belongs to none comes last."""
         names = self.list_commands(ctx)
-        for title, lines in self._sections(names):
+        for title, lines in self._sections(ctx, names):
             with formatter.section(title):
                 formatter.write_dl(lines)
 
-    def _sections(self, names: list[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    def _sections(self, ctx: Any, names: list[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         known = {name for section in SECTIONS.values() for name in section}
         for title, section in SECTIONS.items():
             yield title, [(f"{name:<9}", text) for name, text in section.items() if name in names]
-        if others := [(name, "") for name in names if name not in known]:
+        if others := [(f"{name:<9}", self._summary(ctx, name)) for name in names if name not in known]:
             yield "More", others
+
+    def _summary(self, ctx: Any, name: str) -> str:
+        command = self.get_command(ctx, name)
+        return "" if command is None else str(command.get_short_help_str(limit=100))

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perigee_lab.common.statistics import Estimate, Test, mean, t_test
 from perigee_lab.results.metrics import WITHOUT_TCP
-from perigee_lab.study.stats import Estimate, Test, mean, t_test
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -4,7 +4,7 @@
 Colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color), which colour-blind readers can tell apart, and a
 few browns and greys; relatives share a colour. Schemes of one colour or of like brightness differ in their dashes, and
 no two have the same marker: a copy in grey can be read too. Bars of relatives differ in their hatches
-(`perigee_lab.study.style.bar`).
+(`style.bar` of the studies).
 """
 
 from __future__ import annotations

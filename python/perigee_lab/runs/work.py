@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
 from perigee_lab.common.files import RecordError, inner, naming
-from perigee_lab.extensions import trust
+from perigee_lab.extensions import distributions, trust
 from perigee_lab.extensions.congestion import class_in, find, with_params
 from perigee_lab.hosts import kernels
 from perigee_lab.hosts.kernels import Kernel
@@ -191,8 +191,9 @@ class Sink:
     def __call__(self, make: Make) -> Run | None:
         """Makes the run and stores it."""
         module, _, name = self.call.partition(":")
-        if not module.startswith("perigee_lab."):
-            raise ValueError(f"{self.call} is no function of perigee_lab")
+        package = module.split(".")[0]
+        if package != "perigee_lab" and package not in distributions.packages():
+            raise ValueError(f"{self.call} is no function of perigee_lab or of a distribution that extends it")
         found: Run | None = getattr(importlib.import_module(module), name)(make, **self.arguments)
         return found
 

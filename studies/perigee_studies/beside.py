@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Runs beside those of a figure: schemes as the study's own simulator has them, and variants that explain a miss.
+
+Their tables are kept under names of their own; neither figures nor claims are made of them. What comes out with the
+simulator's schemes that did not before is that simulator's; what comes out either way is the schemes'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from perigee_studies.model import Evidence, Size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    import pandas as pd
+
+    from perigee_studies.decided import Decided
+    from perigee_studies.model import Ask, Case, Experiment, Outcome, Tables
+    from perigee_studies.verdicts import Verdict
+
+LABEL = "beside"
+THEIRS, VARIANTS = "theirs", "variants"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A claim with Linux's schemes and with theirs."""
+
+    claim: str
+    published: str
+    linux: str
+    linux_verdict: str
+    theirs: str
+    theirs_verdict: str
+
+
+def cases(experiment: Experiment, ask: Ask) -> list[Case]:
+    """All cases of an experiment; those of the quick size, or with schemes of the user's, are the figure's only."""
+    ours = experiment.cases(ask)
+    more: list[Case] = []
+    if ask.size is not Size.QUICK and not ask.cc:
+        if experiment.theirs is not None:
+            again = [replace(c, sets={**c.sets, **experiment.theirs.sets}) for c in ours if _is_theirs(experiment, c)]
+            more += [_marked(c, THEIRS) for c in again]
+        more += variants(experiment, ask)
+    return [*ours, *more]
+
+
+def variants(experiment: Experiment, ask: Ask, names: Collection[str] = ()) -> list[Case]:
+    """The variants that explanations rest on; with `names` only those called so."""
+    found = [] if experiment.evidence is None else experiment.evidence.cases(ask)
+    return [_marked(c, VARIANTS) for c in found if not names or c.labels["variant"] in names]
+
+
+def _is_theirs(experiment: Experiment, case: Case) -> bool:
+    return experiment.theirs is not None and case.cc in experiment.theirs.schemes
+
+
+def _marked(case: Case, what: str) -> Case:
+    return replace(case, labels={**case.labels, LABEL: what})
+
+
+def together(*pieces: Evidence) -> Evidence:
+    """Several pieces of evidence on one experiment; those whose variants were not run say nothing."""
+
+    def words(t: Tables, variants: Tables) -> dict[str, str]:
+        there = set(variants["runs"]["variant"])
+        return {key: why for e in pieces if set(e.names) <= there for key, why in e.words(t, variants).items()}
+
+    def decide(t: Tables, variants: Tables) -> list[Decided]:
+        there = set(variants["runs"]["variant"])
+        return [d for e in pieces if set(e.names) <= there and e.decide is not None for d in e.decide(t, variants)]
+
+    names = tuple(dict.fromkeys(name for e in pieces for name in e.names))
+    return Evidence(lambda ask: [c for e in pieces for c in e.cases(ask)], words, names, decide)
+
+
+def repeated(figure: Callable[[Ask], list[Case]], ask: Ask, runs: int) -> list[Case]:
+    """A figure's points with so many runs each, also where the size that is asked for has fewer."""
+
+    def point(case: Case) -> tuple[object, ...]:
+        return case.scenario, case.cc, *sorted((k, str(v)) for k, v in case.labels.items() if k != "run")
+
+    here = {point(c) for c in figure(ask)}
+    whole = figure(replace(ask, size=Size.FULL))
+    return [c for c in whole if point(c) in here and int(c.labels["run"]) <= runs]
+
+
+def varied(cases: Iterable[Case], name: str, sets: Mapping[str, object]) -> list[Case]:
+    """Cases under other settings, as a variant of that name."""
+    return [replace(c, labels={**c.labels, "variant": name}, sets={**c.sets, **sets}) for c in cases]
+
+
+def tables(experiment: Experiment, found: Sequence[Outcome]) -> Tables:
+    """The tables of the figure, and those of the runs beside it."""
+    kept = experiment.tables([o for o in found if LABEL not in o.case.labels])
+    return kept | _beside(experiment, found, THEIRS) | tables_of_variants(experiment, found)
+
+
+def tables_of_variants(experiment: Experiment, found: Sequence[Outcome]) -> Tables:
+    """Those of the variants alone, by the names under which they are kept."""
+    return _beside(experiment, found, VARIANTS)
+
+
+def _beside(experiment: Experiment, found: Sequence[Outcome], what: str) -> Tables:
+    these = [_plain(o) for o in found if o.case.labels.get(LABEL) == what]
+    of_these = experiment.tables(these).items() if these else ()
+    # A table without a scheme's or a variant's name cannot say whose it is.
+    told = "variant" if what == VARIANTS else "cc"
+    return {f"{what}-{name}": frame for name, frame in of_these if told in frame}
+
+
+def _plain(o: Outcome) -> Outcome:
+    labels = {name: value for name, value in o.case.labels.items() if name != LABEL}
+    return replace(o, case=replace(o.case, labels=labels))
+
+
+def of_figure(saved: Tables) -> Tables:
+    """The tables that figures and claims are made of."""
+    return {name: frame for name, frame in saved.items() if name.split("-")[0] not in {THEIRS, VARIANTS}}
+
+
+def _of(saved: Tables, what: str) -> Tables:
+    """The tables of the runs beside it, by the names of the figure's."""
+    return {name.split("-", 1)[1]: frame for name, frame in saved.items() if name.startswith(f"{what}-")}
+
+
+def compared(experiment: Experiment, saved: Tables, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """The claims on which the simulator's schemes have a bearing, with both results."""
+    theirs = _of(saved, THEIRS)
+    if not theirs:
+        return []
+    mixed = {name: _with(frame, theirs.get(name)) for name, frame in of_figure(saved).items()}
+    others = {v.key: v for v in experiment.verdicts(mixed)}
+    pairs = [(v, others[v.key]) for v in verdicts if v.key in others]
+    return [
+        asdict(Compared(v.claim, v.published, v.ours, v.verdict, other.ours, other.verdict))
+        for v, other in pairs
+        if v.ours != other.ours
+    ]
+
+
+def _with(frame: pd.DataFrame, theirs: pd.DataFrame | None) -> pd.DataFrame:
+    """The rows of some schemes replaced."""
+    import pandas as pd
+
+    if theirs is None or theirs.empty:
+        return frame
+    return pd.concat([frame[~frame["cc"].isin(set(theirs["cc"]))], theirs], ignore_index=True)
+
+
+def explained(experiment: Experiment, saved: Tables) -> Mapping[str, str]:
+    """Explanations by claim: what needs no numbers, what the figure's own tables say, what variants did."""
+    figure, beside = of_figure(saved), of_variants(saved)
+    found = dict(experiment.explained)
+    if experiment.explain is not None:
+        found |= experiment.explain(figure, _of(saved, THEIRS))
+    if experiment.evidence is not None and beside:
+        found |= experiment.evidence.words(figure, beside)
+    return found
+
+
+def decided(experiment: Experiment, saved: Tables) -> Sequence[Decided]:
+    """Hypotheses with their verdicts, where their variants were run."""
+    evidence, variants = experiment.evidence, of_variants(saved)
+    if evidence is None or evidence.decide is None or not variants:
+        return []
+    return evidence.decide(of_figure(saved), variants)
+
+
+def of_variants(saved: Tables) -> Tables:
+    """The tables of the variants, by the names of the figure's."""
+    return _of(saved, VARIANTS)

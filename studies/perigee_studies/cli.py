@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee study list|run|explain|report`: the figures and tables of five studies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perigee_lab.cli.options import (
+    CcOption,
+    ClusterOption,
+    JobsOption,
+    JsonOption,
+    StoreOption,
+    machines_of,
+    schemes_of,
+    stop,
+)
+
+ExplainOption = Annotated[
+    bool, typer.Option("--explain", help="Also print why claims are not reproduced, from the runs beside the figure.")
+]
+
+FromOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        help="Folder of pages, as docs/studies: their tables are taken where nothing was run.",
+        exists=True,
+        file_okay=False,
+    ),
+]
+DataOption = Annotated[
+    Path | None, typer.Option(help="Folder with recorded paths (leoem/paths/*.log).", exists=True, file_okay=False)
+]
+SizeOption = Annotated[
+    str | None,
+    typer.Option(help="quick, default or full. Default: what the pages' tables have, with --from, else default."),
+]
+ResultsOption = Annotated[Path, typer.Option(help="Folder of results; digests of runs are shared in OUT/cache.")]
+
+study = typer.Typer(help="Make the figures and tables of five published studies again.", no_args_is_help=True)
+
+
+@study.command("list")
+def list_(as_json: JsonOption = False) -> None:
+    """List the experiments."""
+    from perigee_studies.registry import experiments, published_as
+
+    rows = [{"name": e.name, "title": e.title, "figure": published_as(e)} for e in experiments().values()]
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    for r in rows:
+        print(f"{r['name']:<30} {r['title']:<58} {r['figure']}")
+
+
+@study.command()
+def run(
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="STUDY/EXPERIMENT, a study, or all.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Shortened or fewer runs: a smoke check.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="All published runs.")] = False,
+    jobs: JobsOption = None,
+    cluster: ClusterOption = None,
+    store: StoreOption = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Of the names, only experiments that contain this; repeatable.")
+    ] = None,
+    cc: CcOption = None,
+    data: DataOption = None,
+    out: ResultsOption = Path("runs/study"),
+    force: Annotated[bool, typer.Option("--force", help="Run again what has been run.")] = False,
+    explain: ExplainOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run experiments, draw their figures and compare them with what was published."""
+    from perigee_studies.commands import run_command
+    from perigee_studies.model import Ask, Size
+
+    if quick and full:
+        stop("--quick and --full exclude each other")
+    size = Size.QUICK if quick else Size.FULL if full else Size.DEFAULT
+    wanted = tuple(schemes_of(cc))
+    if only and "" in only:
+        stop("--only '' is empty and would keep everything: give a part of a name, or leave --only out")
+    ask = Ask(size, _known(wanted), data)
+    machines = machines_of(jobs, cluster, store)
+    chosen = _chosen(names, only)
+    raise SystemExit(run_command(chosen, ask, out, machines=machines, force=force, explain=explain, as_json=as_json))
+
+
+@study.command()
+def explain(
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="STUDY/EXPERIMENT, a study, or all.")],
+    variant: Annotated[list[str] | None, typer.Option(help="Only this one of the variants; repeatable.")] = None,
+    size: SizeOption = None,
+    jobs: JobsOption = None,
+    cluster: ClusterOption = None,
+    store: StoreOption = None,
+    data: DataOption = None,
+    tables: FromOption = None,
+    out: ResultsOption = Path("runs/study"),
+) -> None:
+    """Run the variants that explanations rest on, without the figures' own runs, and print the explanations."""
+    from perigee_studies.commands import explain_command
+    from perigee_studies.model import Ask, Size
+
+    machines = machines_of(jobs, cluster, store)
+    code = 0
+    for each, chosen in _by_size(_chosen(names, None), size, out, tables).items():
+        ask = Ask(Size(each), (), data)
+        code = explain_command(chosen, ask, out, machines=machines, tables=tables, variants=variant or ()) or code
+    raise SystemExit(code)
+
+
+@study.command()
+def report(
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Default: all that was run.")] = None,
+    size: SizeOption = None,
+    out: Annotated[Path, typer.Option(help="Folder of results.")] = Path("runs/study"),
+    docs: Annotated[Path | None, typer.Option(help="Also write a page per experiment into this folder.")] = None,
+    tables: FromOption = None,
+    explain: ExplainOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw the figures, the verdicts and the gallery again from saved tables, without running anything."""
+    from perigee_studies.commands import report_command
+
+    code, groups = 0, _by_size(_chosen(names or ["all"], None), size, out, tables)
+    if as_json and len(groups) > 1:
+        stop(f"--json is one document, and the tables are of several sizes ({', '.join(groups)}): choose by --size")
+    for each, chosen in groups.items():
+        found = report_command(chosen, out / each, docs=docs, tables=tables, explain=explain, as_json=as_json)
+        code = found or code
+    raise SystemExit(code)
+
+
+def _by_size(names: list[str], size: str | None, out: Path, tables: Path | None) -> dict[str, list[str]]:
+    """What is done at which size; that of the tables which results are taken from, unless one is given."""
+    from perigee_studies import conclude, published
+
+    if size not in {None, "quick", "default", "full"}:
+        stop(f"--size {size!r}: one of quick, default, full")
+    if size is None:
+        return {s.value: chosen for s, chosen in published.by_size(names, tables).items()}
+    if tables is not None:
+        for name in (n for n in names if not (out / size / n / conclude.ABOUT).exists()):
+            other = published.size_of(name, tables)
+            if other is not None and other.value != size:
+                stop(f"--size {size}: the tables of {name} in {tables} are of the size {other.value}; leave --size out")
+    return {size: names}
+
+
+def _chosen(names: list[str], only: list[str] | None) -> list[str]:
+    from perigee_studies.registry import UnknownError, choose
+
+    try:
+        chosen = [e.name for e in choose(names)]
+    except UnknownError as error:
+        stop(str(error))
+    if only:
+        chosen = [c for c in chosen if any(part in c for part in only)]
+        if not chosen:
+            stop(f"--only {', '.join(only)} leaves no experiment")
+    return chosen
+
+
+def _known(wanted: tuple[str, ...]) -> tuple[str, ...]:
+    from perigee_lab.runs.scenario import schemes
+
+    names = {s["id"] for s in schemes()} | {"all"}
+    for name in wanted:
+        if ":" in name:
+            stop(f"--cc {name!r}: studies take the names of `perigee schemes` only; a class runs with `perigee run`")
+        if name not in names:
+            stop(f"--cc {name!r} is no congestion control; see `perigee schemes`")
+    return wanted

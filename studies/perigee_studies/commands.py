@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The commands `study run` and `study report`."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import textwrap
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from perigee_lab.common import interrupt
+from perigee_lab.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
+from perigee_lab.common.files import RecordError, cannot_write, claimed, has_no_room, make_ready, write_text
+from perigee_lab.common.messages import complain
+from perigee_lab.common.reading import read_text
+from perigee_studies import beside, conclude, gallery, made, pages, published
+from perigee_studies.cache import Cache
+from perigee_studies.execute import Failure, Plan, Progress, Runner, outcomes, took
+from perigee_studies.kinds import Kind, kind_of
+from perigee_studies.model import Ask, Size
+from perigee_studies.registry import experiments
+from perigee_studies.verdicts import REPRODUCED, reproduced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from perigee_lab.runs.machines import Machines
+    from perigee_studies.model import Experiment
+    from perigee_studies.verdicts import Verdict
+
+FAILURES = "failures.json"
+
+
+def run_command(
+    names: Sequence[str],
+    ask: Ask,
+    out: Path,
+    *,
+    machines: Machines,
+    force: bool,
+    explain: bool = False,
+    as_json: bool = False,
+) -> int:
+    """Runs what is missing, then tables, verdicts, figures and the gallery. Returns the exit code."""
+    return _alone_in(
+        out,
+        ask,
+        lambda: _run(names, ask, out, machines=machines, force=force, explain=explain, as_json=as_json),
+    )
+
+
+def _alone_in(out: Path, ask: Ask, work: Callable[[], int]) -> int:
+    """Does what writes into a folder of results, while nobody else does. Returns the exit code."""
+    try:
+        # All of it, because sizes share the cache.
+        with claimed(out):
+            folder = out / ask.size.value
+            make_ready(folder)
+            try:
+                return work()
+            finally:
+                # What was refused leaves nothing.
+                with suppress(OSError):
+                    folder.rmdir()
+    except RecordError as error:
+        complain(str(error))
+        return BAD_INPUT
+    except OSError as error:
+        complain(f"{cannot_write(out, error)}; what is complete is kept")
+        return BAD_INPUT
+
+
+def _run(
+    names: Sequence[str], ask: Ask, out: Path, *, machines: Machines, force: bool, explain: bool, as_json: bool
+) -> int:
+    begin = time.perf_counter()
+    folder = out / ask.size.value
+    chosen = [experiments()[n] for n in names]
+    plan = Plan.of(chosen, ask)
+    cache = Cache(out / "cache")
+    screen = Screen()
+    runner = Runner(plan, cache, machines, screen.show)
+    try:
+        failures = runner.run(force=force)
+    except KeyboardInterrupt:
+        screen.end()
+        interrupt.announce("what is complete is kept, the same command goes on")
+        return INTERRUPTED
+    screen.end()
+    verdicts: dict[str, list[Verdict]] = {}
+    for experiment in chosen:
+        try:
+            found = outcomes(plan, cache, experiment.name)
+            if found:
+                conclude.tabulate(experiment, found, ask, folder, len(plan.planned[experiment.name]))
+                runs_s = took(plan, cache, experiment.name)
+                made.note(folder / experiment.name, f"perigee study run {experiment.name}{ask.size.option}", runs_s)
+                verdicts[experiment.name] = conclude.finish(experiment, folder)
+        except Exception as error:  # one experiment that fails must not stop the others
+            if interrupt.was_interrupted():
+                raise KeyboardInterrupt from error
+            if has_no_room(error):
+                raise
+            _concluding_failed(failures, experiment.name, error)
+    _write_failures(folder, failures)
+    gallery.write(folder)
+    _tell(verdicts, failures, folder, time.perf_counter() - begin, explain=explain, as_json=as_json)
+    return FAILED if failures else 0
+
+
+def explain_command(
+    names: Sequence[str],
+    ask: Ask,
+    out: Path,
+    *,
+    machines: Machines,
+    tables: Path | None = None,
+    variants: Collection[str] = (),
+) -> int:
+    """Runs the variants that explanations rest on, beside tables of the figures that are there, and prints these."""
+    chosen = [experiments()[n] for n in names if beside.variants(experiments()[n], ask, variants)]
+    if (wrong := _nothing_beside(names, ask, variants)) is not None:
+        complain(str(wrong))
+        return BAD_INPUT
+    # Before the first of many runs, and before anything is written.
+    lacking = [text for e in chosen if (text := _lacking(e, out / ask.size.value, tables)) is not None]
+    if lacking:
+        for text in lacking:
+            complain(text)
+        return BAD_INPUT
+    return _alone_in(
+        out,
+        ask,
+        lambda: _explain_by_runs(chosen, ask, out, machines=machines, tables=tables, variants=variants),
+    )
+
+
+def _explain_by_runs(
+    chosen: Sequence[Experiment],
+    ask: Ask,
+    out: Path,
+    *,
+    machines: Machines,
+    tables: Path | None,
+    variants: Collection[str],
+) -> int:
+    folder = out / ask.size.value
+    if tables is not None:
+        # Before the runs, and before anything is written: what they are to stand beside may be damaged.
+        try:
+            published.noted(chosen, tables, folder)
+        except conclude.ConcludeError as error:
+            complain(str(error))
+            return BAD_INPUT
+    plan = Plan.of(chosen, ask, lambda e, a: beside.variants(e, a, variants))
+    cache, screen = Cache(out / "cache"), Screen()
+    try:
+        failures = Runner(plan, cache, machines, screen.show).run()
+    except KeyboardInterrupt:
+        screen.end()
+        interrupt.announce("what is complete is kept, the same command goes on")
+        return INTERRUPTED
+    screen.end()
+    if tables is not None:
+        published.restore(chosen, tables, folder)
+    ill = []
+    for e in (e for e in chosen if plan.planned[e.name]):
+        try:
+            conclude.add_variants(e, outcomes(plan, cache, e.name), folder)
+            made.note_variants(folder / e.name, took(plan, cache, e.name), variants)
+            conclude.finish(e, folder)
+        except conclude.ConcludeError as error:
+            ill.append(f"{error}: {_remedy(e.name, folder)}, or take the pages' tables with --from docs/studies")
+            continue
+        print(e.name)
+        _explain(folder / e.name)
+    for message in [*ill, *(f"failed: {f.experiment}: {f.case.scenario}: {f.error}" for f in failures[:20])]:
+        complain(message)
+    gallery.write(folder)
+    return FAILED if ill or failures else 0
+
+
+def _nothing_beside(names: Sequence[str], ask: Ask, variants: Collection[str]) -> str | None:
+    """Why there is nothing to run, or no variant of a name that is given; None where there is."""
+    there = sorted({str(c.labels["variant"]) for n in names for c in beside.variants(experiments()[n], ask)})
+    if not there:
+        return f"no explanation of {', '.join(names)} rests on variants"
+    unknown = [v for v in variants if v not in there]
+    if unknown:
+        # Names have commas in them.
+        return f"no variant is called {' or '.join(map(repr, unknown))}; there are {', '.join(map(repr, there))}"
+    return None
+
+
+def _lacking(experiment: Experiment, folder: Path, tables: Path | None) -> str | None:
+    """What is wrong with the tables of a figure beside which variants would be put; None where nothing is."""
+    name = experiment.name
+    if tables is not None and not (folder / name / conclude.ABOUT).exists():
+        about = published.tables_of(experiment, tables) / conclude.ABOUT
+        pages = "give a folder of pages, such as docs/studies of a clone"
+        return None if about.exists() else f"--from {tables} has no tables of {name} ({about} is missing): {pages}"
+    try:
+        conclude.read_about(folder / name)
+    except conclude.ConcludeError as error:
+        return f"{error}: {_remedy(name, folder)}, or take the pages' tables with --from docs/studies"
+    return None
+
+
+def report_command(
+    names: Sequence[str],
+    folder: Path,
+    *,
+    docs: Path | None = None,
+    tables: Path | None = None,
+    explain: bool = False,
+    as_json: bool = False,
+) -> int:
+    """Draws everything again from saved tables; those that are damaged are named, and the others drawn.
+
+    With `tables`, a folder of pages, theirs are taken where nothing was run.
+    """
+    try:
+        if tables is not None:
+            published.restore([experiments()[name] for name in names], tables, folder)
+        return _report(names, folder, docs, explain=explain, as_json=as_json)
+    except conclude.ConcludeError as error:
+        complain(str(error))
+        return BAD_INPUT
+    except OSError as error:
+        complain(f"{cannot_write(folder, error)}")
+        return BAD_INPUT
+
+
+def _report(names: Sequence[str], folder: Path, docs: Path | None, *, explain: bool, as_json: bool) -> int:
+    begin = time.perf_counter()
+    verdicts: dict[str, list[Verdict]] = {}
+    damaged: dict[str, str] = {}
+    there = [n for n in names if any((folder / n / part).exists() for part in (conclude.DATA, conclude.ABOUT))]
+    screen = Screen()
+    for done, name in enumerate(there):
+        left_s = (time.perf_counter() - begin) / done * (len(there) - done) if done else math.nan
+        screen.show(Progress(len(there), 0, done, left_s, name, "experiments"))
+        try:
+            verdicts[name] = conclude.finish(experiments()[name], folder)
+        except conclude.ConcludeError as error:
+            damaged[name] = f"{error}: {_remedy(name, folder)}"
+        except Exception as error:  # tables of an earlier version, without checksums, can be wrong in any way
+            if has_no_room(error):
+                raise
+            what = f"{folder / name / conclude.DATA} is damaged ({type(error).__name__}: {error})"
+            damaged[name] = f"{what}: {_remedy(name, folder)}"
+    screen.end()
+    ill = [*damaged.values(), *_damaged_failures(folder)]
+    for message in ill:
+        complain(message)
+    if not verdicts and not damaged:
+        complain(f"{folder} holds no results of these experiments: {_where(names, folder)}")
+        return BAD_INPUT
+    gallery.write(folder, damaged)
+    if docs is not None:
+        pages.write(folder, docs, damaged)
+    _tell(verdicts, [], folder, time.perf_counter() - begin, explain=explain, as_json=as_json, damaged=damaged)
+    return FAILED if ill else 0
+
+
+def _where(names: Sequence[str], folder: Path) -> str:
+    """Where there are some, or how they come about."""
+    others = [size for size in Size if size.value != folder.name]
+    have = [s.value for s in others if any((folder.parent / s.value / n / conclude.ABOUT).exists() for n in names)]
+    if have:
+        return "there are some of another size, say " + " or ".join(f"--size {size}" for size in have)
+    return "`perigee study run` first"
+
+
+def _remedy(name: str, folder: Path) -> str:
+    size = f" --{folder.name}" if folder.name in {"quick", "full"} else ""
+    return f"run `perigee study run {name}{size}` again"
+
+
+def _damaged_failures(folder: Path) -> list[str]:
+    """What is wrong with the list of failures, if anything is."""
+    path = folder / FAILURES
+    try:
+        good = not path.exists() or isinstance(json.loads(read_text(path)), list)
+    except (OSError, ValueError):
+        good = False
+    return [] if good else [f"{path} is damaged: {_remedy('NAME', folder)}"]
+
+
+def _concluding_failed(failures: list[Failure], name: str, error: Exception) -> None:
+    import traceback
+
+    from perigee_studies.model import Case
+
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    text = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+    failures.append(Failure(name, Case("tables and figure", "-"), text))
+
+
+def _write_failures(folder: Path, failures: Sequence[Failure]) -> None:
+    rows = [
+        {
+            "experiment": f.experiment,
+            "scenario": f.case.scenario,
+            "cc": f.case.cc,
+            "seed": f.case.seed,
+            "sets": dict(f.case.sets),
+            "error": f.error,
+        }
+        for f in failures
+    ]
+    write_text(folder / FAILURES, json.dumps(rows, indent=1, default=str) + "\n")
+
+
+def _tell(
+    verdicts: dict[str, list[Verdict]],
+    failures: Sequence[Failure],
+    folder: Path,
+    wall_s: float,
+    *,
+    explain: bool,
+    as_json: bool,
+    damaged: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    if as_json:
+        rows = {name: [v.__dict__ for v in found] for name, found in verdicts.items()}
+        told = {"verdicts": rows, "failures": len(failures), "damaged": dict(damaged), "wall_s": round(wall_s, 1)}
+        print(json.dumps(told, indent=1))
+        return
+    for name in damaged:
+        print(f"{name:<30} damaged")
+    for name, found in verdicts.items():
+        words = _words(folder / name)
+        print(f"{name:<30} {reproduced([v.__dict__ for v in found])} claims reproduced")
+        for v in found:
+            if v.verdict != REPRODUCED:
+                compared = f"{words.get(v.key, 'published')} {v.published}, ours {v.ours or 'none'}"
+                print(f"    {v.verdict}: {v.claim}: {compared} ({v.tolerance})")
+        if explain:
+            _explain(folder / name)
+    for f in failures[:20]:
+        print(
+            f"failed: {f.experiment}: {f.case.scenario} --cc {f.case.cc} --seed {f.case.seed}: {f.error}",
+            file=sys.stderr,
+        )
+    if len(failures) > 20:
+        print(f"failed: {len(failures) - 20} more, see {folder / FAILURES}", file=sys.stderr)
+    print(f"{wall_s:.0f} s; gallery: {folder / 'index.html'}")
+
+
+def _words(folder: Path) -> dict[str, str]:
+    """By claim, what its value is called: nobody has published what is only expected."""
+    rows = json.loads(read_text(folder / conclude.VERDICTS))
+    return {row["key"]: "expected" if kind_of(row) is Kind.UNPUBLISHED else "published" for row in rows}
+
+
+def _explain(folder: Path) -> None:
+    """Why claims are not reproduced, as the tables of the runs beside the figure say."""
+    rows = json.loads(read_text(folder / conclude.VERDICTS))
+    by_reason: dict[str, list[str]] = {}
+    for row in rows:
+        if row["why"]:
+            by_reason.setdefault(row["why"], []).append(row["claim"])
+    for reason, claims in by_reason.items():
+        print(f"    why: {'; '.join(claims)}")
+        print(textwrap.fill(reason, 116, initial_indent=" " * 9, subsequent_indent=" " * 9))
+    for row in json.loads(read_text(folder / conclude.ABOUT)).get("decided", ()):
+        print(f"    {row['verdict']}: {row['hypothesis']}")
+        print(textwrap.fill(row["words"], 116, initial_indent=" " * 9, subsequent_indent=" " * 9))
+
+
+class Screen:
+    """A line of progress on a terminal; a line a minute elsewhere."""
+
+    def __init__(self) -> None:
+        """Notes when it began."""
+        self.begin = time.perf_counter()
+        self.last = -math.inf
+        self.live = sys.stderr.isatty()
+        self.shown = False
+
+    def show(self, p: Progress) -> None:
+        """Tells how far it is."""
+        now = time.perf_counter()
+        if now - self.last < (0.5 if self.live else 60) or p.total == p.cached:
+            return
+        self.last, self.shown = now, True
+        eta = "" if math.isnan(p.eta_s) else f", about {_time(p.eta_s)} left"
+        runs = f"{p.done} of {p.total - p.cached} {p.what}"
+        cached = f" ({p.cached} more from earlier)" if p.cached else ""
+        so_far = f", {_time(now - self.begin)}{eta}: {p.now}" if p.done else f": {p.now} begins"
+        text = f"{runs}{cached}{so_far}"
+        print(f"\r{text:<100}" if self.live else text, end="" if self.live else "\n", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Leaves the line."""
+        if self.live and self.shown:
+            print(file=sys.stderr)
+
+
+def _time(seconds: float) -> str:
+    minutes, s = divmod(int(seconds), 60)
+    hours, m = divmod(minutes, 60)
+    return f"{hours} h {m} min" if hours else f"{m} min {s} s" if m else f"{s} s"

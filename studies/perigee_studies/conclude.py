@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Digests → tables; tables → verdicts and figures.
+
+`OUT/study/experiment/`: `data/NAME.csv` (what the figure and the verdicts are made from), `about.json` (size, runs,
+checksums of the tables), `verdicts.json`, `NAME.svg`, `.pdf`, `.png`. The second step needs the first's files only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common.files import PARTIAL, fresh, inner, naming, removed, write_text, written
+from perigee_lab.common.reading import MOST_DATA, read_bytes, read_text
+from perigee_studies import beside
+from perigee_studies.model import Size
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+
+    from perigee_studies.exchanged import Power
+    from perigee_studies.model import Ask, Experiment, Outcome, Tables
+    from perigee_studies.verdicts import Verdict
+
+DATA, ABOUT, VERDICTS = "data", "about.json", "verdicts.json"
+SIZES = {size.value for size in Size}
+
+
+class ConcludeError(Exception):
+    """Tables are missing or cannot be read."""
+
+
+def tabulate(experiment: Experiment, found: Sequence[Outcome], ask: Ask, out: Path, planned: int) -> None:
+    """Computes and writes the tables of an experiment."""
+    tables = beside.tables(experiment, found)
+    folder = out / experiment.name
+    for place in (folder.parent, folder):
+        inner(place)
+    partial = fresh(folder / f"{DATA}{PARTIAL}")
+    try:
+        for name, frame in tables.items():
+            with naming(folder / DATA / f"{name}.csv"):
+                _write_csv(frame, partial / f"{name}.csv")
+        removed(folder / DATA)
+        partial.rename(folder / DATA)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    about = {
+        "size": ask.size.value,
+        "schemes": list(dict.fromkeys(o.case.cc for o in found)),
+        "runs": len(found),
+        "planned": planned,
+        "simulated_s": sum(o.digest.info["duration_ns"] for o in found) / 1e9,
+        "packet_hops": sum(o.digest.info["packet_hops"] for o in found),
+        "conserved": all(o.digest.info["conserved"] for o in found),
+        "tables": {f.name: checksum(f) for f in sorted((folder / DATA).glob("*.csv"))},
+    }
+    write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
+
+
+def add_variants(experiment: Experiment, found: Sequence[Outcome], out: Path) -> None:
+    """Writes what variants did beside tables of the figure that are there; earlier rows of the same variants go.
+
+    Raises:
+        ConcludeError: the figure's tables are not there, or damaged.
+    """
+    import pandas as pd
+
+    folder = out / experiment.name
+    about = read_about(folder)
+    names = {o.case.labels["variant"] for o in found}
+    for name, frame in beside.tables_of_variants(experiment, found).items():
+        file = inner(folder / DATA) / f"{name}.csv"
+        rows = [frame]
+        if file.exists():
+            before = read_csv(file)
+            rows = [before[~before["variant"].isin(names)], frame]
+        after = pd.concat([r for r in rows if len(r)], ignore_index=True)
+        if name == f"{beside.VARIANTS}-runs":
+            about["runs"] += len(after) - (len(before) if len(rows) == 2 else 0)
+            about["planned"] = max(about["planned"], about["runs"])
+        _write_csv(after, file)
+    about["tables"] = {f.name: checksum(f) for f in sorted((folder / DATA).glob("*.csv"))}
+    write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
+
+
+def _write_csv(frame: pd.DataFrame, file: Path) -> None:
+    with written(file) as partial:
+        frame.to_csv(partial, index=False, float_format="%.9g", lineterminator="\n")
+
+
+def checksum(file: Path) -> str:
+    """By which damage to a table is found."""
+    return hashlib.sha256(read_bytes(file, MOST_DATA)).hexdigest()
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """What `tabulate` noted of an experiment, its tables checked against it.
+
+    Raises:
+        ConcludeError: a file is missing or damaged; the message begins with its name.
+    """
+    path = folder / ABOUT
+    try:
+        about: dict[str, Any] = json.loads(read_text(path))
+    except FileNotFoundError as error:
+        raise ConcludeError(f"{path} is missing") from error
+    except (OSError, ValueError) as error:
+        raise ConcludeError(f"{path} is damaged") from error
+    # Results of earlier versions have no checksums.
+    sums = about.get("tables", {}) if isinstance(about, dict) else None
+    if not isinstance(sums, dict) or not {"size", "runs", "planned"} <= set(about) or about["size"] not in SIZES:
+        raise ConcludeError(f"{path} is damaged")
+    for name, expected in sums.items():
+        file = folder / DATA / name
+        if not file.is_file():
+            raise ConcludeError(f"{file} is missing")
+        if checksum(file) != expected:
+            raise ConcludeError(f"{file} is damaged")
+    return about
+
+
+def read_tables(folder: Path) -> Tables:
+    """The tables as saved."""
+    files = sorted((folder / DATA).glob("*.csv"))
+    if not files:
+        raise ConcludeError(f"{folder / DATA} holds no tables")
+    return {f.stem: read_csv(f) for f in files}
+
+
+def read_csv(file: Path) -> pd.DataFrame:
+    """A table as saved; one without columns is empty."""
+    import pandas as pd
+
+    try:
+        return pd.read_csv(io.BytesIO(read_bytes(file)))
+    except pd.errors.EmptyDataError:
+        return pd.DataFrame()
+    except ValueError as error:
+        raise ConcludeError(f"{file} is damaged") from error
+
+
+def finish(experiment: Experiment, out: Path) -> list[Verdict]:
+    """Verdicts and figures from the tables as saved. Raises ConcludeError if they are not as they were saved."""
+    from perigee_studies import kinds, style
+    from perigee_studies.exchanged import power, weighed
+    from perigee_studies.kinds import PUBLISHED
+    from perigee_studies.registry import experiments
+
+    folder = out / experiment.name
+    about = read_about(folder)
+    saved = read_tables(folder)
+    tables = beside.of_figure(saved)
+    plain = experiment.verdicts(tables)
+    explained = beside.explained(experiment, saved)
+    of = kinds.of(experiment.name, plain, experiments(), tables)
+    found = power(experiment, tables)
+    verdicts = weighed(plain, found)
+    rows = [
+        {
+            **asdict(v),
+            "why": why(explained, v),
+            "kind": kind.value,
+            "exchanged": f"{found[v.key].passed} of {found[v.key].tried}" if v.key in found else "",
+        }
+        for v, kind in zip(verdicts, of, strict=True)
+    ]
+    counted = [found[v.key] for v, k in zip(verdicts, of, strict=True) if k in PUBLISHED and _telling(v, found)]
+    passed, tried = sum(p.passed for p in counted), sum(p.tried for p in counted)
+    about["exchanged"] = {"passed": passed, "tried": tried} if counted else None
+    about["theirs"] = beside.compared(experiment, saved, plain)
+    about["decided"] = [asdict(d) for d in beside.decided(experiment, saved)]
+    if experiment.note is not None:
+        about["note"] = experiment.note(tables)
+    write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
+    write_text(folder / VERDICTS, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+    for name, figure in experiment.draw(tables).items():
+        style.save(figure, folder, name)
+    return verdicts
+
+
+def _telling(verdict: Verdict, found: Mapping[str, Power]) -> bool:
+    return verdict.key in found and found[verdict.key].telling
+
+
+def why(explained: Mapping[str, str], verdict: Verdict) -> str:
+    """The explanation of a claim that is not reproduced."""
+    from perigee_studies.verdicts import DIFFERS
+
+    return explained.get(verdict.key, "open") if verdict.verdict == DIFFERS else ""

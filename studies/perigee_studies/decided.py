@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What deciding runs say of a hypothesis: how much of an effect goes away with its supposed cause."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from perigee_lab.common.statistics import Estimate, difference
+
+CONFIRMED, REJECTED, PART, OPEN = "confirmed", "rejected", "in part", "open"
+RULE = """A variant takes a supposed cause away (or puts it in where it was not). Confirmed: the 95 % interval of what
+changes with it is above half of the effect; in part: below half, and above zero; rejected: below half, and zero or less
+is within; open: none of these."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A hypothesis, and what its runs say of it."""
+
+    hypothesis: str
+    verdict: str
+    """One of CONFIRMED, REJECTED, PART, OPEN; computed."""
+    words: str
+
+
+def by_share(effect: float, changed: Estimate | None) -> str:
+    """The verdict on a cause: `effect` is what it is supposed to explain, `changed` what of it goes away without it."""
+    if changed is None or math.isnan(changed.low) or math.isnan(effect) or effect == 0:
+        return OPEN
+    low, high = sorted((changed.low / effect, changed.high / effect))
+    if low >= 0.5:
+        return CONFIRMED
+    if high < 0.5:
+        return PART if low > 0 else REJECTED
+    return OPEN
+
+
+def gap(a: Estimate, b: Estimate) -> Estimate:
+    """How much `a` is above `b`, run by run where both have as many; without an interval of too few runs."""
+    found = difference(a.value, b.value)
+    return found or Estimate(a.value - b.value, math.nan, math.nan, min(a.n, b.n))

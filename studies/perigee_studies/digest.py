@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What is kept of a run: totals, quantiles of the RTT, a few columns of the time series.
+
+A few kilobytes instead of a record, so that thousands of runs fit.
+
+Time series are arrays (flows x samples) in the units of the record (`goodput_bps`, `rtt_ns`); NaN = no value.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import zipfile
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from perigee_lab.results.record import Run
+    from perigee_studies.model import Keep
+
+FORMAT = 1
+QUANTILES = np.linspace(0.0, 1.0, 201)
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass
+class Digest:
+    """What is kept of one run."""
+
+    flows: list[dict[str, Any]]
+    """A row per flow: that of `flow_totals`, with `rtt_mean_ms`, and of its metrics."""
+    t_s: Floats
+    """Sampling instants, s."""
+    columns: dict[str, Floats] = field(default_factory=dict)
+    """Time series by column, flows x samples."""
+    rtt_ms: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    """Quantiles of each flow's RTT samples at 0, 0.5 %, ... 100 %, ms; flows x 201."""
+    routes: list[tuple[float, int, list[str]]] = field(default_factory=list)
+    """(time in s, pair, names of the nodes) whenever a route changes."""
+    events: list[tuple[float, str, int, float]] = field(default_factory=list)
+    """(time in s, kind, flow or -1, value)."""
+    info: dict[str, Any] = field(default_factory=dict)
+    """Ports, duration, warnings, conservation."""
+
+    def mbps(self, flow: int | slice = slice(None)) -> Floats:
+        """Goodput of a flow or of all, Mbit/s."""
+        return self.columns["goodput_bps"][flow] / 1e6
+
+    def window(self, begin_s: float, end_s: float) -> npt.NDArray[np.bool_]:
+        """The samples whose interval lies in [begin, end]: a row at t tells of the time before t."""
+        step = float(self.t_s[1] - self.t_s[0]) if len(self.t_s) > 1 else 0.0
+        slack = 1e-9
+        mask: npt.NDArray[np.bool_] = (self.t_s - step >= begin_s - slack) & (self.t_s <= end_s + slack)
+        return mask
+
+    def mean_mbps(self, begin_s: float, end_s: float) -> Floats:
+        """Mean goodput of each flow between two times, Mbit/s."""
+        mask = self.window(begin_s, end_s)
+        return np.nan_to_num(self.mbps()[:, mask]).mean(axis=1) if mask.any() else np.full(len(self.flows), np.nan)
+
+    def mean_rtt_ms(self, begin_s: float, end_s: float) -> Floats:
+        """Mean RTT of each flow between two times, ms: every sample counts alike (weights: packets acknowledged)."""
+        mask = self.window(begin_s, end_s)
+        rtt = self.columns["rtt_ns"][:, mask] / 1e6
+        weight = np.where(np.isnan(rtt), 0.0, np.nan_to_num(self.columns["goodput_bps"][:, mask]) + 1e-9)
+        total = weight.sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            return np.where(total > 0, (np.nan_to_num(rtt) * weight).sum(axis=1) / total, np.nan)
+
+    def inflation(self, mask: npt.NDArray[np.bool_]) -> float:
+        """Mean RTT over mean base RTT, over all flows and the samples of a mask."""
+        with np.errstate(invalid="ignore"):
+            rtt, base = (np.nanmean(self.columns[name][:, mask]) for name in ("rtt_ns", "base_rtt_ns"))
+        return float(rtt / base)
+
+    def to_bytes(self) -> bytes:
+        """As a compressed archive; the same digest gives the same bytes."""
+        arrays = {"t_s": self.t_s, "rtt_ms": self.rtt_ms.astype(np.float32)}
+        arrays |= {f"c_{name}": values.astype(np.float32) for name, values in self.columns.items()}
+        text = {"flows": self.flows, "routes": self.routes, "events": self.events, "info": self.info}
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(_member("digest.json"), json.dumps(text))
+            for name, values in arrays.items():
+                buffer = io.BytesIO()
+                np.save(buffer, np.asarray(values), allow_pickle=False)
+                archive.writestr(_member(f"{name}.npy"), buffer.getvalue())
+        return out.getvalue()
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Digest:
+        """Reads `to_bytes`.
+
+        Raises:
+            ValueError: the archive is damaged.
+        """
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                text = json.loads(archive.read("digest.json"))
+                arrays = {
+                    n.removesuffix(".npy"): np.load(io.BytesIO(archive.read(n)), allow_pickle=False).astype(float)
+                    for n in archive.namelist()
+                    if n.endswith(".npy")
+                }
+        except (zipfile.BadZipFile, KeyError, OSError, EOFError) as error:
+            raise ValueError(f"damaged digest: {error}") from error
+        columns = {n.removeprefix("c_"): a for n, a in arrays.items() if n.startswith("c_")}
+        routes = [(t, p, list(nodes)) for t, p, nodes in text["routes"]]
+        events = [(t, k, f, v) for t, k, f, v in text["events"]]
+        return Digest(text["flows"], arrays["t_s"], columns, arrays["rtt_ms"], routes, events, text["info"])
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
+
+
+def condense(run: Run, keep: Keep) -> Digest:
+    """The digest of a record in memory."""
+    from perigee_lab.results.metrics import flow_rows
+
+    totals = run.table("flow_totals").to_pylist()
+    flows = [{**_plain(t), **_plain(m)} for t, m in zip(totals, flow_rows(run), strict=True)]
+    t_s, columns = _series(run, len(flows), keep)
+    info = {k: run.manifest[k] for k in ("duration_ns", "ports", "warnings", "conserved", "packet_hops", "report")}
+    return Digest(
+        flows,
+        t_s,
+        columns,
+        _quantiles(run, len(flows)),
+        _routes(run) if keep.routes else [],
+        _events(run, keep),
+        info,
+    )
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """NaN has no place in JSON."""
+    return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()}
+
+
+def _series(run: Run, flows: int, keep: Keep) -> tuple[Floats, dict[str, Floats]]:
+    table = run.table("flows")
+    t_ns = table.column("t_ns").to_numpy()
+    times, at = np.unique(t_ns, return_inverse=True)
+    flow = table.column("flow").to_numpy()
+    columns = {}
+    for name in keep.columns:
+        if name not in table.column_names:
+            continue
+        grid = np.full((flows, len(times)), np.nan)
+        grid[flow, at] = table.column(name).to_numpy().astype(float)
+        columns[name] = grid
+    return times / 1e9, columns
+
+
+def _quantiles(run: Run, flows: int) -> Floats:
+    table = run.table("rtt")
+    flow, rtt_us, count = (table.column(c).to_numpy() for c in ("flow", "rtt_us", "count"))
+    out = np.full((flows, len(QUANTILES)), np.nan)
+    for i in range(flows):
+        mine = flow == i
+        seen = np.cumsum(count[mine])
+        if len(seen):
+            rank = np.maximum(1, np.ceil(QUANTILES * seen[-1]))
+            out[i] = rtt_us[mine][np.searchsorted(seen, rank)] / 1e3
+    return out
+
+
+def _routes(run: Run) -> list[tuple[float, int, list[str]]]:
+    names = run.manifest.nodes
+    rows = run.table("routes").to_pylist()
+    found: dict[tuple[int, int], list[str]] = {}
+    for r in rows:
+        path = found.setdefault((r["t_ns"], r["pair"]), [])
+        if r["node"] is not None:
+            path.append(names[r["node"]])
+    return [(t / 1e9, pair, nodes) for (t, pair), nodes in sorted(found.items())]
+
+
+def _events(run: Run, keep: Keep) -> list[tuple[float, str, int, float]]:
+    if not keep.events:
+        return []
+    rows = run.table("events").to_pylist()
+    return [
+        (r["t_ns"] / 1e9, r["kind"], -1 if r["flow"] is None else r["flow"], r["value"])
+        for r in rows
+        if r["kind"] in keep.events
+    ]

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Could the claims of an experiment fail? They are computed once more with the schemes' results exchanged.
+
+A claim that holds under at least half of the exchanges says nothing of its scheme, and does not count as reproduced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from perigee_studies import style
+from perigee_studies.verdicts import ANY, REPRODUCED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from perigee_studies.model import Experiment, Tables
+    from perigee_studies.verdicts import Verdict
+
+NAMES = ("cc", "what", "scheme")
+"""Columns with names of schemes; `what` has other words too, which stay."""
+_OF_RUNS = ("cc", "scheme")
+"""Those that have nothing else: whose results they are."""
+
+
+@dataclass(frozen=True)
+class Power:
+    """Under how many exchanges a claim still holds."""
+
+    passed: int
+    tried: int
+
+    @property
+    def telling(self) -> bool:
+        """It fails under most of them."""
+        return 2 * self.passed < self.tried
+
+
+def power(experiment: Experiment, tables: Tables) -> dict[str, Power]:
+    """Each scheme's results under the next one's name, then the one after that, …: all cyclic shifts; by claim.
+
+    Only claims that are reproduced as it was run and that are on schemes: they name one, or an exchange changes their
+    figures. Nothing where there is a single scheme.
+    """
+    schemes = sorted(
+        {cc for frame in tables.values() for column in _OF_RUNS if column in frame for cc in frame[column]}
+    )
+    labels = [style.label(cc) for cc in schemes]
+    before = _by_key(experiment.verdicts(tables))
+    after = [_by_key(experiment.verdicts(_shifted(tables, schemes, by))) for by in range(1, len(schemes))]
+
+    def on_schemes(key: str, v: Verdict) -> bool:
+        changes = any(key in other and other[key].ours != v.ours for other in after)
+        return changes or any(label in v.claim for label in labels)
+
+    held = [key for key, v in before.items() if after and v.verdict == REPRODUCED and on_schemes(key, v)]
+    # A claim that has no data under another name did not hold there.
+    return {
+        key: Power(sum(key in other and other[key].verdict == REPRODUCED for other in after), len(after))
+        for key in held
+    }
+
+
+def weighed(verdicts: Sequence[Verdict], found: Mapping[str, Power]) -> list[Verdict]:
+    """The verdicts, those of claims apart that other schemes' results would meet as well."""
+    return [replace(v, verdict=ANY) if v.key in found and not found[v.key].telling else v for v in verdicts]
+
+
+def _by_key(verdicts: list[Verdict]) -> dict[str, Verdict]:
+    return {v.key: v for v in verdicts}
+
+
+def _shifted(tables: Tables, schemes: list[str], by: int) -> Tables:
+    other = {cc: schemes[(i + by) % len(schemes)] for i, cc in enumerate(schemes)}
+    return {
+        name: frame.assign(**{column: frame[column].replace(other) for column in NAMES if column in frame})
+        for name, frame in tables.items()
+    }

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What the experiments of OrbCC and of LeoTCP, its earlier version, share."""
+
+from __future__ import annotations
+
+import random
+
+from perigee_studies.model import Theirs
+
+MINE = "orbcc-repro"
+SCHEMES = ("cubic", "bbr", "bbr3", MINE, "orbcc")
+PAPERS = {"orbcc": "OrbCC", "leotcp": "LeoTCP"}
+DEVIATIONS = (
+    "Transport: our TCP with the profile `study-orbcc` (INET as the study configured it); OrbCC as its simulator has "
+    "it (`orbcc-repro`), and as the paper describes it with telemetry on the wire (`orbcc`) beside it.",
+)
+INET = Theirs(
+    ("cubic", "bbr", "bbr3"),
+    {"tcp.profile": "inet"},
+    "Cubic, BBRv1 and BBRv3 of the claims above are Linux's. Here they are run once more as the models of the study's "
+    "simulator have them (`--set tcp.profile=inet`; docs/differences.md says what separates them); LeoCC is that "
+    "simulator's in either case (`leocc_omnet`).",
+)
+"""Whose findings are these, the schemes' or the simulator's?"""
+
+
+def theirs(study: str) -> Theirs | None:
+    """OrbCC's paper; LeoTCP's, whose claims are nearly the same, is compared with Linux's schemes only."""
+    return INET if study == "orbcc" else None
+
+
+def generator(run: int) -> random.Random:
+    """The study's for this run: its seeds begin with 1999."""
+    return random.Random(1998 + run)

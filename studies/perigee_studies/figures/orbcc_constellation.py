@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Two flows over a constellation: OrbCC and LeoTCP, Fig. 3 and the table of results.
+
+Metrics: goodput ratio of the two run averages; mean goodput of both flows; normalised delay = mean RTT over the
+mean base RTT of the same run (mean over the flows). The OrbCC paper's table divides by other base RTTs than it
+says: its delays are compared after the correction that its own goodputs imply.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perigee_lab.common.statistics import mean
+from perigee_studies import frames, style
+from perigee_studies.figures import orbcc_epochs as epochs
+from perigee_studies.figures.orbcc_common import DEVIATIONS, MINE, PAPERS, SCHEMES, generator, theirs
+from perigee_studies.kinds import Kind
+from perigee_studies.model import Ask, Case, Experiment, Keep, Outcome, Tables
+from perigee_studies.verdicts import Verdict, largest, near, order, smallest, within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+
+FILE = "orbcc/constellation.toml"
+KEEP = Keep(("goodput_bps", "rtt_ns", "base_rtt_ns"), routes=True)
+SHARED = {
+    "Seattle - New York": ("seattle", "new-york", "isl", 287),
+    "Seattle - New York, bent pipe": ("seattle", "new-york", "bp", 311),
+    "San Diego - New York": ("san-diego", "new-york", "isl", 287),
+    "San Diego - New York, bent pipe": ("san-diego", "new-york", "bp", 317),
+    "New York - London": ("new-york", "london", "isl", 371),
+    "San Diego - Shanghai": ("san-diego", "shanghai", "isl", 707),
+}
+"""Ends, mode and queue in packets of each pair."""
+CROSSING = {
+    "Pair1": (("new-york", "london"), ("new-york", "st-johns"), 372, 0.37),
+    "Pair2": (("san-diego", "new-york"), ("lawrence", "new-york"), 288, 0.71),
+}
+"""Both flows' ends, queue in packets, and the share of time on one link that the published goodputs imply."""
+RATIO = {
+    "Pair1": {"cubic": (0.96, 0.95), "bbr": (0.71, 0.66), "bbr3": (0.79, 0.81), MINE: (0.99, 0.99)},
+    "Pair2": {"cubic": (0.96, 0.98), "bbr": (0.40, 0.39), "bbr3": (0.74, 0.79), MINE: (0.97, 0.97)},
+}
+DELAY = {
+    "Pair1": {"cubic": (2.01, 2.01), "bbr": (1.39, 1.37), "bbr3": (1.18, 1.18), MINE: (1.06, 1.06)},
+    "Pair2": {"cubic": (2.15, 2.13), "bbr": (1.68, 1.69), "bbr3": (1.38, 1.35), MINE: (1.07, 1.07)},
+}
+"""OrbCC's values corrected, LeoTCP's as printed."""
+PRINTED = {
+    "Pair1": {"cubic": 1.38, "bbr": 0.95, "bbr3": 0.81, MINE: 0.73},
+    "Pair2": {"cubic": 2.90, "bbr": 2.27, "bbr3": 1.86, MINE: 1.44},
+}
+"""OrbCC's: below 1, less than light needs. By 0.686 and 1.35 for every scheme they are LeoTCP's: another base RTT."""
+GOODPUT_MBPS = {
+    "Pair1": {"cubic": (75.79, 75.73), "bbr": (76.28, 76.10), "bbr3": (76.41, 77.58), MINE: (78.46, 78.68)},
+    "Pair2": {"cubic": (61.09, 60.56), "bbr": (59.38, 60.25), "bbr3": (60.74, 61.51), MINE: (61.85, 62.26)},
+}
+GOODPUT_TOLERANCE_MBPS = 1.5
+CEILING_MBPS = 96.085
+STUDIES = tuple(PAPERS)
+"""In the order of the published pairs of values."""
+
+
+def starts(run: int) -> list[str]:
+    """Drawn as the study did."""
+    draw = generator(run)
+    return [f"{draw.uniform(0, 1.5):.9f} s" for _ in range(2)]
+
+
+RELAYS = {"nodes": [{"set": "gateways"}]}
+"""The study's other stations, which relay in both modes."""
+
+
+def _sets(ask: Ask, run: int, ends: Sequence[tuple[str, str]], packets: int) -> dict[str, object]:
+    out: dict[str, object] = {
+        "port.all.queue": f"{packets} packets",
+        "run.duration": f"{ask.count(60, 300, 300)} s",
+        **RELAYS,
+    }
+    for i, ((a, b), start) in enumerate(zip(ends, starts(run), strict=True)):
+        out |= {f"flow.{i}.from": a, f"flow.{i}.to": b, f"flow.{i}.start": start}
+    return out
+
+
+def sharing_cases(ask: Ask) -> list[Case]:
+    """Pairs x runs x schemes; bent pipes have no lasers."""
+    out = []
+    for pair in ask.pick(("San Diego - New York", "New York - London"), tuple(SHARED), tuple(SHARED)):
+        a, b, mode, packets = SHARED[pair]
+        more = {"source.constellation.isls": "none"} if mode == "bp" else {}
+        for run in range(1, ask.count(1, 2, 5) + 1):
+            sets = {**_sets(ask, run, [(a, b), (a, b)], packets), **more}
+            out += [Case(FILE, cc, {"pair": pair, "run": run}, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
+    return out
+
+
+def crossing_cases(ask: Ask) -> list[Case]:
+    """Two pairs of paths x runs x schemes."""
+    out = []
+    for pair, (one, two, packets, _) in CROSSING.items():
+        for run in range(1, ask.count(1, 2, 5) + 1):
+            sets = _sets(ask, run, [one, two], packets)
+            out += [Case(FILE, cc, {"pair": pair, "run": run}, run, sets, KEEP) for cc in ask.schemes(SCHEMES)]
+    return out
+
+
+def _row(o: Outcome) -> dict[str, Any]:
+    d = o.digest
+    begin = 2.0
+    mask = d.t_s > begin
+    goodput = np.nan_to_num(d.mbps()[:, mask]).mean(axis=1)
+    rtt, base = np.nanmean(d.columns["rtt_ns"], axis=1) / 1e6, np.nanmean(d.columns["base_rtt_ns"], axis=1) / 1e6
+    return {
+        "goodput_ratio": goodput.min() / goodput.max(),
+        "goodput_mbps": goodput.mean(),
+        "delay": rtt.mean() / base.mean(),
+        "delay_by_flow": (rtt / base).mean(),
+        "base_rtt_ms": base.mean(),
+        "base_rtt1_ms": base[0],
+        "base_rtt2_ms": base[1],
+        "shared": _shared(o),
+        "path_changes": d.flows[0]["path_changes"],
+    }
+
+
+def _shared(o: Outcome) -> float:
+    """Share of the time in which both flows' data crosses one directed link."""
+    d = o.digest
+    ends = [(f["from"], f["to"]) for f in d.flows]
+    end_s = d.info["duration_ns"] / 1e9
+    changes = sorted({t for t, _, _ in d.routes})
+    now: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    together: float = 0.0
+    at = 0
+    for i, t in enumerate(changes):
+        while at < len(d.routes) and d.routes[at][0] <= t:
+            nodes = d.routes[at][2]
+            if nodes:
+                now[nodes[0], nodes[-1]] = set(pairwise(nodes))
+            at += 1
+        until = changes[i + 1] if i + 1 < len(changes) else end_s
+        if now.get(ends[0], set()) & now.get(ends[1], set()):
+            together += until - t
+    return float(together / end_s)
+
+
+def draw_sharing(study: str) -> Callable[[Tables], dict[str, Any]]:
+    """Heat maps of delay and ratio, the worst of all pairs below, and what the text says of it."""
+    at = STUDIES.index(study)
+    delays = {cc: values[at] for cc, values in MOST.items()}
+
+    def pictures(t: Tables) -> dict[str, Any]:
+        runs = t["runs"]
+        pairs, ccs = list(dict.fromkeys(runs["pair"])), frames.schemes(runs)
+        figure, axes = style.panels(2, 1, width=4.6, height=0.42 * (len(pairs) + 2) + 1.2)
+        for a, column, title, worst, published, keys in (
+            (axes[0][0], "delay", "RTT / base RTT", max, delays, {"vmin": 1.0, "vmax": 2.2}),
+            (axes[0][1], "goodput_ratio", "goodput ratio", min, {MINE: FAIR}, {"vmin": 0.3, "vmax": 1.0}),
+        ):
+            grid = runs.groupby(["pair", "cc"])[column]
+            cells = [[grid.mean().get((p, cc), np.nan) for cc in ccs] for p in pairs]
+            errors = [[grid.std().get((p, cc), np.nan) for cc in ccs] for p in pairs]
+            cells += [[worst(column) for column in zip(*cells, strict=True)], [published.get(cc, np.nan) for cc in ccs]]
+            errors += [[np.nan] * len(ccs)] * 2
+            names = [style.label(cc).replace(" (", "\n(") for cc in ccs]
+            rows = [*pairs, "worst of all pairs", "published worst"]
+            figure.colorbar(style.heat(a, rows, names, cells, errors, **keys), ax=a, shrink=0.8)
+            for cc in published.keys() & set(ccs):
+                style.framed(a, len(rows) - 1, ccs.index(cc))
+            a.axhline(len(pairs) - 0.5, color="white", linewidth=3)
+            a.set_title(title, loc="left")
+        axes[0][1].set_yticklabels([])
+        return {"path-sharing": figure}
+
+    return pictures
+
+
+MOST: dict[str, tuple[float, float]] = {"cubic": (1.87, 1.88), "bbr": (2.09, 2.08)}
+"""Largest delays of all pairs, in the order of the studies."""
+FAIR = 0.99
+"""OrbCC's ratio, about."""
+
+
+def draw_crossing(t: Tables) -> dict[str, Any]:
+    """Ratio, goodput and delay of both pairs, with the published values as ticks."""
+    runs = t["runs"]
+    ccs = frames.schemes(runs)
+    figure, axes = style.panels(3, 1, width=2.9, height=2.7)
+    for a, column, title, published in (
+        (axes[0][0], "goodput_ratio", "goodput ratio", RATIO),
+        (axes[0][1], "goodput_mbps", "mean goodput, Mbit/s", GOODPUT_MBPS),
+        (axes[0][2], "delay", "RTT / base RTT", DELAY),
+    ):
+        for j, pair in enumerate(CROSSING):
+            for i, cc in enumerate(ccs):
+                x = j + (i - len(ccs) / 2 + 0.5) * 0.15
+                one = frames.pick(runs, pair=pair, cc=cc)[column]
+                look = style.bar(cc)
+                name = style.label(cc) if j == 0 else None
+                error = None if len(one) < 2 else one.std()
+                a.bar(x, one.mean(), 0.14, **look, label=name, yerr=error, capsize=1.5)
+                for value in published.get(pair, {}).get(cc, ()):
+                    style.tick(a, x, 0.065, value)
+        a.set_xticks(range(len(CROSSING)), list(CROSSING))
+        a.set_title(title, loc="left")
+    axes[0][0].plot([], [], color="black", linewidth=1, label="published (both papers)")
+    style.shared_legend(figure, axes[0])
+    return {"intermittent": figure}
+
+
+def check_sharing(study: str) -> Callable[[Tables], list[Verdict]]:
+    """Shares of flows whose paths meet, against the paper's figure."""
+    source = f"{PAPERS[study]}, Fig. 3(a) and 3(b)"
+
+    def check(t: Tables) -> list[Verdict]:
+        runs = t["runs"]
+
+        def by_pair(cc: str, column: str) -> Any:
+            return runs[runs["cc"] == cc].groupby("pair")[column].mean().to_numpy()
+
+        out = [
+            near(f"max-{cc}", f"{style.label(cc)}: largest delay of all pairs", source, v[STUDIES.index(study)],
+                 largest(by_pair(cc, "delay")), 0.25)
+            for cc, v in MOST.items()
+        ]  # fmt: skip
+        delay, ratio = largest(by_pair(MINE, "delay")), smallest(by_pair(MINE, "goodput_ratio"))
+        out.append(within("orbcc-delay", "OrbCC: largest delay of all pairs", source, "minimal", delay, high=1.12))
+        out.append(
+            within(
+                "orbcc-ratio",
+                "OrbCC: smallest ratio of all pairs",
+                source,
+                f"about {FAIR:g}",
+                ratio,
+                0.97,
+                kind=Kind.NUMBER,
+            )
+        )
+        fair = min(frames.by_scheme(runs, "goodput_ratio", ["cubic", "bbr"], "mean", "pair"), key=lambda v: v[1])
+        poor = frames.by_scheme(runs, "goodput_ratio", ["bbr3"], "mean", "pair")
+        out.append(order("bbr3", "BBRv3 less fair than Cubic and BBRv1", source, [fair, *poor]))
+        return out
+
+    return check
+
+
+def check_crossing(study: str) -> Callable[[Tables], list[Verdict]]:
+    """Section 8.7: with the share of common time, on which the ratios depend."""
+    source, at = f"{PAPERS[study]}, Fig. 3(c) and table", STUDIES.index(study)
+
+    def check(t: Tables) -> list[Verdict]:
+        runs, out = t["runs"], []
+        for pair, (*_, published) in CROSSING.items():
+            here = frames.pick(runs, pair=pair)
+            shared = mean(here["shared"].to_numpy())
+            words = f"{pair}: share of the time on one link (the published one is implied by its goodputs)"
+            out.append(near(f"shared-{pair}", words, source, published, shared, 0.05))
+            for cc, values in DELAY[pair].items():
+                ours = frames.average(here, "delay", cc=cc)
+                words, tolerance = f"{pair}, {style.label(cc)}: normalised delay", 0.04 if cc == MINE else 0.15
+                printed = f"corrected; printed {PRINTED[pair][cc]:g}" if study == "orbcc" else ""
+                out.append(near(f"delay-{pair}-{cc}", words, source, values[at], ours, tolerance, printed=printed))
+            for cc, values in GOODPUT_MBPS[pair].items():
+                ours = frames.average(here, "goodput_mbps", cc=cc)
+                words, key = f"{pair}, {style.label(cc)}: mean goodput of a flow", f"goodput-{pair}-{cc}"
+                out.append(near(key, words, source, values[at], ours, GOODPUT_TOLERANCE_MBPS, "Mbit/s"))
+            out.append(_most(here, pair, source))
+            for cc, values in RATIO[pair].items():
+                ours = frames.average(here, "goodput_ratio", cc=cc)
+                tolerance = 0.15 if cc == "bbr3" else 0.06
+                out.append(
+                    near(
+                        f"ratio-{pair}-{cc}",
+                        f"{pair}, {style.label(cc)}: goodput ratio",
+                        source,
+                        values[at],
+                        ours,
+                        tolerance,
+                    )
+                )
+            mine = frames.pick(here, cc=MINE)
+            efficiency = mean((mine["goodput_mbps"] / (CEILING_MBPS * (1 - mine["shared"] / 2))).to_numpy())
+            words = f"{pair}, OrbCC: goodput over what the common time leaves"
+            out.append(within(f"efficiency-{pair}", words, source, "full", efficiency, 0.99))
+        return out
+
+    return check
+
+
+def _most(here: pd.DataFrame, pair: str, source: str) -> Verdict:
+    """OrbCC's flows have the largest mean goodput."""
+    mine = frames.by_scheme(here, "goodput_mbps", [MINE], "mean")
+    rest = frames.by_scheme(here, "goodput_mbps", [cc for cc in GOODPUT_MBPS[pair] if cc != MINE], "mean")
+    rows = [*mine, max(rest, key=lambda v: v[1])]
+    return order(f"most-{pair}", f"{pair}: OrbCC's mean goodput is the largest", source, rows, unit="Mbit/s")
+
+
+METHOD = """72 x 22 satellites (550 km, 53 degrees, no phasing, lasers without a seam link), fixed start 2021-04-22
+19:19 UTC, 100 Mbit/s on every link with a drop-tail queue of the study's length, routes anew every 100 ms by
+propagation delay; {what}."""
+METRICS = """Goodput ratio: smaller over larger of the two flows' means from 2 s on. Delay (normalised): the RTT's
+mean over time and flows over that of the base RTT of the same run (`delay_by_flow`: mean of both flows' quotients).
+Mean goodput: of both flows, Mbit/s. Share of the time on one link: in which the data of both crosses one link in the
+same direction (`shared`)."""
+CAPTIONS = {
+    "path-sharing": "Means ± standard deviation over runs; the lighter the larger. Framed: published in the text.",
+    "intermittent": "Bars: means over runs, with the standard deviation; black lines: published values of both papers.",
+}
+NO_ROUTES = (
+    "The published runs load routing files that are not public; their paths are not quite the shortest ones of ours "
+    "(`orbcc/intermittent` shows by how much: the share of the time on one link)."
+)
+SAME_RUNS = "The runs are those of `orbcc/intermittent`, whose page says why, from variants of them."
+
+
+def _crossing_keys() -> list[str]:
+    """The claims of both pairs."""
+    by_scheme = [f"{what}-{p}-{cc}" for what in ("goodput", "delay", "ratio") for p in CROSSING for cc in RATIO[p]]
+    return [*(f"shared-{p}" for p in CROSSING), *by_scheme]
+
+
+EXPERIMENTS = [
+    *(
+        Experiment(
+            name=f"{study}/path-sharing",
+            title="Two flows on one path over a constellation",
+            figure=f"{PAPERS[study]}, Fig. 3(a), 3(b)",
+            schemes=SCHEMES,
+            cases=sharing_cases,
+            tables=frames.per_run(_row),
+            verdicts=check_sharing(study),
+            draw=draw_sharing(study),
+            method=METHOD.format(what="both flows between the same two cities"),
+            deviations=(*DEVIATIONS, NO_ROUTES),
+            theirs=theirs(study),
+            metrics=METRICS,
+            captions=CAPTIONS,
+        )
+        for study in STUDIES
+    ),
+    *(
+        Experiment(
+            name=f"{study}/intermittent",
+            title="Two flows whose paths meet now and then",
+            figure=f"{PAPERS[study]}, Fig. 3(c) and table",
+            schemes=SCHEMES,
+            cases=crossing_cases,
+            tables=frames.per_run(_row),
+            verdicts=check_crossing(study),
+            draw=draw_crossing,
+            method=METHOD.format(
+                what="New York to London and New York to St John's (Pair1), San Diego and Lawrence to New York (Pair2)"
+            ),
+            deviations=(*DEVIATIONS, NO_ROUTES),
+            theirs=theirs(study),
+            evidence=epochs.evidence(crossing_cases) if study == "orbcc" else None,
+            explained={} if study == "orbcc" else dict.fromkeys(_crossing_keys(), SAME_RUNS),
+            metrics=METRICS,
+            captions=CAPTIONS,
+        )
+        for study in STUDIES
+    ),
+]

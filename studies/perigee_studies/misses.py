@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""The largest misses with their deciding experiments: a page and a part of the gallery, from the saved tables."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perigee_lab.common import quoting
+from perigee_studies.conclude import read_csv
+from perigee_studies.decided import OPEN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from perigee_studies.model import Tables
+
+PAGE = "misses.md"
+WIDTH = 116
+INTRODUCTION = """For each of the ten largest misses: what was suspected, the runs that decide it, and their verdict on
+the suspicion. All numbers are computed from the tables beside the pages. The command runs the variants alone, beside
+the figure's tables as they stand here; without `--from docs/studies` beside tables of your own runs."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the deciding experiment says of a hypothesis."""
+
+    verdict: str
+    """One of CONFIRMED, REJECTED, PART, OPEN; computed."""
+    words: str
+    rows: tuple[tuple[str, ...], ...] = ()
+    """A table below it, its heads first; the page has it, the gallery does not."""
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A published result that did not come out, and the experiment that decides why."""
+
+    number: int
+    title: str
+    hypothesis: str
+    experiments: tuple[str, ...]
+    """Whose tables, variants included, decide it."""
+    decide: Callable[[Mapping[str, Tables]], Finding]
+
+    @property
+    def commands(self) -> list[str]:
+        """What makes these tables again."""
+        from perigee_studies.registry import experiments
+
+        varied = [name for name in self.experiments if experiments()[name].evidence is not None]
+        plain = [name for name in self.experiments if name not in varied]
+        found = [f"perigee study explain {' '.join(varied)} --from docs/studies"] if varied else []
+        return found + ([f"perigee study run {' '.join(plain)}"] if plain else [])
+
+
+def saved_in(folder_of: Callable[[str], Path], names: Sequence[str]) -> dict[str, Tables]:
+    """The tables of experiments by name; those that are not there are left out."""
+    found = {}
+    for name in names:
+        files = sorted(folder_of(name).glob("*.csv"))
+        if files:
+            found[name] = {f.stem: read_csv(f) for f in files}
+    return found
+
+
+def findings(folder_of: Callable[[str], Path]) -> list[tuple[Miss, Finding]]:
+    """Each miss whose tables are there, with what they say."""
+    from perigee_studies.figures.misses import MISSES
+
+    out = []
+    for miss in MISSES:
+        tables = saved_in(folder_of, miss.experiments)
+        if set(miss.experiments) <= set(tables):
+            out.append((miss, _decided(miss, tables)))
+    return out
+
+
+def _decided(miss: Miss, tables: Mapping[str, Tables]) -> Finding:
+    not_yet = Finding(OPEN, "The deciding variants have not been run.")
+    try:
+        found = miss.decide(tables)
+    except KeyError:  # no variants at all
+        return not_yet
+    return not_yet if re.search(r"\bnan\b", found.words) else found
+
+
+def page(found: Sequence[tuple[Miss, Finding]]) -> str:
+    """As Markdown."""
+    parts = ["<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->", "# Ten misses", ""]
+    parts += [
+        *textwrap.wrap(" ".join(INTRODUCTION.split()), WIDTH),
+        "",
+        "| | miss | hypothesis | verdict |",
+        "|---|---|---|---|",
+    ]
+    parts += [f"| {m.number} | {m.title} | {m.hypothesis} | {f.verdict} |" for m, f in found]
+    for miss, finding in found:
+        parts += ["", f"## {miss.number}. {miss.title}", ""]
+        parts += textwrap.wrap(f"*{miss.hypothesis}* **{finding.verdict.capitalize()}.** {finding.words}", WIDTH)
+        if finding.rows:
+            parts += ["", *_table(finding.rows)]
+        links = ", ".join(f"[{name}]({name.replace('/', '-')}.md)" for name in miss.experiments)
+        parts += ["", *(f"`{command}`  " for command in miss.commands), f"Pages: {links}"]
+    return "\n".join(parts) + "\n"
+
+
+def _table(rows: tuple[tuple[str, ...], ...]) -> list[str]:
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return [lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]
+
+
+def section(found: Sequence[tuple[Miss, Finding]]) -> str:
+    """As a part of the gallery."""
+    if not found:
+        return ""
+    rows = "".join(
+        f"<tr><td>{m.number}</td><td class=w>{quoting.html(m.title)}<br><span class=soft>{quoting.html(m.hypothesis)}"
+        f"</span></td><td class=w>{quoting.html(f.words)}<br><code>{quoting.html('; '.join(m.commands))}</code></td>"
+        f"<td>{quoting.html(f.verdict)}</td></tr>"
+        for m, f in found
+    )
+    heads = "<tr><th></th><th>miss, hypothesis</th><th>deciding experiment</th><th>verdict</th></tr>"
+    return f"<h2 id='misses'>Ten misses</h2><div class=scroll><table>{heads}{rows}</table></div>"

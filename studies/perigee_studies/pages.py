@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""A page of documentation per experiment, from its file and its results: what was published, ours, why they differ."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common.files import copied, write_text
+from perigee_lab.common.reading import read_bytes, read_text
+from perigee_lab.results.webpage import filled
+from perigee_studies import made, misses, published
+from perigee_studies.conclude import VERDICTS, ConcludeError, read_about
+from perigee_studies.decided import RULE
+from perigee_studies.gallery import TITLES, heads_for
+from perigee_studies.kinds import PUBLISHED, Kind, kind_of, split
+from perigee_studies.model import Size
+from perigee_studies.registry import STUDIES, experiments
+from perigee_studies.verdicts import ANY, DIFFERS, MISSING, REPRODUCED, TIE
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+    from pathlib import Path
+
+    from perigee_studies.model import Experiment
+
+WIDTH = 116
+HEAD = (
+    "| experiment | published as | published: reproduced | not | tie | any scheme | other: reproduced | not | tie "
+    "| any scheme | exchanged | runs | size |"
+)
+# A row of a page's table of verdicts: its kind and its verdict.
+_KINDS, _VERDICTS = "|".join(kind.value for kind in Kind), f"{REPRODUCED}|{DIFFERS}|{TIE}|{ANY}|{MISSING}"
+ROW = re.compile(rf"^\| .* \| ({_KINDS}) \| .* \| ({_VERDICTS}) \|$", re.MULTILINE)
+
+# Under the table of verdicts; the front page finds the two numbers again.
+EXCHANGED = (
+    "With the schemes' results exchanged (each under the name of the next, of the one after that, …) the reproduced "
+    "published claims still hold in {passed} of {tried} cases; those that do in half of theirs or more count as *any "
+    "scheme*."
+)
+# What a page says of the study's simulator; the front page sums it up.
+THEIRS = (
+    "Of the {bearing} claims on which that has a bearing {both} come out with either, {linux} with Linux's schemes "
+    "only, {theirs} with the simulator's only, {neither} with neither."
+)
+THEIRS_PATTERN = re.compile(re.sub(r"\\{\w+\\}", r"(\\d+)", re.escape(THEIRS)).replace(r"\ ", r"\s+"))
+
+
+def write(results: Path, docs: Path, damaged: Container[str] = ()) -> list[Path]:
+    """Writes STUDY-EXPERIMENT.md with its pictures for every experiment with results, and README.md over all.
+
+    Pages of experiments without results, or with damaged ones, stay as they are; README.md counts what stands in them.
+    """
+    docs.mkdir(parents=True, exist_ok=True)
+    written, lines, claims, theirs = [], [], [], []
+    for study in STUDIES:
+        rows = []
+        for e in (e for e in experiments().values() if e.study == study):
+            page = docs / f"{e.name.replace('/', '-')}.md"
+            saved = None if e.name in damaged else _saved(results / e.name)
+            if saved is not None:
+                verdicts, about = saved
+                tables = published.save(e, results, docs, about)
+                about["made"] = made.read(results / e.name)
+                write_text(page, _page(e, verdicts, about, _pictures(e, results, docs), tables))
+                written.append(page)
+            if page.exists():
+                text = read_text(page)
+                mine = [{"kind": kind, "verdict": verdict} for kind, verdict in ROW.findall(text)]
+                claims += mine
+                theirs += [tuple(map(int, found)) for found in THEIRS_PATTERN.findall(text)]
+                counts = " | ".join(map(str, (*_counts(mine, published=True), *_counts(mine, published=False))))
+                rows.append(f"| [{e.title}]({page.name}) | {e.figure} | {counts} | {_size(text)} |")
+        if rows:
+            lines += [f"\n## {TITLES[study]}\n", HEAD, "|---" * (HEAD.count("|") - 1) + "|", *rows]
+    if decided := misses.findings(lambda name: docs / published.TABLES / name.replace("/", "-")):
+        write_text(docs / misses.PAGE, misses.page(decided))
+        written.append(docs / misses.PAGE)
+    text = filled(_reading(), {"SPLIT": "\n".join(_split(claims)), "THEIRS": _theirs_in_all(theirs)})
+    write_text(docs / "README.md", text + "\n".join(lines) + "\n")
+    return [*written, docs / "README.md"]
+
+
+def _reading() -> str:
+    """How the pages are to be read: verdicts, intervals, metrics."""
+    from importlib.resources import files
+
+    return (files("perigee_studies") / "reading.md").read_text(encoding="utf-8")
+
+
+def _saved(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]] | None:
+    """Verdicts of an experiment and what was noted of its runs; None if they are not there or cannot be read."""
+    try:
+        return json.loads(read_text(folder / VERDICTS)), read_about(folder)
+    except (OSError, ValueError, ConcludeError):
+        return None
+
+
+def _split(claims: list[dict[str, str]]) -> list[str]:
+    """Claims by kind: what was published and came out stands first."""
+    rows = [
+        "| kind of claim | reproduced | not reproduced | tie | any scheme | no data | compared with |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for kind, n in split(claims).items():
+        counts = " | ".join(str(n.get(verdict, 0)) for verdict in (REPRODUCED, DIFFERS, TIE, ANY, MISSING))
+        name = f"**{kind.value}**" if kind in PUBLISHED else kind.value
+        rows.append(f"| {name} | {counts} | {kind.meaning} |")
+    return rows
+
+
+def _counts(claims: list[dict[str, str]], *, published: bool) -> list[int]:
+    """Claims reproduced, not, ties, and those that hold for any scheme; of what was published or of the rest."""
+    mine = [c["verdict"] for c in claims if (kind_of(c) in PUBLISHED) == published]
+    return [mine.count(verdict) for verdict in (REPRODUCED, DIFFERS, TIE, ANY)]
+
+
+def _size(page: str) -> str:
+    """The share that holds with the schemes exchanged, runs and size, as a page says."""
+    size = re.search(r"\((\w+) size: (\d+) runs\)", page)
+    exchanged = re.search(r"still\s+hold\s+in\s+(\d+)\s+of\s+(\d+)\s+cases", page)
+    share = f"{int(exchanged[1]) / int(exchanged[2]):.0%}" if exchanged else ""
+    return f"{share} | {size[2]} | {size[1]}" if size else f"{share} | | "
+
+
+def _pictures(e: Experiment, results: Path, docs: Path) -> dict[str, str]:
+    """Copies the pictures of an experiment: its files by their names. One that is there already is shown from there."""
+    files = {}
+    for picture in sorted((results / e.name).glob("*.png")):
+        own = docs / f"{e.name.replace('/', '-')}-{picture.name}"
+        others = (p for p in sorted(docs.glob("*.png")) if p != own and p.stat().st_size == picture.stat().st_size)
+        twin = next((p for p in others if read_bytes(p) == read_bytes(picture)), None)
+        if twin is None:
+            copied(picture, own)
+        else:
+            own.unlink(missing_ok=True)
+        files[picture.stem] = (twin or own).name
+    return files
+
+
+def _page(
+    e: Experiment,
+    verdicts: list[dict[str, Any]],
+    about: dict[str, Any],
+    pictures: dict[str, str],
+    tables: Sequence[str] = (),
+) -> str:
+    parts = ["<!-- SPDX-License-Identifier: Apache-2.0 OR MIT -->", f"# {e.title}", ""]
+    where = e.figure if e.figure.startswith(TITLES[e.study]) else f"{TITLES[e.study]}: {e.figure}"
+    size = Size(about["size"])
+    parts += [
+        f"{where}. `perigee study run {e.name}{size.option}` ({size.value} size: {about['runs']} runs)",
+        "",
+    ]
+    words = made.in_words(about.get("made", {}))
+    parts += [words, ""] if words else []
+    for name, file in pictures.items():
+        parts += [f"![{e.title}]({file})", ""]
+        caption = e.captions.get(name, "")
+        parts += [*textwrap.wrap(f"*{caption}*", WIDTH), ""] if caption else []
+    parts += _claims(verdicts)
+    if about.get("exchanged"):
+        parts += ["", *textwrap.wrap(EXCHANGED.format(**about["exchanged"]), WIDTH)]
+    differing = [v for v in verdicts if v["verdict"] == DIFFERS]
+    if differing:
+        parts += ["", "## What is not reproduced, and why", ""]
+        by_reason: dict[str, list[str]] = {}
+        for v in differing:
+            by_reason.setdefault(v["why"], []).append(v["claim"])
+        for why, claims in by_reason.items():
+            parts.append(_item(f"{'; '.join(f'**{claim}**' for claim in claims)}: {why}"))
+    if about.get("decided"):
+        parts += ["", *_decided(about["decided"])]
+    if e.theirs is not None and about.get("theirs"):
+        parts += ["", *_theirs(e.theirs.what, about["theirs"])]
+    parts += ["", "## Method", "", *textwrap.wrap(" ".join(f"{e.method} {about.get('note', '')}".split()), WIDTH)]
+    if e.metrics:
+        parts += ["", "## Metrics", "", *textwrap.wrap(" ".join(e.metrics.split()), WIDTH)]
+    if e.deviations or e.missing:
+        parts += ["", "## Deviations", ""]
+        parts += [_item(d) for d in (*e.deviations, *e.missing)]
+    if tables:
+        names = ", ".join(f"[{path.rsplit('/', 1)[1]}]({path})" for path in tables)
+        parts += ["", "## Data", "", f"What claims and explanations are computed from, mostly a row per run: {names}."]
+    return "\n".join(parts) + "\n"
+
+
+def _claims(verdicts: list[dict[str, Any]]) -> list[str]:
+    """The table of claims; without the column of exchanges where none was tried, for narrow screens."""
+    heads = heads_for(verdicts)
+    rows = [
+        (
+            f"{v['claim']} ({v['source']})",
+            v.get("kind", ""),
+            v["published"],
+            v["ours"],
+            v["interval"],
+            v["tolerance"],
+            v.get("exchanged", ""),
+            v["verdict"],
+        )
+        for v in verdicts
+    ]
+    tried = any(v.get("exchanged") for v in verdicts)
+    shown = [i for i, head in enumerate(heads) if tried or head != "exchanged"]
+    lines = [[row[i].replace("|", "\\|") for i in shown] for row in rows]
+    return [
+        "| " + " | ".join(heads[i] for i in shown) + " |",
+        "|---" * len(shown) + "|",
+        *("| " + " | ".join(line) + " |" for line in lines),
+    ]
+
+
+def _decided(rows: list[dict[str, str]]) -> list[str]:
+    """Hypotheses on causes with the verdicts of their runs."""
+    parts = [
+        "## What causes it",
+        "",
+        *textwrap.wrap(" ".join(RULE.split()), WIDTH),
+        "",
+        "| hypothesis | verdict |",
+        "|---|---|",
+    ]
+    parts += [f"| {row['hypothesis']} | {row['verdict']} |" for row in rows]
+    return [*parts, "", *(_item(f"*{row['hypothesis']}*: **{row['verdict']}**. {row['words']}") for row in rows)]
+
+
+def _theirs(what: str, rows: list[dict[str, str]]) -> list[str]:
+    """Claims with the schemes as the study's simulator has them, beside Linux's."""
+    heads = ("claim", "published", "Linux's", "verdict", "the simulator's", "verdict")
+    columns = ("claim", "published", "linux", "linux_verdict", "theirs", "theirs_verdict")
+    lines = [" | ".join(row[c].replace("|", "\\|") for c in columns) for row in rows]
+    both = [(row["linux_verdict"] == REPRODUCED, row["theirs_verdict"] == REPRODUCED) for row in rows]
+    counts = {
+        "bearing": len(rows),
+        "both": both.count((True, True)),
+        "linux": both.count((True, False)),
+        "theirs": both.count((False, True)),
+        "neither": both.count((False, False)),
+    }
+    words = f"{what} {THEIRS.format(**counts)}"
+    return [
+        "## With the schemes of the study's simulator",
+        "",
+        *textwrap.wrap(words, WIDTH),
+        "",
+        f"| {' | '.join(heads)} |",
+        "|---" * len(heads) + "|",
+        *(f"| {line} |" for line in lines),
+    ]
+
+
+def _theirs_in_all(counts: list[tuple[int, ...]]) -> str:
+    """The sums over the pages that have such a section."""
+    bearing, both, linux, theirs, neither = (sum(column) for column in zip(*counts, strict=True)) if counts else [0] * 5
+    words = THEIRS.format(bearing=bearing, both=both, linux=linux, theirs=theirs, neither=neither)
+    what = f"{len(counts)} pages of the OrbCC study have Cubic, BBRv1 and BBRv3 also as the study's simulator has them."
+    return "\n".join(textwrap.wrap(f"{what} {words}", WIDTH))
+
+
+def _item(text: str) -> str:
+    return "\n".join(textwrap.wrap(f"* {text}", WIDTH, subsequent_indent="  "))

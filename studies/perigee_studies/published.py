@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Results from the tables beside the pages: pages, verdicts and gallery can change where no run was made.
+
+`docs/studies/data/STUDY-EXPERIMENT/` holds the tables and `about.json`. What they lack (time series over recorded
+paths) no figure is drawn from: that figure stays as it stands beside the page.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.common.files import copied, fresh, inner, write_text
+from perigee_lab.common.reading import read_text
+from perigee_studies import made
+from perigee_studies.conclude import ABOUT, DATA, VERDICTS, ConcludeError, checksum
+from perigee_studies.model import Size
+from perigee_studies.registry import experiments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from perigee_studies.model import Experiment
+
+TABLES = "data"
+"""Folder of the pages' tables."""
+# What is computed from the tables is not kept, it is computed again.
+_KEPT = ("size", "schemes", "runs", "planned", "simulated_s", "packet_hops", "conserved")
+
+
+def word_of(experiment: Experiment) -> str:
+    """What an experiment's page, pictures and folder of tables begin with."""
+    return experiment.name.replace("/", "-")
+
+
+def tables_of(experiment: Experiment, docs: Path) -> Path:
+    """Folder of the tables beside an experiment's page."""
+    return docs / TABLES / word_of(experiment)
+
+
+def by_size(names: Sequence[str], docs: Path | None) -> dict[Size, list[str]]:
+    """Names by the size of the tables that pages have of them; those without are among each, or of the default size.
+
+    Variants run at another size than the figure's would differ in more than what they vary.
+    """
+    have = {name: size_of(name, docs) for name in names} if docs is not None else {}
+    sizes = [size for size in Size if size in have.values()] or [Size.DEFAULT]
+    return {size: [name for name in names if have.get(name) in (size, None)] for size in sizes}
+
+
+def size_of(name: str, docs: Path) -> Size | None:
+    """Of the tables that pages have of an experiment; None where there are none, or none that say it."""
+    try:
+        about = json.loads(read_text(tables_of(experiments()[name], docs) / ABOUT))
+        return Size(about["size"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def save(experiment: Experiment, results: Path, docs: Path, about: Mapping[str, Any]) -> list[str]:
+    """Copies the tables that claims and explanations are computed from, and says where they are, relative to the pages.
+
+    Time series over recorded paths stay with the results: they hold what the recordings of others say.
+    """
+    source, folder = results / experiment.name, tables_of(experiment, docs)
+    fresh(folder)
+    found = sorted((source / DATA).glob("*.csv"))
+    chosen = [p for p in found if experiment.study != "leo-cc" or not p.stem.endswith("series")]
+    for path in chosen:
+        copied(path, folder / path.name)
+    kept = {name: about[name] for name in _KEPT if name in about}
+    sums = {path.name: checksum(folder / path.name) for path in chosen}
+    write_text(folder / ABOUT, json.dumps(kept | {"tables": sums, "made": made.read(source)}, indent=1) + "\n")
+    return [f"{TABLES}/{folder.name}/{path.name}" for path in chosen]
+
+
+def noted(experiments: Sequence[Experiment], docs: Path, results: Path) -> dict[str, dict[str, Any]]:
+    """What pages note of those experiments whose tables would be put among the results, by name.
+
+    Raises:
+        ConcludeError: tables are not as they were saved.
+    """
+    wanted = (
+        e for e in experiments if not (results / e.name / ABOUT).exists() and (tables_of(e, docs) / ABOUT).exists()
+    )
+    return {e.name: _checked(tables_of(e, docs)) for e in wanted}
+
+
+def restore(experiments: Sequence[Experiment], docs: Path, results: Path) -> None:
+    """Puts tables and pictures of pages among the results where there are none; all are checked before (`noted`)."""
+    words = {word_of(e) for e in experiments}
+    abouts = noted(experiments, docs, results)
+    for e in (e for e in experiments if e.name in abouts):
+        source, folder, about = tables_of(e, docs), results / e.name, abouts[e.name]
+        inner(folder / DATA)
+        for path in source.glob("*.csv"):
+            copied(path, folder / DATA / path.name)
+        for name, picture in _pictures(word_of(e), words, docs).items():
+            copied(picture, folder / f"{name}.png")
+        what = about.pop("made", {})
+        about["tables"] = {p.name: checksum(p) for p in sorted((folder / DATA).glob("*.csv"))}
+        write_text(folder / made.MADE, json.dumps(what, indent=1) + "\n")
+        (folder / VERDICTS).unlink(missing_ok=True)
+        write_text(folder / ABOUT, json.dumps(about, indent=1) + "\n")
+
+
+def _checked(folder: Path) -> dict[str, Any]:
+    """What `save` noted beside the tables, these checked against it."""
+    path = folder / ABOUT
+    try:
+        about: dict[str, Any] = json.loads(read_text(path))
+        sums = dict(about.get("tables", {}))
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise ConcludeError(f"{path} is damaged: bring it back, as by git checkout") from error
+    for name, expected in sums.items():
+        if not (folder / name).is_file():
+            raise ConcludeError(f"{folder / name} is missing: bring it back, as by git checkout")
+        if checksum(folder / name) != expected:
+            raise ConcludeError(f"{folder / name} is not as it was saved: bring it back, as by git checkout")
+    return about
+
+
+def _pictures(word: str, words: set[str], docs: Path) -> dict[str, Path]:
+    """The pictures beside a page by their names; those of `responsiveness-loss` are not those of `responsiveness`."""
+    longer = tuple(f"{other}-" for other in words if other.startswith(f"{word}-"))
+    mine = (p for p in sorted(docs.glob(f"{word}-*.png")) if not p.stem.startswith(longer or ("/",)))
+    return {p.stem.removeprefix(f"{word}-"): p for p in mine}

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Published claims against ours. A verdict is computed from numbers; nothing here can be typed in."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from perigee_lab.common.statistics import FEWEST_RUNS, Estimate, difference, known, mean
+from perigee_studies.kinds import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+REPRODUCED, DIFFERS, TIE, MISSING = "reproduced", "not reproduced", "tie", "no data"
+ANY = "any scheme"
+"""Holds, but with other schemes' results as well (`perigee_studies.exchanged`)."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One row of the table of verdicts."""
+
+    key: str
+    """Names the claim within its experiment; explanations refer to it."""
+    claim: str
+    source: str
+    published: str
+    ours: str
+    interval: str
+    """95 % interval of ours."""
+    tolerance: str
+    verdict: str
+    kind: Kind
+
+
+def near(
+    key: str,
+    claim: str,
+    source: str,
+    published: float,
+    ours: Estimate,
+    tolerance: float,
+    unit: str = "",
+    *,
+    printed: str = "",
+    kind: Kind = Kind.NUMBER,
+) -> Verdict:
+    """Ours is within `tolerance` of the published number; `printed` says what stands there, where that is corrected."""
+    good = abs(ours.value - published) <= tolerance
+    words = f"{published:g}{_u(unit)}{f' ({printed})' if printed else ''}"
+    return _row(key, claim, source, words, ours, f"± {tolerance:g}{_u(unit)}", good, unit, kind)
+
+
+def within(
+    key: str,
+    claim: str,
+    source: str,
+    published: str,
+    ours: Estimate,
+    low: float = -math.inf,
+    high: float = math.inf,
+    unit: str = "",
+    *,
+    kind: Kind = Kind.STATEMENT,
+) -> Verdict:
+    """Ours lies between two bounds."""
+    if math.isinf(low):
+        words = f"at most {high:g}"
+    elif math.isinf(high):
+        words = f"at least {low:g}"
+    else:
+        words = f"{low:g} to {high:g}"
+    return _row(key, claim, source, published, ours, words + _u(unit), low <= ours.value <= high, unit, kind)
+
+
+def bound(
+    key: str,
+    claim: str,
+    source: str,
+    expected: str,
+    ours: Estimate,
+    low: float = -math.inf,
+    high: float = math.inf,
+    unit: str = "",
+    *,
+    places: int | None = None,
+    kind: Kind = Kind.UNPUBLISHED,
+) -> Verdict:
+    """A bound that nobody published is tested as orders are: the interval of our mean is within, outside, or a tie.
+
+    A largest or smallest value and one of fewer than three runs have no interval that says anything: they are compared
+    as they are. `places` are the decimals that matter; smaller digits are not shown.
+    """
+    plain = within(key, claim, source, expected, ours, low, high, unit, kind=kind)
+    if plain.verdict == MISSING:
+        return plain
+    found = plain.verdict
+    if ours.n >= FEWEST_RUNS and not math.isnan(ours.low):
+        if low <= ours.low and ours.high <= high:
+            found = REPRODUCED
+        else:
+            found = DIFFERS if ours.high < low or ours.low > high else TIE
+    shown = ours if places is None else ours.rounded(places)
+    return replace(plain, ours=f"{shown}{_u(unit)}", interval=shown.interval, verdict=found)
+
+
+def order(
+    key: str,
+    claim: str,
+    source: str,
+    values: Sequence[tuple[str, float]],
+    *,
+    slack: float = 0.0,
+    unit: str = "",
+    kind: Kind = Kind.STATEMENT,
+) -> Verdict:
+    """Each value is at least the next one, less `slack`.
+
+    Means and medians of several runs are tested (`stats.difference`): an order is reproduced where the interval of each
+    difference is above zero, not reproduced where one is below, else a tie. Others are compared as they are.
+    """
+    numbers = [v for _, v in values]
+    ours = ", ".join(f"{name} {'no data' if math.isnan(v) else f'{v:.4g}'}" for name, v in values) + _u(unit)
+    published = " ≥ ".join(name for name, _ in values)
+    tolerance = f"each at least the next{f' less {slack:g}' if slack else ''}"
+    if any(math.isnan(v) for v in numbers) or len(numbers) < 2:
+        return Verdict(key, claim, source, published, ours, "", tolerance, MISSING, kind)
+    found = [(difference(a, b), float(a) - float(b)) for a, b in pairwise(numbers)]
+    verdict = min((_of_gap(gap, plain, slack) for gap, plain in found), key=_WORST.index)
+    tested = [gap for gap, _ in found if gap is not None]
+    least = min(tested, key=lambda gap: gap.low, default=None)
+    interval = "" if least is None else f"smallest difference {least} ({least.interval})"
+    return Verdict(key, claim, source, published, ours, interval, tolerance, verdict, kind)
+
+
+# Of the neighbours in an order the worst counts.
+_WORST = (DIFFERS, TIE, REPRODUCED)
+
+
+def _of_gap(gap: Estimate | None, plain: float, slack: float) -> str:
+    """The verdict on two neighbours: by the interval of their difference, or by the difference alone."""
+    if gap is None:
+        return REPRODUCED if plain >= -slack else DIFFERS
+    # Identical runs have an interval without width, which may lie on the bound.
+    if gap.low > -slack or (gap.low == gap.high == -slack and slack > 0):
+        return REPRODUCED
+    return DIFFERS if gap.high < -slack else TIE
+
+
+def count(
+    key: str,
+    claim: str,
+    source: str,
+    published: str,
+    holds: Mapping[str, bool],
+    at_least: int | None = None,
+    *,
+    kind: Kind = Kind.STATEMENT,
+) -> Verdict:
+    """A statement holds for all (or at least so many) of several cases."""
+    if not holds:
+        return Verdict(key, claim, source, published, "", "", "", MISSING, kind)
+    need = len(holds) if at_least is None else at_least
+    yes = sum(holds.values())
+    failing = [name for name, ok in holds.items() if not ok]
+    ours = f"{yes} of {len(holds)}" + (f"; not: {', '.join(failing[:6])}{' …' * (len(failing) > 6)}" if failing else "")
+    verdict = REPRODUCED if yes >= need else DIFFERS
+    return Verdict(key, claim, source, published, ours, "", f"{need} of {len(holds)}", verdict, kind)
+
+
+def telling(published: float, others: Iterable[float], tolerance: float, least: float) -> float:
+    """A tolerance that tells a scheme from the others: no more than half the distance to the next published value.
+
+    Values closer than twice `least` (how exactly the published number, and a single run, can be taken) are not told
+    apart by the study either and do not count; `tolerance` is the largest.
+    """
+    apart = [abs(published - other) / 2 for other in others if abs(published - other) > 2 * least]
+    return min([tolerance, *apart])
+
+
+def value(number: float) -> Estimate:
+    """A number without an interval."""
+    return Estimate(float(number), math.nan, math.nan, 1)
+
+
+def largest(values: Sequence[float]) -> Estimate:
+    """The largest of several, as a number."""
+    x = known(values)
+    return value(float(x.max())) if len(x) else mean([])
+
+
+def smallest(values: Sequence[float]) -> Estimate:
+    """The smallest of several, as a number."""
+    x = known(values)
+    return value(float(x.min())) if len(x) else mean([])
+
+
+def _u(unit: str) -> str:
+    return f" {unit}" if unit else ""
+
+
+def _row(
+    key: str, claim: str, source: str, published: str, ours: Estimate, tolerance: str, good: bool, unit: str, kind: Kind
+) -> Verdict:
+    if math.isnan(ours.value):
+        return Verdict(key, claim, source, published, "", "", tolerance, MISSING, kind)
+    words, verdict = f"{ours}{_u(unit)}", REPRODUCED if good else DIFFERS
+    return Verdict(key, claim, source, published, words, ours.interval, tolerance, verdict, kind)
+
+
+def reproduced(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Number of an experiment's saved claims that are reproduced, published or not; terminal and gallery share it."""
+    return f"{sum(row['verdict'] == REPRODUCED for row in rows)} of {len(rows)}"
