@@ -116,6 +116,13 @@ def test_every_source_file_names_its_licence_at_the_top() -> None:
     assert missing == []
 
 
+def test_only_tests_import_all_that_is_above_them() -> None:
+    """Elsewhere a reader has to see where a name comes from."""
+    rust = [p for p in tracked() if p.suffix == ".rs" and "tests" not in p.stem and "tests" not in p.parts]
+    hidden = [str(p.relative_to(ROOT)) for p in rust if re.search(r"^use super::\*;", p.read_text(), re.MULTILINE)]
+    assert not hidden
+
+
 def test_files_fit_in_a_head() -> None:
     long = [
         f"{p.relative_to(ROOT)}: {n}"

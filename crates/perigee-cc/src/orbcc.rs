@@ -42,8 +42,8 @@ use crate::*;
 use beside::Beside;
 use fallback::{Coverage, Fallback, Handover, Seen};
 pub use options::{head, paper, pint, repro, PARAMS};
-use options::{Decrease, Jump, Options, PathChange, Reference};
-use path::{Arrival, PathGuard};
+use options::{Decrease, Jump, Options};
+use path::PathGuard;
 use reading::{covered, queueing};
 use rtt::{quantise, RttEstimate};
 

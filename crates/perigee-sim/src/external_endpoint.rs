@@ -2,7 +2,7 @@
 //! External endpoints of flows: real hosts, programs, another part of a larger simulation. Packets leave the simulation and
 //! enter it complete, with what they carry, and cross the same ports as those of simulated flows.
 
-use crate::packet::*;
+use crate::packet::{Kind, TelemetryStack};
 use perigee_tcp::AckBlocks;
 use perigee_units::Nanos;
 use std::cmp::Reverse;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Readings of the bottleneck: the telemetry echoed by an ACK, compared with the one before.
 
-use super::*;
+use super::options::{PathChange, Reference};
+use super::path::Arrival;
+use super::{OrbCc, Phase, Port};
 use crate::utilisation::{bottleneck, queue_delay, STACK_LIFETIME};
+use crate::{Cx, Hop, Telemetry};
+use perigee_units::Nanos;
 
 impl OrbCc {
     /// Compares an echo with the last one and takes its place; `None` if it tells nothing (yet, or any more).

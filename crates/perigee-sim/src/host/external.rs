@@ -3,7 +3,7 @@
 
 use crate::external_endpoint::{Content, Delivery, EndpointId, OutsidePacket, Side};
 use crate::host::{Cx, Flow};
-use crate::packet::*;
+use crate::packet::{Kind, Packet, CE, NONE};
 
 /// Packets that are larger carry data: headers of IPv6 and TCP with all options, and some.
 const MOST_HEADERS: u16 = 120;

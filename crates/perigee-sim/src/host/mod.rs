@@ -19,7 +19,7 @@ pub(crate) use tcp_sender::TcpSender;
 use crate::external_endpoint::Outbox;
 use crate::net::Net;
 use crate::observe::{show, DropCause, FlowTotals, Observer, SimEvent, MILESTONES};
-use crate::packet::*;
+use crate::packet::{Kind, Packet, NONE, PROBE_HEADER};
 use crate::routes::{BaseRtt, Routes};
 use crate::setup::FlowSetup;
 use perigee_cc::{CongestionControl, Signal, SignalScope, TelemetryNeed};

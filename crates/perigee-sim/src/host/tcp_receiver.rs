@@ -2,11 +2,15 @@
 //! The receiving end of a TCP connection: data in, ACKs out, and what the receiving application does with the data.
 
 use super::apps::Demand;
-use super::*;
-use crate::observe::{SimEvent, MILESTONES};
-use crate::packet::CE;
-use perigee_tcp::Receiver;
-use perigee_telemetry::BottleneckEcho;
+use super::{first_init, ts_ms, Cx, Flow};
+use crate::observe::{show, Observer, SimEvent, MILESTONES};
+use crate::packet::{Form, Kind, Packet, CE, NONE};
+use crate::setup::FlowSetup;
+use perigee_cc::CongestionControl;
+use perigee_queue::Ecn;
+use perigee_tcp::{AckBlocks, Receiver};
+use perigee_telemetry::{BottleneckEcho, EchoMode};
+use perigee_units::Nanos;
 
 /// The receiving end.
 pub struct TcpReceiver {

@@ -3,11 +3,15 @@
 //! beside the flow.
 
 use super::apps::Supply;
-use super::*;
-use crate::observe::SimEvent;
-use perigee_cc::{CongestionControl, Probes, Stack};
-use perigee_tcp::{Ack, Receiver, Sender, Transmit};
-use perigee_telemetry::{StackDecoder, Stamp, WirePint};
+use super::{ts_ms, Cx, Flow, SYN_BYTES};
+use crate::observe::{show, Observer, SimEvent};
+use crate::packet::{Form, Kind, Packet, NONE, PROBE_HEADER};
+use crate::setup::FlowSetup;
+use perigee_cc::{CongestionControl, Probes, SignalScope, Stack};
+use perigee_queue::Ecn;
+use perigee_tcp::{Ack, AckBlocks, Receiver, Sender, Transmit};
+use perigee_telemetry::{EchoMode, Overhead, StackDecoder, Stamp, WirePint};
+use perigee_units::Nanos;
 
 /// Linux repeats the SYN four times before it doubles the timeout.
 const SYN_LINEAR: u32 = 4;

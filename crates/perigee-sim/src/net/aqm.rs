@@ -4,10 +4,15 @@
 //! A managed port is never predictable: its verdicts are made when a packet arrives and when it is dequeued, both of which a
 //! port on the slow path knows exactly. Draws depend on link, flow and the packet's number in its flow, as random losses do.
 
-use super::*;
+use super::ring::Waiting;
+use super::{Net, PortState};
+use crate::observe::DropCause;
+use crate::packet::{Kind, Packet, CE, NONE};
 use perigee_queue::{self as queue, Discipline, DisciplineInfo, Ecn, Setup, Verdict};
-use perigee_timeline::Queue;
+use perigee_timeline::{OutageMode, Queue, QueueLimit};
+use perigee_units::draw::mix;
 use perigee_units::params::Params;
+use perigee_units::{BitRate, Nanos};
 
 /// The state of a port's discipline, one of the list or of `more`; `None` = drop-tail.
 ///

@@ -2,7 +2,11 @@
 //! Changes of the timeline: rates, delays, losses, outages. A change applies before anything else happens at its
 //! instant, so the port first runs to the instant before.
 
-use super::*;
+use super::{before, loss_threshold, Net, PortState};
+use crate::observe::DropCause;
+use crate::packet::{Arena, Packet, NONE};
+use perigee_timeline::{Delay, OutageMode};
+use perigee_units::{BitRate, Nanos};
 
 impl PortState {
     /// How long the packet in service waits for tokens in all: what a predictable port has counted, and others not yet.

@@ -15,8 +15,14 @@
 //!
 //! Ports without lookahead (`no_lookahead`) decide at the instant itself: a meter needs the queue of the instant of the dequeue.
 
-use super::*;
+use super::flight::Flying;
+use super::ring::{Begun, Waiting};
+use super::{note_arrival, note_dequeue, note_other, LinkState, Net, PortState};
+use crate::observe::DropCause;
+use crate::packet::{Kind, Packet, NONE};
 use crate::routes::Routes;
+use perigee_timeline::QueueLimit;
+use perigee_units::Nanos;
 
 impl PortState {
     /// Services at it may be arranged ahead of time.

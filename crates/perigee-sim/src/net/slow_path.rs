@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Ports that are not predictable, step by step: a packet comes, its service begins, it departs, and the next one is served.
 
-use super::*;
+use super::ring::Waiting;
+use super::{note_arrival, note_dequeue, note_other, Net};
+use crate::observe::DropCause;
+use crate::packet::{CE, NONE};
+use perigee_timeline::OutageMode;
+use perigee_units::draw::mix;
+use perigee_units::{Nanos, NS_PER_S};
 
 impl Net {
     /// A packet comes to the port of a link.

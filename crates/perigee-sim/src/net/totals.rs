@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Link totals and packets in flight at the end.
 
-use super::*;
+use super::Net;
+use crate::observe::LinkTotals;
+use crate::packet::NONE;
+use perigee_units::{BitRate, Nanos};
 
 impl Net {
     /// Counts what is still under way: into the totals of each link, and per flow.

@@ -2,10 +2,16 @@
 //! Application of the timeline: changes of the network, and notices of them to flows.
 
 use super::sampling::close_capacity;
-use super::*;
-use crate::notices::Notice;
-use perigee_cc::Signal;
-use perigee_timeline::{Change, NoteKind};
+use super::Simulation;
+use crate::host::Endpoint;
+use crate::notices::{Notice, Told};
+use crate::observe::{Observer, SimEvent};
+use crate::schedule::Source;
+use crate::setup::SimError;
+use perigee_cc::{Signal, SignalScope};
+use perigee_timeline::{Change, Chunk, NoteKind};
+use perigee_units::Nanos;
+use std::sync::Arc;
 
 impl Simulation<'_> {
     /// Gets chunks until there is a change to wait for, and sets the timeline's next instant.

@@ -9,10 +9,10 @@ mod sampling;
 pub use horizon::Foreseen;
 
 use crate::external_endpoint::{Delivery, EndpointId, Inbox, Outbox, OutsidePacket, Side};
-use crate::host::{relay, Cx, Endpoint, Flow, TcpReceiver};
+use crate::host::{relay, Cx, Endpoint, Flow};
 use crate::net::{Net, Processing};
 use crate::notices::{NoticeQueue, Subscriber, Told};
-use crate::observe::*;
+use crate::observe::{DropCause, FlowTotals, LinkTotals, Observer, Outcome, CAUSES};
 use crate::packet::Packet;
 use crate::routes::{Next, Routes};
 use crate::schedule::Source;

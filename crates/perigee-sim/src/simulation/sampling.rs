@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Samples of flows and links while a simulation runs, and its totals at the end.
 
-use super::*;
+use super::Simulation;
+use crate::host::{Flow, TcpReceiver};
+use crate::observe::{DropCause, FlowSample, LinkSample, LinkTotals, Observer, Outcome, SimEvent, CAUSES};
+use crate::schedule::Source;
 use perigee_cc::{CongestionControl, INFINITE_SSTHRESH};
+use perigee_units::Nanos;
 
 impl Simulation<'_> {
     pub(super) fn sample<O: Observer>(&mut self, now: Nanos, obs: &mut O) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The life of an ACK.
 
-use super::*;
+use super::{delegate, Ack, Resend, Sender};
 use crate::config::Reduction;
 use crate::rate::Sampling;
+use crate::receiver::AckBlocks;
 use crate::scoreboard::{Slot, EVER_RETRANS, SACKED};
-use perigee_cc::{AckEvent, TelemetryNeed};
+use crate::Seg;
+use perigee_cc::{AckEvent, AckedPkt, CaState, CongestionControl, TelemetryNeed};
+use perigee_units::Nanos;
 
 /// What is learnt while one ACK is processed.
 #[derive(Clone, Copy, Debug, Default)]

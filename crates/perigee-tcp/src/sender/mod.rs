@@ -15,8 +15,7 @@ mod timers;
 
 pub use output::Transmit;
 
-use crate::config::TsoDefer;
-use crate::inet::{Host, Inet};
+use crate::inet::Inet;
 use crate::rate::RateSampler;
 use crate::receiver::AckBlocks;
 use crate::rtt::Rtt;
@@ -203,7 +202,7 @@ pub struct Sender {
 macro_rules! delegate {
     ($self:ident, $inet:ident, $host:ident => $body:expr) => {
         if let Some($inet) = $self.inet.as_deref_mut() {
-            let $host = &mut Host {
+            let $host = &mut $crate::inet::Host {
                 cc: &mut $self.cc,
                 win: &mut $self.win,
                 cfg: &$self.cfg,

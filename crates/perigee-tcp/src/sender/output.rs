@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Output of the sender: retransmissions first, then new data, under the window, in units, paced or not.
 
-use super::*;
-use crate::config::Reduction;
+use super::{delegate, first_window, Resend, Sender, TimerKind};
+use crate::config::{Reduction, TsoDefer};
 use crate::scoreboard::BEGINS;
-use perigee_cc::{HeaderStamp, SentPkt};
+use crate::Seg;
+use perigee_cc::{CaState, CongestionControl, HeaderStamp, SentPkt};
+use perigee_units::{BitRate, Nanos};
 
 /// A packet to be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

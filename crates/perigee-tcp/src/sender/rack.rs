@@ -2,11 +2,14 @@
 //! Loss detection by time (RACK) and tail loss probes (RFC 8985).
 
 use super::input::Progress;
-use super::*;
+use super::output::Transmit;
+use super::{ProbeState, Sender, TimerKind};
 use crate::config::LossDetection;
 use crate::rtt::round_up;
 use crate::scoreboard::{Slot, EVER_RETRANS, LOST, RETRANS, SACKED};
-use perigee_cc::{LossEvent, LossKind, Transition};
+use crate::Seg;
+use perigee_cc::{CaState, CongestionControl, LossEvent, LossKind, Transition};
+use perigee_units::Nanos;
 
 /// Recoveries without a duplicate report after which the reordering window shrinks back.
 const REO_PERSIST: u32 = 16;

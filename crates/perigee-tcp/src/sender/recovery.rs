@@ -2,10 +2,11 @@
 //! The congestion state machine: Open, Disorder, CWR, Recovery, Loss; PRR; undo.
 
 use super::input::{Before, Progress};
-use super::*;
+use super::{Resend, Sender};
 use crate::config::Reduction;
 use crate::scoreboard::EVER_RETRANS;
-use perigee_cc::{OnRto, Recovery, Transition, UndoKind};
+use perigee_cc::{CaState, CongestionControl, OnRto, Recovery, Transition, UndoKind, INFINITE_SSTHRESH};
+use perigee_units::Nanos;
 
 impl Sender {
     pub(super) fn tell(&mut self, now: Nanos, t: Transition) {

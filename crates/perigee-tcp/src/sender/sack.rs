@@ -2,8 +2,11 @@
 //! Tagging what SACK blocks report. Only what is new since the previous ACK is walked over.
 
 use super::input::Progress;
-use super::*;
+use super::Sender;
+use crate::receiver::AckBlocks;
 use crate::scoreboard::{EVER_RETRANS, LOST, RETRANS, SACKED, SAMPLED};
+use crate::Seg;
+use perigee_units::Nanos;
 
 impl Sender {
     pub(super) fn tag_sacks(&mut self, now: Nanos, blocks: &AckBlocks, p: &mut Progress) {

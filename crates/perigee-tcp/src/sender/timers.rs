@@ -2,8 +2,11 @@
 //! The transport's timers: retransmission, tail loss probe and reordering share one, as in Linux; pacing and the
 //! controller's own timer stand beside it.
 
-use super::*;
+use super::output::Transmit;
+use super::{delegate, Resend, Sender, TimerKind};
 use crate::rtt::round_up;
+use perigee_cc::CongestionControl;
+use perigee_units::Nanos;
 
 impl Sender {
     /// When [`Sender::on_timer`] (or, for pacing, [`Sender::transmit`]) should be called; [`Nanos::MAX`] = never.

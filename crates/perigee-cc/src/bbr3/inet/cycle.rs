@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The cycle of probes for bandwidth, and the bound on what is in flight that they move.
 
-use super::*;
+use super::{Acks, Bbr3, Mode, NONE};
+use crate::*;
 
 impl Bbr3 {
     pub(super) fn update_cycle(&mut self, cx: &Cx, w: &Window, ev: &AckEvent<'_>, sample: u32) {
