@@ -28,7 +28,7 @@ MAY_KNOW = {
     "telemetry": TRANSPORT,
     "tcp": TRANSPORT,
     "orbit": LOW | {"timeline", "sources"},
-    "sim": TRANSPORT | {"queue", "tcp", "telemetry", "timeline"},
+    "sim": TRANSPORT | {"queue", "tcp", "telemetry", "timeline", "record"},
     "backend": TRANSPORT | {"tcp", "timeline", "sim", "record"},
     "scenario": TRANSPORT | {"queue", "tcp", "timeline", "sources", "orbit"},
     "guest": LOW,

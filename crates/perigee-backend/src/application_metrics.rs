@@ -2,8 +2,7 @@
 //! The table `applications`: arrival of payload, playback of videos, quality of calls.
 
 use perigee_record::tables::{ApplicationRow, ApplicationTable};
-use perigee_record::Table;
-use perigee_sim::Outcome;
+use perigee_record::{RunOutcome, Table};
 use perigee_timeline::{App, Voice, Workload};
 use perigee_units::Nanos;
 
@@ -66,7 +65,7 @@ impl Call {
 }
 
 /// A row for each flow over TCP and each call.
-pub fn table(calls: &Calls, outcome: &Outcome) -> Table {
+pub fn table(calls: &Calls, outcome: &RunOutcome) -> Table {
     let mut table = ApplicationTable::default();
     let known = calls.calls.iter().zip(&calls.over_tcp).zip(&outcome.applications);
     for (flow, ((call, over_tcp), t)) in known.enumerate() {

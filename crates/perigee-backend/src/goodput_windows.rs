@@ -3,8 +3,8 @@
 
 use crate::capacity::{Capacity, Carried, Steps};
 use perigee_record::tables::{WindowRow, WindowTable};
-use perigee_record::Table;
-use perigee_sim::{Outcome, SimEvent};
+use perigee_record::{RunOutcome, Table};
+use perigee_sim::SimEvent;
 use perigee_timeline::{App, Workload};
 use perigee_units::Nanos;
 
@@ -57,7 +57,7 @@ impl Windows {
 
     /// A row per flow, and that of all together; a remark where these delivered more than the network carried meanwhile.
     /// `before`: payload that each had delivered when the window began.
-    pub fn table(self, outcome: &Outcome, before: &[u64]) -> (Table, Option<String>) {
+    pub fn table(self, outcome: &RunOutcome, before: &[u64]) -> (Table, Option<String>) {
         let mut table = WindowTable::default();
         let counts: Vec<bool> = (0..before.len() as u32).map(|f| self.capacity.counts(f)).collect();
         let (each, all) = self.capacity.finish(outcome.end);

@@ -5,24 +5,22 @@ use crate::application_metrics::Calls;
 use crate::goodput_windows::Windows;
 use crate::routes::{RouteListener, RouteTables};
 use crate::rtt_changes::RttChanges;
-use perigee_cc::CaState;
-use perigee_record::sink::{FlowEnd, PacketKind as Kind, BATCH_ROWS, MARKED};
-use perigee_record::tables::*;
+use perigee_record::sink::BATCH_ROWS;
+use perigee_record::tables::{
+    CompletionRow, CompletionTable, EventRow, EventTable, FlowRow, FlowTable, FlowTotalsRow, FlowTotalsTable,
+    Internals, LinkRow, LinkTable, LinkTotalsRow, LinkTotalsTable, RttRow, RttTable,
+};
 use perigee_record::{
     FlowInfo, FrameSeen, PacketSeen, RecordSink, Rtts, RunHeader, RunOutcome, SinkError, Table,
 };
-use perigee_sim::{
-    Completion, DropCause, Ecn, FlowSample, LinkSample, Observer, Outcome, PacketKind, PacketView, SimEvent,
-    VideoEvent, CAUSE_NAMES,
-};
+use perigee_sim::{Observer, SimEvent, VideoEvent};
 use perigee_timeline::{ChunkSource, NodeId, Note, QueueLimit};
-use perigee_units::{BitRate, Nanos};
+use perigee_units::Nanos;
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-/// Writes what one run tells. `PACKETS` = the sink wants them.
+/// Writes the rows of one run. `PACKETS` = the sink wants them.
 pub struct Recorder<'s, const PACKETS: bool> {
     sink: &'s mut dyn RecordSink,
     /// The sink's first error; the run ends then.
@@ -48,8 +46,6 @@ pub struct Recorder<'s, const PACKETS: bool> {
     warmup: Nanos,
     windows: Windows,
     calls: Calls,
-    last_flow: Vec<(Nanos, u64)>,
-    last_link: HashMap<u32, (Nanos, u64)>,
 }
 
 impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
@@ -73,8 +69,6 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
             rtts: vec![Rtts::default(); flows.len()],
             changes: RttChanges::default(),
             delivered_at_warmup: vec![0; flows.len()],
-            // A flow's first interval begins when it starts, not at time zero.
-            last_flow: flows.iter().map(|f| (Nanos(f.start_ns), 0)).collect(),
             infos: flows,
             flows: FlowTable::default(),
             internals: Internals::default(),
@@ -87,7 +81,6 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
             warmup: Nanos(header.warmup_ns),
             windows,
             calls,
-            last_link: HashMap::new(),
         })
     }
 
@@ -109,46 +102,25 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
     pub fn finish<S: ChunkSource>(
         mut self,
         source: &RouteListener<S>,
-        outcome: &Outcome,
-        memory_per_flow_bytes: usize,
-        mut remarks: Vec<String>,
-        broken: Option<String>,
+        mut outcome: RunOutcome,
     ) -> Result<(), SinkError> {
         self.flush();
         let rtts = self.rtt_table();
-        for table in [rtts, self.flow_totals(outcome), link_totals(source, outcome)] {
+        for table in [rtts, self.flow_totals(&outcome), link_totals(source, &outcome)] {
             self.write(table);
         }
         if let Some(e) = self.error {
             return Err(e);
         }
-        let (windows, backlog) = self.windows.table(outcome, &self.delivered_at_warmup);
-        remarks.extend(backlog);
+        let (windows, backlog) = self.windows.table(&outcome, &self.delivered_at_warmup);
+        outcome.remarks.extend(backlog);
         self.sink.batch(windows)?;
-        let end = |t: &perigee_sim::FlowTotals| FlowEnd {
-            started_ns: t.started.map(|s| s.0),
-            completed_ns: t.completed.map(|s| s.0),
-            goodput_bytes: t.goodput_bytes,
-            routed_ns: t.routed.0,
-            unreachable: t.unreachable,
-            telemetry_acks: Some(t.telemetry_acks),
-        };
-        let applications = crate::application_metrics::table(&self.calls, outcome);
+        let applications = crate::application_metrics::table(&self.calls, &outcome);
         if applications.rows() > 0 {
             self.sink.batch(applications)?;
         }
-        self.sink.end(&RunOutcome {
-            end_ns: outcome.end.0,
-            stopped: outcome.stopped,
-            broken,
-            conserved: Some(outcome.conserved),
-            packet_hops: Some(outcome.packet_hops),
-            events: Some(outcome.events),
-            nodes: source.nodes().to_vec(),
-            flows: outcome.flows.iter().map(end).collect(),
-            memory_per_flow_bytes: Some(memory_per_flow_bytes as u64),
-            remarks,
-        })
+        outcome.nodes = source.nodes().to_vec();
+        self.sink.end(&outcome)
     }
 
     fn write(&mut self, rows: Table) {
@@ -203,7 +175,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
         table.finish()
     }
 
-    fn flow_totals(&self, outcome: &Outcome) -> Table {
+    fn flow_totals(&self, outcome: &RunOutcome) -> Table {
         let mut table = FlowTotalsTable::default();
         for (i, (info, t)) in self.infos.iter().zip(&outcome.flows).enumerate() {
             let r = &self.rtts[i];
@@ -259,7 +231,7 @@ impl<'s, const PACKETS: bool> Recorder<'s, PACKETS> {
 }
 
 /// Links that nothing ever entered are left out: a constellation has thousands.
-fn link_totals<S: ChunkSource>(source: &RouteListener<S>, outcome: &Outcome) -> Table {
+fn link_totals<S: ChunkSource>(source: &RouteListener<S>, outcome: &RunOutcome) -> Table {
     let mut table = LinkTotalsTable::default();
     let name = |id: NodeId| source.nodes().get(id.ix()).cloned().unwrap_or_default();
     for (i, t) in outcome.links.iter().enumerate().filter(|(_, t)| t.entered > 0) {
@@ -294,25 +266,6 @@ fn link_totals<S: ChunkSource>(source: &RouteListener<S>, outcome: &Outcome) -> 
     table.finish()
 }
 
-/// Bits per second from bytes and the time they took.
-fn rate_bps(bytes: u64, time: Nanos) -> f64 {
-    if time.0 == 0 {
-        return 0.0;
-    }
-    bytes as f64 * 8e9 / time.0 as f64
-}
-
-/// Name of a state as in the record.
-fn ca_name(ca: CaState) -> &'static str {
-    match ca {
-        CaState::Open => "open",
-        CaState::Disorder => "disorder",
-        CaState::Cwr => "cwr",
-        CaState::Recovery => "recovery",
-        CaState::Loss => "loss",
-    }
-}
-
 /// An observer that also receives the frames of real hosts.
 pub trait FrameTap: Observer {
     /// A frame left a host or reached it.
@@ -331,62 +284,18 @@ impl<const PACKETS: bool> FrameTap for Recorder<'_, PACKETS> {
 impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
     const PACKETS: bool = PACKETS;
 
-    fn flow(&mut self, s: &FlowSample<'_>) {
-        let i = s.flow as usize;
-        let (before, delivered) = self.last_flow[i];
-        self.last_flow[i] = (s.at, s.delivered_bytes);
-        if s.at <= self.warmup {
-            self.delivered_at_warmup[i] = s.delivered_bytes;
+    fn flow(&mut self, row: &FlowRow, internals: &[(&'static str, f64)]) {
+        if row.t_ns <= self.warmup.0 {
+            self.delivered_at_warmup[row.flow as usize] = row.delivered_bytes;
         }
-        let ns = |t: Option<Nanos>| t.map(|t| t.0);
-        let bps = |r: Option<BitRate>| r.map(|r| r.0);
         self.rows += 1;
-        self.flows.push(FlowRow {
-            t_ns: s.at.0,
-            flow: s.flow,
-            goodput_bps: rate_bps(s.delivered_bytes - delivered, s.at.saturating_sub(before)),
-            delivered_bytes: s.delivered_bytes,
-            cwnd_bytes: s.cwnd,
-            ssthresh_bytes: s.ssthresh,
-            pacing_bps: bps(s.pacing),
-            in_flight_bytes: s.in_flight,
-            srtt_ns: ns(s.srtt),
-            rtt_ns: ns(s.rtt_mean),
-            base_rtt_ns: ns(s.base_rtt),
-            path_rate_bps: bps(s.path_rate),
-            delivery_rate_bps: bps(s.delivery_rate),
-            sent_packets: s.sent_packets,
-            retransmits: s.retrans_packets,
-            lost_packets: s.lost_packets,
-            timeouts: s.timeouts,
-            ca_state: ca_name(s.ca),
-            mode: s.mode,
-        });
-        self.internals.push(s.internals);
+        self.flows.push(row.clone());
+        self.internals.push(internals);
     }
 
-    fn link(&mut self, s: &LinkSample) {
-        let (before, bytes) = self.last_link.insert(s.link, (s.at, s.tx_bytes)).unwrap_or_default();
-        let used = rate_bps(s.tx_bytes - bytes, s.at - before);
-        let [drops_queue, drops_random, drops_outage, drops_no_route] = s.drops;
+    fn link(&mut self, row: &LinkRow) {
         self.rows += 1;
-        self.links.push(LinkRow {
-            t_ns: s.at.0,
-            link: s.link,
-            port: s.port,
-            queue_bytes: s.queue_bytes,
-            queue_packets: s.queue_packets,
-            utilisation: if s.rate.0 == 0 { 0.0 } else { used / s.rate.0 as f64 },
-            rate_bps: s.rate.0,
-            delay_ns: s.delay.0,
-            up: s.up,
-            tx_packets: s.tx_packets,
-            tx_bytes: s.tx_bytes,
-            drops_queue,
-            drops_random,
-            drops_outage,
-            drops_no_route,
-        });
+        self.links.push(row.clone());
     }
 
     fn event(&mut self, at: Nanos, e: &SimEvent<'_>) {
@@ -396,7 +305,7 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
             SimEvent::FlowStart(f) => self.event(at, "flow-start", Some(*f), ""),
             SimEvent::FlowComplete(f) => self.event(at, "flow-complete", Some(*f), ""),
             SimEvent::Mode { flow, mode } => self.event(at, "mode", Some(*flow), mode),
-            SimEvent::CaState { flow, state } => self.event(at, "ca-state", Some(*flow), ca_name(*state)),
+            SimEvent::CaState { flow, state } => self.event(at, "ca-state", Some(*flow), state.name()),
             SimEvent::Timeout { flow } => self.event(at, "timeout", Some(*flow), ""),
             SimEvent::Video { flow, what } => {
                 let (kind, value) = match *what {
@@ -416,7 +325,7 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
                 link: Some(*link),
                 node: String::new(),
                 value: *packets as f64,
-                text: cause_name(*cause).into(),
+                text: cause.name().into(),
             }),
         }
     }
@@ -448,16 +357,9 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
         }
     }
 
-    fn completion(&mut self, c: &Completion) {
+    fn completion(&mut self, row: &CompletionRow) {
         self.rows += 1;
-        self.completions.push(CompletionRow {
-            flow: c.flow,
-            object: c.object,
-            bytes: c.bytes,
-            asked_ns: c.asked.0,
-            first_ns: c.first.map(|t| t.0),
-            done_ns: c.done.0,
-        });
+        self.completions.push(row.clone());
     }
 
     fn sampled(&mut self, at: Nanos) {
@@ -468,42 +370,10 @@ impl<const PACKETS: bool> Observer for Recorder<'_, PACKETS> {
         }
     }
 
-    fn packet(&mut self, p: &PacketView<'_>) {
-        if self.error.is_some() {
-            return;
+    fn packet(&mut self, p: &PacketSeen<'_>) {
+        if self.error.is_none() {
+            self.error = self.sink.packet(p).err();
+            self.failed.set(self.error.is_some());
         }
-        let seen = PacketSeen {
-            at_ns: p.at.0,
-            flow: p.flow,
-            kind: match p.kind {
-                PacketKind::Data => Kind::Data,
-                PacketKind::Ack => Kind::Ack,
-                PacketKind::Ping => Kind::Ping,
-                PacketKind::Pong => Kind::Pong,
-            },
-            leaving: p.leaving,
-            seq: p.seq,
-            payload: p.payload,
-            ack: p.ack,
-            sack: p.sack,
-            ts_val: p.ts_val,
-            ts_ecr: p.ts_ecr,
-            ip_bytes: p.ip_bytes,
-            retrans: p.retrans,
-            number: p.number,
-            ecn: match p.ecn {
-                Ecn::NotEct => 0,
-                Ecn::Ect1 => 1,
-                Ecn::Ect0 => 2,
-                Ecn::Ce => MARKED,
-            },
-            telemetry: p.telemetry,
-        };
-        self.error = self.sink.packet(&seen).err();
-        self.failed.set(self.error.is_some());
     }
-}
-
-fn cause_name(cause: DropCause) -> &'static str {
-    CAUSE_NAMES[cause as usize]
 }

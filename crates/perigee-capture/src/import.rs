@@ -461,7 +461,7 @@ impl<'s> Import<'s> {
             info.stop_ns = f.row_before().0.min(self.now.0);
         }
         self.sink.end(&RunOutcome {
-            end_ns: self.now.0,
+            end: self.now,
             nodes: nodes.clone(),
             remarks: remarks.clone(),
             ..RunOutcome::default()

@@ -34,6 +34,19 @@ pub enum CaState {
     Loss = 4,
 }
 
+impl CaState {
+    /// Its name in records and in Python.
+    pub fn name(self) -> &'static str {
+        match self {
+            CaState::Open => "open",
+            CaState::Disorder => "disorder",
+            CaState::Cwr => "cwr",
+            CaState::Recovery => "recovery",
+            CaState::Loss => "loss",
+        }
+    }
+}
+
 /// What the host knows at the time of a callback. Read-only; every callback gets it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cx {

@@ -6,7 +6,7 @@ use crate::LearnError;
 use perigee_cc::{Params, Value};
 use perigee_run::simulator::Simulator;
 use perigee_scenario::{Scenario, World};
-use perigee_sim::{FlowSample, Observer, Options, Scheme, Simulation};
+use perigee_sim::{FlowRow, Internals, Observer, Options, Scheme, Simulation};
 use perigee_units::Nanos;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -74,18 +74,19 @@ struct Watch {
 const PER_S: usize = 10;
 
 impl Observer for Watch {
-    fn flow(&mut self, s: &FlowSample<'_>) {
+    fn flow(&mut self, s: &FlowRow, _: &Internals) {
         let i = s.flow as usize;
         if self.flows.len() <= i {
             self.flows.resize(i + 1, Trace::default());
         }
-        let row = (s.at.0 / (1_000_000_000 / PER_S as u64)) as usize;
+        let row = (s.t_ns / (1_000_000_000 / PER_S as u64)) as usize;
         let t = &mut self.flows[i];
         let before = t.delivered.last().copied().unwrap_or(0);
         t.delivered.resize(row, before);
         t.delivered.push(s.delivered_bytes);
+        let seconds = |ns| Nanos(ns).as_secs_f64();
         let inflation =
-            s.rtt_mean.zip(s.base_rtt).map_or(f64::NAN, |(r, b)| r.as_secs_f64() / b.as_secs_f64());
+            s.rtt_ns.zip(s.base_rtt_ns).map_or(f64::NAN, |(rtt, base)| seconds(rtt) / seconds(base));
         t.inflation.resize(row, f64::NAN);
         t.inflation.push(inflation);
     }

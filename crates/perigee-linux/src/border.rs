@@ -53,7 +53,7 @@ impl<O: FrameTap> Border<'_, '_, '_, O> {
         }
         self.observer.show(at, place.from, packet, place.tcp);
         let written = frames::telemetry(packet);
-        let packet = OutsidePacket::frame(at, packet.into()).map_err(failed)?;
+        let packet = OutsidePacket::frame(place.from.side, at, packet.into()).map_err(failed)?;
         let packet = OutsidePacket { telemetry: written, ..packet };
         self.simulation.inject(at, place.from, packet).map_err(failed)
     }

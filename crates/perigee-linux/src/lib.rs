@@ -49,7 +49,7 @@ use perigee_guest::job::{Job, EPOCH};
 use perigee_guest::report::Report;
 use perigee_guest::{report, GuestError, Offer};
 use perigee_record::RecordSink;
-use perigee_sim::{Outcome, Simulation};
+use perigee_sim::{RunOutcome, Simulation};
 use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
 use ping::{Beginning, Pings};
@@ -153,7 +153,7 @@ impl Records for LinuxHosts {
         let simulation = simulation.map_err(failed)?;
         let sink_failed = recorder.failed();
         let guests = Guests::boot(&self.kernel, &job, &plan.kernels, options.seed, self.offer())?;
-        let observer = Hosted::new(recorder, &plan);
+        let observer = Hosted::new(recorder, &plan, workload);
         let programs = Programs::new(&self.programs, self.listener.as_ref());
         let end = header.duration;
         let mut turns = Turns {
@@ -178,14 +178,15 @@ impl Records for LinuxHosts {
         if !self.programs.is_empty() {
             remarks.extend(plan.renamed(header));
         }
-        let (observer, mut outcome, memory) = turns.finish();
+        let (observer, mut outcome) = turns.finish();
         let broken = broken(&went);
         if broken.is_none() {
             observer.check_connections(workload)?;
         }
         outcome.stopped = went.unwrap_or(true);
         let recorder = observer.finish(&mut outcome.flows);
-        recorder.finish(&source, &outcome, memory, remarks, broken).map_err(failed)
+        (outcome.remarks, outcome.broken) = (remarks, broken);
+        recorder.finish(&source, outcome).map_err(failed)
     }
 }
 
@@ -425,9 +426,8 @@ impl<'p, O: FrameTap> Turns<'p, '_, O> {
     }
 
     /// Ends the guest; what is left.
-    fn finish(self) -> (Hosted<'p, O>, Outcome, usize) {
-        let memory = self.simulation.memory_per_flow();
-        (self.observer, self.simulation.finish(), memory)
+    fn finish(self) -> (Hosted<'p, O>, RunOutcome) {
+        (self.observer, self.simulation.finish())
     }
 
     /// The agent makes its hosts before time zero; nothing is carried then.

@@ -9,12 +9,11 @@ use perigee_backend::recorder::FrameTap;
 use perigee_backend::BackendError;
 use perigee_cc::CaState;
 use perigee_guest::report::{Object, Report, Sample, TcpInfo, When};
-use perigee_record::FrameSeen;
-use perigee_sim::{
-    Completion, EndpointId, FlowSample, FlowTotals, LinkSample, Observer, PacketView, Side, SimEvent,
-};
+use perigee_record::tables::{CompletionRow, FlowRow, LinkRow};
+use perigee_record::{ByteRate, FlowTotals, FrameSeen, PacketSeen};
+use perigee_sim::{EndpointId, Internals, Observer, Side, SimEvent};
 use perigee_timeline::Workload;
-use perigee_units::{BitRate, Nanos};
+use perigee_units::Nanos;
 
 /// `snd_ssthresh` of a connection that has none (TCP_INFINITE_SSTHRESH).
 const NO_SSTHRESH: u32 = 0x7fff_ffff;
@@ -31,6 +30,7 @@ pub struct Known {
     latest: Option<Box<Sample>>,
     /// Its last sample is there: it was taken at the end of the run.
     ended: bool,
+    goodput: ByteRate,
     rtt_sum_ns: u128,
     rtt_count: u64,
     started: Option<Nanos>,
@@ -49,8 +49,11 @@ pub struct Hosted<'p, O> {
 
 impl<'p, O: FrameTap> Hosted<'p, O> {
     /// Hands everything on to `inner`.
-    pub fn new(inner: O, plan: &'p Plan) -> Self {
+    pub fn new(inner: O, plan: &'p Plan, workload: &Workload) -> Self {
         let mut known = vec![Known::default(); plan.ends.len()];
+        for (known, flow) in known.iter_mut().zip(&workload.flows) {
+            known.goodput = ByteRate::since(flow.start);
+        }
         for t in &plan.job.transfers {
             known[t.flow as usize].bytes = t.bytes;
             known[t.flow as usize].arrivals = plan.is_between_kernels(t.flow).then(Arrivals::default);
@@ -110,7 +113,8 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
             Report::Object(done, flow, o) if self.plan.is_real(flow) => {
                 let Object { number: object, bytes, asked, first } = o;
                 self.inner.event(done, &SimEvent::Idle(flow));
-                self.inner.completion(&Completion { flow, object, bytes, asked, first: Some(first), done });
+                let (asked_ns, first_ns, done_ns) = (asked.0, Some(first.0), done.0);
+                self.inner.completion(&CompletionRow { flow, object, bytes, asked_ns, first_ns, done_ns });
             }
             Report::Failed(_, flow, why) => self.failed.push((flow, why)),
             _ => {}
@@ -146,7 +150,8 @@ impl<'p, O: FrameTap> Hosted<'p, O> {
             return;
         }
         let asked = self.known[self.first_leg(flow) as usize].started.unwrap_or_default();
-        self.inner.completion(&Completion { flow, object: 0, bytes, asked, first: None, done: at });
+        let (asked_ns, first_ns, done_ns) = (asked.0, None, at.0);
+        self.inner.completion(&CompletionRow { flow, object: 0, bytes, asked_ns, first_ns, done_ns });
     }
 
     /// The first leg of the split connection that ends with a flow; the flow itself where it is none.
@@ -223,39 +228,41 @@ fn state(linux: u8) -> CaState {
 impl<O: Observer> Observer for Hosted<'_, O> {
     const PACKETS: bool = O::PACKETS;
 
-    fn flow(&mut self, s: &FlowSample<'_>) {
-        if !self.plan.is_real(s.flow) {
-            return self.inner.flow(s);
+    fn flow(&mut self, row: &FlowRow, own: &Internals) {
+        if !self.plan.is_real(row.flow) {
+            return self.inner.flow(row, own);
         }
-        let known = &mut self.known[s.flow as usize];
+        let known = &mut self.known[row.flow as usize];
         let (sum, count) = (std::mem::take(&mut known.rtt_sum_ns), std::mem::take(&mut known.rtt_count));
-        let rtt_mean = (count > 0).then(|| Nanos((sum / u128::from(count)) as u64));
-        if self.plan.is_probe(s.flow) {
+        let rtt_ns = (count > 0).then(|| (sum / u128::from(count)) as u64);
+        if self.plan.is_probe(row.flow) {
             let Probes { received_bytes: delivered_bytes, packets: sent_packets, .. } = known.probes;
-            return self.inner.flow(&FlowSample { delivered_bytes, sent_packets, rtt_mean, ..s.clone() });
+            let goodput_bps = known.goodput.next_bps(Nanos(row.t_ns), delivered_bytes);
+            let row = FlowRow { goodput_bps, delivered_bytes, sent_packets, rtt_ns, ..row.clone() };
+            return self.inner.flow(&row, own);
         }
         let Some(sample) = &known.latest else { return };
         let (t, mss) = (&sample.tcp, u64::from(sample.tcp.snd_mss));
-        let internals = internals(sample);
-        let bits = |bytes_per_s: u64| BitRate(bytes_per_s.saturating_mul(8));
-        self.inner.flow(&FlowSample {
+        let bps = |bytes_per_s: u64| bytes_per_s.saturating_mul(8);
+        let row = FlowRow {
+            goodput_bps: known.goodput.next_bps(Nanos(row.t_ns), sample.received),
             delivered_bytes: sample.received,
             sent_packets: known.meter.data_packets,
-            retrans_packets: u64::from(t.total_retrans),
+            retransmits: u64::from(t.total_retrans),
             // The kernel tells how many are lost now, not how many were marked.
             lost_packets: None,
             timeouts: u64::from(t.total_rto),
-            cwnd: Some(u64::from(t.snd_cwnd) * mss),
-            ssthresh: (t.snd_ssthresh < NO_SSTHRESH).then(|| u64::from(t.snd_ssthresh) * mss),
-            pacing: (t.pacing_rate < u64::MAX / 8).then(|| bits(t.pacing_rate)),
-            in_flight: Some(t.in_flight() * mss),
-            srtt: (t.rtt_us > 0).then(|| Nanos(u64::from(t.rtt_us) * 1_000)),
-            rtt_mean,
-            delivery_rate: Some(bits(t.delivery_rate)),
-            ca: state(t.ca_state),
-            internals: &internals,
-            ..s.clone()
-        });
+            cwnd_bytes: Some(u64::from(t.snd_cwnd) * mss),
+            ssthresh_bytes: (t.snd_ssthresh < NO_SSTHRESH).then(|| u64::from(t.snd_ssthresh) * mss),
+            pacing_bps: (t.pacing_rate < u64::MAX / 8).then(|| bps(t.pacing_rate)),
+            in_flight_bytes: Some(t.in_flight() * mss),
+            srtt_ns: (t.rtt_us > 0).then(|| u64::from(t.rtt_us) * 1_000),
+            rtt_ns,
+            delivery_rate_bps: Some(bps(t.delivery_rate)),
+            ca_state: state(t.ca_state).name(),
+            ..row.clone()
+        };
+        self.inner.flow(&row, &internals(sample));
     }
 
     fn event(&mut self, at: Nanos, e: &SimEvent<'_>) {
@@ -267,16 +274,16 @@ impl<O: Observer> Observer for Hosted<'_, O> {
     fn datagram(&mut self, flow: u32, spurt: u64, sent: Nanos, at: Nanos) {
         self.inner.datagram(flow, spurt, sent, at);
     }
-    fn completion(&mut self, c: &Completion) {
-        self.inner.completion(c);
+    fn completion(&mut self, row: &CompletionRow) {
+        self.inner.completion(row);
     }
     fn sampled(&mut self, at: Nanos) {
         self.inner.sampled(at);
     }
-    fn link(&mut self, s: &LinkSample) {
-        self.inner.link(s);
+    fn link(&mut self, row: &LinkRow) {
+        self.inner.link(row);
     }
-    fn packet(&mut self, p: &PacketView<'_>) {
+    fn packet(&mut self, p: &PacketSeen<'_>) {
         self.inner.packet(p);
     }
 }

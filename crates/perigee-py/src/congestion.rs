@@ -7,7 +7,7 @@
 
 use perigee_run::Plugins;
 use perigee_scenario::cc::{
-    AckEvent, CaState, Caps, CongestionControl, ConnInit, Cx, Hop, LossEvent, LossKind, Signal, Telemetry,
+    AckEvent, Caps, CongestionControl, ConnInit, Cx, Hop, LossEvent, LossKind, Signal, Telemetry,
     TelemetryNeed, Transition, Window, INFINITE_SSTHRESH,
 };
 use perigee_scenario::units::{BitRate, Nanos};
@@ -75,13 +75,7 @@ impl PyCx {
     /// "open", "disorder", "cwr", "recovery" or "loss".
     #[getter]
     fn state(&self) -> &'static str {
-        match self.0.ca {
-            CaState::Open => "open",
-            CaState::Disorder => "disorder",
-            CaState::Cwr => "cwr",
-            CaState::Recovery => "recovery",
-            CaState::Loss => "loss",
-        }
+        self.0.ca.name()
     }
     /// The window limited sending in the present round; Linux's schemes grow only then.
     #[getter]

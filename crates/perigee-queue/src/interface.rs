@@ -23,6 +23,18 @@ pub enum Ecn {
     Ce,
 }
 
+impl Ecn {
+    /// The two bits of the header.
+    pub const fn bits(self) -> u8 {
+        match self {
+            Ecn::NotEct => 0,
+            Ecn::Ect1 => 1,
+            Ecn::Ect0 => 2,
+            Ecn::Ce => 3,
+        }
+    }
+}
+
 /// A packet as a discipline sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Packet {

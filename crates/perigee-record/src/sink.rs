@@ -3,8 +3,10 @@
 //! (those that are known at once, then others as they appear), of rows in batches, and of the end. What it does not know is
 //! null, never 0; columns of its own carry its name as a prefix (`linux.rcv_space_bytes`).
 
+use crate::seen::{FrameSeen, PacketSeen};
 use crate::table::{Column, Table, Values};
 use crate::tables;
+use crate::totals::RunOutcome;
 use std::collections::BTreeMap;
 
 /// Rows of a batch, roughly: enough to be written at once, few enough that memory does not grow with a run.
@@ -66,114 +68,6 @@ pub struct FlowInfo {
     pub base_rtt_ns: Option<u64>,
     /// Its ends are real hosts.
     pub real: bool,
-}
-
-/// What is known of a run at its end.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RunOutcome {
-    /// Time reached.
-    pub end_ns: u64,
-    /// It was stopped before its end.
-    pub stopped: bool,
-    /// Why it could not go on, where that is the reason.
-    pub broken: Option<String>,
-    /// Every packet that was sent was delivered, dropped for a reason, or is under way; `None` = not counted.
-    pub conserved: Option<bool>,
-    /// Link crossings of all packets; `None` = not counted.
-    pub packet_hops: Option<u64>,
-    /// Events that the backend processed: depends on how it does its work; `None` = not counted.
-    pub events: Option<u64>,
-    /// All nodes that ever were there, by index.
-    pub nodes: Vec<String>,
-    /// By flow.
-    pub flows: Vec<FlowEnd>,
-    /// Memory of the backend per flow; `None` = not measured.
-    pub memory_per_flow_bytes: Option<u64>,
-    /// What the backend wants people to know before they trust the numbers.
-    pub remarks: Vec<String>,
-}
-
-/// How a flow ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct FlowEnd {
-    /// When it really started.
-    pub started_ns: Option<u64>,
-    /// When a limited transfer was complete.
-    pub completed_ns: Option<u64>,
-    /// Payload delivered in order.
-    pub goodput_bytes: u64,
-    /// Time with a route.
-    pub routed_ns: u64,
-    /// Times that the route was lost.
-    pub unreachable: u64,
-    /// ACKs that carried telemetry; `None` = not counted.
-    pub telemetry_acks: Option<u64>,
-}
-
-/// What a packet is, for captures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PacketKind {
-    /// TCP with payload.
-    Data,
-    /// TCP without payload.
-    Ack,
-    /// UDP probe.
-    Ping,
-    /// Its echo.
-    Pong,
-}
-
-/// [`PacketSeen::ecn`] of a packet that carries a congestion mark.
-pub const MARKED: u8 = 3;
-
-/// A packet as one end host sees it. Numbers of bytes and sequence numbers as in the tables.
-#[derive(Clone, Debug)]
-pub struct PacketSeen<'a> {
-    /// When.
-    pub at_ns: u64,
-    /// Flow.
-    pub flow: u32,
-    /// What it is.
-    pub kind: PacketKind,
-    /// It is leaving its source (else: arriving at its destination).
-    pub leaving: bool,
-    /// First byte of the payload in the stream, from 0 (Data); number (Ping, Pong).
-    pub seq: u64,
-    /// Payload bytes.
-    pub payload: u32,
-    /// Next byte expected from the peer, from 0 (Ack).
-    pub ack: u64,
-    /// SACK blocks, byte ranges of the stream, newest first; a DSACK stands first.
-    pub sack: &'a [(u64, u64)],
-    /// Timestamp value, in milliseconds.
-    pub ts_val: u32,
-    /// Timestamp echo, in milliseconds.
-    pub ts_ecr: u32,
-    /// Size of the IP packet, telemetry included where it is on the wire.
-    pub ip_bytes: u32,
-    /// It was sent before.
-    pub retrans: bool,
-    /// Number of this transmission in its flow and direction, from 1.
-    pub number: u32,
-    /// The ECN field of its IP header (RFC 3168 section 5, RFC 8311): 0 not capable, 1 ECT(1), 2 ECT(0), 3 marked.
-    pub ecn: u8,
-    /// Telemetry in its wire form, where it is on the wire.
-    pub telemetry: &'a [u8],
-}
-
-/// An IP packet of a real host, as an end of its flow sees it.
-#[derive(Clone, Debug)]
-pub struct FrameSeen<'a> {
-    /// When.
-    pub at_ns: u64,
-    /// Flow.
-    pub flow: u32,
-    /// The flow's source sees it (else: its destination), leaving or arriving.
-    pub at_source: bool,
-    /// All of its bytes, IP header first.
-    pub packet: &'a [u8],
-    /// Bytes of it that tell something: the headers of a transfer, all of what programs send.
-    pub telling: usize,
 }
 
 /// Takes what a run leaves behind. Every method but [`batch`](RecordSink::batch) has an empty default.
@@ -362,6 +256,7 @@ mod tests {
     use super::*;
     use crate::hash::format_1;
     use crate::tables::{EventRow, EventTable};
+    use perigee_units::Nanos;
 
     fn event(t_ns: u64, kind: &'static str, flow: Option<u32>) -> EventRow {
         EventRow { t_ns, kind, flow, link: None, node: String::new(), value: 0.5, text: "x".into() }
@@ -407,8 +302,8 @@ mod tests {
         let (mut a, mut b) = (Collector::default(), Collector::default());
         let mut both = Sinks(vec![&mut a, &mut b]);
         both.batch(rows(&[event(1, "a", None)])).unwrap();
-        both.end(&RunOutcome { end_ns: 9, ..RunOutcome::default() }).unwrap();
-        assert_eq!((a.outcome().end_ns, b.outcome().end_ns), (9, 9));
+        both.end(&RunOutcome { end: Nanos(9), ..RunOutcome::default() }).unwrap();
+        assert_eq!((a.outcome().end, b.outcome().end), (Nanos(9), Nanos(9)));
         assert_eq!(a.finish(), b.finish());
     }
 }

@@ -2,9 +2,11 @@
 //! Counts and hashes the rows of all tables on their way to another sink.
 
 use crate::hash::TableHasher;
-use crate::sink::{FlowInfo, FrameSeen, PacketSeen, RecordSink, RunHeader, RunOutcome, SinkError};
+use crate::seen::{FrameSeen, PacketSeen};
+use crate::sink::{FlowInfo, RecordSink, RunHeader, SinkError};
 use crate::table::Table;
 use crate::tables;
+use crate::totals::RunOutcome;
 use std::collections::BTreeMap;
 
 /// What a manifest says of a table.
@@ -85,9 +87,9 @@ mod tests {
             t.push(RttRow { flow: 0, rtt_us, count: 3 });
             tally.batch(t.finish()).unwrap();
         }
-        tally.end(&RunOutcome { end_ns: 9, ..RunOutcome::default() }).unwrap();
+        tally.end(&RunOutcome { end: perigee_units::Nanos(9), ..RunOutcome::default() }).unwrap();
         let (digests, outcome) = tally.finish();
-        assert_eq!(outcome.end_ns, 9);
+        assert_eq!(outcome.end.0, 9);
         let tables = rows.finish();
         assert_eq!(digests.len(), tables.len());
         for t in &tables {

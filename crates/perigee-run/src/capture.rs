@@ -2,8 +2,7 @@
 //! A capture as one more sink of a run: each flow as its sender's end sees it; those of real hosts also at the other end.
 
 use perigee_record::pcap::{Body, Capture, CaptureFlow, CapturePacket};
-use perigee_record::sink::PacketKind;
-use perigee_record::{FlowInfo, FrameSeen, PacketSeen, RecordSink, RunOutcome, SinkError, Table};
+use perigee_record::{FlowInfo, FrameSeen, PacketKind, PacketSeen, RecordSink, RunOutcome, SinkError, Table};
 use perigee_units::files;
 use perigee_units::Nanos;
 use std::fs::File;

@@ -164,7 +164,7 @@ pub fn manifest(
         duration_ns: run.duration.0,
         warmup_ns: run.warmup.0,
         sample_ns: run.sample.0,
-        simulated_ns: outcome.end_ns,
+        simulated_ns: outcome.end.0,
         stopped: outcome.stopped,
         broken: outcome.broken.clone(),
         packet_hops: outcome.packet_hops,

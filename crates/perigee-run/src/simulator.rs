@@ -56,9 +56,8 @@ impl Records for Simulator {
         let sink_failed = recorder.failed();
         let outcome = simulation.run(&mut recorder, &mut |now| !sink_failed.get() && progress(now));
         let outcome = outcome.map_err(failed)?;
-        let memory = simulation.memory_per_flow();
         drop(simulation);
-        recorder.finish(&source, &outcome, memory, Vec::new(), None).map_err(failed)
+        recorder.finish(&source, outcome).map_err(failed)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::run::run_options;
 use crate::simulator::{Plugins, Simulator};
 use crate::RunError;
 use perigee_backend::{Backend, Inputs};
-use perigee_record::sink::{PacketKind, MARKED};
+use perigee_record::seen::MARKED;
 use perigee_record::tables::{PacketRow, PacketTable};
 use perigee_record::{Collector, PacketSeen, RecordSink, SinkError, Table};
 use perigee_scenario::World;
@@ -82,8 +82,7 @@ impl RecordSink for Tracer {
         if p.flow != self.window.flow {
             return Ok(());
         }
-        let backward = matches!(p.kind, PacketKind::Ack | PacketKind::Pong);
-        let key = (backward, p.number);
+        let key = (!p.kind.is_forward(), p.number);
         if p.leaving {
             if p.at_ns <= self.window.to.0 {
                 self.under_way.insert(key, row(p));
@@ -104,12 +103,7 @@ fn row(p: &PacketSeen<'_>) -> PacketRow {
     PacketRow {
         sent_ns: p.at_ns,
         arrived_ns: None,
-        kind: match p.kind {
-            PacketKind::Data => "data",
-            PacketKind::Ack => "ack",
-            PacketKind::Ping => "ping",
-            PacketKind::Pong => "pong",
-        },
+        kind: p.kind.name(),
         number: p.number,
         seq: p.seq,
         payload_bytes: p.payload,

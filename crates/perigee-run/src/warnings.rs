@@ -20,7 +20,7 @@ pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &RunOutcome
         out.push("packets were not conserved: the simulator has a bug, do not use this run".into());
     }
     if outcome.stopped {
-        let (end, whole) = (Nanos(outcome.end_ns), world.scenario.run.duration);
+        let (end, whole) = (outcome.end, world.scenario.run.duration);
         let why = outcome.broken.as_ref().map_or(String::new(), |why| format!(": {why}"));
         out.push(format!("the run was stopped at {end} of {whole}{why}"));
     }
@@ -28,16 +28,12 @@ pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &RunOutcome
     let name = |i: usize| world.flows[i].name.as_str();
     let flows = || outcome.flows.iter().enumerate();
     let bulk = |i: &usize| setups[*i].app.is_tcp();
-    let silent = flows().filter(|(i, t)| t.started_ns.is_none() || (bulk(i) && t.goodput_bytes == 0));
+    let silent = flows().filter(|(i, t)| t.started.is_none() || (bulk(i) && t.goodput_bytes == 0));
     several(&mut out, silent.map(|(i, _)| format!("flow {:?} never delivered anything", name(i))));
     let gaps = flows().filter_map(|(i, t)| {
-        let start = Nanos(t.started_ns?);
-        let life = t
-            .completed_ns
-            .map_or(world.flows[i].stop, Nanos)
-            .min(Nanos(outcome.end_ns))
-            .saturating_sub(start);
-        let gap = life.saturating_sub(Nanos(t.routed_ns));
+        let start = t.started?;
+        let life = t.completed.unwrap_or(world.flows[i].stop).min(outcome.end).saturating_sub(start);
+        let gap = life.saturating_sub(t.routed);
         (gap > Nanos::ZERO).then(|| {
             format!("flow {:?} had no path for {gap} of {life} ({} times)", name(i), t.unreachable.max(1))
         })
@@ -45,9 +41,9 @@ pub fn after(world: &World, cc: &str, setups: &[FlowSetup], outcome: &RunOutcome
     several(&mut out, gaps);
     let blind = flows().filter(|(i, t)| {
         bulk(i)
-            && t.started_ns.is_some()
+            && t.started.is_some()
             && t.goodput_bytes > 0
-            && t.telemetry_acks == Some(0)
+            && t.telemetry_acks == 0
             && wants_telemetry(&setups[*i])
     });
     several(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Scenarios from text to tables.
 
-use perigee_record::sink::{PacketKind, MARKED};
-use perigee_record::{PacketSeen, RecordSink, SinkError, Table, Values};
+use perigee_record::seen::MARKED;
+use perigee_record::{PacketKind, PacketSeen, RecordSink, SinkError, Table, Values};
 use perigee_run::{record, run, Ends};
 use perigee_scenario::{Scenario, World};
 use std::collections::BTreeSet;
@@ -94,7 +94,7 @@ impl RecordSink for Fields {
         let kind = match p.kind {
             PacketKind::Data => "data",
             PacketKind::Ack => "ack",
-            PacketKind::Ping | PacketKind::Pong => "probe",
+            _ => "probe",
         };
         self.0.insert((kind, p.leaving, p.ecn));
         Ok(())

@@ -4,7 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
 
 use perigee_cc::info;
-use perigee_sim::{FlowSetup, Observer, Options, Scheme, Simulation};
+use perigee_sim::{FlowRow, FlowSetup, Internals, Observer, Options, Scheme, Simulation};
 use perigee_sources::topology::{chain, ChainSpec, PortSpec};
 use perigee_timeline::App;
 use perigee_units::{BitRate, Nanos};
@@ -19,7 +19,7 @@ impl Observer for Keep {
     fn rtt(&mut self, flow: u32, _: Nanos, rtt: Nanos, _: Option<Nanos>) {
         self.rtts.push((flow, rtt.0));
     }
-    fn flow(&mut self, _: &perigee_sim::FlowSample<'_>) {
+    fn flow(&mut self, _: &FlowRow, _: &Internals) {
         self.samples += 1;
     }
 }
@@ -58,13 +58,14 @@ fn main() {
         Simulation::new(&timeline.header, Box::new(timeline.reader()), setups, options).expect("a setup");
     let out = sim.run(&mut keep, &mut |_| true).expect("a run");
     let wall = begin.elapsed().as_secs_f64();
+    let hops = out.packet_hops.unwrap_or(0) as f64;
     println!(
         "{} links {links} flows {flows} copies {copies}: {:.2} M packet-hops/s  {:.1} ns/hop  {:.2} events/hop  conserved {} goodput {:.2}",
         args[4],
-        out.packet_hops as f64 * 1e-6 / wall,
-        wall * 1e9 / out.packet_hops as f64,
-        out.events as f64 / out.packet_hops as f64,
-        out.conserved,
+        hops * 1e-6 / wall,
+        wall * 1e9 / hops,
+        out.events.unwrap_or(0) as f64 / hops,
+        out.conserved == Some(true),
         out.flows.iter().map(|f| f.goodput_bytes).sum::<u64>() as f64 * 8e-6 / seconds as f64,
     );
 }

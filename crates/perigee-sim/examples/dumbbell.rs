@@ -8,7 +8,7 @@
 #![expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
 
 use perigee_cc::info;
-use perigee_sim::{FlowSetup, Observer, Options, Scheme, Simulation};
+use perigee_sim::{FlowRow, FlowSetup, Internals, LinkRow, Observer, Options, Scheme, Simulation};
 use perigee_sources::topology::{dumbbell, DumbbellSpec, PortSpec};
 use perigee_timeline::{App, Queue, QueueLimit};
 use perigee_units::{BitRate, Nanos};
@@ -33,28 +33,28 @@ impl Observer for Means {
             self.samples += 1;
         }
     }
-    fn flow(&mut self, s: &perigee_sim::FlowSample<'_>) {
-        if s.at <= self.warm {
+    fn flow(&mut self, s: &FlowRow, internals: &Internals) {
+        if s.t_ns <= self.warm.0 {
             self.delivered.0 = s.delivered_bytes;
         }
         self.delivered.1 = s.delivered_bytes;
         if self.events {
             println!(
-                "{:.1} cwnd {} ssthresh {:?} inflight {} srtt {:?} retrans {} {:?} {} {:?}",
-                s.at.as_secs_f64(),
-                s.cwnd.unwrap_or(0) / 1448,
-                s.ssthresh.map(|x| x / 1448),
-                s.in_flight.unwrap_or(0) / 1448,
-                s.srtt,
-                s.retrans_packets,
-                s.ca,
+                "{:.1} cwnd {} ssthresh {:?} inflight {} srtt {:?} retrans {} {} {} {:?}",
+                s.t_ns as f64 * 1e-9,
+                s.cwnd_bytes.unwrap_or(0) / 1448,
+                s.ssthresh_bytes.map(|x| x / 1448),
+                s.in_flight_bytes.unwrap_or(0) / 1448,
+                s.srtt_ns.map(Nanos),
+                s.retransmits,
+                s.ca_state,
                 s.mode,
-                s.internals
+                internals
             );
         }
     }
-    fn link(&mut self, s: &perigee_sim::LinkSample) {
-        if s.port == self.port && s.at > self.warm {
+    fn link(&mut self, s: &LinkRow) {
+        if s.port == self.port && s.t_ns > self.warm.0 {
             self.queue.push(s.queue_bytes);
         }
     }
@@ -129,9 +129,9 @@ fn main() {
             f.timeouts,
             f.undos.unwrap_or(0),
             f.recoveries.unwrap_or(0),
-            out.conserved,
-            out.packet_hops as f64 / wall * 1e-6,
-            wall * 1e9 / out.events as f64,
+            out.conserved == Some(true),
+            out.packet_hops.unwrap_or(0) as f64 / wall * 1e-6,
+            wall * 1e9 / out.events.unwrap_or(0) as f64,
         );
     }
 }

@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut sim = Simulation::new(&timeline.header, source, vec![load, host], Options::default())?;
 
     let at = Nanos::from_secs(1);
-    let frame = OutsidePacket::frame(at, vec![0x45; 100].into())?;
+    let frame = OutsidePacket::frame(Side::Source, at, vec![0x45; 100].into())?;
     sim.advance(at, &mut Silent)?;
     sim.inject(at, EndpointId { flow: 1, side: Side::Source }, frame)?;
     while sim.next_event() < Nanos::from_secs(2) {

@@ -2,7 +2,8 @@
 //! External endpoints of flows: real hosts, programs, another part of a larger simulation. Packets leave the simulation and
 //! enter it complete, with what they carry, and cross the same ports as those of simulated flows.
 
-use crate::packet::{Kind, TelemetryStack};
+use crate::packet::TelemetryStack;
+use perigee_record::PacketKind;
 use perigee_tcp::AckBlocks;
 use perigee_units::Nanos;
 use std::cmp::Reverse;
@@ -26,49 +27,44 @@ pub enum Side {
     Destination,
 }
 
-/// What a packet carries.
+impl Side {
+    /// The end that packets of a kind leave.
+    pub fn of(kind: PacketKind) -> Side {
+        match kind.is_forward() {
+            true => Side::Source,
+            false => Side::Destination,
+        }
+    }
+
+    /// The other end.
+    pub fn other(self) -> Side {
+        match self {
+            Side::Source => Side::Destination,
+            Side::Destination => Side::Source,
+        }
+    }
+}
+
+/// Content of a packet beside its number.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// First packet of a connection.
-    Syn,
-    /// Its answer.
-    SynAck,
-    /// A segment of the stream.
-    Data {
-        /// Its number, from 0.
-        segment: u64,
-        /// It carries the PSH flag.
-        push: bool,
-    },
-    /// An acknowledgement.
+    /// Nothing.
+    None,
+    /// Blocks of an [`PacketKind::Ack`].
     Ack(AckBlocks),
-    /// A probe that is echoed.
-    Ping {
-        /// Its number.
-        number: u64,
-    },
-    /// The echo.
-    Pong {
-        /// Number of the probe.
-        number: u64,
-    },
-    /// A client's request for an object.
-    Request {
-        /// Its number, from 0.
-        number: u64,
-    },
-    /// UDP without an answer.
-    Datagram {
-        /// Its number.
-        number: u64,
-    },
-    /// A frame of real bytes, which nobody in the simulation reads.
+    /// Bytes of a [`PacketKind::Frame`] or [`PacketKind::FrameBack`], which nothing in the simulation reads.
     Frame(Box<[u8]>),
 }
 
 /// A packet that enters or leaves a simulation, whole.
 #[derive(Clone, Debug)]
 pub struct OutsidePacket {
+    /// What it is.
+    pub kind: PacketKind,
+    /// Number of a segment, probe, request or datagram, from 0; of an ACK, the next segment expected; else 0.
+    pub seq: u64,
+    /// It carries the PSH flag.
+    pub push: bool,
     /// What it carries.
     pub content: Content,
     /// When it left its source: the instant of a probe, the timestamp of a segment.
@@ -87,14 +83,21 @@ pub struct OutsidePacket {
 }
 
 impl OutsidePacket {
-    /// A frame of an IP packet of `bytes`, sent at `at`.
+    /// A frame of an IP packet of `bytes`, sent by an end of a flow at `at`.
     ///
     /// # Errors
     /// Where it is empty or larger than an IP packet can be.
-    pub fn frame(at: Nanos, bytes: Box<[u8]>) -> Result<Self, String> {
+    pub fn frame(from: Side, at: Nanos, bytes: Box<[u8]>) -> Result<Self, String> {
         let size = u16::try_from(bytes.len()).ok().filter(|n| *n > 0);
         let ip_bytes = size.ok_or_else(|| format!("a frame of {} bytes is no IP packet", bytes.len()))?;
+        let kind = match from {
+            Side::Source => PacketKind::Frame,
+            Side::Destination => PacketKind::FrameBack,
+        };
         Ok(OutsidePacket {
+            kind,
+            seq: 0,
+            push: false,
             content: Content::Frame(bytes),
             sent: at,
             number: None,
@@ -103,6 +106,15 @@ impl OutsidePacket {
             telemetry: None,
             hops: 0,
         })
+    }
+
+    /// It carries what packets of its kind carry.
+    pub(crate) fn is_whole(&self) -> bool {
+        match self.kind {
+            PacketKind::Ack => matches!(self.content, Content::Ack(_)),
+            PacketKind::Frame | PacketKind::FrameBack => matches!(self.content, Content::Frame(_)),
+            _ => matches!(self.content, Content::None),
+        }
     }
 }
 
@@ -166,43 +178,5 @@ impl Inbox {
             return None;
         }
         self.due.pop().map(|Reverse(e)| (e.key.1, e.packet))
-    }
-}
-
-impl Content {
-    pub(crate) fn kind(&self, side: Side) -> Kind {
-        match self {
-            Content::Syn => Kind::Syn,
-            Content::SynAck => Kind::SynAck,
-            Content::Data { .. } => Kind::Data,
-            Content::Ack(_) => Kind::Ack,
-            Content::Ping { .. } => Kind::Ping,
-            Content::Pong { .. } => Kind::Pong,
-            Content::Request { .. } => Kind::Request,
-            Content::Datagram { .. } => Kind::Datagram,
-            Content::Frame(_) if side == Side::Source => Kind::Frame,
-            Content::Frame(_) => Kind::FrameBack,
-        }
-    }
-
-    /// The side that can send it; `None` = both.
-    pub(crate) fn sender(&self) -> Option<Side> {
-        match self.kind(Side::Source) {
-            Kind::Frame => None,
-            kind if kind.is_forward() => Some(Side::Source),
-            _ => Some(Side::Destination),
-        }
-    }
-
-    pub(crate) fn number(&self) -> u64 {
-        match self {
-            Content::Data { segment, .. } => *segment,
-            Content::Ack(blocks) => blocks.ack,
-            Content::Ping { number }
-            | Content::Pong { number }
-            | Content::Request { number }
-            | Content::Datagram { number } => *number,
-            Content::Syn | Content::SynAck | Content::Frame(_) => 0,
-        }
     }
 }

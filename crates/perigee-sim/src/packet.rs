@@ -2,6 +2,7 @@
 //! Packets, in one arena. A packet is always in exactly one ring: waiting at a port, or in flight on a link.
 
 use crate::prefetch::fetch_of;
+use perigee_record::PacketKind;
 use perigee_tcp::AckBlocks;
 use perigee_telemetry::{wire, Stamp, WireCompact, WireHop, WirePint};
 use perigee_units::Nanos;
@@ -15,65 +16,10 @@ pub const CE: u32 = 1 << 31;
 /// IP and ICMP header of a probe, IP and UDP header of a datagram.
 pub(crate) const PROBE_HEADER: u32 = 28;
 
-/// Kinds of packets that observers receive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PacketKind {
-    /// TCP with payload.
-    Data,
-    /// TCP without payload.
-    Ack,
-    /// UDP probe.
-    Ping,
-    /// Its echo.
-    Pong,
-}
-
-/// What a packet is; [`PacketKind`] plus the handshake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Kind {
-    Syn,
-    SynAck,
-    /// A bare ACK that completes the handshake ahead of the data (only of stacks that do not leave that to the data).
-    Opened,
-    Data,
-    Ack,
-    Ping,
-    Pong,
-    /// A client's request for an object.
-    Request,
-    /// UDP without an answer.
-    Datagram,
-    /// A frame of an end outside of the simulator, from the flow's source to its destination.
-    Frame,
-    /// The same in the other direction.
-    FrameBack,
-}
-
-impl Kind {
-    pub fn is_probe(self) -> bool {
-        matches!(self, Kind::Ping | Kind::Pong)
-    }
-    /// For observers; the handshake is not shown (captures make their own).
-    pub fn shown(self) -> Option<PacketKind> {
-        match self {
-            Kind::Data => Some(PacketKind::Data),
-            Kind::Ack => Some(PacketKind::Ack),
-            Kind::Ping => Some(PacketKind::Ping),
-            Kind::Pong => Some(PacketKind::Pong),
-            Kind::Syn | Kind::SynAck | Kind::Opened => None,
-            Kind::Request | Kind::Datagram | Kind::Frame | Kind::FrameBack => None,
-        }
-    }
-    /// Ports write records into it where it carries telemetry.
-    #[inline]
-    pub fn has_stack(self) -> bool {
-        matches!(self, Kind::Data | Kind::Frame | Kind::FrameBack)
-    }
-    /// It travels from the flow's source to its destination.
-    pub fn is_forward(self) -> bool {
-        matches!(self, Kind::Syn | Kind::Opened | Kind::Data | Kind::Ping | Kind::Datagram | Kind::Frame)
-    }
+/// Ports write records into packets of this kind, where they carry telemetry.
+#[inline]
+pub fn has_stack(kind: PacketKind) -> bool {
+    matches!(kind, PacketKind::Data | PacketKind::Frame | PacketKind::FrameBack)
 }
 
 /// A packet: one cache line.
@@ -100,7 +46,7 @@ pub struct Packet {
     /// Data: the timestamp that it echoes, in milliseconds; 0 = none.
     pub echo_ms: u32,
     pub ip_bytes: u16,
-    pub kind: Kind,
+    pub kind: PacketKind,
     /// Links crossed.
     pub hops: u8,
     /// It carries the PSH flag.

@@ -30,16 +30,16 @@ impl Write for Fingerprint {
     }
 }
 
-fn fingerprint(out: &Outcome, log: &Log) -> String {
+fn fingerprint(out: &RunOutcome, log: &Log) -> String {
     let mut print = Fingerprint(0xCBF2_9CE4_8422_2325);
-    let totals = (&out.flows, &out.links, out.packet_hops, out.conserved);
+    let totals = (&out.flows, &out.links, out.packet_hops.unwrap(), out.conserved.unwrap());
     write!(print, "{totals:?}{:?}{:?}{:?}", log.flows, log.internals, log.queues).unwrap();
     write!(print, "{:?}{:?}", log.rtts, log.events).unwrap();
     format!("{:016x}", print.0)
 }
 
 /// Two flows of a scheme and a ping over a bottleneck whose rate, delay and state change, with random loss at the end.
-fn changing(scheme: &'static SchemeInfo, given: &[(&str, Value)]) -> (Outcome, Log) {
+fn changing(scheme: &'static SchemeInfo, given: &[(&str, Value)]) -> (RunOutcome, Log) {
     let built = net(8, 40_000, &[40, 90]);
     let hop = built.flows[0].hops[0][0];
     let far = built.flows[0].hops[0].last().copied().unwrap();
@@ -62,7 +62,7 @@ fn changing(scheme: &'static SchemeInfo, given: &[(&str, Value)]) -> (Outcome, L
 }
 
 /// A limited transfer and one that pauses, beside a flow without end, over three hops that lose and reorder.
-fn lossy(cc: &str, given: &[(&str, Value)]) -> (Outcome, Log) {
+fn lossy(cc: &str, given: &[(&str, Value)]) -> (RunOutcome, Log) {
     let mut port = bytes_port(20, 60_000, 14);
     port.queue.limit = QueueLimit::Packets(30);
     let spec = ChainSpec {
@@ -97,7 +97,7 @@ const FLOWS_HEAD: &str =
     "# case | of each of two flows: Mbit/s, mean RTT in ms, mean window in kB, retransmissions, timeouts";
 
 /// Totals of the first two flows.
-fn totals(out: &Outcome, log: &Log) -> String {
+fn totals(out: &RunOutcome, log: &Log) -> String {
     let of = |i: u32| {
         let flow = &out.flows[i as usize];
         let mbit = flow.goodput_bytes as f64 * 8e-6 / out.end.as_secs_f64();
@@ -134,7 +134,7 @@ fn others(spec: &ParamSpec) -> Vec<Value> {
 #[test]
 fn every_scheme_and_every_choice_behaves_as_it_did() {
     let (mut now, mut flows) = (String::new(), format!("{FLOWS_HEAD}\n"));
-    let mut add = |what: &str, (out, log): (Outcome, Log)| {
+    let mut add = |what: &str, (out, log): (RunOutcome, Log)| {
         writeln!(now, "{what} {}", fingerprint(&out, &log)).unwrap();
         writeln!(flows, "{what} : {}", totals(&out, &log)).unwrap();
     };

@@ -31,15 +31,15 @@ struct Ways {
 
 impl Observer for Ways {
     const PACKETS: bool = true;
-    fn packet(&mut self, p: &PacketView<'_>) {
+    fn packet(&mut self, p: &PacketSeen<'_>) {
         if p.kind != PacketKind::Data {
             return;
         }
         if p.leaving {
-            self.leaving.insert((p.flow, p.number), p.at);
+            self.leaving.insert((p.flow, p.number), Nanos(p.at_ns));
         } else if let Some(sent) = self.leaving.remove(&(p.flow, p.number)) {
-            self.delays.entry(p.flow).or_default().push((sent, p.at - sent));
-            *self.marked.entry(p.flow).or_default() += u64::from(p.ecn == Ecn::Ce);
+            self.delays.entry(p.flow).or_default().push((sent, Nanos(p.at_ns) - sent));
+            *self.marked.entry(p.flow).or_default() += u64::from(p.ecn == Ecn::Ce.bits());
         }
     }
 }
@@ -64,13 +64,13 @@ fn percentile(x: &[f64], p: f64) -> f64 {
 }
 
 /// Runs flows over a network; what was seen, and the result.
-fn watched(built: &Built, flows: Vec<FlowSetup>, length: Nanos) -> (Outcome, Ways) {
+fn watched(built: &Built, flows: Vec<FlowSetup>, length: Nanos) -> (RunOutcome, Ways) {
     let timeline = built.clone().timeline(length, Vec::new());
     let mut ways = Ways::default();
     let options = Options::default();
     let mut sim = Simulation::new(&timeline.header, Box::new(timeline.reader()), flows, options).unwrap();
     let out = sim.run(&mut ways, &mut |_| true).unwrap();
-    assert!(out.conserved);
+    assert_eq!(out.conserved, Some(true));
     (out, ways)
 }
 

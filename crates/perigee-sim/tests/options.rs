@@ -10,7 +10,7 @@ use perigee_units::Nanos;
 use support::*;
 
 /// A flow of 20 s over 20 Mbit/s and 50 ms under some options.
-fn run_under(cc: &str, loss: f64, tcp: Config) -> (Outcome, Log) {
+fn run_under(cc: &str, loss: f64, tcp: Config) -> (RunOutcome, Log) {
     let mut built = net(20, 125_000, &[50]);
     let link = built.bottlenecks[0].forward.link.ix();
     built.header.links[link].loss = loss;

@@ -41,8 +41,9 @@ fn a_frame_arrives_whole_after_transmission_and_propagation() {
     let (timeline, f) = line(10, |_| Vec::new());
     let mut sim = simulation(&timeline, vec![FlowSetup { outside: BOTH, ..f }]);
     let bytes: Box<[u8]> = (0..=249).collect();
-    sim.inject(ms(5), SOURCE, OutsidePacket::frame(ms(5), bytes.clone()).unwrap()).unwrap();
-    sim.inject(ms(7), DESTINATION, OutsidePacket::frame(ms(7), bytes.clone()).unwrap()).unwrap();
+    sim.inject(ms(5), SOURCE, OutsidePacket::frame(Side::Source, ms(5), bytes.clone()).unwrap()).unwrap();
+    sim.inject(ms(7), DESTINATION, OutsidePacket::frame(Side::Destination, ms(7), bytes.clone()).unwrap())
+        .unwrap();
     sim.advance(s(1), &mut Silent).unwrap();
     let out: Vec<Delivery> = sim.egress().collect();
     // Two links of 0.2 ms of transmission and 10 ms of propagation.
@@ -51,7 +52,7 @@ fn a_frame_arrives_whole_after_transmission_and_propagation() {
     assert_eq!(ends, [(ms(5) + crossing, DESTINATION, Some(1), 2), (ms(7) + crossing, SOURCE, Some(1), 2)]);
     assert!(out.iter().all(|d| matches!(&d.packet.content, Content::Frame(b) if *b == bytes)));
     let done = sim.finish();
-    assert!(done.conserved);
+    assert_eq!(done.conserved, Some(true));
     assert_eq!((done.flows[0].sent, done.flows[0].delivered, done.flows[0].goodput_bytes), (2, 2, 500));
 }
 
@@ -62,7 +63,8 @@ fn packets_that_enter_at_one_instant_do_so_by_end_and_number() {
     let mut sim = simulation(&timeline, vec![FlowSetup { outside: BOTH, ..f }, second]);
     let later = EndpointId { flow: 1, side: Side::Source };
     for (end, tag) in [(later, 1u8), (SOURCE, 2), (later, 3), (SOURCE, 4)] {
-        sim.inject(ms(1), end, OutsidePacket::frame(ms(1), vec![tag; 100].into()).unwrap()).unwrap();
+        sim.inject(ms(1), end, OutsidePacket::frame(end.side, ms(1), vec![tag; 100].into()).unwrap())
+            .unwrap();
     }
     sim.advance(s(1), &mut Silent).unwrap();
     let tag = |d: Delivery| match d.packet.content {
@@ -84,7 +86,8 @@ fn frames_share_ports_with_simulated_flows_and_are_dropped_like_them() {
         let (from, mut arrived) = (EndpointId { flow: 1, side: Side::Source }, 0);
         for n in 0..if with_frames { 1000 } else { 0 } {
             let at = ms(2 * n);
-            sim.inject(at, from, OutsidePacket::frame(at, vec![0; 1000].into()).unwrap()).unwrap();
+            sim.inject(at, from, OutsidePacket::frame(Side::Source, at, vec![0; 1000].into()).unwrap())
+                .unwrap();
         }
         for step in 1..=200 {
             sim.advance(ms(10 * step + 1), &mut Silent).unwrap();
@@ -94,7 +97,7 @@ fn frames_share_ports_with_simulated_flows_and_are_dropped_like_them() {
     };
     let ((alone, _), (shared, arrived)) = (run(false), run(true));
     let [cubic, frames] = [&shared.flows[0], &shared.flows[1]];
-    assert!(shared.conserved && alone.conserved);
+    assert_eq!((shared.conserved, alone.conserved), (Some(true), Some(true)));
     assert!(cubic.goodput_bytes < alone.flows[0].goodput_bytes * 8 / 10, "frames take their share");
     assert_eq!(frames.delivered, arrived);
     assert!(
@@ -117,12 +120,12 @@ fn frames_are_marked_where_their_header_allows_it_and_dropped_where_not() {
             let at = Nanos::from_micros(667 * n);
             let mut bytes = vec![0; 1000];
             bytes[..2].copy_from_slice(&[0x45, ecn]);
-            sim.inject(at, SOURCE, OutsidePacket::frame(at, bytes.into()).unwrap()).unwrap();
+            sim.inject(at, SOURCE, OutsidePacket::frame(Side::Source, at, bytes.into()).unwrap()).unwrap();
         }
         sim.advance(s(2), &mut Silent).unwrap();
         let marked = sim.egress().filter(|d| d.packet.marked).count() as u64;
         let done = sim.finish();
-        assert!(done.conserved);
+        assert_eq!(done.conserved, Some(true));
         (marked, done.flows[0].dropped[DropCause::Queue as usize])
     };
     let (capable, not_capable) = (marked_and_lost(2), marked_and_lost(0));
@@ -181,7 +184,7 @@ fn a_connection_across_simulations_is_the_connection_within_one() {
         let (near, far) = (near.finish(), far.finish());
         let (goodput, sent) = (far.flows[0].goodput_bytes, near.flows[0].data_sent);
         let expected = &expected.flows[0];
-        assert!(near.conserved && far.conserved);
+        assert_eq!((near.conserved, far.conserved), (Some(true), Some(true)));
         assert_eq!((goodput, expected.goodput_bytes), (700_000, 700_000), "{cc}: complete in both");
         // Only the hand-over of some nanoseconds differs.
         assert!(sent.abs_diff(expected.data_sent) * 20 <= expected.data_sent, "{cc}: {sent} {expected:?}");
@@ -209,7 +212,8 @@ fn foresight(timeline: &Timeline, f: &FlowSetup, alone: bool) -> (usize, usize) 
             // Now and then a burst that fills queues, and silence.
             let burst = draw >> 41 & 15 == 0;
             for _ in 0..if burst { 20 } else { 1 } {
-                let frame = OutsidePacket::frame(wakes_at, vec![(draw >> 50) as u8; 700].into()).unwrap();
+                let frame =
+                    OutsidePacket::frame(end.side, wakes_at, vec![(draw >> 50) as u8; 700].into()).unwrap();
                 sim.inject(wakes_at, end, frame).unwrap();
             }
             wakes_at += Nanos(draw >> 33 & 0xf_ffff) + if burst { ms(60) } else { Nanos::ZERO };
@@ -277,17 +281,19 @@ fn what_cannot_enter_is_refused() {
     let (timeline, f) = line(10, |_| Vec::new());
     let mut sim = simulation(&timeline, vec![f.clone(), FlowSetup { name: "o".into(), outside: BOTH, ..f }]);
     sim.advance(ms(10), &mut Silent).unwrap();
-    let frame = || OutsidePacket::frame(ms(10), vec![0; 60].into()).unwrap();
+    let frame = || OutsidePacket::frame(Side::Source, ms(10), vec![0; 60].into()).unwrap();
     let end = |flow, side| EndpointId { flow, side };
     let why =
         |sim: &mut Simulation<'_>, at, end, packet| sim.inject(at, end, packet).unwrap_err().to_string();
     assert!(why(&mut sim, ms(9), end(1, Side::Source), frame()).contains("has been reached"));
     assert!(why(&mut sim, ms(10), end(0, Side::Source), frame()).contains("not outside"));
     assert!(why(&mut sim, ms(10), end(7, Side::Source), frame()).contains("there are 2"));
-    let ack = OutsidePacket { content: Content::SynAck, ..frame() };
+    let ack = OutsidePacket { kind: PacketKind::SynAck, ..frame() };
     assert!(why(&mut sim, ms(10), end(1, Side::Source), ack).contains("does not send"));
-    assert!(OutsidePacket::frame(ms(1), Box::default()).is_err());
-    assert!(OutsidePacket::frame(ms(1), vec![0; 70_000].into()).is_err());
+    let empty = OutsidePacket { content: Content::None, ..frame() };
+    assert!(why(&mut sim, ms(10), end(1, Side::Source), empty).contains("does not carry None"));
+    assert!(OutsidePacket::frame(Side::Source, ms(1), Box::default()).is_err());
+    assert!(OutsidePacket::frame(Side::Source, ms(1), vec![0; 70_000].into()).is_err());
 }
 
 #[test]

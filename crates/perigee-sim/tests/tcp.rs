@@ -398,7 +398,7 @@ mod signals {
         assert!((380..=383).contains(&heard.len()), "{}", heard.len());
         let gaps: Vec<u64> = heard.windows(2).map(|w| w[1].0 - w[0].0).filter(|&g| g > 45).collect();
         assert_eq!(gaps.len(), 1, "{gaps:?}");
-        assert!(out.conserved);
+        assert_eq!(out.conserved, Some(true));
     }
 
     #[test]

@@ -192,7 +192,7 @@ impl<'s> Network<'s> {
         packet: &[u8],
         hops: &[Hop],
     ) -> Result<Nanos, String> {
-        let packet = OutsidePacket::frame(at, packet.into())?;
+        let packet = OutsidePacket::frame(from.side, at, packet.into())?;
         let (crossed, delivered) = self.deliver(from, at, packet, hops).map_err(|e| e.to_string())?;
         let mut left = at;
         for (i, (hop, instant)) in hops.iter().zip(crossed).enumerate() {

@@ -24,7 +24,7 @@ use perigee_backend::setups::Plugins;
 use perigee_backend::{Backend, BackendError, Inputs, RunOptions};
 use perigee_guest::live::Live;
 use perigee_record::RecordSink;
-use perigee_sim::{FlowSetup, Outcome, Simulation};
+use perigee_sim::{FlowSetup, RunOutcome, Simulation};
 use perigee_timeline::{Header, Workload};
 use perigee_units::Nanos;
 use ping::Namespaces;
@@ -114,7 +114,7 @@ impl Records for RealTimeHosts {
             live,
             carriers,
             simulation,
-            observer: Hosted::new(recorder, &plan),
+            observer: Hosted::new(recorder, &plan, workload),
             programs: Programs::new(&self.programs, self.listener.as_ref()),
             plan: &plan,
             end: header.duration,
@@ -135,14 +135,15 @@ impl Records for RealTimeHosts {
             .chain(clocked.programs.remarks())
             .collect();
         *self.measured.lock().unwrap_or_else(PoisonError::into_inner) = measured;
-        let (observer, mut outcome, memory) = clocked.finish();
+        let (observer, mut outcome) = clocked.finish();
         let broken = broken(&went);
         if broken.is_none() {
             observer.check_connections(workload)?;
         }
         outcome.stopped = went.unwrap_or(true);
         let recorder = observer.finish(&mut outcome.flows);
-        recorder.finish(&source, &outcome, memory, remarks, broken).map_err(failed)
+        (outcome.remarks, outcome.broken) = (remarks, broken);
+        recorder.finish(&source, outcome).map_err(failed)
     }
 }
 
@@ -299,9 +300,8 @@ impl<'p, O: FrameTap> Clocked<'p, '_, O> {
     }
 
     /// Ends hosts and network; what is left.
-    fn finish(self) -> (Hosted<'p, O>, Outcome, usize) {
-        let memory = self.simulation.memory_per_flow();
-        (self.observer, self.simulation.finish(), memory)
+    fn finish(self) -> (Hosted<'p, O>, RunOutcome) {
+        (self.observer, self.simulation.finish())
     }
 
     fn measured(&self) -> Measured {

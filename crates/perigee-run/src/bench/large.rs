@@ -89,7 +89,7 @@ fn run(name: &str, text: &str, folder: &Path) -> Result<Json, String> {
     let outcome = done.map_err(|e| e.to_string())?.outcome;
     Ok(json!({
         "name": name, "flows": world.flows.len(), "packet_hops": outcome.packet_hops, "events": outcome.events,
-        "simulated_s": outcome.end_ns as f64 * 1e-9, "build_s": build_s, "wall_s": begin.elapsed().as_secs_f64(),
+        "simulated_s": outcome.end.as_secs_f64(), "build_s": build_s, "wall_s": begin.elapsed().as_secs_f64(),
         "memory_per_flow_bytes": outcome.memory_per_flow_bytes, "rows": rows.rows,
         "built_peak_bytes": built_bytes, "peak_bytes": peak_bytes(), "hops_match_links": true,
     }))

@@ -122,7 +122,7 @@ fn simulate(name: &str, scenario: Scenario, cc: &str, capture: bool) -> Result<M
         data_packets: sum("flow_totals", "data_sent"),
         events: done.outcome.events.unwrap_or(0),
         flows: world.flows.len(),
-        simulated_s: done.outcome.end_ns as f64 * 1e-9,
+        simulated_s: done.outcome.end.as_secs_f64(),
         wall_s,
         memory_per_flow_bytes: done.outcome.memory_per_flow_bytes.unwrap_or(0) as usize,
         hops_match_links: sum("link_totals", "crossed_packets") == hops,

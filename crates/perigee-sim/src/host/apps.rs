@@ -9,10 +9,9 @@ use super::relay::{LegReceiver, LegSender};
 use super::{Cx, Endpoint, Flow};
 
 use super::player::Player;
-use crate::observe::VideoTotals;
-use crate::observe::{ApplicationTotals, Completion, Observer, SimEvent, VideoEvent};
-use crate::packet::Kind;
+use crate::observe::{ApplicationTotals, CompletionRow, Observer, SimEvent, VideoEvent, VideoTotals};
 use crate::setup::FlowSetup;
+use perigee_record::PacketKind;
 use perigee_tcp::Sender;
 use perigee_timeline::workload::{self, SHORTEST};
 use perigee_timeline::{answer_bytes, App, Law};
@@ -395,7 +394,7 @@ impl Flow {
                 let what = VideoEvent::Quality(rate_bps);
                 cx.obs.event(now, &SimEvent::Video { flow: id, what });
             }
-            let request = self.packet(now, Kind::Request, REQUEST_BYTES, number);
+            let request = self.packet(now, PacketKind::Request, REQUEST_BYTES, number);
             self.send(request, cx);
         }
     }
@@ -424,13 +423,13 @@ impl Flow {
         }
         if let Some(o) = got.whole {
             obs.event(now, &SimEvent::Idle(flow));
-            obs.completion(&Completion {
+            obs.completion(&CompletionRow {
                 flow,
                 object: o.number,
                 bytes: o.bytes,
-                asked: o.asked,
-                first: o.first,
-                done: now,
+                asked_ns: o.asked.0,
+                first_ns: o.first.map(|t| t.0),
+                done_ns: now.0,
             });
         }
     }

@@ -3,7 +3,9 @@
 
 use crate::external_endpoint::{Content, Delivery, EndpointId, OutsidePacket, Side};
 use crate::host::{Cx, Flow};
-use crate::packet::{Kind, Packet, CE, NONE};
+use crate::observe::Observer;
+use crate::packet::{Packet, CE, NONE};
+use perigee_record::PacketKind;
 
 /// Packets that are larger carry data: headers of IPv6 and TCP with all options, and some.
 const MOST_HEADERS: u16 = 120;
@@ -12,33 +14,29 @@ impl Flow {
     /// A packet reached an end outside: it leaves the simulation.
     #[cold]
     pub(crate) fn leave<O>(&mut self, h: u32, packet: Packet, cx: &mut Cx<'_, O>) {
-        let number = packet.seq;
         let content = match packet.kind {
-            Kind::Syn => Content::Syn,
-            Kind::SynAck => Content::SynAck,
             // The handshake is over for an end outside once it has answered.
-            Kind::Opened => return cx.net.release(h),
-            Kind::Data => Content::Data { segment: number, push: packet.push },
-            Kind::Ack => Content::Ack(*cx.net.acks.get(packet.content)),
-            Kind::Ping => Content::Ping { number },
-            Kind::Pong => Content::Pong { number },
-            Kind::Request => Content::Request { number },
-            Kind::Datagram => Content::Datagram { number },
-            Kind::Frame | Kind::FrameBack => {
+            PacketKind::Opened => return cx.net.release(h),
+            PacketKind::Ack => Content::Ack(*cx.net.acks.get(packet.content)),
+            PacketKind::Frame | PacketKind::FrameBack => {
                 cx.net.packets.get_mut(h).content = NONE;
                 Content::Frame(cx.net.frames.take(packet.content))
             }
+            _ => Content::None,
         };
         if let Content::Frame(bytes) = &content {
             self.totals.goodput_bytes += bytes.len() as u64;
         }
         let telemetry = (packet.telemetry != NONE).then(|| cx.net.stacks.export(packet.telemetry));
         cx.net.release(h);
-        let side = if packet.kind.is_forward() { Side::Destination } else { Side::Source };
+        let side = Side::of(packet.kind).other();
         cx.outbox.push_back(Delivery {
             at: cx.now,
             endpoint: EndpointId { flow: self.id, side },
             packet: OutsidePacket {
+                kind: packet.kind,
+                seq: packet.seq,
+                push: packet.push,
                 content,
                 sent: packet.sent,
                 number: Some(packet.ordinal & !CE),
@@ -51,14 +49,14 @@ impl Flow {
     }
 
     /// A packet of an end outside enters the simulation.
-    pub(crate) fn enter<O: crate::Observer>(&mut self, side: Side, from: OutsidePacket, cx: &mut Cx<'_, O>) {
+    pub(crate) fn enter<O: Observer>(&mut self, from: OutsidePacket, cx: &mut Cx<'_, O>) {
         // A standing connection is there before it is needed: its flow begins with its first data.
         let standing = self.setup.leg.is_some_and(|l| l.standing);
         if !standing || from.ip_bytes > MOST_HEADERS {
             self.note_start(cx.now, cx.obs);
         }
-        let kind = from.content.kind(side);
-        let mut packet = self.packet(cx.now, kind, u32::from(from.ip_bytes), from.content.number());
+        let mut packet = self.packet(cx.now, from.kind, u32::from(from.ip_bytes), from.seq);
+        packet.push = from.push;
         packet.sent = from.sent;
         packet.hops = from.hops;
         packet.ordinal = from.number.unwrap_or(packet.ordinal);
@@ -70,12 +68,11 @@ impl Flow {
             packet.telemetry = cx.net.stacks.import(stack);
         }
         match from.content {
-            Content::Data { push, .. } => packet.push = push,
             Content::Ack(blocks) => packet.content = cx.net.acks.insert(blocks),
             Content::Frame(bytes) => packet.content = cx.net.frames.insert(bytes),
-            _ => {}
+            Content::None => {}
         }
-        if kind.is_forward() {
+        if from.kind.is_forward() {
             self.totals.data_sent += 1;
         }
         self.send(packet, cx);

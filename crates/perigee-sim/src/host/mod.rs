@@ -19,11 +19,12 @@ pub(crate) use tcp_sender::TcpSender;
 use crate::external_endpoint::Outbox;
 use crate::net::Net;
 use crate::observe::{show, DropCause, FlowTotals, Observer, SimEvent, MILESTONES};
-use crate::packet::{Kind, Packet, NONE, PROBE_HEADER};
+use crate::packet::{Packet, NONE, PROBE_HEADER};
 use crate::routes::{BaseRtt, Routes};
 use crate::setup::FlowSetup;
 use perigee_cc::{CongestionControl, Signal, SignalScope, TelemetryNeed};
 use perigee_queue::Ecn;
+use perigee_record::{ByteRate, PacketKind};
 use perigee_tcp::AckBlocks;
 use perigee_telemetry::{EchoMode, Overhead};
 use perigee_timeline::workload::turn;
@@ -82,6 +83,8 @@ pub struct Flow {
     pub base: BaseRtt,
     pub totals: FlowTotals,
     pub capacity: Capacity,
+    /// Payload delivered, between its rows.
+    pub goodput: ByteRate,
     /// When its milestones were reached, as far as they were.
     reached: [Option<Nanos>; MILESTONES.len()],
     pub seed: u64,
@@ -192,6 +195,7 @@ impl Flow {
             base: BaseRtt::default(),
             totals: FlowTotals::default(),
             capacity: Capacity::default(),
+            goodput: ByteRate::since(setup.start),
             reached: [None; MILESTONES.len()],
             seed,
             source_node: node,
@@ -236,7 +240,7 @@ impl Flow {
     }
 
     /// A packet that leaves one of the ends now; it counts as a transmission of its direction.
-    pub(crate) fn packet(&mut self, now: Nanos, kind: Kind, ip_bytes: u32, seq: u64) -> Packet {
+    pub(crate) fn packet(&mut self, now: Nanos, kind: PacketKind, ip_bytes: u32, seq: u64) -> Packet {
         let ordinal = &mut self.ordinals[!kind.is_forward() as usize];
         *ordinal += 1;
         Packet {
@@ -327,9 +331,9 @@ impl Flow {
 
     fn send_probe_of_app<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
         let (kind, interval, size) = match self.setup.app {
-            App::Ping { interval, size } => (Kind::Ping, interval, size),
-            App::Cbr { interval, size } => (Kind::Datagram, interval, size),
-            App::Voice(v) => (Kind::Datagram, v.interval, v.codec.packet_bytes(v.interval)),
+            App::Ping { interval, size } => (PacketKind::Ping, interval, size),
+            App::Cbr { interval, size } => (PacketKind::Datagram, interval, size),
+            App::Voice(v) => (PacketKind::Datagram, v.interval, v.codec.packet_bytes(v.interval)),
             _ => unreachable!("an app without TCP"),
         };
         let Endpoint::Probes { next, at, until } = &mut self.source else { return };
@@ -419,8 +423,8 @@ impl Flow {
             return None;
         }
         match packet.kind {
-            Kind::Data => self.receive_data(h, packet, cx),
-            Kind::Ack => self.receive_ack(h, packet, cx),
+            PacketKind::Data => self.receive_data(h, packet, cx),
+            PacketKind::Ack => self.receive_ack(h, packet, cx),
             _ => {
                 cx.net.release(h);
                 return self.receive_small(packet, cx);
@@ -432,23 +436,27 @@ impl Flow {
     /// A packet arrived that carries neither data nor an ACK; it is freed already.
     fn receive_small<O: Observer>(&mut self, packet: Packet, cx: &mut Cx<'_, O>) -> Option<Signal<'static>> {
         match packet.kind {
-            Kind::Ping => {
-                let pong = self.packet(cx.now, Kind::Pong, packet.ip_bytes as u32, packet.seq);
+            PacketKind::Ping => {
+                let pong = self.packet(cx.now, PacketKind::Pong, packet.ip_bytes as u32, packet.seq);
                 let pong = Packet { sent: packet.sent, ..pong };
                 show(cx.obs, cx.now, false, &packet, 0, &AckBlocks::default(), None, &[]);
                 show(cx.obs, cx.now, true, &pong, 0, &AckBlocks::default(), None, &[]);
                 self.send(pong, cx);
             }
-            Kind::Pong => return self.receive_reply(packet, cx),
-            Kind::Syn => self.receive_syn(cx),
-            Kind::SynAck => self.establish(cx),
-            Kind::Request => self.receive_request(packet.seq, cx),
-            Kind::Datagram => {
+            PacketKind::Pong => return self.receive_reply(packet, cx),
+            PacketKind::Syn => self.receive_syn(cx),
+            PacketKind::SynAck => self.establish(cx),
+            PacketKind::Request => self.receive_request(packet.seq, cx),
+            PacketKind::Datagram => {
                 self.totals.goodput_bytes += u64::from((packet.ip_bytes as u32).saturating_sub(PROBE_HEADER));
                 cx.obs.datagram(self.id, packet.seq >> SPURT, packet.sent, cx.now);
             }
             // Frames belong to ends outside; here nobody reads them.
-            Kind::Opened | Kind::Data | Kind::Ack | Kind::Frame | Kind::FrameBack => {}
+            PacketKind::Opened
+            | PacketKind::Data
+            | PacketKind::Ack
+            | PacketKind::Frame
+            | PacketKind::FrameBack => {}
         }
         None
     }

@@ -12,9 +12,10 @@
 
 use super::apps::{Demand, Supply};
 use super::{Cx, Endpoint, Flow, SYN_BYTES};
-use crate::observe::{Completion, Observer};
-use crate::packet::{Kind, NONE};
+use crate::observe::{CompletionRow, Observer};
+use crate::packet::NONE;
 use crate::setup::FlowSetup;
+use perigee_record::PacketKind;
 use perigee_tcp::{Seg, Sender};
 use perigee_timeline::Leg;
 use perigee_units::Nanos;
@@ -132,7 +133,7 @@ impl Flow {
     }
 
     fn answer_syn<O: Observer>(&mut self, cx: &mut Cx<'_, O>) {
-        let syn_ack = self.packet(cx.now, Kind::SynAck, SYN_BYTES, 0);
+        let syn_ack = self.packet(cx.now, PacketKind::SynAck, SYN_BYTES, 0);
         self.send(syn_ack, cx);
     }
 
@@ -172,7 +173,14 @@ impl Flow {
     pub(super) fn report_completion<O: Observer>(&mut self, now: Nanos, bytes: u64, obs: &mut O) {
         if self.setup.leg.is_none_or(|l| l.after.is_none()) {
             let asked = self.asked().unwrap_or(now);
-            obs.completion(&Completion { flow: self.id, object: 0, bytes, asked, first: None, done: now });
+            obs.completion(&CompletionRow {
+                flow: self.id,
+                object: 0,
+                bytes,
+                asked_ns: asked.0,
+                first_ns: None,
+                done_ns: now.0,
+            });
         }
     }
 
@@ -185,7 +193,7 @@ impl Flow {
         leg.probes += 1;
         leg.probe_at = now + tcp.rto() * (1 << leg.probes.min(6));
         let old = tcp.una_nxt().0.saturating_sub(1);
-        let probe = self.packet(now, Kind::Data, header, old);
+        let probe = self.packet(now, PacketKind::Data, header, old);
         self.send(probe, cx);
     }
 

@@ -4,10 +4,11 @@
 use super::apps::Demand;
 use super::{first_init, ts_ms, Cx, Flow};
 use crate::observe::{show, Observer, SimEvent, MILESTONES};
-use crate::packet::{Form, Kind, Packet, CE, NONE};
+use crate::packet::{Form, Packet, CE, NONE};
 use crate::setup::FlowSetup;
 use perigee_cc::CongestionControl;
 use perigee_queue::Ecn;
+use perigee_record::PacketKind;
 use perigee_tcp::{AckBlocks, Receiver};
 use perigee_telemetry::{BottleneckEcho, EchoMode};
 use perigee_units::Nanos;
@@ -169,7 +170,7 @@ impl Flow {
         if self.is_leg {
             blocks.window_end = self.offered_window();
         }
-        let mut packet = self.packet(cx.now, Kind::Ack, ip_bytes, blocks.ack);
+        let mut packet = self.packet(cx.now, PacketKind::Ack, ip_bytes, blocks.ack);
         packet.telemetry = telemetry;
         packet.content = cx.net.acks.insert(blocks);
         if O::PACKETS {

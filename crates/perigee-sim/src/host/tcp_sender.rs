@@ -5,10 +5,11 @@
 use super::apps::Supply;
 use super::{ts_ms, Cx, Flow, SYN_BYTES};
 use crate::observe::{show, Observer, SimEvent};
-use crate::packet::{Form, Kind, Packet, NONE, PROBE_HEADER};
+use crate::packet::{Form, Packet, NONE, PROBE_HEADER};
 use crate::setup::FlowSetup;
 use perigee_cc::{CongestionControl, Probes, SignalScope, Stack};
 use perigee_queue::Ecn;
+use perigee_record::PacketKind;
 use perigee_tcp::{Ack, AckBlocks, Receiver, Sender, Transmit};
 use perigee_telemetry::{EchoMode, Overhead, StackDecoder, Stamp, WirePint};
 use perigee_units::Nanos;
@@ -84,7 +85,7 @@ impl Flow {
         let doublings = s.syn_tries.saturating_sub(linear).min(6);
         s.syn_at = now + timeout * (1 << doublings);
         self.note_start(now, cx.obs);
-        let syn = self.packet(now, Kind::Syn, SYN_BYTES, 0);
+        let syn = self.packet(now, PacketKind::Syn, SYN_BYTES, 0);
         self.send(syn, cx);
     }
 
@@ -123,7 +124,7 @@ impl Flow {
         s.probe_at = cx.now + probes.interval.max(Nanos(1));
         s.probe_number += 1;
         let number = s.probe_number;
-        let probe = self.packet(cx.now, Kind::Ping, PROBE_HEADER + probes.payload_bytes, number);
+        let probe = self.packet(cx.now, PacketKind::Ping, PROBE_HEADER + probes.payload_bytes, number);
         self.send(probe, cx);
     }
 
@@ -162,7 +163,7 @@ impl Flow {
         }
         self.totals.data_sent += 1;
         self.totals.retrans += tx.retrans as u64;
-        let mut packet = self.packet(cx.now, Kind::Data, ip_bytes, tx.seg);
+        let mut packet = self.packet(cx.now, PacketKind::Data, ip_bytes, tx.seg);
         packet.telemetry = telemetry;
         packet.push = tx.push;
         packet.echo_ms = self.sender().map_or(0, |s| s.peer_ts_ms);
@@ -215,7 +216,7 @@ impl Flow {
         }
         if let Stack::Inet { .. } = caps.stack {
             self.sack_padding = 0;
-            let opened = self.packet(now, Kind::Opened, self.header, 0);
+            let opened = self.packet(now, PacketKind::Opened, self.header, 0);
             self.send(opened, cx);
         }
         self.pump(cx);

@@ -7,8 +7,9 @@
 use super::ring::Waiting;
 use super::{Net, PortState};
 use crate::observe::DropCause;
-use crate::packet::{Kind, Packet, CE, NONE};
+use crate::packet::{Packet, CE, NONE};
 use perigee_queue::{self as queue, Discipline, DisciplineInfo, Ecn, Setup, Verdict};
+use perigee_record::PacketKind;
 use perigee_timeline::{OutageMode, Queue, QueueLimit};
 use perigee_units::draw::mix;
 use perigee_units::params::Params;
@@ -196,9 +197,11 @@ impl Net {
         let packet = self.packets.get(h);
         let ip_bytes = u32::from(packet.ip_bytes);
         let ecn = match packet.kind {
-            Kind::Data | Kind::Frame | Kind::FrameBack if packet.ordinal & CE != 0 => Ecn::Ce,
-            Kind::Data => self.ecn[packet.flow as usize],
-            Kind::Frame | Kind::FrameBack => ecn_of(self.frames.get(packet.content)),
+            PacketKind::Data | PacketKind::Frame | PacketKind::FrameBack if packet.ordinal & CE != 0 => {
+                Ecn::Ce
+            }
+            PacketKind::Data => self.ecn[packet.flow as usize],
+            PacketKind::Frame | PacketKind::FrameBack => ecn_of(self.frames.get(packet.content)),
             _ => Ecn::NotEct,
         };
         queue::Packet {

@@ -19,8 +19,9 @@ use super::flight::Flying;
 use super::ring::{Begun, Waiting};
 use super::{note_arrival, note_dequeue, note_other, LinkState, Net, PortState};
 use crate::observe::DropCause;
-use crate::packet::{Kind, Packet, NONE};
+use crate::packet::{Packet, NONE};
 use crate::routes::Routes;
+use perigee_record::PacketKind;
 use perigee_timeline::QueueLimit;
 use perigee_units::Nanos;
 
@@ -92,7 +93,7 @@ impl LinkState {
             port.in_service = size;
             return Some(self.start_service(port, h, size, at));
         }
-        if start >= lookahead_until || !port.has_room(Kind::Data, size as u64, port.in_service as u64) {
+        if start >= lookahead_until || !port.has_room(PacketKind::Data, size as u64, port.in_service as u64) {
             return None;
         }
         self.wait_ns += (start - at).0 as u128;

@@ -23,12 +23,13 @@ mod slow_path;
 mod totals;
 
 use crate::observe::{DropCause, CAUSES};
-use crate::packet::{Acks, Arena, Form, Frames, Kind, Packet, Stacks, NONE};
+use crate::packet::{has_stack, Acks, Arena, Form, Frames, Packet, Stacks, NONE};
 use crate::schedule::{Schedule, Source};
 use bucket::Bucket;
 use flight::{Flight, Flying};
 use perigee_cc::TxBytesUnit;
 use perigee_queue::{Discipline, DisciplineInfo, Ecn};
+use perigee_record::PacketKind;
 use perigee_telemetry::{counted_bytes, switch_id, Meter};
 use perigee_timeline::{Delay, Link, LinkOrder, OutageMode, Port, QueueLimit};
 use perigee_units::draw::{mix, name_key};
@@ -197,7 +198,7 @@ impl PortState {
     }
     /// A packet of `size` bytes may wait while one of `serving` bytes (0 = none) is in service.
     #[inline]
-    fn has_room(&self, kind: Kind, size: u64, serving: u64) -> bool {
+    fn has_room(&self, kind: PacketKind, size: u64, serving: u64) -> bool {
         let serving = if self.count_in_service { serving } else { 0 };
         let (packets, bytes) =
             if self.probe_priority { self.store(kind) } else { (self.packets, self.bytes) };
@@ -208,7 +209,7 @@ impl PortState {
     }
     /// Packets and bytes that wait where one of this kind would: probes that overtake have a store of their own, and its
     /// limit for themselves.
-    fn store(&self, kind: Kind) -> (u64, u64) {
+    fn store(&self, kind: PacketKind) -> (u64, u64) {
         let packets = self.probes.iter().count() as u64;
         let bytes = self.probes.iter().map(|w| u64::from(w.bytes)).sum::<u64>();
         if kind.is_probe() {
@@ -218,7 +219,7 @@ impl PortState {
         }
     }
     #[inline]
-    fn append(&mut self, waiting: Waiting, kind: Kind) {
+    fn append(&mut self, waiting: Waiting, kind: PacketKind) {
         self.packets += 1;
         self.bytes += u64::from(waiting.bytes);
         if self.probe_priority && kind.is_probe() {
@@ -247,7 +248,7 @@ impl PortState {
 
 /// Telemetry of a packet that comes to a port.
 fn note_arrival(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, now: Nanos) {
-    if !packet.kind.has_stack() {
+    if !has_stack(packet.kind) {
         return;
     }
     let (queued, _) = port.told();
@@ -277,7 +278,7 @@ fn note_dequeue(
             return note_pint(port, packet, stacks, at);
         }
     }
-    if !packet.kind.has_stack() {
+    if !has_stack(packet.kind) {
         return;
     }
     let (queued, rate) = port.told();
@@ -295,7 +296,7 @@ fn note_pint(port: &mut PortState, packet: &Packet, stacks: &mut Stacks, at: Nan
     let Some(meter) = &mut port.meter else { return };
     let (switch, wait) = (switch_id(port.node), at - packet.enqueued);
     let record = meter.on_dequeue_pint(at, queued, rate, packet.ip_bytes as u32, switch);
-    if packet.kind == Kind::Data {
+    if packet.kind == PacketKind::Data {
         stacks.overwrite(packet.telemetry, record, switch, wait);
     } else if let Form::Pint(carried) = &mut stacks.head_mut(packet.telemetry).form {
         carried.wait_more(wait);
@@ -498,7 +499,7 @@ impl Net {
         let Packet { content, telemetry, kind, .. } = *self.packets.get(h);
         if content != NONE {
             match kind {
-                Kind::Frame | Kind::FrameBack => self.free_frame(content),
+                PacketKind::Frame | PacketKind::FrameBack => self.free_frame(content),
                 _ => self.acks.remove(content),
             }
         }

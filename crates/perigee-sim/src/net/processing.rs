@@ -71,9 +71,10 @@ impl Processing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::{Kind, NONE};
+    use crate::packet::NONE;
+    use perigee_record::PacketKind;
 
-    fn packet(flow: u32, ordinal: u32, kind: Kind) -> Packet {
+    fn packet(flow: u32, ordinal: u32, kind: PacketKind) -> Packet {
         Packet {
             enqueued: Nanos::ZERO,
             sent: Nanos::ZERO,
@@ -94,7 +95,7 @@ mod tests {
 
     /// Release times of a burst of `n` data packets of flow 0 at time zero.
     fn burst(p: &mut Processing, n: u32) -> Vec<(Nanos, u32)> {
-        (0..n).for_each(|i| p.hold(Nanos::ZERO, i, &packet(0, i + 1, Kind::Data), 7));
+        (0..n).for_each(|i| p.hold(Nanos::ZERO, i, &packet(0, i + 1, PacketKind::Data), 7));
         std::iter::from_fn(|| Some((p.next(), p.pop(Nanos::MAX)?))).collect()
     }
 
@@ -114,7 +115,7 @@ mod tests {
         let sum: u64 = (0..n)
             .map(|i| {
                 let now = Nanos::from_millis(i);
-                p.hold(now, 0, &packet(0, i as u32 + 1, Kind::Data), 7);
+                p.hold(now, 0, &packet(0, i as u32 + 1, PacketKind::Data), 7);
                 let at = p.next();
                 p.pop(at).unwrap();
                 (at - now).0
@@ -128,7 +129,7 @@ mod tests {
         let longest = Nanos::from_micros(120);
         let alone = burst(&mut Processing::new(longest, 1, 2), 5);
         let mut shared = Processing::new(longest, 1, 2);
-        shared.hold(Nanos::ZERO, 900, &packet(1, 1, Kind::Data), 8);
+        shared.hold(Nanos::ZERO, 900, &packet(1, 1, PacketKind::Data), 8);
         let beside: Vec<_> = burst(&mut shared, 5).into_iter().filter(|(_, h)| *h != 900).collect();
         assert_eq!(alone, beside);
         assert_ne!(alone, burst(&mut Processing::new(longest, 2, 2), 5));

@@ -7,8 +7,9 @@ use super::Simulation;
 use crate::external_endpoint::{EndpointId, Side};
 use crate::host::Endpoint;
 use crate::packet::CE;
-use crate::packet::{Kind, Packet, TelemetryStack, NONE};
+use crate::packet::{Packet, TelemetryStack, NONE};
 use crate::routes::Next;
+use perigee_record::PacketKind;
 use perigee_units::Nanos;
 
 /// A frame on its last link to an end outside.
@@ -133,11 +134,10 @@ impl Simulation<'_> {
 
     /// The end outside that a frame reaches at the end of its link.
     fn arrives_outside(&self, packet: &Packet, coming: &Coming) -> Option<EndpointId> {
-        let side = match packet.kind {
-            Kind::Frame => Side::Destination,
-            Kind::FrameBack => Side::Source,
-            _ => return None,
-        };
+        if !matches!(packet.kind, PacketKind::Frame | PacketKind::FrameBack) {
+            return None;
+        }
+        let side = Side::of(packet.kind).other();
         let node = self.net.links[coming.link as usize].to;
         let here = matches!(self.routes.next(coming.route, node), Next::Arrived);
         let endpoint = EndpointId { flow: packet.flow, side };

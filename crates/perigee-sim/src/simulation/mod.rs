@@ -12,7 +12,7 @@ use crate::external_endpoint::{Delivery, EndpointId, Inbox, Outbox, OutsidePacke
 use crate::host::{relay, Cx, Endpoint, Flow};
 use crate::net::{Net, Processing};
 use crate::notices::{NoticeQueue, Subscriber, Told};
-use crate::observe::{DropCause, FlowTotals, LinkTotals, Observer, Outcome, CAUSES};
+use crate::observe::{DropCause, FlowTotals, LinkTotals, Observer, RunOutcome};
 use crate::packet::Packet;
 use crate::routes::{Next, Routes};
 use crate::schedule::Source;
@@ -21,6 +21,7 @@ use perigee_cc::{Signal, SignalScope};
 use perigee_timeline::{Chunk, ChunkSource, Header, LinkId, Routing};
 use perigee_units::draw::mix;
 use perigee_units::{BitRate, Nanos};
+use sampling::LinkBefore;
 use std::sync::Arc;
 
 /// How many events pass between two calls of the progress function.
@@ -70,7 +71,7 @@ pub struct Simulation<'s> {
     at_this_instant: u64,
     events: u64,
     internals: Vec<(&'static str, f64)>,
-    dropped_before: Vec<[u64; CAUSES]>,
+    links_before: Vec<LinkBefore>,
 }
 
 impl<'s> Simulation<'s> {
@@ -112,7 +113,7 @@ impl<'s> Simulation<'s> {
             at_this_instant: 0,
             events: 0,
             internals: Vec::new(),
-            dropped_before: Vec::new(),
+            links_before: Vec::new(),
             net,
             options,
         };
@@ -185,7 +186,7 @@ impl<'s> Simulation<'s> {
         &mut self,
         obs: &mut O,
         progress: &mut dyn FnMut(Nanos) -> bool,
-    ) -> Result<Outcome, SimError> {
+    ) -> Result<RunOutcome, SimError> {
         let until = self.duration.saturating_add(Nanos(1));
         let mut stopped = false;
         self.look_ahead(until);
@@ -259,7 +260,7 @@ impl<'s> Simulation<'s> {
     }
 
     /// Ends a simulation that was stepped: its totals up to [`reached`](Simulation::reached).
-    pub fn finish(mut self) -> Outcome {
+    pub fn finish(mut self) -> RunOutcome {
         let end = Nanos(self.reached.0.saturating_sub(1));
         let stopped = end < self.duration;
         self.close(end, stopped)
@@ -399,8 +400,11 @@ impl<'s> Simulation<'s> {
                 flow.setup.name
             ));
         }
-        if packet.content.sender().is_some_and(|side| side != from.side) {
-            return wrong(format!("the {name} of a flow does not send {:?}", packet.content));
+        if Side::of(packet.kind) != from.side {
+            return wrong(format!("the {name} of a flow does not send {:?}", packet.kind));
+        }
+        if !packet.is_whole() {
+            return wrong(format!("a packet of kind {:?} does not carry {:?}", packet.kind, packet.content));
         }
         self.inbox.push(at, from, packet);
         self.net.next_injection = self.inbox.next();
@@ -412,7 +416,7 @@ impl<'s> Simulation<'s> {
     fn take_in<O: Observer>(&mut self, obs: &mut O) {
         while let Some((from, packet)) = self.inbox.pop(self.now) {
             let (flow, mut cx) = self.cx(from.flow, obs);
-            flow.enter(from.side, packet, &mut cx);
+            flow.enter(packet, &mut cx);
         }
         while let Some(h) = self.net.processing.pop(self.now) {
             let id = self.net.packets.get(h).flow;

@@ -3,10 +3,18 @@
 
 use super::Simulation;
 use crate::host::{Flow, TcpReceiver};
-use crate::observe::{DropCause, FlowSample, LinkSample, LinkTotals, Observer, Outcome, SimEvent, CAUSES};
+use crate::observe::{DropCause, FlowRow, LinkRow, LinkTotals, Observer, RunOutcome, SimEvent, CAUSES};
 use crate::schedule::Source;
-use perigee_cc::{CongestionControl, INFINITE_SSTHRESH};
+use perigee_cc::{CaState, CongestionControl, INFINITE_SSTHRESH};
+use perigee_record::ByteRate;
 use perigee_units::Nanos;
+
+/// A link at the latest sampling instant at which it had a row.
+#[derive(Clone, Copy, Default)]
+pub(super) struct LinkBefore {
+    rate: ByteRate,
+    dropped: [u64; CAUSES],
+}
 
 impl Simulation<'_> {
     pub(super) fn sample<O: Observer>(&mut self, now: Nanos, obs: &mut O) {
@@ -19,7 +27,7 @@ impl Simulation<'_> {
                 self.sample_flow(i, now, obs);
             }
         }
-        self.dropped_before.resize(self.net.links.len(), [0; CAUSES]);
+        self.links_before.resize(self.net.links.len(), LinkBefore::default());
         for link in 0..self.net.links.len() as u32 {
             self.sample_link(link, now, obs);
         }
@@ -28,49 +36,49 @@ impl Simulation<'_> {
 
     fn sample_flow<O: Observer>(&mut self, i: usize, now: Nanos, obs: &mut O) {
         let flow = &mut self.flows[i];
-        let base_rtt = flow.base.at(now);
-        let rtt_mean = (flow.rtt_count > 0).then(|| Nanos((flow.rtt_sum / flow.rtt_count as u128) as u64));
+        let base_rtt_ns = flow.base.at(now).map(|rtt| rtt.0);
+        let rtt_ns = (flow.rtt_count > 0).then(|| (flow.rtt_sum / flow.rtt_count as u128) as u64);
         flow.rtt_sum = 0;
         flow.rtt_count = 0;
-        let mut s = FlowSample {
-            at: now,
+        let delivered_bytes = flow.totals.goodput_bytes;
+        let mut row = FlowRow {
+            t_ns: now.0,
             flow: flow.id,
-            delivered_bytes: flow.totals.goodput_bytes,
+            goodput_bps: flow.goodput.next_bps(now, delivered_bytes),
+            delivered_bytes,
+            cwnd_bytes: None,
+            ssthresh_bytes: None,
+            pacing_bps: None,
+            in_flight_bytes: None,
+            srtt_ns: None,
+            rtt_ns,
+            base_rtt_ns,
+            path_rate_bps: flow.capacity.rate.map(|r| r as u64),
+            delivery_rate_bps: None,
             sent_packets: flow.totals.data_sent,
-            retrans_packets: flow.totals.retrans,
+            retransmits: flow.totals.retrans,
             lost_packets: Some(0),
             timeouts: 0,
-            cwnd: None,
-            ssthresh: None,
-            pacing: None,
-            in_flight: None,
-            srtt: None,
-            rtt_mean,
-            base_rtt,
-            path_rate: flow.capacity.rate.map(|r| perigee_units::BitRate(r as u64)),
-            delivery_rate: None,
-            ca: perigee_cc::CaState::Open,
+            ca_state: CaState::Open.name(),
             mode: "",
-            internals: &[],
         };
+        self.internals.clear();
         if let Some(sender) = flow.sender().and_then(|s| s.tcp.as_ref()) {
-            self.internals.clear();
             let internals = &mut self.internals;
             sender.controller().probe(&mut |name, value| internals.push((name, value)));
             let w = sender.window();
-            s.lost_packets = Some(sender.lost());
-            s.timeouts = sender.stats.timeouts;
-            s.cwnd = Some(w.cwnd);
-            s.ssthresh = (w.ssthresh < INFINITE_SSTHRESH / 2).then_some(w.ssthresh);
-            s.pacing = sender.pacing_rate();
-            s.in_flight = Some(sender.in_flight() * flow.setup.tcp.mss as u64);
-            s.srtt = (sender.srtt() > Nanos::ZERO).then(|| sender.srtt());
-            s.delivery_rate = sender.delivery_rate();
-            s.ca = sender.ca_state();
-            s.mode = sender.controller().mode(w);
-            s.internals = &self.internals;
+            row.lost_packets = Some(sender.lost());
+            row.timeouts = sender.stats.timeouts;
+            row.cwnd_bytes = Some(w.cwnd);
+            row.ssthresh_bytes = (w.ssthresh < INFINITE_SSTHRESH / 2).then_some(w.ssthresh);
+            row.pacing_bps = sender.pacing_rate().map(|r| r.0);
+            row.in_flight_bytes = Some(sender.in_flight() * flow.setup.tcp.mss as u64);
+            row.srtt_ns = (sender.srtt() > Nanos::ZERO).then(|| sender.srtt().0);
+            row.delivery_rate_bps = sender.delivery_rate().map(|r| r.0);
+            row.ca_state = sender.ca_state().name();
+            row.mode = sender.controller().mode(w);
         }
-        obs.flow(&s);
+        obs.flow(&row, &self.internals);
     }
 
     fn sample_link<O: Observer>(&mut self, link: u32, now: Nanos, obs: &mut O) {
@@ -83,20 +91,27 @@ impl Simulation<'_> {
             return;
         }
         let l = &self.net.links[link as usize];
-        obs.link(&LinkSample {
-            at: now,
+        let before = &mut self.links_before[link as usize];
+        let used_bps = before.rate.next_bps(now, totals.tx_bytes);
+        let [drops_queue, drops_random, drops_outage, drops_no_route] = totals.dropped;
+        obs.link(&LinkRow {
+            t_ns: now.0,
             link,
             port: p,
             queue_bytes,
             queue_packets,
+            utilisation: if rate.0 == 0 { 0.0 } else { used_bps / rate.0 as f64 },
+            rate_bps: rate.0,
+            delay_ns: l.delay_at(now).0,
+            up: l.up,
             tx_packets: totals.tx_packets,
             tx_bytes: totals.tx_bytes,
-            drops: totals.dropped,
-            rate,
-            delay: l.delay_at(now),
-            up: l.up,
+            drops_queue,
+            drops_random,
+            drops_outage,
+            drops_no_route,
         });
-        let before = std::mem::replace(&mut self.dropped_before[link as usize], totals.dropped);
+        let before = std::mem::replace(&mut before.dropped, totals.dropped);
         for cause in [DropCause::Queue, DropCause::Random, DropCause::Outage] {
             let packets = totals.dropped[cause as usize] - before[cause as usize];
             if packets > 0 {
@@ -105,7 +120,7 @@ impl Simulation<'_> {
         }
     }
 
-    pub(super) fn close(&mut self, end: Nanos, stopped: bool) -> Outcome {
+    pub(super) fn close(&mut self, end: Nanos, stopped: bool) -> RunOutcome {
         let mut under_way = vec![0; self.flows.len()];
         self.net.count_under_way(end, &mut under_way);
         let mut conserved = true;
@@ -125,15 +140,17 @@ impl Simulation<'_> {
         for l in &links {
             conserved &= l.entered == l.crossed + l.dropped.iter().sum::<u64>() + l.under_way;
         }
-        Outcome {
+        RunOutcome {
             end,
             stopped,
-            events: self.events,
-            packet_hops: links.iter().map(|l| l.crossed).sum(),
+            conserved: Some(conserved),
+            packet_hops: Some(links.iter().map(|l| l.crossed).sum()),
+            events: Some(self.events),
+            memory_per_flow_bytes: Some(self.memory_per_flow() as u64),
             flows: self.flows.iter().map(|f| f.totals.clone()).collect(),
             applications: self.flows.iter().map(|f| f.application_totals(end)).collect(),
             links,
-            conserved,
+            ..RunOutcome::default()
         }
     }
 

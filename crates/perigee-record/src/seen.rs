@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Packets as end hosts see them, for captures and packet lists.
+
+/// Kind of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum PacketKind {
+    /// First packet of a TCP connection.
+    Syn,
+    /// Its answer.
+    SynAck,
+    /// A bare ACK that completes the handshake ahead of the data (only of stacks that do not leave that to the data).
+    Opened,
+    /// TCP with payload.
+    Data,
+    /// TCP without payload.
+    Ack,
+    /// Probe.
+    Ping,
+    /// Its echo.
+    Pong,
+    /// A client's request for an object.
+    Request,
+    /// UDP without an answer.
+    Datagram,
+    /// Bytes of an end outside of the backend, from the flow's source to its destination.
+    Frame,
+    /// The same in the other direction.
+    FrameBack,
+}
+
+impl PacketKind {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            PacketKind::Syn => "syn",
+            PacketKind::SynAck => "syn-ack",
+            PacketKind::Opened => "opened",
+            PacketKind::Data => "data",
+            PacketKind::Ack => "ack",
+            PacketKind::Ping => "ping",
+            PacketKind::Pong => "pong",
+            PacketKind::Request => "request",
+            PacketKind::Datagram => "datagram",
+            PacketKind::Frame | PacketKind::FrameBack => "frame",
+        }
+    }
+
+    /// It is a probe or its echo.
+    #[inline]
+    pub fn is_probe(self) -> bool {
+        matches!(self, PacketKind::Ping | PacketKind::Pong)
+    }
+
+    /// It travels from the flow's source to its destination.
+    #[inline]
+    pub fn is_forward(self) -> bool {
+        use PacketKind::{Data, Datagram, Frame, Opened, Ping, Syn};
+        matches!(self, Syn | Opened | Data | Ping | Datagram | Frame)
+    }
+}
+
+/// [`PacketSeen::ecn`] of a packet that carries a congestion mark.
+pub const MARKED: u8 = 3;
+
+/// A packet as one end host sees it. Numbers of bytes and sequence numbers as in the tables.
+#[derive(Clone, Debug)]
+pub struct PacketSeen<'a> {
+    /// When.
+    pub at_ns: u64,
+    /// Flow.
+    pub flow: u32,
+    /// What it is.
+    pub kind: PacketKind,
+    /// It is leaving its source (else: arriving at its destination).
+    pub leaving: bool,
+    /// First byte of the payload in the stream, from 0 (Data); number (Ping, Pong).
+    pub seq: u64,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Next byte expected from the peer, from 0 (Ack).
+    pub ack: u64,
+    /// SACK blocks, byte ranges of the stream, newest first; a DSACK stands first.
+    pub sack: &'a [(u64, u64)],
+    /// Timestamp value, in milliseconds.
+    pub ts_val: u32,
+    /// Timestamp echo, in milliseconds.
+    pub ts_ecr: u32,
+    /// Size of the IP packet, telemetry included where it is on the wire.
+    pub ip_bytes: u32,
+    /// It was sent before.
+    pub retrans: bool,
+    /// Number of this transmission in its flow and direction, from 1.
+    pub number: u32,
+    /// The ECN field of its IP header (RFC 3168 section 5, RFC 8311): 0 not capable, 1 ECT(1), 2 ECT(0), 3 marked.
+    pub ecn: u8,
+    /// Telemetry in its wire form, where it is on the wire.
+    pub telemetry: &'a [u8],
+}
+
+/// An IP packet of a real host, as an end of its flow sees it.
+#[derive(Clone, Debug)]
+pub struct FrameSeen<'a> {
+    /// When.
+    pub at_ns: u64,
+    /// Flow.
+    pub flow: u32,
+    /// The flow's source sees it (else: its destination), leaving or arriving.
+    pub at_source: bool,
+    /// All of its bytes, IP header first.
+    pub packet: &'a [u8],
+    /// Bytes of it that tell something: the headers of a transfer, all of what programs send.
+    pub telling: usize,
+}
