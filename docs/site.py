@@ -115,7 +115,9 @@ def commands() -> str:
     def add(name: str, command: object, level: int) -> None:
         context = typer.Context(command, info_name=name, terminal_width=100, max_content_width=100)  # type: ignore[arg-type]
         parts.extend(["#" * level + f" {name}", "", "```text", command.get_help(context).rstrip(), "```", ""])  # type: ignore[attr-defined]
-        for word, inner in sorted(getattr(command, "commands", {}).items()):
+        names = command.list_commands(context) if hasattr(command, "list_commands") else []
+        for word in sorted(names):
+            inner = command.get_command(context, word)  # type: ignore[attr-defined]
             if not inner.hidden:
                 add(f"{name} {word}", inner, min(level + 1, 3))
 

@@ -17,6 +17,7 @@ import pytest
 
 from conftest import PATIENCE_S, ROOT, Begin, Cli, hear_ctrl_c, little_room, wait_for
 from perigee_lab import CongestionControl, load
+from perigee_lab.common.errors import CommandError
 from perigee_lab.runs import runner
 from perigee_lab.runs.machines import Machines
 from perigee_lab.runs.runner import Interrupted, Plan
@@ -304,7 +305,7 @@ def test_commands_that_find_no_room_say_where_in_one_line(begin: Begin, cli: Cli
 
 @pytest.mark.parametrize("write", ["_write_failures", "gallery.write"])
 def test_a_study_that_cannot_write_its_last_files_says_which(
-    write: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    write: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from perigee_studies import commands
     from perigee_studies.model import Ask, Size
@@ -314,6 +315,7 @@ def test_a_study_that_cannot_write_its_last_files_says_which(
 
     monkeypatch.setattr(f"perigee_studies.commands.{write}", full)
     ask = Ask(Size.QUICK, ("newreno",))
-    assert commands.run_command(["leotcp/responsiveness"], ask, tmp_path / "o", machines=Machines(2), force=False) == 2
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last.startswith(f"perigee: cannot write {tmp_path}/o/quick/last: No space left on device; make room")
+    with pytest.raises(CommandError) as end:
+        commands.run_command(["leotcp/responsiveness"], ask, tmp_path / "o", machines=Machines(2), force=False)
+    assert end.value.code == 2
+    assert str(end.value).startswith(f"cannot write {tmp_path}/o/quick/last: No space left on device; make room")

@@ -13,7 +13,8 @@ import pytest
 
 import perigee_lab as perigee
 from conftest import SMALL
-from perigee_lab.cli.commands import compare_command, report_command
+from perigee_lab.cli import compare, report
+from perigee_lab.cli.ending import reported
 from perigee_lab.common.files import RecordError
 from perigee_lab.results import manifest
 from perigee_lab.results.format_1 import same_ports
@@ -41,10 +42,19 @@ def text(record: Path) -> Iterator[str]:
 
 def commands(record: Path, out: Path) -> Iterator[int]:
     """Exit codes of everything that reads records."""
-    yield verify_command(record, rerun=False, as_json=False)
-    yield report_command(record, out / "report.html")
-    yield compare_command(record, record, as_json=False)
-    yield trace_command(record, Wanted(end="0.1s"), as_csv=False, qlog=None, out=out / "trace.txt")
+    for read in (
+        lambda: verify_command(record, rerun=False, as_json=False),
+        lambda: report.command(record, out / "report.html"),
+        lambda: compare.command(record, record),
+        lambda: trace_command(record, Wanted(end="0.1s"), as_csv=False, qlog=None, out=out / "trace.txt"),
+    ):
+        try:
+            yield read() or 0
+        except Exception as error:
+            code = reported(error)
+            if code is None:
+                raise
+            yield code
 
 
 def one_line_or_none(record: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> set[int]:

@@ -17,8 +17,8 @@ from perigee_lab.cli.options import (
     StoreOption,
     machines_of,
     schemes_of,
-    stop,
 )
+from perigee_lab.common.errors import stop
 
 ExplainOption = Annotated[
     bool, typer.Option("--explain", help="Also print why claims are not reproduced, from the runs beside the figure.")
@@ -42,7 +42,7 @@ SizeOption = Annotated[
 ]
 ResultsOption = Annotated[Path, typer.Option(help="Folder of results; digests of runs are shared in OUT/cache.")]
 
-study = typer.Typer(help="Make the figures and tables of five published studies again.", no_args_is_help=True)
+study = typer.Typer(help="Reproduce published studies.", no_args_is_help=True)
 
 
 @study.command("list")
@@ -75,7 +75,7 @@ def run(
     force: Annotated[bool, typer.Option("--force", help="Run again what has been run.")] = False,
     explain: ExplainOption = False,
     as_json: JsonOption = False,
-) -> None:
+) -> int:
     """Run experiments, draw their figures and compare them with what was published."""
     from perigee_studies.commands import run_command
     from perigee_studies.model import Ask, Size
@@ -89,7 +89,7 @@ def run(
     ask = Ask(size, _known(wanted), data)
     machines = machines_of(jobs, cluster, store)
     chosen = _chosen(names, only)
-    raise SystemExit(run_command(chosen, ask, out, machines=machines, force=force, explain=explain, as_json=as_json))
+    return run_command(chosen, ask, out, machines=machines, force=force, explain=explain, as_json=as_json)
 
 
 @study.command()
@@ -103,7 +103,7 @@ def explain(
     data: DataOption = None,
     tables: FromOption = None,
     out: ResultsOption = Path("runs/study"),
-) -> None:
+) -> int:
     """Run the variants that explanations rest on, without the figures' own runs, and print the explanations."""
     from perigee_studies.commands import explain_command
     from perigee_studies.model import Ask, Size
@@ -113,7 +113,7 @@ def explain(
     for each, chosen in _by_size(_chosen(names, None), size, out, tables).items():
         ask = Ask(Size(each), (), data)
         code = explain_command(chosen, ask, out, machines=machines, tables=tables, variants=variant or ()) or code
-    raise SystemExit(code)
+    return code
 
 
 @study.command()
@@ -125,7 +125,7 @@ def report(
     tables: FromOption = None,
     explain: ExplainOption = False,
     as_json: JsonOption = False,
-) -> None:
+) -> int:
     """Draw the figures, the verdicts and the gallery again from saved tables, without running anything."""
     from perigee_studies.commands import report_command
 
@@ -135,7 +135,7 @@ def report(
     for each, chosen in groups.items():
         found = report_command(chosen, out / each, docs=docs, tables=tables, explain=explain, as_json=as_json)
         code = found or code
-    raise SystemExit(code)
+    return code
 
 
 def _by_size(names: list[str], size: str | None, out: Path, tables: Path | None) -> dict[str, list[str]]:
@@ -155,12 +155,9 @@ def _by_size(names: list[str], size: str | None, out: Path, tables: Path | None)
 
 
 def _chosen(names: list[str], only: list[str] | None) -> list[str]:
-    from perigee_studies.registry import UnknownError, choose
+    from perigee_studies.registry import choose
 
-    try:
-        chosen = [e.name for e in choose(names)]
-    except UnknownError as error:
-        stop(str(error))
+    chosen = [e.name for e in choose(names)]
     if only:
         chosen = [c for c in chosen if any(part in c for part in only)]
         if not chosen:

@@ -14,8 +14,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from perigee_lab.common import interrupt
+from perigee_lab.common.errors import stop
 from perigee_lab.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
-from perigee_lab.common.files import RecordError, cannot_write, claimed, has_no_room, make_ready, write_text
+from perigee_lab.common.files import cannot_write, claimed, has_no_room, make_ready, write_text
 from perigee_lab.common.messages import complain
 from perigee_lab.common.reading import read_text
 from perigee_studies import beside, conclude, gallery, made, pages, published
@@ -67,12 +68,8 @@ def _alone_in(out: Path, ask: Ask, work: Callable[[], int]) -> int:
                 # What was refused leaves nothing.
                 with suppress(OSError):
                     folder.rmdir()
-    except RecordError as error:
-        complain(str(error))
-        return BAD_INPUT
     except OSError as error:
-        complain(f"{cannot_write(out, error)}; what is complete is kept")
-        return BAD_INPUT
+        stop(f"{cannot_write(out, error)}; what is complete is kept")
 
 
 def _run(
@@ -125,14 +122,11 @@ def explain_command(
     """Runs the variants that explanations rest on, beside tables of the figures that are there, and prints these."""
     chosen = [experiments()[n] for n in names if beside.variants(experiments()[n], ask, variants)]
     if (wrong := _nothing_beside(names, ask, variants)) is not None:
-        complain(str(wrong))
-        return BAD_INPUT
+        stop(wrong)
     # Before the first of many runs, and before anything is written.
     lacking = [text for e in chosen if (text := _lacking(e, out / ask.size.value, tables)) is not None]
     if lacking:
-        for text in lacking:
-            complain(text)
-        return BAD_INPUT
+        stop("\n".join(lacking))
     return _alone_in(
         out,
         ask,
@@ -152,11 +146,7 @@ def _explain_by_runs(
     folder = out / ask.size.value
     if tables is not None:
         # Before the runs, and before anything is written: what they are to stand beside may be damaged.
-        try:
-            published.noted(chosen, tables, folder)
-        except conclude.ConcludeError as error:
-            complain(str(error))
-            return BAD_INPUT
+        published.noted(chosen, tables, folder)
     plan = Plan.of(chosen, ask, lambda e, a: beside.variants(e, a, variants))
     cache, screen = Cache(out / "cache"), Screen()
     try:

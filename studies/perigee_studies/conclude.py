@@ -14,6 +14,7 @@ import shutil
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from perigee_lab.common.errors import PerigeeError
 from perigee_lab.common.files import PARTIAL, fresh, inner, naming, removed, write_text, written
 from perigee_lab.common.reading import MOST_DATA, read_bytes, read_text
 from perigee_studies import beside
@@ -33,7 +34,7 @@ DATA, ABOUT, VERDICTS = "data", "about.json", "verdicts.json"
 SIZES = {size.value for size in Size}
 
 
-class ConcludeError(Exception):
+class ConcludeError(PerigeeError):
     """Tables are missing or cannot be read."""
 
 

@@ -7,6 +7,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from perigee_lab.common.errors import PerigeeError
+
 if TYPE_CHECKING:
     from perigee_studies.model import Experiment
 
@@ -51,7 +53,7 @@ MODULES = (
 )
 
 
-class UnknownError(ValueError):
+class UnknownError(PerigeeError, ValueError):
     """A name that no experiment and no study has."""
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from perigee_lab.benchmarks import hosts, learning
 from perigee_lab.benchmarks.case import PYTHON_SCHEME, WHOLE_RUN, names
 from perigee_lab.common import interpreter
-from perigee_lab.common.exit_codes import BAD_INPUT, FAILED
-from perigee_lab.common.messages import complain
+from perigee_lab.common.errors import stop
+from perigee_lab.common.exit_codes import FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ LONG = ("hypatia-100-100M",)
 _CASE = "perigee_lab.benchmarks.case"
 
 
-def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json: bool) -> int:
+def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json: bool) -> None:
     """Runs the cases and prints rates."""
     known = names()
     # Named only: the growth table of docs/performance.md, what bench/peers compares, and what takes long.
@@ -41,11 +41,8 @@ def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json:
         and c not in LONG
     ]
     if unknown:
-        complain(f"no case {unknown[0]!r}; there are {', '.join(known)}")
-        return BAD_INPUT
+        stop(f"no case {unknown[0]!r}; there are {', '.join(known)}")
     rows = _in_rounds(cases or known, repeat, quiet=as_json)
-    if rows is None:
-        return FAILED
     for i, row in enumerate(rows):
         if instructions and "packet_hops" in row and row["name"] not in {PYTHON_SCHEME, WHOLE_RUN}:
             row["instructions_per_packet_hop"] = _instructions_per_hop(row["name"], row["packet_hops"])
@@ -58,7 +55,6 @@ def bench_command(cases: list[str], *, repeat: int, instructions: bool, as_json:
             print("real hosts: no kernel is built (perigee kernel build), so their cases are left out")
         _print_slowest(rows)
         print(f"others on the same kind of machine: {OTHERS}")
-    return 0
 
 
 def _print_slowest(rows: list[dict[str, Any]]) -> None:
@@ -69,7 +65,7 @@ def _print_slowest(rows: list[dict[str, Any]]) -> None:
         print(f"slowest: {slowest['name']}, {slowest['packet_hops_per_s'] / 1e6:.1f} million packet-hops/s and core")
 
 
-def _in_rounds(cases: list[str], repeat: int, *, quiet: bool) -> list[dict[str, Any]] | None:
+def _in_rounds(cases: list[str], repeat: int, *, quiet: bool) -> list[dict[str, Any]]:
     """All cases once, then all again: a machine that is busy for a while slows one run of each, not all of one."""
     from rich.console import Console
     from rich.progress import track
@@ -80,8 +76,7 @@ def _in_rounds(cases: list[str], repeat: int, *, quiet: bool) -> list[dict[str, 
     for name in track(names, "measuring", console=Console(stderr=True), transient=True, disable=still):
         child = subprocess.run(interpreter.command(_CASE, name), capture_output=True, text=True, check=False)
         if child.returncode != 0:
-            complain(f"{name} failed:\n{child.stderr}")
-            return None
+            stop(f"{name} failed:\n{child.stderr}", FAILED)
         runs[name].append(_rates(json.loads(child.stdout)))
     return [_best(rows) for rows in runs.values()]
 

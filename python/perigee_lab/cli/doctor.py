@@ -13,8 +13,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from perigee_lab.cli.options import JsonOption
 from perigee_lab.common.exit_codes import FAILED
 
@@ -57,13 +55,11 @@ class Finding:
     optional: bool = False
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("doctor")(doctor)
+def command(as_json: JsonOption = False) -> int:
+    """Check the installation and run a small test.
 
-
-def doctor(as_json: JsonOption = False) -> None:
-    """Check the installation, a small run, and which optional parts are there."""
+    Also lists which optional parts are there.
+    """
     findings = []
     for finding in examined():
         findings.append(finding)
@@ -75,8 +71,7 @@ def doctor(as_json: JsonOption = False) -> None:
         print(json.dumps({"ok": not broken, "findings": [asdict(f) for f in findings]}, indent=1))
     elif not broken:
         print("perigee works; a part that is marked -- is optional")
-    if broken:
-        raise SystemExit(FAILED)
+    return FAILED if broken else 0
 
 
 def examined() -> Iterator[Finding]:

@@ -1,75 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee emulate`: programs of this machine behind a scenario's network, by the machine's clock."""
+"""`perigee emulate`: programs of this machine behind a scenario's network, in real time."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from perigee_lab.cli.options import (
-    EnvOption,
-    ForceOption,
-    JsonOption,
-    ScenarioArg,
-    SetOption,
-    TrustOption,
-    UseOption,
-    stop,
-)
-
-if TYPE_CHECKING:
-    from perigee_lab.runs.scenario import Scenario
-
-Load = Callable[..., "Scenario"]
+from perigee_lab.cli import given
+from perigee_lab.cli.options import EnvOption, ForceOption, JsonOption, ScenarioArg, SetOption, TrustOption, UseOption
+from perigee_lab.common.errors import stop
 
 
-def register(app: typer.Typer, load: Load) -> None:
-    """Adds the command."""
+def command(
+    scenario: ScenarioArg,
+    programs: Annotated[str | None, typer.Option(hidden=True)] = None,
+    env: EnvOption = None,
+    sets: SetOption = None,
+    stdin: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="What the program that is named last reads; -: standard input."),
+    ] = None,
+    pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures at both ends.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME-emulate.")] = None,
+    force: ForceOption = False,
+    use: UseOption = None,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Put programs behind a scenario's network in real time.
 
-    @app.command()
-    def emulate(
-        scenario: ScenarioArg,
-        programs: Annotated[str | None, typer.Option(hidden=True)] = None,
-        env: EnvOption = None,
-        sets: SetOption = None,
-        stdin: Annotated[
-            str | None,
-            typer.Option(metavar="FILE", help="What the program that is named last reads; -: standard input."),
-        ] = None,
-        pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures at both ends.")] = False,
-        out: Annotated[
-            Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME-emulate.")
-        ] = None,
-        force: ForceOption = False,
-        use: UseOption = None,
-        trust: TrustOption = False,
-        as_json: JsonOption = False,
-    ) -> None:
-        """Put programs of this machine behind a scenario's network, in real time: --at NODE [[--] COMMAND...].
+    --at NODE [[--] COMMAND...]: programs of this machine.
 
-        Hosts are network namespaces of this machine, made without root; the network is the scenario's, driven by the
-        machine's clock. Programs see the machine's files and may change them, as their user. --at can be repeated; one
-        without a command opens a shell on its node, and without any --at there is a shell on the first node. The run
-        ends when the program that is named last, or the shell, does. How late packets were is in the record; a run
-        that was too late is marked.
-        """
-        from perigee_lab.cli.programs import Asked, nodes_of
-        from perigee_lab.cli.real_time import emulate_command, programs_of
+    Hosts are network namespaces of this machine, made without root; the network is the scenario's, driven by the
+    machine's clock. Programs see the machine's files and may change them, as their user. --at can be repeated; one
+    without a command opens a shell on its node, and without any --at there is a shell on the first node. The run
+    ends when the program that is named last, or the shell, does. How late packets were is in the record; a run
+    that was too late is marked.
+    """
+    from perigee_lab.cli.programs import Asked, nodes_of
+    from perigee_lab.cli.real_time import emulate_command, programs_of
 
-        wrong = [e for e in env or [] if "=" not in e]
-        if wrong:
-            stop(f"--env {wrong[0]!r} is not NAME=VALUE")
-        if stdin not in (None, "-") and not Path(stdin).is_file():
-            stop(f"--stdin {stdin} is no file")
-        words = json.loads(programs) if programs is not None else []
-        loaded = load(scenario, sets, trust=trust, as_json=as_json)
-        given = None if stdin is None else sys.stdin.buffer.read() if stdin == "-" else Path(os.path.abspath(stdin))
-        asked = Asked(out, [], force, as_json, pcap, "emulate")
-        commands = programs_of(words, nodes_of(loaded), env or [], given)
-        raise SystemExit(emulate_command(loaded, commands, asked, use or []))
+    given.check_surroundings(env, None)
+    if stdin not in (None, "-") and not Path(stdin).is_file():
+        stop(f"--stdin {stdin} is no file")
+    words = json.loads(programs) if programs is not None else []
+    loaded = given.scenario(scenario, sets, trust=trust, as_json=as_json)
+    read = None if stdin is None else sys.stdin.buffer.read() if stdin == "-" else Path(os.path.abspath(stdin))
+    asked = Asked(out, [], force, as_json, pcap, "emulate")
+    commands = programs_of(words, nodes_of(loaded), env or [], read)
+    return emulate_command(loaded, commands, asked, use or [])

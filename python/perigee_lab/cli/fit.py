@@ -10,16 +10,11 @@ from typing import Annotated
 
 import typer
 
-from perigee_lab.cli.measure import time_ns
-from perigee_lab.cli.options import ForceOption, stop
+from perigee_lab.cli.options import ForceOption, time_ns
+from perigee_lab.common.errors import stop
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command to the command line."""
-    app.command()(fit)
-
-
-def fit(
+def command(
     given: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -47,18 +42,19 @@ def fit(
     score: Annotated[bool, typer.Option("--score/--no-score", help="Replay and compare.")] = True,
     force: ForceOption = False,
 ) -> None:
-    """Make a scenario of a record: base RTT over time, jitter, losses, capacity, queue; and say how well.
+    """Make a scenario of a measured path.
+
+    Base RTT over time, jitter, losses, capacity and queue of records; and how well it fits.
 
     Recordings of a link (mahimahi, LeoReplayer) are --rates and --delays; logs and captures of others are imported.
     """
     from perigee_lab import _core
-    from perigee_lab.common.files import RecordError, cannot_write, refuse_file
+    from perigee_lab.common.files import refuse_file, writing
     from perigee_lab.measure.fit.command import fit as fit_path
     from perigee_lab.measure.fit.command import lines
     from perigee_lab.measure.fit.files import SCENARIO
     from perigee_lab.measure.fit.given import runs_of
     from perigee_lab.measure.fit.recording import Given
-    from perigee_lab.measure.net.protocol import MeasureError
     from perigee_lab.measure.quantities import amount_bytes, rate_bps
 
     paths = given or []
@@ -67,31 +63,26 @@ def fit(
         stop("what shall be fitted? records, logs or captures, or recordings: --rates FILE --delays FILE")
     if rates_back is not None and rates is None:
         stop("--rates-back is the way back of --rates: give both")
-    capacity = None
+    refuse_file(out)
+    if (out / SCENARIO).exists() and not force:
+        stop(f"{out} holds a fitted scenario, perhaps edited since: --force replaces it, or choose another --out")
+    capacity = None if rate is None else rate_bps(rate, "--rate")
+    steps_s = time_ns("--rate-step", rate_step) / 1e9, time_ns("--delay-step", delay_step) / 1e9
+    one_ms = None if rtt is None else time_ns("--rtt", rtt) / 1e6
+    known = Given(rates, rates_back, delays, *steps_s, one_ms, capacity)
+    if recorded and not paths and delays is None and rtt is None:
+        stop("rates alone do not tell the RTT: --delays FILE, a log of pings, or one value: --rtt 50ms")
+    names = " ".join(map(str, [*paths, *recorded]))
     try:
-        refuse_file(out)
-        if (out / SCENARIO).exists() and not force:
-            stop(f"{out} holds a fitted scenario, perhaps edited since: --force replaces it, or choose another --out")
-        capacity = None if rate is None else rate_bps(rate, "--rate")
-        steps_s = time_ns("--rate-step", rate_step) / 1e9, time_ns("--delay-step", delay_step) / 1e9
-        one_ms = None if rtt is None else time_ns("--rtt", rtt) / 1e6
-        known = Given(rates, rates_back, delays, *steps_s, one_ms, capacity)
-        if recorded and not paths and delays is None and rtt is None:
-            stop("rates alone do not tell the RTT: --delays FILE, a log of pings, or one value: --rtt 50ms")
-        with tempfile.TemporaryDirectory() as scratch:
-            names = " ".join(map(str, [*paths, *recorded]))
+        with writing(out), tempfile.TemporaryDirectory() as scratch:
             found = fit_path(
                 runs_of(paths, Path(scratch)), out, title=f"Replay of {names}", command=f"perigee fit {names}", on=on,
                 score=score, rate_bps=capacity, given=known,
                 queue_bytes=None if queue is None else amount_bytes(queue, "--queue"),
                 tell=lambda text: print(text, file=sys.stderr) if sys.stderr.isatty() else None,
             )  # fmt: skip
-    except (MeasureError, RecordError) as error:
-        stop(str(error))
     except _core.ScenarioError as error:
         stop(_of_scenario(str(error), out))
-    except OSError as error:
-        stop(cannot_write(out, error))
     for line in lines(found) if score else []:
         print(line)
     picture = f", side by side: {out / 'fit.png'}" if score else ""

@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What `perigee --help` lists: the commands by what they are for, each in one line."""
+"""List of the commands, and their loading.
+
+The command NAME is `command` in the module `perigee_lab.cli.NAME` (`-` becomes `_`, and a word of Python gets one
+behind it): a function with Typer's annotations, or a `typer.Typer` of subcommands. Its summary is the first line of its
+docstring or help. A function returns the exit code of the process; None is 0.
+"""
 
 from __future__ import annotations
 
+import keyword
+from collections import UserDict
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -10,109 +18,98 @@ import typer
 from perigee_lab.extensions import distributions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-SECTIONS: dict[str, dict[str, str]] = {
-    "To begin": {
-        "doctor": "Check the installation and run a small test",
-        "init": "Write a commented scenario to start from",
-        "check": "Find mistakes in a scenario, and say what a run will cost",
-        "run": "Run a scenario; table, record and report",
-        "schemes": "List the congestion controls and their parameters",
-        "columns": "Say what the columns of the tables mean",
-        "new-cc": "Write the skeleton of your own congestion control",
-    },
-    "Look at results": {
-        "report": "Write the report page of a record again",
-        "view": "Show satellites, paths and flows over time, in the browser",
-        "compare": "Put two records side by side",
-        "trace": "Print the packets of a flow at some time",
-        "verify": "Run a record again and compare every bit",
-    },
-    "Look at a network, without packets": {
-        "paths": "RTT, links and satellites of paths over time",
-        "sky": "Map of satellites and coverage, at an instant or over hours",
-        "timeline": "Save or plot a network over time",
-        "diff": "Compare two saved timelines",
-        "export": "Write a network for other tools",
-        "weather": "Write a time series of rain for a place",
-    },
-    "Many runs": {
-        "sweep": "Run every combination of some values",
-        "cells": "List, filter and plot what a sweep left",
-        "results": "List the runs of several folders, a row each",
-        "run-job": "Run saved jobs, here or on another machine",
-        "study": "Make the figures and tables of published studies again",
-    },
-    "Real hosts and real paths": {
-        "kernel": "Build and list the Linux kernels of real hosts",
-        "exec": "Run programs on Linux under a scenario's network",
-        "shell": "Open a shell on such a host",
-        "emulate": "Put programs behind a scenario's network in real time",
-        "measure": "Measure a real path: probes, downloads, uploads",
-        "import": "Turn captures, logs and other tools' networks into ours",
-        "fit": "Make a scenario of a measured path",
-        "dissector": "Print where the Wireshark dissector of telemetry is",
-    },
-    "Learned congestion control": {
-        "train": "Train a policy",
-        "policy": "Look into a policy, test it, import one",
-    },
-    "The laboratory itself": {
-        "validate": "Compare the simulator with measured Linux and ns-3",
-        "bench": "Measure the simulator's speed",
-        "schema": "Print the keys of scenario files, for editors",
-        "trust": "Allow a Python file to be run by scenarios and records",
-    },
+# In the order of `perigee --help`.
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "To begin": ("doctor", "init", "check", "run", "schemes", "columns", "new-cc"),
+    "Results": ("report", "view", "compare", "trace", "verify"),
+    "Networks (no traffic)": ("paths", "sky", "timeline", "diff", "export", "weather"),
+    "Many runs": ("sweep", "cells", "results", "run-job", "study"),
+    "Real hosts and real paths": ("kernel", "exec", "shell", "emulate", "measure", "import", "fit", "dissector"),
+    "Learned congestion control": ("train", "policy"),
+    "Maintenance": ("validate", "bench", "schema", "trust"),
 }
-
 
 # Commands that distributions of their own bring: what to install.
 SEPARATE = {"study": "perigee-lab-studies"}
 
 
-def _command(name: str, app: typer.Typer) -> Any:
-    """The command of another distribution, in the looks of the built-in ones."""
+def module_of(name: str) -> str:
+    """The module of a built-in command."""
+    word = name.replace("-", "_")
+    return f"perigee_lab.cli.{word}_" if keyword.iskeyword(word) else f"perigee_lab.cli.{word}"
+
+
+def built(name: str, command: Callable[..., int | None] | typer.Typer) -> Any:
+    """The command that Typer makes of a function or of an app, with plain help."""
     holder = typer.Typer(rich_markup_mode=None, add_completion=False)
-    holder.add_typer(app, name=name)
+    if isinstance(command, typer.Typer):
+        holder.add_typer(command, name=name)
+    else:
+        holder.command(name)(command)
     return typer.main.get_group(holder).commands[name]
+
+
+class Commands(UserDict[str, Any]):
+    """The built-in commands by name; the module of one is imported when it is looked up."""
+
+    def __init__(self) -> None:
+        """All of `SECTIONS`, without importing any."""
+        names = (name for section in SECTIONS.values() for name in section if name not in SEPARATE)
+        super().__init__(dict.fromkeys(names))
+
+    def __getitem__(self, name: str) -> Any:
+        """Imports the command. Raises KeyError where there is none."""
+        if self.data[name] is None:
+            self.data[name] = built(name, import_module(module_of(name)).command)
+        return self.data[name]
 
 
 class Grouped(typer.core.TyperGroup):
     """The commands in sections instead of one long list; those of other distributions among them."""
 
+    def __init__(self, **given: Any) -> None:
+        """As Typer calls it; commands that are registered on the app are none of `SECTIONS`."""
+        super().__init__(**given)
+        self.commands = Commands()
+
     def list_commands(self, ctx: Any) -> list[str]:
         """Built-in commands, then those of installed distributions."""
-        own = super().list_commands(ctx)
-        return [*own, *(name for name in distributions.commands() if name not in own)]
+        return [*self.commands, *(name for name in distributions.commands() if name not in self.commands)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A built-in command, or that of an installed distribution, which is imported here."""
-        own = super().get_command(ctx, cmd_name)
-        if own is not None:
-            return own
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
         entry = distributions.commands().get(cmd_name)
         if entry is not None:
-            return _command(cmd_name, entry.load())
+            return built(cmd_name, entry.load())
         if cmd_name in SEPARATE:
             wheel = SEPARATE[cmd_name]
             ctx.fail(f"{cmd_name!r} comes with {wheel}: pip install {wheel}, or make setup in a clone")
         return None
 
+    def invoke(self, ctx: Any) -> Any:
+        """Runs a command and ends with the exit code that it returns."""
+        ctx.exit(super().invoke(ctx) or 0)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes the sections; what belongs to none comes last."""
-        names = self.list_commands(ctx)
-        for title, lines in self._sections(ctx, names):
+        for title, lines in self._sections(ctx, self.list_commands(ctx)):
             with formatter.section(title):
                 formatter.write_dl(lines)
 
     def _sections(self, ctx: Any, names: list[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         known = {name for section in SECTIONS.values() for name in section}
-        for title, section in SECTIONS.items():
-            yield title, [(f"{name:<9}", text) for name, text in section.items() if name in names]
-        if others := [(f"{name:<9}", self._summary(ctx, name)) for name in names if name not in known]:
-            yield "More", others
+        others = tuple(name for name in names if name not in known)
+        for title, section in {**SECTIONS, "More": others}.items():
+            commands = [(name, self.get_command(ctx, name)) for name in section if name in names]
+            lines = [(f"{name:<9}", summary(command)) for name, command in commands if not command.hidden]
+            if lines:
+                yield title, lines
 
-    def _summary(self, ctx: Any, name: str) -> str:
-        command = self.get_command(ctx, name)
-        return "" if command is None else str(command.get_short_help_str(limit=100))
+
+def summary(command: Any) -> str:
+    """The first line of a command's help, without its full stop."""
+    return (command.help or "").partition("\n")[0].removesuffix(".")

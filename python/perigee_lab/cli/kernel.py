@@ -10,34 +10,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perigee_lab.cli.options import JsonOption
-from perigee_lab.common.exit_codes import BAD_INPUT, FAILED
-from perigee_lab.common.files import cannot_write
+from perigee_lab.common.errors import stop
+from perigee_lab.common.exit_codes import FAILED
+from perigee_lab.common.files import writing
 from perigee_lab.common.messages import complain
 
 if TYPE_CHECKING:
-    from perigee_lab.hosts.kernels import Kernel, KernelError
+    from perigee_lab.hosts.kernels import Kernel
     from perigee_lab.hosts.steps import Progress
 
-kernel_app = typer.Typer(name="kernel", help="The Linux kernels of real hosts.", no_args_is_help=True)
+command = typer.Typer(name="kernel", help="Build and list the Linux kernels of real hosts.", no_args_is_help=True)
 NameArg = Annotated[str | None, typer.Argument(metavar="NAME", help="Name or key; default: the default kernel.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands to the command line."""
-    app.add_typer(kernel_app)
-
-
-def _fail(error: KernelError) -> NoReturn:
-    complain(str(error))
-    raise SystemExit(error.code)
-
-
-@kernel_app.command()
+@command.command()
 def build(
     source: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Source: a folder, an archive or a deb; default: Debian's.")
@@ -53,18 +44,12 @@ def build(
 ) -> None:
     """Build a kernel into the cache, unless it is there."""
     from perigee_lab.hosts import build as building
-    from perigee_lab.hosts.kernels import KernelError, store
+    from perigee_lab.hosts.kernels import store
 
     asked = building.Asked(source, tuple(patch or ()), tuple(module or ()), name, jobs, keep)
     begin = time.monotonic()
-    try:
-        with _progress() as progress:
-            done = building.build(asked, progress)
-    except KernelError as error:
-        _fail(error)
-    except OSError as error:
-        complain(f"{cannot_write(store(), error)}")
-        raise SystemExit(BAD_INPUT) from None
+    with writing(store()), _progress() as progress:
+        done = building.build(asked, progress)
     for warning in done.warnings:
         complain(warning)
     kernel = done.kernel
@@ -77,18 +62,15 @@ def build(
         print(f"built in {done.tree}")
 
 
-@kernel_app.command()
+@command.command()
 def path(name: NameArg = None) -> None:
     """Print the folder of a kernel."""
-    from perigee_lab.hosts.kernels import KernelError, find
+    from perigee_lab.hosts.kernels import find
 
-    try:
-        print(find(name).folder)
-    except KernelError as error:
-        _fail(error)
+    print(find(name).folder)
 
 
-@kernel_app.command("list")
+@command.command("list")
 def list_(as_json: JsonOption = False) -> None:
     """List the kernels in the cache, the default one first."""
     from perigee_lab.hosts.kernels import BUILD, Kernel, every, store
@@ -136,7 +118,7 @@ def _print_table(kernels: list[Kernel]) -> None:
         print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-@kernel_app.command()
+@command.command()
 def remove(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name or key.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
@@ -146,15 +128,9 @@ def remove(
     from perigee_lab.hosts import kernels
 
     if (name is None) != everything:
-        complain("say which kernel, or --all")
-        raise SystemExit(BAD_INPUT)
-    try:
+        stop("say which kernel, or --all")
+    with writing(kernels.store()):
         gone = kernels.remove_all() if name is None else [kernels.remove_one(name)]
-    except kernels.KernelError as error:
-        _fail(error)
-    except OSError as error:
-        complain(f"{cannot_write(kernels.store(), error)}")
-        raise SystemExit(BAD_INPUT) from None
     if as_json:
         print(json.dumps({"removed": [str(f) for f in gone]}, indent=1))
         return
@@ -164,8 +140,8 @@ def remove(
         print("there was none")
 
 
-@kernel_app.command()
-def doctor(name: NameArg = None, as_json: JsonOption = False) -> None:
+@command.command()
+def doctor(name: NameArg = None, as_json: JsonOption = False) -> int:
     """Boot a kernel for a second, and say what is wrong where that does not work."""
     from perigee_lab.hosts.doctor import examine
     from perigee_lab.hosts.kernels import KernelError
@@ -173,10 +149,10 @@ def doctor(name: NameArg = None, as_json: JsonOption = False) -> None:
     try:
         found = examine(name)
     except KernelError as error:
-        if as_json:
-            print(json.dumps({"ok": False, "message": str(error)}, indent=1))
-            raise SystemExit(error.code) from None
-        _fail(error)
+        if not as_json:
+            raise
+        print(json.dumps({"ok": False, "message": str(error)}, indent=1))
+        return error.code
     if as_json:
         print(json.dumps(asdict(found), indent=1))
     elif found.ok:
@@ -185,7 +161,7 @@ def doctor(name: NameArg = None, as_json: JsonOption = False) -> None:
         complain(f"{found.kernel}: {found.message}")
         for line in found.console:
             print(f"  {line}", file=sys.stderr)
-    raise SystemExit(0 if found.ok else FAILED)
+    return 0 if found.ok else FAILED
 
 
 @contextmanager

@@ -1,239 +1,235 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee import`: what others recorded, as records."""
+"""`perigee measure`: a server and a client that measure the path between them."""
 
 from __future__ import annotations
 
+import re
+import signal
 import sys
+import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perigee_lab.cli.options import ForceOption, count, stop
+from perigee_lab.cli.tables import print_record
 from perigee_lab.common import quoting
+from perigee_lab.common.errors import stop
+from perigee_lab.common.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
+from perigee_lab.common.files import cannot_write, writing
+from perigee_lab.common.messages import complain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    pass
 
-    from perigee_lab.results.record import Run
+KeyFile = Annotated[Path | None, typer.Option(help="The shared key; default: the variable PERIGEE_MEASURE_KEY.")]
 
-OutFolder = Annotated[Path | None, typer.Option(help="Folder of the record; default: a new one in runs/.")]
-CcName = Annotated[
-    str | None, typer.Option("--cc", metavar="NAME", help="Congestion control of its senders, if you know it.")
-]
-SampleOption = Annotated[str, typer.Option(help="Time between rows of the time series.")]
-
-MOST_COLUMNS = 4
-"""Flows whose classification is printed; the report has more."""
-
-group = typer.Typer(
-    no_args_is_help=True, help="Turn what others recorded into records, and their networks into timelines."
-)
+command = typer.Typer(no_args_is_help=True, help="Measure a real path: probes, downloads, uploads.")
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands to the command line."""
-    app.add_typer(group, name="import")
+@command.command()
+def key(file: Annotated[Path, typer.Argument(help="File to write to; it must not exist.")]) -> None:
+    """Make a key that server and client share."""
+    import os
+
+    from perigee_lab.measure.net.protocol import new_key
+
+    with writing(file):
+        try:
+            handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            stop(f"{file} exists, and a key is never replaced: choose another name, or use the key that is there")
+    with os.fdopen(handle, "w", encoding="ascii") as out:
+        out.write(new_key() + "\n")
+    print(f"{file}: copy it to the other end; who has it can make the server send")
 
 
-@group.command()
-def capture(
-    file: Annotated[Path, typer.Argument(help="Capture: pcap or pcapng, compressed with gzip or not.")],
-    at: Annotated[
-        str | None,
-        typer.Option(metavar="sender|receiver", help="Where it was taken; default: found from each handshake."),
+@command.command()
+def serve(
+    key_file: KeyFile = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP and UDP; 0 = any that is free.")] = 4620,
+    host: Annotated[str, typer.Option(help="Address to listen on; default: all.")] = "",
+    max_bytes: Annotated[str, typer.Option(help="At most so much per transfer.")] = "10GB",
+    max_time: Annotated[str, typer.Option(help="At most so long per transfer.")] = "30min",
+    max_daily: Annotated[str, typer.Option(help="At most so much in 24 hours.")] = "1000GB",
+    max_rate: Annotated[
+        str | None, typer.Option(help="Send and take at most so fast per connection, such as 200Mbit.")
     ] = None,
-    cc: CcName = None,
-    sample: SampleOption = "100ms",
-    warmup: Annotated[str, typer.Option(help="Metrics leave out what is before this.")] = "0s",
-    wireshark: Annotated[
-        bool, typer.Option("--wireshark", help="Also count what tshark's analysis finds, beside ours.")
-    ] = False,
-    out: OutFolder = None,
-    force: ForceOption = False,
 ) -> None:
-    """Make a record of a capture: goodput, RTTs, bytes in flight, retransmissions of each TCP connection.
+    """Answer probes and transfers of those who know the key. Needs no root."""
+    from perigee_lab.measure.net.kernel import schemes
+    from perigee_lab.measure.net.limits import Limits
+    from perigee_lab.measure.net.protocol import read_key
+    from perigee_lab.measure.net.server import Server
+    from perigee_lab.measure.quantities import amount_bytes, rate_bps, time_ns
 
-    Connections of QUIC are followed as far as they can be seen: handshake, sizes, spin bit.
-    """
-    from perigee_lab.common.files import RecordError, cannot_write
-    from perigee_lab.measure.capture import PLACES, CaptureStopped, Reading, import_capture
-    from perigee_lab.measure.store import UNKNOWN
-
-    if at is not None and at not in PLACES:
-        stop(f"--at {at!r}: a capture is taken at the {' or the '.join(PLACES)}")
-    times_ns = time_ns("--sample", sample), time_ns("--warmup", warmup, zero=True)
-    reading = Reading(at, cc or UNKNOWN, *times_ns, wireshark=wireshark)
-    begin = time.perf_counter()
-    try:
-        size = file.stat().st_size if file.is_file() else 0
-        with _bar(file.name, size) as progress:
-            folder = import_capture(file, reading, out, force=force, progress=progress)
-    except RecordError as error:
-        stop(str(error))
-    except CaptureStopped:
-        raise SystemExit(130) from None
-    except OSError as error:
-        stop(cannot_write(out or file, error))
-    took_s = time.perf_counter() - begin
-    tell(folder)
-    if wireshark:
-        _beside_wireshark(folder)
-    if took_s > 2:
-        print(f"{size / 1e6:.0f} MB in {took_s:.1f} s", file=sys.stderr)
-
-
-def _beside_wireshark(folder: Path) -> None:
-    """The classification of both, a line for each number."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from perigee_lab.measure import wireshark
-    from perigee_lab.results.record import find_records
-
-    found = wireshark.section(find_records(folder)[0])
-    if found is None:
-        return
-    heads, *rows = found["table"]
-    # Addresses of IPv6 are in brackets, which mean something else to tables.
-    table = Table("", *(quoting.cell(row[0]) for row in rows[:MOST_COLUMNS]))
-    for k, head in enumerate(heads[1:], 1):
-        whose = "ours" if k <= len(wireshark.OURS) else "Wireshark's"
-        table.add_row(f"{whose}: {head}", *(quoting.cell(row[k]) for row in rows[:MOST_COLUMNS]))
-        if k == len(wireshark.OURS):
-            table.add_section()
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
-
-
-def time_ns(option: str, text: str, *, zero: bool = False) -> int:
-    """A time with its unit, such as 100ms, in ns."""
-    from perigee_lab.runs.trace import TraceError, nanoseconds
-
-    try:
-        found = nanoseconds(text, option)
-    except TraceError as error:
-        stop(str(error))
-    if found <= 0 and not (zero and found == 0):
-        stop(f"{option} {text!r}: more than 0 is wanted")
-    return found
-
-
-def tell(folder: Path) -> None:
-    """The table of a record, what to look at before trusting it, and where it is."""
-    from rich.console import Console
-
-    from perigee_lab.cli.commands import scheme_table
-    from perigee_lab.results.beside import beside, said_once
-    from perigee_lab.results.flow_file import where
-    from perigee_lab.results.record import find_records
-    from perigee_lab.results.summary import about_seeds, by_scheme
-
-    runs = find_records(folder)
-    console = Console(width=None if sys.stdout.isatty() else 200)
-    console.print(scheme_table(by_scheme(runs), width=console.width, plain=not console.is_terminal))
-    for line in [*beside(runs), *about_seeds(runs), *_facts(runs[0])]:
-        print(line)
-    remarks = [w for r in runs for w in r.manifest.warnings]
-    if remarks:
-        print("Look before you trust:")
-        for remark in said_once(remarks):
-            print(f"  {remark}")
-    for line in where(folder):
-        print(line)
-    print(f"record: {folder}, report: {folder / 'report.html'}")
-
-
-def _facts(run: Run) -> list[str]:
-    m = run.manifest
-    began = m["measured"]["began"] if m["measured"]["began_ns"] else "unknown"
-    return [f"{count(run.rows('flow_totals'), 'flow')}, {m.duration_ns / 1e9:g} s; time 0 is {began}"]
-
-
-@contextmanager
-def _bar(name: str, size: int) -> Iterator[Callable[[int], bool] | None]:
-    """A progress bar in bytes, on a terminal."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
+    limits = Limits(
+        transfer_bytes=amount_bytes(max_bytes, "--max-bytes"),
+        transfer_ns=time_ns(max_time, "--max-time"),
+        daily_bytes=amount_bytes(max_daily, "--max-daily"),
+        rate_bytes_per_s=None if max_rate is None else max(1, rate_bps(max_rate, "--max-rate") // 8),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(name, total=size)
+    server = Server(read_key(key_file), host, port, limits)
+    over = _until_signal()
+    server.start()
+    known = ", ".join(schemes()) or "its own"
+    print(f"measure: port {server.port}, TCP and UDP; congestion controls for downloads: {known}", flush=True)
+    over.wait()
+    server.stop()
+    counts = ", ".join(f"{n} {what}" for what, n in sorted(server.counts.items()))
+    print(f"measure: served {counts or 'nobody'}", file=sys.stderr)
 
-        def tell(done: int) -> bool:
-            bar.update(task, completed=done)
-            return True
 
-        yield tell
-
-
-@group.command()
-def log(
-    file: Annotated[Path, typer.Argument(help="Log, compressed with gzip or not.")],
-    written_by: Annotated[
-        str | None,
-        typer.Option(
-            "--format", metavar="NAME", help="ping, qlog, ss, table, irtt, mtr, iperf3 or speedtest; default: found."
-        ),
+@command.command()
+def run(
+    what: Annotated[str, typer.Argument(metavar="CAMPAIGN|HOST[:PORT]", help="Campaign file, or a server.")],
+    server: Annotated[str | None, typer.Option(help="The server of a campaign file that names none.")] = None,
+    key_file: KeyFile = None,
+    pings: Annotated[str | None, typer.Option(help="Without a campaign: probes for so long, such as 60s.")] = None,
+    interval: Annotated[str, typer.Option(help="Time between probes.")] = "20ms",
+    trains: Annotated[
+        str | None, typer.Option(help="Trains of 20 packets, one a second, for so long: what each way can carry.")
     ] = None,
-    interval: Annotated[str | None, typer.Option(help="Time between samples, where the log has no times.")] = None,
-    timezone: Annotated[str | None, typer.Option(help="Of dates without one: UTC, +01:00, Europe/London.")] = None,
-    columns: Annotated[
-        list[str] | None, typer.Option("--column", metavar="NAME=WHAT", help="What a column of a table is.")
-    ] = None,
-    units: Annotated[
-        list[str] | None, typer.Option("--unit", metavar="NAME=UNIT", help="Unit of a column of a table.")
-    ] = None,
-    cc: CcName = None,
-    warmup: Annotated[str, typer.Option(help="Metrics leave out what is before this.")] = "0s",
-    out: OutFolder = None,
-    force: ForceOption = False,
-) -> None:
-    """Make a record of what another tool logged: ping, irtt, mtr, iperf3, speedtest, ss -ti, CSV with named columns.
+    download: Annotated[str | None, typer.Option(help="Downloads of so much (10MB) or so long (20s).")] = None,
+    upload: Annotated[str | None, typer.Option(help="Uploads of so much or so long.")] = None,
+    cc: Annotated[str | None, typer.Option(help="Schemes of the senders, such as cubic,bbr.")] = None,
+    streams: Annotated[int, typer.Option(min=1, max=64, help="Parallel connections of each transfer.")] = 1,
+    beside: Annotated[bool, typer.Option("--beside", help="Probes during transfers, too.")] = False,
+    runs: Annotated[int, typer.Option(min=1, help="Cycles.")] = 1,
+    sample: Annotated[str, typer.Option(help="Time between samples of TCP_INFO, 10ms to 10s.")] = "100ms",
+    out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a new one in runs/.")] = None,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Make records and report at the end.")] = True,
+) -> int:
+    """Run a measurement campaign (from a file or options).
 
-    Columns are known by usual names; units that their names do not say are asked for, never guessed.
+    Called again with the same --out it resumes.
     """
-    from perigee_lab.common.files import RecordError, cannot_write
-    from perigee_lab.measure.logs.model import Asked, LogError, zone_of
-    from perigee_lab.measure.logs.reader import FORMATS
-    from perigee_lab.measure.logs.record import import_log
+    from perigee_lab.common.files import RecordError, fresh_folder, refuse_file
+    from perigee_lab.measure.campaign import parsed, read_campaign
+    from perigee_lab.measure.journal import Journal
+    from perigee_lab.measure.net.protocol import MeasureError, read_key
+    from perigee_lab.measure.runner import Runner
+    from perigee_lab.measure.store import RUNS
 
-    if written_by is not None and written_by not in FORMATS:
-        stop(f"--format {written_by!r}: it may be {', '.join(FORMATS)}")
+    folder, journal = out or Path(), None
     try:
-        asked = Asked(
-            None if interval is None else time_ns("--interval", interval),
-            None if timezone is None else zone_of(timezone),
-            _pairs("--column", columns),
-            _pairs("--unit", units),
+        secret = read_key(key_file)
+        if what.endswith(".toml"):
+            if pings or trains or download or upload or cc:
+                stop(
+                    "a campaign file says itself what is measured: --pings, --trains, --download, --upload and --cc "
+                    "are for HOST"
+                )
+            campaign = read_campaign(Path(what))
+        else:
+            lines = _written(what, pings, interval, trains, download, upload, cc, streams, sample, runs, beside=beside)
+            try:
+                campaign = parsed("\n".join(line for _, line in lines) + "\n", "measured")
+            except MeasureError as error:
+                raise MeasureError(_of_option(str(error), [option for option, _ in lines])) from None
+        if out is not None:
+            refuse_file(out)
+        folder = out or fresh_folder(campaign.name, RUNS)
+        journal = Journal(folder, campaign.text)
+        over = _until_signal()
+        Runner(campaign, journal, secret, server, _say, over).run()
+    except (MeasureError, OSError, RecordError) as error:
+        complain(cannot_write(out or Path(), error) if isinstance(error, OSError) else str(error))
+        _conclude(folder if report and journal is not None else None)
+        return BAD_INPUT if isinstance(error, MeasureError) else FAILED
+    stopped = over.is_set()
+    if not report:
+        print(f"measured: {folder}; perigee measure report {folder} makes its records")
+        return INTERRUPTED if stopped else 0
+    if stopped:
+        print(f"stopped; the same command with --out {folder} goes on", file=sys.stderr)
+    _conclude(folder)
+    return INTERRUPTED if stopped else 0
+
+
+def _conclude(folder: Path | None) -> None:
+    """The records of what was measured, however it ended."""
+    from perigee_lab.common.files import RecordError
+    from perigee_lab.measure.journal import FOLDER
+    from perigee_lab.measure.measured import write_records
+
+    if folder is None:
+        return
+    if not any((folder / FOLDER).glob("*.npz")):
+        complain(f"nothing was measured yet, so there is no record in {folder}")
+        return
+    try:
+        write_records(folder)
+    except (OSError, RecordError) as error:
+        # What was measured stays where it is: `perigee measure report` makes records of it later.
+        why = cannot_write(folder, error) if isinstance(error, OSError) else error
+        complain(f"{why}; what was measured is in {folder}")
+        return
+    print_record(folder)
+
+
+@command.command()
+def report(folder: Annotated[Path, typer.Argument(help="Folder of a campaign, under way or over.")]) -> None:
+    """Make records and report of what a campaign has measured so far."""
+    from perigee_lab.measure.measured import write_records
+
+    with writing(folder):
+        write_records(folder)
+    print_record(folder)
+
+
+def _say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def _until_signal() -> threading.Event:
+    """Set by Ctrl-C and SIGTERM; a second one ends the command at once."""
+    over = threading.Event()
+
+    def handle(number: int, frame: object) -> None:
+        if over.is_set():
+            raise SystemExit(128 + number)
+        over.set()
+
+    signal.signal(signal.SIGINT, handle)
+    signal.signal(signal.SIGTERM, handle)
+    return over
+
+
+def _written(
+    server: str, pings: str | None, interval: str, trains: str | None, download: str | None, upload: str | None,
+    cc: str | None, streams: int, sample: str, runs: int, *, beside: bool,
+) -> list[tuple[str, str]]:  # fmt: skip
+    """The lines of a campaign file of what options say, each with the option that it is from."""
+    from perigee_lab.measure.net.protocol import MeasureError
+
+    if not (pings or trains or download or upload):
+        raise MeasureError(
+            "nothing to measure: --pings 60s, --trains 60s, --download 10MB, --upload 10MB or a campaign file"
         )
-        warmup_ns = time_ns("--warmup", warmup, zero=True)
-        folder = import_log(file, asked, out, written_by=written_by, cc=cc, warmup_ns=warmup_ns, force=force)
-    except (LogError, RecordError) as error:
-        stop(str(error))
-    except OSError as error:
-        stop(cannot_write(out or file, error))
-    tell(folder)
+    if (streams > 1 or cc) and not (download or upload):
+        raise MeasureError("--cc and --streams are of downloads and uploads")
+    if beside and not (download or upload):
+        raise MeasureError("--beside: probes during transfers (--download, --upload)")
+    lines = [("", "[campaign]"), ("HOST", f"server = {quoting.toml(server)}"), ("--runs", f"cycles = {runs}")]
+    probes = [("", "[[step]]"), ("", 'do = "pings"'), ("--interval", f"interval = {quoting.toml(interval)}")]
+    if pings:
+        lines += [*probes, ("--pings", f"duration = {quoting.toml(pings)}")]
+    if trains:
+        lines += [("", "[[step]]"), ("", 'do = "trains"'), ("--trains", f"duration = {quoting.toml(trains)}")]
+    for do, size in (("download", download), ("upload", upload)):
+        for scheme in (cc or "").split(",") if size else []:
+            key = "bytes" if size and size.rstrip().endswith("B") else "duration"
+            lines += [("", "[[step]]"), ("", f'do = "{do}"'), (f"--{do}", f"{key} = {quoting.toml(size or '')}")]
+            lines += [("--streams", f"streams = {streams}"), ("--sample", f"sample = {quoting.toml(sample)}")]
+            lines += [("--cc", f"cc = {quoting.toml(scheme)}")] if scheme else []
+            lines += [*probes, ("--beside", "beside = true")] if beside else []
+    return lines
 
 
-def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
-    """NAME=WHAT, as a dictionary."""
-    found = {}
-    for text in given or []:
-        name, sign, what = text.rpartition("=")
-        if not (sign and name and what):
-            stop(f"{option} {text!r}: NAME=WHAT is wanted")
-        found[name] = what
-    return found
+def _of_option(error: str, options: list[str]) -> str:
+    """An error of the file that nobody wrote, in words of the option that its line is from."""
+    found = re.match(r"\[.*?, line (\d+): (?:\w+ = )?(.*)", error, re.DOTALL)
+    option = options[int(found[1]) - 1] if found else ""
+    return f"{option} {found[2]}" if found and option else error

@@ -1,19 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee new-cc`: the files that a new congestion control begins with."""
+"""`perigee new-cc`: the files of a new congestion control."""
 
 from __future__ import annotations
 
 import keyword
 import re
-from importlib.resources import files
 from pathlib import Path
+from typing import Annotated
 
-from perigee_lab.common.files import write_text
-from perigee_lab.runs.scenario import schemes
+import typer
+
+from perigee_lab.common.errors import PerigeeError
+from perigee_lab.common.files import write_text, writing
 
 
-class NewSchemeError(ValueError):
+class NewSchemeError(PerigeeError, ValueError):
     """The files cannot be written; the text says why and what to do."""
+
+
+def command(
+    name: Annotated[str, typer.Argument(help="Its name, such as my_scheme.")],
+    python: Annotated[bool, typer.Option("--python", help="A Python class instead of a Rust file.")] = False,
+    folder: Annotated[Path, typer.Option("--in", help="Folder; for Rust, a checkout of Perigee.")] = Path(),
+) -> None:
+    """Write the skeleton of your own congestion control.
+
+    With its test and its page.
+    """
+    with writing(folder):
+        written = python_files(name, folder) if python else rust_files(name, folder)
+    for path in written:
+        print(path)
+    if python:
+        cc, test = f"{folder / name}.py:{label_of(name)}", f"; its test: pytest {folder / f'test_{name}.py'}"
+        print(f"now: perigee run scenarios/micro/dumbbell.toml --cc {cc},cubic{test}")
+    else:
+        print(f"now: cargo test -p perigee-cc {name} && make setup; ", end="")
+        print(f"perigee run scenarios/micro/dumbbell.toml --cc {name},cubic")
 
 
 def python_files(name: str, folder: Path) -> list[Path]:
@@ -47,6 +70,8 @@ def label_of(name: str) -> str:
 
 
 def _check(name: str) -> None:
+    from perigee_lab.runs.scenario import schemes
+
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise NewSchemeError(f"{name!r}: a name begins with a small letter and has small letters, digits and _ only")
     if name in {s["id"] for s in schemes()}:
@@ -54,6 +79,8 @@ def _check(name: str) -> None:
 
 
 def _write(name: str, plan: dict[Path, str]) -> list[Path]:
+    from importlib.resources import files
+
     for path in plan:
         if path.exists():
             raise NewSchemeError(f"{path} exists: choose another name, or move it away")

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perigee_lab.common.exit_codes import BAD_INPUT
-from perigee_lab.common.messages import complain
+from perigee_lab.common.errors import stop
 
 if TYPE_CHECKING:
     from perigee_lab.runs.machines import Machines
@@ -54,7 +54,7 @@ WritableOption = Annotated[
 ProgramsKernelOption = Annotated[
     str | None, typer.Option("--kernel", metavar="NAME", help="One of `perigee kernel list`.")
 ]
-JobsOption = Annotated[int | None, typer.Option("--jobs", min=1, help="Runs at once; default: one per core.")]
+JobsOption = Annotated[int | None, typer.Option("--jobs", min=1, help="Parallel runs (default: one per core).")]
 ClusterOption = Annotated[
     str | None,
     typer.Option(
@@ -102,14 +102,29 @@ def names_of(option: str, given: str | None) -> list[str]:
     return names
 
 
-def stop(message: str) -> NoReturn:
-    """Ends the command for bad input."""
-    complain(message)
-    raise SystemExit(BAD_INPUT)
-
-
 def check_free(*paths: Path | None, force: bool) -> None:
     """Nothing that exists is replaced unasked."""
     taken = [p for p in paths if p is not None and p.exists() and not force]
     if taken:
         stop(f"{taken[0]} exists; say --force to replace it")
+
+
+def time_ns(option: str, text: str, *, zero: bool = False) -> int:
+    """A time with its unit, such as 100ms, in ns."""
+    from perigee_lab.runs.trace import TraceError, nanoseconds
+
+    try:
+        found = nanoseconds(text, option)
+    except TraceError as error:
+        stop(str(error))
+    if found <= 0 and not (zero and found == 0):
+        stop(f"{option} {text!r}: more than 0 is wanted")
+    return found
+
+
+def seconds(text: str) -> float:
+    """A time with its unit, such as 42s, in seconds."""
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(us|µs|ms|s|min|h|)\s*", text)
+    if match is None:
+        stop(f"{text!r} is not a time such as 42s")
+    return float(match[1]) * {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0, "h": 3600.0}[match[2]]

@@ -1,10 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Places that are named by --from and --to: what is wrong with them, in terms of the option."""
+"""Options of commands about places, and errors in terms of --from and --to."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from perigee_lab.common.errors import stop
+
+FromOption = Annotated[
+    str | None, typer.Option("--from", metavar="PLACE", help='Node, city or "lat, lon"; default: the flows.')
+]
+
+
+ToOption = Annotated[str | None, typer.Option("--to", metavar="PLACE", help="The other end.")]
+
+OutOption = Annotated[
+    Path | None, typer.Option(help="Picture to write (.png, .svg or .pdf; --over: .gif, .mp4, .csv, .geojson, .czml).")
+]
+
+
+def ends_of(origin: str | None, target: str | None) -> list[tuple[str, str]]:
+    """The pair of --from and --to; none without them."""
+    if origin is not None and target is not None:
+        return [(origin, target)]
+    if origin is not None or target is not None:
+        stop("give --from and --to, or neither")
+    return []
 
 
 def of_places(error: Exception, origin: str | None, target: str | None) -> str:

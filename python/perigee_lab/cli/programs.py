@@ -5,19 +5,19 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
 from perigee_lab.cli.arguments import AT
-from perigee_lab.cli.options import stop
 from perigee_lab.common.credentials import recorded
-from perigee_lab.common.exit_codes import BAD_INPUT, INTERRUPTED, OURS
-from perigee_lab.common.files import RecordError, cannot_write, forget_empty, fresh_folder
+from perigee_lab.common.errors import stop
+from perigee_lab.common.exit_codes import INTERRUPTED, OURS
+from perigee_lab.common.files import forget_empty, fresh_folder, writing
 from perigee_lab.common.interrupt import announce
 from perigee_lab.common.messages import complain
-from perigee_lab.extensions.trust import PluginError
 from perigee_lab.results.flow_file import where
 from perigee_lab.results.record import run_folder
 from perigee_lab.results.summary import SUMMARY, conclude
@@ -25,7 +25,7 @@ from perigee_lab.runs.programs import SCHEME, STAGGER_NS, run
 from perigee_lab.runs.stories import Program, of_scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from perigee_lab.runs.scenario import Scenario
     from perigee_lab.runs.stories import Story
@@ -125,22 +125,22 @@ def exec_command(scenario: Scenario, programs: list[Program], kernel: Hosts, ask
             print(f"{mark}{line}", end="", file=sys.stderr, flush=True)
 
     try:
-        done, stories = run(
-            scenario,
-            programs,
-            kernel,
-            folder,
-            heard=heard,
-            writable=asked.writable,
-            force=asked.force,
-            command=recorded(sys.argv),
-            pcap=asked.pcap,
-        )
-        conclude(base, done, report=False)
-    except (_core.ScenarioError, RecordError, PluginError, _core.RunError, OSError) as error:
-        forget_empty(folder.parent)
-        forget_empty(base)
-        return _failed(error, folder)
+        with writing(folder), _nothing_left(folder.parent, base):
+            done, stories = run(
+                scenario,
+                programs,
+                kernel,
+                folder,
+                heard=heard,
+                writable=asked.writable,
+                force=asked.force,
+                command=recorded(sys.argv),
+                pcap=asked.pcap,
+            )
+            conclude(base, done, report=False)
+    except _core.RunError as error:
+        # 1 to 124 are exit codes of programs.
+        stop(str(error), OURS)
     except KeyboardInterrupt:
         announce()
         return INTERRUPTED
@@ -154,13 +154,15 @@ def exec_command(scenario: Scenario, programs: list[Program], kernel: Hosts, ask
     return stories[-1].exit_code
 
 
-def _failed(error: Exception, folder: Path) -> int:
-    if isinstance(error, _core.ScenarioError):
-        complain(error.args[0])
-        return BAD_INPUT
-    message = cannot_write(folder, error) if isinstance(error, OSError) else str(error)
-    complain(message)
-    return OURS if isinstance(error, _core.RunError) else BAD_INPUT
+@contextmanager
+def _nothing_left(*folders: Path) -> Iterator[None]:
+    """Removes folders in which nothing is, if the block fails."""
+    try:
+        yield
+    except Exception:
+        for folder in folders:
+            forget_empty(folder)
+        raise
 
 
 def _print(stories: list[Story], folder: Path, lateness: Any, *, as_json: bool) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perigee_lab.cli.arguments import AT
-from perigee_lab.cli.options import stop
 from perigee_lab.cli.programs import Asked, exec_command, groups_of, words_of
+from perigee_lab.common.errors import stop
 from perigee_lab.hosts.real_time import Machine, why_not, without_effect, wrong_place
 from perigee_lab.runs.programs import STAGGER_NS
 from perigee_lab.runs.stories import Program

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from perigee_lab.cli.options import ForceOption, JsonOption, check_free, names_of, stop
+from perigee_lab.cli.options import ForceOption, JsonOption, check_free, names_of
 from perigee_lab.common import quoting
+from perigee_lab.common.errors import stop
 from perigee_lab.common.messages import complain
 
 if TYPE_CHECKING:
@@ -24,12 +25,7 @@ MOST_LINES = 60
 WIDE = 2000
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("results")(results)
-
-
-def results(
+def command(
     folders: Annotated[list[Path], typer.Argument(metavar="FOLDER...", help="Folders of sweeps or of perigee run.")],
     where: Annotated[
         list[str] | None,
@@ -44,39 +40,36 @@ def results(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List the runs of sweeps and comparisons: a row per run; filter, sort, join and export them."""
-    from perigee_lab.common.files import RecordError, cannot_write
+    """List the runs of several folders, a row each.
+
+    Of sweeps and comparisons; filtered, sorted, joined, exported.
+    """
+    from perigee_lab.common.files import writing
     from perigee_lab.results import dataset
 
     check_free(out, force=force)
     if join and len(folders) < 2:
         stop("--join puts sets side by side: give two folders or more")
-    try:
-        by = None if sort is None else sort.removeprefix("-")
+    by = None if sort is None else sort.removeprefix("-")
+    with writing(folders[0]):
         tables = [_queried(f, where or [], names_of("--columns", columns), by) for f in folders]
-        for folder, table in zip(folders, tables, strict=True):
-            if where and not table.num_rows:
-                complain(dataset.unmet(folder, where))
-        found = tables[0]
-        if len(folders) > 1:
-            found = dataset.joined(folders, tables) if join else dataset.together(folders, tables)
-        if sort is not None and by is not None:
-            name = dataset.resolved(by, found.column_names)
-            found = dataset.ordered(found, name, descending=sort.startswith("-"))
-        if out is not None:
+    for folder, table in zip(folders, tables, strict=True):
+        if where and not table.num_rows:
+            complain(dataset.unmet(folder, where))
+    found = tables[0]
+    if len(folders) > 1:
+        found = dataset.joined(folders, tables) if join else dataset.together(folders, tables)
+    if sort is not None and by is not None:
+        name = dataset.resolved(by, found.column_names)
+        found = dataset.ordered(found, name, descending=sort.startswith("-"))
+    if out is not None:
+        with writing(out):
             _export(found, out)
-            print(f"{out}: {_rows(found)}, {found.num_columns} columns")
-        elif as_json:
-            print(_as_json(found))
-        else:
-            _print(found)
-    except RecordError as error:
-        stop(str(error))
-    except OSError as error:
-        if isinstance(error, BrokenPipeError) or (out is None and error.filename is None):
-            # It is the standard output that cannot be written.
-            raise
-        stop(cannot_write(out or folders[0], error))
+        print(f"{out}: {_rows(found)}, {found.num_columns} columns")
+    elif as_json:
+        print(_as_json(found))
+    else:
+        _print(found)
 
 
 def _queried(folder: Path, where: list[str], names: list[str], sort: str | None) -> pa.Table:

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perigee_lab.cli.options import stop
 from perigee_lab.cli.places import of_places
-from perigee_lab.common.files import RecordError, cannot_write, make_ready
+from perigee_lab.common.errors import stop
+from perigee_lab.common.files import make_ready, writing
 from perigee_lab.common.messages import plain_progress
 
 if TYPE_CHECKING:
@@ -53,14 +53,10 @@ def draw_over(
         make_ready(file.parent)
         with _progress(f"{what} at {len(t_s)} instants", len(t_s)) as tick:
             found = _found(scenario, what, t_s, origin, record, tick)
-    except (_core.ScenarioError, _core.RunError, RecordError) as error:
+    except (_core.ScenarioError, _core.RunError) as error:
         stop(of_places(error, origin, None))
-    try:
+    with writing(file):
         _write(found, file, over_s)
-    except over_time_maps.NoFilmError as error:
-        stop(str(error))
-    except OSError as error:
-        stop(cannot_write(file, error))
     if as_json:
         print(json.dumps({"map": str(file), "ground": over_time_maps.rows(found)}, allow_nan=False))
         return
@@ -98,7 +94,7 @@ def _found(
 
 
 def _write(found: OverTime, file: Path, over_s: float) -> None:
-    from perigee_lab.cli.sky import save
+    from perigee_lab.cli.output import save
     from perigee_lab.sky import over_time_maps
 
     if file.suffix in over_time_maps.PICTURES:

@@ -1,33 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""`perigee timeline`: saves and plots the network of a scenario, without packets."""
+"""`perigee timeline`: the network of a scenario over time, without packets."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from perigee_lab.common.files import writing
+
+if TYPE_CHECKING:
+    from perigee_lab.sky.timeline import Passed, Timeline
+
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perigee_lab.cli.options import ForceOption, JsonOption, SetOption, TleOption, TrustOption, check_free, stop
-from perigee_lab.common.files import cannot_write, written
-
-if TYPE_CHECKING:
-    from perigee_lab.runs.scenario import Scenario
-    from perigee_lab.sky.timeline import Passed, Timeline
-
-Load = Callable[..., "Scenario"]
-_load: list[Load] = []
+from perigee_lab.cli import given
+from perigee_lab.cli.options import ForceOption, JsonOption, SetOption, TleOption, TrustOption, check_free
+from perigee_lab.common.errors import stop
+from perigee_lab.common.files import written
 
 
-def register(app: typer.Typer, load: Load) -> None:
-    """Adds the command to the command line; `load` reads a scenario or ends with its problems."""
-    _load[:] = [load]
-    app.command()(timeline)
-
-
-def timeline(
+def command(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario, or a saved timeline.")],
     out: Annotated[Path | None, typer.Option(help="Save the timeline to this file (JSON, a line per chunk).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Picture of base RTT, rate and outages (.png, .svg).")] = None,
@@ -38,26 +33,28 @@ def timeline(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Save or plot the network over time; `[source.timeline]` replays what is saved."""
+    """Save or plot a network over time.
+
+    `[source.timeline]` replays what is saved.
+    """
     from perigee_lab import _core
-    from perigee_lab.cli.sky import print_remarks
+    from perigee_lab.cli.output import print_remarks
     from perigee_lab.sky.timeline import Timeline
 
     check_free(out, plot, force=force)
     try:
-        found = _open(source, seed, tle, sets, trust=trust, out=out, plot=plot is not None, as_json=as_json)
-        if out is not None and isinstance(found, Timeline):
-            found.save(out, force=force)
-        if plot is not None:
-            import matplotlib.pyplot as plt
+        with writing(out or plot or source):
+            found = _open(source, seed, tle, sets, trust=trust, out=out, plot=plot is not None, as_json=as_json)
+            if out is not None and isinstance(found, Timeline):
+                found.save(out, force=force)
+            if plot is not None:
+                import matplotlib.pyplot as plt
 
-            # Fonts as journals want them: TrueType, not Type 3.
-            with written(plot) as partial, plt.rc_context({"pdf.fonttype": 42}):
-                found.plot().savefig(partial, dpi=130, format=plot.suffix[1:] or "png")
+                # Fonts as journals want them: TrueType, not Type 3.
+                with written(plot) as partial, plt.rc_context({"pdf.fonttype": 42}):
+                    found.plot().savefig(partial, dpi=130, format=plot.suffix[1:] or "png")
     except (_core.ScenarioError, _core.RunError) as error:
         stop(error.args[0])
-    except OSError as error:
-        stop(cannot_write(Path(error.filename or out or plot or source), error))
     except ValueError as error:
         stop(f"cannot write {plot}: {error}")
     print_remarks(found.facts["warnings"])
@@ -84,7 +81,7 @@ def _open(
     from perigee_lab.sky.timeline import MAX_DRAWN, load_timeline, pass_by, plotted_step
 
     if not _is_saved(source):
-        scenario = _load[0](source, sets, tle, trust=trust, as_json=as_json)
+        scenario = given.scenario(source, sets, tle, trust=trust, as_json=as_json)
         step_s = plotted_step(scenario.core.duration_ns / 1e9)
         return pass_by(scenario, seed, path=out, watched=MAX_DRAWN if plot else 0, step_s=step_s)
     if seed is not None or tle is not None or sets:

@@ -1,41 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The command `trust`."""
+"""`perigee trust`."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-from perigee_lab.common.exit_codes import BAD_INPUT
-from perigee_lab.common.files import cannot_write
-from perigee_lab.common.messages import complain
-from perigee_lab.extensions import trust
-from perigee_lab.extensions.plugins import existing
+import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from perigee_lab.cli.options import JsonOption
+from perigee_lab.common.errors import stop
+from perigee_lab.common.files import writing
 
 
-def trust_command(files: Sequence[Path], *, forget: bool, as_json: bool) -> int:
-    """Remembers, forgets or lists. Returns the exit code."""
-    try:
-        for file in files:
+def command(
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="FILE", help="Python files; default: list them.")
+    ] = None,
+    forget: Annotated[bool, typer.Option("--forget", help="Take the answer back.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Allow a Python file to be run by scenarios and records.
+
+    It is allowed as it is now; one that changes is asked for again.
+    """
+    from perigee_lab.extensions import trust
+    from perigee_lab.extensions.plugins import existing
+
+    with writing(trust.store()):
+        for file in files or []:
             if not forget:
                 trust.remember(existing(file))
             elif not trust.forget(file):
-                complain(f"{file} is not remembered")
-                return BAD_INPUT
-    except trust.PluginError as error:
-        complain(str(error))
-        return BAD_INPUT
-    except OSError as error:
-        complain(f"{cannot_write(trust.store(), error)}")
-        return BAD_INPUT
+                stop(f"{file} is not remembered")
     rows = [{"file": f, "unchanged": trust.is_remembered(Path(f))} for f in trust.remembered()]
     if as_json:
         print(json.dumps({"store": str(trust.store()), "files": rows}, indent=1))
-        return 0
+        return
     for r in rows:
         print(f"{r['file']}" + ("" if r["unchanged"] else "  (has changed or is gone: asked for again)"))
-    return 0

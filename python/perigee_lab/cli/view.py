@@ -10,17 +10,13 @@ from typing import Annotated
 
 import typer
 
-from perigee_lab.cli.options import TrustOption, stop
+from perigee_lab.cli.options import TrustOption
+from perigee_lab.common.errors import stop
 
 RunArg = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a record, or of one run (OUT/SCHEME/seedN).")]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(view)
-
-
-def view(
+def command(
     run: RunArg,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write one file that needs no network, and end.")
@@ -29,20 +25,20 @@ def view(
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
     trust: TrustOption = False,
 ) -> None:
-    """Show the constellation turning with a record's flows on it.
+    """Show satellites, paths and flows over time, in the browser.
+
+    The constellation turns with a record's flows on it.
 
     Paths, handovers, outages and link loads move with goodput, RTT and queue on one time axis. Served to this machine
     only, until Ctrl-C; --html writes one file instead.
     """
-    from perigee_lab.common.files import cannot_write, write_text
+    from perigee_lab.common.files import write_text, writing
 
     text = _page(run, trust=trust)
     if html is not None:
-        try:
+        with writing(html):
             html.parent.mkdir(parents=True, exist_ok=True)
             write_text(html, text)
-        except OSError as error:
-            stop(cannot_write(html, error))
         print(f"{html} is written ({len(text) / 1e6:.1f} MB)")
         return
     _serve(text, port, browser=browser)
@@ -50,11 +46,11 @@ def view(
 
 def _page(run: Path, *, trust: bool) -> str:
     from perigee_lab import _core
-    from perigee_lab.common.files import RecordError
     from perigee_lab.extensions.trust import PluginError
     from perigee_lab.results.record import find_records
     from perigee_lab.view import page
 
+    runs = find_records(run)
     shown = -1
 
     def progress(share: float) -> None:
@@ -64,9 +60,7 @@ def _page(run: Path, *, trust: bool) -> str:
             print(f"\rsatellites: {percent:3d} %", end="\n" if percent == 100 else "", file=sys.stderr, flush=True)
 
     try:
-        return page(find_records(run), trust=trust, progress=progress)
-    except RecordError as error:
-        stop(str(error))
+        return page(runs, trust=trust, progress=progress)
     except (_core.ScenarioError, _core.RunError, PluginError) as error:
         stop(f"{run}: its scenario cannot be built again: {error}")
 

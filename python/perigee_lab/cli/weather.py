@@ -8,24 +8,13 @@ from typing import Annotated
 
 import typer
 
-from perigee_lab.cli.options import ScenarioArg, SetOption, TrustOption, stop
-from perigee_lab.common.files import cannot_write
+from perigee_lab.cli.options import ScenarioArg, SetOption, TrustOption
+from perigee_lab.cli.output import save
+from perigee_lab.common.errors import stop
+from perigee_lab.common.files import writing
 
 
-def _degrees(given: str) -> float | None:
-    """An elevation; None where it follows the satellite."""
-    if given == "follow":
-        return None
-    try:
-        found = float(given)
-    except ValueError:
-        found = 0.0
-    if not 5 <= found <= 90:
-        stop(f"--elevation {given!r}: degrees from 5 to 90, or follow")
-    return found
-
-
-def weather(
+def command(
     scenario: ScenarioArg,
     node: Annotated[str, typer.Option(help="Node whose links it rains on.")],
     out: Annotated[Path, typer.Option(help="File to write (CSV).")],
@@ -43,9 +32,11 @@ def weather(
     sets: SetOption = None,
     trust: TrustOption = False,
 ) -> None:
-    """Write a time series of rain (ITU-R) for a node: rate in steps of coding and modulation, and loss."""
+    """Write a time series of rain for a place.
+
+    ITU-R models at a node: rate in steps of coding and modulation, and loss.
+    """
     from perigee_lab import _core
-    from perigee_lab.extensions import plugins
     from perigee_lab.runs.scenario import open_file
     from perigee_lab.sky import weather as rain
     from perigee_lab.sky.skymap import elevations
@@ -74,20 +65,29 @@ def weather(
             db = rain.following(by, x, seen)
             elevation = f"{seen.min():.0f} to {seen.max():.0f}"
         link = rain.modem(db, clear_sky_db=clear_sky, step_s=step)
-    except (_core.ScenarioError, _core.RunError, rain.WeatherError, plugins.PluginError, KeyError) as error:
+    except (_core.RunError, KeyError) as error:
         stop(str(error.args[0]))
     where = f"{node} ({lat:.2f} N {lon:.2f} E), {frequency:g} GHz, {elevation} degrees"
     about = f"perigee weather: {where}, seed {seed}, start {start}, Es/N0 {clear_sky:g} dB; Maseng-Bakken, P.618"
-    try:
+    with writing(out):
         rows = rain.write_csv(out, link, step_s=step, about=about)
-    except OSError as error:
-        stop(cannot_write(out, error))
     print(f"{where}: it rains {c.rain_share:.1%} of the time; exceeded 1 %: {c.exceeded(0.01):.1f} dB, ", end="")
     print(f"0.1 %: {c.exceeded(0.001):.1f} dB, 0.01 %: {c.exceeded(0.0001):.1f} dB")
     lost = (link.loss == 1).mean()
     print(f"{out}: {rows} changes, mean rate {link.rate_share.mean():.1%}, no link {lost:.1%} of the time")
     if picture is not None:
-        from perigee_lab.cli.sky import save
-
         save(rain.plot(db, link, step_s=step, title=where), picture)
         print(f"plot: {picture}")
+
+
+def _degrees(given: str) -> float | None:
+    """An elevation; None where it follows the satellite."""
+    if given == "follow":
+        return None
+    try:
+        found = float(given)
+    except ValueError:
+        found = 0.0
+    if not 5 <= found <= 90:
+        stop(f"--elevation {given!r}: degrees from 5 to 90, or follow")
+    return found

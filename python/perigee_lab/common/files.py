@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from perigee_lab.common import names
+from perigee_lab.common.errors import CommandError, PerigeeError
+from perigee_lab.common.exit_codes import BAD_INPUT
 from perigee_lab.common.reading import UnreadableError, check, opened, special
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ NO_LINKS: int = getattr(os, "O_NOFOLLOW", 0)
 OPEN_FILES = Path("/proc/self/fd")
 
 
-class RecordError(Exception):
+class RecordError(PerigeeError):
     """A record is missing, damaged, or in the way."""
 
 
@@ -64,6 +66,22 @@ def cannot_write(path: Path, error: OSError) -> str:
     what = os.strerror(error.errno) if error.errno else " ".join((error.strerror or str(error)).split())
     remedy = REMEDIES.get(error.errno or 0)
     return f"cannot write {named}: {what}" + (f"; {remedy}" if remedy else "")
+
+
+@contextmanager
+def writing(path: Path, code: int = BAD_INPUT) -> Iterator[None]:
+    """Errors of the system become one that states the file that they name, or else `path`, and the remedy.
+
+    Raises:
+        CommandError: with the exit code `code`.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        # The reader of the output has ended: no failure.
+        raise
+    except OSError as error:
+        raise CommandError(cannot_write(path, error), code) from None
 
 
 @contextmanager

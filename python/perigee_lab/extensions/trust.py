@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perigee_lab.common.errors import PerigeeError
 from perigee_lab.common.files import write_text
 from perigee_lab.extensions.closure import Closure, closure
 
@@ -39,8 +40,10 @@ def said(names: Iterable[str | type]) -> list[str | type]:
     return [Said(n) if isinstance(n, str) else n for n in names]
 
 
-class PluginError(Exception):
+class PluginError(PerigeeError):
     """Python code that cannot be used; the message says why."""
+
+    has_cause = True
 
 
 class UntrustedError(PluginError):

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from perigee_lab.common.errors import PerigeeError
 from perigee_lab.common.exit_codes import BAD_INPUT
 from perigee_lab.common.files import is_claimed, write_text
 from perigee_lab.common.structures import Reader
@@ -31,7 +32,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 BUILD = "perigee kernel build"
 
 
-class KernelError(Exception):
+class KernelError(PerigeeError):
     """A kernel cannot be built, found or booted; the message says why, `code` is what a command ends with."""
 
     def __init__(self, message: str, code: int = BAD_INPUT) -> None:

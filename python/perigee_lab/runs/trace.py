@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from perigee_lab import _core
 from perigee_lab.common import quoting
-from perigee_lab.common.exit_codes import BAD_INPUT, FAILED
-from perigee_lab.common.files import RecordError, cannot_write, write_text
-from perigee_lab.common.messages import complain
-from perigee_lab.extensions.plugins import PluginError
+from perigee_lab.common.errors import PerigeeError, stop
+from perigee_lab.common.exit_codes import FAILED
+from perigee_lab.common.files import write_text, writing
 from perigee_lab.results.manifest import Flow
 from perigee_lab.results.record import Run, find_records
 from perigee_lab.runs.verify import UNREPEATABLE, again, changed_files
@@ -37,7 +36,7 @@ PATIENCE_NS = 10 * 10**9
 """What has not arrived after this time is lost (`trace.rs`)."""
 
 
-class TraceError(Exception):
+class TraceError(PerigeeError):
     """What was asked for cannot be had."""
 
 
@@ -127,34 +126,24 @@ class Trace:
         return sorted(inside, key=lambda s: (s.t_ns, s.packet.kind, s.packet.number, s.leaving))
 
 
-def trace_command(folder: Path, wanted: Wanted, *, as_csv: bool, qlog: Path | None, out: Path | None) -> int:
-    """Prints or writes a trace. Returns the exit code."""
-    try:
-        found = trace(folder, wanted)
+def trace_command(folder: Path, wanted: Wanted, *, as_csv: bool, qlog: Path | None, out: Path | None) -> None:
+    """Prints or writes a trace."""
+    with writing(qlog or out or Path("standard output"), FAILED):
+        try:
+            found = trace(folder, wanted)
+        except _core.ScenarioError as error:
+            stop(f"the run cannot be made again:\n{error.args[0]}")
+        except _core.RunError as error:
+            stop(f"the run cannot be made again: {error}", FAILED)
         if qlog is not None:
             write_text(qlog, json.dumps(as_qlog(found), indent=1) + "\n")
             print(f"{qlog}: {len(found.packets)} packets")
-            return 0
+            return
         text = as_csv_text(found, wanted.at) if as_csv else as_text(found, wanted.at)
         if out is None:
             sys.stdout.write(text)
         else:
             write_text(out, text)
-    except (TraceError, RecordError, PluginError) as error:
-        complain(str(error))
-        return BAD_INPUT
-    except _core.ScenarioError as error:
-        complain(f"the run cannot be made again:\n{error.args[0]}")
-        return BAD_INPUT
-    except _core.RunError as error:
-        complain(f"the run cannot be made again: {error}")
-        return FAILED
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        complain(f"{cannot_write(qlog or out or Path('standard output'), error)}")
-        return FAILED
-    return 0
 
 
 def trace(folder: str | Path, wanted: Wanted) -> Trace:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from perigee_lab import _core
-from perigee_lab.common.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
+from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE
 from perigee_lab.common.files import RecordError, sha256_of
-from perigee_lab.common.messages import complain
 from perigee_lab.common.reading import read_bytes, regular
 from perigee_lab.extensions.congestion import find, recorded
 from perigee_lab.extensions.trust import Permission, PluginError, UntrustedError, permitted
@@ -34,17 +33,13 @@ UNREPEATABLE = {
 
 def verify_command(folder: Path, *, rerun: bool, trust: bool = False, as_json: bool) -> int:
     """Checks every record under `folder`."""
-    try:
-        runs = find_records(folder)
-        found = [_verify(r, rerun=rerun, trust=trust) for r in runs]
-        if (folder / SUMMARY).is_file():
-            found.append(_verify_summary(folder / SUMMARY, runs))
-            needed = any(flow_file.is_needed(len(e), flow_count(e)) for e in _experiments(runs))
-            if needed or (folder / flow_file.FILE).exists():
-                found.append(_verify_flows(folder / flow_file.FILE, runs))
-    except (RecordError, UntrustedError) as error:
-        complain(str(error))
-        return BAD_INPUT
+    runs = find_records(folder)
+    found = [_verify(r, rerun=rerun, trust=trust) for r in runs]
+    if (folder / SUMMARY).is_file():
+        found.append(_verify_summary(folder / SUMMARY, runs))
+        needed = any(flow_file.is_needed(len(e), flow_count(e)) for e in _experiments(runs))
+        if needed or (folder / flow_file.FILE).exists():
+            found.append(_verify_flows(folder / flow_file.FILE, runs))
     if as_json:
         print(json.dumps(found, indent=1))
     else:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from perigee_lab.common import quoting
+from perigee_lab.common.errors import PerigeeError
 from perigee_lab.common.files import written
 from perigee_lab.sky.over_time import CELL_DEG, Floats, OverTime, Panel, grid
 from perigee_lab.sky.skymap import SEA, coast
@@ -30,7 +31,7 @@ TWO_COLUMNS_IN = 7.16
 COLOURS = {False: "viridis_r", True: "viridis"}
 
 
-class NoFilmError(ValueError):
+class NoFilmError(PerigeeError, ValueError):
     """A film cannot be made; the text says what is missing."""
 
 

@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perigee_lab.common import quoting
+from perigee_lab.common.errors import PerigeeError
 from perigee_lab.common.files import written
 
 Floats = npt.NDArray[np.float64]
@@ -66,7 +67,7 @@ STEPS = (
 )
 
 
-class WeatherError(Exception):
+class WeatherError(PerigeeError):
     """Something is missing or impossible; the message says what."""
 
 

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 from perigee_lab import _core
 from perigee_lab.common import quoting
 from perigee_lab.common.credentials import recorded
-from perigee_lab.common.exit_codes import BAD_INPUT, FAILED, OUTSIDE_TOLERANCE
-from perigee_lab.common.files import RecordError, cannot_write, claimed
-from perigee_lab.common.messages import complain
-from perigee_lab.extensions.trust import Permission, PluginError, together
+from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE
+from perigee_lab.common.files import RecordError, claimed, writing
+from perigee_lab.extensions.trust import Permission, together
 from perigee_lab.results.manifest import MANIFEST
 from perigee_lab.results.record import Run, open_record, run_folder
 from perigee_lab.runs.executor import Executor, Outcome, Task, partial_of
@@ -68,29 +67,16 @@ class Wanted:
 
 def compare_command(asked: Asked, kernel: Kernel) -> int:
     """Runs the cells on both sides and prints tables. 0: what differs is explained or chance; 3: not all."""
-    try:
-        cells = _cells(asked, kernel)
-        with ExitStack() as stack:
-            if asked.out is None:
-                out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="perigee-")))
-            else:
-                out = asked.out
-                stack.enter_context(claimed(out))
-            found = _run(cells, asked, kernel, out)
-            if asked.out is not None:
-                side_by_side.write(out / RESULTS, found)
-    except _core.ScenarioError as error:
-        complain(error.args[0])
-        return BAD_INPUT
-    except (RecordError, PluginError) as error:
-        complain(str(error))
-        return BAD_INPUT
-    except _core.RunError as error:
-        complain(str(error))
-        return FAILED
-    except OSError as error:
-        complain(f"{cannot_write(asked.out or Path(), error)}")
-        return BAD_INPUT
+    cells = _cells(asked, kernel)
+    with writing(asked.out or Path()), ExitStack() as stack:
+        if asked.out is None:
+            out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="perigee-")))
+        else:
+            out = asked.out
+            stack.enter_context(claimed(out))
+        found = _run(cells, asked, kernel, out)
+        if asked.out is not None:
+            side_by_side.write(out / RESULTS, found)
     known = [] if asked.scenarios else side_by_side.explained()
     _tell(found, known, as_json=asked.as_json)
     return OUTSIDE_TOLERANCE if any(side_by_side.verdict(p, known) == side_by_side.OUTSIDE for p in found) else 0

@@ -22,9 +22,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perigee_lab.common.exit_codes import BAD_INPUT, OUTSIDE_TOLERANCE
-from perigee_lab.common.files import RecordError, cannot_write, make_ready
-from perigee_lab.common.messages import complain
+from perigee_lab.common.errors import stop
+from perigee_lab.common.exit_codes import OUTSIDE_TOLERANCE
+from perigee_lab.common.files import make_ready, writing
 from perigee_lab.runs.scenario import schemes
 from perigee_lab.runs.work import schemes_of_modules
 from perigee_lab.validation import goals, inet, kernel, ns3, verdicts
@@ -62,25 +62,19 @@ def validate_command(asked: Asked) -> int:
     """Runs the cells and prints a line per quantity. 0: all good or explained; 3: something is outside."""
     unknown = _unknown_schemes(asked.schemes)
     if unknown:
-        complain(str(unknown))
-        return BAD_INPUT
+        stop(unknown)
     everything = _everything(asked)
     chosen = _select(everything, asked)
     if not chosen:
         known = sorted({c.group for c in everything})
-        complain(f"no such cell; groups: {', '.join(known)}")
-        return BAD_INPUT
-    try:
-        if asked.out is not None and not asked.out.exists():
-            # Before hours are spent on what belongs there.
-            make_ready(asked.out.parent)
-        curves = _curves(asked)
-        found, pairs = _run_all(chosen, asked, curves)
-        if asked.plots is not None and pairs:
-            _draw(pairs, asked.plots)
-    except (_data_errors(), RecordError) as error:
-        complain(str(error))
-        return BAD_INPUT
+        stop(f"no such cell; groups: {', '.join(known)}")
+    if asked.out is not None and not asked.out.exists():
+        # Before hours are spent on what belongs there.
+        make_ready(asked.out.parent)
+    curves = _curves(asked)
+    found, pairs = _run_all(chosen, asked, curves)
+    if asked.plots is not None and pairs:
+        _draw(pairs, asked.plots)
     known_outside = _explained(asked)
     by_path = verdicts.order(found)
     if not asked.as_json:
@@ -98,11 +92,8 @@ def validate_command(asked: Asked) -> int:
         print("\n".join(goals.lines(found)))
         print(summary)
     if asked.out is not None:
-        try:
+        with writing(asked.out):
             verdicts.write(asked.out, found, known_outside)
-        except OSError as error:
-            complain(f"{cannot_write(asked.out, error)}")
-            return BAD_INPUT
     return OUTSIDE_TOLERANCE if unexplained else 0
 
 
@@ -134,12 +125,6 @@ def _curves(asked: Asked) -> Curves | None:
     from perigee_lab.validation.curves import Curves
 
     return Curves(asked.data)
-
-
-def _data_errors() -> type[Exception]:
-    from perigee_lab.validation.curves import DataError
-
-    return DataError
 
 
 def _run_all(chosen: list[Cell], asked: Asked, curves: Curves | None) -> tuple[list[Verdict], list[Pair]]:

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from perigee_lab.common.errors import PerigeeError
 from perigee_lab.common.files import inner, written
 from perigee_lab.validation import kernel, ns3
 
 BIN_S = 1.0
 
 
-class DataError(Exception):
+class DataError(PerigeeError):
     """The folder with the curves is not what was expected."""
 
 

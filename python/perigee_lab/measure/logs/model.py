@@ -10,6 +10,8 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from perigee_lab.common.errors import PerigeeError
+
 NS_PER_S = 10**9
 MAX_TOLD = 5
 """Lines that were not understood are quoted up to this number."""
@@ -21,7 +23,7 @@ UNITS: dict[str, dict[str, float]] = {
 }
 
 
-class LogError(Exception):
+class LogError(PerigeeError):
     """A log cannot be read, or needs to be told something; for a person, with the remedy."""
 
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from perigee_lab.common import names
+from perigee_lab.common.errors import PerigeeError
 from perigee_lab.common.messages import complain
 
 MAGIC = b"PRGM"
@@ -50,7 +51,7 @@ PROBE_BYTES = PROBE.size + PROBE_MAC_BYTES
 ASK, ANSWER, TRAIN = 1, 2, 3
 
 
-class MeasureError(Exception):
+class MeasureError(PerigeeError):
     """A measurement cannot go on; for a person, with the remedy."""
 
 

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee bench`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from perigee_lab.cli.options import JsonOption
+
+
+def command(
+    cases: Annotated[list[str] | None, typer.Argument(help="Cases; default: all.")] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="Runs of each case; the fastest counts.")] = 5,
+    instructions: Annotated[
+        bool, typer.Option("--instructions", help="Count instructions too (slow; needs valgrind).")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure the simulator's speed."""
+    from perigee_lab.benchmarks.bench import bench_command
+
+    bench_command(cases or [], repeat=repeat, instructions=instructions, as_json=as_json)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee check`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from perigee_lab.cli import given
+from perigee_lab.cli.options import (
+    CcOption,
+    ClockOption,
+    HostsOption,
+    JsonOption,
+    KernelOption,
+    ScenarioArg,
+    SetOption,
+    TleOption,
+    TrustOption,
+    count,
+    schemes_of,
+)
+from perigee_lab.cli.output import print_remarks
+
+if TYPE_CHECKING:
+    from perigee_lab.runs.scenario import Scenario
+
+
+def command(
+    scenario: ScenarioArg,
+    cc: CcOption = None,
+    tle: TleOption = None,
+    sets: SetOption = None,
+    hosts: HostsOption = None,
+    kernel: KernelOption = None,
+    clock: ClockOption = "virtual",
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Validate a scenario and estimate the cost of a run.
+
+    With --hosts linux, also what real hosts can carry of it.
+    """
+    from perigee_lab.extensions.congestion import named, with_params
+    from perigee_lab.runs.cost import hops_in_words
+    from perigee_lab.runs.work import as_core
+
+    asked = schemes_of(cc)
+    on = as_core(given.hosts(hosts, kernel, clock))
+    loaded = given.scenario(scenario, sets, tle, trust=trust, as_json=as_json)
+    given.refuse_idle(loaded, clock)
+    with given.problems(as_json=as_json), _as_problems():
+        chosen, classes = named(asked)
+        classes = with_params({**loaded.classes(), **classes}, loaded.core)
+        names = loaded.core.schemes(chosen, on)
+        world = loaded.core.world(loaded.core.seed)
+        for name in names:
+            world.check(name, classes, on)
+        real = [] if on is None else world.real_flows(names[0], on)
+    found: dict[str, Any] = json.loads(world.describe())
+    hops, cpu_s = world.estimate(on)
+    runs = len(names) * loaded.core.runs
+    shared = _shared_choices(loaded)
+    if as_json:
+        told = {**found, "warnings": [*found["warnings"], *shared]} | ({} if on is None else {"real_flows": real})
+        print(json.dumps({"ok": True, "cc": names, "estimate_cpu_s": cpu_s * runs, **told}, indent=1))
+        return
+    doubtful = found["warnings"] or shared
+    print(f"{scenario}: " + ("can be run, but look before you trust it" if doubtful else "fine"))
+    flows, seconds = count(len(found["flows"]), "flow"), loaded.core.duration_ns / 1e9
+    print(f"  {flows}, {found['nodes']} nodes at the start, {seconds:g} s")
+    if on is not None:
+        more = f" and {len(real) - 8} more" if real[8:] else ""
+        print(f"  on real hosts: {', '.join(real[:8]) or 'no flow'}{more}")
+    for line in found["report"]:
+        print(f"  {line}")
+    print_remarks([*found["warnings"], *shared])
+    for p in found["ports"][:8]:
+        queue = f"{p['queue_bytes']} B" if p["queue_bytes"] is not None else f"{p['queue_packets']} packets"
+        print(f"  port {p['name']} ({p['class']}): {p['rate_bps'] / 1e6:g} Mbit/s, queue {queue}")
+    cost = f"{hops_in_words(hops * runs)}, {cpu_s * runs:.2g} s of one core"
+    print(f"  {', '.join(names)}: {count(runs, 'run')}, about {cost}")
+
+
+@contextmanager
+def _as_problems() -> Iterator[None]:
+    """What cannot be run, and code that cannot be used, is a problem of the scenario."""
+    from perigee_lab import _core
+    from perigee_lab.extensions.trust import PluginError
+
+    try:
+        yield
+    except (_core.RunError, PluginError) as error:
+        key = "cc" if isinstance(error, PluginError) else "run"
+        problem = json.dumps([{"key": key, "message": str(error)}])
+        raise _core.ScenarioError(str(error), problem) from None
+
+
+def _shared_choices(scenario: Scenario) -> list[str]:
+    """Remarks on satellites that terminals choose for several pairs at once; none without satellites."""
+    from perigee_lab import _core
+
+    try:
+        return _core.Sky(scenario.core, []).shared_choices()
+    except (_core.ScenarioError, _core.RunError):
+        return []

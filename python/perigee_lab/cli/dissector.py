@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee dissector`."""
+
+from __future__ import annotations
+
+
+def command() -> None:
+    """Print where the Wireshark dissector of telemetry is.
+
+    wireshark -X lua_script:$(perigee dissector)
+    """
+    from importlib.resources import files
+
+    print(files("perigee_lab") / "wireshark" / "orbcc.lua")

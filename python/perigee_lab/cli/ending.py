@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Ends of commands: errors as messages and exit codes, in one place for all."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from perigee_lab.common.errors import PerigeeError
+from perigee_lab.common.exit_codes import BAD_INPUT, FAILED, INCOMPLETE
+from perigee_lab.common.files import cannot_write, has_no_room
+from perigee_lab.common.messages import complain
+from perigee_lab.common.reading import UnreadableError
+
+
+def reported(error: Exception) -> int | None:
+    """Prints an error that users can mend, and returns the exit code; None for any other, which is a fault of ours."""
+    if isinstance(error, PerigeeError):
+        if error.has_cause:
+            _print_cause(error)
+        complain(str(error))
+        return error.code
+    if isinstance(error, UnicodeEncodeError):
+        return _odd_word()
+    if isinstance(error, OSError) and (has_no_room(error) or isinstance(error, UnreadableError)):
+        complain(cannot_write(Path("the result"), error))
+        return BAD_INPUT
+    # Only a command that has imported the core can have an error of it.
+    core = sys.modules.get("perigee_lab._core")
+    if core is not None and isinstance(error, core.ScenarioError):
+        complain(error.args[0])
+        return BAD_INPUT
+    if core is not None and isinstance(error, core.RunError):
+        _print_cause(error)
+        complain(str(error))
+        return INCOMPLETE if isinstance(error, core.HostsError) else FAILED
+    return None
+
+
+def _odd_word() -> int | None:
+    from perigee_lab.common.quantities import encodable
+
+    odd = next((word for word in sys.argv[1:] if not encodable(word)), None)
+    if odd is None:
+        return None
+    complain(f"{odd!r} is not UTF-8: what is written into a result has to be")
+    return BAD_INPUT
+
+
+def _print_cause(error: Exception) -> None:
+    """The traceback of a plug-in's exception, where there is one."""
+    if error.__cause__ is None:
+        return
+    from perigee_lab.runs.executor import RemoteError
+
+    if isinstance(error.__cause__, RemoteError):
+        print(error.__cause__, end="", file=sys.stderr)
+        return
+    import traceback
+
+    traceback.print_exception(error.__cause__, file=sys.stderr)

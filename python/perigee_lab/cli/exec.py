@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee exec`: programs on real hosts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perigee_lab.cli import given
+from perigee_lab.cli.options import (
+    EnvOption,
+    JsonOption,
+    ProgramsKernelOption,
+    ScenarioArg,
+    SetOption,
+    TrustOption,
+    WritableOption,
+)
+from perigee_lab.common.errors import stop
+
+
+def command(
+    scenario: ScenarioArg,
+    programs: Annotated[str | None, typer.Option(hidden=True)] = None,
+    env: EnvOption = None,
+    writable: WritableOption = None,
+    kernel: ProgramsKernelOption = None,
+    sets: SetOption = None,
+    stdin: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="What the program that is named last reads; - = standard input."),
+    ] = None,
+    pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures at both ends.")] = False,
+    clock: Annotated[
+        str, typer.Option(metavar="virtual|real", help="real: by the machine's clock, as `perigee emulate`.")
+    ] = "virtual",
+    out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME-exec.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Run programs on Linux under a scenario's network.
+
+    --at NODE [--] COMMAND...: programs of this machine, on real hosts.
+
+    Each program has an --at; they come last. They see the machine's files; what they write stays in memory.
+    They start 0.1 s apart, in simulated time; the run ends when the one that is named last ends, whose exit
+    code is that of this command, or with the scenario's duration, which kills what still runs (exit code 124;
+    125 where Perigee fails). One argument with spaces is a line for the shell. Flows of the compared scheme
+    carry the programs' packets; flows with a scheme of their own run beside them.
+    """
+    from perigee_lab.cli.programs import Asked, exec_command, parsed
+    from perigee_lab.cli.real_time import emulate_command
+
+    if programs is None:
+        stop("say what to run: --at london -- iperf3 -c new-york")
+    given.check_surroundings(env, writable)
+    if stdin not in (None, "-") and not Path(stdin).is_file():
+        stop(f"--stdin {stdin} is no file")
+    # All of it, at once: virtual time waits for nobody.
+    read = None if stdin is None else sys.stdin.buffer.read() if stdin == "-" else Path(stdin).resolve()
+    commands = parsed(json.loads(programs), env or [], read)
+    asked = Asked(out, writable or [], force, as_json, pcap)
+    if clock == "real":
+        if kernel is not None or writable:
+            stop("--kernel and --writable belong to virtual time: in real time hosts have this machine's")
+        loaded = given.scenario(scenario, sets, trust=trust, as_json=as_json)
+        return emulate_command(loaded, commands, asked)
+    if clock != "virtual":
+        stop(f"--clock {clock!r} is neither virtual nor real")
+    on = given.linux(kernel)
+    loaded = given.scenario(scenario, sets, trust=trust, as_json=as_json)
+    return exec_command(loaded, commands, on, asked)

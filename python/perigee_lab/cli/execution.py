@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Execution of jobs for `perigee run` and `perigee run-job`: bar, table and record."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perigee_lab.cli.options import count
+from perigee_lab.cli.tables import scheme_table
+from perigee_lab.common.credentials import recorded
+from perigee_lab.common.errors import stop
+from perigee_lab.common.exit_codes import INCOMPLETE, INTERRUPTED
+from perigee_lab.common.files import claimed, fresh_folder, refuse_file, writing
+from perigee_lab.common.interrupt import announce
+from perigee_lab.common.messages import complain
+from perigee_lab.extensions.trust import Permission
+from perigee_lab.results import flow_file
+from perigee_lab.results.beside import beside
+from perigee_lab.results.record import in_order
+from perigee_lab.results.summary import about_seeds, as_data, by_scheme, conclude
+from perigee_lab.runs import job, work
+from perigee_lab.runs.cost import cost_of
+from perigee_lab.runs.machines import HERE, Machines
+from perigee_lab.runs.runner import Interrupted, Plan, execute, unfinished
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.console import Console
+
+    from perigee_lab.results.record import Run
+    from perigee_lab.runs.scenario import Results, Scenario
+    from perigee_lab.runs.work import Hosts
+
+RUNS = Path("runs")
+# An estimate is worth a line when it is longer than this.
+LONG_RUN_S = 5.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for."""
+
+    machines: Machines = HERE
+    out: Path | None = None
+    force: bool = False
+    report: bool = True
+    as_json: bool = False
+
+
+def run_command(scenario: Scenario, cc: Sequence[str], asked: Asked, *, pcap: bool, kernel: Hosts | None = None) -> int:
+    """Runs, prints, writes. Returns the exit code."""
+    return _run(lambda: Plan.of(scenario, cc, pcap=pcap, kernel=kernel, command=recorded(sys.argv)), asked)
+
+
+def run_job_command(file: Path, asked: Asked, *, trust: bool) -> int:
+    """Runs the jobs of a file. Returns the exit code."""
+    return _run(lambda: Plan.of_jobs(job.read(file), Permission(trust), recorded(sys.argv)), asked)
+
+
+def dry_command(
+    scenario: Scenario,
+    cc: Sequence[str],
+    save: Path | None,
+    *,
+    pcap: bool,
+    kernel: Hosts | None = None,
+    as_json: bool,
+) -> None:
+    """Prints what would be run, and saves it as jobs."""
+    plan = Plan.of(scenario, cc, pcap=pcap, kernel=kernel)
+    if save is not None:
+        if plan.stays:
+            stop("code that exists in memory only cannot be saved as a job")
+        with writing(save):
+            job.save(plan.jobs, save)
+    cost = cost_of(plan).times(plan.size)
+    seeds, schemes = [j.seed for j in plan.jobs], list(plan.jobs[0].schemes)
+    if as_json:
+        told = {"scenario": scenario.name, "cc": schemes, "seeds": seeds, "runs": plan.size}
+        print(json.dumps({**told, **cost.as_data(), "job": save and str(save)}, indent=1))
+        return
+    print(f"{scenario.name}: {count(plan.size, 'run')} of {', '.join(schemes)}, seeds {', '.join(map(str, seeds))}")
+    print(f"  {cost.in_words()}")
+    if save is not None:
+        print(f"job: {save}; now, here or elsewhere: perigee run-job {save}")
+
+
+def _folder(plan: Plan, asked: Asked) -> tuple[Path, bool]:
+    """Where the records go, and whether the folder was made for them: what a killed call began is carried on."""
+    if asked.out is not None:
+        return asked.out, False
+    begun = None if asked.force else unfinished(plan, plan.jobs[0].scenario, RUNS)
+    return (begun, False) if begun is not None else (fresh_folder(plan.jobs[0].scenario, RUNS), True)
+
+
+def _run(made: Callable[[], Plan], asked: Asked) -> int:
+    report, as_json = asked.report, asked.as_json
+    if asked.out is not None:
+        # Before anything is built for what belongs there.
+        refuse_file(asked.out)
+    with writing(asked.out or RUNS):
+        plan = made()
+        folder, fresh = _folder(plan, asked)
+    try:
+        with writing(folder), claimed(folder, fresh=fresh):
+            plan = plan.into(folder, force=asked.force)
+            if (there := plan.resumed()) and not as_json:
+                print(f"from an earlier call: {there} of {count(plan.size, 'run')} in {folder}", file=sys.stderr)
+            try:
+                results = _execute(plan, asked.machines, quiet=as_json)
+            except work.BrokenRunError as error:
+                return _broken(error, folder, asked)
+            strangers = conclude(folder, results[-1], report=report)
+    except Interrupted as stopped:
+        return _interrupted(stopped, folder)
+    if as_json:
+        print(json.dumps(as_data(results, folder), indent=1))
+    else:
+        _print_results(results, folder, report=report)
+        for r in strangers:
+            print(f"left out of summary and report, as it is of another scenario: {r.folder}")
+    return 0
+
+
+def _broken(error: work.BrokenRunError, folder: Path, asked: Asked) -> int:
+    """Shows what there is of a comparison whose hosts ended. It gets no summary: the next call goes on with it."""
+    results = error.results
+    report = asked.report and len(results) > 0
+    if report:
+        from perigee_lab.results.report import write_report
+
+        write_report(results, folder / "report.html")
+    if asked.as_json:
+        print(json.dumps({**as_data(results, folder), "broken": str(error)}, indent=1))
+    elif results:
+        _print_results(results, folder, report=report)
+    complain(str(error))
+    return INCOMPLETE
+
+
+def _interrupted(stopped: Interrupted, folder: Path) -> int:
+    kept = f"{len(stopped.results)} complete runs are in {folder}" if len(stopped.results) else "nothing was complete"
+    announce(kept)
+    return INTERRUPTED
+
+
+def _execute(plan: Plan, machines: Machines, *, quiet: bool) -> Results:
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    n = len(plan.missing())
+    cost = cost_of(plan).times(n)
+    if not quiet and cost.cpu_s > LONG_RUN_S:
+        print(
+            f"estimate: {count(n, 'run')}, {cost.in_words(None if machines.cluster else machines.cores)}",
+            file=sys.stderr,
+        )
+    if quiet or not console.is_terminal:
+        return execute(plan, machines=machines)
+    return _with_bar(console, plan, machines)
+
+
+def _with_bar(console: Console, plan: Plan, machines: Machines) -> Results:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    simulated_s = plan.first.core.duration_ns / 1e9 * plan.size
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f} of {task.total:.0f} simulated s"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(plan.jobs[0].scenario, total=simulated_s)
+        on_progress: Callable[[float], None] = lambda share: bar.update(task, completed=share * simulated_s)  # noqa: E731
+        return execute(plan, machines=machines, progress=on_progress)
+
+
+def _print_results(results: Sequence[Run], folder: Path, *, report: bool) -> None:
+    from rich.console import Console
+
+    # Files and pipes have no width: cells must not be cut there.
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    schemes = by_scheme(in_order(results))
+    ended = {r.cc for r in results if "broken" in r.manifest}
+    schemes = {f"{cc} (incomplete)" if cc in ended else cc: rows for cc, rows in schemes.items()}
+    console.print(scheme_table(schemes, width=console.width, plain=not console.is_terminal))
+    for line in [*beside(results), *about_seeds(results)]:
+        print(line)
+    remarks = _remarks(results)
+    if remarks:
+        print("Look before you trust:")
+        for remark in remarks:
+            print(f"  {remark}")
+    for line in flow_file.where(folder):
+        print(line)
+    print(f"record: {folder}" + (f", report: {folder / 'report.html'}" if report else ""))
+
+
+def _remarks(results: Sequence[Run]) -> list[str]:
+    """Warnings of the runs; what all schemes have in common is said once."""
+    every = list(dict.fromkeys(w for r in results for w in r.manifest.warnings))
+    schemes = dict.fromkeys(r.cc for r in results)
+    found = []
+    for w in every:
+        of = dict.fromkeys(r.cc for r in results if w in r.manifest.warnings)
+        found.append(w if len(of) == len(schemes) else f"{', '.join(of)}: {w}")
+    return found

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Scenarios, hosts and surroundings of programs that arguments name; what is wrong with them ends the command."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from perigee_lab.common import quoting
+from perigee_lab.common.errors import stop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from perigee_lab.hosts.kernels import Kernel
+    from perigee_lab.runs.scenario import Scenario
+    from perigee_lab.runs.work import Hosts
+
+
+def scenario(
+    path: Path, sets: list[str] | None, tle: Path | None = None, *, trust: bool, as_json: bool = False
+) -> Scenario:
+    """Loads a scenario. Raises ScenarioError with every problem it has."""
+    from perigee_lab.runs.scenario import open_file
+
+    tle_set = [] if tle is None else [f"source.constellation.tle={quoting.toml(str(tle))}"]
+    with problems(as_json=as_json):
+        return open_file(path, [*(sets or []), *tle_set], trust=trust)
+
+
+@contextmanager
+def problems(*, as_json: bool) -> Iterator[None]:
+    """With --json the problems of a scenario are a document on the standard output."""
+    from perigee_lab import _core
+
+    try:
+        yield
+    except _core.ScenarioError as error:
+        if not as_json:
+            raise
+        print(json.dumps({"ok": False, "problems": json.loads(error.args[1])}, indent=1))
+        stop()
+
+
+def kernel(hosts: str | None, name: str | None) -> Kernel | None:
+    """The kernel of the real hosts that --hosts and --kernel name; None for the simulator. Raises KernelError."""
+    if hosts in (None, "simulated"):
+        if name is not None:
+            stop("--kernel names the kernel of real hosts: say --hosts linux, too")
+        return None
+    if hosts != "linux":
+        stop(f"--hosts {hosts!r} is neither simulated nor linux")
+    return linux(name)
+
+
+def linux(name: str | None) -> Kernel:
+    """The kernel that --kernel names, or the default one. Raises KernelError."""
+    from perigee_lab.hosts import kernels
+
+    return kernels.find(name)
+
+
+def hosts(hosts: str | None, name: str | None, clock: str) -> Hosts | None:
+    """The real hosts that --hosts, --kernel and --clock name; None for the simulator."""
+    if clock == "virtual":
+        return kernel(hosts, name)
+    if clock != "real":
+        stop(f"--clock {clock!r} is neither virtual nor real")
+    if hosts != "linux" or name is not None:
+        stop("--clock real needs --hosts linux without --kernel: hosts have this machine's kernel")
+    from perigee_lab.hosts.real_time import Machine, why_not
+
+    if (missing := why_not()) is not None:
+        stop(missing)
+    return Machine()
+
+
+def refuse_idle(loaded: Scenario, clock: str) -> None:
+    """Ends where a key of the scenario has no effect with this clock."""
+    if clock == "real":
+        from perigee_lab.hosts.real_time import without_effect
+
+        if (why := without_effect(loaded.core.toml)) is not None:
+            stop(why)
+
+
+def check_surroundings(env: list[str] | None, writable: list[Path] | None) -> None:
+    """Ends where the environment of programs is wrong."""
+    wrong = [e for e in env or [] if "=" not in e]
+    if wrong:
+        stop(f"--env {wrong[0]!r} is not NAME=VALUE")
+    missing = [w for w in writable or [] if not w.is_dir()]
+    if missing:
+        stop(f"--writable {missing[0]} is no folder")

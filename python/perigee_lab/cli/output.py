@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Figures, files and warnings that several commands write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from perigee_lab.common.errors import stop
+from perigee_lab.common.files import filled, writing, written
+from perigee_lab.common.messages import complain
+
+
+def print_remarks(remarks: Sequence[str]) -> None:
+    """Warnings about what is printed, each once, on the error stream."""
+    for remark in dict.fromkeys(remarks):
+        complain(f"look before you trust: {remark}")
+
+
+@contextmanager
+def output(out: Path, *, folder: bool = False) -> Iterator[Path]:
+    """The path that the core writes to until it is complete; ends with exit code 2, in terms of `out`, if it fails."""
+    from perigee_lab import _core
+
+    name = str(out)
+    try:
+        with writing(out), filled(out) if folder else written(out) as partial:
+            name = str(partial)
+            yield partial
+    except (_core.ScenarioError, _core.RunError) as error:
+        stop(error.args[0].replace(name, str(out)))
+
+
+def save(figure: Any, file: Path) -> None:
+    """Writes a figure and closes it; ends with exit code 2 if that cannot be done."""
+    import matplotlib.pyplot as plt
+
+    try:
+        # Fonts as journals want them: TrueType, not Type 3.
+        with writing(file), written(file, folders=True) as partial, plt.rc_context({"pdf.fonttype": 42}):
+            figure.savefig(partial, dpi=160, format=file.suffix[1:] or "png")
+    except ValueError as error:
+        stop(f"cannot write {file}: {error}")
+    finally:
+        plt.close(figure)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee report`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perigee_lab.common.files import writing
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(help="Folder of a record.")],
+    out: Annotated[Path | None, typer.Option(help="File to write; default: FOLDER/report.html.")] = None,
+) -> None:
+    """Write the report page of a record again."""
+    from perigee_lab.results.record import find_records
+    from perigee_lab.results.report import write_report
+
+    target = out or folder / "report.html"
+    begin = time.perf_counter()
+    with writing(target):
+        write_report(find_records(folder), target)
+    print(f"{target} is written ({time.perf_counter() - begin:.1f} s)")

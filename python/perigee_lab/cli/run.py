@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee run`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perigee_lab.cli import given
+from perigee_lab.cli.options import (
+    CcOption,
+    ClockOption,
+    ClusterOption,
+    HostsOption,
+    JobsOption,
+    JsonOption,
+    KernelOption,
+    ScenarioArg,
+    SetOption,
+    StoreOption,
+    TleOption,
+    TrustOption,
+    check_free,
+    machines_of,
+    schemes_of,
+)
+from perigee_lab.common.errors import stop
+
+
+def command(
+    scenario: ScenarioArg,
+    cc: CcOption = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first run.")] = None,
+    runs: Annotated[int | None, typer.Option(min=1, help="Repetitions with successive seeds.")] = None,
+    jobs: JobsOption = None,
+    cluster: ClusterOption = None,
+    store: StoreOption = None,
+    tle: TleOption = None,
+    sets: SetOption = None,
+    pcap: Annotated[bool, typer.Option("--pcap", help="Also write captures (docs/record.md).")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace earlier results.")] = False,
+    report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
+    dry: Annotated[bool, typer.Option("--dry", help="Print what would run, then exit.")] = False,
+    save_job: Annotated[Path | None, typer.Option(help="With --dry: write it as jobs, for run-job.")] = None,
+    hosts: HostsOption = None,
+    kernel: KernelOption = None,
+    clock: ClockOption = "virtual",
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Run a scenario; table, record and report.
+
+    Completed runs are skipped.
+    """
+    from perigee_lab.cli.execution import Asked, dry_command, run_command
+
+    if save_job is not None and not dry:
+        stop("--save-job writes what would be run: say --dry, too")
+    overrides = list(sets or [])
+    overrides += [f"run.seed={seed}"] if seed is not None else []
+    overrides += [f"run.runs={runs}"] if runs is not None else []
+    schemes = schemes_of(cc)
+    on = given.hosts(hosts, kernel, clock)
+    loaded = given.scenario(scenario, overrides, tle, trust=trust, as_json=as_json)
+    given.refuse_idle(loaded, clock)
+    if loaded.core.sweep() and not as_json:
+        print(f"{scenario}: [sweep] is for `perigee sweep`; this runs the scenario without it", file=sys.stderr)
+    if dry:
+        check_free(save_job, force=force)
+        dry_command(loaded, schemes, save_job, pcap=pcap, kernel=on, as_json=as_json)
+        return 0
+    asked = Asked(machines_of(jobs, cluster, store), out, force, report, as_json)
+    return run_command(loaded, schemes, asked, pcap=pcap, kernel=on)

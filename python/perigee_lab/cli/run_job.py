@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee run-job`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perigee_lab.cli.options import (
+    ClusterOption,
+    ForceOption,
+    JobsOption,
+    JsonOption,
+    StoreOption,
+    TrustOption,
+    machines_of,
+)
+
+
+def command(
+    file: Annotated[Path, typer.Argument(help="Jobs that `perigee run --dry --save-job` has written.")],
+    jobs: JobsOption = None,
+    cluster: ClusterOption = None,
+    store: StoreOption = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the record; default: a fresh runs/NAME.")] = None,
+    force: ForceOption = False,
+    report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Run saved jobs, here or on another machine.
+
+    The tables are the same.
+    """
+    from perigee_lab.cli.execution import Asked, run_job_command
+
+    asked = Asked(machines_of(jobs, cluster, store), out, force, report, as_json)
+    return run_job_command(file, asked, trust=trust)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee schemes`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perigee_lab.cli.options import JsonOption
+
+
+def command(
+    file: Annotated[Path | None, typer.Argument(help="Python file: list its classes, without running it.")] = None,
+    params: Annotated[bool, typer.Option("--params", help="List the parameters too.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List the congestion controls and their parameters."""
+    from perigee_lab import _core
+
+    if file is not None:
+        _list_classes(file, params=params, as_json=as_json)
+        return
+    found = json.loads(_core.schemes())
+    if as_json:
+        print(json.dumps(found, indent=1))
+        return
+    for s in found:
+        print(f"{s['id']:<14} {s['label']:<16} {s['summary']}")
+        for p in s["params"] if params else []:
+            unit = f" [{p['unit']}]" if p["unit"] else ""
+            print(f"    {p['name']} = {json.dumps(p['default'])}{unit}: {p['help']} ({p['allowed']})")
+
+
+def _list_classes(file: Path, *, params: bool, as_json: bool) -> None:
+    from perigee_lab.extensions.congestion import described
+
+    found = described(file)
+    if as_json:
+        print(json.dumps(found, indent=1, default=str))
+        return
+    for c in found:
+        print(f"{file}:{c['id']}  {c['summary']}")
+        for name, value in c["params"].items() if params else []:
+            print(f"    {name} = {value!r}")

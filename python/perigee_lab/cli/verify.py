@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""`perigee verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perigee_lab.cli.options import JsonOption, TrustOption
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(help="Folder of a record.")],
+    rerun: Annotated[bool, typer.Option(help="Run everything again, or only check the files.")] = True,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Run a record again and compare every bit.
+
+    Compares table hashes and re-derives summary.csv.
+    """
+    from perigee_lab.runs.verify import verify_command
+
+    return verify_command(folder, rerun=rerun, trust=trust, as_json=as_json)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Errors that users can mend, and the end of a command."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from perigee_lab.common.exit_codes import BAD_INPUT
+
+
+class PerigeeError(Exception):
+    """Base of the errors of this package: the text states what is wrong and what to do.
+
+    The command line prints it and exits with `code`.
+    """
+
+    code: int = BAD_INPUT
+    has_cause: bool = False
+    """The traceback of `__cause__` is the user's own, and worth printing."""
+
+
+class CommandError(PerigeeError):
+    """The end of a command. Without a message everything is printed already."""
+
+    def __init__(self, message: str = "", code: int = BAD_INPUT) -> None:
+        """The message may have several lines; `code` is the exit code."""
+        super().__init__(message)
+        self.code = code
+
+
+def stop(message: str = "", code: int = BAD_INPUT) -> NoReturn:
+    """Ends the command with a message and an exit code. Raises CommandError."""
+    raise CommandError(message, code)
