@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Specifications of the small networks: ports, placements of round-trip times, chain, dumbbell, parking lot.
+
+use perigee_timeline::{Dama, LinkOrder, Queue, QueueLimit};
+use perigee_units::{BitRate, Nanos};
+
+/// The transmitter of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PortSpec {
+    /// Rate; zero = blocked.
+    pub rate: BitRate,
+    /// Queue.
+    pub queue: Queue,
+    /// Bytes added to each IP packet.
+    pub framing: u32,
+    /// Depth of its token bucket in bytes; 0 = none.
+    pub burst: u64,
+    /// It sends in slots that it has to ask for.
+    pub dama: Option<Box<Dama>>,
+    /// Runs OrbCC's egress meter.
+    pub metered: bool,
+}
+
+impl PortSpec {
+    /// A drop-tail queue of `packets`.
+    pub fn packets(rate: BitRate, packets: u64) -> Self {
+        PortSpec {
+            rate,
+            queue: Queue::drop_tail(QueueLimit::Packets(packets)),
+            framing: 0,
+            burst: 0,
+            dama: None,
+            metered: false,
+        }
+    }
+    /// A port that never limits anything: 1 Tbit/s and a million packets.
+    pub fn unlimited() -> Self {
+        PortSpec::packets(BitRate(1_000_000_000_000), 1_000_000)
+    }
+}
+
+impl Default for PortSpec {
+    /// 100 Mbit/s and 417 packets: the bandwidth-delay product at 50 ms.
+    fn default() -> Self {
+        PortSpec::packets(BitRate::from_mbit(100), 417)
+    }
+}
+
+/// Where the round-trip time of a flow sits. "Access" are the four links between its hosts and the routers
+/// (two outward, two on the way back).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Placement {
+    /// A quarter of it on each access link, after the fixed delay of the bottlenecks is taken off
+    /// (OrbCC study, E3 to E8).
+    #[default]
+    Access,
+    /// A sixth of it on each link of the three-link path, both ways (OrbCC study, E1). Dumbbell with equal RTTs.
+    Even,
+    /// Half of the smallest RTT on the bottleneck, each way; what a flow has above it on its access links
+    /// (OrbCC study, E2).
+    Bottleneck,
+    /// Half of the smallest RTT on the forward bottleneck, the rest of each flow's RTT on the last link of its own
+    /// ACK path (the Linux reference curves).
+    AckPath,
+    /// All of it on the first link of the data path (the Mininet testbed of seed 000).
+    Forward,
+}
+
+/// A row of routers between two hosts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChainSpec {
+    /// Links from host to host: one more than routers.
+    pub links: usize,
+    /// Independent chains side by side, each with its own pair of hosts.
+    pub copies: usize,
+    /// Round-trip time, spread evenly over all links and both directions.
+    pub rtt: Nanos,
+    /// Every port of the data direction.
+    pub port: PortSpec,
+    /// Every port of the ACK direction; `None` = as `port`.
+    pub reverse: Option<PortSpec>,
+    /// Random loss of each link of the data direction.
+    pub loss: f64,
+    /// What a shrinking delay does to packets under way.
+    pub order: LinkOrder,
+}
+
+impl Default for ChainSpec {
+    fn default() -> Self {
+        ChainSpec {
+            links: 1,
+            copies: 1,
+            rtt: Nanos::from_millis(50),
+            port: PortSpec::default(),
+            reverse: None,
+            loss: 0.0,
+            order: LinkOrder::Fifo,
+        }
+    }
+}
+
+/// Senders `s1..`, routers `r1`, `r2`, receivers `d1..`: flow `i` goes from `si` to `di`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DumbbellSpec {
+    /// Round-trip time of each flow; their number is the number of flows.
+    pub rtts: Vec<Nanos>,
+    /// Where the RTTs sit.
+    pub placement: Placement,
+    /// `r1 -> r2`.
+    pub bottleneck: PortSpec,
+    /// `r2 -> r1`; `None` = as `bottleneck`.
+    pub reverse: Option<PortSpec>,
+    /// Every port of and towards the hosts.
+    pub access: PortSpec,
+    /// Fixed one-way delay of the bottleneck under [`Placement::Access`]; other placements ignore it.
+    pub bottleneck_delay: Nanos,
+    /// Random loss on `r1 -> r2`.
+    pub loss: f64,
+    /// What a shrinking delay does to packets under way.
+    pub order: LinkOrder,
+}
+
+impl Default for DumbbellSpec {
+    fn default() -> Self {
+        DumbbellSpec {
+            rtts: vec![Nanos::from_millis(50)],
+            placement: Placement::Access,
+            bottleneck: PortSpec::default(),
+            reverse: None,
+            access: PortSpec::packets(BitRate::from_mbit(10_000), 100_000),
+            bottleneck_delay: Nanos::ZERO,
+            loss: 0.0,
+            order: LinkOrder::Fifo,
+        }
+    }
+}
+
+impl DumbbellSpec {
+    /// The path of the Linux reference curves: one rate, at the bottleneck; ACKs are never queued.
+    pub fn linux_reference(bottleneck: PortSpec, rtts: Vec<Nanos>) -> Self {
+        DumbbellSpec {
+            rtts,
+            placement: Placement::AckPath,
+            bottleneck,
+            reverse: Some(PortSpec::unlimited()),
+            access: PortSpec::unlimited(),
+            order: LinkOrder::Reorder,
+            ..DumbbellSpec::default()
+        }
+    }
+}
+
+/// Routers in a row. Flow 0 (the spine) crosses all bottlenecks, flow `i` (a rib) only the `i`-th.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParkingLotSpec {
+    /// Links between the routers.
+    pub bottlenecks: usize,
+    /// Round-trip time of the spine, then of each rib; a single value holds for all.
+    pub rtts: Vec<Nanos>,
+    /// Where the RTTs sit: [`Placement::Access`] or [`Placement::Forward`].
+    pub placement: Placement,
+    /// Every bottleneck, data direction.
+    pub bottleneck: PortSpec,
+    /// Every bottleneck, ACK direction; `None` = as `bottleneck`.
+    pub reverse: Option<PortSpec>,
+    /// Every port of and towards the hosts.
+    pub access: PortSpec,
+    /// Fixed one-way delay of each bottleneck under [`Placement::Access`].
+    pub bottleneck_delay: Nanos,
+    /// What a shrinking delay does to packets under way.
+    pub order: LinkOrder,
+}
+
+impl Default for ParkingLotSpec {
+    fn default() -> Self {
+        let d = DumbbellSpec::default();
+        ParkingLotSpec {
+            bottlenecks: 3,
+            rtts: d.rtts,
+            placement: d.placement,
+            bottleneck: d.bottleneck,
+            reverse: d.reverse,
+            access: d.access,
+            bottleneck_delay: d.bottleneck_delay,
+            order: d.order,
+        }
+    }
+}
